@@ -7,38 +7,32 @@
 
 namespace tl::cpu {
 
-inline constexpr int kMaxInputs = 3;
-
 // Runs over n1 rows of n0 elements. data[0] is the output, the inputs follow; strides are in bytes: first that of each operand
 // within a row, then that of each operand between rows. Operands may be the same memory, but not partly overlap. `params` are
 // the operator's numbers in the type it computes in.
 using ElementwiseLoop = void (*)(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, const void* params);
 
-// One compiled loop. `loop` is null where this level leaves a rare dtype to the portable one.
-struct LoopEntry {
-  DType out;
-  uint8_t n_inputs;
-  DType inputs[kMaxInputs];
-  ElementwiseLoop loop;
-};
+// The level that this processor, or TL_CPU_CAPABILITY, selects: 0 portable, 1 x86-64-v3, 2 x86-64-v4.
+int chosen_level();
 
-struct LoopTable {
-  const LoopEntry* entries = nullptr;
-  int count = 0;
-};
+// An operator's loops by dtype, one table a level. A level's entry may be null: then the portable one serves.
+struct ElementwiseLoops {
+  const ElementwiseLoop* levels[3];
 
-// The loop for these dtypes, or null.
-ElementwiseLoop find_loop(const LoopTable& chosen, const LoopTable& portable, DType out, const DType* inputs, int n_inputs);
-
-// An operator's loops: the chosen level first, the portable one for what it leaves out.
-struct LoopSet {
-  const char* name;
-  LoopTable chosen, portable;
-
-  ElementwiseLoop find(DType out, const DType* inputs, int n_inputs) const {
-    return find_loop(chosen, portable, out, inputs, n_inputs);
+  ElementwiseLoop operator[](DType d) const {
+    const int i = static_cast<int>(d);
+    const ElementwiseLoop loop = levels[chosen_level()][i];
+    return loop ? loop : levels[0][i];
   }
 };
+
+#if defined(TL_ISA_X86)
+#define TL_LOOPS_OF(table) \
+  { { ::tl::cpu::base::table, ::tl::cpu::v3::table, ::tl::cpu::v4::table } }
+#else
+#define TL_LOOPS_OF(table) \
+  { { ::tl::cpu::base::table, ::tl::cpu::base::table, ::tl::cpu::base::table } }
+#endif
 
 // Kernels raise through these: they are compiled once, for the portable level.
 [[noreturn]] void raise_zero_division();

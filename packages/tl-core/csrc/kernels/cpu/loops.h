@@ -1,16 +1,10 @@
-// elementwise_loop: carries a function of single elements, or of vectors, over two-dimensional strided operands. And the macros
+// elementwise_loop: carries a function of single elements, or of vectors, over two-dimensional strided operands; and the macros
 // with which a `// isa: all` file lists an operator's loops:
 //
-//   TL_LOOPS_BEGIN(exp)
-//   TL_LOOP(exp, Float32, Float32)
-//   TL_LOOP(exp, Complex64, Complex64)
-//   TL_LOOPS_END(exp)
-//
-// which defines tl::cpu::exp_loops(), the operator's LoopSet.
+//   extern const ElementwiseLoop exp_loops[kNumDTypes] = {..., TL_LOOP(exp, float, float), ...};
 #pragma once
 
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "kernels/cpu/loop.h"
@@ -148,58 +142,13 @@ void elementwise_loop(char* const* data, const int64_t* strides, int64_t n0, int
   }
 }
 
-// ---- which loops this level has -------------------------------------------------------------------------------------
-
-constexpr bool is_hot(DType d) {
-  return d == DType::Float32 || d == DType::Float64 || d == DType::Int64 || d == DType::Int32 || d == DType::Bool ||
-         d == DType::UInt8 || d == DType::BFloat16 || d == DType::Float16;
-}
-
-template <DType d> struct CTypeOf;
-#define TL_C_TYPE(E, T, name) \
-  template <> struct CTypeOf<DType::E> { using type = T; };
-TL_ALL_DTYPES(TL_C_TYPE)
-#undef TL_C_TYPE
-template <DType d> using CType = typename CTypeOf<d>::type;
-
-template <class F, DType Out, DType... In>
-constexpr LoopEntry loop_entry() {
-  if constexpr (kIsaLevel == 1 || (is_hot(Out) && ... && is_hot(In))) {
-    return {Out, sizeof...(In), {In...}, &elementwise_loop<F, CType<Out>, CType<In>...>};
-  } else {
-    return {Out, sizeof...(In), {In...}, nullptr};
-  }
-}
-
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
-#define TL_LOOP_1(f, OUT, A) loop_entry<functions::f, DType::OUT, DType::A>(),
-#define TL_LOOP_2(f, OUT, A, B) loop_entry<functions::f, DType::OUT, DType::A, DType::B>(),
-#define TL_LOOP_3(f, OUT, A, B, C) loop_entry<functions::f, DType::OUT, DType::A, DType::B, DType::C>(),
-#define TL_LOOP_PICK(_1, _2, _3, NAME, ...) NAME
-// TL_LOOP(function, output dtype, input dtypes...)
-#define TL_LOOP(f, OUT, ...) TL_LOOP_PICK(__VA_ARGS__, TL_LOOP_3, TL_LOOP_2, TL_LOOP_1)(f, OUT, __VA_ARGS__)
-
-#define TL_LOOPS_BEGIN(name)              \
-  namespace tl::cpu::TL_ISA_NAMESPACE {   \
-  LoopTable name##_level_loops() {        \
-    static constexpr LoopEntry entries[] = {
-#define TL_LOOPS_END(name)                                           \
-    };                                                               \
-    return {entries, static_cast<int>(sizeof entries / sizeof *entries)}; \
-  }                                                                  \
-  }                                                                  \
-  TL_LOOPS_ACCESSOR(name)
-
+// TL_LOOP(function, output type, input types...): the loop, for a table. TL_COLD_LOOP: of rare types only the portable level
+// has one, which saves build time and size; the table's reader falls back on it.
+#define TL_LOOP(f, ...) &elementwise_loop<functions::f, __VA_ARGS__>
 #if TL_ISA_LEVEL == 1
-#include "kernels/cpu/select.h"
-#define TL_LOOPS_ACCESSOR(name)                                  \
-  TL_LEVELS(LoopTable name##_level_loops())                      \
-  namespace tl::cpu {                                            \
-  LoopSet name##_loops() {                                       \
-    return {#name, TL_SELECT(name##_level_loops)(), base::name##_level_loops()}; \
-  }                                                              \
-  }
+#define TL_COLD_LOOP(f, ...) TL_LOOP(f, __VA_ARGS__)
 #else
-#define TL_LOOPS_ACCESSOR(name)
+#define TL_COLD_LOOP(f, ...) nullptr
 #endif
