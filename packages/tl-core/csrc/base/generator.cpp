@@ -37,8 +37,7 @@ std::optional<T> present(bool has, T value) {
 
 }  // namespace
 
-Generator::Generator(uint64_t seed, Device device)
-    : device_(device), seed_(seed), engine_(static_cast<uint32_t>(seed)) {}
+Generator::Generator(uint64_t seed) : seed_(seed), engine_(static_cast<uint32_t>(seed)) {}
 
 void Generator::seed(uint64_t seed) {
   seed_ = seed;
@@ -49,8 +48,8 @@ void Generator::seed(uint64_t seed) {
 
 uint64_t Generator::seed_from_system() {
   uint64_t drawn;
-  TL_CHECK(getentropy(&drawn, sizeof drawn) == 0, Runtime, "seed(): the operating system gave no random bytes: ",
-           std::strerror(errno));
+  TL_CHECK(getentropy(&drawn, sizeof drawn) == 0, Runtime,
+           "seed(): the operating system gave no random bytes: ", std::strerror(errno));
   seed(drawn);
   return drawn;
 }
@@ -83,7 +82,7 @@ void Generator::set_state(const void* bytes, size_t size) {
 }
 
 Generator* Generator::clone() const {
-  auto* copy = new Generator(seed_, device_);
+  auto* copy = new Generator(seed_);
   copy->engine_ = engine_;
   copy->next_double_normal = next_double_normal;
   copy->next_float_normal = next_float_normal;

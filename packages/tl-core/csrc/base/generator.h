@@ -7,7 +7,6 @@
 #include <mutex>
 #include <optional>
 
-#include "base/device.h"
 #include "base/mt19937.h"
 
 namespace tl {
@@ -17,7 +16,7 @@ class Generator {
   static constexpr uint64_t kDefaultSeed = 67280421310721;
   static constexpr size_t kStateBytes = 5056;
 
-  explicit Generator(uint64_t seed = kDefaultSeed, Device device = {});
+  explicit Generator(uint64_t seed = kDefaultSeed);
   void retain() { refs_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
@@ -26,7 +25,6 @@ class Generator {
   // Held by the caller of what is below, for one whole fill.
   std::mutex mutex;
 
-  Device device() const { return device_; }
   void seed(uint64_t seed);
   uint64_t seed_from_system();  // returns the seed it drew
   uint64_t initial_seed() const { return seed_; }
@@ -49,7 +47,6 @@ class Generator {
 
  private:
   std::atomic<int32_t> refs_{1};
-  Device device_;
   uint64_t seed_;
   Mt19937 engine_;
 };

@@ -14,7 +14,8 @@ class Mt19937 {
 
   void reseed(uint32_t seed) {
     words_[0] = seed;
-    for (uint32_t i = 1; i < kWords; ++i) words_[i] = 1812433253u * (words_[i - 1] ^ (words_[i - 1] >> 30)) + i;
+    for (uint32_t i = 1; i < kWords; ++i)
+      words_[i] = 1812433253u * (words_[i - 1] ^ (words_[i - 1] >> 30)) + i;
     left_ = 0;
     next_ = 0;
   }
@@ -83,7 +84,8 @@ class Mt19937 {
     constexpr int kHead = kWords - kShift;
     uint32_t* w = words_;
     for (int i = 0; i < kHead; ++i) w[i] = w[i + kShift] ^ twist(w[i], w[i + 1]);
-    for (int begin = kHead; begin < kWords - 1; begin += kHead) make_block(w + begin, std::min(kHead, kWords - 1 - begin));
+    for (int begin = kHead; begin < kWords - 1; begin += kHead)
+      make_block(w + begin, std::min(kHead, kWords - 1 - begin));
     w[kWords - 1] = w[kShift - 1] ^ twist(w[kWords - 1], w[0]);
     left_ = kWords;
     next_ = 0;
