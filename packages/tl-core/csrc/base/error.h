@@ -31,9 +31,8 @@ struct Error : std::exception {
 // ---- text: cat(1, " of ", x) -------------------------------------------------------------------------------------
 inline void append(std::string& out, std::string_view s) { out += s; }
 inline void append(std::string& out, char c) { out += c; }
-// A template, since a string literal would rather become a plain bool than a string_view.
-template <std::same_as<bool> Bool>
-void append(std::string& out, Bool b) { out += b ? "True" : "False"; }
+// Exactly bool: a character array would rather become one than a string_view.
+void append(std::string& out, std::same_as<bool> auto b) { out += b ? "True" : "False"; }
 std::string shortest(double value);  // as Python's repr writes it
 
 template <class T>

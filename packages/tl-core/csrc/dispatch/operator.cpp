@@ -74,7 +74,7 @@ void register_builtin_operators() {
     op.out = form(def.out);
     op.written_mask = written_mask(op.info);
     op.needs_values = def.devices == Devices::CpuOnly;
-    add_kernels(op, def.devices, {def.kernel, const_cast<void*>(def.ctx)});
+    add_kernels(op, def.devices, {def.kernel, def.ctx});
     r.by_name.emplace(op.info.name, &op);
     r.all.push_back(&op);
   }
