@@ -1,6 +1,5 @@
 #include "base/generator.h"
 
-#include <pthread.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/fork.h"
 
 namespace tl {
 namespace {
@@ -91,9 +91,9 @@ Generator* Generator::clone() const {
 
 Generator& default_generator() {
   static Generator* const generator = [] {
-    static Generator* made = new Generator;
-    pthread_atfork([] { made->mutex.lock(); }, [] { made->mutex.unlock(); }, [] { made->mutex.unlock(); });
-    return made;
+    register_fork_lock(
+        ForkOrder::Generator, [] { default_generator().mutex.lock(); }, [] { default_generator().mutex.unlock(); });
+    return new Generator;
   }();
   return *generator;
 }
