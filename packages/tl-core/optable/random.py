@@ -3,7 +3,6 @@
 from opgen.row import Composite, Op
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
-INTEGER = OPTIONS.replace("dtype=None", "dtype=int64")
 LIKE = OPTIONS + ", MemoryFormat? memory_format=None"
 NONE = "none:the result does not depend on the values of a tensor"
 SHOWN = "generator=None, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False, pin_memory=False"
@@ -14,13 +13,13 @@ def _factory(signature, **fields):
     return Op(signature, devices="Any", grad=NONE, jvp=NONE, batch="loop", random=True, method=False, **fields)
 
 
-def _create(name, args, doc, *, options=OPTIONS, low="", **fields):
+def _create(name, args, doc, *, low="", **fields):
     """The form without and the form with a generator; `low` tells the overload apart from its shorter sibling."""
     overload = f".{low}" if low else ""
     with_generator = f".{low}_generator" if low else ".generator"
     return [
-        _factory(f"{name}{overload}({args}, *, {options}) -> Tensor", out=True, doc=doc, **fields),
-        _factory(f"{name}{with_generator}({args}, *, Generator? generator, {options}) -> Tensor", out=True, doc=doc),
+        _factory(f"{name}{overload}({args}, *, {OPTIONS}) -> Tensor", out=True, doc=doc, **fields),
+        _factory(f"{name}{with_generator}({args}, *, Generator? generator, {OPTIONS}) -> Tensor", out=True, doc=doc),
     ]
 
 
@@ -54,12 +53,12 @@ ROWS = [
     *_like("rand_like", "Tensor self", UNIFORM, ("", ".generator"), shown=f"input, *, {SHOWN_LIKE}"),
     *_create("randn", "int[] size", NORMAL, shown=f"*size, {SHOWN}"),
     *_like("randn_like", "Tensor self", NORMAL, ("", ".generator"), shown=f"input, *, {SHOWN_LIKE}"),
-    *_create("randint", "int high, int[] size", INTEGERS, options=INTEGER, shown=f"low=0, high, size, *, {SHOWN}"),
-    *_create("randint", "int low, int high, int[] size", INTEGERS, options=INTEGER, low="low"),
+    *_create("randint", "int high, int[] size", INTEGERS, shown=f"low=0, high, size, *, {SHOWN}"),
+    *_create("randint", "int low, int high, int[] size", INTEGERS, low="low"),
     *_like("randint_like", "Tensor self, int high", INTEGERS, ("", ".generator"), shown=f"input, low=0, high, *, {SHOWN_LIKE}"),
     *_like("randint_like", "Tensor self, Tensor high", INTEGERS, (".Tensor", ".Tensor_generator")),
     *_like("randint_like", "Tensor self, int low, int high", INTEGERS, (".low_dtype", ".low_generator_dtype")),
-    *_create("randperm", "int n", PERMUTATION, options=INTEGER, shown=f"n, *, {SHOWN}"),
+    *_create("randperm", "int n", PERMUTATION, shown=f"n, *, {SHOWN}"),
 
     # ---- in place ----------------------------------------------------------------------------------------------------
     _fill(f"uniform_(Tensor(a!) self, float from=0, float to=1, {GENERATOR})", doc="Uniform numbers in [from, to)."),

@@ -91,9 +91,9 @@ Generator* Generator::clone() const {
 
 Generator& default_generator() {
   static Generator* const generator = [] {
-    register_fork_lock(
-        ForkOrder::Generator, [] { default_generator().mutex.lock(); }, [] { default_generator().mutex.unlock(); });
-    return new Generator;
+    static Generator* made = new Generator;
+    register_fork_lock(ForkOrder::Generator, [] { made->mutex.lock(); }, [] { made->mutex.unlock(); });
+    return made;
   }();
   return *generator;
 }
