@@ -23,7 +23,7 @@ STRUCTURE = re.compile(r"typedef struct (\w+) \{(.*?)\n?\} \1;", re.DOTALL)
 ENUMERATION = re.compile(r"enum (?:\w+ )?\{([^}]*)\}", re.DOTALL)
 FUNCTION = re.compile(r"typedef ([^;{}]*?)\(\*(\w+)\)(\([^;]*\));", re.DOTALL)
 LOOSE = {"enum", "typedef"}  # groups without an order
-POINTER = re.compile(r"^(.*)\(\*\s*(\w+)\)\s*(\(.*\))$")
+POINTER = re.compile(r"^(.*?)\(\*\s*(\w+)\)\s*(\(.*\))$")
 
 
 @dataclass(frozen=True)
@@ -175,13 +175,17 @@ def main(arguments: list[str] | None = None, headers: list[Path] = HEADERS, reco
     """Compares or writes."""
     parser = argparse.ArgumentParser(prog="python -m tools.abi", description=__doc__)
     parser.add_argument("action", choices=["diff", "freeze"])
-    parser.add_argument("--final", action="store_true", help="freeze for good: from now on entries are only added")
+    parser.add_argument(
+        "--final", action="store_true", help="freeze for good: from now on entries are only added"
+    )
     options = parser.parse_args(arguments)
     state, recorded = read(record)
     now = current(recorded, headers)
     if options.action == "diff":
         found = differences(recorded, now)
-        print("\n".join([*found, f"{len(now)} entries, {len(found)} differences from {record.name} ({state})"]))
+        print(
+            "\n".join([*found, f"{len(now)} entries, {len(found)} differences from {record.name} ({state})"])
+        )
         return 1 if found else 0
     if state == "frozen" and (broken := broken_promises(recorded, now)):
         print("\n".join(["refused, the interface is frozen:", *broken]), file=sys.stderr)

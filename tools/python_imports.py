@@ -27,7 +27,16 @@ MAY_IMPORT = {
     "tl_checkpoint": {"tl_core"},
     "tl_distributed": {"tl_core", "tl_autograd", "tl_nn"},
     "tl_backends": {"tl_core"},
-    "tl": {"tl_core", "tl_autograd", "tl_nn", "tl_amp", "tl_data", "tl_checkpoint", "tl_distributed", "tl_backends"},
+    "tl": {
+        "tl_core",
+        "tl_autograd",
+        "tl_nn",
+        "tl_amp",
+        "tl_data",
+        "tl_checkpoint",
+        "tl_distributed",
+        "tl_backends",
+    },
 }
 IMPORT_NAMES = {"scikit-learn": "sklearn", "scipy-openblas32": "scipy_openblas32"}
 
@@ -140,7 +149,10 @@ def _undeclared(finder: _Finder, package: Package, family: dict[str, str]) -> It
         elif root not in sometimes and not (root in family.values() and found.in_function):
             yield found.line, f"imports {root}, which {package.dist} does not declare"
         elif root not in always and not found.in_function:
-            yield found.line, f"imports {root} at import time, but {package.dist} declares it as an extra only"
+            yield (
+                found.line,
+                f"imports {root} at import time, but {package.dist} declares it as an extra only",
+            )
 
 
 def _edges(finder: _Finder, modules: set[str]) -> set[str]:

@@ -77,7 +77,9 @@ def tag(package: Package) -> str:
     if subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, check=True, capture_output=True).stdout:
         raise ReleaseError("there are changes that are not committed")
     verify(name, packages())
-    subprocess.run(["git", "tag", "-a", name, "-m", f"{package.dist} {package.version}"], cwd=ROOT, check=True)
+    subprocess.run(
+        ["git", "tag", "-a", name, "-m", f"{package.dist} {package.version}"], cwd=ROOT, check=True
+    )
     return name
 
 
