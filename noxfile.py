@@ -126,7 +126,6 @@ def docs(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measures against the peer, which lives in an environment of its own. `nox -s bench -- --only add --json FILE`."""
     install(session, ["tl-all"], {"tl-all": "numpy"})
-    session.install(*packages()["tl-core"].build_requirements)
     peer = ROOT / ".nox" / "peer"
     python = peer / "bin" / "python"
     if not python.exists():

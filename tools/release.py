@@ -50,7 +50,7 @@ def has_section(package: Package, version: str) -> bool:
 
 def prepare(package: Package, version: str) -> None:
     """Writes version and changelog; committing is left to the caller."""
-    fragments = [f for f in (package.folder / "changes").glob("*.md")]
+    fragments = list((package.folder / "changes").glob("*.md"))
     if not fragments:
         raise ReleaseError(f"{package.dist}: changes/ is empty, so there is nothing to tell about {version}")
     set_version(package, next_version(package, version))

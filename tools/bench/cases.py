@@ -19,7 +19,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Case:
-    """One measured statement. `before` runs, untimed, before every sample; such a sample is one run of the statement."""
+    """One measured statement. `before` runs, untimed, before every sample, which then is one run of the statement."""
 
     group: Group
     name: str

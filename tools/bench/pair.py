@@ -1,8 +1,8 @@
 """Two workers that are asked in turn, and the ratio of what they answer.
 
-A round is four short slices, A B B A, so that a change in the machine's speed meets both. Its ratio is that of each side's
-fastest sample; the ratio of a case is the median over all rounds. The inputs are built anew several times, as where
-buffers lie changes what is measured.
+A round is four short slices, A B B A, so that a change in the machine's speed meets both. Its ratio is that of each
+side's fastest sample; the ratio of a case is the median over all rounds. The inputs are built anew several times, as
+where buffers lie changes what is measured.
 """
 
 from __future__ import annotations
