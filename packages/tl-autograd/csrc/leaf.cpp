@@ -1,5 +1,6 @@
 #include "leaf.h"
 
+#include "engine.h"
 #include "ops.h"
 
 namespace tl::autograd {
@@ -11,7 +12,10 @@ Leaf::Leaf(TlTensor* variable, bool requires_grad)
   set(Node::Leaf);
 }
 
-Leaf::~Leaf() { api->weak_release(variable_); }
+Leaf::~Leaf() {
+  if (is(Hooked)) g_hooked_leaves.fetch_sub(1, std::memory_order_relaxed);
+  api->weak_release(variable_);
+}
 
 Tensor Leaf::variable() const { return Tensor(api->weak_lock(variable_)); }
 
