@@ -64,7 +64,7 @@ def _entry(row: Row, dtype: str) -> str:
 def defs_h(rows: list[Row]) -> str:
     """`generated/elementwise_defs.h`: what the planner needs to know of each."""
     lines = ["#pragma once", '#include "ops/elementwise.h"', "", "namespace tl {"]
-    lines += [f"extern const ElementwiseDef kElementwise_{symbol(r)};" for r in elementwise_rows(rows)]
+    lines += [f"extern ElementwiseDef kElementwise_{symbol(r)};" for r in elementwise_rows(rows)]
     return "\n".join([*lines, "}  // namespace tl", ""])
 
 
@@ -77,12 +77,15 @@ def defs_cpp(rows: list[Row]) -> str:
         lines += ["#ifdef TL_ISA_X86"] * guard + [f"namespace cpu::{level} {{"]
         lines += [f"extern const ElementwiseLoop {symbol(r)}_loops[kNumDTypes];" for r in todo]
         lines += ["}"] + ["#endif"] * guard
-    for r in todo:
-        e = r.elementwise
-        rule = {"same": "Same", "float": "Float", "bool": "Bool", "real": "Real"}[e.to]
-        params = len([a for a in r.args[e.inputs :] if a.type in ("Scalar", "float", "int")])
-        lines.append(
-            f'extern const ElementwiseDef kElementwise_{symbol(r)} = {{"{r.base}", {e.inputs}, {params}, Promote::{rule}, '
-            f"{str(e.condition).lower()}, TL_LOOPS_OF({symbol(r)}_loops)}};"
-        )
+    lines += [_definition(r) for r in todo]
     return "\n".join([*lines, "}  // namespace tl", ""])
+
+
+def _definition(row: Row) -> str:
+    e = row.elementwise
+    rule = {"same": "Same", "float": "Float", "bool": "Bool", "real": "Real"}[e.to]
+    rest = row.args[e.inputs :]
+    params = len([a for a in rest if a.type in ("Scalar", "float", "int")])
+    alpha = str(any(a.name == "alpha" for a in rest)).lower()
+    return (f'ElementwiseDef kElementwise_{symbol(row)} = {{"{row.base}", {e.inputs}, {params}, Promote::{rule}, '
+            f"{str(e.condition).lower()}, {alpha}, TL_LOOPS_OF({symbol(row)}_loops)}};")  # fmt: skip

@@ -74,7 +74,7 @@ void register_builtin_operators() {
     op.out = form(def.out);
     op.written_mask = written_mask(op.info);
     op.needs_values = def.devices == Devices::CpuOnly;
-    add_kernels(op, def.devices, {def.kernel, const_cast<void*>(def.ctx)});
+    add_kernels(op, def.devices, {def.kernel, def.ctx});
     r.by_name.emplace(op.info.name, &op);
     r.all.push_back(&op);
   }
@@ -135,7 +135,7 @@ void register_kernel(std::string_view name, DeviceType device, TlCall call, void
 }
 
 void install_layer(int layer, TlLayerBind bind, void* user) {
-  TL_CHECK(layer >= 0 && layer < TL_LAYER_COUNT, Value, "layer ", layer, " is out of range [0, ", TL_LAYER_COUNT, ")");
+  TL_CHECK(layer >= 0 && layer < TL_LAYER_COUNT, Value, "layer ", layer, " is out of range [0, ", int{TL_LAYER_COUNT}, ")");
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
   TL_CHECK(!r.layers[layer].bind, Runtime, "layer ", layer, " is already installed");

@@ -18,7 +18,7 @@ struct OperatorDef {
   TlOperatorInfo info;
   const TlValue* defaults;  // n_args; TL_NONE where there is none
   TlCall kernel;
-  const void* ctx;
+  void* ctx;
   Devices devices;
   int16_t functional, inplace, out;  // indices of the row's other forms; -1: none
 };
