@@ -13,7 +13,7 @@ from tools.bench.cases import Program
 from tools.bench.pair import Measured, Side, environment
 from tools.packages import ROOT
 
-ROUNDS = 7
+ROUNDS = 5
 # The peak is read inside: what wait4 tells of it includes the memory of the process that forked.
 PEAK = "\nimport sys; sys.stdout.write(open('/proc/self/status').read())"
 
@@ -32,16 +32,16 @@ def run(side: Side, program: Program, env: dict[str, str]) -> Run:
     text = program.text.replace("import torch", f"import {side.module} as torch") + PEAK
     started = time.perf_counter()
     process = subprocess.Popen(
-        [side.python, "-c", text], cwd="/", env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [side.python, "-c", text], cwd="/", env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    assert process.stdout is not None and process.stderr is not None
-    output, errors = process.stdout.read(), process.stderr.read()
+    assert process.stdout is not None
+    output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
     peak = re.search(r"VmHWM:\s+(\d+) kB", output)
     if process.returncode or peak is None:
-        raise RuntimeError(f"{side.module}: {(errors.splitlines() or ['no output'])[-1]}")
+        raise RuntimeError(f"{side.module}: {(output.splitlines() or ['no output'])[-1]}")
     return Run(wall, usage.ru_utime + usage.ru_stime, int(peak[1]) * 1024)
 
 
