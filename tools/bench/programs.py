@@ -45,7 +45,7 @@ def run(side: Side, program: Program, env: dict[str, str]) -> Run:
     return Run(wall, usage.ru_utime + usage.ru_stime, int(peak[1]) * 1024)
 
 
-def measure(ours: Side, peer: Side, program: Program, threads: int, unpinned: bool) -> list[Measured]:
+def measure(ours: Side, peer: Side, program: Program, threads: int, clock: str, unpinned: bool) -> list[Measured]:
     """Time (the fastest of each round, A B B A) and peak memory of a program."""
     env = {k: v for k, v in environment(threads, unpinned).items() if k != "PYTHONPATH"}
     name, group = program.name, "fresh process"
@@ -55,7 +55,8 @@ def measure(ours: Side, peer: Side, program: Program, threads: int, unpinned: bo
             run(side, program, env)  # files come into the cache
         for _ in range(ROUNDS):
             a, b, c, d = (run(side, program, env) for side in (ours, peer, peer, ours))
-            rounds.append((min(a.wall, d.wall), min(b.wall, c.wall), a.peak, b.peak))
+            times = [getattr(r, clock) for r in (a, b, c, d)]
+            rounds.append((min(times[0], times[3]), min(times[1], times[2]), a.peak, b.peak))
     except RuntimeError as error:
         limits = (("time", program.time), ("peak memory", program.memory))
         return [Measured(f"{name}: {what}", group, limit, error=str(error)) for what, limit in limits]
