@@ -6,10 +6,19 @@
 #include "extra.h"
 #include "leaf.h"
 #include "ops.h"
+#include "thread.h"
 
 namespace tl::autograd {
 
 std::atomic<int64_t> g_hooked_leaves{0};
+
+namespace {
+std::atomic<int64_t> g_runs{0};
+}
+
+Run::Run(RunOptions options) : options_(options), number_(g_runs.fetch_add(1, std::memory_order_relaxed)) {}
+
+Run* Run::current() { return thread_data().run; }
 
 Run::~Run() {
   for (Entry& e : heap_) {
@@ -223,6 +232,11 @@ void Run::accumulate(Node* leaf, Tensor grad) {
 
 void Run::execute() {
   prepare_needs();
+  struct Current {
+    Run* outer;
+    explicit Current(Run* run) : outer(std::exchange(thread_data().run, run)) {}
+    ~Current() { thread_data().run = outer; }
+  } current(this);
   GradMode mode(options_.create_graph);
   for (auto& [root, grad] : pending_roots_) deliver(root, std::move(grad));
   for (uint32_t count = 1; !heap_.empty(); ++count) {
@@ -286,6 +300,23 @@ void Run::count_leaves() {
     for (uint32_t i = 0; i < node->n_edges; ++i)
       if (node->edges[i].node) enter(node->edges[i].node);
   }
+}
+
+bool Run::will_run(const Node* node) {
+  if (pruned_) return needed(node);
+  if (reached_.empty()) {
+    std::vector<const Node*> stack;
+    auto enter = [&](const Node* to) {
+      if (to && reached_.insert(to).second) stack.push_back(to);
+    };
+    for (const Edge& root : roots_) enter(root.node);
+    while (!stack.empty()) {
+      const Node* from = stack.back();
+      stack.pop_back();
+      for (uint32_t i = 0; i < from->n_edges; ++i) enter(from->edges[i].node);
+    }
+  }
+  return reached_.count(node);
 }
 
 }  // namespace tl::autograd
