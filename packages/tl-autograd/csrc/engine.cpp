@@ -50,7 +50,7 @@ void Run::add_input(Edge input) {
 
 Tensor Run::sum(Tensor a, Tensor b) const {
   const auto n = static_cast<size_t>(api->tensor_ndim(b.get()));
-  const bool in_place = !options_.create_graph && solely_owned(a.get()) && api->tensor_is_contiguous(a.get()) &&
+  const bool in_place = !options_.create_graph && !options_.keep_mode && solely_owned(a.get()) && api->tensor_is_contiguous(a.get()) &&
                         api->tensor_dtype(a.get()) == api->tensor_dtype(b.get()) &&
                         same_shape(a.get(), n, api->tensor_sizes(b.get()));
   if (!in_place) return added(value(a), value(b));
@@ -237,7 +237,7 @@ void Run::execute() {
     explicit Current(Run* run) : outer(std::exchange(thread_data().run, run)) {}
     ~Current() { thread_data().run = outer; }
   } current(this);
-  GradMode mode(options_.create_graph);
+  GradMode mode(options_.keep_mode ? api->grad_enabled() != 0 : options_.create_graph);
   for (auto& [root, grad] : pending_roots_) deliver(root, std::move(grad));
   for (uint32_t count = 1; !heap_.empty(); ++count) {
     if (count % 1024 == 0 && api->interrupted()) fail(TL_ERROR_INTERRUPT, "the backward was interrupted");

@@ -13,6 +13,7 @@ namespace tl::autograd {
 struct RunOptions {
   bool retain_graph = false;
   bool create_graph = false;
+  bool keep_mode = false;  // leave gradient recording as it is, and change nothing in place
   bool accumulate = true;  // into leaves; otherwise only the gradients of `inputs` are computed
 };
 

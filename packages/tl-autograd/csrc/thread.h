@@ -19,6 +19,7 @@ struct ThreadData {
   Node* dead = nullptr;                // nodes waiting to be torn down
   bool draining = false;
   Run* run = nullptr;                  // the innermost backward of this thread
+  void* levels = nullptr;              // transforms.cpp: the stack of interpreters
   FreeBlock* free[kClasses + 1] = {};
   int free_count[kClasses + 1] = {};
 };

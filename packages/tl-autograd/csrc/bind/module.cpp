@@ -6,6 +6,7 @@
 #include "bind/python.h"
 #include "bind/tensor_methods.h"
 #include "recorder.h"
+#include "transforms.h"
 #include "view.h"
 
 namespace tl::autograd {
@@ -44,6 +45,41 @@ PyObject* set_handle_factory_function(PyObject*, PyObject* factory) {
   return Py_NewRef(Py_None);
 }
 
+// ---- transforms ----------------------------------------------------------------------------------------------------
+
+PyObject* enter_level_function(PyObject*, PyObject*) {
+  return guarded([&] {
+    enter_level();
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* leave_level_function(PyObject*, PyObject*) {
+  return guarded([&] {
+    leave_level();
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* level_input_function(PyObject*, PyObject* tensor) {
+  return guarded([&] { return wrapped(level_input(tensor_of(tensor))).take(); });
+}
+
+// leave_with_gradients(output, inputs)
+PyObject* leave_with_gradients_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&] {
+    if (n_args != 2 || !PyTuple_Check(args[1])) raise(PyExc_TypeError, "leave_with_gradients takes a tensor and a tuple");
+    TlTensor* output = tensor_of(args[0]);
+    if (api->tensor_numel(output) != 1) raise(PyExc_RuntimeError, "grad() expects a function whose result has one element");
+    std::vector<TlTensor*> inputs;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); ++i) inputs.push_back(tensor_of(PyTuple_GET_ITEM(args[1], i)));
+    std::vector<Tensor> grads = leave_with_gradients(output, inputs);
+    Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(grads.size())));
+    for (size_t i = 0; i < grads.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(grads[i]).take());
+    return tuple.take();
+  });
+}
+
 template <class F>
 PyCFunction fast(F* f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
@@ -58,6 +94,10 @@ PyMethodDef kFunctions[] = {
     {"needs_input_grad", needs_input_grad, METH_O, nullptr},
     {"gradient_edge", gradient_edge_of, METH_O, nullptr},
     {"bump_version", bump_version, METH_O, nullptr},
+    {"enter_level", enter_level_function, METH_NOARGS, nullptr},
+    {"leave_level", leave_level_function, METH_NOARGS, nullptr},
+    {"level_input", level_input_function, METH_O, nullptr},
+    {"leave_with_gradients", fast(leave_with_gradients_function), METH_FASTCALL, nullptr},
     {"set_handle_factory", set_handle_factory_function, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -84,6 +124,7 @@ PyObject* make_module() {
     add_function_type(module.get());
     set_slot_traversal(traverse_slot, clear_slot_objects);
     check(install_layer());
+    install_transforms();
     extend_tensor_type();
     return module.take();
   });
