@@ -12,11 +12,13 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// ---- the micro-kernel -------------------------------------------------------------------------------------------------
+// ---- the micro-kernel
+// -------------------------------------------------------------------------------------------------
 
 // out[i * kCols + j] = sum over p of a[i, p] * b[p, j], for R rows and N vectors of columns.
 template <class T>
-using Micro = void (*)(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step, int64_t depth);
+using Micro = void (*)(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step,
+                       int64_t depth);
 
 template <class T, int R, int N, bool packed>
 void micro(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step, int64_t depth) {
@@ -50,7 +52,8 @@ inline constexpr std::array<std::array<Micro<T>, packed ? Tile<T>::kRows : kLoos
     micros<T, 1, packed>(std::make_index_sequence<packed ? Tile<T>::kRows : kLooseRows<T>>{}),
     micros<T, 2, packed>(std::make_index_sequence<packed ? Tile<T>::kRows : kLooseRows<T>>{})};
 
-// ---- from sums to c -----------------------------------------------------------------------------------------------------
+// ---- from sums to c
+// -----------------------------------------------------------------------------------------------------
 
 template <class T>
 struct Output {
@@ -76,11 +79,15 @@ void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows,
       V value = read<V>(reinterpret_cast<const char*>(sum + j)) * o.alpha;
       if (o.beta != 0) {
         const char* from = reinterpret_cast<const char*>(add + j * o.added_column);
-        const V more = o.added_column == 0 ? broadcast<V>(*add) : left == W ? read<V>(from) : load_partial<T>(from, left);
+        const V more = o.added_column == 0 ? broadcast<V>(*add)
+                       : left == W         ? read<V>(from)
+                                           : load_partial<T>(from, left);
         value = more * o.beta + value;
       }
-      if (left == W) write(c + j * sizeof(T), value);
-      else store_partial<T>(c + j * sizeof(T), left, value);
+      if (left == W)
+        write(c + j * sizeof(T), value);
+      else
+        store_partial<T>(c + j * sizeof(T), left, value);
     }
     for (int j = 0; !dense && j < columns; ++j) {
       T value = sum[j] * o.alpha;
@@ -96,12 +103,14 @@ Output<T> continued(const Output<T>& o) {
   return {o.c, o.row, o.column, o.c, o.row, o.column, o.alpha, T(1)};
 }
 
-// ---- blocks -------------------------------------------------------------------------------------------------------------
+// ---- blocks
+// -------------------------------------------------------------------------------------------------------------
 
 // rows x columns of c from a block of a as it lies in memory, or packed, and a panel of b.
 template <class T, bool packed>
-TL_INLINE void panel_product(const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step, int64_t depth,
-                             const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
+TL_INLINE void panel_product(const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step,
+                             int64_t depth, const Output<T>& o, int64_t i0, int64_t j0, int rows,
+                             int columns) {
   alignas(64) T sums[Tile<T>::kRows * Tile<T>::kCols];
   constexpr int step = packed ? Tile<T>::kRows : kLooseRows<T>;
   const auto& kernels = kMicros<T, packed>[columns > kLanes<T>];
@@ -121,8 +130,8 @@ void small_product(Operand<T> a, Operand<T> b, int64_t m, int64_t n, int64_t k, 
     const int columns = static_cast<int>(n - j < kCols ? n - j : kCols);
     const bool loose = b.column == 1 && columns % kLanes<T> == 0;
     if (!loose) pack_columns<T>(panel.data(), {b.at(0, j), b.row, b.column}, columns, k);
-    panel_product<T, false>(a.data, a.row, a.column, loose ? b.at(0, j) : panel.data(), loose ? b.row : kCols, k, o, 0, j,
-                            static_cast<int>(m), columns);
+    panel_product<T, false>(a.data, a.row, a.column, loose ? b.at(0, j) : panel.data(), loose ? b.row : kCols,
+                            k, o, 0, j, static_cast<int>(m), columns);
   }
 }
 
@@ -160,8 +169,10 @@ struct BlockedProduct {
   }
 
   // A task is a block of rows against some panels; with few blocks of rows the panels are divided as well.
-  void multiply(const T* packed_b, int64_t p, int64_t j, int64_t depth, int64_t columns, const Output<T>& o) const {
-    const int64_t blocks = (m + S::kBlockRows - 1) / S::kBlockRows, panels = (columns + S::kCols - 1) / S::kCols;
+  void multiply(const T* packed_b, int64_t p, int64_t j, int64_t depth, int64_t columns,
+                const Output<T>& o) const {
+    const int64_t blocks = (m + S::kBlockRows - 1) / S::kBlockRows,
+                  panels = (columns + S::kCols - 1) / S::kCols;
     const int64_t share = blocks >= 8 ? panels : panels / 8 > 8 ? panels / 8 : panels < 8 ? panels : 8;
     const int64_t shares = (panels + share - 1) / share;
     const int64_t work = (m < S::kBlockRows ? m : S::kBlockRows) * depth * share * S::kCols;
@@ -176,8 +187,9 @@ struct BlockedProduct {
         const int64_t last = (task % shares + 1) * share;
         for (int64_t panel = task % shares * share; panel < (last < panels ? last : panels); ++panel) {
           const int64_t left = columns - panel * S::kCols;
-          panel_product<T, true>(packed_a.data(), 0, 0, packed_b + panel * S::kCols * depth, S::kCols, depth, o, i,
-                                 j + panel * S::kCols, rows, static_cast<int>(left < S::kCols ? left : S::kCols));
+          panel_product<T, true>(packed_a.data(), 0, 0, packed_b + panel * S::kCols * depth, S::kCols, depth,
+                                 o, i, j + panel * S::kCols, rows,
+                                 static_cast<int>(left < S::kCols ? left : S::kCols));
         }
       }
     });
@@ -185,7 +197,8 @@ struct BlockedProduct {
 
   void pack_a(T* packed, int64_t i, int64_t p, int rows, int64_t depth) const {
     for (int r = 0; r < rows; r += S::kRows) {
-      pack_rows<T>(packed + r * depth, {a.at(i + r, p), a.row, a.column}, rows - r < S::kRows ? rows - r : S::kRows, depth);
+      pack_rows<T>(packed + r * depth, {a.at(i + r, p), a.row, a.column},
+                   rows - r < S::kRows ? rows - r : S::kRows, depth);
     }
   }
 };
@@ -200,9 +213,14 @@ void product(const Product& p) {
   const auto operand = [](const MatrixView& v) {
     return Operand<T>{reinterpret_cast<const T*>(v.data), v.row_stride, v.column_stride};
   };
-  const Output<T> out{reinterpret_cast<T*>(p.c.data), p.c.row_stride, p.c.column_stride,
-                      reinterpret_cast<const T*>(p.added.data), p.added.row_stride, p.added.column_stride,
-                      number_or<T>(p.alpha, 1), number_or<T>(p.beta, 0)};
+  const Output<T> out{reinterpret_cast<T*>(p.c.data),
+                      p.c.row_stride,
+                      p.c.column_stride,
+                      reinterpret_cast<const T*>(p.added.data),
+                      p.added.row_stride,
+                      p.added.column_stride,
+                      number_or<T>(p.alpha, 1),
+                      number_or<T>(p.beta, 0)};
   if (p.k <= Tile<T>::kDepth && p.m * p.n * p.k <= 64 * 64 * 64) {
     small_product(operand(p.a), operand(p.b), p.m, p.n, p.k, out);
   } else {

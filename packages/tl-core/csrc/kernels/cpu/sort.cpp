@@ -15,14 +15,18 @@ namespace {
 
 using namespace base;
 
-// ---- keys: unsigned integers in the order of the elements ---------------------------------------------------------------
+// ---- keys: unsigned integers in the order of the elements
+// ---------------------------------------------------------------
 
 template <int bytes>
-using UnsignedOf = std::conditional_t<bytes == 1, uint8_t, std::conditional_t<bytes == 2, uint16_t,
-                                      std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
-template <class T> using Key = UnsignedOf<sizeof(T)>;
+using UnsignedOf = std::conditional_t<
+    bytes == 1, uint8_t,
+    std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
+template <class T>
+using Key = UnsignedOf<sizeof(T)>;
 
-// The sign bit of floating numbers is turned around, negative ones as a whole; both zeros and all NaN are one key each.
+// The sign bit of floating numbers is turned around, negative ones as a whole; both zeros and all NaN are one
+// key each.
 template <class K>
 TL_INLINE K float_key(K bits, K infinity) {
   constexpr K sign = static_cast<K>(K{1} << (8 * sizeof(K) - 1));
@@ -35,13 +39,20 @@ TL_INLINE K float_key(K bits, K infinity) {
 template <class T>
 TL_INLINE Key<T> key_of(const char* p) {
   using K = Key<T>;
-  if constexpr (std::is_same_v<T, bool>) return load_one<bool>(p);
-  else if constexpr (std::is_same_v<T, Half>) return float_key<K>(read<K>(p), 0x7c00);
-  else if constexpr (std::is_same_v<T, BFloat16>) return float_key<K>(read<K>(p), 0x7f80);
-  else if constexpr (std::is_same_v<T, float>) return float_key<K>(read<K>(p), 0x7f800000u);
-  else if constexpr (std::is_same_v<T, double>) return float_key<K>(read<K>(p), 0x7ff0000000000000ull);
-  else if constexpr (std::is_signed_v<T>) return static_cast<K>(read<K>(p) ^ static_cast<K>(K{1} << (8 * sizeof(K) - 1)));
-  else return read<K>(p);
+  if constexpr (std::is_same_v<T, bool>)
+    return load_one<bool>(p);
+  else if constexpr (std::is_same_v<T, Half>)
+    return float_key<K>(read<K>(p), 0x7c00);
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return float_key<K>(read<K>(p), 0x7f80);
+  else if constexpr (std::is_same_v<T, float>)
+    return float_key<K>(read<K>(p), 0x7f800000u);
+  else if constexpr (std::is_same_v<T, double>)
+    return float_key<K>(read<K>(p), 0x7ff0000000000000ull);
+  else if constexpr (std::is_signed_v<T>)
+    return static_cast<K>(read<K>(p) ^ static_cast<K>(K{1} << (8 * sizeof(K) - 1)));
+  else
+    return read<K>(p);
 }
 
 template <class K>
@@ -49,7 +60,9 @@ struct Entry {
   K key;
   std::conditional_t<sizeof(K) == 8, int64_t, uint32_t> index;
 
-  bool operator<(const Entry& other) const { return key < other.key || (key == other.key && index < other.index); }
+  bool operator<(const Entry& other) const {
+    return key < other.key || (key == other.key && index < other.index);
+  }
 };
 
 // Reverse order is order by the complement; equal elements stay in theirs.
@@ -71,10 +84,11 @@ void write_entries(const Entry<Key<T>>* entries, int64_t n, const AlongShape& s,
   }
 }
 
-// ---- radix sort, the lowest byte first ------------------------------------------------------------------------------------
+// ---- radix sort, the lowest byte first
+// ------------------------------------------------------------------------------------
 
-// Sorts by the keys' bytes in turn, between two arrays; returns the one that holds the result. Keys are counted from the lowest
-// one, so that numbers close to each other differ in few bytes.
+// Sorts by the keys' bytes in turn, between two arrays; returns the one that holds the result. Keys are
+// counted from the lowest one, so that numbers close to each other differ in few bytes.
 template <class K>
 Entry<K>* radix_sort(Entry<K>* entries, Entry<K>* other, int64_t n) {
   constexpr int kBytes = sizeof(K);
@@ -90,7 +104,8 @@ Entry<K>* radix_sort(Entry<K>* entries, Entry<K>* other, int64_t n) {
     if (places[static_cast<uint8_t>(entries[0].key >> (8 * b))] == n) continue;  // all alike
     int64_t sum = 0;
     for (int64_t& place : places) sum += std::exchange(place, sum);
-    for (int64_t i = 0; i < n; ++i) other[places[static_cast<uint8_t>(entries[i].key >> (8 * b))]++] = entries[i];
+    for (int64_t i = 0; i < n; ++i)
+      other[places[static_cast<uint8_t>(entries[i].key >> (8 * b))]++] = entries[i];
     std::swap(entries, other);
   }
   return entries;
@@ -113,7 +128,8 @@ void sort_dtype(bool descending, const AlongShape& s, char* const* data) {
   });
 }
 
-// ---- the first k ----------------------------------------------------------------------------------------------------------
+// ---- the first k
+// ----------------------------------------------------------------------------------------------------------
 
 // Candidates are gathered beneath a limit that falls each time there are too many of them.
 template <class T>
@@ -144,27 +160,36 @@ void topk_dtype(int64_t k, bool largest, const AlongShape& s, char* const* data)
 
 }  // namespace
 
-#define TL_SORTABLE(dtype)                                                                                        \
-  switch (dtype) {                                                                                                \
-    TL_CASE(Bool, bool) TL_CASE(UInt8, uint8_t) TL_CASE(Int8, int8_t) TL_CASE(Int16, int16_t)                     \
-    TL_CASE(Int32, int32_t) TL_CASE(Int64, int64_t) TL_CASE(UInt16, uint16_t) TL_CASE(UInt32, uint32_t)           \
-    TL_CASE(UInt64, uint64_t) TL_CASE(Float16, Half) TL_CASE(BFloat16, BFloat16) TL_CASE(Float32, float)          \
-    TL_CASE(Float64, double)                                                                                      \
-    case DType::Complex32: case DType::Complex64: case DType::Complex128: break;                                  \
+#define TL_SORTABLE(dtype)                                                                                  \
+  switch (dtype) {                                                                                          \
+  TL_CASE(Bool, bool)                                                                                       \
+  TL_CASE(UInt8, uint8_t) TL_CASE(Int8, int8_t) TL_CASE(Int16, int16_t) TL_CASE(Int32, int32_t)             \
+      TL_CASE(Int64, int64_t) TL_CASE(UInt16, uint16_t) TL_CASE(UInt32, uint32_t) TL_CASE(UInt64, uint64_t) \
+          TL_CASE(Float16, Half) TL_CASE(BFloat16, BFloat16) TL_CASE(Float32, float)                        \
+              TL_CASE(Float64, double) case DType::Complex32:                                               \
+  case DType::Complex64:                                                                                    \
+  case DType::Complex128:                                                                                   \
+    break;                                                                                                  \
   }
 
-void sort(DType dtype, bool descending, const AlongShape& shape, char* values, char* indices, const char* in) {
+void sort(DType dtype, bool descending, const AlongShape& shape, char* values, char* indices,
+          const char* in) {
   char* const data[] = {values, indices, const_cast<char*>(in)};
   if (shape.n == 0) return;
-#define TL_CASE(E, T) case DType::E: return sort_dtype<T>(descending, shape, data);
+#define TL_CASE(E, T) \
+  case DType::E:      \
+    return sort_dtype<T>(descending, shape, data);
   TL_SORTABLE(dtype)
 #undef TL_CASE
 }
 
-void topk(DType dtype, int64_t k, bool largest, const AlongShape& shape, char* values, char* indices, const char* in) {
+void topk(DType dtype, int64_t k, bool largest, const AlongShape& shape, char* values, char* indices,
+          const char* in) {
   char* const data[] = {values, indices, const_cast<char*>(in)};
   if (k == 0) return;
-#define TL_CASE(E, T) case DType::E: return topk_dtype<T>(k, largest, shape, data);
+#define TL_CASE(E, T) \
+  case DType::E:      \
+    return topk_dtype<T>(k, largest, shape, data);
   TL_SORTABLE(dtype)
 #undef TL_CASE
 }
