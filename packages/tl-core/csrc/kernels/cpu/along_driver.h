@@ -14,7 +14,7 @@ inline constexpr int64_t kAlongGrain = 1 << 15;
 template <int operands, class F>
 TL_INLINE void for_each_lines(const AlongShape& s, char* const* data, int64_t width, F f) {
   const int64_t inner = s.dims ? s.sizes[0] : 1, groups = (inner + width - 1) / width;
-  const int64_t total = groups * product(s.sizes + 1, s.dims - 1);
+  const int64_t total = groups * outer_product(s.sizes, s.dims);
   if (inner == 0 || total == 0) return;
   parallel_for(0, total, kAlongGrain / (s.n * (inner < width ? inner : width) + 16) + 1,
                [&](int64_t begin, int64_t end) {

@@ -8,8 +8,8 @@ namespace tl::cpu {
 
 // A matrix in memory; strides count elements.
 struct MatrixView {
-  char* data;
-  int64_t row_stride, column_stride;
+  char* data = nullptr;
+  int64_t row_stride = 0, column_stride = 0;
 };
 
 // c = beta * added + alpha * a b, for a: m x k, b: k x n. `added` is not read when beta is 0; a bias has a

@@ -12,6 +12,8 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
+constexpr int64_t kProductGrain = 1 << 21;  // multiplications that are worth a thread's while
+
 // ---- the micro-kernel
 // -------------------------------------------------------------------------------------------------
 
@@ -121,18 +123,27 @@ TL_INLINE void panel_product(const T* a, int64_t a_row, int64_t a_step, const T*
   }
 }
 
-// Small products read a, and b if its rows are dense, where they are.
+// Small products, and those of few rows, read a, and b if its rows are dense, where they are; else b is
+// packed a panel at a time.
 template <class T>
-void small_product(Operand<T> a, Operand<T> b, int64_t m, int64_t n, int64_t k, const Output<T>& o) {
+void product_by_panels(Operand<T> a, Operand<T> b, int64_t m, int64_t n, int64_t k, const Output<T>& first) {
   constexpr int kCols = Tile<T>::kCols;
-  Scratch<T, Tile<T>::kDepth * kCols> panel(k * kCols);
-  for (int64_t j = 0; j < n; j += kCols) {
+  constexpr int64_t kDepth = Tile<T>::kDepth;
+  const auto one_panel = [&](int64_t j, T* panel) {
     const int columns = static_cast<int>(n - j < kCols ? n - j : kCols);
     const bool loose = b.column == 1 && columns % kLanes<T> == 0;
-    if (!loose) pack_columns<T>(panel.data(), {b.at(0, j), b.row, b.column}, columns, k);
-    panel_product<T, false>(a.data, a.row, a.column, loose ? b.at(0, j) : panel.data(), loose ? b.row : kCols,
-                            k, o, 0, j, static_cast<int>(m), columns);
-  }
+    for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
+      const int64_t depth = k - p < kDepth ? k - p : kDepth;
+      if (!loose) pack_columns<T>(panel, {b.at(p, j), b.row, b.column}, columns, depth);
+      panel_product<T, false>(a.at(0, p), a.row, a.column, loose ? b.at(p, j) : panel, loose ? b.row : kCols,
+                              depth, p == 0 ? first : continued(first), 0, j, static_cast<int>(m), columns);
+    }
+  };
+  const int64_t panels = (n + kCols - 1) / kCols, grain = kProductGrain / (m * k * kCols + 1) + 1;
+  parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
+    Scratch<T, Tile<T>::kDepth * Tile<T>::kCols> panel(kDepth * kCols);
+    for (int64_t i = begin; i < end; ++i) one_panel(i * kCols, panel.data());
+  });
 }
 
 template <class T>
@@ -155,8 +166,6 @@ struct BlockedProduct {
   }
 
  private:
-  static constexpr int64_t kGrain = 1 << 21;  // multiplications that are worth a thread's while
-
   void pack_b(T* packed, int64_t p, int64_t j, int64_t depth, int64_t columns) const {
     const int64_t panels = (columns + S::kCols - 1) / S::kCols, grain = (1 << 16) / (depth * S::kCols) + 1;
     parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
@@ -176,7 +185,7 @@ struct BlockedProduct {
     const int64_t share = blocks >= 8 ? panels : panels / 8 > 8 ? panels / 8 : panels < 8 ? panels : 8;
     const int64_t shares = (panels + share - 1) / share;
     const int64_t work = (m < S::kBlockRows ? m : S::kBlockRows) * depth * share * S::kCols;
-    parallel_for(0, blocks * shares, kGrain / work + 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, blocks * shares, kProductGrain / work + 1, [&](int64_t begin, int64_t end) {
       Scratch<T> packed_a(S::kBlockRows * depth + kLanes<T>);
       int64_t held = -1;
       for (int64_t task = begin; task < end; ++task) {
@@ -221,8 +230,8 @@ void product(const Product& p) {
                       p.added.column_stride,
                       number_or<T>(p.alpha, 1),
                       number_or<T>(p.beta, 0)};
-  if (p.k <= Tile<T>::kDepth && p.m * p.n * p.k <= 64 * 64 * 64) {
-    small_product(operand(p.a), operand(p.b), p.m, p.n, p.k, out);
+  if (p.m <= 2 * Tile<T>::kRows || p.m * p.n * p.k <= 64 * 64 * 64) {
+    product_by_panels(operand(p.a), operand(p.b), p.m, p.n, p.k, out);
   } else {
     BlockedProduct<T>{operand(p.a), operand(p.b), p.m, p.n, p.k}.run(out);
   }

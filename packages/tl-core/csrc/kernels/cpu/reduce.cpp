@@ -242,7 +242,7 @@ struct Tasks {
     columns = s.reduced_dims > 0 && s.kept_dims > 0 && (has_dense_columns(item) || has_short_rows());
     const int64_t width = s.kept_dims ? s.kept_sizes[0] : 1;
     per_row = columns ? (width + kColumns - 1) / kColumns : width;
-    count = per_row * product(s.kept_sizes + 1, s.kept_dims - 1);
+    count = per_row * outer_product(s.kept_sizes, s.kept_dims);
   }
 
   bool has_dense_columns(int64_t item) const {

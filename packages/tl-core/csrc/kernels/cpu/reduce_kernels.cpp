@@ -161,6 +161,8 @@ constexpr StepKernels entry() {
                            (std::is_same_v<S, steps::Squares> && !has_float_lanes<Compute<T>>);
   if constexpr (refused || (kIsaLevel > 1 && (is_portable_only<T> || is_logical<S>)))
     return {nullptr, nullptr, nullptr};
+  else if constexpr (is_logical<S> && std::is_integral_v<T> && !std::is_same_v<T, UnsignedLike<T>>)
+    return entry<S, UnsignedLike<T>>();  // zero is zero
   else
     return {&reduce_row<S, T>, &reduce_columns<S, T>, &merge<S, Accumulator<S, T>>};
 }

@@ -167,7 +167,9 @@ void run(const AlongShape& s, char* const* data) {
   };
   bool dense = true;
   for (int k = 0; k < operands; ++k) dense &= s.along[k] == static_cast<int64_t>(sizeof(T));
-  if (dense || s.dims == 0) {
+  const bool many_short =
+      s.n <= 32 && s.dims > 0 && s.sizes[0] >= 8;  // then it pays to work on many lines at once
+  if ((dense && !many_short) || s.dims == 0) {
     int64_t strides[operands] = {};
     for_each_lines<operands>(s, data, 1, [&](char* const* at, int64_t) {
       if (dense)
