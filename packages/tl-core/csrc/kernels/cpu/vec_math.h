@@ -246,10 +246,6 @@ TL_INLINE VecF sinh(VecF x) {
 TL_INLINE VecF cosh(VecF x) {
   return in_double(x, [](VecD v) { return brief::cosh(v); });
 }
-TL_INLINE VecF pow(VecF x, VecF y) {
-  return in_double(x, y, [](VecD a, VecD b) { return brief::pow(a, b); });
-}
-
 #define TL_BY_LANE(name)                                  \
   TL_INLINE VecD name(VecD x) {                           \
     return map(x, [](double v) { return std::name(v); }); \
@@ -263,8 +259,35 @@ TL_BY_LANE(log1p)
 TL_BY_LANE(sinh)
 TL_BY_LANE(cosh)
 #undef TL_BY_LANE
+// The exponents people use most, without a logarithm; what they give may not depend on neighbouring lanes.
+template <class V>
+TL_INLINE V pow_half(V x) {
+  constexpr Lane<V> infinity = std::numeric_limits<Lane<V>>::infinity();
+  return select<V>(x == -infinity, V{} + infinity, select<V>(x == 0, V{}, sqrt(x)));
+}
+template <class V, class General>
+TL_INLINE V pow_by(V x, V y, General general) {
+  using L = Lane<V>;
+  const L first = y[0];
+  if (!any(y != broadcast<V>(first))) {
+    if (first == L(2)) return x * x;
+    if (first == L(3)) return x * x * x;
+    if (first == L(0.5)) return pow_half(x);
+    if (first == L(-1)) return L(1) / x;
+  }
+  V out = general(x, y);
+  out = select<V>(y == L(2), x * x, out);
+  out = select<V>(y == L(3), x * x * x, out);
+  out = select<V>(y == L(0.5), pow_half(x), out);
+  return select<V>(y == L(-1), L(1) / x, out);
+}
+TL_INLINE VecF pow(VecF x, VecF y) {
+  return pow_by(
+      x, y, [](VecF a, VecF b) { return in_double(a, b, [](VecD c, VecD d) { return brief::pow(c, d); }); });
+}
 TL_INLINE VecD pow(VecD x, VecD y) {
-  return map(x, y, [](double a, double b) { return std::pow(a, b); });
+  return pow_by(x, y,
+                [](VecD a, VecD b) { return map(a, b, [](double c, double d) { return std::pow(c, d); }); });
 }
 template <class V>
 TL_INLINE V atan2(V y, V x) {
