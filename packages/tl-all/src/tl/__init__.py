@@ -1,0 +1,32 @@
+"""tl: tensors and neural networks, under the names of PyTorch's API.
+
+    >>> import tl as torch
+    >>> torch.ones(2, 3).sum().item()
+    6.0
+
+This package holds no tensor code. It assembles the API from the packages that do: `tl.nn` is the package `tl_nn`,
+`tl.linalg` a module of `tl_core`, and so on; each is loaded when first touched. `tl.__version__` is tl's own version,
+not that of the API: programs that ask for PyTorch's are run by `tl.torch`, which answers them.
+"""
+
+import sys as _sys
+
+import tl_core as _core
+from tl_core import *  # noqa: F403
+
+from tl import _finder
+from tl.version import __version__ as __version__
+
+__all__ = _core.__all__
+
+_finder.install_finder()
+
+
+def __getattr__(name: str):
+    from tl._grafts import root_attribute
+
+    return root_attribute(_sys.modules[__name__], name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(_core), *_finder.served()})
