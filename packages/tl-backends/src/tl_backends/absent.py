@@ -26,7 +26,9 @@ def mps(wanted: str) -> RuntimeError:
 
 def accelerator(wanted: str) -> RuntimeError:
     """What a call that needs any device but the CPU raises."""
-    return RuntimeError(f"Cannot access accelerator device when none is available: {wanted} needs one, tl has the CPU")
+    return RuntimeError(
+        f"Cannot access accelerator device when none is available: {wanted} needs one, tl has the CPU"
+    )
 
 
 def _not_compiled(device: str, wanted: str) -> AssertionError:

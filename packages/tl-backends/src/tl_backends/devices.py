@@ -118,4 +118,6 @@ class StreamBlock:
 
 def _needs_support(kind: str, name: str) -> RuntimeError:
     device = kind.upper()
-    return RuntimeError(f"tl.{kind}.{name} requires {device} support: tl has no {device} plug-in, only the CPU")
+    return RuntimeError(
+        f"tl.{kind}.{name} requires {device} support: tl has no {device} plug-in, only the CPU"
+    )

@@ -27,9 +27,13 @@ class Switch:
 
     def __set__(self, owner: object, value: Any) -> None:
         if type(value) is not self.type:
-            raise RuntimeError(f"{self.name} expects a {self.type.__name__}, but got {type(value).__name__}: {value!r}")
+            raise RuntimeError(
+                f"{self.name} expects a {self.type.__name__}, but got {type(value).__name__}: {value!r}"
+            )
         if self.choices and value not in self.choices:
-            raise RuntimeError(f"{self.name} must be one of {', '.join(map(repr, self.choices))}, but got {value!r}")
+            raise RuntimeError(
+                f"{self.name} must be one of {', '.join(map(repr, self.choices))}, but got {value!r}"
+            )
         switches.set(self.name, value)
 
 

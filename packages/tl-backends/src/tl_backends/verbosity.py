@@ -13,7 +13,9 @@ class Verbosity:
 
     def __enter__(self) -> Self:
         if self.level:
-            raise AssertionError(f"Failed to set {self.library} into verbose mode {self.level}: {self.library} isn't there")
+            raise AssertionError(
+                f"Failed to set {self.library} into verbose mode {self.level}: {self.library} isn't there"
+            )
         return self
 
     def __exit__(self, *error: object) -> None:

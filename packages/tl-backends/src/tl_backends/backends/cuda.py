@@ -43,8 +43,12 @@ class _Matmul:
     __slots__ = ()
 
     allow_tf32 = Switch("backends.cuda.matmul.allow_tf32", False)
-    allow_fp16_reduced_precision_reduction = Switch("backends.cuda.matmul.allow_fp16_reduced_precision_reduction", True)
-    allow_bf16_reduced_precision_reduction = Switch("backends.cuda.matmul.allow_bf16_reduced_precision_reduction", True)
+    allow_fp16_reduced_precision_reduction = Switch(
+        "backends.cuda.matmul.allow_fp16_reduced_precision_reduction", True
+    )
+    allow_bf16_reduced_precision_reduction = Switch(
+        "backends.cuda.matmul.allow_bf16_reduced_precision_reduction", True
+    )
     allow_fp16_accumulation = Switch("backends.cuda.matmul.allow_fp16_accumulation", False)
 
 
@@ -54,7 +58,9 @@ class _FourierPlanCache:
     __slots__ = ()
 
     def __getitem__(self, device: int):
-        raise RuntimeError(f"cufft_plan_cache: expected 0 <= device index < 0, but got device with index {device}")
+        raise RuntimeError(
+            f"cufft_plan_cache: expected 0 <= device index < 0, but got device with index {device}"
+        )
 
     @property
     def size(self) -> int:
@@ -168,7 +174,9 @@ def _named(kind: Any, backend: Any) -> Any:
     if isinstance(backend, kind):
         return backend
     if not isinstance(backend, str):
-        raise RuntimeError(f"Unknown input value type: backend must be a str or a {kind.__name__}, got {backend!r}")
+        raise RuntimeError(
+            f"Unknown input value type: backend must be a str or a {kind.__name__}, got {backend!r}"
+        )
     for member in kind:
         if member == backend:
             return member
@@ -253,7 +261,10 @@ def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
 
 @contextmanager
 def sdp_kernel(
-    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
 ) -> Iterator[None]:
     """Allows exactly these implementations of attention for the time of a `with` block.
 
@@ -264,7 +275,12 @@ def sdp_kernel(
         >>> flash_sdp_enabled()
         True
     """
-    wanted = {"flash": enable_flash, "math": enable_math, "mem_efficient": enable_mem_efficient, "cudnn": enable_cudnn}
+    wanted = {
+        "flash": enable_flash,
+        "math": enable_math,
+        "mem_efficient": enable_mem_efficient,
+        "cudnn": enable_cudnn,
+    }
     before = {name: getattr(_attention, name) for name in wanted}
     try:
         _set_attention(wanted)

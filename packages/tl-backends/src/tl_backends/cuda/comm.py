@@ -23,7 +23,13 @@ def reduce_add(inputs: Any, destination: Any = None) -> Any:
 
 
 def scatter(
-    tensor: Any, devices: Any = None, chunk_sizes: Any = None, dim: int = 0, streams: Any = None, *, out: Any = None
+    tensor: Any,
+    devices: Any = None,
+    chunk_sizes: Any = None,
+    dim: int = 0,
+    streams: Any = None,
+    *,
+    out: Any = None,
 ) -> Any:
     """Deals the parts of a tensor out to devices."""
     raise absent.cuda("tl.cuda.comm.scatter")

@@ -50,7 +50,11 @@ class Event(AbsentEvent):
     kind = "cuda"
 
     def __init__(
-        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+        self,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
     ):
         super().__init__(enable_timing, blocking, interprocess)
 

@@ -1,0 +1,26 @@
+"""Events of Metal devices."""
+
+from tl_backends.devices import AbsentEvent
+
+__all__ = ["Event"]
+
+
+class Event(AbsentEvent):
+    """A mark in the work of a Metal device.
+
+    Raises:
+        RuntimeError: there is no device.
+    """
+
+    kind = "mps"
+
+    def __init__(self, enable_timing: bool = False):
+        super().__init__(enable_timing)
+
+    def record(self) -> None:
+        """Marks this moment of the device's work."""
+        super().record()
+
+    def wait(self) -> None:
+        """Makes all work to come wait for the event."""
+        super().wait()
