@@ -21,6 +21,11 @@ __all__ = _core.__all__
 
 _finder.install_finder()
 
+for _name in __all__:
+    if isinstance(globals()[_name], type(_sys)):
+        # a module of the core, to be served by the finder like all others
+        del globals()[_name]
+
 
 def __getattr__(name: str):
     from tl._grafts import root_attribute
@@ -29,4 +34,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(_core), *_finder.served()})
+    return sorted({*globals(), *__all__, *_finder.served()})

@@ -22,10 +22,12 @@ class MissingPackage(ModuleNotFoundError):
         super().__init__(text, name=_names.package_of(real))
 
 
+# The specs of real modules as their own import made them, by name.
+_true_specs: dict[str, ModuleSpec] = {}
+
+
 class AliasLoader:
     """Loads a façade name by importing the module it stands for."""
-
-    _true_specs: dict[str, ModuleSpec] = {}
 
     def __init__(self, real: str):
         self.real = real
@@ -37,7 +39,7 @@ class AliasLoader:
 
     def exec_module(self, module: ModuleType) -> None:
         # the import machinery has just written the alias's spec over the module's own
-        module.__spec__ = self._true_specs[self.real]
+        module.__spec__ = _true_specs[self.real]
         from tl._grafts import adopt
 
         adopt(_names.package_of(self.real))
@@ -45,8 +47,8 @@ class AliasLoader:
     def _remember(self, module: ModuleType) -> None:
         # While another thread loads the same module under another name, the spec on it is that alias's.
         spec = module.__spec__
-        if spec is not None and (spec.name == self.real or self.real not in self._true_specs):
-            self._true_specs[self.real] = spec
+        if spec is not None and (spec.name == self.real or self.real not in _true_specs):
+            _true_specs[self.real] = spec
 
     def _real_loader(self):
         return find_real(self.real).loader

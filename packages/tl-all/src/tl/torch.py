@@ -134,7 +134,7 @@ def _run_path(path: str, argv: list[str]) -> None:
     sys.argv[:] = argv
     if os.path.isdir(path) or _is_zip(path):
         _set_first_path(path)
-        return _run_spec(_spec_of("__main__"))
+        return _run_spec(_main_of(path))
     _set_first_path(os.path.dirname(os.path.realpath(path)))
     with _open(path) as file:
         code = read_code(file)
@@ -142,6 +142,16 @@ def _run_path(path: str, argv: list[str]) -> None:
         with _open(path) as file:
             code = compile(file.read(), path, "exec")
     _run(code, __file__=os.path.abspath(path), __cached__=None)
+
+
+def _main_of(path: str):
+    from importlib.machinery import PathFinder
+
+    spec = PathFinder.find_spec("__main__", [path])
+    if spec is None:
+        print(f"python -m tl.torch: no __main__ in {path}", file=sys.stderr)
+        raise SystemExit(1)
+    return spec
 
 
 def _is_zip(path: str) -> bool:
