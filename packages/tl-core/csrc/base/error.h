@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <concepts>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -30,7 +31,8 @@ struct Error : std::exception {
 // ---- text: cat(1, " of ", x) -------------------------------------------------------------------------------------
 inline void append(std::string& out, std::string_view s) { out += s; }
 inline void append(std::string& out, char c) { out += c; }
-inline void append(std::string& out, bool b) { out += b ? "True" : "False"; }
+// Exactly bool: a character array would rather become one than a string_view.
+void append(std::string& out, std::same_as<bool> auto b) { out += b ? "True" : "False"; }
 std::string shortest(double value);  // as Python's repr writes it
 
 template <class T>
