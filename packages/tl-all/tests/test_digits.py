@@ -69,7 +69,7 @@ def test_an_interrupt_ends_it_cleanly(tmp_path):
             said += program.stderr.read1(100)
         program.send_signal(signal.SIGINT)
         start = time.monotonic()
-        out, err = program.communicate(timeout=60)
+        _, err = program.communicate(timeout=60)
     assert program.returncode == 130
     assert b"Traceback" not in err
     assert b"interrupted" in err
@@ -96,7 +96,9 @@ sys.exit(digits.main(["--epochs", "1", "--plot", "curve.png"]))
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("arguments", [["--epochs", "0"], ["--batch-size", "-1"], ["--epochs", "many"], ["--nonsense"]])
+@pytest.mark.parametrize(
+    "arguments", [["--epochs", "0"], ["--batch-size", "-1"], ["--epochs", "many"], ["--nonsense"]]
+)
 def test_wrong_arguments(python, arguments):
     assert "usage: python -m tl.examples.digits" in python("-m", "tl.examples.digits", *arguments, code=2)
 

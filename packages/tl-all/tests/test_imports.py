@@ -6,7 +6,6 @@ import runpy
 import sys
 
 import pytest
-
 import tl
 
 MODULES = {
@@ -34,7 +33,9 @@ def test_an_import_gives_the_real_module(name, real):
 
 @pytest.mark.parametrize(("name", "real"), MODULES.items())
 def test_the_real_module_may_come_first(execute, name, real):
-    execute(f"import {real}, tl, tl.{name}\nassert tl.{name} is {real}\nassert {real}.__spec__.name == {real!r}")
+    execute(
+        f"import {real}, tl, tl.{name}\nassert tl.{name} is {real}\nassert {real}.__spec__.name == {real!r}"
+    )
 
 
 @pytest.mark.parametrize(("name", "real"), MODULES.items())
@@ -43,10 +44,9 @@ def test_attributes_need_no_import(execute, name, real):
 
 
 def test_the_forms_of_an_import():
+    import tl.nn.functional as first
     import tl_nn
     import tl_nn.functional
-
-    import tl.nn.functional as first
     from tl import nn
     from tl.nn import functional as second
     from tl.nn.modules.linear import Linear
@@ -58,7 +58,9 @@ def test_the_forms_of_an_import():
 
 
 def test_a_star_import_gives_the_core(execute):
-    execute("from tl import *\nimport tl_core\nassert all(globals()[n] is getattr(tl_core, n) for n in tl_core.__all__)")
+    execute(
+        "from tl import *\nimport tl_core\nassert all(globals()[n] is getattr(tl_core, n) for n in tl_core.__all__)"
+    )
 
 
 def test_only_the_core_is_loaded_at_first(execute):
@@ -89,7 +91,9 @@ def test_reload_of_the_facade():
 
 
 def test_pickles_name_the_package_that_has_the_class():
-    data = pickle.dumps([tl.nn.Linear, tl.optim.SGD, tl.nn.functional.relu, tl.backends.cpu.get_cpu_capability])
+    data = pickle.dumps(
+        [tl.nn.Linear, tl.optim.SGD, tl.nn.functional.relu, tl.backends.cpu.get_cpu_capability]
+    )
     assert b"tl_nn" in data
     assert b"ctl." not in data
     assert pickle.loads(data)[0] is tl.nn.Linear
@@ -97,7 +101,9 @@ def test_pickles_name_the_package_that_has_the_class():
 
 def test_pickles_load_without_the_facade(execute):
     data = pickle.dumps(tl.nn.Linear)
-    execute(f"import pickle, sys\nassert pickle.loads({data!r}).__name__ == 'Linear'\nassert 'tl' not in sys.modules")
+    execute(
+        f"import pickle, sys\nassert pickle.loads({data!r}).__name__ == 'Linear'\nassert 'tl' not in sys.modules"
+    )
 
 
 def test_threads_that_race_for_a_name_get_one_object(execute):

@@ -1,7 +1,6 @@
 """What is said of names whose package isn't installed, and of names that nobody has."""
 
 import pytest
-
 import tl
 from tl import _names
 
@@ -11,7 +10,11 @@ SAID = r"is part of the package tl-nowhere, which is not installed \(pip install
 @pytest.fixture(autouse=True)
 def nowhere(monkeypatch):
     """A package that the table knows and nobody has."""
-    modules = {"nowhere": "tl_nowhere", "utils.elsewhere": "tl_nowhere.elsewhere", "linalg.far": "tl_nowhere.far"}
+    modules = {
+        "nowhere": "tl_nowhere",
+        "utils.elsewhere": "tl_nowhere.elsewhere",
+        "linalg.far": "tl_nowhere.far",
+    }
     objects = {"teleport": "tl_nowhere:teleport", "nn.parallel.Teleport": "tl_nowhere.parallel:Teleport"}
     monkeypatch.setattr(_names, "MODULES", {**_names.MODULES, **modules})
     monkeypatch.setattr(_names, "OBJECTS", {**_names.OBJECTS, **objects})

@@ -31,7 +31,9 @@ def with_plugin(execute):
 def test_modules(with_plugin):
     with_plugin("import tl, tl.npu, my_npu\nassert tl.npu is my_npu\nassert my_npu.__spec__.name == 'my_npu'")
     with_plugin("import tl\nfound = tl.npu\nimport my_npu\nassert found is my_npu")
-    with_plugin("from tl.nn import fancy\nimport tl, my_npu.fancy\nassert tl.nn.fancy is fancy is my_npu.fancy")
+    with_plugin(
+        "from tl.nn import fancy\nimport tl, my_npu.fancy\nassert tl.nn.fancy is fancy is my_npu.fancy"
+    )
     with_plugin("import tl.npu.fancy\nimport my_npu.fancy\nassert tl.npu.fancy is my_npu.fancy")
 
 
@@ -43,11 +45,15 @@ def test_objects(with_plugin):
 
 
 def test_the_packages_of_tl_come_first(with_plugin):
-    with_plugin("import tl, tl_core, tl_nn\nassert tl.zeros is tl_core.zeros\nassert tl.nn.Linear is tl_nn.Linear")
+    with_plugin(
+        "import tl, tl_core, tl_nn\nassert tl.zeros is tl_core.zeros\nassert tl.nn.Linear is tl_nn.Linear"
+    )
 
 
 def test_they_are_looked_for_only_when_needed(with_plugin):
-    with_plugin("import sys, tl\ntl.nn.Linear, tl.cuda.is_available()\nassert 'importlib.metadata' not in sys.modules")
+    with_plugin(
+        "import sys, tl\ntl.nn.Linear, tl.cuda.is_available()\nassert 'importlib.metadata' not in sys.modules"
+    )
 
 
 def test_running_one(python):

@@ -52,8 +52,12 @@ def test_no_thread_process_file_or_signal_handler_from_python(execute):
 def test_no_thread_process_file_or_signal_handler_at_all(tmp_path):
     bare, full = (system_calls(tmp_path, program) for program in ("import sys", "import tl"))
     added = full - bare
-    assert not [call for call in added if re.match(r"(clone|clone3|fork|vfork|execve|socket|rt_sigaction)\(", call)]
-    assert not [call for call in added if re.match(r"open", call) and re.search(r"O_WRONLY|O_RDWR|O_CREAT", call)]
+    assert not [
+        call for call in added if re.match(r"(clone|clone3|fork|vfork|execve|socket|rt_sigaction)\(", call)
+    ]
+    assert not [
+        call for call in added if re.match(r"open", call) and re.search(r"O_WRONLY|O_RDWR|O_CREAT", call)
+    ]
     assert any("tl_core" in call for call in added), "the trace shows no import"
 
 
@@ -67,7 +71,9 @@ def system_calls(folder, program) -> Counter:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"strace may not trace here: {done.stderr.strip()[:100]}")
-    lines = [re.sub(r"^\d+ +", "", line.replace(program, "PROGRAM")) for line in trace.read_text().splitlines()]
+    lines = [
+        re.sub(r"^\d+ +", "", line.replace(program, "PROGRAM")) for line in trace.read_text().splitlines()
+    ]
     return Counter(re.sub(r"0x[0-9a-f]+", "ADDRESS", line) for line in lines)
 
 

@@ -44,7 +44,9 @@ def test_children_of_multiprocessing(python, method):
 
 @pytest.mark.parametrize("preload", ["__main__", "__main__,torch.nn"])
 def test_a_fork_server_that_preloads(python, preload):
-    assert python("-m", "tl.torch", "program.py", "forkserver", preload, files={"program.py": POOL}) == "done\n"
+    assert (
+        python("-m", "tl.torch", "program.py", "forkserver", preload, files={"program.py": POOL}) == "done\n"
+    )
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
@@ -57,7 +59,9 @@ if __name__ == "__main__":
     with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:
         print(pool.apply(work.where))
 """
-    files = {"work.py": "def where():\n    import torch.nn\n    return torch.nn.Linear.__module__.split('.')[0]\n"}
+    files = {
+        "work.py": "def where():\n    import torch.nn\n    return torch.nn.Linear.__module__.split('.')[0]\n"
+    }
     assert execute(program, method, files=files) == "tl_nn\n"
 
 
@@ -99,7 +103,9 @@ assert tuple(map(int, torch.__version__.partition("+")[0].split("."))) >= (2, 7)
 assert tl.version.__version__.startswith("0.")
 """
     assert python("-m", "tl.torch", "-c", code) == ""
-    assert "PackageNotFoundError" in python("-c", "import tl, importlib.metadata as m; m.version('torch')", code=1)
+    assert "PackageNotFoundError" in python(
+        "-c", "import tl, importlib.metadata as m; m.version('torch')", code=1
+    )
 
 
 def test_the_program_is_main(python, tmp_path):
@@ -156,7 +162,9 @@ else:
 
 
 def test_starting_is_cheap(python):
-    code = "import sys; assert 'multiprocessing' not in sys.modules and 'importlib.metadata' not in sys.modules"
+    code = (
+        "import sys; assert 'multiprocessing' not in sys.modules and 'importlib.metadata' not in sys.modules"
+    )
     python("-m", "tl.torch", "-c", code)
 
 

@@ -5,7 +5,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
 import tl
 
 PROGRAM = """

@@ -137,12 +137,18 @@ def draw(curve: Curve, path: str) -> None:
 
 def arguments() -> argparse.ArgumentParser:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m tl.examples.digits", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tl.examples.digits", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("--epochs", type=positive, default=30, help="passes over all images (30)")
     parser.add_argument("--seed", type=int, default=0, help="of all random choices (0)")
-    parser.add_argument("--lr", type=float, default=3e-3, help="rate of learning at the start; it falls to 0 (0.003)")
+    parser.add_argument(
+        "--lr", type=float, default=3e-3, help="rate of learning at the start; it falls to 0 (0.003)"
+    )
     parser.add_argument("--batch-size", type=positive, default=64, help="images in a step (64)")
-    parser.add_argument("--plot", metavar="FILE.png", type=writable, help="draw loss and accuracy of each epoch")
+    parser.add_argument(
+        "--plot", metavar="FILE.png", type=writable, help="draw loss and accuracy of each epoch"
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--quickstart", action="store_true", help=f"fail if the accuracy is below {GOOD}")
     return parser

@@ -67,15 +67,17 @@ def compile(
         _check_flag("dynamic", dynamic)
     _check_settings(mode, options)
     _check_backend(backend)
-    finish = partial(_finish, say=not disable and backend not in ("eager", "aot_eager"))
-    return finish if model is None else finish(model)
+    say = not disable and backend not in ("eager", "aot_eager")
+    if model is None:
+        return partial(_finish, say=say, depth=1)
+    return _finish(model, say=say, depth=2)
 
 
-def _finish(model: Any, say: bool) -> Any:
+def _finish(model: Any, say: bool, depth: int) -> Any:
     if not callable(model):
         raise AssertionError(f"A callable function is expected as model, but {type(model)} is provided.")
     if say:
-        eagerly.say("tl.compile", stacklevel=4)
+        eagerly.say("tl.compile", stacklevel=depth + 2)
     return model
 
 

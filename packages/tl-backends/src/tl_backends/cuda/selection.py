@@ -68,4 +68,4 @@ class device_of(device):
     """
 
     def __init__(self, obj: Any):
-        super().__init__(obj.get_device() if obj.is_cuda else -1)
+        super().__init__(obj.device if obj.device.type == "cuda" else -1)

@@ -19,6 +19,33 @@ from tl_backends.mtia.streams import (
     stream,
 )
 
+__all__ = [
+    "DeferredMtiaCallError",
+    "Event",
+    "Stream",
+    "StreamContext",
+    "current_device",
+    "current_stream",
+    "default_stream",
+    "device",
+    "device_count",
+    "empty_cache",
+    "get_device_capability",
+    "get_rng_state",
+    "init",
+    "is_available",
+    "is_initialized",
+    "memory",
+    "memory_stats",
+    "record_memory_history",
+    "set_device",
+    "set_rng_state",
+    "set_stream",
+    "snapshot",
+    "stream",
+    "synchronize",
+]
+
 
 class DeferredMtiaCallError(Exception):
     """A call that was put off until MTIA is started has failed."""
