@@ -154,6 +154,17 @@ for name, module in list(sys.modules.items()):
         execute(program)
 
 
+def test_a_module_that_its_package_made_itself(execute):
+    program = """
+import sys, types, tl_core
+sys.modules["tl_core.handmade"] = tl_core.handmade = types.ModuleType("tl_core.handmade")
+import tl, tl.handmade
+assert tl.handmade is tl_core.handmade
+assert tl.handmade.__spec__ is None
+"""
+    execute(program)
+
+
 def test_setting_an_attribute_is_seen_by_all():
     plain = tl.zeros
     try:

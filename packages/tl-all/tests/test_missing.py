@@ -75,11 +75,13 @@ def test_an_error_inside_a_package_stays_what_it_is(execute):
     program = """
 from tl import _names
 _names.MODULES["broken"] = "tl_broken"
-_names.TOPS |= {"broken"}
+_names.MODULES["deep"] = "tl_broken.deep"
+_names.TOPS |= {"broken", "deep"}
 import tl
-for attempt in (lambda: tl.broken, lambda: __import__("tl.broken")):
+forms = ("tl.broken", "import tl.broken", "from tl import broken", "tl.deep", "import tl.deep", "from tl import deep")
+for form in forms:
     try:
-        attempt()
+        exec(form)
     except ModuleNotFoundError as error:
         assert error.name == "dependency_of_the_package", error
     else:

@@ -11,6 +11,10 @@ from types import ModuleType
 
 from tl import _names
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 class MissingPackage(ModuleNotFoundError):
     """A name of the façade whose package isn't installed."""
@@ -23,7 +27,7 @@ class MissingPackage(ModuleNotFoundError):
 
 
 # The specs of real modules as their own import made them, by name.
-_true_specs: dict[str, ModuleSpec] = {}
+_true_specs: dict[str, ModuleSpec | None] = {}
 
 
 class AliasLoader:
@@ -47,7 +51,7 @@ class AliasLoader:
     def _remember(self, module: ModuleType) -> None:
         # While another thread loads the same module under another name, the spec on it is that alias's.
         spec = module.__spec__
-        if spec is not None and (spec.name == self.real or self.real not in _true_specs):
+        if spec is None or spec.name == self.real or self.real not in _true_specs:
             _true_specs[self.real] = spec
 
     def _real_loader(self):
@@ -83,10 +87,15 @@ def find_real(real: str) -> ModuleSpec | None:
     """The spec of a real module; None if its package isn't there or has no such module."""
     from importlib.util import find_spec
 
+    if real in sys.modules and sys.modules[real].__spec__ is None:
+        # made by its package, not by an import
+        return ModuleSpec(real, None, is_package=hasattr(sys.modules[real], "__path__"))
     try:
         return find_spec(real)
-    except ModuleNotFoundError:
-        return None
+    except ModuleNotFoundError as error:
+        if error.name and f"{real}.".startswith(f"{error.name}."):
+            return None
+        raise
 
 
 def installed(real: str) -> bool:
@@ -107,9 +116,9 @@ class Finder:
     that is loaded under it from then on.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.roots = {"tl"}
-        self.after = {}
+        self.after: dict[str, Callable[[ModuleType], None]] = {}
 
     def find_spec(self, fullname, path=None, target=None):
         root, _, dotted = fullname.partition(".")
@@ -167,7 +176,8 @@ def alias_spec(fullname: str, real: str) -> ModuleSpec | None:
     found = find_real(real)
     if found is None:
         return None
-    spec = ModuleSpec(fullname, AliasLoader(real), origin=found.origin)
+    # A loader need not derive from importlib.abc.Loader, whose module is slow to import.
+    spec = ModuleSpec(fullname, AliasLoader(real), origin=found.origin)  # type: ignore[arg-type]
     spec.submodule_search_locations = found.submodule_search_locations
     spec.cached = found.cached
     return spec
@@ -187,7 +197,7 @@ def bare(fullname: str, dotted: str) -> ModuleSpec | None:
     """For a name without a module: a namespace if its own package or that of a name below it is installed."""
     below = _names.below(dotted)
     if below and any(map(installed, [_names.module_of(dotted), *map(_names.missing_part, below)])):
-        return ModuleSpec(fullname, NamespaceLoader(dotted), is_package=True)
+        return ModuleSpec(fullname, NamespaceLoader(dotted), is_package=True)  # type: ignore[arg-type]
     refuse_missing(dotted)
     return None
 

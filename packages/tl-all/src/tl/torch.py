@@ -44,7 +44,8 @@ def install() -> None:
         >>> F.__name__
         'tl_nn.functional'
     """
-    tl = import_module("tl")
+    import tl
+
     present = sys.modules.get("torch", tl)
     if present is not tl:
         where = getattr(present, "__file__", None) or "an unknown place"

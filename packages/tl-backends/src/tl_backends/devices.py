@@ -1,11 +1,8 @@
 """What the device modules share: indices, and streams and events of devices that aren't there."""
 
-from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import tl_core
-
-Absence = Callable[[str], Exception]
 
 
 def index_of(device: Any, kind: str) -> int | None:
@@ -32,14 +29,13 @@ class SelectedDevice:
     """A `with` block in which another device is selected. None and -1 select nothing."""
 
     kind: ClassVar[str]
-    absence: ClassVar[Absence]
 
     def __init__(self, device: Any):
         self.idx = index_of(device, self.kind)
 
     def __enter__(self) -> None:
         if self.idx is None or self.idx >= 0:
-            raise RuntimeError(str(type(self).absence(f"tl.{self.kind}.device({self.idx})")))
+            raise _needs_support(self.kind, f"device({self.idx})")
 
     def __exit__(self, *error: object) -> None:
         pass

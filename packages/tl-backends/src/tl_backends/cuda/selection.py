@@ -57,7 +57,6 @@ class device(SelectedDevice):
     """
 
     kind = "cuda"
-    absence = staticmethod(absent.cuda)
 
 
 class device_of(device):

@@ -16,11 +16,3 @@ class Event(AbsentEvent):
 
     def __init__(self, enable_timing: bool = False):
         super().__init__(enable_timing)
-
-    def record(self) -> None:
-        """Marks this moment of the device's work."""
-        super().record()
-
-    def wait(self) -> None:
-        """Makes all work to come wait for the event."""
-        super().wait()

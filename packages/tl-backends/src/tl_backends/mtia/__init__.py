@@ -129,4 +129,3 @@ class device(SelectedDevice):
     """
 
     kind = "mtia"
-    absence = staticmethod(absent.mtia)

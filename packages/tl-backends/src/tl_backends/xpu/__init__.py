@@ -165,7 +165,6 @@ class device(SelectedDevice):
     """
 
     kind = "xpu"
-    absence = staticmethod(absent.xpu)
 
 
 class device_of(device):
