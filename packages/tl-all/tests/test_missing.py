@@ -71,7 +71,7 @@ def test_names_that_nobody_has(owner):
 
 
 def test_an_error_inside_a_package_stays_what_it_is(execute):
-    files = {"tl_broken/__init__.py": "import dependency_of_the_package"}
+    files = {"tl_broken/__init__.py": "import dependency_of_the_package", "tl_broken/deep.py": ""}
     program = """
 from tl import _names
 _names.MODULES["broken"] = "tl_broken"

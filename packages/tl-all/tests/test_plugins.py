@@ -3,6 +3,10 @@
 import pytest
 
 ENTRIES = """
+# other groups are none of our affair
+[console_scripts]
+npu = my_npu:main
+
 [tl.plugins]
 npu = my_npu
 nn.fancy = my_npu.fancy
@@ -11,7 +15,7 @@ nn.fancy = my_npu.fancy
 twice = my_npu:twice
 nn.parallel.MyParallel = my_npu.fancy:MyParallel
 nn.functional.triple = my_npu.fancy:triple
-zeros = my_npu:twice
+zeros = my_npu:twice  [extra]
 nn.Linear = my_npu:twice
 """
 
@@ -73,3 +77,13 @@ with warnings.catch_warnings(record=True) as caught:
 assert "two plug-ins define tl.twice: my_npu:twice and zzz:twice" in str(caught[0].message)
 """
     execute(program, files={**FILES, **other})
+
+
+def test_a_distribution_that_is_shadowed_does_not_count(execute):
+    shadowed = {
+        "later/my_npu-0.9.dist-info/METADATA": "Metadata-Version: 2.1\nName: my-npu\nVersion: 0.9\n",
+        "later/my_npu-0.9.dist-info/entry_points.txt": "[tl.names]\nold = my_npu:old\ntwice = my_npu:old\n",
+    }
+    program = "import sys; sys.path += ['later', 'nowhere', 'program.py']\nimport tl, my_npu\n"
+    program += "assert tl.twice is my_npu.twice and not hasattr(tl, 'old')"
+    execute(program, files={**FILES, **shadowed})

@@ -2,6 +2,9 @@
 
 A module under two names must stay one object through `from … import`, reload, pickles and threads that race for it.
 So an alias is imported like any module, but its loader hands out the real one in place of a new one.
+
+Nothing may be imported while a finder is asked: up to Python 3.12 that happens under a lock which other threads need to
+finish their own imports. Here, only files are looked for; the loaders import.
 """
 
 import sys
@@ -9,7 +12,7 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from tl import _names
+from tl import _names, _plugins
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +40,10 @@ class AliasLoader:
         self.real = real
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = import_module(self.real)
+        # From the package down: a module imported together with its package, by two threads, can deadlock.
+        parts = self.real.split(".")
+        for depth in range(1, len(parts) + 1):
+            module = import_module(".".join(parts[:depth]))
         self._remember(module)
         return module
 
@@ -84,18 +90,27 @@ class NamespaceLoader:
 
 
 def find_real(real: str) -> ModuleSpec | None:
-    """The spec of a real module; None if its package isn't there or has no such module."""
-    from importlib.util import find_spec
+    """The spec of a real module, without an import; None if its package isn't there or has no such module."""
+    if real in sys.modules:
+        return _loaded_spec(real)
+    parent = real.rpartition(".")[0]
+    if not parent:
+        return _ask_others(real, None)
+    above = find_real(parent)
+    if above is None or above.submodule_search_locations is None:
+        return None
+    return _ask_others(real, above.submodule_search_locations)
 
-    if real in sys.modules and sys.modules[real].__spec__ is None:
-        # made by its package, not by an import
-        return ModuleSpec(real, None, is_package=hasattr(sys.modules[real], "__path__"))
-    try:
-        return find_spec(real)
-    except ModuleNotFoundError as error:
-        if error.name and f"{real}.".startswith(f"{error.name}."):
-            return None
-        raise
+
+def _loaded_spec(real: str) -> ModuleSpec:
+    spec = _true_specs.get(real) or sys.modules[real].__spec__
+    # a module without a spec was made by its package, not by an import
+    return spec or ModuleSpec(real, None, is_package=hasattr(sys.modules[real], "__path__"))
+
+
+def _ask_others(real: str, path, target=None) -> ModuleSpec | None:
+    others = (f for f in sys.meta_path if f is not finder and hasattr(f, "find_spec"))
+    return next(filter(None, (f.find_spec(real, path, target) for f in others)), None)
 
 
 def installed(real: str) -> bool:
@@ -144,8 +159,7 @@ class Finder:
         return own or third_party(fullname, dotted) or bare(fullname, dotted)
 
     def _watched(self, fullname, path, target, after):
-        others = (f for f in sys.meta_path if f is not self and hasattr(f, "find_spec"))
-        spec = next(filter(None, (f.find_spec(fullname, path, target) for f in others)), None)
+        spec = _ask_others(fullname, path, target)
         if spec is not None and spec.loader is not None:
             spec.loader = WatchedLoader(spec.loader, after)
         if spec is None:
@@ -187,9 +201,7 @@ def third_party(fullname: str, dotted: str) -> ModuleSpec | None:
     """The spec of a module that somebody's plug-in puts at this name."""
     if dotted in _names.MODULES or dotted.startswith("_") or "._" in dotted:
         return None
-    from tl._plugins import modules
-
-    real = modules().get(dotted)
+    real = _plugins.modules().get(dotted)
     return alias_spec(fullname, real) if real else None
 
 

@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from tl import _finder, _names
+from tl import _finder, _names, _plugins
 
 _NOTHING = object()
 
@@ -43,9 +43,7 @@ def _find(dotted: str):
         return import_module(f"tl.{dotted}")
     if dotted.startswith("_") or "._" in dotted:
         return _NOTHING
-    from tl._plugins import objects
-
-    given = objects().get(dotted)
+    given = _plugins.objects().get(dotted)
     return _load(given) if given else _NOTHING
 
 
