@@ -17,7 +17,7 @@ import ast
 from dataclasses import dataclass, field
 
 from opgen.overload import Resolver
-from opgen.program_text import Program, Saved, Step, Target, declarations, definitions
+from opgen.program_text import DTYPES, Program, Saved, Step, Target, declarations, definitions
 from opgen.row import Row
 
 
@@ -46,13 +46,14 @@ class Stored:
 METAS = {"shape": "SHAPE", "ndim": "NDIM", "dtype": "DTYPE", "device": "DEVICE", "layout": "LAYOUT"}
 META_CALLS = {"size": "SHAPE", "stride": "STRIDES", "storage_offset": "OFFSET", "dim": "NDIM", "numel": "NUMEL",
               "is_complex": "IS_COMPLEX", "is_floating_point": "IS_FLOATING"}  # fmt: skip
-META_KIND = {"SHAPE": "list", "STRIDES": "list", "NDIM": "int", "NUMEL": "int", "OFFSET": "int", "DTYPE": "value",
-             "DEVICE": "value", "LAYOUT": "value", "IS_COMPLEX": "bool", "IS_FLOATING": "bool", "IS_TENSOR": "bool",
+META_KIND = {"SHAPE": "list", "STRIDES": "list", "NDIM": "int", "NUMEL": "int", "OFFSET": "int", "DTYPE": "dtype",
+             "DEVICE": "device", "LAYOUT": "layout", "IS_COMPLEX": "bool", "IS_FLOATING": "bool", "IS_TENSOR": "bool",
              "COUNT": "int"}  # fmt: skip
 ARITH = {ast.Add: ("ADD", "add"), ast.Sub: ("SUB", "sub"), ast.Mult: ("MUL", "mul"), ast.Div: ("DIV", "div"),
          ast.FloorDiv: ("FLOORDIV", "floor_divide"), ast.Mod: ("MOD", "remainder"), ast.Pow: ("POW", "pow"),
          ast.Eq: ("EQ", "eq"), ast.NotEq: ("NE", "ne"), ast.Lt: ("LT", "lt"), ast.LtE: ("LE", "le"), ast.Gt: ("GT", "gt"),
          ast.GtE: ("GE", "ge"), ast.In: ("IN", "")}  # fmt: skip
+MIRRORED = {ast.Eq: ast.Eq, ast.NotEq: ast.NotEq, ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 TENSOR_OPERATORS = {ast.MatMult: "matmul", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor"}
 VALUE_FUNCTIONS = {"len": "LEN", "abs": "ABS", "prod": "PROD", "range": "RANGE", "sum": "LIST_SUM", "defined": "DEFINED"}
 TENSORS = ("tensor", "operand")
@@ -159,7 +160,7 @@ class _Compiler:
             for name in filter(None, (ret.name if ret.name not in names else "", f"result{i}", "" if i else "result")):
                 names[name] = Stored("RESULT", i, kind)
             for name in filter(None, (f"g{i}", ret.name and f"g_{ret.name}", "" if i else "g")):
-                names[name] = Value(("GRAD", i), "tensor")
+                names[name] = Value(("GRAD", i), "tensor") if kind == "tensor" else Value(("GRADS", 0), "tensors")
         names["grads"] = Value(("GRADS", 0), "tensors")
         names["needs"] = Value(("NEEDS_ALL", 0), "list")
         for i in range(n_targets):
@@ -168,9 +169,10 @@ class _Compiler:
 
     @staticmethod
     def _plain_kind(arg) -> str:
-        if arg.optional:
-            return "value"
-        return {"bool": "bool", "int": "int", "float": "float"}.get(arg.type, "list" if arg.type.endswith("[]") else "value")
+        if arg.optional and not arg.type.endswith("[]"):
+            return {"ScalarType": "dtype", "Device": "device", "Layout": "layout"}.get(arg.type, "value")
+        kinds = {"bool": "bool", "int": "int", "float": "float", "ScalarType": "dtype", "Device": "device", "Layout": "layout"}
+        return kinds.get(arg.type, "list" if arg.type.endswith("[]") else "value")
 
     # ---- expressions -----------------------------------------------------------------------------------------------
 
@@ -188,8 +190,9 @@ class _Compiler:
         return self._const(node.value)
 
     def _const(self, value) -> Value:
-        kind = "none" if value is None else type(value).__name__
-        return Value(("CONST", self.program.const(value)), kind if kind in ("none", "bool", "int", "float") else "value")
+        kind = "none" if value is None else "dtype" if value in DTYPES else type(value).__name__
+        known = ("none", "dtype", "bool", "int", "float")
+        return Value(("CONST", self.program.const(value)), kind if kind in known else "value")
 
     def _name(self, node: ast.Name) -> Value:
         return self._read(self._lookup(node))
@@ -230,6 +233,8 @@ class _Compiler:
 
     def _arith(self, node: ast.expr, op: type, left: Value, right: Value) -> Value:
         arith, name = ARITH[op]
+        if left.kind not in TENSORS and right.kind in TENSORS and op in MIRRORED:
+            left, right, (arith, name) = right, left, ARITH[MIRRORED[op]]
         if left.kind in TENSORS or right.kind in TENSORS:
             call = self._operator(node, name, [left, right], "ARITH", arith)
             both_numbers = "tensor" not in (left.kind, right.kind)
@@ -453,16 +458,24 @@ class _Compiler:
     def _operator(self, node: ast.expr, name: str, args: list[Value], code: str = "CALL", arith: str = "ADD",
                   n_results: int = 1, keywords: list[ast.keyword] = ()) -> Value:  # fmt: skip
         named = {k.arg: self._value(k.value) for k in keywords}
-        try:
-            row, bound = self.resolver.bind(name, args, named)
-        except LookupError as e:
-            self._fail(node, str(e))
+        row, bound = self._resolve(node, name, args, named, code)
         words = [self._argument(arg, bound.get(arg.name)) for arg in row.args]
         kind = "tensors" if row.rets[0].is_tensor_list else "tensor"
         if code == "CONJ" and args[0].kind == "operand":
             kind = "operand"
         step = Step(code, arith, words, op=self.program.operator(row.name))
         return self._emit(step, kind, n_results)
+
+    def _resolve(self, node: ast.expr, name: str, args: list[Value], named: dict, code: str) -> tuple[Row, dict]:
+        try:
+            return self.resolver.bind(name, args, named)
+        except LookupError as e:
+            if code != "ARITH" or len(args) != 2 or args[1].kind not in TENSORS:
+                self._fail(node, str(e))
+        # The engine turns `number - tensor` into the form that takes the tensor first.
+        row, bound = self._resolve(node, name, args[::-1], named, "CALL")
+        first, second = (a.name for a in row.args[:2])
+        return row, {**bound, first: bound[second], second: bound[first]}
 
     def _argument(self, arg, value: Value | None) -> tuple[str, int]:
         if value is None:

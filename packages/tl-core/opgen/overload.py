@@ -5,6 +5,8 @@ from __future__ import annotations
 from opgen.row import Row
 from opgen.schema import Arg
 
+NAMED = {"dtype": "ScalarType", "device": "Device", "layout": "Layout"}
+
 
 class Resolver:
     """Finds rows by public name and binds a call's arguments to them. A value needs a `kind`, see `fits`."""
@@ -46,7 +48,7 @@ def _bind(row: Row, args: list, keywords: dict) -> dict | None:
 
 
 def fits(arg: Arg, kind: str) -> bool:
-    """Whether an argument takes a value known to be a tensor, operand, tensors, none, bool, int, float, list or value."""
+    """Whether an argument takes a value known to be a tensor, operand, tensors, none, bool, int, float, dtype, device, layout, list or value."""
     if kind == "none":
         return arg.optional
     if kind == "value":
@@ -57,5 +59,7 @@ def fits(arg: Arg, kind: str) -> bool:
         return arg.is_tensor_list
     if kind == "list":
         return arg.type.endswith("[]")
+    if kind in NAMED:
+        return arg.type == NAMED[kind]
     numbers = {"bool": ("bool",), "int": ("int", "float", "bool"), "float": ("float",)}[kind]
     return arg.type in (*numbers, "Scalar", "Operand", "Any") or (kind == "int" and arg.count > 0)

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "bind/buffer.h"
 #include "bind/index.h"
 #include "bind/override.h"
 #include "bind/parse.h"
@@ -443,7 +444,8 @@ void add_tensor_slots(std::vector<PyType_Slot>& slots) {
       {Py_nb_index, slot(to_index)}, {Py_tp_richcompare, slot(compare)}, {Py_tp_hash, slot(hash)}, {Py_tp_repr, slot(repr)},
       {Py_tp_str, slot(repr)}, {Py_tp_new, slot(make)}, {Py_tp_init, slot(accept_init)}, {Py_tp_iter, slot(iterate)},
       {Py_mp_length, slot(length)}, {Py_mp_subscript, slot(get_item)}, {Py_mp_ass_subscript, slot(set_item)},
-      {Py_tp_getset, kGetset}, {Py_tp_methods, kMethods},
+      {Py_tp_getset, kGetset}, {Py_tp_methods, kMethods}, {Py_bf_getbuffer, slot(get_buffer)},
+      {Py_bf_releasebuffer, slot(release_buffer)},
   };
   slots.insert(slots.end(), std::begin(more), std::end(more));
 }
