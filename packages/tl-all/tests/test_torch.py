@@ -97,15 +97,56 @@ assert tl.zeros == 3
 
 def test_versions(python):
     code = """
-import importlib.metadata, tl.version, torch
-assert torch.__version__ == importlib.metadata.version("torch") == "2.7.0+tl", torch.__version__
+import importlib.metadata, torch.version, tl.version
+assert torch.__version__ == importlib.metadata.version("torch") == torch.version.__version__ == "2.7.0+tl"
 assert tuple(map(int, torch.__version__.partition("+")[0].split("."))) >= (2, 7)
-assert tl.version.__version__.startswith("0.")
+assert tl.version.tl.startswith("0.") and torch.version.cuda is None
 """
     assert python("-m", "tl.torch", "-c", code) == ""
     assert "PackageNotFoundError" in python(
         "-c", "import tl, importlib.metadata as m; m.version('torch')", code=1
     )
+
+
+@pytest.mark.parametrize(
+    ("other", "order"),
+    [
+        ("2.7.0", 0),
+        ("2.7", 0),
+        ("2.7.0+cpu", 0),
+        ((2, 7), 0),
+        ([2, 7, 0], 0),
+        ("2.10", -1),
+        ("2.7.1", -1),
+        ("3.0.0a0", -1),
+        ((2, 8), -1),
+        ("2.6.9+cu126", 1),
+        ("1.13.1", 1),
+        ("2", 1),
+        ((1, 13), 1),
+        ("2.7rc1", 0),
+    ],
+)
+def test_the_version_compares_by_its_numbers(other, order):
+    from tl.torch import API_VERSION
+
+    assert (API_VERSION < other) is (order < 0)
+    assert (API_VERSION <= other) is (order <= 0)
+    assert (API_VERSION > other) is (order > 0)
+    assert (API_VERSION >= other) is (order >= 0)
+    assert (other < API_VERSION) is (order > 0)
+
+
+def test_the_version_is_text():
+    import json
+
+    from tl.torch import API_VERSION
+
+    assert API_VERSION == "2.7.0+tl"
+    assert {API_VERSION: 1}["2.7.0+tl"] == 1
+    assert json.dumps(API_VERSION) == '"2.7.0+tl"'
+    with pytest.raises(TypeError):
+        API_VERSION < 2  # noqa: B015
 
 
 def test_the_program_is_main(python, tmp_path):

@@ -6,7 +6,7 @@ The longest prefix wins: `distributed.checkpoint.state_dict` is found through `d
 
 CORE = "tl_core"
 
-OWN = frozenset({"examples", "torch", "version", "_finder", "_grafts", "_names", "_plugins"})
+OWN = frozenset({"examples", "torch", "version", "_finder", "_grafts", "_names", "_plugins", "_release"})
 
 MODULES = {
     "_dynamo": "tl_compiler.dynamo",

@@ -13,8 +13,8 @@ From then on `torch` and every module below it is tl's own, in this process, in 
 forkserver children of `multiprocessing`. Other programs that it starts are not touched.
 
 `torch.__version__` then says which PyTorch's API is meant, `2.7.0+tl`, because programs choose their code by it, and so
-does `importlib.metadata.version("torch")`. It is the same object as `tl.__version__`, since torch is tl then; tl's own
-version stays `tl.version.__version__`.
+do `torch.version.__version__` and `importlib.metadata.version("torch")`. As torch is tl then, `tl.__version__` says the
+same; tl's own version stays `tl.version.tl`.
 """
 
 import builtins
@@ -22,8 +22,9 @@ import sys
 from importlib import import_module
 
 from tl._finder import finder, install_finder
+from tl._release import Release
 
-API_VERSION = "2.7.0+tl"
+API_VERSION = Release("2.7.0+tl")
 
 USAGE = "usage: python -m tl.torch (PROGRAM.py | -m MODULE | -c CODE) [ARGUMENT ...]"
 
@@ -55,7 +56,7 @@ def install() -> None:
     install_finder()
     finder.roots.add("torch")
     sys.modules["torch"] = tl
-    tl.__version__ = API_VERSION
+    tl.__version__ = tl.version.__version__ = API_VERSION
     for name in _SPAWNERS:
         _follow(name)
 
