@@ -26,7 +26,7 @@ def attribute(module: ModuleType, dotted: str):
     """The object with the façade name `dotted`; it becomes an attribute of its module."""
     name = dotted.rpartition(".")[2]
     try:
-        value = _NOTHING if name.startswith("__") else _find(dotted)
+        value = _NOTHING if name.startswith("__") and dotted not in _names.MODULES else _find(dotted)
     except _finder.MissingPackage as error:
         raise AttributeError(error.msg, name=name, obj=module) from error
     if value is _NOTHING:

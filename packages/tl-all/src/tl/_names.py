@@ -9,6 +9,8 @@ CORE = "tl_core"
 OWN = frozenset({"examples", "torch", "version", "_finder", "_grafts", "_names", "_plugins", "_release"})
 
 MODULES = {
+    "__config__": "tl_core.__config__",
+    "__future__": "tl_core.__future__",
     "_dynamo": "tl_compiler.dynamo",
     "_inductor": "tl_compiler.inductor",
     "accelerator": "tl_backends.accelerator",
