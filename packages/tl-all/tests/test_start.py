@@ -22,7 +22,6 @@ HEAVY = {
     "tl_autograd",
     "tl_backends",
     "tl_nn",
-    "typing",
     "unittest",
 }
 

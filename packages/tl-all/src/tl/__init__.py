@@ -17,9 +17,9 @@ from tl_core import *  # noqa: F403
 from tl import _finder
 from tl.version import __version__ as __version__
 
-__all__ = _core.__all__
-
 _finder.install_finder()
+
+__all__ = [_name for _name in getattr(_core, "__all__", vars(_core)) if not _name.startswith("_")]
 
 for _name in __all__:
     if isinstance(globals()[_name], type(_sys)):
