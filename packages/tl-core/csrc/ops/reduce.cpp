@@ -8,6 +8,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "tensor/geometry.h"
 
 namespace tl {
 

@@ -41,7 +41,7 @@ Tensor piece(const Tensor& out, int64_t dim, int64_t start, int64_t length) {
   return on_storage(StoragePtr::share(out.storage()), out.dtype(), sizes, out.strides(), out.offset() + start * out.stride(dim));
 }
 
-Tensor cat(TensorList tensors, int64_t dim, Out out) {
+Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
   TL_CHECK(!tensors.empty(), Value, "torch.cat(): expected a non-empty list of Tensors");
   Promotion promotion;
   const Tensor* first = nullptr;
@@ -90,7 +90,7 @@ Tensor stack(TensorList tensors, int64_t dim, Out out) {
     strides.insert(d, 1);
     parts.push_back(view_of(t, sizes, strides, t.offset()));
   }
-  return cat(parts, d, out);
+  return cat_tensors(parts, d, out);
 }
 
 // ---- adjoints of views: zeros with the gradient written where the view looked --------------------------------------------
@@ -246,7 +246,7 @@ std::vector<Tensor> cat_backward(const Tensor& g, TensorList tensors, int64_t di
 }  // namespace
 
 TL_KERNEL(cat_backward, cat_backward)
-TL_KERNEL(cat, cat)
+TL_KERNEL(cat, cat_tensors)
 TL_KERNEL(stack, stack)
 TL_KERNEL(permute_backward, permute_backward)
 TL_KERNEL(slice_backward, slice_backward)

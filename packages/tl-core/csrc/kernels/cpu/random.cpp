@@ -111,6 +111,15 @@ double uniform(Generator& g) {
   return static_cast<double>(g.random64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53;
 }
 
+// map(u) with u from [0, 1), in double.
+template <class Map>
+void map_uniform(DType dtype, void* out, int64_t n, Generator& g, Map map) {
+  in_chunks<double>(dtype, out, n, [&](double* values, int64_t count) {
+    draw_uniform(values, count, 0, 1, g);
+    for (int64_t i = 0; i < count; ++i) values[i] = map(values[i]);
+  });
+}
+
 // ---- normal
 // ----------------------------------------------------------------------------------------------------------
 
@@ -191,7 +200,12 @@ void map_words(DType dtype, void* out, int64_t n, Generator& g, Map map) {
 template <class Map>
 void map_pairs(DType dtype, void* out, int64_t n, Generator& g, Map map) {
   in_chunks<int64_t>(dtype, out, n, [&](int64_t* values, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) values[i] = static_cast<int64_t>(map(g.random64()));
+    uint32_t words[2 * kChunk];
+    g.engine().fill(words, 2 * count);
+    for (int64_t i = 0; i < count; ++i) {
+      const uint64_t high = words[2 * i];
+      values[i] = static_cast<int64_t>(map(high << 32 | words[2 * i + 1]));
+    }
   });
 }
 
@@ -220,12 +234,23 @@ uint64_t integers_in(DType dtype) {
   }
 }
 
-template <class T, class Draw>
-void permute(T* out, int64_t n, Draw draw) {
+template <class T>
+void permute_few(T* out, int64_t n, Generator& g) {
   for (int64_t i = 0; i < n; ++i) out[i] = converted<T>(i);
   for (int64_t i = 0; i < n - 1; ++i) {
-    const auto other = i + static_cast<int64_t>(draw() % static_cast<decltype(draw())>(n - i));
-    std::swap(out[i], out[other]);
+    if (i % kChunk == 0) check_interrupt();
+    std::swap(out[i], out[i + g.random() % static_cast<uint32_t>(n - i)]);
+  }
+}
+
+// From the inside out: each number takes the place of an earlier one, which moves to the end.
+template <class T>
+void permute_many(T* out, int64_t n, Generator& g) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (i % kChunk == 0) check_interrupt();
+    const auto other = static_cast<int64_t>(g.random64() % static_cast<uint64_t>(i + 1));
+    out[i] = out[other];
+    out[other] = converted<T>(i);
   }
 }
 
@@ -233,9 +258,9 @@ void permute(T* out, int64_t n, Draw draw) {
 template <class T>
 void permute(T* out, int64_t n, Generator& g) {
   if (n < std::numeric_limits<uint32_t>::max() / 20)
-    permute(out, n, [&] { return g.random(); });
+    permute_few(out, n, g);
   else
-    permute(out, n, [&] { return g.random64(); });
+    permute_many(out, n, g);
 }
 
 // ---- bernoulli
@@ -287,16 +312,18 @@ void fill_log_normal(DType dtype, void* out, int64_t n, double mean, double std,
 }
 
 void fill_exponential(DType dtype, void* out, int64_t n, double rate, Generator& g) {
-  one_by_one(dtype, out, n, [&] { return -1.0 / rate * std::log1p(-uniform(g)); });
+  map_uniform(dtype, out, n, g, [scale = -1.0 / rate](double u) { return scale * std::log1p(-u); });
 }
 
 void fill_cauchy(DType dtype, void* out, int64_t n, double median, double sigma, Generator& g) {
-  one_by_one(dtype, out, n,
-             [&] { return std::fma(sigma, std::tan(std::numbers::pi * (uniform(g) - 0.5)), median); });
+  map_uniform(dtype, out, n, g, [=](double u) {
+    return std::fma(sigma, std::tan(std::numbers::pi * (u - 0.5)), median);
+  });
 }
 
 void fill_geometric(DType dtype, void* out, int64_t n, double p, Generator& g) {
-  one_by_one(dtype, out, n, [&] { return std::ceil(std::log(uniform(g)) / std::log1p(-p)); });
+  map_uniform(dtype, out, n, g,
+              [failure = std::log1p(-p)](double u) { return std::ceil(std::log(u) / failure); });
 }
 
 void fill_bernoulli(DType dtype, void* out, int64_t n, double p, Generator& g) {
@@ -330,8 +357,10 @@ void fill_integers(DType dtype, void* out, int64_t n, uint64_t range, int64_t ba
 
 void fill_all_integers(DType dtype, void* out, int64_t n, Generator& g) {
   const uint64_t range = integers_in(dtype);
-  if (item_size(dtype) == 8)
-    map_pairs(dtype, out, n, g, [=](uint64_t bits) { return bits % range; });
+  if (dtype == DType::Int64)
+    map_pairs(dtype, out, n, g, [](uint64_t bits) { return bits & std::numeric_limits<int64_t>::max(); });
+  else if (dtype == DType::Float64)
+    map_pairs(dtype, out, n, g, [](uint64_t bits) { return bits % ((uint64_t{1} << 53) + 1); });
   else
     map_words(dtype, out, n, g,
               [rest = Remainder(static_cast<uint32_t>(range))](uint32_t word) { return rest(word); });

@@ -125,28 +125,59 @@ struct Chunks {
   }
 };
 
+// Where a task's results lie: those of one row, or of n columns.
+struct Task {
+  bool columns;
+  int n;
+  char *out, *second;
+  const char* in;
+  int64_t out_stride, second_stride, in_stride;
+};
+
 // One kind of step over one dtype.
 struct Pass {
   const StepKernels& kernels;
   int64_t size;  // of a partial result
+  int64_t item;
 
-  Pass(Step step, DType in) : kernels(step_kernels(step, in)), size(accumulator_size(step, in)) {}
+  Pass(Step step, DType in) : kernels(step_kernels(step, in)), size(accumulator_size(step, in)), item(item_size(in)) {}
 
-  void run(char* acc, const char* in, int n, bool columns, const ReducedRange& range, const void* shifts) const {
-    if (columns) kernels.columns(acc, in, n, range, shifts);
-    else kernels.row(acc, in, range, shifts);
+  void run(char* acc, const Task& task, const ReducedRange& range, const void* shifts) const {
+    if (!task.columns) kernels.row(acc, task.in, range, shifts);
+    else if (is_foldable(task, range)) run_folded(acc, task, range, shifts);
+    else kernels.columns(acc, task.in, task.n, task.in_stride, range, shifts);
+  }
+
+  // A matrix of few columns without gaps is taken as one of more and longer columns, whose results are merged.
+  bool is_foldable(const Task& task, const ReducedRange& range) const {
+    return task.n <= kColumns / 4 && task.in_stride == item && range.dims == 1 && range.strides[0] == task.n * item &&
+           range.last - range.first >= 4 * (kColumns / task.n);
+  }
+  void run_folded(char* acc, const Task& task, const ReducedRange& range, const void* shifts) const {
+    const int n = task.n, times = kColumns / n;
+    const int64_t rows = range.last - range.first, whole = rows / times;
+    const char* from = task.in + range.first * range.strides[0];
+    const int64_t stride = range.strides[0] * times;
+    alignas(64) char wide[kColumns * kAccumulatorMax], wide_shifts[kColumns * kAccumulatorMax];
+    if (shifts) {
+      for (int i = 0; i < times; ++i) __builtin_memcpy(wide_shifts + i * n * size, shifts, static_cast<size_t>(n * size));
+    }
+    kernels.columns(wide, from, n * times, item, {&whole, &stride, 1, 0, whole}, shifts ? wide_shifts : nullptr);
+    for (int i = 1; i < times; ++i) kernels.merge(wide, wide + i * n * size, n);
+    kernels.columns(acc, from, n, item, {range.sizes, range.strides, 1, whole * times, rows}, shifts);
+    kernels.merge(acc, wide, n);
   }
 
   // Partial results of n columns (or one row) of `elements` elements each, by chunks if they are many. Neighbours are merged
   // pairwise, so that errors grow slowly.
-  void run_chunked(char* acc, const char* in, int n, bool columns, const ReducedRange& range, int64_t elements,
-                   const void* shifts) const {
-    if (elements * n <= 2 * kChunk) return run(acc, in, n, columns, range, shifts);
+  void run_chunked(char* acc, const Task& task, const ReducedRange& range, int64_t elements, const void* shifts) const {
+    const int n = task.n;
+    if (elements * n <= 2 * kChunk) return run(acc, task, range, shifts);
     const Chunks chunks(range, elements * n);
     Scratch<char, 4096> parts(chunks.count * n * size);
     const auto part = [&](int64_t i) { return parts.data() + i * n * size; };
     parallel_for(0, chunks.count, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) run(part(i), in, n, columns, chunks(range, i), shifts);
+      for (int64_t i = begin; i < end; ++i) run(part(i), task, chunks(range, i), shifts);
     });
     for (int64_t gap = 1; gap < chunks.count; gap *= 2) {
       for (int64_t i = 0; i + gap < chunks.count; i += 2 * gap) kernels.merge(part(i), part(i + gap), n);
@@ -157,40 +188,39 @@ struct Pass {
 
 // ---- walking over the results -----------------------------------------------------------------------------------------
 
-// Where the results of a task lie: n of them, neighbours in the innermost kept dimension.
-struct Task {
-  char *out, *second;
-  const char* in;
-  int n;
-  int64_t out_stride, second_stride;
-};
-
 struct Tasks {
   const ReduceShape& s;
   bool columns;        // tasks are blocks of columns; else single rows
   int64_t count, per_row;
 
-  explicit Tasks(const ReduceShape& shape, int64_t item) : s(shape) {
-    const bool dense_row = s.reduced_dims > 0 && s.reduced_strides[0] == item;
-    columns = s.reduced_dims > 0 && s.kept_dims > 0 && s.kept_strides[0] == item && s.kept_sizes[0] > 1 && !dense_row;
+  Tasks(const ReduceShape& shape, int64_t item) : s(shape) {
+    columns = s.reduced_dims > 0 && s.kept_dims > 0 && (has_dense_columns(item) || has_short_rows());
     const int64_t width = s.kept_dims ? s.kept_sizes[0] : 1;
     per_row = columns ? (width + kColumns - 1) / kColumns : width;
     count = per_row * product(s.kept_sizes + 1, s.kept_dims - 1);
   }
 
+  bool has_dense_columns(int64_t item) const {
+    return s.kept_strides[0] == item && s.kept_sizes[0] > 1 && s.reduced_strides[0] != item;
+  }
+  // Then it pays to work on many rows at once.
+  bool has_short_rows() const { return s.reduced_dims == 1 && s.reduced_sizes[0] <= 32 && s.kept_sizes[0] >= 8; }
+
   Task at(int64_t i, char* out, char* second, const char* in) const {
-    if (s.kept_dims == 0) return {out, second, in, 1, 0, 0};
+    if (s.kept_dims == 0) return {false, 1, out, second, in, 0, 0, 0};
     const int64_t outer = i / per_row, first = columns ? i % per_row * kColumns : i % per_row;
     const int64_t left = s.kept_sizes[0] - first;
     const auto place = [&](const int64_t* strides) {
       return offset_of(outer, s.kept_sizes + 1, strides + 1, s.kept_dims - 1) + first * strides[0];
     };
-    return {out ? out + place(s.out_strides) : nullptr,
+    return {columns,
+            columns ? static_cast<int>(left < kColumns ? left : kColumns) : 1,
+            out ? out + place(s.out_strides) : nullptr,
             second ? second + place(s.second_strides) : nullptr,
             in + place(s.kept_strides),
-            columns ? static_cast<int>(left < kColumns ? left : kColumns) : 1,
-            s.out_strides ? s.out_strides[0] : 0,
-            second ? s.second_strides[0] : 0};
+            out ? s.out_strides[0] : 0,
+            second ? s.second_strides[0] : 0,
+            s.kept_strides[0]};
   }
 
   // f(task number, whether to cut it into chunks)
@@ -227,8 +257,8 @@ void reduce(Reduce op, DType in_dtype, char* out, char* second, const char* in, 
     const Task task = tasks.at(i, out, second, in);
     alignas(64) char acc[kColumns * kAccumulatorMax], shifts[kColumns * kAccumulatorMax];
     const auto run = [&](const Pass& p, char* to, const void* about) {
-      if (chunked) p.run_chunked(to, task.in, task.n, tasks.columns, range, elements, about);
-      else p.run(to, task.in, task.n, tasks.columns, range, about);
+      if (chunked) p.run_chunked(to, task, range, elements, about);
+      else p.run(to, task, range, about);
     };
     if (centred) {
       run(sums, shifts, nullptr);
@@ -249,10 +279,12 @@ void extreme(bool largest, DType dtype, char* out, char* second, const char* in,
   const ExtremeKernels& kernels = extreme_kernels(largest, dtype);
   tasks.each(elements, [&](int64_t i, bool chunked) {
     const Task task = tasks.at(i, out, second, in);
-    if (tasks.columns) return kernels.columns(task.out, task.out_stride, task.second, task.second_stride, task.in, task.n, range);
+    if (task.columns) {
+      return kernels.columns(task.out, task.out_stride, task.second, task.second_stride, task.in, task.n, task.in_stride, range);
+    }
     alignas(64) char best[kAccumulatorMax];
-    if (chunked) pass.run_chunked(best, task.in, 1, false, range, elements, nullptr);
-    else pass.run(best, task.in, 1, false, range, nullptr);
+    if (chunked) pass.run_chunked(best, task, range, elements, nullptr);
+    else pass.run(best, task, range, nullptr);
     if (task.out) finish(task.out, 0, best, 1, elements, 0);
     const int64_t index = kernels.find(task.in, range, best);
     __builtin_memcpy(task.second, &index, sizeof index);

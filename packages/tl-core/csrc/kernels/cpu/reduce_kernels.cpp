@@ -31,9 +31,9 @@ void reduce_row(void* acc, const char* in, const ReducedRange& range, const void
 }
 
 template <class S, class T>
-void reduce_columns(void* acc, const char* in, int n, const ReducedRange& range, const void* shifts) {
+void reduce_columns(void* acc, const char* in, int n, int64_t stride, const ReducedRange& range, const void* shifts) {
   using A = Accumulator<S, T>;
-  Columns<S, T> columns(n, static_cast<const A*>(shifts));
+  Columns<S, T> columns(n, stride, static_cast<const A*>(shifts));
   if (range.dims == 1) {
     for (int64_t i = range.first; i < range.last; ++i) columns.add(in + i * range.strides[0]);
   } else {
@@ -52,26 +52,37 @@ void merge(void* acc, const void* part, int n) {
 // ---- the first occurrence of an extreme -----------------------------------------------------------------------------
 
 template <class T>
-TL_INLINE bool matches(T x, T wanted) {
+TL_INLINE auto matches(T x, T wanted) {
   return (x == wanted) | ((x != x) & (wanted != wanted));
 }
 
-// n if there is none. Blocks are searched without a branch inside.
+// Whether one of the kBlock elements from p on matches, without a branch for each.
+constexpr int64_t kBlock = 256;
+template <class T>
+TL_INLINE bool block_matches(const char* p, Compute<T> wanted) {
+  if constexpr (has_float_lanes<Compute<T>>) {
+    using V = Vec<Compute<T>>;
+    Mask<V> found{};
+    for (int64_t i = 0; i < kBlock; i += kLanes<Compute<T>>) {
+      found |= matches<V>(load<T>(p + i * sizeof(T)), broadcast<V>(wanted));
+    }
+    return any(found);
+  } else {
+    UnsignedLike<T> found = 0;
+    for (int64_t i = 0; i < kBlock; ++i) found |= static_cast<UnsignedLike<T>>(load_one<T>(p + i * sizeof(T)) == wanted);
+    return found != 0;
+  }
+}
+
+// n if there is none.
 template <class T>
 int64_t find_in_row(const char* p, int64_t stride, int64_t n, Compute<T> wanted) {
-  constexpr int64_t kBlock = 256;
-  int64_t start = 0;
+  int64_t i = 0;
   if (stride == static_cast<int64_t>(sizeof(T))) {
-    for (; start + kBlock <= n; start += kBlock) {
-      bool found = false;
-      for (int64_t i = 0; i < kBlock; ++i) found |= matches(load_one<T>(p + (start + i) * sizeof(T)), wanted);
-      if (found) break;
-    }
+    while (i + kBlock <= n && !block_matches<T>(p + i * sizeof(T), wanted)) i += kBlock;
   }
-  for (int64_t i = start; i < n; ++i) {
-    if (matches(load_one<T>(p + i * stride), wanted)) return i;
-  }
-  return n;
+  while (i < n && !matches(load_one<T>(p + i * stride), wanted)) ++i;
+  return i;
 }
 
 template <class T>
@@ -95,15 +106,19 @@ struct ExtremeColumns {
   A best[kColumns];
   Index where[kColumns];
 
-  ExtremeColumns(const char* p, int n) {
+  ExtremeColumns(const char* p, int n, int64_t stride) {
     for (int c = 0; c < n; ++c) {
-      best[c] = load_one<T>(p + c * sizeof(T));
+      best[c] = load_one<T>(p + c * stride);
       where[c] = 0;
     }
   }
-  [[gnu::noinline]] void add(const char* p, int n, Index row) {
+  [[gnu::noinline]] void add(const char* p, int n, int64_t stride, Index row) {
+    if (stride == static_cast<int64_t>(sizeof(T))) compare(p, n, sizeof(T), row);
+    else compare(p, n, stride, row);
+  }
+  TL_INLINE void compare(const char* p, int n, int64_t stride, Index row) {
     for (int c = 0; c < n; ++c) {
-      const A x = load_one<T>(p + c * sizeof(T)), b = best[c];
+      const A x = load_one<T>(p + c * stride), b = best[c];
       const bool beats = std::is_same_v<S, steps::Amax> ? x > b : x < b;
       const bool better = (beats | (x != x)) & (b == b);
       best[c] = better ? x : b;
@@ -114,11 +129,11 @@ struct ExtremeColumns {
 
 template <class S, class T>
 void extreme_columns(char* out, int64_t out_stride, char* second, int64_t second_stride, const char* in, int n,
-                     const ReducedRange& range) {
+                     int64_t stride, const ReducedRange& range) {
   using State = ExtremeColumns<S, T>;
-  State columns(in, n);
+  State columns(in, n, stride);
   typename State::Index row = 0;
-  each(range, 0, [&](int64_t offset) { columns.add(in + offset, n, row++); });
+  each(range, 0, [&](int64_t offset) { columns.add(in + offset, n, stride, row++); });
   for (int c = 0; c < n; ++c) {
     if (out) store_one<T>(out + c * out_stride, columns.best[c]);
     store_one<int64_t>(second + c * second_stride, columns.where[c]);

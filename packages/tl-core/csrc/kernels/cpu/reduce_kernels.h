@@ -21,8 +21,8 @@ inline constexpr int kNumSteps = 7;
 struct StepKernels {
   // One partial result; `shift` points to a partial result (Squares only).
   void (*row)(void* acc, const char* in, const ReducedRange& range, const void* shift);
-  // Those of n neighbouring columns, each with its shift.
-  void (*columns)(void* acc, const char* in, int n, const ReducedRange& range, const void* shifts);
+  // Those of n columns, `stride` bytes apart, each with its shift.
+  void (*columns)(void* acc, const char* in, int n, int64_t stride, const ReducedRange& range, const void* shifts);
   // acc[i] = acc[i] with part[i]
   void (*merge)(void* acc, const void* part, int n);
 };
@@ -31,8 +31,8 @@ const StepKernels& step_kernels(Step step, DType dtype);  // all null where ther
 struct ExtremeKernels {
   // The running number of the first element equal to *wanted (a NaN equals a NaN).
   int64_t (*find)(const char* in, const ReducedRange& range, const void* wanted);
-  // Values and indices of n neighbouring columns; `out` may be null.
-  void (*columns)(char* out, int64_t out_stride, char* second, int64_t second_stride, const char* in, int n,
+  // Values and indices of n columns, `stride` bytes apart; `out` may be null.
+  void (*columns)(char* out, int64_t out_stride, char* second, int64_t second_stride, const char* in, int n, int64_t stride,
                   const ReducedRange& range);
 };
 const ExtremeKernels& extreme_kernels(bool largest, DType dtype);

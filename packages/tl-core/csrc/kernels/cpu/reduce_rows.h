@@ -78,9 +78,10 @@ class VectorRow {
 
   [[gnu::noinline]] void add(const char* p, int64_t stride, int64_t n) {
     if (stride == static_cast<int64_t>(sizeof(T))) {
-      for (; n >= kLanesInRow; n -= kLanesInRow, p += kLanesInRow * sizeof(T)) {
-        for (int k = 0; k < kUnits; ++k) stage_[k] = S::template step<V>(stage_[k], U::at(p + k * kVecElements), shift_);
-        count();
+      while (n >= kLanesInRow) {
+        const int64_t steps = n / kLanesInRow < kStage - steps_ ? n / kLanesInRow : kStage - steps_;
+        add_dense(p, steps);
+        n -= steps * kLanesInRow, p += steps * kLanesInRow * sizeof(T);
       }
     }
     while (n > 0) n -= add_part(p, stride, n), p += kLanesInRow * stride;
@@ -100,7 +101,20 @@ class VectorRow {
   }
 
  private:
-  static constexpr int64_t kVecElements = kWidth * sizeof(T);
+  static constexpr int64_t kUnitBytes = kWidth * sizeof(T);
+
+  // The partial results stay in registers; fetching ahead helps across page borders.
+  TL_INLINE void add_dense(const char* p, int64_t steps) {
+    V acc[kUnits], shift = shift_;
+    for (int k = 0; k < kUnits; ++k) acc[k] = stage_[k];
+    for (int64_t i = 0; i < steps; ++i, p += kUnits * kUnitBytes) {
+      for (int byte = 0; byte < kUnits * kUnitBytes; byte += 64) __builtin_prefetch(p + 2048 + byte);
+      for (int k = 0; k < kUnits; ++k) acc[k] = S::template step<V>(acc[k], U::at(p + k * kUnitBytes), shift);
+    }
+    for (int k = 0; k < kUnits; ++k) stage_[k] = acc[k];
+    steps_ += static_cast<int>(steps);
+    if (steps_ == kStage) merge_stage();
+  }
 
   TL_INLINE int64_t add_part(const char* p, int64_t stride, int64_t n) {
     const V rest = S::template start<V>();
@@ -110,11 +124,8 @@ class VectorRow {
       const V next = S::template step<V>(stage_[k], U::part(p + k * kWidth * stride, stride, count, rest), shift_);
       stage_[k] = select<V>(iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(count), next, stage_[k]);
     }
-    count();
-    return kLanesInRow;
-  }
-  TL_INLINE void count() {
     if (++steps_ == kStage) merge_stage();
+    return kLanesInRow;
   }
   TL_INLINE void merge_stage() {
     for (int k = 0; k < kUnits; ++k) {
@@ -129,6 +140,10 @@ class VectorRow {
 };
 
 // Integers in any order, complex numbers in stages; any and all stop at the first element that decides.
+template <class T>
+using UnsignedLike = std::conditional_t<sizeof(T) == 1, uint8_t, std::conditional_t<sizeof(T) == 2, uint16_t,
+                                        std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+
 template <class S, class T>
 class PlainRow {
   using U = PlainUnit<S, T>;
@@ -154,10 +169,15 @@ class PlainRow {
   template <bool dense>
   TL_INLINE A block(const char* p, int64_t stride, int64_t n) {
     A acc = S::template start<A>();
-    for (int64_t i = 0; i < n; ++i) {
-      acc = S::template step<A>(acc, U::at(p + i * (dense ? static_cast<int64_t>(sizeof(T)) : stride)), shift_);
+    if constexpr (dense) stride = sizeof(T);
+    if constexpr (is_logical<S>) {
+      UnsignedLike<T> decided = 0;  // as wide as the elements, for the compiler's vectors
+      for (int64_t i = 0; i < n; ++i) decided |= static_cast<UnsignedLike<T>>(U::at(p + i * stride) != S::template start<A>());
+      return decided ? !acc : acc;
+    } else {
+      for (int64_t i = 0; i < n; ++i) acc = S::template step<A>(acc, U::at(p + i * stride), shift_);
+      return acc;
     }
-    return acc;
   }
 
   A shift_, total_ = S::template start<A>();
@@ -168,9 +188,7 @@ using Row = std::conditional_t<reduces_vectors<S, T>, VectorRow<S, T>, PlainRow<
 
 // ---- columns side by side -------------------------------------------------------------------------------------------
 
-inline constexpr int kColumns = 256;
-
-// Up to kColumns neighbouring columns, each with its own partial result; rows are added one at a time.
+// Up to kColumns columns, `stride` bytes apart, each with its own partial result; rows are added one at a time.
 template <class S, class T>
 class Columns {
   using U = UnitOf<S, T>;
@@ -179,18 +197,23 @@ class Columns {
 
  public:
   // shifts: one a column, or null.
-  Columns(int n, const A* shifts) : n_(n) {
-    for (int c = 0; c < kColumns; ++c) {
-      stage_[c] = total_[c] = S::template start<A>();
-      shifts_[c] = shifts && c < n ? shifts[c] : A{};
+  Columns(int n, int64_t stride, const A* shifts) : n_(n), stride_(stride) {
+    for (int c = 0; c < n; c += U::kWidth) {
+      U::write(stage_ + c, S::template start<Unit>());
+      U::write(total_ + c, S::template start<Unit>());
+      U::write(shifts_ + c, Unit{});
     }
+    if (shifts) __builtin_memcpy(shifts_, shifts, static_cast<size_t>(n) * sizeof(A));
   }
 
   [[gnu::noinline]] void add(const char* p) {
     int c = 0;
-    for (; c + U::kWidth <= n_; c += U::kWidth) step(c, U::at(p + c * sizeof(T)));
-    if constexpr (U::kWidth > 1) {
-      if (c < n_) step(c, U::part(p + c * sizeof(T), sizeof(T), n_ - c, Unit{}));
+    if (stride_ == static_cast<int64_t>(sizeof(T))) {
+      for (; c + U::kWidth <= n_; c += U::kWidth) step(c, U::at(p + c * sizeof(T)));
+    }
+    for (; c < n_; c += U::kWidth) {
+      if constexpr (U::kWidth > 1) step(c, U::part(p + c * stride_, stride_, n_ - c < U::kWidth ? n_ - c : U::kWidth, Unit{}));
+      else step(c, U::at(p + c * stride_));
     }
     if (++steps_ == kStage) merge_stage();
   }
@@ -205,15 +228,16 @@ class Columns {
     U::write(stage_ + c, S::template step<Unit>(U::read(stage_ + c), x, U::read(shifts_ + c)));
   }
   TL_INLINE void merge_stage() {
-    for (int c = 0; c < n_; ++c) {
-      total_[c] = S::template merge<A>(total_[c], stage_[c]);
-      stage_[c] = S::template start<A>();
+    for (int c = 0; c < n_; c += U::kWidth) {
+      U::write(total_ + c, S::template merge<Unit>(U::read(total_ + c), U::read(stage_ + c)));
+      U::write(stage_ + c, S::template start<Unit>());
     }
     steps_ = 0;
   }
 
   alignas(64) A stage_[kColumns], total_[kColumns], shifts_[kColumns];
   int n_, steps_ = 0;
+  int64_t stride_;
 };
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
