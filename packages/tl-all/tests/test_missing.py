@@ -1,6 +1,7 @@
 """What is said of names whose package isn't installed, and of names that nobody has."""
 
 import pytest
+
 import tl
 from tl import _names
 

@@ -23,7 +23,8 @@ FILES = {
     "my_npu-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: my-npu\nVersion: 1.0\n",
     "my_npu-1.0.dist-info/entry_points.txt": ENTRIES,
     "my_npu/__init__.py": "def twice(x): return 2 * x\ndef __getattr__(name):\n    raise AttributeError(name)\n",
-    "my_npu/fancy.py": "class MyParallel: pass\ndef triple(x): return 3 * x\nif __name__ == '__main__': print('main')\n",
+    "my_npu/fancy.py": "class MyParallel: pass\ndef triple(x): return 3 * x\n"
+    "if __name__ == '__main__': print('main')\n",
 }
 
 

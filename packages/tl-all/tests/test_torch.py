@@ -130,11 +130,12 @@ assert tl.version.tl.startswith("0.") and torch.version.cuda is None
 def test_the_version_compares_by_its_numbers(other, order):
     from tl.torch import API_VERSION
 
-    assert (API_VERSION < other) is (order < 0)
-    assert (API_VERSION <= other) is (order <= 0)
-    assert (API_VERSION > other) is (order > 0)
-    assert (API_VERSION >= other) is (order >= 0)
-    assert (other < API_VERSION) is (order > 0)
+    version = API_VERSION
+    assert (version < other) is (order < 0)
+    assert (version <= other) is (order <= 0)
+    assert (version > other) is (order > 0)
+    assert (version >= other) is (order >= 0)
+    assert (other < version) is (order > 0)
 
 
 def test_the_version_is_text():

@@ -4,6 +4,7 @@ import contextlib
 import inspect
 
 import pytest
+
 import tl_core
 from tl_backends import absent, accelerator, backends, cuda, mps, mtia, xpu
 

@@ -4,6 +4,7 @@ import inspect
 import warnings
 
 import pytest
+
 from tl_backends import compiler, eagerly
 
 
@@ -151,7 +152,7 @@ def test_marks_change_nothing():
     ],
 )
 def test_marks_are_for_what_can_be_called(mark):
-    with pytest.raises(AssertionError, match="must be callable: .* got <class 'int'>"):
+    with pytest.raises(AssertionError, match=r"must be callable: .* got <class 'int'>"):
         mark(3)
 
 

@@ -1,6 +1,7 @@
 """Streams and events of the CPU, whose work is done when a call returns."""
 
 import pytest
+
 from tl_backends import cpu
 
 

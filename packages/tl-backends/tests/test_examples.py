@@ -5,6 +5,7 @@ import pkgutil
 from importlib import import_module
 
 import pytest
+
 import tl_backends
 
 NAMES = sorted(info.name for info in pkgutil.walk_packages(tl_backends.__path__, "tl_backends."))

@@ -1,9 +1,10 @@
 """The names of TorchScript: marks and eager functions work, compiled programs are refused."""
 
+import typing
 import warnings
-from typing import Optional, Union
 
 import pytest
+
 from tl_backends import eagerly, jit
 
 
@@ -106,11 +107,11 @@ def test_what_needs_a_compiled_program_says_what_to_do_instead(call, said):
         ({"a": "b"}, dict[str, int], False),
         ({"a": [1]}, dict[str, list[int]], True),
         ({"a": [None]}, dict[str, list[int]], False),
-        (None, Optional[int], True),
+        (None, typing.Optional[int], True),  # noqa: UP045
         (1, int | None, True),
         ("a", int | None, False),
         ([1, None], list[int | None], True),
-        ("a", Union[int, str], True),
+        ("a", typing.Union[int, str], True),  # noqa: UP007
         ("a", (int, str), True),
         (1.5, (int, str), False),
     ],

@@ -4,6 +4,7 @@ import sys
 from importlib.util import find_spec
 
 import pytest
+
 import tl_core
 from tl_backends import accelerator, backends, cpu, cuda, mps, mtia, xpu
 

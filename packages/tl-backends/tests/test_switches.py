@@ -1,6 +1,7 @@
 """Switches: what is set is read back, wherever it is looked for, and only values of the right type are taken."""
 
 import pytest
+
 from tl_backends.backends import cuda, cudnn, mha, mkldnn, nnpack, opt_einsum, quantized, xnnpack
 from tl_core import switches
 

@@ -12,10 +12,9 @@ not that of the API: programs that ask for PyTorch's are run by `tl.torch`, whic
 import sys as _sys
 
 import tl_core as _core
-from tl_core import *  # noqa: F403
-
-from tl import _finder
+from tl import _finder, _grafts, _packages
 from tl.version import __version__ as __version__
+from tl_core import *  # noqa: F403
 
 _finder.install_finder()
 
@@ -28,10 +27,8 @@ for _name in __all__:
 
 
 def __getattr__(name: str):
-    from tl._grafts import root_attribute
-
-    return root_attribute(_sys.modules[__name__], name)
+    return _grafts.root_attribute(_sys.modules[__name__], name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_finder.served()})
+    return sorted({*globals(), *__all__, *_packages.served()})

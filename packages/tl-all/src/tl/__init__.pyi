@@ -15,14 +15,13 @@ import tl_backends.mtia as _mtia
 import tl_backends.xpu as _xpu
 import tl_nn as _nn
 import tl_nn.optim as _optim
-from tl_autograd.func import vmap as vmap
-from tl_backends.compiler import compile as compile
-from tl_core import *
-
 from tl import examples as examples
 from tl import torch as torch
 from tl import version as version
 from tl.version import __version__ as __version__
+from tl_autograd.func import vmap as vmap
+from tl_backends.compiler import compile as compile  # noqa: A004
+from tl_core import *  # noqa: F403
 
 accelerator = _accelerator
 autograd = _autograd

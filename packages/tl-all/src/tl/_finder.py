@@ -12,25 +12,14 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from tl import _names, _plugins
+from tl import _grafts, _names, _packages, _plugins, _watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-class MissingPackage(ModuleNotFoundError):
-    """A name of the façade whose package isn't installed."""
-
-    def __init__(self, dotted: str):
-        real = _names.missing_part(dotted)
-        dist = _names.distribution_of(real)
-        text = f"tl.{dotted} is part of the package {dist}, which is not installed (pip install {dist})"
-        super().__init__(text, name=_names.package_of(real))
-
-
-# The specs of real modules as their own import made them, by name.
-_true_specs: dict[str, ModuleSpec | None] = {}
+    from collections.abc import Callable, Iterable, Sequence
+    from importlib.metadata import Distribution, DistributionFinder
+    from types import CodeType
+    from typing import Any
 
 
 class AliasLoader:
@@ -44,34 +33,27 @@ class AliasLoader:
         parts = self.real.split(".")
         for depth in range(1, len(parts) + 1):
             module = import_module(".".join(parts[:depth]))
-        self._remember(module)
+        _packages.remember_spec(module, self.real)
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         # the import machinery has just written the alias's spec over the module's own
-        module.__spec__ = _true_specs[self.real]
-        from tl._grafts import adopt
+        _packages.restore_spec(module, self.real)
+        _grafts.adopt(_names.package_of(self.real))
 
-        adopt(_names.package_of(self.real))
-
-    def _remember(self, module: ModuleType) -> None:
-        # While another thread loads the same module under another name, the spec on it is that alias's.
-        spec = module.__spec__
-        if spec is None or spec.name == self.real or self.real not in _true_specs:
-            _true_specs[self.real] = spec
-
-    def _real_loader(self):
-        return find_real(self.real).loader
-
-    def get_code(self, fullname: str):
+    def get_code(self, fullname: str) -> "CodeType | None":
         """For `python -m`: the code of the real module."""
         return self._real_loader().get_code(self.real)
 
-    def get_source(self, fullname: str):
+    def get_source(self, fullname: str) -> str | None:
         return self._real_loader().get_source(self.real)
 
-    def get_filename(self, fullname: str):
+    def get_filename(self, fullname: str) -> str:
         return self._real_loader().get_filename(self.real)
+
+    def _real_loader(self) -> "Any":
+        spec = _packages.find_real(self.real)
+        return spec and spec.loader
 
 
 class NamespaceLoader:
@@ -84,110 +66,49 @@ class NamespaceLoader:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        from tl._grafts import extend
-
-        extend(module, self.dotted)
-
-
-def find_real(real: str) -> ModuleSpec | None:
-    """The spec of a real module, without an import; None if its package isn't there or has no such module."""
-    if real in sys.modules:
-        return _loaded_spec(real)
-    parent = real.rpartition(".")[0]
-    if not parent:
-        return _ask_others(real, None)
-    above = find_real(parent)
-    if above is None or above.submodule_search_locations is None:
-        return None
-    return _ask_others(real, above.submodule_search_locations)
-
-
-def _loaded_spec(real: str) -> ModuleSpec:
-    spec = _true_specs.get(real) or sys.modules[real].__spec__
-    # a module without a spec was made by its package, not by an import
-    return spec or ModuleSpec(real, None, is_package=hasattr(sys.modules[real], "__path__"))
-
-
-def _ask_others(real: str, path, target=None) -> ModuleSpec | None:
-    others = (f for f in sys.meta_path if f is not finder and hasattr(f, "find_spec"))
-    return next(filter(None, (f.find_spec(real, path, target) for f in others)), None)
-
-
-def installed(real: str) -> bool:
-    """Whether the package that a module belongs to is there."""
-    return find_real(_names.package_of(real)) is not None
-
-
-def served() -> set[str]:
-    """The public names directly under `tl` that the table gives and whose package is there."""
-    public = {name for name in _names.TOPS if not name.startswith("_")}
-    return {name for name in public if name in _names.OWN or installed(_names.missing_part(name))}
+        _grafts.extend(module, self.dotted)
 
 
 class Finder:
     """Stands first in `sys.meta_path` and answers for every name under its roots.
 
-    `after` maps the name of a module, or of a package for all its modules, to a function called with each module
-    that is loaded under it from then on.
+    `distributions` holds functions that tell `importlib.metadata` of distributions, by their name.
     """
 
     def __init__(self) -> None:
         self.roots = {"tl"}
-        self.after: dict[str, Callable[[ModuleType], None]] = {}
+        self.distributions: dict[str, Callable[[], Distribution]] = {}
 
-    def find_spec(self, fullname, path=None, target=None):
+    def find_spec(
+        self, fullname: str, path: "Sequence[str] | None" = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         root, _, dotted = fullname.partition(".")
         if root in self.roots:
             return self._alias(fullname, root, dotted)
-        after = self.after.get(fullname) or self.after.get(root)
-        return self._watched(fullname, path, target, after) if after else None
+        watcher = _watch.watcher_of(fullname)
+        if watcher is None:
+            return None
+        spec = _packages.ask_others(fullname, path, target)
+        if spec is None:
+            _packages.refuse_missing(_names.facade_of(fullname))
+            return None
+        return _watch.watched(spec, watcher)
 
-    def find_distributions(self, context):
-        """Says that a distribution `torch` is installed, while the alias `torch` is (see `tl.torch`)."""
-        if "torch" not in self.roots or context.name not in (None, "torch"):
-            return []
-        from tl.torch import distribution
+    def find_distributions(self, context: "DistributionFinder.Context") -> "Iterable[Distribution]":
+        known = self.distributions
+        return [make() for name, make in known.items() if context.name in (None, name)]
 
-        return [distribution()]
-
-    def _alias(self, fullname, root, dotted):
-        if not dotted:
-            return None if root == "tl" else alias_spec(fullname, "tl")
-        if dotted.partition(".")[0] in _names.OWN:
-            return None if root == "tl" else alias_spec(fullname, f"tl.{dotted}")
+    def _alias(self, fullname: str, root: str, dotted: str) -> ModuleSpec | None:
+        if not dotted or dotted.partition(".")[0] in _names.OWN:
+            # what `tl` has itself is found like any module; another root is an alias of it
+            return None if root == "tl" else alias_spec(fullname, f"tl.{dotted}".rstrip("."))
         own = alias_spec(fullname, _names.module_of(dotted))
         return own or third_party(fullname, dotted) or bare(fullname, dotted)
-
-    def _watched(self, fullname, path, target, after):
-        spec = _ask_others(fullname, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = WatchedLoader(spec.loader, after)
-        if spec is None:
-            refuse_missing(_names.facade_of(fullname))
-        return spec
-
-
-class WatchedLoader:
-    """Another loader, and a function called with what it has loaded."""
-
-    def __init__(self, loader, after):
-        self.loader, self.after = loader, after
-
-    def __getattr__(self, name):
-        return getattr(self.loader, name)
-
-    def create_module(self, spec):
-        return self.loader.create_module(spec)
-
-    def exec_module(self, module):
-        module.__spec__.loader = module.__loader__ = self.loader
-        self.loader.exec_module(module)
-        self.after(module)
 
 
 def alias_spec(fullname: str, real: str) -> ModuleSpec | None:
     """The spec under which a real module is imported by its façade name; None if there is no such module."""
-    found = find_real(real)
+    found = _packages.find_real(real)
     if found is None:
         return None
     # A loader need not derive from importlib.abc.Loader, whose module is slow to import.
@@ -208,16 +129,11 @@ def third_party(fullname: str, dotted: str) -> ModuleSpec | None:
 def bare(fullname: str, dotted: str) -> ModuleSpec | None:
     """For a name without a module: a namespace if its own package or that of a name below it is installed."""
     below = _names.below(dotted)
-    if below and any(map(installed, [_names.module_of(dotted), *map(_names.missing_part, below)])):
+    owners = [_names.module_of(dotted), *map(_names.missing_part, below)]
+    if below and any(map(_packages.installed, owners)):
         return ModuleSpec(fullname, NamespaceLoader(dotted), is_package=True)  # type: ignore[arg-type]
-    refuse_missing(dotted)
+    _packages.refuse_missing(dotted)
     return None
-
-
-def refuse_missing(dotted: str | None) -> None:
-    """Raises for a name whose package isn't installed."""
-    if dotted and not installed(_names.missing_part(dotted)):
-        raise MissingPackage(dotted)
 
 
 finder = Finder()

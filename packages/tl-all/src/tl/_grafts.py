@@ -8,12 +8,16 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from tl import _finder, _names, _plugins
+from tl import _names, _packages, _plugins, _watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NOTHING = object()
 
 
-def root_attribute(tl: ModuleType, name: str):
+def root_attribute(tl: ModuleType, name: str) -> "Any":
     """An attribute of `tl` that isn't there yet: the table's, the core's, or a third party's."""
     if name not in _names.TOPS:
         value = getattr(sys.modules[_names.CORE], name, _NOTHING)
@@ -22,12 +26,13 @@ def root_attribute(tl: ModuleType, name: str):
     return attribute(tl, name)
 
 
-def attribute(module: ModuleType, dotted: str):
+def attribute(module: ModuleType, dotted: str) -> "Any":
     """The object with the façade name `dotted`; it becomes an attribute of its module."""
     name = dotted.rpartition(".")[2]
+    special = name.startswith("__") and dotted not in _names.MODULES
     try:
-        value = _NOTHING if name.startswith("__") and dotted not in _names.MODULES else _find(dotted)
-    except _finder.MissingPackage as error:
+        value = _NOTHING if special else _find(dotted)
+    except _packages.MissingPackage as error:
         raise AttributeError(error.msg, name=name, obj=module) from error
     if value is _NOTHING:
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name, obj=module)
@@ -35,19 +40,27 @@ def attribute(module: ModuleType, dotted: str):
     return value
 
 
-def _find(dotted: str):
+def _find(dotted: str) -> "Any":
     if dotted in _names.OBJECTS:
-        _finder.refuse_missing(dotted)
+        _packages.refuse_missing(dotted)
         return _load(_names.OBJECTS[dotted])
-    if dotted in _names.OWN or _finder.finder.find_spec(f"tl.{dotted}"):
-        return import_module(f"tl.{dotted}")
-    if dotted.startswith("_") or "._" in dotted:
-        return _NOTHING
+    module = _import(f"tl.{dotted}")
+    if module is not _NOTHING or dotted.startswith("_") or "._" in dotted:
+        return module
     given = _plugins.objects().get(dotted)
     return _load(given) if given else _NOTHING
 
 
-def _load(reference: str):
+def _import(name: str) -> "Any":
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return _NOTHING
+
+
+def _load(reference: str) -> "Any":
     module, _, name = reference.partition(":")
     value = import_module(module)
     for part in name.split("."):
@@ -57,9 +70,9 @@ def _load(reference: str):
 
 def adopt(package: str) -> None:
     """Extends all modules of a package that the façade serves, those loaded and those to come."""
-    if package in _finder.finder.after or package == "tl":
+    if package in _watch.watchers or package == "tl":
         return
-    _finder.finder.after[package] = _adopt_module
+    _watch.watchers[package] = _adopt_module
     for name, module in list(sys.modules.items()):
         if name == package or name.startswith(package + "."):
             _adopt_module(module)
@@ -77,7 +90,7 @@ def extend(module: ModuleType, dotted: str) -> None:
     if getattr(own, "__module__", None) == __name__:
         return
 
-    def __getattr__(name: str):
+    def __getattr__(name: str) -> "Any":
         if own is not None:
             try:
                 return own(name)

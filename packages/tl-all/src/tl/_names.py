@@ -6,7 +6,20 @@ The longest prefix wins: `distributed.checkpoint.state_dict` is found through `d
 
 CORE = "tl_core"
 
-OWN = frozenset({"examples", "torch", "version", "_finder", "_grafts", "_names", "_plugins", "_release"})
+OWN = frozenset(
+    {
+        "examples",
+        "torch",
+        "version",
+        "_finder",
+        "_grafts",
+        "_names",
+        "_packages",
+        "_plugins",
+        "_release",
+        "_watch",
+    }
+)
 
 MODULES = {
     "__config__": "tl_core.__config__",

@@ -1,5 +1,11 @@
 """The version of the API, as a text that compares like a version."""
 
+from itertools import zip_longest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Release(str):
     """A version such as `2.7.0+tl`: ordered by its numbers against another text, or a tuple.
@@ -11,33 +17,37 @@ class Release(str):
 
     __slots__ = ()
 
-    def __lt__(self, other):
-        return _compared(self, other, lambda mine, others: mine < others)
+    def __lt__(self, other: "Any") -> bool:
+        order = _order(self, other)
+        return NotImplemented if order is None else order < 0
 
-    def __le__(self, other):
-        return _compared(self, other, lambda mine, others: mine <= others)
+    def __le__(self, other: "Any") -> bool:
+        order = _order(self, other)
+        return NotImplemented if order is None else order <= 0
 
-    def __gt__(self, other):
-        return _compared(self, other, lambda mine, others: mine > others)
+    def __gt__(self, other: "Any") -> bool:
+        order = _order(self, other)
+        return NotImplemented if order is None else order > 0
 
-    def __ge__(self, other):
-        return _compared(self, other, lambda mine, others: mine >= others)
-
-
-def _compared(release, other, order):
-    mine, others = _numbers(release), _numbers(other)
-    if others is None:
-        return NotImplemented
-    length = max(len(mine), len(others))
-    return order(mine + (0,) * (length - len(mine)), others + (0,) * (length - len(others)))
+    def __ge__(self, other: "Any") -> bool:
+        order = _order(self, other)
+        return NotImplemented if order is None else order >= 0
 
 
-def _numbers(version) -> tuple[int, ...] | None:
-    """The numbers of a version, up to the first part that isn't one; None if it isn't a version at all."""
-    if isinstance(version, (tuple, list)):
-        return tuple(version)
-    if not isinstance(version, str):
+def _order(release: str, other: object) -> int | None:
+    """-1, 0 or 1 where the release comes before, with or after another; None if that isn't a version at all."""
+    if not isinstance(other, (str, tuple, list)):
         return None
+    for mine, others in zip_longest(_numbers(release), _numbers(other), fillvalue=0):
+        if mine != others:
+            return -1 if mine < others else 1
+    return 0
+
+
+def _numbers(version: str | tuple | list) -> list[int]:
+    """The numbers of a version, up to the first part that isn't one."""
+    if not isinstance(version, str):
+        return list(version)
     numbers = []
     for part in version.partition("+")[0].split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]
@@ -45,4 +55,4 @@ def _numbers(version) -> tuple[int, ...] | None:
             numbers.append(int(digits))
         if digits != part:
             break
-    return tuple(numbers)
+    return numbers

@@ -21,8 +21,16 @@ import builtins
 import sys
 from importlib import import_module
 
+from tl import _watch
 from tl._finder import finder, install_finder
 from tl._release import Release
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from importlib.metadata import Distribution
+    from types import CodeType
+    from typing import Any, BinaryIO
 
 API_VERSION = Release("2.7.0+tl")
 
@@ -55,22 +63,23 @@ def install() -> None:
         )
     install_finder()
     finder.roots.add("torch")
+    finder.distributions["torch"] = distribution
     sys.modules["torch"] = tl
     tl.__version__ = tl.version.__version__ = API_VERSION
     for name in _SPAWNERS:
         _follow(name)
 
 
-def distribution():
+def distribution() -> "Distribution":
     """What `importlib.metadata` is told of the distribution `torch`."""
     from importlib.metadata import Distribution
 
     class Torch(Distribution):
-        def read_text(self, filename):
+        def read_text(self, filename: str) -> str | None:
             text = f"Metadata-Version: 2.1\nName: torch\nVersion: {API_VERSION}\nSummary: An alias of tl.\n"
             return text if filename == "METADATA" else None
 
-        def locate_file(self, path):
+        def locate_file(self, path: "Any") -> "Any":
             raise FileNotFoundError(f"{path}: the distribution torch is an alias of tl and has no files")
 
     return Torch()
@@ -80,16 +89,16 @@ def _follow(spawner: str) -> None:
     if spawner in sys.modules:
         _tell_children(sys.modules[spawner])
     else:
-        finder.after[spawner] = _tell_children
+        _watch.watchers[spawner] = _tell_children
 
 
-def _tell_children(spawn) -> None:
+def _tell_children(spawn: "Any") -> None:
     """Adds to what new children are told an object that installs the alias when they unpickle it."""
     plain = spawn.get_preparation_data
     if getattr(plain, "__module__", None) == __name__:
         return
 
-    def get_preparation_data(name, *args, **kwargs):
+    def get_preparation_data(name: str, *args: "Any", **kwargs: "Any") -> "dict[str, Any]":
         data = plain(name, *args, **kwargs)
         if name == "ignore":
             # This is for a fork server, which would load the main program without unpickling anything first.
@@ -103,7 +112,7 @@ def _tell_children(spawn) -> None:
 class _Installer:
     """Installs the alias in the process that unpickles it."""
 
-    def __reduce__(self):
+    def __reduce__(self) -> "tuple[Any, ...]":
         # The child hasn't got its sys.path yet, and may need it to find tl.
         code = f"import sys; sys.path[:] = {sys.path!r}; import tl.torch; tl.torch.install()"
         return exec, (code,)
@@ -136,7 +145,8 @@ def _run_path(path: str, argv: list[str]) -> None:
     sys.argv[:] = argv
     if os.path.isdir(path) or _is_zip(path):
         _set_first_path(path)
-        return _run_spec(_main_of(path))
+        _run_spec(_main_of(path))
+        return
     _set_first_path(os.path.dirname(os.path.realpath(path)))
     with _open(path) as file:
         code = read_code(file)
@@ -146,7 +156,7 @@ def _run_path(path: str, argv: list[str]) -> None:
     _run(code, __file__=os.path.abspath(path), __cached__=None)
 
 
-def _main_of(path: str):
+def _main_of(path: str) -> "ModuleSpec":
     from importlib.machinery import PathFinder
 
     spec = PathFinder.find_spec("__main__", [path])
@@ -162,7 +172,7 @@ def _is_zip(path: str) -> bool:
     return not path.endswith(".py") and is_zipfile(path)
 
 
-def _open(path: str):
+def _open(path: str) -> "BinaryIO":
     try:
         return open(path, "rb")
     except OSError as error:
@@ -182,7 +192,7 @@ def _run_module(name: str, argv: list[str]) -> None:
     _run_spec(spec)
 
 
-def _spec_of(name: str):
+def _spec_of(name: str) -> "ModuleSpec | None":
     from importlib.util import find_spec
 
     try:
@@ -191,8 +201,9 @@ def _spec_of(name: str):
         return None
 
 
-def _run_spec(spec) -> None:
-    code = spec.loader.get_code(spec.name)
+def _run_spec(spec: "ModuleSpec") -> None:
+    loader: Any = spec.loader
+    code = loader.get_code(spec.name)
     _run(code, __file__=spec.origin, __spec__=spec, __package__=spec.parent, __loader__=spec.loader)
 
 
@@ -202,7 +213,7 @@ def _set_first_path(folder: str) -> None:
         sys.path[0] = folder
 
 
-def _run(code, **names) -> None:
+def _run(code: "CodeType", **names: "Any") -> None:
     """Runs code as `__main__`, in a module that stays when it ends: threads and exit functions may still need it."""
     module = type(sys)("__main__")
     module.__dict__.update({"__builtins__": builtins, "__annotations__": {}, **names})

@@ -33,11 +33,13 @@ def accelerator(wanted: str) -> RuntimeError:
 
 def _not_compiled(device: str, wanted: str) -> AssertionError:
     return AssertionError(
-        f"Torch not compiled with {device} enabled: {wanted} needs a device of type {device.lower()}, tl has only the CPU"
+        f"Torch not compiled with {device} enabled: "
+        f"{wanted} needs a device of type {device.lower()}, tl has only the CPU"
     )
 
 
 def _without_backend(device: str, wanted: str) -> RuntimeError:
     return RuntimeError(
-        f"Cannot execute {wanted} without {device} backend: it needs a device of type {device.lower()}, tl has only the CPU"
+        f"Cannot execute {wanted} without {device} backend: "
+        f"it needs a device of type {device.lower()}, tl has only the CPU"
     )

@@ -6,10 +6,9 @@ from enum import Enum
 from typing import Any, NamedTuple
 from warnings import warn
 
-from tl_core import switches
-
 from tl_backends import absent
 from tl_backends.switch import Switch
+from tl_core import switches
 
 __all__ = [
     "SDPAParams",
@@ -57,7 +56,7 @@ class _FourierPlanCache:
 
     __slots__ = ()
 
-    def __getitem__(self, device: int):
+    def __getitem__(self, device: int) -> Any:
         raise RuntimeError(
             f"cufft_plan_cache: expected 0 <= device index < 0, but got device with index {device}"
         )
@@ -118,7 +117,7 @@ for _kind in (BlasBackend, LinalgBackend, ROCmFABackend):
     switches.declare(f"backends.cuda.preferred_{_kind.__name__}", "default", str)
 
 
-def preferred_blas_library(backend: None | str | BlasBackend = None) -> BlasBackend:
+def preferred_blas_library(backend: str | BlasBackend | None = None) -> BlasBackend:
     """Sets, if `backend` is given, and returns the library preferred for matrix products on CUDA devices.
 
     Args:
@@ -136,7 +135,7 @@ def preferred_blas_library(backend: None | str | BlasBackend = None) -> BlasBack
     return _prefer(BlasBackend, backend)
 
 
-def preferred_linalg_library(backend: None | str | LinalgBackend = None) -> LinalgBackend:
+def preferred_linalg_library(backend: str | LinalgBackend | None = None) -> LinalgBackend:
     """Sets, if `backend` is given, and returns the library preferred for linear algebra on CUDA devices.
 
     Args:
@@ -151,7 +150,7 @@ def preferred_linalg_library(backend: None | str | LinalgBackend = None) -> Lina
     return _prefer(LinalgBackend, wanted)
 
 
-def preferred_rocm_fa_library(backend: None | str | ROCmFABackend = None) -> ROCmFABackend:
+def preferred_rocm_fa_library(backend: str | ROCmFABackend | None = None) -> ROCmFABackend:
     """Sets, if `backend` is given, and returns the library preferred for flash attention on ROCm devices.
 
     Args:

@@ -63,7 +63,7 @@ def flags(
     return overridden(__name__, _values(enabled, deterministic, allow_tf32))
 
 
-def _values(enabled, deterministic, allow_tf32) -> dict[str, Any]:
+def _values(enabled: bool | None, deterministic: bool | None, allow_tf32: bool | None) -> dict[str, Any]:
     return {"enabled": enabled, "deterministic": deterministic, "allow_tf32": allow_tf32}
 
 

@@ -5,7 +5,7 @@ All marks and settings for it are accepted and checked, so that programs written
 """
 
 from tl_backends.compiler import config
-from tl_backends.compiler.compile import InvalidBackend, compile, list_backends
+from tl_backends.compiler.compile import InvalidBackend, compile, list_backends  # noqa: A004
 from tl_backends.compiler.marks import (
     allow_in_graph,
     assume_constant_result,

@@ -4,7 +4,7 @@
 needs a device raises AssertionError, or RuntimeError where it is a stream, an event, a graph or a pool.
 """
 
-from tl_core import OutOfMemoryError
+from typing import Any
 
 from tl_backends import absent
 from tl_backends.cuda import gds, jiterator, memory, nccl, nvtx, profiler, random, streams, tunable
@@ -94,6 +94,7 @@ from tl_backends.cuda.streams import (
     set_stream,
     stream,
 )
+from tl_core import OutOfMemoryError
 
 __all__ = [
     "CUDAGraph",
@@ -207,7 +208,7 @@ def is_initialized() -> bool:
     return False
 
 
-def cudart():
+def cudart() -> Any:
     """The CUDA runtime library.
 
     Raises:

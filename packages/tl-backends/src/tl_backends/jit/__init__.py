@@ -15,7 +15,7 @@ from tl_backends.jit.marks import (
     interface,
     is_scripting,
     is_tracing,
-    isinstance,
+    isinstance,  # noqa: A004
     script_if_tracing,
     script_method,
     unused,

@@ -62,7 +62,13 @@ def flags(
     return overridden(__name__, _values(enabled, benchmark, benchmark_limit, deterministic, allow_tf32))
 
 
-def _values(enabled, benchmark, benchmark_limit, deterministic, allow_tf32) -> dict[str, Any]:
+def _values(
+    enabled: bool | None,
+    benchmark: bool | None,
+    benchmark_limit: int | None,
+    deterministic: bool | None,
+    allow_tf32: bool | None,
+) -> dict[str, Any]:
     return {
         "enabled": enabled,
         "benchmark": benchmark,
