@@ -1,4 +1,20 @@
+"""The modules, one file a family."""
+
+from . import activation, container, dropout, flatten, linear, loss, module
+from .activation import *
 from .container import *
-from .module import *
-from . import container, module
-__all__ = container.__all__+module.__all__
+from .dropout import *
+from .flatten import *
+from .linear import *
+from .loss import *
+from .module import Module
+
+__all__ = [
+    "Module",
+    *activation.__all__,
+    *container.__all__,
+    *dropout.__all__,
+    *flatten.__all__,
+    *linear.__all__,
+    *loss.__all__,
+]

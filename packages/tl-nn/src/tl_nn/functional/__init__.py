@@ -1,0 +1,16 @@
+"""The computations of the layers as plain functions, without parameters of their own."""
+
+from . import activations, affine, dropouts, losses, sparse
+from .activations import *
+from .affine import *
+from .dropouts import *
+from .losses import *
+from .sparse import *
+
+__all__ = [
+    *activations.__all__,
+    *affine.__all__,
+    *dropouts.__all__,
+    *losses.__all__,
+    *sparse.__all__,
+]
