@@ -1,0 +1,33 @@
+// Splits work over the pool's threads.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace tl {
+
+using RangeBody = void (*)(void* ctx, int64_t begin, int64_t end);
+
+// Runs body over [begin, end) in chunks of `grain`, whose borders do not depend on the number of threads. Serial when nested.
+void parallel_run(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* ctx);
+
+template <class F>
+void parallel_for(int64_t begin, int64_t end, int64_t grain, F&& body) {
+  if (end - begin <= grain) {
+    if (begin < end) body(begin, end);
+    return;
+  }
+  parallel_run(begin, end, grain, [](void* ctx, int64_t b, int64_t e) { (*static_cast<std::remove_reference_t<F>*>(ctx))(b, e); },
+               const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+int num_threads();
+void set_num_threads(int n);
+
+// Ctrl-C: the flag is set by a signal handler, polled between chunks.
+void request_interrupt();
+void clear_interrupt();
+bool interrupt_requested();
+void check_interrupt();  // raises Interrupt
+
+}  // namespace tl

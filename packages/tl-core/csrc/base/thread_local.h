@@ -1,0 +1,33 @@
+// All that the core keeps for a thread, behind one pointer: the loader's reserve for static thread storage is small.
+#pragma once
+
+#include <cstdint>
+
+#include "base/device.h"
+#include "base/error.h"
+
+namespace tl {
+
+struct AllocatorLists;  // base/allocator.cpp
+
+struct ThreadLocals {
+  uint64_t included = 0;  // layers this thread switches on
+  uint64_t excluded = 0;  // and off; wins
+  Device device{};        // of new tensors
+  bool inference = false;
+  bool in_parallel = false;  // inside a chunk of parallel work
+  AllocatorLists* lists = nullptr;
+  PendingError error;
+};
+
+namespace detail {
+extern thread_local ThreadLocals* t_locals __attribute__((tls_model("initial-exec")));
+ThreadLocals& make_thread_locals();
+}  // namespace detail
+
+inline ThreadLocals& thread_locals() {
+  ThreadLocals* t = detail::t_locals;
+  return t ? *t : detail::make_thread_locals();
+}
+
+}  // namespace tl

@@ -1,0 +1,68 @@
+#include "bind/error.h"
+
+#include <cstring>
+
+namespace tl::bind {
+
+namespace {
+PyObject* g_out_of_memory = nullptr;
+PyObject* g_linalg = nullptr;
+
+PyObject* exception_class(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Value: return PyExc_ValueError;
+    case ErrorKind::Type: return PyExc_TypeError;
+    case ErrorKind::Index: return PyExc_IndexError;
+    case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
+    case ErrorKind::OutOfMemory: return g_out_of_memory ? g_out_of_memory : PyExc_RuntimeError;
+    case ErrorKind::Overflow: return PyExc_OverflowError;
+    case ErrorKind::Attribute: return PyExc_AttributeError;
+    case ErrorKind::Import: return PyExc_ImportError;
+    case ErrorKind::Interrupt: return PyExc_KeyboardInterrupt;
+    case ErrorKind::LinAlg: return g_linalg ? g_linalg : PyExc_RuntimeError;
+    case ErrorKind::ZeroDivision: return PyExc_ZeroDivisionError;
+    case ErrorKind::Key: return PyExc_KeyError;
+    default: return PyExc_RuntimeError;
+  }
+}
+
+void raise(ErrorKind kind, const std::string& message, void* payload) {
+  if (kind == ErrorKind::Python && payload) {
+    auto* exception = static_cast<PyObject*>(payload);
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
+    Py_DECREF(exception);
+    return;
+  }
+  PyErr_SetString(exception_class(kind), message.c_str());
+}
+}  // namespace
+
+void raise(const Error& e) { raise(e.kind, e.message, e.payload); }
+
+void raise_pending() {
+  PendingError& pending = pending_error();
+  const PendingError error = std::move(pending);
+  pending = {};
+  raise(error.kind, error.message, error.payload);
+}
+
+void pending_from_python() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  PyRef text(PyObject_Str(value));
+  const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  std::string message = utf8 ? utf8 : "";
+  if (PyErr_Occurred()) PyErr_Clear();  // the message is a courtesy; the exception itself travels as the payload
+  set_pending(ErrorKind::Python, std::move(message), value);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+}
+
+void set_exception_class(const char* name, PyObject* type) {
+  PyObject*& slot = std::strcmp(name, "OutOfMemoryError") == 0 ? g_out_of_memory : g_linalg;
+  Py_XSETREF(slot, Py_NewRef(type));
+}
+
+}  // namespace tl::bind

@@ -1,0 +1,170 @@
+#include "bind/function.h"
+
+#include <cstring>
+
+#include "bind/override.h"
+#include "bind/parse.h"
+#include "bind/result.h"
+#include "bind/tensor_object.h"
+
+namespace tl::bind {
+
+namespace {
+// Releasing the GIL costs as much as a small operator: only work above some 32 K elements is worth it.
+constexpr int64_t kReleaseAbove = 32768;
+
+bool is_large(const TlValue* values, int n) {
+  for (int i = 0; i < n; ++i)
+    if (values[i].tag == TL_TENSOR && reinterpret_cast<TensorImpl*>(values[i].u.t)->numel > kReleaseAbove) return true;
+    else if (values[i].tag == TL_INT_LIST || values[i].tag == TL_TENSOR_LIST) {
+      if (values[i].tag == TL_TENSOR_LIST) {
+        auto* list = static_cast<TensorImpl* const*>(values[i].u.p);
+        for (uint32_t k = 0; k < values[i].len; ++k)
+          if (list[k] && list[k]->numel > kReleaseAbove) return true;
+      } else {
+        int64_t product = 1;
+        for (uint32_t k = 0; k < values[i].len; ++k)
+          if (__builtin_mul_overflow(product, static_cast<const int64_t*>(values[i].u.p)[k], &product)) return false;
+        if (product > kReleaseAbove) return true;
+      }
+    }
+  return false;
+}
+
+int run(const Operator& op, const TlValue* values, int n, TlValue* rets) {
+  if (!is_large(values, n)) [[likely]] return call(op, values, n, rets, op.info.n_rets);
+  PyThreadState* saved = PyEval_SaveThread();
+  const int status = call(op, values, n, rets, op.info.n_rets);
+  PyEval_RestoreThread(saved);
+  return status;
+}
+
+// `out=` is a tensor, or a tuple of them for several results.
+const Operator& with_out(const Operator& op, ParsedCall& parsed) {
+  const Operator& out_op = *op.out;
+  const int first = op.info.n_args, n = out_op.info.n_rets;
+  auto put = [&](int i, PyObject* o) {
+    TL_CHECK(is_tensor(o), Type, op.info.name, "(): argument 'out' must be Tensor, not ", Py_TYPE(o)->tp_name);
+    parsed.values[first + i] = value(tensor_of(o));
+  };
+  if (n == 1) {
+    put(0, parsed.out);
+    return out_op;
+  }
+  PyRef items = checked(PySequence_Fast(parsed.out, "argument 'out' must be tuple of Tensors"));
+  TL_CHECK(PySequence_Fast_GET_SIZE(items.get()) == n, Type, op.info.name, "(): argument 'out' must be tuple of ", n,
+           " Tensors, got ", static_cast<int64_t>(PySequence_Fast_GET_SIZE(items.get())));
+  for (int i = 0; i < n; ++i) put(i, PySequence_Fast_GET_ITEM(items.get(), i));
+  return out_op;
+}
+
+PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
+  const Operator& chosen = parsed.out ? with_out(op, parsed) : op;
+  TlValue rets[8] = {};
+  if (run(chosen, parsed.values, chosen.info.n_args, rets) != 0) {
+    raise_pending();
+    return nullptr;
+  }
+  PyObject* result = results_to_python(op, name, rets, chosen.info.n_rets);
+  if (!parsed.requires_grad || parsed.requires_grad == Py_False) return result;
+  PyRef owned(result);
+  return PyObject_CallMethod(result, "requires_grad_", "O", parsed.requires_grad);
+}
+
+std::string given(const PyArgs& in) {
+  std::string text;
+  auto add = [&](const char* name, PyObject* o) { text += cat(text.empty() ? "" : ", ", name, Py_TYPE(o)->tp_name); };
+  for (Py_ssize_t i = 0; i < in.nargs; ++i) add("", in.args[i]);
+  for (Py_ssize_t i = 0; i < in.n_keywords(); ++i) add(cat(PyUnicode_AsUTF8(in.keyword(i)), "=").c_str(), in.keyword_value(i));
+  return text;
+}
+
+[[gnu::cold]] PyObject* no_overload(const FunctionDef& f, const PyArgs& in) {
+  std::string why;
+  if (f.n_overloads == 1) {
+    ParsedCall parsed;
+    Scratch scratch;
+    parse_call(g_operators[f.overloads[0]], f.name, in, parsed, scratch, &why);
+  } else {
+    why = cat(f.name, "() received an invalid combination of arguments - got (", given(in), "), but expected one of:");
+    for (int i = 0; i < f.n_overloads; ++i) {
+      std::string reason;
+      ParsedCall parsed;
+      Scratch scratch;
+      parse_call(g_operators[f.overloads[i]], f.name, in, parsed, scratch, &reason);
+      why += cat("\n * ", g_operators[f.overloads[i]].info.schema, "\n      ", reason);
+    }
+  }
+  PyErr_SetString(PyExc_TypeError, why.c_str());
+  return nullptr;
+}
+
+bool any_override(const PyArgs& in) {
+  for (Py_ssize_t i = 0; i < in.nargs + in.n_keywords(); ++i)
+    if (has_torch_function(in.args[i])) return true;
+  return in.self && has_torch_function(in.self);
+}
+
+PyObject* call_parsed(const FunctionDef& f, const PyArgs& in) {
+  PyObject* object = g_function_objects[&f - kFunctions][in.self != nullptr];
+  if (override_mode_active()) [[unlikely]] return call_override(object, in);
+  for (int i = 0; i < f.n_overloads; ++i) {
+    const Operator& op = g_operators[f.overloads[i]];
+    ParsedCall parsed;
+    Scratch scratch;
+    if (!parse_call(op, f.name, in, parsed, scratch, nullptr)) continue;
+    if (parsed.overloaded || (parsed.out && has_torch_function(parsed.out))) [[unlikely]] return call_override(object, in);
+    return finish(op, f.name, parsed);
+  }
+  if (any_override(in)) return call_override(object, in);
+  return no_overload(f, in);
+}
+}  // namespace
+
+PyObject* call_function(const FunctionDef& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
+                        PyObject* kwnames) noexcept {
+  return translated([&] { return call_parsed(f, {self, args, nargs, kwnames}); }, static_cast<PyObject*>(nullptr));
+}
+
+const FunctionDef* find_function(const char* name) {
+  for (int i = 0; i < kNumFunctions; ++i)
+    if (!kFunctions[i].space[0] && std::strcmp(kFunctions[i].name, name) == 0) return &kFunctions[i];
+  return nullptr;
+}
+
+namespace {
+// The definitions of the entry points must outlive the function objects.
+PyMethodDef* definitions(bool methods) {
+  auto* table = new PyMethodDef[kNumFunctions];
+  for (int i = 0; i < kNumFunctions; ++i) {
+    const FunctionDef& f = kFunctions[i];
+    table[i] = {f.name, methods ? f.method_entry : f.function_entry, METH_FASTCALL | METH_KEYWORDS,
+                methods ? f.method_doc : f.function_doc};
+  }
+  return table;
+}
+}  // namespace
+
+void add_functions(PyObject* module) {
+  PyMethodDef* table = definitions(false);
+  PyMethodDef* methods = definitions(true);
+  PyRef module_name = checked(PyUnicode_FromString("tl_core"));
+  PyRef nn = checked(PyModule_New("tl_core._nn"));
+  for (int i = 0; i < kNumFunctions; ++i) {
+    if (kFunctions[i].function) {
+      PyRef f = checked(PyCFunction_NewEx(&table[i], nullptr, module_name.get()));
+      PyObject* target = kFunctions[i].space[0] ? nn.get() : module;
+      checked(PyModule_AddObjectRef(target, kFunctions[i].name, f.get()));
+      g_function_objects[i][0] = f.release();
+    }
+    if (kFunctions[i].method) {
+      PyRef m = checked(PyDescr_NewMethod(g_tensor_type, &methods[i]));
+      checked(PyDict_SetItemString(g_tensor_type->tp_dict, kFunctions[i].name, m.get()));
+      g_function_objects[i][1] = m.release();
+    }
+  }
+  PyType_Modified(g_tensor_type);
+  checked(PyModule_AddObjectRef(module, "_nn", nn.get()));
+}
+
+}  // namespace tl::bind

@@ -1,0 +1,43 @@
+// One Python name: its overloads, and the C entry points of the function and the method.
+#pragma once
+
+#include <Python.h>
+
+#include "dispatch/operator.h"
+
+namespace tl::bind {
+
+struct FunctionDef {
+  const char* name;
+  const char* space;  // "" is the flat namespace
+  const uint16_t* overloads;  // indices into g_operators, in the order in which they are tried
+  int n_overloads;
+  bool function, method;
+  const char* function_doc;
+  const char* method_doc;
+  PyCFunction function_entry;
+  PyCFunction method_entry;
+};
+
+extern const FunctionDef kFunctions[];  // generated
+extern const int kNumFunctions;
+extern PyObject* g_function_objects[][2];  // the function, the method descriptor; what __torch_function__ is given
+
+// Parses, calls, wraps. `self` is the method's tensor or NULL.
+PyObject* call_function(const FunctionDef& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
+                        PyObject* kwnames) noexcept;
+
+template <int I>
+PyObject* entry_function(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return call_function(kFunctions[I], nullptr, args, nargs, kwnames);
+}
+template <int I>
+PyObject* entry_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return call_function(kFunctions[I], self, args, nargs, kwnames);
+}
+
+const FunctionDef* find_function(const char* name);
+void add_functions(PyObject* module);       // the flat namespace, and `_nn` as an attribute
+std::vector<PyMethodDef>& method_table();   // for the tensor type
+
+}  // namespace tl::bind

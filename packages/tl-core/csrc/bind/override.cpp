@@ -1,0 +1,25 @@
+#include "bind/override.h"
+
+namespace tl::bind {
+
+namespace {
+PyObject* g_handler = nullptr;
+thread_local int g_modes = 0;
+}  // namespace
+
+bool override_mode_active() { return g_modes > 0; }
+void set_override_handler(PyObject* handler) { Py_XSETREF(g_handler, Py_NewRef(handler)); }
+void set_override_modes(int count) { g_modes = count; }
+
+PyObject* call_override(PyObject* function, const PyArgs& in) {
+  const Py_ssize_t shift = in.self ? 1 : 0;
+  PyRef args = checked(PyTuple_New(in.nargs + shift));
+  if (in.self) PyTuple_SET_ITEM(args.get(), 0, Py_NewRef(in.self));
+  for (Py_ssize_t i = 0; i < in.nargs; ++i) PyTuple_SET_ITEM(args.get(), i + shift, Py_NewRef(in.args[i]));
+  PyRef kwargs = checked(PyDict_New());
+  for (Py_ssize_t i = 0; i < in.n_keywords(); ++i)
+    checked(PyDict_SetItem(kwargs.get(), in.keyword(i), in.keyword_value(i)));
+  return PyObject_CallFunctionObjArgs(g_handler, function, args.get(), kwargs.get(), nullptr);
+}
+
+}  // namespace tl::bind

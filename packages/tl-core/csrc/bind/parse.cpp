@@ -1,0 +1,499 @@
+#include "bind/parse.h"
+
+#include <cstring>
+
+#include "bind/generator_object.h"
+#include "bind/tensor_object.h"
+#include "bind/types.h"
+
+namespace tl::bind {
+
+PyObject* g_disabled_torch_function = nullptr;
+
+namespace {
+PyObject* torch_function_name() {
+  static PyObject* name = PyUnicode_InternFromString("__torch_function__");
+  return name;
+}
+}  // namespace
+
+bool has_torch_function(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  if (type == g_tensor_type || type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type ||
+      type == &PyTuple_Type || type == &PyList_Type || type == &PyBool_Type)
+    return false;
+  PyObject* found = _PyType_Lookup(type, torch_function_name());
+  return found && found != g_disabled_torch_function;
+}
+
+namespace {
+// ---- numbers -----------------------------------------------------------------------------------------------------------
+TlValue int_value(int64_t i) { return {TL_INT, 0, {.i = i}}; }
+
+bool long_value(PyObject* o, TlValue& out) {
+  int overflow = 0;
+  const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+  if (overflow > 0) {  // uint64 values travel as their bits
+    const unsigned long long u = PyLong_AsUnsignedLongLong(o);
+    if (u == static_cast<unsigned long long>(-1) && PyErr_Occurred()) {
+      PyErr_Clear();
+      fail(ErrorKind::Runtime, "Overflow when unpacking long long: the integer does not fit into 64 bits");
+    }
+    out = int_value(static_cast<int64_t>(u));
+    return true;
+  }
+  TL_CHECK(overflow == 0, Runtime, "Overflow when unpacking long long: the integer does not fit into 64 bits");
+  out = int_value(v);
+  return true;
+}
+
+bool is_scalar_tensor(PyObject* o) { return is_tensor(o) && impl_of(o)->numel == 1 && impl_of(o)->ndim == 0; }
+
+TlValue item_value(PyObject* o, Scratch& scratch) {
+  static const Operator& op = operator_named("_local_scalar_dense");
+  const Scalar s = call_typed<Scalar>(op, tensor_of(o));
+  TlValue v = s.value();
+  if (s.is_complex()) {
+    auto* parts = scratch.take<double>(2);
+    parts[0] = s.to_complex().real();
+    parts[1] = s.to_complex().imag();
+    v.u.p = parts;
+  }
+  return v;
+}
+
+TlValue complex_value(Py_complex c, Scratch& scratch) {
+  auto* parts = scratch.take<double>(2);
+  parts[0] = c.real;
+  parts[1] = c.imag;
+  return {TL_COMPLEX, 0, {.p = parts}};
+}
+
+// numpy's scalars and anything else that says it is a number.
+bool foreign_number(PyObject* o, TlValue& out, Scratch& scratch) {
+  PyNumberMethods* number = Py_TYPE(o)->tp_as_number;
+  if (PyComplex_Check(o)) {
+    out = complex_value(PyComplex_AsCComplex(o), scratch);
+    return true;
+  }
+  if (!number || PyUnicode_Check(o) || PySequence_Check(o)) {
+    // numpy's 0-d arrays and scalars are sequences by type but have __array_interface__ of no dimension; only scalars count
+    if (!number || !number->nb_float || PyUnicode_Check(o) || PyObject_HasAttrString(o, "__len__")) return false;
+  }
+  if (std::strcmp(Py_TYPE(o)->tp_name, "numpy.bool_") == 0 || std::strcmp(Py_TYPE(o)->tp_name, "numpy.bool") == 0) {
+    out = {TL_BOOL, 0, {.i = PyObject_IsTrue(o)}};
+    return true;
+  }
+  if (number->nb_index) {
+    PyRef index = checked(PyNumber_Index(o));
+    return long_value(index.get(), out);
+  }
+  if (PyObject_HasAttrString(o, "__complex__") && !number->nb_float) {
+    const Py_complex c = PyComplex_AsCComplex(o);
+    if (PyErr_Occurred()) throw PythonError();
+    out = complex_value(c, scratch);
+    return true;
+  }
+  if (!number->nb_float) return false;
+  const double v = PyFloat_AsDouble(o);
+  if (v == -1 && PyErr_Occurred()) throw PythonError();
+  out = {TL_FLOAT, 0, {.f = v}};
+  return true;
+}
+
+bool number_value(PyObject* o, TlValue& out, Scratch& scratch) {
+  if (PyFloat_CheckExact(o)) {
+    out = {TL_FLOAT, 0, {.f = PyFloat_AS_DOUBLE(o)}};
+    return true;
+  }
+  if (PyBool_Check(o)) {
+    out = {TL_BOOL, 0, {.i = o == Py_True}};
+    return true;
+  }
+  if (PyLong_Check(o)) return long_value(o, out);
+  if (PyFloat_Check(o)) {
+    out = {TL_FLOAT, 0, {.f = PyFloat_AS_DOUBLE(o)}};
+    return true;
+  }
+  return !is_tensor(o) && foreign_number(o, out, scratch);
+}
+
+bool scalar_value(PyObject* o, TlValue& out, Scratch& scratch) {
+  if (number_value(o, out, scratch)) return true;
+  if (!is_scalar_tensor(o)) return false;
+  out = item_value(o, scratch);
+  return true;
+}
+
+bool int_argument(PyObject* o, TlValue& out, Scratch& scratch) {
+  if (PyLong_CheckExact(o)) return long_value(o, out);
+  if (PyBool_Check(o) || PyFloat_Check(o)) return false;
+  if (is_tensor(o)) {
+    if (!is_scalar_tensor(o) || !is_integral(impl_of(o)->dtype, false)) return false;
+    out = item_value(o, scratch);
+    return true;
+  }
+  return PyIndex_Check(o) && foreign_number(o, out, scratch) && out.tag == TL_INT;
+}
+
+bool bool_argument(PyObject* o, TlValue& out) {
+  if (PyBool_Check(o)) {
+    out = {TL_BOOL, 0, {.i = o == Py_True}};
+    return true;
+  }
+  if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) != 0) return false;
+  out = {TL_BOOL, 0, {.i = PyObject_IsTrue(o)}};
+  return true;
+}
+
+// ---- lists -----------------------------------------------------------------------------------------------------------
+struct Items {
+  PyObject* const* data;
+  Py_ssize_t size;
+};
+
+bool items_of(PyObject* o, Items& out) {
+  if (PyTuple_Check(o)) out = {&PyTuple_GET_ITEM(o, 0), PyTuple_GET_SIZE(o)};
+  else if (PyList_Check(o)) out = {reinterpret_cast<PyListObject*>(o)->ob_item, PyList_GET_SIZE(o)};
+  else return false;
+  return true;
+}
+
+bool int_list(Items items, TlValue& out, Scratch& scratch) {
+  auto* list = scratch.take<int64_t>(items.size);
+  for (Py_ssize_t i = 0; i < items.size; ++i) {
+    TlValue v;
+    if (!int_argument(items.data[i], v, scratch)) return false;
+    list[i] = v.u.i;
+  }
+  out = {TL_INT_LIST, static_cast<uint32_t>(items.size), {.p = list}};
+  return true;
+}
+
+bool float_list(Items items, TlValue& out, Scratch& scratch) {
+  auto* list = scratch.take<double>(items.size);
+  for (Py_ssize_t i = 0; i < items.size; ++i) {
+    TlValue v;
+    if (!number_value(items.data[i], v, scratch) || v.tag == TL_COMPLEX) return false;
+    list[i] = Unbox<double>::get(v);
+  }
+  out = {TL_FLOAT_LIST, static_cast<uint32_t>(items.size), {.p = list}};
+  return true;
+}
+
+bool bool_list(Items items, TlValue& out, Scratch& scratch) {
+  auto* list = scratch.take<uint8_t>(items.size);
+  for (Py_ssize_t i = 0; i < items.size; ++i) {
+    TlValue v;
+    if (!bool_argument(items.data[i], v)) return false;
+    list[i] = v.u.i != 0;
+  }
+  out = {TL_BOOL_LIST, static_cast<uint32_t>(items.size), {.p = list}};
+  return true;
+}
+
+bool scalar_list(Items items, TlValue& out, Scratch& scratch) {
+  auto* list = scratch.take<TlValue>(items.size);
+  for (Py_ssize_t i = 0; i < items.size; ++i)
+    if (!scalar_value(items.data[i], list[i], scratch)) return false;
+  out = {TL_SCALAR_LIST, static_cast<uint32_t>(items.size), {.p = list}};
+  return true;
+}
+
+bool note_override(PyObject* o, bool& overloaded) {
+  if (!has_torch_function(o)) return false;
+  overloaded = true;
+  return true;
+}
+
+bool tensor_list(Items items, bool optional, TlValue& out, Scratch& scratch, bool& overloaded) {
+  auto* list = scratch.take<TensorImpl*>(items.size);
+  for (Py_ssize_t i = 0; i < items.size; ++i) {
+    PyObject* o = items.data[i];
+    if (Py_TYPE(o) == g_tensor_type) {
+      list[i] = impl_of(o);
+    } else if (optional && o == Py_None) {
+      list[i] = nullptr;
+    } else if (note_override(o, overloaded)) {
+      list[i] = is_tensor(o) ? impl_of(o) : nullptr;
+    } else if (is_tensor(o)) {
+      list[i] = impl_of(o);
+    } else {
+      return false;
+    }
+  }
+  out = {TL_TENSOR_LIST, static_cast<uint32_t>(items.size), {.p = list}};
+  return true;
+}
+
+bool is_list(uint8_t kind) {
+  return kind == TL_ARG_INT_LIST || kind == TL_ARG_FLOAT_LIST || kind == TL_ARG_BOOL_LIST || kind == TL_ARG_SCALAR_LIST ||
+         kind == TL_ARG_TENSOR_LIST || kind == TL_ARG_OPTIONAL_TENSOR_LIST;
+}
+
+bool list_argument(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scratch, bool& overloaded) {
+  Items items;
+  const bool sequence = items_of(o, items);
+  if (!sequence) {
+    // A single number stands for a list of it, as the reference allows for sizes and dims.
+    if (arg.kind == TL_ARG_INT_LIST) return (PyLong_Check(o) || is_tensor(o) || PyIndex_Check(o)) && !PyBool_Check(o) && int_list({&o, 1}, out, scratch);
+    if (arg.kind == TL_ARG_FLOAT_LIST) return PyFloat_Check(o) && float_list({&o, 1}, out, scratch);
+    return false;
+  }
+  switch (arg.kind) {
+    case TL_ARG_INT_LIST: return int_list(items, out, scratch);
+    case TL_ARG_FLOAT_LIST: return float_list(items, out, scratch);
+    case TL_ARG_BOOL_LIST: return bool_list(items, out, scratch);
+    case TL_ARG_SCALAR_LIST: return scalar_list(items, out, scratch);
+    default: return tensor_list(items, arg.kind == TL_ARG_OPTIONAL_TENSOR_LIST, out, scratch, overloaded);
+  }
+}
+
+bool tensor_argument(PyObject* o, TlValue& out, bool& overloaded) {
+  if (Py_TYPE(o) == g_tensor_type) [[likely]] {
+    out = {TL_TENSOR, 0, {.t = reinterpret_cast<TlTensor*>(impl_of(o))}};
+    return true;
+  }
+  const bool overrides = note_override(o, overloaded);
+  if (!is_tensor(o)) {
+    out = none();
+    return overrides;
+  }
+  out = {TL_TENSOR, 0, {.t = reinterpret_cast<TlTensor*>(impl_of(o))}};
+  return true;
+}
+
+bool string_argument(PyObject* o, TlValue& out) {
+  if (!PyUnicode_Check(o)) return false;
+  Py_ssize_t size;
+  const char* text = PyUnicode_AsUTF8AndSize(o, &size);
+  if (!text) throw PythonError();
+  out = {TL_STRING, static_cast<uint32_t>(size), {.p = text}};
+  return true;
+}
+
+bool enum_argument(PyObject* o, PyTypeObject* type, TlTag tag, TlValue& out) {
+  if (Py_TYPE(o) != type) return false;
+  out = {static_cast<uint32_t>(tag), 0, {.i = reinterpret_cast<EnumObject*>(o)->value}};
+  return true;
+}
+
+bool dtype_argument(PyObject* o, TlValue& out) {
+  DType d;
+  if (!to_dtype(o, d)) return false;
+  out = value(d);
+  return true;
+}
+
+bool device_argument(PyObject* o, TlValue& out) {
+  Device d;
+  if (!to_device(o, d)) return false;
+  out = value(d);
+  return true;
+}
+}  // namespace
+
+bool parse_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scratch, bool& overloaded) {
+  if (o == Py_None && arg.optional) {
+    out = none();
+    return true;
+  }
+  switch (arg.kind) {
+    case TL_ARG_TENSOR: return tensor_argument(o, out, overloaded);
+    case TL_ARG_OPERAND: return tensor_argument(o, out, overloaded) || number_value(o, out, scratch);
+    case TL_ARG_SCALAR: return note_override(o, overloaded) || scalar_value(o, out, scratch);
+    case TL_ARG_BOOL: return bool_argument(o, out);
+    case TL_ARG_INT: return int_argument(o, out, scratch);
+    case TL_ARG_FLOAT: return scalar_value(o, out, scratch) && out.tag != TL_COMPLEX;
+    case TL_ARG_STRING: return string_argument(o, out);
+    case TL_ARG_DTYPE: return dtype_argument(o, out);
+    case TL_ARG_DEVICE: return device_argument(o, out);
+    case TL_ARG_LAYOUT: return enum_argument(o, g_layout_type, TL_LAYOUT, out);
+    case TL_ARG_MEMORY_FORMAT: return enum_argument(o, g_memory_format_type, TL_MEMORY_FORMAT, out);
+    case TL_ARG_GENERATOR: return generator_argument(o, out);
+    case TL_ARG_OBJECT: out = {TL_OBJECT, 0, {.p = o}}; return true;
+    default: return list_argument(o, arg, out, scratch, overloaded);
+  }
+}
+
+std::string kind_name(const TlArgInfo& arg) {
+  static constexpr const char* kNames[] = {
+      "Tensor", "tuple of Tensors", "tuple of Tensors", "Tensor", "Number", "bool", "int", "float", "str", "torch.dtype",
+      "torch.device", "torch.layout", "torch.memory_format", "torch.Generator", "tuple of ints", "tuple of floats",
+      "tuple of bools", "tuple of Numbers", "object"};
+  return kNames[arg.kind];
+}
+
+// ---- a whole call ----------------------------------------------------------------------------------------------------
+namespace {
+bool same_name(PyObject* keyword, const char* name) { return PyUnicode_CompareWithASCIIString(keyword, name) == 0; }
+
+// The spellings of numpy and of the reference's documentation.
+const char* canonical(PyObject* keyword) {
+  struct Alias {
+    const char *from, *to;
+  };
+  static constexpr Alias kAliases[] = {{"input", "self"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"x1", "self"},
+                                       {"x2", "other"},   {"x", "self"},   {"a", "self"}};
+  for (const auto& a : kAliases)
+    if (same_name(keyword, a.from)) return a.to;
+  return nullptr;
+}
+
+int find_parameter(const TlOperatorInfo& info, PyObject* keyword) {
+  for (int i = 0; i < info.n_args; ++i)
+    if (same_name(keyword, info.args[i].name)) return i;
+  if (const char* other = canonical(keyword))
+    for (int i = 0; i < info.n_args; ++i)
+      if (std::strcmp(info.args[i].name, other) == 0) return i;
+  return -1;
+}
+
+class CallParser {
+ public:
+  CallParser(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch, std::string* why)
+      : op_(op), info_(op.info), name_(name), in_(in), out_(out), scratch_(scratch), why_(why) {}
+
+  bool parse() {
+    n_ = info_.n_args;
+    int next = 0;
+    if (in_.self) {
+      if (n_ == 0 || !accept(0, in_.self, -1)) return false;
+      next = 1;
+    }
+    return positional(next) && keywords() && defaults();
+  }
+
+ private:
+  template <class... Parts>
+  bool refuse(const Parts&... parts) {
+    if (why_) *why_ = cat(parts...);
+    return false;
+  }
+
+  bool accept(int param, PyObject* o, Py_ssize_t position) {
+    const TlArgInfo& arg = info_.args[param];
+    if (!parse_value(o, arg, out_.values[param], scratch_, out_.overloaded)) return mismatch(arg, o, position);
+    seen_ |= uint64_t{1} << param;
+    return true;
+  }
+
+  bool mismatch(const TlArgInfo& arg, PyObject* o, Py_ssize_t position) {
+    if (!why_) return false;
+    const char* shown = std::strcmp(arg.name, "self") == 0 ? "input" : arg.name;
+    std::string at = position >= 0 ? cat(" (position ", position + 1, ")") : "";
+    std::string got = Py_TYPE(o)->tp_name;
+    if (is_list(arg.kind) && (PyTuple_Check(o) || PyList_Check(o))) return refuse(name_, "(): argument '", shown, "'", at, " must be ", kind_name(arg), ", but found element of type ", first_bad(arg, o));
+    return refuse(name_, "(): argument '", shown, "'", at, " must be ", kind_name(arg), ", not ", got);
+  }
+
+  std::string first_bad(const TlArgInfo& arg, PyObject* o) {
+    Items items;
+    items_of(o, items);
+    for (Py_ssize_t i = 0; i < items.size; ++i) {
+      TlValue v;
+      bool ignored = false, ok = false;
+      switch (arg.kind) {
+        case TL_ARG_INT_LIST: ok = int_argument(items.data[i], v, scratch_); break;
+        case TL_ARG_TENSOR_LIST: case TL_ARG_OPTIONAL_TENSOR_LIST: ok = tensor_argument(items.data[i], v, ignored); break;
+        default: ok = number_value(items.data[i], v, scratch_);
+      }
+      if (!ok) return cat(Py_TYPE(items.data[i])->tp_name, " at pos ", i);
+    }
+    return Py_TYPE(o)->tp_name;
+  }
+
+  // `x.view(2, 3)`: a leading list may be written out.
+  bool spread(int param, Py_ssize_t first) {
+    const TlArgInfo& arg = info_.args[param];
+    if (arg.kind != TL_ARG_INT_LIST || param > 1 || (param == 1 && std::strcmp(info_.args[0].name, "self") != 0)) return false;
+    PyObject* o = in_.args[first];
+    if (PyTuple_Check(o) || PyList_Check(o) || o == Py_None) return false;
+    if (in_.nargs - first < 2) return false;
+    TlValue v;
+    if (!int_list({in_.args + first, in_.nargs - first}, v, scratch_)) return false;
+    out_.values[param] = v;
+    seen_ |= uint64_t{1} << param;
+    return true;
+  }
+
+  bool positional(int param) {
+    for (Py_ssize_t i = 0; i < in_.nargs; ++i, ++param) {
+      if (param >= n_ || info_.args[param].keyword_only)
+        return refuse(name_, "() takes ", positional_count(), " positional arguments but ", in_.nargs, " were given");
+      if (in_.nargs - i > 1 && spread(param, i)) return true;
+      if (!accept(param, in_.args[i], i)) return false;
+    }
+    return true;
+  }
+
+  int positional_count() const {
+    int count = 0;
+    for (int i = in_.self ? 1 : 0; i < n_; ++i) count += !info_.args[i].keyword_only;
+    return count;
+  }
+
+  bool keywords() {
+    for (Py_ssize_t i = 0, n = in_.n_keywords(); i < n; ++i) {
+      PyObject* keyword = in_.keyword(i);
+      PyObject* o = in_.keyword_value(i);
+      const int param = find_parameter(info_, keyword);
+      if (param >= 0) {
+        if (seen_ >> param & 1) return refuse(name_, "() got multiple values for argument '", PyUnicode_AsUTF8(keyword), "'");
+        if (!accept(param, o, -1)) return false;
+      } else if (!special(keyword, o)) {
+        return refuse(name_, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(keyword), "'");
+      }
+    }
+    return true;
+  }
+
+  bool special(PyObject* keyword, PyObject* o) {
+    if (same_name(keyword, "out") && (op_.out || o == Py_None)) {
+      out_.out = o == Py_None ? nullptr : o;
+      return true;
+    }
+    if (same_name(keyword, "requires_grad") && n_ && std::strcmp(info_.args[n_ - 1].name, "pin_memory") == 0) {
+      out_.requires_grad = o;
+      return true;
+    }
+    return same_name(keyword, "names") && o == Py_None;
+  }
+
+  bool defaults() {
+    for (int i = 0; i < n_; ++i) {
+      if (seen_ >> i & 1) continue;
+      if (!info_.args[i].has_default && !(info_.args[i].optional && info_.args[i].keyword_only)) return missing();
+      out_.values[i] = op_.defaults[i];
+    }
+    return true;
+  }
+
+  bool missing() {
+    if (!why_) return false;
+    std::string names;
+    int count = 0;
+    for (int i = 0; i < n_; ++i) {
+      if ((seen_ >> i & 1) || info_.args[i].has_default) continue;
+      names += cat(count++ ? ", \"" : "\"", std::strcmp(info_.args[i].name, "self") ? info_.args[i].name : "input", "\"");
+    }
+    return refuse(name_, "() missing ", count, " required positional argument", count > 1 ? "s" : "", ": ", names);
+  }
+
+  const Operator& op_;
+  const TlOperatorInfo& info_;
+  const char* name_;
+  const PyArgs& in_;
+  ParsedCall& out_;
+  Scratch& scratch_;
+  std::string* why_;
+  int n_ = 0;
+  uint64_t seen_ = 0;
+};
+}  // namespace
+
+bool parse_call(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch, std::string* why) {
+  return CallParser(op, name, in, out, scratch, why).parse();
+}
+
+}  // namespace tl::bind

@@ -1,0 +1,71 @@
+// Python arguments against an operator's table, into values of the calling convention. Nothing is allocated for short calls.
+#pragma once
+
+#include <Python.h>
+
+#include <memory>
+#include <vector>
+
+#include "bind/error.h"
+#include "dispatch/operator.h"
+
+namespace tl::bind {
+
+inline constexpr int kMaxArgs = 24;
+
+// Room for the lists of one call: on the stack for short ones.
+class Scratch {
+ public:
+  template <class T>
+  T* take(size_t n) {
+    static_assert(sizeof(T) <= 16 && std::is_trivially_destructible_v<T>);
+    const size_t bytes = (n * sizeof(T) + 15) & ~size_t{15};
+    if (used_ + bytes <= sizeof buffer_) {
+      void* p = buffer_ + used_;
+      used_ += bytes;
+      return static_cast<T*>(p);
+    }
+    spilled_.push_back(std::make_unique<char[]>(bytes + 16));
+    return reinterpret_cast<T*>(spilled_.back().get());
+  }
+  void keep(PyObject* owned) { kept_.emplace_back(owned); }  // what a value points into
+
+ private:
+  alignas(16) char buffer_[1024];
+  size_t used_ = 0;
+  std::vector<std::unique_ptr<char[]>> spilled_;
+  std::vector<PyRef> kept_;
+};
+
+// One call's arguments as Python handed them over.
+struct PyArgs {
+  PyObject* self;  // the method's tensor, or NULL
+  PyObject* const* args;
+  Py_ssize_t nargs;
+  PyObject* kwnames;
+
+  Py_ssize_t n_keywords() const { return kwnames ? PyTuple_GET_SIZE(kwnames) : 0; }
+  PyObject* keyword(Py_ssize_t i) const { return PyTuple_GET_ITEM(kwnames, i); }
+  PyObject* keyword_value(Py_ssize_t i) const { return args[nargs + i]; }
+};
+
+struct ParsedCall {
+  TlValue values[kMaxArgs];
+  PyObject* out = nullptr;             // the `out=` argument, not None
+  PyObject* requires_grad = nullptr;   // of factories
+  bool overloaded = false;             // an argument brings its own __torch_function__
+};
+
+// Whether the arguments fit the operator. On a mismatch `why` (if given) says which argument, what it got, what it needs.
+bool parse_call(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch, std::string* why);
+
+// One value. False without an exception if the object is of another kind.
+bool parse_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scratch, bool& overloaded);
+
+// The public name of what the kind accepts, for messages.
+std::string kind_name(const TlArgInfo& arg);
+
+extern PyObject* g_disabled_torch_function;  // what Parameter's __torch_function__ is
+bool has_torch_function(PyObject* o);        // an override that is not disabled
+
+}  // namespace tl::bind

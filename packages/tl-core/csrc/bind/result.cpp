@@ -1,0 +1,85 @@
+#include "bind/result.h"
+
+#include <structseq.h>
+
+#include <string>
+#include <unordered_map>
+
+#include "bind/error.h"
+#include "bind/tensor_object.h"
+#include "bind/types.h"
+
+namespace tl::bind {
+
+namespace {
+PyObject* tensor_tuple(TlValue& v) {
+  std::vector<Tensor> tensors = TakeResult<std::vector<Tensor>>::take(v);
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (size_t i = 0; i < tensors.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, wrap(std::move(tensors[i])));
+  return tuple.release();
+}
+
+// The named tuple of an operator; made when first needed and kept.
+PyTypeObject* named_tuple_type(const Operator& op, const char* name) {
+  static auto* types = new std::unordered_map<const Operator*, PyTypeObject*>;
+  PyTypeObject*& type = (*types)[&op];
+  if (type) return type;
+  std::vector<PyStructSequence_Field> fields;
+  for (int i = 0; i < op.info.n_rets; ++i) fields.push_back({op.info.rets[i].name, nullptr});
+  fields.push_back({nullptr, nullptr});
+  const std::string full = cat("torch.return_types.", name);
+  PyStructSequence_Desc desc = {full.c_str(), nullptr, fields.data(), op.info.n_rets};
+  type = PyStructSequence_NewType(&desc);
+  if (!type) throw PythonError();
+  return type;
+}
+
+bool named(const Operator& op) { return op.info.rets[0].name[0] != '\0' && op.info.rets[0].name[0] != 'o'; }
+}  // namespace
+
+PyObject* scalar_to_python(const Scalar& s) {
+  if (s.is_bool()) return Py_NewRef(s.to_bool() ? Py_True : Py_False);
+  if (s.is_int()) return PyLong_FromLongLong(s.to_int());
+  if (s.is_float()) return PyFloat_FromDouble(s.to_double());
+  return PyComplex_FromDoubles(s.to_complex().real(), s.to_complex().imag());
+}
+
+PyObject* to_python(TlValue& v) {
+  switch (v.tag) {
+    case TL_NONE: return Py_NewRef(Py_None);
+    case TL_TENSOR: return wrap(TakeResult<Tensor>::take(v));
+    case TL_TENSOR_LIST: return tensor_tuple(v);
+    case TL_BOOL: case TL_INT: case TL_FLOAT: return scalar_to_python(Scalar::from(v));
+    case TL_COMPLEX: return scalar_to_python(TakeResult<Scalar>::take(v));
+    case TL_DTYPE: return Py_NewRef(dtype_object(dtype_from_abi(v.u.i)));
+    case TL_DEVICE: return device_object(device_from_abi(v.u.i));
+    case TL_LAYOUT: return Py_NewRef(layout_object(static_cast<Layout>(v.u.i)));
+    case TL_INT_LIST: {
+      PyObject* tuple = int_tuple(Unbox<IntSpan>::get(v));
+      release(v);
+      return tuple;
+    }
+    case TL_STRING: {
+      PyObject* text = PyUnicode_FromStringAndSize(static_cast<const char*>(v.u.p), v.len);
+      release(v);
+      return text;
+    }
+    case TL_OBJECT: return static_cast<PyObject*>(const_cast<void*>(v.u.p));
+    default: fail(ErrorKind::Type, "a result with the tag ", static_cast<int>(v.tag), " has no Python form");
+  }
+}
+
+PyObject* results_to_python(const Operator& op, const char* name, TlValue* rets, int n_rets) {
+  if (n_rets == 1) return to_python(rets[0]);
+  if (n_rets == 0) return Py_NewRef(Py_None);
+  const bool with_names = named(op);
+  PyRef tuple = checked(with_names ? PyStructSequence_New(named_tuple_type(op, name)) : PyTuple_New(n_rets));
+  for (int i = 0; i < n_rets; ++i) {
+    PyObject* item = to_python(rets[i]);
+    if (with_names) PyStructSequence_SetItem(tuple.get(), i, item);
+    else PyTuple_SET_ITEM(tuple.get(), i, item);
+  }
+  return tuple.release();
+}
+
+}  // namespace tl::bind

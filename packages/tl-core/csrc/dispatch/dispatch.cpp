@@ -1,0 +1,110 @@
+// Room 2: which layers want a call, and which backend runs it.
+#include <bit>
+
+#include "base/thread_local.h"
+#include "dispatch/fallback.h"
+#include "dispatch/operator.h"
+#include "dispatch/thread_state.h"
+
+namespace tl {
+
+namespace {
+struct Key {
+  uint64_t bits = 0;
+  int device = -1;
+
+  void meet(const TensorImpl& t) {
+    bits |= t.all_bits();
+    device = std::max(device, static_cast<int>(t.device.type));
+  }
+};
+
+inline Key scan(const TlValue* args, int n_args) {
+  Key key;
+  for (int i = 0; i < n_args; ++i) {
+    if (args[i].tag == TL_TENSOR) {
+      key.meet(*reinterpret_cast<const TensorImpl*>(args[i].u.t));
+    } else if (args[i].tag == TL_TENSOR_LIST) {
+      auto* list = static_cast<const TensorImpl* const*>(args[i].u.p);
+      for (uint32_t k = 0; k < args[i].len; ++k)
+        if (list[k]) key.meet(*list[k]);
+    } else if (args[i].tag == TL_DEVICE) {
+      key.device = std::max(key.device, static_cast<int>(device_from_abi(args[i].u.i).type));
+    }
+  }
+  return key;
+}
+
+// Two accelerators, or memory and none, have no common kernel; the plan says so with the argument's name.
+const KernelEntry& kernel_for(const Operator& op, int device) {
+  return op.kernels[device < 0 ? static_cast<int>(default_device().type) : device];
+}
+
+template <class F>
+void each_written(const Operator& op, const TlValue* args, F f) {
+  for (uint64_t mask = op.written_mask; mask; mask &= mask - 1) {
+    const TlValue& v = args[std::countr_zero(mask)];
+    if (v.tag == TL_TENSOR) {
+      f(*reinterpret_cast<TensorImpl*>(v.u.t));
+    } else if (v.tag == TL_TENSOR_LIST) {
+      auto* list = static_cast<TensorImpl* const*>(v.u.p);
+      for (uint32_t k = 0; k < v.len; ++k) f(*list[k]);
+    }
+  }
+}
+
+void check_writable(const TensorImpl& t) {
+  TL_CHECK(!(t.storage && t.storage->read_only), Runtime, "this tensor's memory is read-only: clone() it to change it");
+  TL_CHECK(!t.has(TensorImpl::Inference) || inference_mode(), Runtime,
+           "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+           "tensor before doing inplace update.");
+}
+
+int run_writing(const Operator& op, const KernelEntry& k, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  if (guarded([&] { each_written(op, args, check_writable); }) != 0) return -1;
+  int n_in = n_args;
+  if (op.info.variant == TL_INPLACE) {
+    if (n_rets) rets[0] = args[0];
+  } else {
+    n_in -= n_rets;
+    for (int i = 0; i < n_rets; ++i) rets[i] = args[n_in + i];
+  }
+  const int status = k.call(k.ctx, args, n_in, rets, n_rets);
+  if (status != 0) {
+    for (int i = 0; i < n_rets; ++i) rets[i] = none();
+    return status;
+  }
+  each_written(op, args, [](TensorImpl& t) { bump_version(t); });
+  return 0;
+}
+
+int run_backend(const Operator& op, int device, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  const KernelEntry& k = kernel_for(op, device);
+  if (!k.call) [[unlikely]] return run_without_kernel(op, static_cast<DeviceType>(device), args, n_args, rets, n_rets);
+  if (op.info.variant == TL_FUNCTIONAL) [[likely]] return k.call(k.ctx, args, n_args, rets, n_rets);
+  return run_writing(op, k, args, n_args, rets, n_rets);
+}
+
+int call_masked(const Operator& op, const ThreadLocals& tls, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  const Key key = scan(args, n_args);
+  const uint64_t mask = (key.bits | tls.included) & ~tls.excluded & op.layer_mask;
+  if (mask == 0) [[likely]] return run_backend(op, key.device, args, n_args, rets, n_rets);
+  const TlLayerEntry& layer = op.layers[std::countr_zero(mask)];
+  return layer.call(layer.ctx, args, n_args, rets, n_rets);
+}
+}  // namespace
+
+int call(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  return call_masked(op, thread_locals(), args, n_args, rets, n_rets);
+}
+
+int call_below(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  ThreadLocals& tls = thread_locals();
+  const uint64_t saved = tls.excluded;
+  tls.excluded |= (uint64_t{2} << layer) - 1;
+  const int status = call_masked(op, tls, args, n_args, rets, n_rets);
+  tls.excluded = saved;
+  return status;
+}
+
+}  // namespace tl

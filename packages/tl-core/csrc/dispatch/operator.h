@@ -1,0 +1,94 @@
+// What the core knows of one operator: its schema, its kernel for each device, what each layer does with it.
+#pragma once
+
+#include <string_view>
+
+#include "dispatch/value.h"
+
+namespace tl {
+
+enum class Devices : uint8_t {
+  Any,      // works on geometry or through other operators: the same function everywhere
+  CpuMeta,  // plans, then computes on the CPU; stops before memory is touched on meta
+  CpuOnly,  // needs values
+};
+
+// One form of a row as opgen writes it.
+struct OperatorDef {
+  TlOperatorInfo info;
+  const TlValue* defaults;  // n_args; TL_NONE where there is none
+  TlCall kernel;
+  void* ctx;
+  Devices devices;
+  int16_t functional, inplace, out;  // indices of the row's other forms; -1: none
+};
+
+struct KernelEntry {
+  TlCall call = nullptr;
+  void* ctx = nullptr;
+};
+
+}  // namespace tl
+
+struct TlOperator {
+  TlOperatorInfo info;
+  const TlValue* defaults = nullptr;
+  const TlOperator* inplace = nullptr;
+  const TlOperator* out = nullptr;
+  uint64_t layer_mask = 0;    // layers that care
+  uint64_t written_mask = 0;  // arguments that are written
+  bool needs_values = false;  // no result on meta
+  tl::KernelEntry kernels[tl::kNumDeviceTypes];
+  TlLayerEntry layers[TL_LAYER_COUNT] = {};
+};
+
+namespace tl {
+
+using Operator = TlOperator;
+
+extern const OperatorDef kOperatorDefs[];  // generated
+extern const int kNumOperatorDefs;
+extern Operator g_operators[];
+
+void register_builtin_operators();  // once, when the module is loaded
+const Operator* find_operator(std::string_view name);
+const Operator& operator_named(std::string_view name);  // raises AttributeError
+size_t num_operators();
+const Operator* operator_at(size_t index);
+const Operator* register_operator(const TlOperatorDef& def);
+void register_kernel(std::string_view op, DeviceType device, TlCall call, void* ctx);
+void install_layer(int layer, TlLayerBind bind, void* user);
+
+// The whole call, from the first layer on.
+int call(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept;
+int call_below(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept;
+
+// ---- typed calls: R call<R>(op, a, b, …) raises tl::Error ----------------------------------------------------------
+namespace detail {
+template <class R>
+R take_results(TlValue* rets) {
+  if constexpr (requires { std::tuple_size<R>::value; }) {
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return R(TakeResult<std::tuple_element_t<I, R>>::take(rets[I])...);
+    }(std::make_index_sequence<std::tuple_size_v<R>>{});
+  } else {
+    return TakeResult<R>::take(rets[0]);
+  }
+}
+template <class R> constexpr int result_count() {
+  if constexpr (std::is_void_v<R>) return 0;
+  else if constexpr (requires { std::tuple_size<R>::value; }) return std::tuple_size_v<R>;
+  else return 1;
+}
+}  // namespace detail
+
+template <class R, class... A>
+R call_typed(const Operator& op, const A&... a) {
+  constexpr int n_rets = detail::result_count<R>();
+  const TlValue args[sizeof...(A) + 1] = {value(a)...};
+  TlValue rets[n_rets + 1] = {};
+  if (call(op, args, sizeof...(A), rets, n_rets) != 0) throw_pending();
+  if constexpr (!std::is_void_v<R>) return detail::take_results<R>(rets);
+}
+
+}  // namespace tl

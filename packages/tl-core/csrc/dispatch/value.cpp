@@ -1,0 +1,88 @@
+#include "dispatch/value.h"
+
+#include <cstring>
+
+#include "base/allocator.h"
+
+namespace tl {
+
+namespace {
+struct AbiType {
+  uint8_t code, bits;
+};
+constexpr AbiType kAbiTypes[kNumDTypes] = {
+    {TL_CODE_BOOL, 8},   {TL_CODE_UINT, 8},   {TL_CODE_INT, 8},      {TL_CODE_INT, 16},
+    {TL_CODE_INT, 32},   {TL_CODE_INT, 64},   {TL_CODE_UINT, 16},    {TL_CODE_UINT, 32},
+    {TL_CODE_UINT, 64},  {TL_CODE_FLOAT, 16}, {TL_CODE_BFLOAT, 16},  {TL_CODE_FLOAT, 32},
+    {TL_CODE_FLOAT, 64}, {TL_CODE_COMPLEX, 32}, {TL_CODE_COMPLEX, 64}, {TL_CODE_COMPLEX, 128},
+};
+
+template <class T>
+TlValue copied(uint32_t tag, const T* data, size_t n) {
+  void* memory = n ? allocate(n * sizeof(T)) : nullptr;
+  if (n) std::memcpy(memory, data, n * sizeof(T));
+  return {tag, static_cast<uint32_t>(n), {.p = memory}};
+}
+
+size_t list_bytes(const TlValue& v) {
+  switch (v.tag) {
+    case TL_COMPLEX: return 2 * sizeof(double);
+    case TL_STRING: case TL_BOOL_LIST: return v.len;
+    case TL_SCALAR_LIST: case TL_STRING_LIST: return v.len * sizeof(TlValue);
+    default: return v.len * 8;
+  }
+}
+}  // namespace
+
+int64_t dtype_to_abi(DType d) {
+  const AbiType t = kAbiTypes[static_cast<int>(d)];
+  return TL_DTYPE_OF(t.code, t.bits);
+}
+
+DType dtype_from_abi(int64_t code) {
+  for (int i = 0; i < kNumDTypes; ++i)
+    if (dtype_to_abi(static_cast<DType>(i)) == code) return static_cast<DType>(i);
+  fail(ErrorKind::Type, "no element type has the code ", TL_DTYPE_CODE(code), " with ", TL_DTYPE_BITS(code), " bits");
+}
+
+TlValue owned(const Scalar& s) {
+  if (!s.is_complex()) return s.value();
+  const auto c = s.to_complex();
+  const double parts[2] = {c.real(), c.imag()};
+  return {TL_COMPLEX, 0, {.p = copied(TL_COMPLEX, parts, 2).u.p}};
+}
+
+TlValue owned(const DimVector& list) { return copied(TL_INT_LIST, list.data(), list.size()); }
+
+TlValue owned(std::vector<Tensor> tensors) {
+  TlValue v = copied(TL_TENSOR_LIST, reinterpret_cast<void* const*>(tensors.data()), tensors.size());
+  for (auto& t : tensors) t.detach_handle();
+  return v;
+}
+
+void release(TlValue& v) {
+  if (v.tag == TL_TENSOR) {
+    if (v.u.t) reinterpret_cast<TensorImpl*>(v.u.t)->release();
+  } else if (v.tag == TL_GENERATOR) {
+    static_cast<Generator*>(const_cast<void*>(v.u.p))->release();
+  } else if (v.tag == TL_TENSOR_LIST) {
+    auto* list = static_cast<TensorImpl* const*>(v.u.p);
+    for (uint32_t i = 0; i < v.len; ++i)
+      if (list[i]) list[i]->release();
+  }
+  const bool allocated = v.tag == TL_COMPLEX || v.tag == TL_STRING || v.tag >= TL_BOOL_LIST;
+  if (allocated && v.u.p) deallocate(const_cast<void*>(v.u.p), list_bytes(v));
+  v = none();
+}
+
+std::vector<Tensor> TakeResult<std::vector<Tensor>>::take(TlValue& v) {
+  std::vector<Tensor> out;
+  auto* list = static_cast<TensorImpl* const*>(v.u.p);
+  out.reserve(v.len);
+  for (uint32_t i = 0; i < v.len; ++i) out.push_back(Tensor::adopt(list[i]));
+  if (v.u.p) deallocate(const_cast<void*>(v.u.p), list_bytes(v));
+  v = none();
+  return out;
+}
+
+}  // namespace tl

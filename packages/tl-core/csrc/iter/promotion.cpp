@@ -1,0 +1,73 @@
+#include "iter/promotion.h"
+
+#include "dispatch/thread_state.h"
+
+namespace tl {
+
+namespace {
+int category(DType d) { return is_complex(d) ? 3 : is_floating(d) ? 2 : d != DType::Bool; }
+
+DType promote_ints(DType a, DType b) {
+  if (a == DType::Bool) return b;
+  if (b == DType::Bool) return a;
+  const bool ua = is_unsigned(a), ub = is_unsigned(b);
+  if (ua == ub) return item_size(a) >= item_size(b) ? a : b;
+  const DType u = ua ? a : b, s = ua ? b : a;
+  if (item_size(s) > item_size(u)) return s;
+  switch (item_size(u)) {  // the smallest signed type that holds both
+    case 1: return DType::Int16;
+    case 2: return DType::Int32;
+    case 4: return DType::Int64;
+    default: fail(ErrorKind::Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ",
+                  scalar_type_name(a), " and ", scalar_type_name(b), ": no integer type holds both");
+  }
+}
+
+DType promote_floats(DType a, DType b) {
+  if (is_half(a) && is_half(b)) return DType::Float32;  // neither holds the other
+  return item_size(a) >= item_size(b) ? a : b;
+}
+}  // namespace
+
+DType promote(DType a, DType b) {
+  if (a == b) return a;
+  const int ca = category(a), cb = category(b);
+  if (ca < 2 && cb < 2) return promote_ints(a, b);
+  if (ca == 3 || cb == 3) {
+    const DType ra = ca >= 2 ? to_real(a) : to_real(b), rb = cb >= 2 ? to_real(b) : ra;
+    return to_complex(ra == rb ? ra : promote_floats(ra, rb));
+  }
+  if (ca < 2) return b;
+  if (cb < 2) return a;
+  return promote_floats(a, b);
+}
+
+bool can_cast(DType from, DType to) { return category(from) <= category(to); }
+
+const char* scalar_type_name(DType d) {
+  static constexpr const char* kNames[] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "UInt16", "UInt32", "UInt64",
+                                           "Half", "BFloat16", "Float", "Double", "ComplexHalf", "ComplexFloat", "ComplexDouble"};
+  return kNames[static_cast<int>(d)];
+}
+
+DType number_dtype(const Scalar& s) {
+  if (s.is_bool()) return DType::Bool;
+  if (s.is_int()) return DType::Int64;
+  return s.is_float() ? default_dtype() : to_complex(default_dtype());
+}
+
+void Promotion::lift(Maybe& m, DType d) {
+  m = {m.defined ? promote(m.dtype, d) : d, true};
+}
+
+Promotion::Maybe Promotion::combine(Maybe higher, Maybe lower) {
+  if (!higher.defined) return lower;
+  if (!lower.defined || is_complex(higher.dtype)) return higher;
+  if (is_floating(higher.dtype)) return is_complex(lower.dtype) ? Maybe{to_complex(higher.dtype), true} : higher;
+  if (higher.dtype == DType::Bool || category(lower.dtype) >= 2) return {promote(higher.dtype, lower.dtype), true};
+  return higher;
+}
+
+DType Promotion::result() const { return combine(combine(dims_, zero_), number_).dtype; }
+
+}  // namespace tl

@@ -1,0 +1,35 @@
+// Which element type a mixture of tensors and numbers computes in.
+#pragma once
+
+#include "dispatch/value.h"
+
+namespace tl {
+
+DType promote(DType a, DType b);  // raises for pairs without a common type
+bool can_cast(DType from, DType to);
+const char* scalar_type_name(DType dtype);  // "Float", as the reference's messages say
+DType number_dtype(const Scalar& s);        // bool, int64, the default dtype or its complex twin
+
+// Tensors with dimensions count most, then tensors without, then numbers: a weaker kind only lifts the category.
+class Promotion {
+ public:
+  void add(const Tensor& t) { lift(t.dim() > 0 ? dims_ : zero_, t.dtype()); }
+  void add(const Scalar& s) { lift(number_, number_dtype(s)); }
+  void add(const Operand& o) { o.is_tensor() ? add(o.tensor()) : add(o.scalar()); }
+  void add(const TlValue& v) {
+    if (v.tag == TL_TENSOR) add(Unbox<Tensor>::get(v));
+    else if (v.tag != TL_NONE) add(Scalar::from(v));
+  }
+  DType result() const;
+
+ private:
+  struct Maybe {
+    DType dtype = DType::Bool;
+    bool defined = false;
+  };
+  static void lift(Maybe& m, DType d);
+  static Maybe combine(Maybe higher, Maybe lower);
+  Maybe dims_, zero_, number_;
+};
+
+}  // namespace tl

@@ -1,0 +1,19 @@
+#include "kernels/cpu/loop.h"
+
+#include "base/cpu_capability.h"
+#include "base/error.h"
+
+namespace tl::cpu {
+
+int chosen_level() {
+  static const int level = static_cast<int>(capability());
+  return level;
+}
+
+void raise_zero_division() { fail(ErrorKind::Runtime, "ZeroDivisionError"); }
+
+void raise_index(int64_t index, int64_t size) {
+  fail(ErrorKind::Index, "index ", index, " is out of bounds for dimension with size ", size);
+}
+
+}  // namespace tl::cpu

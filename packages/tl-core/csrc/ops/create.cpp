@@ -1,0 +1,205 @@
+// Operators that make tensors from sizes and numbers.
+#include <cmath>
+#include <cstring>
+
+#include "dispatch/thread_state.h"
+#include "iter/promotion.h"
+#include "ops.h"
+#include "ops/copy.h"
+#include "ops/elementwise.h"
+#include "tensor/geometry.h"
+
+namespace tl {
+
+namespace {
+using OptDType = std::optional<DType>;
+using OptLayout = std::optional<Layout>;
+using OptDevice = std::optional<Device>;
+using OptBool = std::optional<bool>;
+using OptFormat = std::optional<MemoryFormat>;
+
+Device device_or_default(OptDevice device) {
+  Device d = device.value_or(default_device());
+  if (d.type >= DeviceType::Extension0 && d.index < 0) d.index = 0;
+  if (d.is_cpu() || d.is_meta()) d.index = -1;
+  return d;
+}
+
+TensorOptions options(OptDType dtype, OptLayout layout, OptDevice device, DType fallback) {
+  TL_CHECK(!layout || *layout == Layout::Strided, NotImplemented, "only layout=torch.strided can be created by this operator");
+  return {dtype.value_or(fallback), device_or_default(device)};
+}
+
+Tensor fresh(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, DType fallback, Out out) {
+  if (!out) return empty(size, options(dtype, layout, device, fallback));
+  TL_CHECK(!dtype || *dtype == out.tensor->dtype(), Runtime, "dtype of out (", dtype_name(out.tensor->dtype()),
+           ") does not match the requested dtype ", dtype_name(dtype.value_or(DType::Bool)));
+  return prepare_out(out, size, {out.tensor->dtype(), out.tensor->device()});
+}
+
+void fill(const Tensor& t, const Scalar& value) {
+  if (t.device().is_cpu()) fill_elements(t, value);
+  else if (!t.is_meta()) ops::fill__Scalar(t, value);
+}
+
+Tensor empty_memory_format(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool, OptFormat format, Out out) {
+  const MemoryFormat f = format.value_or(MemoryFormat::Contiguous);
+  if (out || f == MemoryFormat::Contiguous) return fresh(size, dtype, layout, device, default_dtype(), out);
+  TL_CHECK(f != MemoryFormat::Preserve, Runtime, "empty(): memory_format preserve_format is not supported");
+  checked_numel(size);
+  return empty_strided(size, strides_for(size, f), options(dtype, layout, device, default_dtype()));
+}
+
+Tensor zeros(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
+  Tensor t = fresh(size, dtype, layout, device, default_dtype(), out);
+  if (t.device().is_cpu() && t.is_contiguous()) {
+    if (t.numel()) std::memset(t.data(), 0, static_cast<size_t>(t.numel() * t.itemsize()));
+  } else {
+    fill(t, 0);
+  }
+  return t;
+}
+
+Tensor ones(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
+  Tensor t = fresh(size, dtype, layout, device, default_dtype(), out);
+  fill(t, 1);
+  return t;
+}
+
+Tensor full(IntSpan size, const Scalar& value, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
+  Tensor t = fresh(size, dtype, layout, device, number_dtype(value), out);
+  fill(t, value);
+  return t;
+}
+
+Tensor empty_strided_form(IntSpan size, IntSpan stride, OptDType dtype, OptLayout layout, OptDevice device, OptBool) {
+  TL_CHECK(size.size() == stride.size(), Runtime, "empty_strided: the size ", size, " and the stride ", stride, " differ in length");
+  for (int64_t s : stride) TL_CHECK(s >= 0, Runtime, "empty_strided: strides must not be negative, got ", stride);
+  return empty_strided(size, stride, options(dtype, layout, device, default_dtype()));
+}
+
+Tensor empty_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool, OptFormat format) {
+  const MemoryFormat f = format.value_or(MemoryFormat::Preserve);
+  const DimVector strides = f == MemoryFormat::Preserve ? preserved_strides(self.sizes(), self.strides()) : strides_for(self.sizes(), f);
+  return empty_strided(self.sizes(), strides, options(dtype ? dtype : self.dtype(), layout, device ? device : self.device(), self.dtype()));
+}
+Tensor zeros_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, OptFormat format) {
+  Tensor t = empty_like(self, dtype, layout, device, pin, format);
+  fill(t, 0);
+  return t;
+}
+Tensor ones_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, OptFormat format) {
+  Tensor t = empty_like(self, dtype, layout, device, pin, format);
+  fill(t, 1);
+  return t;
+}
+Tensor full_like(const Tensor& self, const Scalar& value, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, OptFormat format) {
+  Tensor t = empty_like(self, dtype, layout, device, pin, format);
+  fill(t, value);
+  return t;
+}
+
+Tensor new_empty(const Tensor& self, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool) {
+  return empty(size, options(dtype, layout, device ? device : self.device(), self.dtype()));
+}
+Tensor new_zeros(const Tensor& self, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
+  Tensor t = new_empty(self, size, dtype, layout, device, pin);
+  fill(t, 0);
+  return t;
+}
+Tensor new_ones(const Tensor& self, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
+  Tensor t = new_empty(self, size, dtype, layout, device, pin);
+  fill(t, 1);
+  return t;
+}
+Tensor new_full(const Tensor& self, IntSpan size, const Scalar& value, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
+  Tensor t = new_empty(self, size, dtype, layout, device, pin);
+  fill(t, value);
+  return t;
+}
+
+// ---- arange ------------------------------------------------------------------------------------------------------------
+int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step) {
+  const double s = step.to_double();
+  TL_CHECK(s != 0, Runtime, "step must be nonzero");
+  TL_CHECK(std::isfinite(start.to_double()) && std::isfinite(end.to_double()), Runtime, "unsupported range: ", start.to_double(),
+           " -> ", end.to_double());
+  TL_CHECK((s > 0 && end.to_double() >= start.to_double()) || (s < 0 && end.to_double() <= start.to_double()), Runtime,
+           "upper bound and lower bound inconsistent with step sign");
+  if (start.is_integral() && end.is_integral() && step.is_integral()) {
+    const int64_t width = end.to_int() - start.to_int(), by = step.to_int();
+    return width / by + (width % by != 0);
+  }
+  const double n = std::ceil((end.to_double() - start.to_double()) / s);
+  TL_CHECK(n >= 0 && n < 9.2e18, Runtime, "invalid size, possible overflow?");
+  return static_cast<int64_t>(n);
+}
+
+Tensor arange_values(const Scalar& start, const Scalar& step, int64_t n, DType dtype) {
+  if (start.is_integral() && step.is_integral() && !is_floating(dtype)) {
+    Tensor t = empty(DimVector{n}, {DType::Int64, {}});
+    for (int64_t i = 0; i < n; ++i) t.ptr<int64_t>()[i] = start.to_int() + i * step.to_int();
+    return t;
+  }
+  Tensor t = empty(DimVector{n}, {DType::Float64, {}});
+  for (int64_t i = 0; i < n; ++i) t.ptr<double>()[i] = start.to_double() + static_cast<double>(i) * step.to_double();
+  return t;
+}
+
+Tensor arange_start_step(const Scalar& start, const Scalar& end, const Scalar& step, OptDType dtype, OptLayout layout, OptDevice device,
+                         OptBool, Out out) {
+  const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
+  const int64_t n = arange_length(start, end, step);
+  Tensor t = fresh(DimVector{n}, dtype, layout, device, integral ? DType::Int64 : default_dtype(), out);
+  TL_CHECK(!is_complex(t.dtype()), NotImplemented, "\"arange_cpu\" not implemented for '", scalar_type_name(t.dtype()), "'");
+  if (n && !t.is_meta()) ops::copy_(t, arange_values(start, step, n, t.dtype()));
+  return t;
+}
+Tensor arange(const Scalar& end, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
+  return arange_start_step(0, end, 1, dtype, layout, device, pin, out);
+}
+Tensor arange_start(const Scalar& start, const Scalar& end, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
+  return arange_start_step(start, end, 1, dtype, layout, device, pin, {});
+}
+
+Tensor eye_m(int64_t n, int64_t m, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
+  TL_CHECK(n >= 0, Runtime, "n must be greater or equal to 0, got ", n);
+  TL_CHECK(m >= 0, Runtime, "m must be greater or equal to 0, got ", m);
+  Tensor t = fresh(DimVector{n, m}, dtype, layout, device, default_dtype(), out);
+  if (t.is_meta()) return t;
+  fill(t, 0);
+  fill(ops::diagonal(t), 1);
+  return t;
+}
+Tensor eye(int64_t n, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
+  return eye_m(n, n, dtype, layout, device, pin, out);
+}
+
+Tensor scalar_tensor(const Scalar& s, OptDType dtype, OptLayout layout, OptDevice device, OptBool) {
+  Tensor t = fresh({}, dtype, layout, device, default_dtype(), {});
+  fill(t, s);
+  return t;
+}
+}  // namespace
+
+TL_KERNEL(empty_memory_format, empty_memory_format)
+TL_KERNEL(zeros, zeros)
+TL_KERNEL(ones, ones)
+TL_KERNEL(full, full)
+TL_KERNEL(empty_strided, empty_strided_form)
+TL_KERNEL(empty_like, empty_like)
+TL_KERNEL(zeros_like, zeros_like)
+TL_KERNEL(ones_like, ones_like)
+TL_KERNEL(full_like, full_like)
+TL_KERNEL(new_empty, new_empty)
+TL_KERNEL(new_zeros, new_zeros)
+TL_KERNEL(new_ones, new_ones)
+TL_KERNEL(new_full, new_full)
+TL_KERNEL(arange, arange)
+TL_KERNEL(arange_start, arange_start)
+TL_KERNEL(arange_start_step, arange_start_step)
+TL_KERNEL(eye, eye)
+TL_KERNEL(eye_m, eye_m)
+TL_KERNEL(scalar_tensor, scalar_tensor)
+
+}  // namespace tl

@@ -1,0 +1,367 @@
+#include "ops/elementwise.h"
+
+#include <algorithm>
+#include <array>
+
+#include "dispatch/thread_state.h"
+#include "iter/loop_nest.h"
+#include "iter/promotion.h"
+#include "kernels/cpu/cast.h"
+#include "ops/warn.h"
+#include "tensor/geometry.h"
+
+namespace tl {
+
+namespace {
+constexpr int kMaxInputs = cpu::kMaxInputs;
+
+// The type a loop computes in: halves in float.
+DType compute_dtype(DType d) {
+  return is_half(d) ? DType::Float32 : d == DType::Complex32 ? DType::Complex64 : d;
+}
+
+struct Params {
+  alignas(16) char bytes[4 * 16];
+};
+
+void check_alpha(const Scalar& alpha, DType common) {
+  TL_CHECK(!alpha.is_bool() || common == DType::Bool, Runtime, "Boolean alpha only supported for Boolean results.");
+  TL_CHECK(is_floating(common) || is_complex(common) || alpha.is_integral(), Runtime,
+           "For integral input tensors, argument alpha must not be a floating point number.");
+  TL_CHECK(is_complex(common) || !alpha.is_complex(), Runtime,
+           "For non-complex input tensors, argument alpha must not be a complex number.");
+}
+
+void store_params(const ElementwiseDef& def, const TlValue* values, DType common, Params& out) {
+  const DType d = compute_dtype(common);
+  for (int i = 0; i < def.n_params; ++i) {
+    const Scalar s = Scalar::from(values[i]);
+    if (def.alpha) check_alpha(s, common);
+    else s.check_fits(d);
+    s.store(d, out.bytes + i * item_size(d));
+  }
+}
+
+// ---- the short way: one type, one dense shape, nothing to convert ----------------------------------------------------
+struct Fast {
+  const TensorImpl* first = nullptr;
+  DType common;
+};
+
+// A number that only lifts within the tensor's category.
+bool number_fits(const TlValue& v, DType d) {
+  return v.tag == TL_BOOL || (v.tag == TL_INT && d != DType::Bool) || (v.tag == TL_FLOAT && (is_floating(d) || is_complex(d)));
+}
+
+bool same_dense_shape(const TensorImpl& a, const TensorImpl& b) {
+  return b.has(TensorImpl::Contiguous) && a.ndim == b.ndim && std::equal(a.dims, a.dims + a.ndim, b.dims);
+}
+
+bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
+  if (def.condition) return false;
+  for (int i = 0; i < def.n_inputs; ++i) {
+    if (args[i].tag != TL_TENSOR) continue;
+    const auto& t = *reinterpret_cast<const TensorImpl*>(args[i].u.t);
+    if (!out.first) {
+      if (!t.has(TensorImpl::Contiguous) || !t.device.is_cpu()) return false;
+      out.first = &t;
+      out.common = t.dtype;
+    } else if (t.dtype != out.common || !t.device.is_cpu() || !same_dense_shape(*out.first, t)) {
+      return false;
+    }
+  }
+  if (!out.first || (def.promote == Promote::Float && out.common < DType::Float16)) return false;
+  for (int i = 0; i < def.n_inputs; ++i)
+    if (args[i].tag != TL_TENSOR && !number_fits(args[i], out.common)) return false;
+  return true;
+}
+
+Tensor run_fast(ElementwiseDef& def, const TlValue* args, const Fast& fast) {
+  const cpu::ElementwiseLoop loop = def.loop(fast.common);
+  Params params;
+  store_params(def, args + def.n_inputs, fast.common, params);
+  const DType out_dtype = def.output(fast.common);
+  Tensor out = empty(fast.first->sizes(), {out_dtype, {}});
+  char* data[1 + kMaxInputs];
+  int64_t strides[2 * (1 + kMaxInputs)] = {};
+  alignas(16) char numbers[kMaxInputs][16];
+  data[0] = static_cast<char*>(out.data());
+  strides[0] = item_size(out_dtype);
+  for (int i = 0; i < def.n_inputs; ++i) {
+    if (args[i].tag == TL_TENSOR) {
+      data[i + 1] = static_cast<char*>(reinterpret_cast<TensorImpl*>(args[i].u.t)->data());
+      strides[i + 1] = item_size(fast.common);
+    } else {
+      Scalar::from(args[i]).store(fast.common, numbers[i]);
+      data[i + 1] = numbers[i];
+    }
+  }
+  const int n = 1 + def.n_inputs;
+  parallel_for(0, fast.first->numel, kGrain, [&](int64_t begin, int64_t end) {
+    char* at[1 + kMaxInputs];
+    for (int k = 0; k < n; ++k) at[k] = data[k] + begin * strides[k];
+    loop(at, strides, end - begin, 1, params.bytes);
+  });
+  return out;
+}
+
+// ---- the whole way ---------------------------------------------------------------------------------------------------
+class Plan {
+ public:
+  Plan(ElementwiseDef& def, const TlValue* args, Out out) : def_(def), args_(args), out_arg_(out) {}
+
+  Tensor run() {
+    choose_types();
+    choose_shape();
+    choose_out();
+    if (!out_.is_meta() && out_.numel()) compute();
+    return out_;
+  }
+
+ private:
+  bool is_tensor(int i) const { return args_[i].tag == TL_TENSOR; }
+  const Tensor& tensor(int i) const { return Unbox<Tensor>::get(args_[i]); }
+
+  void choose_types() {
+    Promotion promotion;
+    for (int i = def_.condition ? 1 : 0; i < def_.n_inputs; ++i) promotion.add(args_[i]);
+    common_ = promotion.result();
+    if (def_.promote == Promote::Float && is_integral(common_, true)) common_ = default_dtype();
+    loop_ = def_.loop(common_);
+    store_params(def_, args_ + def_.n_inputs, common_, params_);
+    if (!def_.condition || !is_tensor(0)) return;
+    const DType d = tensor(0).dtype();
+    TL_CHECK(d == DType::Bool || d == DType::UInt8, Runtime, def_.name,
+             " expected condition to be a boolean tensor, but got a tensor with dtype ", scalar_type_name(d));
+  }
+
+  void choose_shape() {
+    bool any = false;
+    for (int i = 0; i < def_.n_inputs; ++i) {
+      if (!is_tensor(i)) continue;
+      meet_device(tensor(i));
+      shape_ = any ? broadcast_shapes(shape_, tensor(i).sizes()) : DimVector(tensor(i).sizes());
+      any = true;
+    }
+  }
+
+  // A tensor without dimensions on the CPU may join any device, as a number would.
+  void meet_device(const Tensor& t) {
+    if (t.device().is_cpu() && t.dim() == 0 && has_device_) return;
+    if (!has_device_ || (device_.is_cpu() && device_is_weak_)) {
+      device_ = t.device();
+      device_is_weak_ = t.device().is_cpu() && t.dim() == 0;
+      has_device_ = true;
+      return;
+    }
+    TL_CHECK(t.device() == device_, Runtime, "Expected all tensors to be on the same device, but found at least two devices, ",
+             device_name(device_), " and ", device_name(t.device()), "! (", def_.name, ")");
+  }
+
+  void choose_out() {
+    const DType result = def_.output(common_);
+    if (!out_arg_) {
+      out_ = empty_strided(shape_, fresh_strides(), {result, device_});
+      return;
+    }
+    check_castable(result, *out_arg_);
+    for (int i = 0; i < def_.n_inputs; ++i)
+      if (is_tensor(i) && tensor(i).same(*out_arg_))
+        TL_CHECK(std::ranges::equal(out_arg_.tensor->sizes(), shape_), Runtime, "output with shape ", out_arg_.tensor->sizes(),
+                 " doesn't match the broadcast shape ", shape_);
+    out_ = prepare_out(out_arg_, shape_, {out_arg_.tensor->dtype(), device_});
+    for (int i = 0; i < def_.n_inputs; ++i)
+      if (is_tensor(i)) check_no_partial_overlap(out_, tensor(i));
+  }
+
+  // The layout the inputs agree on: the reference's rule, which keeps channels_last and transposed layouts.
+  DimVector fresh_strides() const {
+    DimVector strides[kMaxInputs];
+    int n = 0;
+    bool dense = true;
+    for (int i = 0; i < def_.n_inputs; ++i) {
+      if (!is_tensor(i)) continue;
+      const Tensor& t = tensor(i);
+      dense &= t.is_contiguous() && std::ranges::equal(t.sizes(), shape_);
+      DimVector s(shape_.size());
+      const size_t missing = shape_.size() - static_cast<size_t>(t.dim());
+      for (int64_t d = 0; d < t.dim(); ++d)
+        if (t.size(d) != 1 || shape_[missing + d] == 1) s[missing + d] = t.stride(d) * t.itemsize();
+      strides[n++] = s;
+    }
+    if (dense) return contiguous_strides(shape_);
+    if (n >= 1 && all_alike()) return DimVector(first_tensor().strides());
+    const DimVector order = iteration_order(shape_, strides, n);
+    DimVector out(shape_.size());
+    int64_t step = 1;
+    for (int64_t d : order) {
+      out[d] = step;
+      step *= std::max<int64_t>(shape_[d], 1);
+    }
+    return out;
+  }
+
+  const Tensor& first_tensor() const {
+    int i = 0;
+    while (!is_tensor(i)) ++i;
+    return tensor(i);
+  }
+  bool all_alike() const {
+    const Tensor& first = first_tensor();
+    for (int i = 0; i < def_.n_inputs; ++i) {
+      if (!is_tensor(i)) continue;
+      if (!std::ranges::equal(tensor(i).sizes(), shape_) || !std::ranges::equal(tensor(i).strides(), first.strides())) return false;
+    }
+    return is_dense(first.sizes(), first.strides());
+  }
+
+  DType input_dtype(int i) const { return def_.condition && i == 0 ? DType::Bool : common_; }
+
+  void compute() {
+    LoopNest nest(shape_);
+    nest.add(out_);
+    casts_ = {};
+    note_cast(0, out_.dtype(), def_.output(common_));
+    for (int i = 0; i < def_.n_inputs; ++i) {
+      if (is_tensor(i)) {
+        nest.add_broadcast(tensor(i));
+        note_cast(i + 1, tensor(i).dtype(), input_dtype(i));
+      } else {
+        Scalar::from(args_[i]).store(input_dtype(i), numbers_[i]);
+        nest.add_number(numbers_[i]);
+      }
+    }
+    nest.plan();
+    if (!any_cast_) {
+      nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) { loop_(d, s, n0, n1, params_.bytes); });
+    } else {
+      nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) { run_casting(d, s, n0, n1); });
+    }
+  }
+
+  struct Cast {
+    cpu::ElementwiseLoop loop = nullptr;
+    int64_t itemsize = 0;
+  };
+
+  void note_cast(int operand, DType has, DType needs) {
+    if (has == needs) return;
+    casts_[operand] = {operand == 0 ? cpu::cast_loop(has, needs) : cpu::cast_loop(needs, has), item_size(needs)};
+    any_cast_ = true;
+  }
+
+  // Converts through small buffers, a stretch of a row at a time.
+  void run_casting(char* const* data, const int64_t* strides, int64_t n0, int64_t n1) const {
+    constexpr int64_t kChunk = 256;
+    alignas(64) char buffers[1 + kMaxInputs][kChunk * 16];
+    const int n = 1 + def_.n_inputs;
+    for (int64_t row = 0; row < n1; ++row) {
+      for (int64_t begin = 0; begin < n0; begin += kChunk) {
+        const int64_t count = std::min(kChunk, n0 - begin);
+        char* at[1 + kMaxInputs];
+        int64_t step[2 * (1 + kMaxInputs)] = {};
+        for (int k = 0; k < n; ++k) {
+          char* own = data[k] + row * strides[n + k] + begin * strides[k];
+          at[k] = casts_[k].loop ? buffers[k] : own;
+          step[k] = casts_[k].loop ? casts_[k].itemsize : strides[k];
+          if (k > 0 && casts_[k].loop) convert(casts_[k].loop, buffers[k], casts_[k].itemsize, own, strides[k], count);
+        }
+        loop_(at, step, count, 1, params_.bytes);
+        if (casts_[0].loop)
+          convert(casts_[0].loop, data[0] + row * strides[n] + begin * strides[0], strides[0], buffers[0], casts_[0].itemsize, count);
+      }
+    }
+  }
+
+  static void convert(cpu::ElementwiseLoop loop, char* to, int64_t to_stride, char* from, int64_t from_stride, int64_t n) {
+    char* data[2] = {to, from};
+    const int64_t strides[4] = {to_stride, from_stride, 0, 0};
+    loop(data, strides, n, 1, nullptr);
+  }
+
+  ElementwiseDef& def_;
+  const TlValue* args_;
+  Out out_arg_;
+  DType common_ = DType::Bool;
+  cpu::ElementwiseLoop loop_ = nullptr;
+  Params params_;
+  DimVector shape_;
+  Device device_;
+  bool has_device_ = false, device_is_weak_ = false;
+  Tensor out_;
+  std::array<Cast, 1 + kMaxInputs> casts_;
+  bool any_cast_ = false;
+  alignas(16) char numbers_[kMaxInputs][16];
+};
+}  // namespace
+
+DType ElementwiseDef::output(DType common) const {
+  return promote == Promote::Bool ? DType::Bool : promote == Promote::Real ? to_real(common) : common;
+}
+
+cpu::ElementwiseLoop ElementwiseDef::loop(DType common) {
+  auto& slot = cache[static_cast<int>(common)];
+  if (auto found = slot.load(std::memory_order_relaxed)) return found;
+  DType inputs[kMaxInputs] = {common, common, common};
+  if (condition) inputs[0] = DType::Bool;
+  const cpu::ElementwiseLoop found = loops().find(output(common), inputs, n_inputs);
+  TL_CHECK(found, NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(common), "'");
+  slot.store(found, std::memory_order_relaxed);
+  return found;
+}
+
+void check_castable(DType from, const Tensor& out) {
+  TL_CHECK(can_cast(from, out.dtype()), Runtime, "result type ", scalar_type_name(from),
+           " can't be cast to the desired output type ", scalar_type_name(out.dtype()));
+}
+
+void check_no_internal_overlap(const Tensor& t) {
+  TL_CHECK(!may_overlap(t.sizes(), t.strides()), Runtime,
+           "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+           "Please clone() the tensor before performing the operation.");
+}
+
+void check_no_partial_overlap(const Tensor& out, const Tensor& in) {
+  if (out.storage() != in.storage() || out.same(in) || !out.numel() || !in.numel()) return;
+  const bool same_place = out.data() == in.data() && std::ranges::equal(out.sizes(), in.sizes()) &&
+                          std::ranges::equal(out.strides(), in.strides());
+  if (same_place || !is_dense(out.sizes(), out.strides()) || !is_dense(in.sizes(), in.strides())) return;
+  const char* a = out.ptr<char>();
+  const char* b = in.ptr<char>();
+  const bool apart = a + out.numel() * out.itemsize() <= b || b + in.numel() * in.itemsize() <= a;
+  TL_CHECK(apart, Runtime,
+           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+           "location. Please clone() the tensor before performing the operation.");
+}
+
+Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options) {
+  if (!out) return empty(sizes, options);
+  const Tensor& t = *out;
+  TL_CHECK(t.device() == options.device, Runtime, "Expected out tensor to be on the device ", device_name(options.device),
+           ", but got ", device_name(t.device()));
+  if (!std::ranges::equal(t.sizes(), sizes)) {
+    if (t.numel() != 0) warn_resized_out(t.sizes(), sizes);
+    resize(t, sizes);
+  }
+  check_no_internal_overlap(t);
+  return t;
+}
+
+Tensor run_elementwise(ElementwiseDef& def, const TlValue* args, Out out) {
+  Fast fast;
+  if (!out && fast_case(def, args, fast)) [[likely]] return run_fast(def, args, fast);
+  return Plan(def, args, out).run();
+}
+
+int kernel_elementwise(void* ctx, const TlValue* args, int, TlValue* rets, int) noexcept {
+  try {
+    const Out out{rets[0].tag == TL_TENSOR ? &Unbox<Tensor>::get(rets[0]) : nullptr};
+    rets[0] = owned(run_elementwise(*static_cast<ElementwiseDef*>(ctx), args, out));
+    return 0;
+  } catch (...) {
+    set_pending_from_current_exception();
+    return -1;
+  }
+}
+
+}  // namespace tl

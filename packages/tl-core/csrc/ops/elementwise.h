@@ -1,0 +1,42 @@
+// The one kernel of every elementwise row: promotes, broadcasts, checks, allocates, runs the row's loop.
+#pragma once
+
+#include <atomic>
+
+#include "dispatch/operator.h"
+#include "kernels/cpu/loop.h"
+
+namespace tl {
+
+enum class Promote : uint8_t {
+  Same,   // the result has the common type
+  Float,  // integers compute in the default float
+  Bool,   // computes in the common type, the result is bool
+  Real,   // complex gives real
+};
+
+// What a row says of itself, with its loops once they were looked up.
+struct ElementwiseDef {
+  const char* name;
+  int n_inputs, n_params;
+  Promote promote;
+  bool condition;  // the first input is bool and takes no part in promotion
+  bool alpha;      // the parameter obeys the reference's rules for alpha
+  cpu::LoopSet (*loops)();
+  std::atomic<cpu::ElementwiseLoop> cache[kNumDTypes] = {};
+
+  DType output(DType common) const;
+  cpu::ElementwiseLoop loop(DType common);  // raises NotImplementedError if there is none
+};
+
+// Writes into `out` or returns a fresh tensor. `args`: the inputs (tensors or numbers), then the parameters.
+Tensor run_elementwise(ElementwiseDef& def, const TlValue* args, Out out);
+
+// The output of an operator whose result has this shape and dtype: checked and resized if given, else fresh.
+Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options);
+void check_no_internal_overlap(const Tensor& t);
+void check_no_partial_overlap(const Tensor& out, const Tensor& in);
+// out= must be able to hold the type: "result type Float can't be cast to the desired output type Long".
+void check_castable(DType from, const Tensor& out);
+
+}  // namespace tl

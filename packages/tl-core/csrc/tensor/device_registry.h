@@ -1,0 +1,27 @@
+// The devices other libraries brought: their allocators and copies. Constant after registration, so reads take no lock.
+#pragma once
+
+#include <cstddef>
+
+#include "base/device.h"
+#include "tl/c_api.h"
+
+namespace tl {
+
+struct DeviceEntry {
+  TlDeviceDef def;
+  std::string name;
+  DeviceType type;
+
+  void* allocate(int index, size_t bytes) const;
+  void free(void* data, size_t bytes) const;
+  void copy_to_host(int index, void* host, const void* device, size_t bytes) const;
+  void copy_from_host(int index, void* device, const void* host, size_t bytes) const;
+  void copy_within(int index, void* to, const void* from, size_t bytes) const;
+};
+
+const DeviceEntry& device_entry(DeviceType type);  // raises if no library registered it
+bool device_registered(DeviceType type);
+DeviceType register_device(const TlDeviceDef& def);
+
+}  // namespace tl

@@ -1,0 +1,23 @@
+// What layers hang on a tensor. Autograd's slot is a field of the tensor; the rare others share a small table.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace tl {
+
+struct SlotTable {
+  struct Entry {
+    void* data = nullptr;
+    const TlSlotType* type = nullptr;
+  };
+  Entry entries[TL_LAYER_COUNT];
+};
+
+void* get_slot(const TensorImpl& t, int layer);
+void set_slot(TensorImpl& t, int layer, void* data, const TlSlotType* type);  // destroys what was there
+void* take_slot(TensorImpl& t, int layer);
+void clear_slots(TensorImpl& t);
+int traverse_slots(const TensorImpl& t, TlVisit visit, void* arg);
+void break_slot_cycles(TensorImpl& t);
+
+}  // namespace tl

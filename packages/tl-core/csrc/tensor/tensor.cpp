@@ -1,0 +1,203 @@
+#include "tensor/tensor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/allocator.h"
+#include "base/checked.h"
+#include "base/error.h"
+#include "tensor/geometry.h"
+#include "tensor/python_hook.h"
+#include "tensor/slots.h"
+#include "tensor/weak.h"
+
+namespace tl {
+
+namespace {
+TensorImpl* new_impl(DType dtype, Device device) {
+  auto* t = new (allocate(sizeof(TensorImpl))) TensorImpl;
+  t->dtype = dtype;
+  t->device = device;
+  return t;
+}
+
+void free_dims(TensorImpl& t) {
+  if (t.dims != t.inline_dims) deallocate(t.dims, 2 * t.ndim * sizeof(int64_t));
+}
+
+// Sizes and strides may point into the old geometry.
+void write_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides) {
+  const int n = static_cast<int>(sizes.size());
+  TL_CHECK(n <= 64, Runtime, "tensors with more than 64 dimensions are not supported, got ", n);
+  int64_t* dims = n <= TensorImpl::kInlineDims ? t.inline_dims
+                                               : static_cast<int64_t*>(allocate(2 * n * sizeof(int64_t)));
+  std::memmove(dims, sizes.data(), n * sizeof(int64_t));
+  std::memmove(dims + n, strides.data(), n * sizeof(int64_t));
+  free_dims(t);
+  t.dims = dims;
+  t.ndim = static_cast<uint8_t>(n);
+}
+
+void init_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides) {
+  write_geometry(t, sizes, strides);
+  int64_t numel = 1;
+  for (int64_t s : sizes) numel *= s;
+  t.numel = numel;
+  t.set(TensorImpl::Contiguous, is_contiguous(t.sizes(), t.strides()));
+}
+
+int64_t storage_bytes(IntSpan sizes, IntSpan strides, int64_t itemsize) {
+  int64_t last = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return 0;
+    last = checked_add(last, checked_mul(sizes[d] - 1, strides[d]));
+  }
+  return checked_mul(checked_add(last, 1), itemsize);
+}
+}  // namespace
+
+void TensorImpl::release() {
+  // A sole owner needs no atomic read-modify-write.
+  if (refs.load(std::memory_order_acquire) == 1 && !weak.load(std::memory_order_relaxed)) {
+    refs.store(0, std::memory_order_relaxed);
+    destroy();
+  } else if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    destroy();
+  }
+}
+
+namespace {
+PythonRelease g_python_release = nullptr;
+}
+void set_python_release(PythonRelease release) { g_python_release = release; }
+void release_python(TensorImpl& t) {
+  if (g_python_release) g_python_release(t);
+}
+
+void TensorImpl::destroy() {
+  if (has(OwnsPython) && py) release_python(*this);
+  if (weak.load(std::memory_order_relaxed)) forget(*this);
+  if (autograd || slots) clear_slots(*this);
+  if (base) base->release();
+  if (storage) IntrusivePtr<Storage>::adopt(storage);
+  free_dims(*this);
+  this->~TensorImpl();
+  deallocate(this, sizeof(TensorImpl));
+}
+
+int64_t checked_numel(IntSpan sizes) {
+  int64_t numel = 1;
+  bool empty = false;
+  for (int64_t s : sizes) {
+    TL_CHECK(s >= 0, Runtime, "Trying to create tensor with negative dimension ", s, ": ", sizes);
+    empty |= s == 0;
+  }
+  if (empty) return 0;
+  for (int64_t s : sizes) numel = checked_mul(numel, s);
+  return numel;
+}
+
+Tensor empty(IntSpan sizes, TensorOptions options) {
+  const int64_t numel = checked_numel(sizes);
+  const int64_t bytes = checked_mul(numel, item_size(options.dtype));
+  auto t = Tensor::adopt(new_impl(options.dtype, options.device));
+  t->storage = new_storage(static_cast<size_t>(bytes), options.device).detach();
+  const int n = static_cast<int>(sizes.size());
+  if (n <= TensorImpl::kInlineDims) {
+    t->ndim = static_cast<uint8_t>(n);
+    int64_t step = 1;
+    for (int d = n - 1; d >= 0; --d) {
+      t->inline_dims[d] = sizes[d];
+      t->inline_dims[n + d] = step;
+      step *= std::max<int64_t>(sizes[d], 1);
+    }
+  } else {
+    write_geometry(*t.impl(), sizes, contiguous_strides(sizes));
+  }
+  t->numel = numel;
+  t->flags = TensorImpl::Contiguous;
+  return t;
+}
+
+Tensor empty_strided(IntSpan sizes, IntSpan strides, TensorOptions options) {
+  checked_numel(sizes);
+  auto t = Tensor::adopt(new_impl(options.dtype, options.device));
+  const int64_t bytes = storage_bytes(sizes, strides, item_size(options.dtype));
+  t->storage = new_storage(static_cast<size_t>(bytes), options.device).detach();
+  init_geometry(*t.impl(), sizes, strides);
+  return t;
+}
+
+Tensor on_storage(StoragePtr storage, DType dtype, IntSpan sizes, IntSpan strides, int64_t offset) {
+  checked_numel(sizes);
+  auto t = Tensor::adopt(new_impl(dtype, storage->device));
+  t->storage = storage.detach();
+  t->offset = offset;
+  init_geometry(*t.impl(), sizes, strides);
+  return t;
+}
+
+Tensor alias(const Tensor& src) {
+  auto t = Tensor::adopt(new_impl(src.dtype(), src.device()));
+  t->storage = src->storage;
+  if (t->storage) t->storage->refs.fetch_add(1, std::memory_order_relaxed);
+  t->layout = src->layout;
+  t->offset = src->offset;
+  t->own_version = src->own_version;
+  t->numel = src->numel;
+  write_geometry(*t.impl(), src.sizes(), src.strides());
+  t->flags = src->flags & (TensorImpl::Contiguous | TensorImpl::PrivateVersion | TensorImpl::Inference);
+  return t;
+}
+
+Tensor view_of(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype) {
+  auto t = Tensor::adopt(new_impl(dtype, src.device()));
+  t->storage = src->storage;
+  if (t->storage) t->storage->refs.fetch_add(1, std::memory_order_relaxed);
+  t->offset = offset;
+  t->own_version = src->own_version;
+  t->flags = src->flags & (TensorImpl::PrivateVersion | TensorImpl::Inference);
+  init_geometry(*t.impl(), sizes, strides);
+  t->base = src->base ? src->base : src.impl();
+  t->base->retain();
+  return t;
+}
+
+Tensor view_of(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset) {
+  return view_of(src, sizes, strides, offset, src.dtype());
+}
+
+void set_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides, int64_t offset) {
+  checked_numel(sizes);
+  init_geometry(t, sizes, strides);
+  t.offset = offset;
+}
+
+void set_storage(TensorImpl& t, StoragePtr storage) {
+  if (t.storage) IntrusivePtr<Storage>::adopt(t.storage);
+  t.device = storage->device;
+  t.storage = storage.detach();
+}
+
+void resize(const Tensor& t, IntSpan sizes) {
+  if (std::ranges::equal(t.sizes(), sizes)) return;
+  const int64_t numel = checked_numel(sizes);
+  const int64_t bytes = checked_mul(checked_add(t.offset(), numel), t.itemsize());
+  if (numel && static_cast<size_t>(bytes) > t.storage()->bytes) resize_storage(*t.storage(), static_cast<size_t>(bytes));
+  set_geometry(*t.impl(), DimVector(sizes), contiguous_strides(sizes), t.offset());
+}
+
+uint32_t version(const TensorImpl& t) {
+  if (t.has(TensorImpl::PrivateVersion)) return t.own_version;
+  return t.storage ? t.storage->version.load(std::memory_order_relaxed) : 0;
+}
+
+void bump_version(TensorImpl& t) {
+  if (t.has(TensorImpl::PrivateVersion)) {
+    ++t.own_version;
+  } else if (t.storage) {
+    t.storage->version.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace tl

@@ -1,0 +1,132 @@
+// A tensor: element type, device, geometry and a share in a storage; layers hang their data on it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "base/dtype.h"
+#include "base/small_vector.h"
+#include "tensor/storage.h"
+#include "tl/c_api.h"
+
+struct _object;  // PyObject
+
+namespace tl {
+
+enum class Layout : uint8_t { Strided = TL_STRIDED, SparseCoo, SparseCsr, SparseCsc, SparseBsr, SparseBsc };
+enum class MemoryFormat : uint8_t {
+  Contiguous = TL_CONTIGUOUS, Preserve = TL_PRESERVE, ChannelsLast = TL_CHANNELS_LAST, ChannelsLast3d = TL_CHANNELS_LAST_3D,
+};
+
+struct WeakCell;   // tensor/weak.h
+struct SlotTable;  // tensor/slots.h
+
+struct TensorImpl {
+  enum Flag : uint16_t {
+    Contiguous = 1,        // strides are those of a fresh tensor of this shape
+    Inference = 2,         // made under inference_mode
+    OwnsPython = 4,        // the impl keeps its Python object alive, not the other way round
+    PrivateVersion = 8,    // x.data: counts its own changes
+    MultiOutputView = 16,  // one of several views a call returned
+    NoGradView = 32,       // the view was taken while gradients were off
+  };
+  static constexpr int kInlineDims = 5;
+
+  std::atomic<int32_t> refs{1};
+  DType dtype;
+  Device device;
+  Layout layout = Layout::Strided;
+  uint8_t ndim = 0;
+  uint16_t flags = 0;
+  std::atomic<uint64_t> bits{0};
+  Storage* storage = nullptr;
+  int64_t offset = 0;
+  int64_t numel = 1;
+  int64_t* dims = inline_dims;  // sizes, then strides
+  void* autograd = nullptr;     // the autograd layer's slot
+  TensorImpl* base = nullptr;   // what this is a view of; owned
+  struct _object* py = nullptr; // the Python object; needs the GIL
+  SlotTable* slots = nullptr;   // the other layers'
+  std::atomic<WeakCell*> weak{nullptr};
+  uint32_t own_version = 0;
+  int64_t inline_dims[2 * kInlineDims];
+
+  bool has(Flag flag) const { return flags & flag; }
+  void set(Flag flag, bool on) { flags = static_cast<uint16_t>(on ? flags | flag : flags & ~flag); }
+  IntSpan sizes() const { return {dims, ndim}; }
+  IntSpan strides() const { return {dims + ndim, ndim}; }
+  void* data() const {
+    return storage && storage->data ? static_cast<char*>(storage->data) + offset * item_size(dtype) : nullptr;
+  }
+  uint64_t all_bits() const {
+    return bits.load(std::memory_order_relaxed) | (storage ? storage->bits.load(std::memory_order_relaxed) : 0);
+  }
+  void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
+  void release();
+  void destroy();
+};
+
+// Raises unless all dimensions are non-negative and their product fits; 1 for no dimensions.
+int64_t checked_numel(IntSpan sizes);
+
+class Tensor {
+ public:
+  Tensor() = default;
+  static Tensor adopt(TensorImpl* impl) { Tensor t; t.impl_ = impl; return t; }
+  static Tensor share(TensorImpl* impl) { if (impl) impl->retain(); return adopt(impl); }
+  Tensor(const Tensor& o) : impl_(o.impl_) { if (impl_) impl_->retain(); }
+  Tensor(Tensor&& o) noexcept : impl_(o.impl_) { o.impl_ = nullptr; }
+  Tensor& operator=(Tensor o) noexcept { std::swap(impl_, o.impl_); return *this; }
+  ~Tensor() { if (impl_) impl_->release(); }
+
+  explicit operator bool() const { return impl_; }
+  TensorImpl* impl() const { return impl_; }
+  TensorImpl* operator->() const { return impl_; }
+  TensorImpl* detach_handle() { auto* p = impl_; impl_ = nullptr; return p; }
+  bool same(const Tensor& o) const { return impl_ == o.impl_; }
+
+  DType dtype() const { return impl_->dtype; }
+  Device device() const { return impl_->device; }
+  Layout layout() const { return impl_->layout; }
+  int64_t dim() const { return impl_->ndim; }
+  int64_t numel() const { return impl_->numel; }
+  int64_t offset() const { return impl_->offset; }
+  IntSpan sizes() const { return impl_->sizes(); }
+  IntSpan strides() const { return impl_->strides(); }
+  int64_t size(int64_t d) const { return sizes()[d]; }
+  int64_t stride(int64_t d) const { return strides()[d]; }
+  Storage* storage() const { return impl_->storage; }
+  void* data() const { return impl_->data(); }
+  template <class T> T* ptr() const { return static_cast<T*>(impl_->data()); }
+  bool is_contiguous() const { return impl_->has(TensorImpl::Contiguous); }
+  bool is_meta() const { return impl_->device.is_meta(); }
+  int64_t itemsize() const { return item_size(impl_->dtype); }
+
+ private:
+  TensorImpl* impl_ = nullptr;
+};
+
+struct TensorOptions {
+  DType dtype = DType::Float32;
+  Device device = {};
+};
+
+Tensor empty(IntSpan sizes, TensorOptions options);
+Tensor empty_strided(IntSpan sizes, IntSpan strides, TensorOptions options);
+Tensor on_storage(StoragePtr storage, DType dtype, IntSpan sizes, IntSpan strides, int64_t offset);
+// Same storage, another geometry; knows its base. The caller has checked the bounds.
+Tensor view_of(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset);
+Tensor view_of(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype);
+// The same tensor for storing away: geometry only, no slots, no bits, no base.
+Tensor alias(const Tensor& t);
+// Gives `t` another storage share and geometry in place (set_, resize_).
+void set_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides, int64_t offset);
+void set_storage(TensorImpl& t, StoragePtr storage);
+// resize_: keeps the elements that fit in storage order.
+void resize(const Tensor& t, IntSpan sizes);
+
+uint32_t version(const TensorImpl& t);
+void bump_version(TensorImpl& t);
+
+}  // namespace tl

@@ -1,0 +1,42 @@
+"""`python -m opgen --out FOLDER`: writes everything that is derived from the rows."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from opgen import collect, derivative, elementwise, operators, python_table
+
+
+def outputs() -> dict[str, str]:
+    """File name -> text."""
+    rows = collect.rows()
+    programs = derivative.programs(rows)
+    return {
+        "operators.cpp": operators.operators_cpp(rows, derivative.symbols(programs)),
+        "programs.h": derivative.programs_h(programs),
+        "programs.cpp": derivative.programs_cpp(programs),
+        "ops.h": operators.ops_h(rows),
+        "elementwise_defs.h": elementwise.defs_h(rows),
+        "elementwise_defs.cpp": elementwise.defs_cpp(rows),
+        "python_table.cpp": python_table.python_table_cpp(rows),
+        "_ops.json": python_table.ops_json(rows),
+        "_ops.pyi": python_table.ops_pyi(rows),
+        "names.txt": "\n".join(sorted({f.name for f in python_table.functions(rows) if f.function or f.method})) + "\n",
+        **elementwise.loop_files(rows),
+    }
+
+
+def main() -> None:
+    """Writes files whose text changed."""
+    parser = argparse.ArgumentParser(prog="opgen", description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    folder = parser.parse_args().out
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in outputs().items():
+        path = folder / name
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+main()

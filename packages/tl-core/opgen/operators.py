@@ -1,0 +1,177 @@
+"""The operator table: `generated/operators.cpp`, and the typed C++ calls: `generated/ops.h`."""
+
+from __future__ import annotations
+
+import json
+
+from opgen.row import Row
+from opgen.schema import Arg, Schema
+
+CPP_ARGUMENT = {
+    "Tensor": ("const Tensor&", "OptTensor"),
+    "Tensor[]": ("TensorList", "std::optional<TensorList>"),
+    "Tensor?[]": ("TensorList", "TensorList"),
+    "Operand": ("const Operand&", "const std::optional<Operand>&"),
+    "Scalar": ("const Scalar&", "const std::optional<Scalar>&"),
+    "Scalar[]": ("std::span<const TlValue>", "std::optional<std::span<const TlValue>>"),
+    "bool": ("bool", "std::optional<bool>"),
+    "int": ("int64_t", "std::optional<int64_t>"),
+    "int[]": ("IntSpan", "std::optional<IntSpan>"),
+    "float": ("double", "std::optional<double>"),
+    "float[]": ("std::span<const double>", "std::optional<std::span<const double>>"),
+    "str": ("std::string_view", "std::optional<std::string_view>"),
+    "ScalarType": ("DType", "std::optional<DType>"),
+    "Device": ("Device", "std::optional<Device>"),
+    "Layout": ("Layout", "std::optional<Layout>"),
+    "MemoryFormat": ("MemoryFormat", "std::optional<MemoryFormat>"),
+    "Generator": ("Generator*", "Generator*"),
+}
+CPP_RESULT = {"Tensor": "Tensor", "Tensor[]": "std::vector<Tensor>", "Scalar": "Scalar", "bool": "bool", "int": "int64_t",
+              "float": "double", "ScalarType": "DType"}  # fmt: skip
+VARIANT = {"functional": "TL_FUNCTIONAL", "inplace": "TL_INPLACE", "out": "TL_OUT"}
+
+
+class Form:
+    """One operator of a row, with its place in the table."""
+
+    def __init__(self, row: Row, variant: str, schema: Schema, index: int):
+        self.row, self.variant, self.schema, self.index = row, variant, schema, index
+
+
+def forms(rows: list[Row]) -> list[Form]:
+    """Every operator of every row, numbered."""
+    flat = [(row, variant, schema) for row in rows for variant, schema in row.forms()]
+    return [Form(row, variant, schema, i) for i, (row, variant, schema) in enumerate(flat)]
+
+
+def c_string(text: str) -> str:
+    """A C string literal."""
+    return json.dumps(text, ensure_ascii=True)
+
+
+# ---- operators.cpp -------------------------------------------------------------------------------------------------
+
+
+def operators_cpp(rows: list[Row], programs: dict[str, str]) -> str:
+    """`programs` maps an operator's name to the C++ expression of its derivative program's address."""
+    table = forms(rows)
+    by_row = {(f.row.name, f.variant): f.index for f in table}
+    kernels = sorted({r.kernel for r in rows})
+    lines = ['#include "dispatch/operator.h"', '#include "elementwise_defs.h"', '#include "programs.h"', "", "namespace tl {"]
+    lines += [f"int kernel_{k}(void*, const TlValue*, int, TlValue*, int) noexcept;" for k in kernels]
+    lines.append("namespace {")
+    for f in table:
+        lines += _argument_tables(f)
+    lines += ["}  // namespace", "extern const OperatorDef kOperatorDefs[] = {"]
+    lines += [_definition(f, by_row, programs) for f in table]
+    lines += ["};", f"extern const int kNumOperatorDefs = {len(table)};", f"Operator g_operators[{max(len(table), 1)}];"]
+    return "\n".join([*lines, "}  // namespace tl", ""])
+
+
+def _argument_tables(f: Form) -> list[str]:
+    i, lines = f.index, []
+    if f.schema.args:
+        lines.append(f"const TlArgInfo args{i}[] = {{{', '.join(map(_arg_info, f.schema.args))}}};")
+        defaults = []
+        for k, a in enumerate(f.schema.args):
+            if a.default and a.default.startswith("["):
+                lines.append(f"const int64_t list{i}_{k}[] = {{{a.default[1:-1] or '0'}}};")
+            defaults.append(_default(a, f"list{i}_{k}"))
+        lines.append(f"const TlValue defaults{i}[] = {{{', '.join(defaults)}}};")
+    if f.schema.rets:
+        lines.append(f"const TlArgInfo rets{i}[] = {{{', '.join(map(_arg_info, f.schema.rets))}}};")
+    return lines
+
+
+def _arg_info(a: Arg) -> str:
+    alias = ord(a.alias) - ord("a") + 1 if a.alias else 0
+    flags = (a.optional, alias, a.written, a.keyword_only, a.default is not None)
+    return f"{{{c_string(a.name)}, TL_ARG_{a.kind}, {', '.join(str(int(x)) for x in flags)}}}"
+
+
+def _default(a: Arg, list_name: str) -> str:
+    text = a.default
+    if text is None or text == "None":
+        return "{TL_NONE, 0, {0}}"
+    if text in ("True", "False"):
+        return f"{{TL_BOOL, 0, {{{int(text == 'True')}}}}}"
+    if text.startswith("["):
+        count = len([x for x in text[1:-1].split(",") if x.strip()])
+        return f"{{TL_INT_LIST, {count}, {{.p = {list_name}}}}}"
+    if a.type == "str":
+        return f"{{TL_STRING, {len(text) - 2}, {{.p = {c_string(text[1:-1])}}}}}"
+    if a.type == "MemoryFormat":
+        return f"{{TL_MEMORY_FORMAT, 0, {{TL_{text.upper()}}}}}"
+    if a.type == "int[]":
+        raise ValueError(f"the default of {a.name} must be a list, got {text}")
+    if a.type == "float" or any(c in text for c in ".e"):
+        return f"{{TL_FLOAT, 0, {{.f = {float(text)!r}}}}}"
+    return f"{{TL_INT, 0, {{{int(text)}}}}}"
+
+
+def _definition(f: Form, by_row: dict, programs: dict[str, str]) -> str:
+    row, s = f.row, f.schema
+    reason = row.grad.removeprefix("none:") if isinstance(row.grad, str) and row.grad.startswith("none:") else ""
+    functional = by_row.get((row.name, "functional"), f.index)
+    info = [
+        c_string(s.name), c_string(str(s)), str(len(s.args)), str(len(s.rets)),
+        f"args{f.index}" if s.args else "nullptr", f"rets{f.index}" if s.rets else "nullptr", VARIANT[f.variant],
+        str(int(row.view)), str(int(row.random)), "nullptr", programs.get(s.name, "nullptr"),
+        c_string(reason) if reason else "nullptr", str(int(row.composite)),
+    ]  # fmt: skip
+    ctx = f"&kElementwise_{row.elementwise.function}_{row.schema.base}" if row.elementwise else "nullptr"
+    others = [functional] + [by_row.get((row.name, v), -1) for v in ("inplace", "out")]
+    defaults = f"defaults{f.index}" if s.args else "nullptr"
+    return (f"    {{{{{', '.join(info)}}}, {defaults}, kernel_{row.kernel}, {ctx}, Devices::{row.devices}, "
+            f"{', '.join(map(str, others))}}},")  # fmt: skip
+
+
+# ---- ops.h ---------------------------------------------------------------------------------------------------------
+
+
+def ops_h(rows: list[Row]) -> str:
+    """`tl::ops::add(self, other, alpha)`: the typed C++ call of every operator."""
+    lines = ["#pragma once", '#include "dispatch/operator.h"', "", "namespace tl::ops {"]
+    lines += [_typed_call(f) for f in forms(rows) if all(a.type in CPP_ARGUMENT for a in f.schema.args)]
+    return "\n".join([*lines, "}  // namespace tl::ops", ""])
+
+
+def cpp_name(schema: Schema) -> str:
+    """`add` for add.Tensor, `sum_dim_IntList` for sum.dim_IntList."""
+    overload = "" if schema.overload in ("", "Tensor") else schema.overload
+    return schema.base + (f"_{overload}" if overload else "")
+
+
+def _result_type(schema: Schema) -> str:
+    types = [CPP_RESULT[r.type] for r in schema.rets]
+    if not types:
+        return "void"
+    return types[0] if len(types) == 1 else f"std::tuple<{', '.join(types)}>"
+
+
+def _typed_call(f: Form) -> str:
+    names = [f"{a.name}_" if a.name in ("from", "new", "default") else a.name for a in f.schema.args]
+    params = [f"{CPP_ARGUMENT[a.type][a.optional]} {n}" for a, n in zip(f.schema.args, names)]
+    for i in range(len(params) - 1, -1, -1):
+        default = _cpp_default(f.schema.args[i])
+        if default is None:
+            break
+        params[i] += f" = {default}"
+    result = _result_type(f.schema)
+    call = f"call_typed<{result}>({', '.join([f'g_operators[{f.index}]', *names])})"
+    return f"inline {result} {cpp_name(f.schema)}({', '.join(params)}) {{ return {call}; }}"
+
+
+def _cpp_default(a: Arg) -> str | None:
+    if a.default is None:
+        return None
+    if a.default == "None":
+        return "nullptr" if a.type in ("Tensor", "Generator") else "{}" if a.type == "Tensor?[]" else "std::nullopt"
+    if a.default.startswith("["):
+        return "IntSpan()" if a.default == "[]" else None
+    if a.type == "str":
+        return c_string(a.default[1:-1])
+    if a.type == "MemoryFormat":
+        return f"MemoryFormat::{''.join(w.title() for w in a.default.split('_'))}"
+    text = {"True": "true", "False": "false"}.get(a.default, a.default)
+    return f"Scalar({text})" if a.type == "Scalar" else text

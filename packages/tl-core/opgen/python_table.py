@@ -1,0 +1,170 @@
+"""What the binding needs: `generated/python_table.cpp`, and the same facts for people: `_ops.json` and `_ops.pyi`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from opgen.operators import Form, c_string, forms
+from opgen.row import Row
+from opgen.schema import KINDS, Arg, Schema
+
+
+@dataclass
+class Function:
+    """One Python name: its overloads in the order in which they are tried."""
+
+    name: str
+    namespace: str
+    overloads: list[Form] = field(default_factory=list)
+    function: bool = False
+    method: bool = False
+    doc: str = ""
+
+
+def functions(rows: list[Row]) -> list[Function]:
+    """Every Python function and method; `out=` forms belong to the functional name."""
+    found: dict[tuple[str, str], Function] = {}
+    for form in forms(rows):
+        if form.variant == "out":
+            continue
+        for name in _public_names(form):
+            f = found.setdefault((form.row.namespace, name), Function(name, form.row.namespace))
+            f.overloads.append(form)
+            f.function |= form.row.function and _is_function(form)
+            f.method |= form.row.method and form.schema.args[:1] != () and form.schema.args[0].name == "self"
+            f.doc = f.doc or form.row.doc
+    return list(found.values())
+
+
+def _public_names(form: Form) -> list[str]:
+    tail = "_" if form.variant == "inplace" and not form.row.writes_self else ""
+    return [form.schema.base, *(alias + tail for alias in form.row.aliases)]
+
+
+def _is_function(form: Form) -> bool:
+    """In-place forms of functions of one tensor are functions too, as in the reference (`torch.exp_`)."""
+    if form.variant == "functional":
+        return True
+    one_tensor = sum(a.is_tensor for a in form.schema.args) == 1
+    return one_tensor or form.schema.base.startswith("_")
+
+
+# ---- signatures ----------------------------------------------------------------------------------------------------
+
+
+def signature(form: Form, method: bool) -> str:
+    """The text inspect.signature reads."""
+    if form.row.shown and not method and form.variant == "functional":
+        return f"({form.row.shown})"
+    parts = ["$self"] if method else []
+    starred = False
+    args = form.schema.args[1:] if method else form.schema.args
+    for a in args:
+        if a.keyword_only and not starred:
+            parts.append("*")
+            starred = True
+        parts.append(_parameter(a))
+    if form.row.out and not method and form.variant == "functional":
+        parts += ([] if starred else ["*"]) + ["out=None"]
+    return f"({', '.join(parts)})"
+
+
+def _parameter(a: Arg) -> str:
+    name = "input" if a.name == "self" else a.name
+    if a.default is None:
+        return f"{name}=None" if a.optional and a.keyword_only else name
+    default = a.default
+    if default.startswith("["):
+        default = f"({', '.join(x.strip() for x in default[1:-1].split(',') if x.strip())}{',' if default != '[]' else ''})"
+    return f"{name}={'None' if a.type == 'MemoryFormat' else default}"
+
+
+def docstring(f: Function, method: bool) -> str:
+    """Signature line for inspect, then the text, the overloads where there are several."""
+    head = signature(f.overloads[0], method)
+    text = f"{f.name}{head}\n--\n\n{f.doc}"
+    if len(f.overloads) > 1:
+        text += "\n\nOverloads::\n\n" + "\n".join(f"    {f.name}{signature(o, method)}" for o in f.overloads)
+    return text
+
+
+# ---- C++ -----------------------------------------------------------------------------------------------------------
+
+
+def python_table_cpp(rows: list[Row]) -> str:
+    """The function table and one C entry point a name."""
+    table = functions(rows)
+    lines = ['#include "bind/function.h"', "", "namespace tl::bind {", "namespace {"]
+    for i, f in enumerate(table):
+        lines.append(f"const uint16_t overloads{i}[] = {{{', '.join(str(o.index) for o in f.overloads)}}};")
+    lines += ["}  // namespace", "const FunctionDef kFunctions[] = {"]
+    for i, f in enumerate(table):
+        lines.append(
+            f"    {{{c_string(f.name)}, {c_string(f.namespace)}, overloads{i}, {len(f.overloads)}, "
+            f"{str(f.function).lower()}, {str(f.method).lower()}, {c_string(docstring(f, False))}, "
+            f"{c_string(docstring(f, True))}, reinterpret_cast<PyCFunction>(&entry_function<{i}>), "
+            f"reinterpret_cast<PyCFunction>(&entry_method<{i}>)}},"
+        )
+    lines += ["};", f"const int kNumFunctions = {len(table)};", f"PyObject* g_function_objects[{len(table)}][2];"]
+    return "\n".join([*lines, "}  // namespace tl::bind", ""])
+
+
+# ---- for people ----------------------------------------------------------------------------------------------------
+
+
+def ops_json(rows: list[Row]) -> str:
+    """[{name, kind, signature, doc, ...}] of every public function and method, for the reference pages and the tests."""
+    entries = []
+    for f in functions(rows):
+        for kind, wanted in (("function", f.function), ("method", f.method)):
+            if not wanted:
+                continue
+            entries.append({
+                "name": f.name, "kind": kind, "namespace": f.namespace, "doc": f.doc,
+                "signature": signature(f.overloads[0], kind == "method").replace("$self", "self"),
+                "schemas": [str(o.schema) for o in f.overloads],
+            })  # fmt: skip
+    return json.dumps(entries, indent=1)
+
+
+def ops_pyi(rows: list[Row]) -> str:
+    """Stubs of the functions and of the Tensor methods."""
+    lines = ["from collections.abc import Sequence", "from typing import Any, overload", "",
+             "from tl_core import Generator, Tensor, device, dtype, layout, memory_format", "",
+             "Number = bool | int | float | complex", ""]  # fmt: skip
+    table = [f for f in functions(rows) if not f.namespace]
+    for f in table:
+        if f.function:
+            lines += _stubs(f, False, "")
+    lines += ["", "class TensorOps:"]
+    for f in table:
+        if f.method:
+            lines += _stubs(f, True, "    ")
+    return "\n".join([*lines, ""])
+
+
+def _stubs(f: Function, method: bool, indent: str) -> list[str]:
+    marks = [f"{indent}@overload"] if len(f.overloads) > 1 else []
+    return [line for o in f.overloads for line in [*marks, f"{indent}def {f.name}{_typed(o, method)}: ..."]]
+
+
+def _typed(form: Form, method: bool) -> str:
+    parts, starred = ["self"] if method else [], False
+    for a in form.schema.args[1:] if method else form.schema.args:
+        if a.keyword_only and not starred:
+            parts.append("*")
+            starred = True
+        default = " = ..." if a.default is not None or a.optional else ""
+        parts.append(f"{'input' if a.name == 'self' else a.name}: {a.python_type}{default}")
+    if form.row.out and not method and form.variant == "functional":
+        parts += ([] if starred else ["*"]) + ["out: Any = ..."]
+    return f"({', '.join(parts)}) -> {_returned(form.schema)}"
+
+
+def _returned(schema: Schema) -> str:
+    types = ["list[Tensor]" if r.type == "Tensor[]" else "bool | int | float | complex" if r.type == "Scalar"
+             else KINDS[r.type][1] for r in schema.rets]  # fmt: skip
+    if not types:
+        return "None"
+    return types[0] if len(types) == 1 else f"tuple[{', '.join(types)}]"

@@ -1,0 +1,192 @@
+"""One operator is one row. The kinds below fill in what their family shares; `Row` is what the generator sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from opgen.schema import Arg, Schema, inplace_of, out_of, parse
+
+# Sets of element types a row may name in `dtypes`.
+INTS = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")
+HALVES = ("float16", "bfloat16")
+FLOATS = ("float32", "float64")
+COMPLEX = ("complex64", "complex128")
+SETS = {"bool": ("bool",), "int": INTS, "half": HALVES, "float": (*HALVES, *FLOATS), "complex": COMPLEX,
+        "complex32": ("complex32",)}  # fmt: skip
+
+
+def dtype_set(text: str) -> tuple[str, ...]:
+    """`"int float"` spelled out."""
+    return tuple(d for word in text.split() for d in SETS.get(word, (word,)))
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Where the generated tests draw inputs from: a closed interval, or a named maker in the tests."""
+
+    low: float = -3.0
+    high: float = 3.0
+    maker: str = ""
+
+
+def real(low: float, high: float) -> Samples:
+    """Uniform in [low, high]."""
+    return Samples(low, high)
+
+
+def made(maker: str) -> Samples:
+    """Inputs from the test suite's maker of that name."""
+    return Samples(maker=maker)
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """How a generic elementwise loop is planned."""
+
+    function: str  # the functor in kernels/cpu/functions
+    inputs: int  # leading tensor-or-number arguments
+    to: str = "same"  # same | float (integers become the default float) | bool | real
+    dtypes: tuple[str, ...] = ()
+    condition: bool = False  # the first input is bool and takes no part in promotion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """All that is known of one operator.
+
+    grad: formulas by argument name, "composite", or "none:<reason>". jvp: "elementwise", "linear", a formula, "double-vjp",
+    "composite" or "none:<reason>". batch: "elementwise", "dims", "composite" or "loop". replay and inverse belong to views.
+    """
+
+    schema: Schema
+    kernel: str = ""  # symbol of the C++ function
+    elementwise: Elementwise | None = None
+    devices: str = "CpuMeta"  # CpuMeta | CpuOnly | Any
+    grad: dict[str, str] | str = ""
+    jvp: str = ""
+    batch: str = ""
+    replay: str = ""
+    inverse: str = ""
+    expr: str = ""
+    ref: str = ""
+    samples: Samples = field(default_factory=Samples)
+    doc: str = ""
+    inplace: bool = False
+    out: bool = False
+    out_name: str = ""
+    function: bool = True
+    method: bool = True
+    namespace: str = ""  # "" is the flat namespace; "_nn" the private one
+    aliases: tuple[str, ...] = ()  # other public names of the function and method
+    random: bool = False
+    view: bool = False
+    shown: str = ""  # the Python signature of the function where it isn't the schema's
+    family: str = ""  # set by the collection: the file it stands in
+
+    @property
+    def name(self) -> str:
+        return self.schema.name
+
+    @property
+    def base(self) -> str:
+        return self.schema.base
+
+    @property
+    def args(self) -> tuple[Arg, ...]:
+        return self.schema.args
+
+    @property
+    def rets(self) -> tuple[Arg, ...]:
+        return self.schema.rets
+
+    @property
+    def composite(self) -> bool:
+        return self.grad == "composite"
+
+    def check(self) -> None:
+        """Raises ValueError for a row that leaves a field open."""
+        missing = [f for f in ("grad", "jvp", "batch", "doc") if not getattr(self, f)]
+        if self.view:
+            missing += [f for f in ("replay", "inverse") if not getattr(self, f)]
+        if missing:
+            raise ValueError(f"the row {self.name} does not say its {', '.join(missing)}")
+
+    def forms(self) -> list[tuple[str, Schema]]:
+        """The operators this row makes: (variant, schema)."""
+        forms = [("inplace" if self.writes_self else "functional", self.schema)]
+        if self.inplace:
+            forms.append(("inplace", inplace_of(self.schema)))
+        if self.out:
+            forms.append(("out", out_of(self.schema, self.out_name or self._default_out_name())))
+        return forms
+
+    @property
+    def writes_self(self) -> bool:
+        return bool(self.args) and self.args[0].written
+
+    def _default_out_name(self) -> str:
+        plain = self.schema.overload in ("", "Tensor")
+        return f"{self.base}.{'out' if plain else self.schema.overload + '_out'}"
+
+
+def _row(signature: str, **fields: Any) -> Row:
+    return Row(schema=parse(signature), **fields)
+
+
+def Op(signature: str, *, kernel: str = "", **fields: Any) -> Row:
+    """A row with a C++ function of its own; the symbol defaults to the name with underscores for dots."""
+    schema = parse(signature)
+    fields.setdefault("samples", Samples())
+    return Row(schema=schema, kernel=kernel or schema.name.replace(".", "_"), **fields)
+
+
+def Composite(signature: str, **fields: Any) -> Row:
+    """Made of other operators: differentiates, batches and runs on every device through its parts."""
+    fields.setdefault("jvp", "composite")
+    fields.setdefault("batch", "composite")
+    return Op(signature, grad="composite", devices="Any", **fields)
+
+
+def View(signature: str, **fields: Any) -> Row:
+    """Another geometry on the same memory: runs on every device."""
+    fields.setdefault("jvp", "linear")
+    fields.setdefault("batch", "dims")
+    return Op(signature, devices="Any", view=True, **fields)
+
+
+def Unary(name: str, *, cpu: str = "", to: str = "same", dtypes: str = "int float complex", **fields: Any) -> Row:
+    """f(x), element by element."""
+    fields.setdefault("jvp", "elementwise")
+    elementwise = Elementwise(cpu or name, 1, to, dtype_set(dtypes))
+    return _elementwise(f"{name}(Tensor self) -> Tensor", elementwise, **fields)
+
+
+def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str = "", to: str = "same",
+           dtypes: str = "bool int float complex", **fields: Any) -> Row:  # fmt: skip
+    """f(x, y), with broadcasting and promotion; `scalars` are keyword parameters such as alpha."""
+    fields.setdefault("jvp", "elementwise")
+    tail = f", *, {scalars}" if scalars else ""
+    full = f"{name}.{overload}" if overload else name
+    elementwise = Elementwise(cpu or name, 2, to, dtype_set(dtypes))
+    return _elementwise(f"{full}(Tensor self, Operand other{tail}) -> Tensor", elementwise, **fields)
+
+
+def Comparison(name: str, **fields: Any) -> Row:
+    """f(x, y) -> bool; no derivative."""
+    fields.setdefault("dtypes", "bool int float complex")
+    return Binary(name, to="bool", grad="none:comparisons are piecewise constant", jvp="none:piecewise constant", **fields)
+
+
+def _elementwise(signature: str, elementwise: Elementwise, **fields: Any) -> Row:
+    fields.setdefault("batch", "elementwise")
+    fields.setdefault("inplace", True)
+    fields.setdefault("out", True)
+    return Row(schema=parse(signature), elementwise=elementwise, kernel="elementwise", **fields)
+
+
+def Pointwise(signature: str, *, inputs: int, cpu: str, to: str = "same", dtypes: str = "int float complex",
+              condition: bool = False, **fields: Any) -> Row:  # fmt: skip
+    """An elementwise row with any other signature: `inputs` leading operands, then its scalar parameters."""
+    fields.setdefault("jvp", "elementwise")
+    return _elementwise(signature, Elementwise(cpu, inputs, to, dtype_set(dtypes), condition), **fields)

@@ -1,0 +1,1 @@
+"""The operators, one row each, one file a family."""

@@ -1,0 +1,38 @@
+"""Copies, conversions, filling, and reading one element."""
+
+from opgen.row import Composite, Op
+
+ROWS = [
+    Op("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", function=False, devices="Any",
+       grad={"self": "zeros_like(g)", "src": "g.to(src.dtype, src.device)"}, jvp="linear", batch="elementwise",
+       doc="The elements of `src`, broadcast and converted, written here."),
+    Op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", devices="Any", grad={"self": "g"}, jvp="linear",
+       batch="elementwise", doc="A copy with memory of its own."),
+    Composite("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous) -> Tensor(a)", function=False,
+              doc="The tensor itself if its elements lie in that order, else a copy in which they do."),
+    Op("_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
+       "bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", method=False, devices="Any",
+       grad={"self": "_to_copy(g, dtype=self.dtype, device=self.device)"}, jvp="linear", batch="elementwise",
+       doc="A copy in another type or on another device."),
+    Composite("to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+              function=False, doc="In another type; the tensor itself if nothing changes and copy is not asked for."),
+    Composite("to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+              function=False, doc="On another device."),
+    Composite("to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+              function=False, doc="With the other tensor's type and device."),
+    Composite("to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Device? device=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+              function=False, doc="With the given type, device and memory format."),
+    Op("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", devices="CpuMeta", grad={"self": "zeros_like(g)"},
+       jvp="none:the result does not depend on self", batch="elementwise", doc="One number written everywhere."),
+    Op("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", devices="CpuMeta",
+       grad={"self": "zeros_like(g)", "value": "g.sum()"}, jvp="linear", batch="elementwise", doc="The one element of `value` written everywhere."),
+    Op("zero_(Tensor(a!) self) -> Tensor(a!)", devices="CpuMeta", grad={"self": "zeros_like(g)"},
+       jvp="none:the result does not depend on self", batch="elementwise", doc="Zero written everywhere."),
+    Op("resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", function=False, devices="Any",
+       grad="none:resizing has no derivative", jvp="none:resizing has no derivative", batch="loop",
+       doc="Another shape in place; the memory grows if it must and new elements are uninitialised."),
+    Op("_local_scalar_dense(Tensor self) -> Scalar", method=False, devices="CpuOnly", grad="none:the result is not a tensor",
+       jvp="none:the result is not a tensor", batch="loop", doc="The one element as a number."),
+    Composite("sum_to_size(Tensor self, int[] size) -> Tensor", function=False,
+              doc="Summed over the dimensions in which `size` was broadcast to the tensor's shape."),
+]  # fmt: skip
