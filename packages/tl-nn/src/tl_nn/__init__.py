@@ -3,6 +3,6 @@
 from . import functional, init, modules, optim, parameter, utils
 from .modules import *
 from .parameter import Buffer, Parameter
+from .version import __version__ as __version__
 
 __all__ = ["Buffer", "Parameter", "functional", "init", "modules", "optim", "parameter", "utils", *modules.__all__]
-__version__ = "0.1.0"

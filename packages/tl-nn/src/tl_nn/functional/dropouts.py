@@ -49,6 +49,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     RuntimeError
         If the input has another number of dimensions.
     """
+    _check_probability(p)
     if input.dim() not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. "
@@ -78,7 +79,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """Set whole channels to 0: volumes of an input of shape (N, C, D, H, W) or (C, D, H, W)."""
     if input.dim() not in (4, 5):
         _warn_rank(input, "dropout3d", 3)
-    return _drop_channels(input, p, training, inplace, batched=input.dim() != 4)
+    return _drop_channels(input, p, training, inplace, batched=input.dim() == 5)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:

@@ -331,12 +331,12 @@ def _with_probabilities(
 
 
 def _check_probabilities(input: Tensor, target: Any, weight: Tensor | None, ignore_index: int) -> None:
-    if input.dim() == 0:
-        raise ValueError("Expected 1 or more dimensions (got 0)")
     if not target.is_floating_point():
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {target.dtype}"
         )
+    if input.dim() == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
     classes = input.shape[_class_dim(input)]

@@ -1,6 +1,6 @@
 """The modules, one file a family."""
 
-from . import activation, container, dropout, flatten, linear, loss, module
+from . import activation, container, dropout, flatten, linear, loss, module, utils
 from .activation import *
 from .container import *
 from .dropout import *

@@ -47,7 +47,7 @@ class Hooked(Members):
             or _global_backward_pre_hooks
         ):
             return self._call_impl(*args, **kwargs)
-        return self.forward(*args, **kwargs)
+        return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
 
     def forward(self, *input: Any) -> Any:
         """The computation of this module; every class defines it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Any, NoReturn, Self
 
 from tl_core import Tensor
@@ -78,33 +79,43 @@ class Members:
                 f"{type(self).__name__}.__init__() takes 1 positional argument but {count} were given"
             )
 
-    # Reading, writing and deleting an attribute
+    # Reading, writing and deleting an attribute. None of it touches __dict__: an instance whose dictionary
+    # was asked for once keeps its attributes there, out of reach of the interpreter's fast path.
 
     def __getattr__(self, name: str) -> Any:
-        for kind in _MEMBER_DICTS:
-            members = self.__dict__.get(kind)
-            if members is not None and name in members:
-                return members[name]
+        if name not in _MEMBER_DICTS:
+            for members in (self._parameters, self._buffers, self._modules):
+                if name in members:
+                    return members[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        held = self.__dict__
+        try:
+            parameters, buffers, modules = self._parameters, self._buffers, self._modules
+        except AttributeError:
+            self._set_before_init(name, value)
+            return
         if isinstance(value, Parameter):
             self._assign_parameter(name, value)
-        elif name in held.get("_parameters", ()):
+        elif name in parameters:
             self._replace_parameter(name, value)
         elif isinstance(value, Members):
             self._assign_module(name, value)
-        elif name in held.get("_modules", ()):
+        elif name in modules:
             self._replace_module(name, value)
-        elif isinstance(value, Buffer) or name in held.get("_buffers", ()):
+        elif isinstance(value, Buffer) or name in buffers:
             self._assign_buffer(name, value)
         else:
             object.__setattr__(self, name, value)
 
+    def _set_before_init(self, name: str, value: Any) -> None:
+        for kind, what in ((Parameter, "parameters"), (Members, "module"), (Buffer, "buffer")):
+            if isinstance(value, kind):
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+        object.__setattr__(self, name, value)
+
     def __delattr__(self, name: str) -> None:
-        for kind in _MEMBER_DICTS:
-            members = self.__dict__.get(kind, ())
+        for members in (self._parameters, self._buffers, self._modules):
             if name in members:
                 del members[name]
                 self._non_persistent_buffers_set.discard(name)
@@ -112,9 +123,7 @@ class Members:
         object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        names = set(object.__dir__(self))
-        for kind in _MEMBER_DICTS:
-            names.update(self.__dict__.get(kind, ()))
+        names = set(object.__dir__(self)).union(self._parameters, self._buffers, self._modules)
         return sorted(name for name in names if not name[:1].isdigit())
 
     def __getstate__(self) -> dict[str, Any]:
@@ -124,9 +133,13 @@ class Members:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over a pickled ``__dict__``, completing one that an older version wrote."""
-        self.__dict__.update(state)
+        for name, value in state.items():
+            if hasattr(type(self), name):
+                self.__dict__[name] = value
+            else:
+                object.__setattr__(self, name, value)
         for name, make in _INITIAL_STATE:
-            if name not in self.__dict__:
+            if name not in state:
                 object.__setattr__(self, name, make())
 
     # Registering
@@ -210,7 +223,8 @@ class Members:
         self.add_module(name, module)
 
     def _check_registration(self, kind: str, name: str, members: str) -> None:
-        if members not in self.__dict__:
+        registered = getattr(self, members, None)
+        if registered is None:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {_kind_of(name)}")
@@ -218,7 +232,7 @@ class Members:
             raise KeyError(f'{kind} name can\'t contain ".", got: {name}')
         if not name:
             raise KeyError(f'{kind} name can\'t be empty string ""')
-        if name not in self.__dict__[members] and hasattr(self, name):
+        if name not in registered and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
 
     def _check_parameter(self, name: str, param: Any) -> None:
@@ -243,9 +257,7 @@ class Members:
     # Assigning
 
     def _assign_parameter(self, name: str, param: Parameter) -> None:
-        if "_parameters" not in self.__dict__:
-            raise AttributeError("cannot assign parameters before Module.__init__() call")
-        self._forget(name, "_buffers", "_modules")
+        self._forget(name, self._buffers, self._modules)
         self.register_parameter(name, param)
 
     def _replace_parameter(self, name: str, value: Any) -> None:
@@ -254,9 +266,7 @@ class Members:
         self.register_parameter(name, None)
 
     def _assign_module(self, name: str, module: Members) -> None:
-        if "_modules" not in self.__dict__:
-            raise AttributeError("cannot assign module before Module.__init__() call")
-        self._forget(name, "_parameters", "_buffers")
+        self._forget(name, self._parameters, self._buffers)
         self._modules[name] = self._ask_hooks(_module_hooks, name, module)
 
     def _replace_module(self, name: str, value: Any) -> None:
@@ -267,22 +277,22 @@ class Members:
     def _assign_buffer(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, Tensor):
             self._refuse_value("buffer", name, value, "torch.nn.Buffer, torch.Tensor or None expected")
-        if not isinstance(value, Buffer):
+        if isinstance(value, Buffer):
+            self._forget(name, self._parameters, self._modules)
+            self.register_buffer(name, value, getattr(value, "persistent", True))
+        else:
             self._buffers[name] = self._ask_hooks(_buffer_hooks, name, value)
-            return
-        if "_buffers" not in self.__dict__:
-            raise AttributeError("cannot assign buffer before Module.__init__() call")
-        self._forget(name, "_parameters", "_modules")
-        self.register_buffer(name, value, getattr(value, "persistent", True))
 
     def _refuse_value(self, kind: str, name: str, value: Any, expected: str) -> NoReturn:
         raise TypeError(f"cannot assign '{_kind_of(value)}' as {kind} '{name}' ({expected})")
 
-    def _forget(self, name: str, *kinds: str) -> None:
+    def _forget(self, name: str, *kinds: dict[str, Any]) -> None:
         """Drop an attribute or member that a new member of the same name takes the place of."""
-        for members in (self.__dict__, *(self.__dict__[kind] for kind in kinds)):
+        with suppress(AttributeError):
+            object.__delattr__(self, name)
+        for members in kinds:
             members.pop(name, None)
-        if "_buffers" in kinds:
+        if name not in self._buffers:
             self._non_persistent_buffers_set.discard(name)
 
     def _replicate_for_data_parallel(self) -> Self:
@@ -301,7 +311,7 @@ def _kind_of(value: Any) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-_MEMBER_DICTS = ("_parameters", "_buffers", "_modules")
+_MEMBER_DICTS = frozenset(("_parameters", "_buffers", "_modules"))
 
 _INITIAL_STATE: tuple[tuple[str, Any], ...] = (
     ("training", lambda: True),
