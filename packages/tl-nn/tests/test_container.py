@@ -16,9 +16,9 @@ def names(module):
 
 
 def test_sequential_calls_in_order():
-    model = nn.Sequential(OrderedDict(double=Times(2.0), more=Plus(1.0)))
+    model = nn.Sequential(OrderedDict(twice=Times(2.0), more=Plus(1.0)))
     assert model(tl.tensor(3.0)).item() == 7.0
-    assert model.double is model[0] and names(model) == ["double", "more"]
+    assert model.twice is model[0] and names(model) == ["twice", "more"]
     assert nn.Sequential()(5) == 5
 
 
@@ -104,13 +104,7 @@ def test_module_list():
 def test_module_list_prints_runs_once():
     held = nn.ModuleList([nn.Tanh(), nn.Tanh(), nn.Sequential(nn.ReLU()), nn.Tanh()])
     assert repr(held) == (
-        "ModuleList(\n"
-        "  (0-1): 2 x Tanh()\n"
-        "  (2): Sequential(\n"
-        "    (0): ReLU()\n"
-        "  )\n"
-        "  (3): Tanh()\n"
-        ")"
+        "ModuleList(\n  (0-1): 2 x Tanh()\n  (2): Sequential(\n    (0): ReLU()\n  )\n  (3): Tanh()\n)"
     )
     assert repr(nn.ModuleList()) == "ModuleList()"
 

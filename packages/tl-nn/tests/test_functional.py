@@ -17,7 +17,11 @@ ELEMENTWISE = {
     "relu": (F.relu, nn.ReLU(), lambda x: np.maximum(x, 0)),
     "relu6": (F.relu6, nn.ReLU6(), lambda x: np.clip(x, 0, 6)),
     "hardtanh": (F.hardtanh, nn.Hardtanh(), lambda x: np.clip(x, -1, 1)),
-    "threshold": (lambda x: F.threshold(x, 0.1, 20.0), nn.Threshold(0.1, 20.0), lambda x: np.where(x > 0.1, x, 20.0)),
+    "threshold": (
+        lambda x: F.threshold(x, 0.1, 20.0),
+        nn.Threshold(0.1, 20.0),
+        lambda x: np.where(x > 0.1, x, 20.0),
+    ),
     "leaky_relu": (F.leaky_relu, nn.LeakyReLU(), lambda x: np.where(x > 0, x, 0.01 * x)),
     "sigmoid": (F.sigmoid, nn.Sigmoid(), sigmoid),
     "tanh": (F.tanh, nn.Tanh(), np.tanh),
@@ -31,8 +35,10 @@ ELEMENTWISE = {
 }
 
 
-def tensor(values, **options):
-    return tl.tensor(np.asarray(values).tolist(), dtype=tl.float64, **options)
+def tensor(values, requires_grad=False):
+    values = np.asarray(values)
+    flat = tl.tensor(values.ravel().tolist(), dtype=tl.float64)
+    return flat.reshape(values.shape).requires_grad_(requires_grad)
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
@@ -57,7 +63,9 @@ def test_elementwise_gradient(name):
     np.testing.assert_allclose(x.grad.tolist(), slope, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", [nn.ReLU, nn.ReLU6, nn.Hardtanh, nn.LeakyReLU, nn.SiLU, nn.Hardsigmoid, nn.Hardswish])
+@pytest.mark.parametrize(
+    "kind", [nn.ReLU, nn.ReLU6, nn.Hardtanh, nn.LeakyReLU, nn.SiLU, nn.Hardsigmoid, nn.Hardswish]
+)
 def test_in_place(kind):
     x = tensor([-1.0, 0.25, 2.0], requires_grad=True)
     expected = kind()(x)
@@ -137,7 +145,9 @@ def test_linear(shape, with_bias):
     rng = np.random.default_rng(0)
     x, weight, bias = rng.normal(size=shape), rng.normal(size=(5, 3)), rng.normal(size=5)
     result = F.linear(tensor(x), tensor(weight), tensor(bias) if with_bias else None)
-    np.testing.assert_allclose(np.asarray(result.tolist()).reshape(*shape[:-1], 5), x @ weight.T + bias * with_bias)
+    np.testing.assert_allclose(
+        np.asarray(result.tolist()).reshape(*shape[:-1], 5), x @ weight.T + bias * with_bias
+    )
 
 
 def test_linear_gradients():

@@ -191,7 +191,9 @@ def test_global_hooks():
         lambda module, args, kwargs, output: seen.append("global"), with_kwargs=True
     )
     backward = module_file.register_module_full_backward_hook(lambda *args: seen.append("backward"))
-    backward_pre = module_file.register_module_full_backward_pre_hook(lambda *args: seen.append("backward pre"))
+    backward_pre = module_file.register_module_full_backward_pre_hook(
+        lambda *args: seen.append("backward pre")
+    )
     with pre, post, backward, backward_pre:
         layer(tl.zeros(1, requires_grad=True)).sum().backward()
     assert seen == ["pre", "global", "own", "backward pre", "backward"]

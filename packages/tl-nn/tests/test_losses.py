@@ -11,8 +11,10 @@ CLASSES = 4
 WEIGHT = np.array([0.1, 0.7, 0.3, 2.0])
 
 
-def tensor(values, **options):
-    return tl.tensor(np.asarray(values).tolist(), dtype=tl.float64, **options)
+def tensor(values, requires_grad=False):
+    values = np.asarray(values)
+    flat = tl.tensor(values.ravel().tolist(), dtype=tl.float64)
+    return flat.reshape(values.shape).requires_grad_(requires_grad)
 
 
 def scores(*shape):
@@ -113,9 +115,9 @@ def test_nll_loss():
     loss = nn.NLLLoss(tensor(WEIGHT))
     expected = losses.sum() / WEIGHT[target].sum()
     assert loss(tensor(logs), tl.tensor(target)).item() == pytest.approx(expected)
-    assert F.nll_loss(tensor(logs), tl.tensor(target, dtype=tl.uint8), reduction="sum").item() == pytest.approx(
-        -logs[range(3), target].sum()
-    )
+    assert F.nll_loss(
+        tensor(logs), tl.tensor(target, dtype=tl.uint8), reduction="sum"
+    ).item() == pytest.approx(-logs[range(3), target].sum())
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,9 @@ def test_assignment_before_init_is_refused(value):
         module.register_buffer("b", None)
 
 
-@pytest.mark.parametrize("register", ["register_parameter", "register_buffer", "add_module", "register_module"])
+@pytest.mark.parametrize(
+    "register", ["register_parameter", "register_buffer", "add_module", "register_module"]
+)
 @pytest.mark.parametrize(
     ("name", "kind", "message"),
     [

@@ -151,7 +151,9 @@ def test_hooks_on_saving():
     layer = nn.Linear(1, 1)
     seen = []
     layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: seen.append((prefix, keep_vars)))
-    layer.register_state_dict_post_hook(lambda module, state, prefix, metadata: state.pop(prefix + "bias") and None)
+    layer.register_state_dict_post_hook(
+        lambda module, state, prefix, metadata: state.pop(prefix + "bias") and None
+    )
     assert list(nn.Sequential(layer).state_dict(keep_vars=True)) == ["0.weight"]
     assert seen == [("0.", True)]
 

@@ -5,4 +5,14 @@ from .modules import *
 from .parameter import Buffer, Parameter
 from .version import __version__ as __version__
 
-__all__ = ["Buffer", "Parameter", "functional", "init", "modules", "optim", "parameter", "utils", *modules.__all__]
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "functional",
+    "init",
+    "modules",
+    "optim",
+    "parameter",
+    "utils",
+    *modules.__all__,
+]

@@ -37,8 +37,7 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
         reduction = "sum" if size_average is False else "mean"
     if emit_warning:
         warnings.warn(
-            "size_average and reduce args will be deprecated, "
-            f"please use reduction='{reduction}' instead.",
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
             stacklevel=3,
         )
     return reduction

@@ -151,7 +151,9 @@ class Hardtanh(Module):
 def _renamed(old: str, old_value: float | None, new: str, value: float) -> float:
     if old_value is None:
         return value
-    warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=3)
+    warnings.warn(
+        f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=3
+    )
     return old_value
 
 

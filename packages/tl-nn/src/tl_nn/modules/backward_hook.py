@@ -63,7 +63,9 @@ class BackwardHook:
         for hook in self.user_pre_hooks:
             given = hook(self.module, self.grad_outputs)
             if given is not None:
-                self.grad_outputs = _as_gradients(given, "Backward pre hook", "grad_output", self.output_count)
+                self.grad_outputs = _as_gradients(
+                    given, "Backward pre hook", "grad_output", self.output_count
+                )
         result = tuple(self.grad_outputs[place] for place in self.output_places)
         if self.input_places is None:
             self._run_without_inputs()

@@ -54,7 +54,9 @@ class Hooked(Members):
 
         Call the module itself, not this method: only the call runs the hooks.
         """
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         """The call with its hooks."""

@@ -130,9 +130,7 @@ class Module(Hooked, Convertible, Persistent):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [
-            f"({name}): " + _indented(repr(module)) for name, module in self._modules.items()
-        ]
+        children = [f"({name}): " + _indented(repr(module)) for name, module in self._modules.items()]
         if len(lines) <= 1 and not children:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"

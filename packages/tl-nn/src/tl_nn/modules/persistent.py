@@ -183,7 +183,9 @@ class Persistent(Traversable):
             if present is None:
                 continue
             if prefix + name in state_dict:
-                _load_member(self, name, prefix + name, present, state_dict[prefix + name], assign, error_msgs)
+                _load_member(
+                    self, name, prefix + name, present, state_dict[prefix + name], assign, error_msgs
+                )
             elif strict:
                 missing_keys.append(prefix + name)
         self._load_extra_state(state_dict, prefix, strict, missing_keys, unexpected_keys)
@@ -248,9 +250,7 @@ class Persistent(Traversable):
 
     def _register_load_state_dict_pre_hook(self, hook: Any, with_module: bool = False) -> RemovableHandle:
         """Like the public method, but the hook gets the module only if ``with_module``."""
-        return _register(
-            self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None)
-        )
+        return _register(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after this module and those below it were loaded.
@@ -330,7 +330,10 @@ class _Load:
                 )
 
     def key_errors(self) -> list[str]:
-        found = (("Missing", self.incompatible.missing_keys), ("Unexpected", self.incompatible.unexpected_keys))
+        found = (
+            ("Missing", self.incompatible.missing_keys),
+            ("Unexpected", self.incompatible.unexpected_keys),
+        )
         return [f"{kind} key(s) in state_dict: {_quoted(keys)}. " for kind, keys in found if keys]
 
 

@@ -219,9 +219,13 @@ def adam(
         If gradients are to be unscaled, which is the work of GradScaler here.
     """
     if grad_scale is not None or found_inf is not None:
-        raise NotImplementedError("adam: grad_scale and found_inf aren't supported, unscale the gradients first")
+        raise NotImplementedError(
+            "adam: grad_scale and found_inf aren't supported, unscale the gradients first"
+        )
     if capturable and any(param.is_cpu for param in params):
-        raise AssertionError("If capturable=True, params and state_steps must be on supported devices: not the CPU")
+        raise AssertionError(
+            "If capturable=True, params and state_steps must be on supported devices: not the CPU"
+        )
     state = (exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
     numbers: dict[str, Any] = {
         "lr": lr,

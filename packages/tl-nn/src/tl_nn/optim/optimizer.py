@@ -304,7 +304,9 @@ class Optimizer:
             {**_without_params(group), "params": [numbers[id(param)] for param in group["params"]]}
             for group in self.param_groups
         ]
-        state = {numbers[id(key)] if isinstance(key, Tensor) else key: kept for key, kept in self.state.items()}
+        state = {
+            numbers[id(key)] if isinstance(key, Tensor) else key: kept for key, kept in self.state.items()
+        }
         result: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in tuple(self._optimizer_state_dict_post_hooks.values()):
             given = hook(self, result)
@@ -432,7 +434,9 @@ def _new_arguments(given: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     if given is None:
         return args, kwargs
     if not (isinstance(given, tuple) and len(given) == 2):
-        raise RuntimeError(f"step pre-hook must return None or a tuple of (new_args, new_kwargs), but got {given}.")
+        raise RuntimeError(
+            f"step pre-hook must return None or a tuple of (new_args, new_kwargs), but got {given}."
+        )
     return given
 
 

@@ -168,7 +168,9 @@ def sgd(
         If gradients are to be unscaled, which is the work of GradScaler here.
     """
     if grad_scale is not None or found_inf is not None:
-        raise NotImplementedError("sgd: grad_scale and found_inf aren't supported, unscale the gradients first")
+        raise NotImplementedError(
+            "sgd: grad_scale and found_inf aren't supported, unscale the gradients first"
+        )
     options: dict[str, Any] = {
         "weight_decay": weight_decay,
         "momentum": momentum,

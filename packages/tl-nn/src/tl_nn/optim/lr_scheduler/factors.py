@@ -197,9 +197,7 @@ class ConstantLR(LRScheduler):
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
     ) -> None:
         if not 0 <= factor <= 1.0:
-            raise ValueError(
-                f"Constant multiplicative factor expected to be between 0 and 1, got {factor}."
-            )
+            raise ValueError(f"Constant multiplicative factor expected to be between 0 and 1, got {factor}.")
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
@@ -252,7 +250,9 @@ class LinearLR(LRScheduler):
                 f"got {start_factor}."
             )
         if not 0 <= end_factor <= 1.0:
-            raise ValueError(f"Ending multiplicative factor expected to be between 0 and 1, got {end_factor}.")
+            raise ValueError(
+                f"Ending multiplicative factor expected to be between 0 and 1, got {end_factor}."
+            )
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters
