@@ -3,6 +3,7 @@
 from collections import OrderedDict
 
 import pytest
+
 import tl_core as tl
 import tl_nn as nn
 
@@ -94,7 +95,7 @@ def test_module_list():
     a, b = layers(2)
     held = nn.ModuleList([a])
     held += [b]
-    assert list(held + [nn.Tanh()])[:2] == [a, b]
+    assert list(held + nn.ModuleList([nn.Tanh()]))[:2] == [a, b]
     with pytest.raises(TypeError, match="should be called with an iterable, but got int"):
         held.extend(3)
     with pytest.raises(NotImplementedError, match='missing the required "forward"'):
@@ -115,7 +116,7 @@ def test_module_dict():
     held.update([("b", b)])
     held["c"] = nn.Tanh()
     assert list(held) == ["a", "b", "c"] == list(held.keys()) and len(held) == 3
-    assert "b" in held and held["b"] is b and list(held.values())[0] is a
+    assert "b" in held and held["b"] is b and next(iter(held.values())) is a
     assert dict(held.items())["a"] is a
     assert held.pop("a") is a
     del held["b"]

@@ -1,6 +1,7 @@
 """Dropout: which elements fall, and how the others are scaled."""
 
 import pytest
+
 import tl_core as tl
 import tl_nn as nn
 import tl_nn.functional as F

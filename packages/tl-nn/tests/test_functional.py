@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 import tl_core as tl
 import tl_nn as nn
 import tl_nn.functional as F

@@ -5,6 +5,7 @@ import pickle
 from collections import OrderedDict
 
 import pytest
+
 import tl_core as tl
 import tl_nn as nn
 from tl_nn.hooks import RemovableHandle
@@ -202,12 +203,11 @@ def test_global_hooks():
 
 
 def test_global_partial_and_full_hooks_exclude_each_other():
-    with module_file.register_module_backward_hook(lambda *args: None):
-        with pytest.raises(RuntimeError, match="as a global Module hook"):
-            module_file.register_module_full_backward_hook(lambda *args: None)
-    with module_file.register_module_full_backward_hook(lambda *args: None):
-        with pytest.raises(RuntimeError, match="as a global Module hook"):
-            module_file.register_module_backward_hook(lambda *args: None)
+    refused = pytest.raises(RuntimeError, match="as a global Module hook")
+    with module_file.register_module_backward_hook(lambda *args: None), refused:
+        module_file.register_module_full_backward_hook(lambda *args: None)
+    with module_file.register_module_full_backward_hook(lambda *args: None), refused:
+        module_file.register_module_backward_hook(lambda *args: None)
 
 
 def test_copies_keep_their_hooks():

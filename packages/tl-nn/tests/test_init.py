@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
+
 import tl_core as tl
 import tl_nn as nn
-from scipy import stats
 from tl_nn import init
 
 
@@ -159,7 +160,7 @@ def test_sparse():
 
 def test_orthogonal():
     if not hasattr(getattr(tl, "linalg", None), "qr"):
-        with pytest.raises(NotImplementedError, match="needs linalg.qr"):
+        with pytest.raises(NotImplementedError, match=r"needs linalg.qr"):
             init.orthogonal_(tl.empty(3, 3))
         return
     for shape in ((3, 5), (5, 3), (4, 2, 3)):

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
+
 import tl_core as tl
 import tl_nn as nn
 import tl_nn.functional as F
-from scipy.special import log_softmax
 
 CLASSES = 4
 WEIGHT = np.array([0.1, 0.7, 0.3, 2.0])

@@ -4,6 +4,7 @@ import math
 import pickle
 
 import pytest
+
 import tl_core as tl
 from tl_nn import optim
 from tl_nn.optim import lr_scheduler
@@ -149,7 +150,7 @@ def test_faults():
         lr_scheduler.LinearLR(optimizer(), 0.0)
     with pytest.raises(ValueError, match="Expected positive integer T_0, but got 0"):
         lr_scheduler.CosineAnnealingWarmRestarts(optimizer(), 0)
-    with pytest.raises(ValueError, match="Expected integer T_mult >= 1, but got 0.5"):
+    with pytest.raises(ValueError, match=r"Expected integer T_mult >= 1, but got 0.5"):
         lr_scheduler.CosineAnnealingWarmRestarts(optimizer(), 1, 0.5)
     with pytest.warns(UserWarning, match="please use `get_last_lr"):
         lr_scheduler.StepLR(optimizer(), 1).get_lr()

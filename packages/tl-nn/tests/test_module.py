@@ -6,6 +6,7 @@ import pickle
 import weakref
 
 import pytest
+
 import tl_core as tl
 import tl_nn as nn
 from tl_nn.modules import members
@@ -233,11 +234,11 @@ def test_set_submodule():
     assert model[0].new is layer
     with pytest.raises(AttributeError, match="no attribute `other`"):
         model.set_submodule("0.other", layer, strict=True)
-    with pytest.raises(AttributeError, match="`size` is not an nn.Module"):
+    with pytest.raises(AttributeError, match=r"`size` is not an nn.Module"):
         model.set_submodule("0.size", layer)
     with pytest.raises(ValueError, match="without a target name"):
         model.set_submodule("", layer)
-    with pytest.raises(ValueError, match="is not an nn.Module"):
+    with pytest.raises(ValueError, match=r"is not an nn.Module"):
         model.set_submodule("0.inner", 3)
 
 

@@ -3,6 +3,7 @@
 import inspect
 
 import pytest
+
 import tl_nn as nn
 from tl_nn.modules.module import Module
 

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 
 import pytest
+
 import tl_core as tl
 import tl_nn as nn
 
@@ -37,7 +38,7 @@ def test_names_and_sharing():
     assert not state["first.weight"].requires_grad
     assert state["first.weight"].data_ptr() == net.first.weight.data_ptr()
     assert net.state_dict(keep_vars=True)["first.weight"] is net.first.weight
-    assert list(net.state_dict(prefix="net."))[0] == "net.first.weight"
+    assert next(iter(net.state_dict(prefix="net."))) == "net.first.weight"
     assert list(state._metadata) == ["", "first", "second"]
     assert state._metadata["first"] == {"version": 1}
 
@@ -89,8 +90,7 @@ def test_not_strict_gives_the_differences():
     assert result.missing_keys == ["first.bias", "second.mean"]
     assert result.unexpected_keys == ["x"]
     assert "IncompatibleKeys(missing_keys=['first.bias'" in repr(result)
-    missing, unexpected = result
-    assert missing is result.missing_keys
+    assert tuple(result) == (result.missing_keys, result.unexpected_keys)
 
 
 def test_not_strict_still_refuses_shapes():
@@ -139,9 +139,9 @@ def test_extra_state():
     target.load_state_dict(state)
     assert target[0].count == 5
     del state["0._extra_state"]
-    with pytest.raises(RuntimeError, match='Missing key.*"0._extra_state"'):
+    with pytest.raises(RuntimeError, match=r'Missing key.*"0._extra_state"'):
         target.load_state_dict(state)
-    with pytest.raises(RuntimeError, match='Unexpected key.*"_extra_state"'):
+    with pytest.raises(RuntimeError, match=r'Unexpected key.*"_extra_state"'):
         nn.Linear(1, 1).load_state_dict(Counted().state_dict())
     with pytest.raises(RuntimeError, match="doesn't override get_extra_state"):
         nn.Linear(1, 1).get_extra_state()

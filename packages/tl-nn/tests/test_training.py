@@ -1,6 +1,7 @@
 """Small networks learn."""
 
 import pytest
+
 import tl_core as tl
 import tl_nn as nn
 import tl_nn.functional as F

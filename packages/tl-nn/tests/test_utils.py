@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 import tl_core as tl
 import tl_nn as nn
 from tl_nn import utils
@@ -66,7 +67,7 @@ def test_parameters_and_vectors():
         7.0,
         8.0,
     ]
-    with pytest.raises(TypeError, match="expected torch.Tensor, but got: list"):
+    with pytest.raises(TypeError, match=r"expected torch.Tensor, but got: list"):
         utils.vector_to_parameters([1.0], layer.parameters())
     with pytest.raises(TypeError, match="different devices"):
         utils.parameters_to_vector([tl.zeros(1), tl.zeros(1, device="meta")])

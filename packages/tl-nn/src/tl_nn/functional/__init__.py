@@ -1,5 +1,8 @@
 """The computations of the layers as plain functions, without parameters of their own."""
 
+# Each file lists its public names itself.
+# ruff: noqa: F403
+
 from . import activations, affine, dropouts, losses, sparse
 from .activations import *
 from .affine import *

@@ -1,6 +1,11 @@
 """The modules, one file a family."""
 
-from . import activation, container, dropout, flatten, linear, loss, module, utils
+# Each file lists its public names itself.
+# ruff: noqa: F403
+
+from . import activation, container, dropout, flatten, linear, loss
+from . import module as module
+from . import utils as utils
 from .activation import *
 from .container import *
 from .dropout import *

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import tl_core
 from tl_core import Tensor
@@ -46,7 +46,7 @@ class _MaybeInPlace(Module):
         Whether the input itself is changed.
     """
 
-    __constants__ = ["inplace"]
+    __constants__: ClassVar[list[str]] = ["inplace"]
     inplace: bool
 
     def __init__(self, inplace: bool = False) -> None:
@@ -120,7 +120,7 @@ class Hardtanh(Module):
     tensor([-2.,  1.])
     """
 
-    __constants__ = ["min_val", "max_val", "inplace"]
+    __constants__: ClassVar[list[str]] = ["min_val", "max_val", "inplace"]
     min_val: float
     max_val: float
     inplace: bool
@@ -192,7 +192,7 @@ class Threshold(Module):
     tensor([20.,  1.])
     """
 
-    __constants__ = ["threshold", "value", "inplace"]
+    __constants__: ClassVar[list[str]] = ["threshold", "value", "inplace"]
     threshold: float
     value: float
     inplace: bool
@@ -228,7 +228,7 @@ class LeakyReLU(Module):
     tensor([-2.,  1.])
     """
 
-    __constants__ = ["inplace", "negative_slope"]
+    __constants__: ClassVar[list[str]] = ["inplace", "negative_slope"]
     negative_slope: float
     inplace: bool
 
@@ -268,7 +268,7 @@ class PReLU(Module):
     [-1.0, 1.0]
     """
 
-    __constants__ = ["num_parameters"]
+    __constants__: ClassVar[list[str]] = ["num_parameters"]
     num_parameters: int
     weight: Tensor
 
@@ -334,7 +334,7 @@ class _Shrink(Module):
         How far from 0.
     """
 
-    __constants__ = ["lambd"]
+    __constants__: ClassVar[list[str]] = ["lambd"]
     lambd: float
 
     def __init__(self, lambd: float = 0.5) -> None:
@@ -370,7 +370,7 @@ class _AlongDim(Module):
         The dimension.
     """
 
-    __constants__ = ["dim"]
+    __constants__: ClassVar[list[str]] = ["dim"]
     dim: int | None
 
     def __init__(self, dim: int | None = None) -> None:
@@ -455,7 +455,7 @@ class GLU(Module):
     torch.Size([4, 1])
     """
 
-    __constants__ = ["dim"]
+    __constants__: ClassVar[list[str]] = ["dim"]
     dim: int
 
     def __init__(self, dim: int = -1) -> None:

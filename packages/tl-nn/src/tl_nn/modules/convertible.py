@@ -189,4 +189,4 @@ def _parse_to(
 
 
 def _names_device(value: Any) -> bool:
-    return value is None or isinstance(value, (str, int, tl_core.device)) and not isinstance(value, bool)
+    return value is None or (isinstance(value, (str, int, tl_core.device)) and not isinstance(value, bool))

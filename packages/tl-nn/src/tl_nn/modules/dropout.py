@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from tl_core import Tensor
 
 from .. import functional as F
@@ -26,7 +28,7 @@ class _DropoutNd(Module):
         If ``p`` isn't between 0 and 1.
     """
 
-    __constants__ = ["p", "inplace"]
+    __constants__: ClassVar[list[str]] = ["p", "inplace"]
     p: float
     inplace: bool
 

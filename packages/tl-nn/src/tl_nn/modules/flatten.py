@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from tl_core import Tensor
 
@@ -26,7 +26,7 @@ class Flatten(Module):
     torch.Size([32, 25])
     """
 
-    __constants__ = ["start_dim", "end_dim"]
+    __constants__: ClassVar[list[str]] = ["start_dim", "end_dim"]
     start_dim: int
     end_dim: int
 
@@ -65,7 +65,7 @@ class Unflatten(Module):
     torch.Size([2, 2, 5])
     """
 
-    __constants__ = ["dim", "unflattened_size"]
+    __constants__: ClassVar[list[str]] = ["dim", "unflattened_size"]
     dim: int
     unflattened_size: Any
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from tl_core import Tensor
 
 from .. import functional as F
@@ -22,7 +24,7 @@ class _Loss(Module):
         "none", "mean" or "sum".
     """
 
-    __constants__ = ["reduction"]
+    __constants__: ClassVar[list[str]] = ["reduction"]
     reduction: str
 
     def __init__(
@@ -98,7 +100,7 @@ class NLLLoss(_WeightedLoss):
     tensor(1.2500)
     """
 
-    __constants__ = ["ignore_index", "reduction"]
+    __constants__: ClassVar[list[str]] = ["ignore_index", "reduction"]
     ignore_index: int
 
     def __init__(
@@ -140,7 +142,7 @@ class CrossEntropyLoss(_WeightedLoss):
     tensor(0.6931)
     """
 
-    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
+    __constants__: ClassVar[list[str]] = ["ignore_index", "reduction", "label_smoothing"]
     ignore_index: int
     label_smoothing: float
 
@@ -162,7 +164,7 @@ class CrossEntropyLoss(_WeightedLoss):
         return F.cross_entropy(
             input,
             target,
-            weight=self._buffers["weight"] if "weight" in self._buffers else self.weight,
+            weight=self.weight,
             ignore_index=self.ignore_index,
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,

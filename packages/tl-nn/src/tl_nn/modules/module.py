@@ -8,12 +8,6 @@ from typing import Any, Self
 from .convertible import Convertible
 from .hooked import (
     Hooked,
-    _global_backward_hooks,
-    _global_backward_pre_hooks,
-    _global_forward_hooks,
-    _global_forward_hooks_always_called,
-    _global_forward_hooks_with_kwargs,
-    _global_forward_pre_hooks,
     register_module_backward_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -25,7 +19,7 @@ from .members import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from .persistent import _EXTRA_STATE_KEY_SUFFIX, Persistent, _IncompatibleKeys
+from .persistent import Persistent
 
 __all__ = [
     "Module",

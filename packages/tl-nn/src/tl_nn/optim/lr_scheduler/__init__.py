@@ -1,6 +1,7 @@
 """Learning rate schedulers."""
 
-from .base import LRScheduler, _LRScheduler
+from .base import LRScheduler
+from .base import _LRScheduler as _LRScheduler
 from .cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
 from .factors import (
     ConstantLR,
