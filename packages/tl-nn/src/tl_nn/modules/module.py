@@ -14,12 +14,22 @@ from .hooked import (
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
+
+# Private names that client libraries look for here.
+from .hooked import _global_backward_hooks as _global_backward_hooks
+from .hooked import _global_backward_pre_hooks as _global_backward_pre_hooks
+from .hooked import _global_forward_hooks as _global_forward_hooks
+from .hooked import _global_forward_hooks_always_called as _global_forward_hooks_always_called
+from .hooked import _global_forward_hooks_with_kwargs as _global_forward_hooks_with_kwargs
+from .hooked import _global_forward_pre_hooks as _global_forward_pre_hooks
 from .members import (
     register_module_buffer_registration_hook,
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from .persistent import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from .persistent import Persistent
+from .persistent import _IncompatibleKeys as _IncompatibleKeys
 
 __all__ = [
     "Module",
