@@ -8,7 +8,12 @@ ENUM = {"bool": "Bool", "uint8": "UInt8", "int8": "Int8", "int16": "Int16", "int
         "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Float16", "bfloat16": "BFloat16",
         "float32": "Float32", "float64": "Float64", "complex32": "Complex32", "complex64": "Complex64",
         "complex128": "Complex128"}  # fmt: skip
-REAL = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
+CPP = {"bool": "bool", **{f"{s}int{b}": f"{s}int{b}_t" for s in ("", "u") for b in (8, 16, 32, 64)}, "float16": "Half",
+       "bfloat16": "BFloat16", "float32": "float", "float64": "double", "complex32": "Complex32",
+       "complex64": "Complex64", "complex128": "Complex128"}  # fmt: skip
+REAL = {"complex32": "Half", "complex64": "float", "complex128": "double"}
+# Compiled for every level; the others keep the portable loop, which saves build time and size.
+HOT = ("bool", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 ROWS_PER_FILE = 6
 
 
@@ -34,21 +39,26 @@ def loop_files(rows: list[Row]) -> dict[str, str]:
 
 
 def _loops_cpp(group: list[Row]) -> str:
-    lines = ["// isa: all", '#include "kernels/cpu/functions/all.h"', '#include "kernels/cpu/loops.h"', ""]
+    lines = ["// isa: all", '#include "kernels/cpu/functions/all.h"', '#include "kernels/cpu/loops.h"', "",
+             "namespace tl::cpu::TL_ISA_NAMESPACE {"]  # fmt: skip
     for row in group:
-        lines.append(f"TL_LOOPS_BEGIN({symbol(row)})")
-        lines += [_entry(row, d) for d in row.elementwise.dtypes]
-        lines.append(f"TL_LOOPS_END({symbol(row)})")
-    return "\n".join([*lines, ""])
+        lines.append(f"extern const ElementwiseLoop {symbol(row)}_loops[kNumDTypes] = {{")
+        lines += [_entry(row, d) for d in ENUM]
+        lines.append("};")
+    return "\n".join([*lines, "}  // namespace tl::cpu::TL_ISA_NAMESPACE", ""])
 
 
 def _entry(row: Row, dtype: str) -> str:
     e = row.elementwise
-    out = {"bool": "bool", "real": REAL.get(dtype, dtype)}.get(e.to, dtype)
-    inputs = [dtype] * e.inputs
+    if dtype not in e.dtypes:
+        return "    nullptr,"
+    t = CPP[dtype]
+    out = {"bool": "bool", "real": REAL.get(dtype, t)}.get(e.to, t)
+    inputs = [t] * e.inputs
     if e.condition:
         inputs[0] = "bool"
-    return f"TL_LOOP({e.function}, {', '.join(ENUM[d] for d in [out, *inputs])})"
+    macro = "TL_LOOP" if dtype in HOT else "TL_COLD_LOOP"
+    return f"    {macro}({e.function}, {', '.join([out, *inputs])}),"
 
 
 def defs_h(rows: list[Row]) -> str:
@@ -59,11 +69,14 @@ def defs_h(rows: list[Row]) -> str:
 
 
 def defs_cpp(rows: list[Row]) -> str:
-    """`generated/elementwise_defs.cpp`: the definitions."""
+    """`generated/elementwise_defs.cpp`: the definitions, with the loops of each level."""
     todo = elementwise_rows(rows)
-    lines = ['#include "elementwise_defs.h"', "", "namespace tl {", "namespace cpu {"]
-    lines += [f"LoopSet {symbol(r)}_loops();" for r in todo]
-    lines.append("}  // namespace cpu")
+    lines = ['#include "elementwise_defs.h"', '#include "kernels/cpu/loop.h"', "", "namespace tl {"]
+    for level in ("base", "v3", "v4"):
+        guard = level != "base"
+        lines += ["#ifdef TL_ISA_X86"] * guard + [f"namespace cpu::{level} {{"]
+        lines += [f"extern const ElementwiseLoop {symbol(r)}_loops[kNumDTypes];" for r in todo]
+        lines += ["}"] + ["#endif"] * guard
     lines += [_definition(r) for r in todo]
     return "\n".join([*lines, "}  // namespace tl", ""])
 
@@ -75,4 +88,4 @@ def _definition(row: Row) -> str:
     params = len([a for a in rest if a.type in ("Scalar", "float", "int")])
     alpha = str(any(a.name == "alpha" for a in rest)).lower()
     return (f'ElementwiseDef kElementwise_{symbol(row)} = {{"{row.base}", {e.inputs}, {params}, Promote::{rule}, '
-            f"{str(e.condition).lower()}, {alpha}, &cpu::{symbol(row)}_loops}};")  # fmt: skip
+            f"{str(e.condition).lower()}, {alpha}, TL_LOOPS_OF({symbol(row)}_loops)}};")  # fmt: skip

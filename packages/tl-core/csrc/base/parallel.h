@@ -8,7 +8,8 @@ namespace tl {
 
 using RangeBody = void (*)(void* ctx, int64_t begin, int64_t end);
 
-// Runs body over [begin, end) in chunks of `grain`, whose borders do not depend on the number of threads. Serial when nested.
+// Runs body over [begin, end) in chunks of `grain`, whose borders do not depend on the number of threads.
+// Serial when nested. An exception of a chunk is rethrown here; of several, the one with the lowest chunk.
 void parallel_run(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* ctx);
 
 template <class F>
@@ -17,17 +18,21 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, F&& body) {
     if (begin < end) body(begin, end);
     return;
   }
-  parallel_run(begin, end, grain, [](void* ctx, int64_t b, int64_t e) { (*static_cast<std::remove_reference_t<F>*>(ctx))(b, e); },
-               const_cast<void*>(static_cast<const void*>(&body)));
+  using Body = std::remove_reference_t<F>;
+  parallel_run(
+      begin, end, grain, [](void* ctx, int64_t b, int64_t e) { (*static_cast<Body*>(ctx))(b, e); },
+      const_cast<void*>(static_cast<const void*>(&body)));
 }
 
-int num_threads();
-void set_num_threads(int n);
+int num_threads();            // TL_NUM_THREADS, OMP_NUM_THREADS, or the CPUs the process may use
+void set_num_threads(int n);  // raises RuntimeError below 1
+int num_interop_threads();
+void set_num_interop_threads(int n);  // once a process
 
 // Ctrl-C: the flag is set by a signal handler, polled between chunks.
-void request_interrupt();
-void clear_interrupt();
-bool interrupt_requested();
+void request_interrupt() noexcept;  // async-signal-safe
+void clear_interrupt() noexcept;
+bool interrupt_requested() noexcept;
 void check_interrupt();  // raises Interrupt
 
 }  // namespace tl

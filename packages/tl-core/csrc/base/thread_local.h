@@ -10,11 +10,15 @@ namespace tl {
 
 struct AllocatorLists;  // base/allocator.cpp
 
-struct ThreadLocals {
+// What the helpers of a parallel call take over from the caller.
+struct InheritedState {
   uint64_t included = 0;  // layers this thread switches on
   uint64_t excluded = 0;  // and off; wins
   Device device{};        // of new tensors
   bool inference = false;
+};
+
+struct ThreadLocals : InheritedState {
   bool in_parallel = false;  // inside a chunk of parallel work
   AllocatorLists* lists = nullptr;
   PendingError error;

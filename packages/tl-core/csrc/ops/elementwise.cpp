@@ -13,7 +13,7 @@
 namespace tl {
 
 namespace {
-constexpr int kMaxInputs = cpu::kMaxInputs;
+constexpr int kMaxInputs = 3;
 
 // The type a loop computes in: halves in float.
 DType compute_dtype(DType d) {
@@ -76,7 +76,7 @@ bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
   return true;
 }
 
-Tensor run_fast(ElementwiseDef& def, const TlValue* args, const Fast& fast) {
+Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast) {
   const cpu::ElementwiseLoop loop = def.loop(fast.common);
   Params params;
   store_params(def, args + def.n_inputs, fast.common, params);
@@ -108,7 +108,7 @@ Tensor run_fast(ElementwiseDef& def, const TlValue* args, const Fast& fast) {
 // ---- the whole way ---------------------------------------------------------------------------------------------------
 class Plan {
  public:
-  Plan(ElementwiseDef& def, const TlValue* args, Out out) : def_(def), args_(args), out_arg_(out) {}
+  Plan(const ElementwiseDef& def, const TlValue* args, Out out) : def_(def), args_(args), out_arg_(out) {}
 
   Tensor run() {
     choose_types();
@@ -279,7 +279,7 @@ class Plan {
     loop(data, strides, n, 1, nullptr);
   }
 
-  ElementwiseDef& def_;
+  const ElementwiseDef& def_;
   const TlValue* args_;
   Out out_arg_;
   DType common_ = DType::Bool;
@@ -299,14 +299,9 @@ DType ElementwiseDef::output(DType common) const {
   return promote == Promote::Bool ? DType::Bool : promote == Promote::Real ? to_real(common) : common;
 }
 
-cpu::ElementwiseLoop ElementwiseDef::loop(DType common) {
-  auto& slot = cache[static_cast<int>(common)];
-  if (auto found = slot.load(std::memory_order_relaxed)) return found;
-  DType inputs[kMaxInputs] = {common, common, common};
-  if (condition) inputs[0] = DType::Bool;
-  const cpu::ElementwiseLoop found = loops().find(output(common), inputs, n_inputs);
+cpu::ElementwiseLoop ElementwiseDef::loop(DType common) const {
+  const cpu::ElementwiseLoop found = loops[common];
   TL_CHECK(found, NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(common), "'");
-  slot.store(found, std::memory_order_relaxed);
   return found;
 }
 
@@ -347,7 +342,7 @@ Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options) {
   return t;
 }
 
-Tensor run_elementwise(ElementwiseDef& def, const TlValue* args, Out out) {
+Tensor run_elementwise(const ElementwiseDef& def, const TlValue* args, Out out) {
   Fast fast;
   if (!out && fast_case(def, args, fast)) [[likely]] return run_fast(def, args, fast);
   return Plan(def, args, out).run();

@@ -1,8 +1,6 @@
 // The one kernel of every elementwise row: promotes, broadcasts, checks, allocates, runs the row's loop.
 #pragma once
 
-#include <atomic>
-
 #include "dispatch/operator.h"
 #include "kernels/cpu/loop.h"
 
@@ -22,15 +20,14 @@ struct ElementwiseDef {
   Promote promote;
   bool condition;  // the first input is bool and takes no part in promotion
   bool alpha;      // the parameter obeys the reference's rules for alpha
-  cpu::LoopSet (*loops)();
-  std::atomic<cpu::ElementwiseLoop> cache[kNumDTypes] = {};
+  cpu::ElementwiseLoops loops;
 
   DType output(DType common) const;
-  cpu::ElementwiseLoop loop(DType common);  // raises NotImplementedError if there is none
+  cpu::ElementwiseLoop loop(DType common) const;  // raises NotImplementedError if there is none
 };
 
 // Writes into `out` or returns a fresh tensor. `args`: the inputs (tensors or numbers), then the parameters.
-Tensor run_elementwise(ElementwiseDef& def, const TlValue* args, Out out);
+Tensor run_elementwise(const ElementwiseDef& def, const TlValue* args, Out out);
 
 // The output of an operator whose result has this shape and dtype: checked and resized if given, else fresh.
 Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options);

@@ -1,0 +1,118 @@
+// A node of the graph: what a recorded operator needs to turn gradients of its results into gradients of its inputs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core.h"
+
+namespace tl::autograd {
+
+class Node;
+class Run;
+struct Extra;       // extra.h: hooks and what else only some nodes have
+struct ThreadData;  // thread.h
+
+// Where a gradient goes: to the gradient of result `output` of `node`. The node is owned by whoever holds the edge.
+struct Edge {
+  Node* node = nullptr;
+  uint32_t output = 0;
+};
+
+// What a node is given: gradients of its results, borrowed, NULL where undefined; and which edges are wanted.
+struct GradientsIn {
+  TlTensor* const* grads;
+  uint32_t count;
+  const uint8_t* needs;  // one an edge
+  bool create_graph;
+};
+
+class Node {
+ public:
+  enum Flag : uint8_t { Leaf = 1, Released = 2, Unused = 4 };
+
+  std::atomic<uint32_t> refs{1};
+  uint32_t n_outputs;
+  uint32_t n_edges;
+  uint8_t flags = 0;
+  uint64_t sequence;                       // greater than that of every node its edges lead to
+  std::atomic<Run*> run{nullptr};          // the backward that keeps a gradient in `pending`
+  TlTensor* pending = nullptr;             // owned
+  std::atomic<ThreadData*> busy{nullptr};  // the thread that reads or frees what the node saved
+  Extra* extra = nullptr;
+  const void* base_slot = nullptr;         // of a view's node: the slot that the view's base had
+  Edge* edges;
+
+  bool is(Flag f) const { return flags & f; }
+  void set(Flag f) { flags |= f; }
+  void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
+
+  // Writes an owned gradient, or NULL, for each wanted edge; `out` starts as NULLs.
+  virtual void apply(const GradientsIn& in, TlTensor** out) = 0;
+  virtual void release() {}  // drops what was saved for the backward
+  virtual std::string name() const = 0;
+  virtual const TlOperator* op() const { return nullptr; }
+  virtual void* python() const { return nullptr; }  // a Python object that the node owns
+  virtual void drop_python() {}
+
+  Node(const Node&) = delete;
+
+ protected:
+  Node(uint32_t n_outputs, uint32_t n_edges, Edge* edges) : n_outputs(n_outputs), n_edges(n_edges), edges(edges) {}
+  virtual ~Node() = default;
+  virtual void dispose() = 0;  // runs the destructor and frees the memory
+
+ private:
+  friend void drop(Node* node);
+  friend void drain_dead();
+  Node* next_dead_ = nullptr;
+};
+
+void drop(Node* node);  // gives one reference back; tears down without recursion
+inline void drop(Edge& e) {
+  if (e.node) drop(std::exchange(e.node, nullptr));
+}
+
+// The number of the next node, greater than those its edges lead to.
+uint64_t next_sequence(const Edge* edges, uint32_t n);
+
+// A node whose memory is an object of its own.
+template <class Derived>
+class HeapNode : public Node {
+ protected:
+  HeapNode(uint32_t n_outputs, uint32_t n_edges) : Node(n_outputs, n_edges, nullptr), storage_(new Edge[n_edges]()) {
+    edges = storage_.get();
+  }
+  void dispose() override { delete static_cast<Derived*>(this); }
+
+ private:
+  std::unique_ptr<Edge[]> storage_;
+};
+
+// Holds the right to read or free what a node saved, against other threads; a thread may take it twice.
+class NodeLock {
+ public:
+  explicit NodeLock(Node& node);
+  ~NodeLock() {
+    if (taken_) node_.busy.store(nullptr, std::memory_order_release);
+  }
+  NodeLock(const NodeLock&) = delete;
+
+ private:
+  Node& node_;
+  bool taken_;
+};
+
+// ---- the tensor's slot ---------------------------------------------------------------------------------------------
+// One pointer: the node with the number of the output in its low bits, or for numbers from 15 on a FarSlot.
+void* make_slot(Node* node, uint32_t output);  // takes over one reference
+Edge read_slot(const void* slot);              // borrowed
+
+// Makes `t` output `output` of `node`: takes over one reference.
+void set_slot(TlTensor* t, Node* node, uint32_t output);
+void clear_slot(TlTensor* t);
+void set_slot_traversal(int (*traverse)(void*, TlVisit, void*), void (*clear)(void*));
+
+}  // namespace tl::autograd

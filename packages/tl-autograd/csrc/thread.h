@@ -1,0 +1,40 @@
+// What autograd keeps for a thread, behind one pointer: the loader's reserve for static thread storage is small.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tl::autograd {
+
+class Node;
+class Run;
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+struct ThreadData {
+  static constexpr int kClasses = 32;  // of 16 bytes
+  uint64_t sequence = 1;               // of the next node; leaves have 0
+  Node* dead = nullptr;                // nodes waiting to be torn down
+  bool draining = false;
+  Run* run = nullptr;                  // the innermost backward of this thread
+  FreeBlock* free[kClasses + 1] = {};
+  int free_count[kClasses + 1] = {};
+};
+
+namespace detail {
+extern thread_local ThreadData* t_data __attribute__((tls_model("initial-exec")));
+ThreadData& make_thread_data();
+}  // namespace detail
+
+inline ThreadData& thread_data() {
+  ThreadData* t = detail::t_data;
+  return t ? *t : detail::make_thread_data();
+}
+
+// Memory of nodes, kept in per-thread lists.
+void* allocate_node(size_t bytes);
+void free_node(void* memory, size_t bytes);
+
+}  // namespace tl::autograd

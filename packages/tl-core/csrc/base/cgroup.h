@@ -1,0 +1,11 @@
+// What the machine, or the container the process runs in, lets it use.
+#pragma once
+
+#include <cstdint>
+
+namespace tl {
+
+int usable_cpus();            // CPUs of the affinity mask, cut to the cgroup's CPU quota (rounded up); at least 1
+int64_t usable_memory();      // bytes: physical memory, or the cgroup's limit where that is lower
+
+}  // namespace tl

@@ -1,0 +1,49 @@
+#include "base/cpu_capability.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace tl {
+
+namespace {
+
+constexpr const char* kNames[] = {"DEFAULT", "AVX2", "AVX512"};
+
+Capability supported() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("x86-64-v4")) return Capability::V4;
+  if (__builtin_cpu_supports("x86-64-v3")) return Capability::V3;
+#endif
+  return Capability::Base;
+}
+
+Capability allowed() {
+  const char* text = std::getenv("TL_CPU_CAPABILITY");
+  if (!text || !*text || std::strcmp(text, "avx512") == 0) return Capability::V4;
+  if (std::strcmp(text, "avx2") == 0) return Capability::V3;
+  if (std::strcmp(text, "default") == 0) return Capability::Base;
+  std::fprintf(stderr, "tl: TL_CPU_CAPABILITY must be default, avx2 or avx512; ignoring \"%s\"\n", text);
+  return Capability::V4;
+}
+
+}  // namespace
+
+Capability cpu_capability() {
+  static const Capability capability = std::min(supported(), allowed());
+  return capability;
+}
+
+const char* cpu_capability_name() { return kNames[static_cast<int>(cpu_capability())]; }
+
+bool cpu_has_bf16() {
+#if defined(__x86_64__)
+  return cpu_capability() == Capability::V4 && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+}  // namespace tl

@@ -1,0 +1,16 @@
+// Which of the builds of a kernel this CPU runs.
+#pragma once
+
+#include <cstdint>
+
+namespace tl {
+
+enum class Capability : uint8_t { Base, V3, V4 };  // portable; x86-64-v3 (AVX2, FMA); x86-64-v4 (AVX-512)
+
+// Decided once. The variable TL_CPU_CAPABILITY (default, avx2 or avx512) lowers it, never raises it.
+Capability cpu_capability();
+const char* cpu_capability_name();  // "DEFAULT", "AVX2" or "AVX512"
+
+bool cpu_has_bf16();  // instructions for products of bfloat16; only with V4
+
+}  // namespace tl

@@ -1,0 +1,343 @@
+// The pool behind parallel_for. Work is claimed, not dealt out: on a shared machine a helper may start late or not at
+// all, so the caller claims chunks like everybody else and waits only for helpers that are inside one.
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <limits>
+#include <mutex>
+
+#include "base/cgroup.h"
+#include "base/error.h"
+#include "base/fork.h"
+#include "base/parallel.h"
+#include "base/thread_local.h"
+
+namespace tl {
+
+namespace {
+
+constexpr int kMaxThreads = 1024;
+constexpr int64_t kNoFailure = std::numeric_limits<int64_t>::max();
+
+std::atomic<bool> g_interrupt{false};
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler writes it
+
+// One call of parallel_run, on the caller's stack. Helpers reach it through the pool's list only.
+class Job {
+ public:
+  Job(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* ctx, const InheritedState& state)
+      : begin_(begin), end_(end), grain_(grain), chunks_((end - begin - 1) / grain + 1), body_(body), ctx_(ctx),
+        state_(state) {}
+
+  int64_t chunks() const { return chunks_; }
+  bool has_work() const { return next_.load(std::memory_order_relaxed) < chunks_; }
+  const InheritedState& state() const { return state_; }
+
+  // Runs chunks until none is left. Chunks are claimed in order and one below a failed one still runs, so the error
+  // that is kept doesn't depend on who was faster.
+  void work() noexcept {
+    for (int64_t chunk; (chunk = next_.fetch_add(1, std::memory_order_relaxed)) < chunks_;) {
+      if (chunk > failed_.load(std::memory_order_relaxed)) return;
+      try {
+        check_interrupt();
+        run(chunk);
+      } catch (...) {
+        keep_error(chunk);
+      }
+    }
+  }
+
+  void rethrow() {
+    if (error_) std::rethrow_exception(std::move(error_));
+  }
+
+  Job* next = nullptr;      // in the pool's list
+  int seats = 0;            // helpers that may still join; guarded by the pool's mutex
+  std::atomic<int> active{0};  // helpers inside; raised under the pool's mutex
+
+ private:
+  void run(int64_t chunk) {
+    const int64_t b = begin_ + chunk * grain_;
+    body_(ctx_, b, end_ - b > grain_ ? b + grain_ : end_);
+  }
+
+  void keep_error(int64_t chunk) noexcept {
+    std::lock_guard guard(error_mutex_);
+    if (chunk >= failed_.load(std::memory_order_relaxed)) return;
+    failed_.store(chunk, std::memory_order_relaxed);
+    error_ = std::current_exception();
+  }
+
+  const int64_t begin_, end_, grain_, chunks_;
+  const RangeBody body_;
+  void* const ctx_;
+  const InheritedState state_;
+  alignas(64) std::atomic<int64_t> next_{0};
+  std::atomic<int64_t> failed_{kNoFailure};
+  std::mutex error_mutex_;
+  std::exception_ptr error_;
+};
+
+// Marks the thread as being inside parallel work, so that calls from a chunk run serially.
+class ParallelScope {
+ public:
+  explicit ParallelScope(ThreadLocals& t) : t_(t), before_(t.in_parallel) { t.in_parallel = true; }
+  ~ParallelScope() { t_.in_parallel = before_; }
+
+ private:
+  ThreadLocals& t_;
+  const bool before_;
+};
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Waits until `word` differs from `seen`: awake for some 10 us, since the next parallel call often follows at once,
+// then asleep in the kernel.
+void wait_for_change(std::atomic<uint32_t>& word, uint32_t seen) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(10);
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (word.load(std::memory_order_acquire) != seen) return;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() < until);
+  word.wait(seen, std::memory_order_acquire);
+}
+
+int clamped(long n) { return static_cast<int>(std::clamp<long>(n, 1, kMaxThreads)); }
+
+// The first number of a variable such as "4" or "4,2"; 0 when there is none.
+int threads_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  const long n = text ? std::strtol(text, nullptr, 10) : 0;
+  return n > 0 ? clamped(n) : 0;
+}
+
+int default_threads() {
+  for (const char* variable : {"TL_NUM_THREADS", "OMP_NUM_THREADS"})
+    if (const int n = threads_in(variable)) return n;
+  return clamped(usable_cpus());
+}
+
+class ThreadPool {
+ public:
+  // Never destroyed: the workers are detached and may outlive main().
+  static ThreadPool& get() {
+    static ThreadPool& pool = *new ThreadPool;
+    return pool;
+  }
+
+  int threads() const { return threads_.load(std::memory_order_relaxed); }
+  void resize(int n);
+  void run(Job& job, ThreadLocals& t);
+
+ private:
+  ThreadPool();
+  void open(Job& job);
+  void close(Job& job);
+  void start_workers();
+  bool start_worker();
+  static void* worker(void*);
+  void serve();
+  Job* join(bool& retire);
+  void leave(Job& job);
+  void wake_two();
+  void restart_in_child();
+
+  std::mutex mutex_;
+  Job* jobs_ = nullptr;                // open ones, newest first; guarded by mutex_, like the next two
+  int workers_ = 0;
+  bool can_start_ = true;              // false once the system refused a thread
+  std::atomic<int> threads_;           // callers included
+  std::atomic<uint32_t> opened_{0};    // counts jobs; idle workers wait on it
+  std::atomic<uint32_t> finished_{0};  // counts helpers that left a job as its last; callers wait on it
+};
+
+ThreadPool::ThreadPool() : threads_(default_threads()) {
+  register_fork_lock(
+      ForkOrder::Pool, [] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); },
+      [] { get().restart_in_child(); });
+}
+
+void ThreadPool::restart_in_child() {
+  jobs_ = nullptr;
+  workers_ = 0;
+  can_start_ = true;
+}
+
+void ThreadPool::resize(int n) {
+  std::lock_guard guard(mutex_);
+  threads_.store(n, std::memory_order_relaxed);
+  can_start_ = true;
+}
+
+void ThreadPool::run(Job& job, ThreadLocals& t) {
+  open(job);
+  {
+    ParallelScope scope(t);
+    job.work();
+  }
+  close(job);
+  job.rethrow();
+}
+
+void ThreadPool::open(Job& job) {
+  {
+    std::lock_guard guard(mutex_);
+    job.seats = static_cast<int>(std::min<int64_t>(threads(), job.chunks())) - 1;
+    start_workers();
+    job.next = jobs_;
+    jobs_ = &job;
+    opened_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  wake_two();
+}
+
+// Takes the job off the list, so that nobody else joins, and waits for those who are inside.
+void ThreadPool::close(Job& job) {
+  {
+    std::lock_guard guard(mutex_);
+    Job** link = &jobs_;
+    while (*link != &job) link = &(*link)->next;
+    *link = job.next;
+  }
+  for (;;) {
+    const uint32_t seen = finished_.load(std::memory_order_acquire);
+    if (job.active.load(std::memory_order_acquire) == 0) return;
+    wait_for_change(finished_, seen);
+  }
+}
+
+void ThreadPool::start_workers() {
+  while (can_start_ && workers_ < threads() - 1) {
+    // Fewer helpers are slower, never wrong: the caller can do all the work.
+    can_start_ = start_worker();
+    if (can_start_) ++workers_;
+  }
+}
+
+// Signals are for the program's own threads; those that report a fault of the thread itself stay on.
+bool ThreadPool::start_worker() {
+  sigset_t mask, before;
+  sigfillset(&mask);
+  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&mask, s);
+  pthread_sigmask(SIG_SETMASK, &mask, &before);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, nullptr, worker, this) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (started) pthread_detach(thread);
+  return started;
+}
+
+void* ThreadPool::worker(void* pool) {
+#ifdef __linux__
+  pthread_setname_np(pthread_self(), "tl-worker");
+#endif
+  static_cast<ThreadPool*>(pool)->serve();
+  return nullptr;
+}
+
+void ThreadPool::serve() {
+  ThreadLocals& t = thread_locals();
+  t.in_parallel = true;
+  for (;;) {
+    const uint32_t seen = opened_.load(std::memory_order_acquire);
+    bool retire = false;
+    Job* job = join(retire);
+    if (retire) return;
+    if (!job) {
+      wait_for_change(opened_, seen);
+      continue;
+    }
+    wake_two();  // the callers' wake-ups spread as a tree
+    static_cast<InheritedState&>(t) = job->state();
+    job->work();
+    static_cast<InheritedState&>(t) = {};
+    leave(*job);
+  }
+}
+
+// A job that wants a helper, or NULL. `retire` tells a worker that the pool has become smaller.
+Job* ThreadPool::join(bool& retire) {
+  std::lock_guard guard(mutex_);
+  if (workers_ > threads() - 1) {
+    --workers_;
+    retire = true;
+    return nullptr;
+  }
+  for (Job* job = jobs_; job; job = job->next) {
+    if (job->seats == 0 || !job->has_work()) continue;
+    --job->seats;
+    job->active.fetch_add(1, std::memory_order_relaxed);
+    return job;
+  }
+  return nullptr;
+}
+
+// The job may be gone as soon as `active` is zero: the caller is woken through the pool's counter.
+void ThreadPool::leave(Job& job) {
+  if (job.active.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  finished_.fetch_add(1, std::memory_order_seq_cst);
+  finished_.notify_all();
+}
+
+void ThreadPool::wake_two() {
+  opened_.notify_one();
+  opened_.notify_one();
+}
+
+void run_serially(Job& job) {
+  job.work();
+  job.rethrow();
+}
+
+// ---- interop threads: a number the API lets programs keep; no pool of the core uses it ----------------------------
+std::atomic<int> g_interop_threads{0};  // 0: not set
+
+}  // namespace
+
+void parallel_run(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* ctx) {
+  if (begin >= end) return;
+  ThreadLocals& t = thread_locals();
+  Job job(begin, end, std::max<int64_t>(grain, 1), body, ctx, t);
+  if (job.chunks() == 1 || t.in_parallel) return run_serially(job);
+  ThreadPool& pool = ThreadPool::get();
+  pool.threads() == 1 ? run_serially(job) : pool.run(job, t);
+}
+
+int num_threads() { return ThreadPool::get().threads(); }
+
+void set_num_threads(int n) {
+  TL_CHECK(n > 0, Runtime, "set_num_threads expects a positive integer, but got ", n);
+  ThreadPool::get().resize(clamped(n));
+}
+
+int num_interop_threads() {
+  const int n = g_interop_threads.load(std::memory_order_relaxed);
+  return n ? n : clamped(usable_cpus());
+}
+
+void set_num_interop_threads(int n) {
+  TL_CHECK(n > 0, Runtime, "set_num_interop_threads expects a positive integer, but got ", n);
+  int unset = 0;
+  TL_CHECK(g_interop_threads.compare_exchange_strong(unset, n), Runtime,
+           "cannot set number of interop threads after parallel work has started or set_num_interop_threads called");
+}
+
+void request_interrupt() noexcept { g_interrupt.store(true, std::memory_order_relaxed); }
+void clear_interrupt() noexcept { g_interrupt.store(false, std::memory_order_relaxed); }
+bool interrupt_requested() noexcept { return g_interrupt.load(std::memory_order_relaxed); }
+void check_interrupt() { TL_CHECK(!interrupt_requested(), Interrupt, "interrupted"); }
+
+}  // namespace tl

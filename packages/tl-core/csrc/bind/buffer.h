@@ -1,0 +1,20 @@
+// Memory shared with other libraries through the buffer protocol.
+#pragma once
+
+#include <Python.h>
+
+#include <optional>
+
+#include "tensor/tensor.h"
+
+namespace tl::bind {
+
+// The memory of an object with a buffer (a numpy array), shared; nothing if it has none.
+std::optional<Tensor> tensor_from_array(PyObject* o);
+// numpy's float32(1.5) is a float32, not a double.
+DType dtype_of_numpy_scalar(PyObject* o, DType otherwise);
+PyObject* from_numpy(PyObject* module, PyObject* array);
+int get_buffer(PyObject* self, Py_buffer* view, int flags);
+void release_buffer(PyObject* self, Py_buffer* view);
+
+}  // namespace tl::bind

@@ -1,0 +1,210 @@
+#include "bind/from_python.h"
+
+#include <cstring>
+
+#include "bind/buffer.h"
+#include "bind/error.h"
+#include "bind/parse.h"
+#include "bind/tensor_object.h"
+#include "bind/types.h"
+#include "iter/promotion.h"
+#include "ops.h"
+#include "ops/copy.h"
+
+namespace tl::bind {
+
+namespace {
+bool is_sequence(PyObject* o) {
+  if (PyList_Check(o) || PyTuple_Check(o)) return true;
+  return PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) && !is_tensor(o);
+}
+
+// ---- shape and type of nested sequences --------------------------------------------------------------------------------
+DimVector shape_of(PyObject* o) {
+  DimVector shape;
+  PyRef held;
+  while (is_sequence(o)) {
+    const Py_ssize_t n = PySequence_Size(o);
+    if (n < 0) throw PythonError();
+    TL_CHECK(shape.size() < 64, Value, "too many dimensions '", Py_TYPE(o)->tp_name, "'");
+    shape.push_back(n);
+    if (n == 0) break;
+    held = checked(PySequence_GetItem(o, 0));
+    o = held.get();
+    if (is_tensor(o)) {
+      for (int64_t s : tensor_of(o).sizes()) shape.push_back(s);
+      break;
+    }
+  }
+  return shape;
+}
+
+DType dtype_of_number(PyObject* o) {
+  if (PyFloat_Check(o)) return default_dtype();
+  if (PyBool_Check(o)) return DType::Bool;
+  if (PyLong_Check(o)) return DType::Int64;
+  if (PyComplex_Check(o)) return to_complex(default_dtype());
+  if (is_tensor(o)) return tensor_of(o).dtype();
+  TlValue v;
+  Scratch scratch;
+  bool ignored = false;
+  static constexpr TlArgInfo kScalar{"data", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
+  if (!PyUnicode_Check(o) && parse_value(o, kScalar, v, scratch, ignored)) {
+    if (v.tag == TL_FLOAT && std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0) return dtype_of_numpy_scalar(o, DType::Float64);
+    return number_dtype(Scalar::from(v));
+  }
+  if (PyUnicode_Check(o)) fail(ErrorKind::Type, "new(): invalid data type 'str'");
+  fail(ErrorKind::Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
+}
+
+struct Inferred {
+  DType dtype = DType::Bool;
+  bool defined = false;
+};
+
+void infer(PyObject* o, Inferred& out) {
+  if (!is_sequence(o)) {
+    const DType d = dtype_of_number(o);
+    out = {out.defined ? promote(out.dtype, d) : d, true};
+    return;
+  }
+  PyRef items = checked(PySequence_Fast(o, "expected a sequence"));
+  PyObject** data = PySequence_Fast_ITEMS(items.get());
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
+  for (Py_ssize_t i = 0; i < n; ++i) infer(data[i], out);
+}
+
+// ---- filling -------------------------------------------------------------------------------------------------------------
+void store_number(PyObject* o, DType dtype, char* out) {
+  if (dtype == DType::Float32 && PyFloat_CheckExact(o)) {
+    *reinterpret_cast<float*>(out) = static_cast<float>(PyFloat_AS_DOUBLE(o));
+    return;
+  }
+  if (dtype == DType::Int64 && PyLong_CheckExact(o)) {
+    int overflow = 0;
+    const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    TL_CHECK(!overflow, Runtime, "Overflow when unpacking long long: the integer does not fit into 64 bits");
+    *reinterpret_cast<int64_t*>(out) = v;
+    return;
+  }
+  if (is_tensor(o)) {
+    ops::_local_scalar_dense(tensor_of(o)).store(dtype, out);
+    return;
+  }
+  TlValue v;
+  Scratch scratch;
+  bool ignored = false;
+  static constexpr TlArgInfo kScalar{"data", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
+  TL_CHECK(!PyUnicode_Check(o) && parse_value(o, kScalar, v, scratch, ignored), Type, "must be real number, not ", Py_TYPE(o)->tp_name);
+  const Scalar s = Scalar::from(v);
+  TL_CHECK(!s.is_complex() || is_complex(dtype), Type, "can't convert complex to ", is_floating(dtype) ? "float" : "int");
+  if (!(PyLong_Check(o) && dtype == DType::UInt64)) s.check_fits(dtype);
+  s.store(dtype, out);
+}
+
+class Filler {
+ public:
+  Filler(const Tensor& t) : t_(t), size_(t.itemsize()) {}
+
+  void fill(PyObject* o, int64_t d, char* out) {
+    if (d == t_.dim()) return store_number(o, t_.dtype(), out);
+    if (is_tensor(o)) return fill_tensor(tensor_of(o), d, out);
+    TL_CHECK(is_sequence(o), Type, "expected sequence of length ", t_.size(d), " at dim ", d, " (got '", Py_TYPE(o)->tp_name, "')");
+    PyRef items = checked(PySequence_Fast(o, "expected a sequence"));
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
+    TL_CHECK(n == t_.size(d), Value, "expected sequence of length ", t_.size(d), " at dim ", d, " (got ", static_cast<int64_t>(n), ")");
+    PyObject** data = PySequence_Fast_ITEMS(items.get());
+    const int64_t step = t_.stride(d) * size_;
+    for (Py_ssize_t i = 0; i < n; ++i) fill(data[i], d + 1, out + i * step);
+  }
+
+ private:
+  void fill_tensor(const Tensor& part, int64_t d, char* out) {
+    const IntSpan rest = t_.sizes().subspan(static_cast<size_t>(d));
+    TL_CHECK(std::ranges::equal(part.sizes(), rest), Value, "expected sequence of length ", t_.size(d), " at dim ", d,
+             " (got ", part.dim() ? part.size(0) : 0, ")");
+    const int64_t offset = (out - t_.ptr<char>()) / size_;
+    copy_elements(on_storage(StoragePtr::share(t_.storage()), t_.dtype(), rest, t_.strides().subspan(static_cast<size_t>(d)), offset), part);
+  }
+
+  const Tensor& t_;
+  int64_t size_;
+};
+
+Tensor from_nested(PyObject* data, std::optional<DType> dtype) {
+  const DimVector shape = shape_of(data);
+  if (!dtype) {
+    Inferred inferred;
+    infer(data, inferred);
+    dtype = inferred.defined ? inferred.dtype : default_dtype();
+  }
+  Tensor t = empty(shape, {*dtype, {}});
+  if (t.numel() || shape.empty()) Filler(t).fill(data, 0, t.ptr<char>());
+  return t;
+}
+
+// A copy with memory of its own, detached from everything.
+Tensor fresh_tensor(PyObject* data, std::optional<DType> dtype, Device device) {
+  Tensor t;
+  if (is_tensor(data)) {
+    NoGradGuard no_grad;
+    t = ops::_to_copy(tensor_of(data), dtype, std::nullopt, device);
+    return t;
+  }
+  if (auto array = tensor_from_array(data)) t = dtype && *dtype != array->dtype() ? to_dtype(*array, *dtype) : ops::clone(*array);
+  else t = from_nested(data, dtype);
+  return device.is_cpu() ? t : ops::_to_copy(t, std::nullopt, std::nullopt, device);
+}
+
+struct TensorArguments {
+  PyObject* data = nullptr;
+  std::optional<DType> dtype;
+  std::optional<Device> device;
+  PyObject* requires_grad = nullptr;
+
+  void keyword(PyObject* name, PyObject* o) {
+    const char* text = PyUnicode_AsUTF8(name);
+    if (!std::strcmp(text, "data")) data = o;
+    else if (!std::strcmp(text, "dtype")) set_dtype(o);
+    else if (!std::strcmp(text, "device")) set_device(o);
+    else if (!std::strcmp(text, "requires_grad")) requires_grad = o;
+    else TL_CHECK(!std::strcmp(text, "pin_memory") || (!std::strcmp(text, "names") && o == Py_None), Type,
+                  "tensor() got an unexpected keyword argument '", text, "'");
+  }
+  void set_dtype(PyObject* o) {
+    DType d;
+    if (o == Py_None) return;
+    TL_CHECK(to_dtype(o, d), Type, "tensor(): argument 'dtype' must be torch.dtype, not ", Py_TYPE(o)->tp_name);
+    dtype = d;
+  }
+  void set_device(PyObject* o) {
+    Device d;
+    if (o == Py_None) return;
+    TL_CHECK(to_device(o, d), Type, "tensor(): argument 'device' must be torch.device, not ", Py_TYPE(o)->tp_name);
+    device = d;
+  }
+  bool to_dtype(PyObject* o, DType& d) { return bind::to_dtype(o, d); }
+};
+}  // namespace
+
+Tensor tensor_from_python(PyObject* data, std::optional<DType> dtype, Device device) {
+  if (is_tensor(data)) return tensor_of(data);
+  return fresh_tensor(data, dtype, device);
+}
+
+PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return translated([&]() -> PyObject* {
+    TensorArguments in;
+    TL_CHECK(nargs <= 1, Type, "tensor() takes 1 positional argument but ", static_cast<int64_t>(nargs), " were given");
+    if (nargs == 1) in.data = args[0];
+    for (Py_ssize_t i = 0, n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0; i < n; ++i) in.keyword(PyTuple_GET_ITEM(kwnames, i), args[nargs + i]);
+    TL_CHECK(in.data, Type, "tensor() missing 1 required positional argument: \"data\"");
+    Device device = in.device.value_or(is_tensor(in.data) ? tensor_of(in.data).device() : default_device());
+    PyObject* t = wrap(fresh_tensor(in.data, in.dtype, device));
+    if (!in.requires_grad || in.requires_grad == Py_False) return t;
+    PyRef owned(t);
+    return PyObject_CallMethod(t, "requires_grad_", "O", in.requires_grad);
+  }, static_cast<PyObject*>(nullptr));
+}
+
+}  // namespace tl::bind

@@ -1,0 +1,17 @@
+// Tensors from Python data: nested sequences, numbers, arrays.
+#pragma once
+
+#include <Python.h>
+
+#include <optional>
+
+#include "tensor/tensor.h"
+
+namespace tl::bind {
+
+// A tensor comes back as it is; anything else is copied into a fresh one. Without `dtype` the data decide.
+Tensor tensor_from_python(PyObject* data, std::optional<DType> dtype, Device device);
+
+PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);  // tl.tensor(...)
+
+}  // namespace tl::bind

@@ -1,0 +1,216 @@
+// The module tl_core._C: what isn't hot goes through pybind11 here.
+#include <pybind11/pybind11.h>
+
+#include "base/allocator.h"
+#include "base/parallel.h"
+#include "bind/buffer.h"
+#include "bind/error.h"
+#include "bind/from_python.h"
+#include "bind/function.h"
+#include "bind/generator_object.h"
+#include "bind/override.h"
+#include "bind/parse.h"
+#include "bind/python_api.h"
+#include "bind/tensor_object.h"
+#include "bind/tensor_slots.h"
+#include "bind/types.h"
+#include "dispatch/thread_state.h"
+#include "iter/promotion.h"
+#include "kernels/cpu/loop.h"
+#include "ops/warn.h"
+
+namespace py = pybind11;
+
+namespace tl::bind {
+
+namespace {
+// pybind11 calls f; errors become Python's.
+template <class F>
+auto translating(F f) {
+  return [f](auto... args) -> decltype(f(args...)) {
+    try {
+      return f(args...);
+    } catch (const Error& e) {
+      raise(e);
+    } catch (const PythonError&) {
+    }
+    throw py::error_already_set();
+  };
+}
+
+const Tensor& tensor_argument(py::handle o) {
+  TL_CHECK(is_tensor(o.ptr()), Type, "expected a Tensor, got ", Py_TYPE(o.ptr())->tp_name);
+  return tensor_of(o.ptr());
+}
+
+DType dtype_argument(py::handle o) {
+  DType d;
+  TL_CHECK(to_dtype(o.ptr(), d), Type, "expected a torch.dtype, got ", Py_TYPE(o.ptr())->tp_name);
+  return d;
+}
+
+py::object take(PyObject* o) { return py::reinterpret_steal<py::object>(o); }
+
+void warn_in_python(const std::string& message) {
+  PyGILState_STATE gil = PyGILState_Ensure();
+  const int status = PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1);
+  PyGILState_Release(gil);
+  if (status == 0) return;
+  gil = PyGILState_Ensure();  // the filter turned it into an error: the operator ends with it
+  pending_from_python();
+  PyGILState_Release(gil);
+  throw_pending();
+}
+
+void add_modes(py::module_& m) {
+  m.def("_grad_enabled", grad_enabled);
+  m.def("_set_grad_enabled", [](bool on) {
+    const bool before = grad_enabled();
+    set_grad_enabled(on);
+    return before;
+  });
+  m.def("_inference_mode", inference_mode);
+  m.def("_set_inference_mode", [](bool on) {
+    const bool before = inference_mode();
+    set_inference_mode(on);
+    return before;
+  });
+  m.def("get_default_dtype", [] { return py::reinterpret_borrow<py::object>(dtype_object(default_dtype())); });
+  m.def("_set_default_dtype", translating([](py::object o) { set_default_dtype(dtype_argument(o)); }));
+  m.def("_get_default_device", translating([] { return take(device_object(default_device())); }));
+  m.def("_set_default_device", translating([](py::object o) {
+    Device d;
+    TL_CHECK(o.is_none() || to_device(o.ptr(), d), Type, "expected a device, got ", Py_TYPE(o.ptr())->tp_name);
+    set_default_device(o.is_none() ? Device{} : d);
+  }));
+}
+
+void add_machine(py::module_& m) {
+  m.def("get_num_threads", num_threads);
+  m.def("set_num_threads", translating([](int n) {
+    TL_CHECK(n > 0, Runtime, "set_num_threads expects a positive integer, got ", n);
+    set_num_threads(n);
+  }));
+  m.def("_capability_level", cpu::chosen_level);
+  m.def("_empty_cache", empty_cache);
+  m.def("_reset_peak", reset_peak);
+  m.def("_memory_stats", [] {
+    const MemoryStats s = memory_stats();
+    return py::make_tuple(s.current, s.peak, s.allocations, s.cached);
+  });
+  m.def("_request_interrupt", request_interrupt);
+}
+
+void add_types_and_promotion(py::module_& m) {
+  m.def("promote_types", translating([](py::object a, py::object b) {
+    return py::reinterpret_borrow<py::object>(dtype_object(promote(dtype_argument(a), dtype_argument(b))));
+  }));
+  m.def("can_cast", translating([](py::object from, py::object to) { return can_cast(dtype_argument(from), dtype_argument(to)); }),
+        py::arg("from_"), py::arg("to"));
+  m.def("result_type", translating([](py::object a, py::object b) {
+    static constexpr TlArgInfo kOperand{"tensor", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
+    Promotion p;
+    for (const auto& o : {a, b}) {
+      TlValue v;
+      Scratch scratch;
+      bool ignored = false;
+      TL_CHECK(parse_value(o.ptr(), kOperand, v, scratch, ignored), Type, "result_type(): expected a Tensor or a number, got ", Py_TYPE(o.ptr())->tp_name);
+      p.add(v);
+    }
+    return py::reinterpret_borrow<py::object>(dtype_object(p.result()));
+  }));
+}
+
+void add_hooks(py::module_& m) {
+  m.def("_set_python_helper", [](const char* name, py::object f) { set_python_helper(name, f.ptr()); });
+  m.def("_set_override_handler", [](py::object f) { set_override_handler(f.ptr()); });
+  m.def("_set_override_modes", set_override_modes);
+  m.def("_set_disabled_torch_function", [](py::object f) { g_disabled_torch_function = f.inc_ref().ptr(); });
+  m.def("_set_size_type", [](py::object t) { g_size_type = t.inc_ref().ptr(); });
+  m.def("_set_exception_class", [](const char* name, py::object t) { set_exception_class(name, t.ptr()); });
+}
+
+// ---- tensors by hand ------------------------------------------------------------------------------------------------------
+py::object make_subclass(py::object type, py::object data, bool) {
+  auto* cls = reinterpret_cast<PyTypeObject*>(type.ptr());
+  TL_CHECK(PyType_Check(type.ptr()) && PyType_IsSubtype(cls, g_tensor_type), Type, "cls must be a type derived from Tensor");
+  const Tensor& source = tensor_argument(data);
+  Tensor t = alias(source);
+  return take(wrap_as(std::move(t), cls));
+}
+
+py::object storage_facts(py::object o) {
+  const Tensor& t = tensor_argument(o);
+  Storage* s = t.storage();
+  return py::make_tuple(reinterpret_cast<uintptr_t>(s->data), s->bytes, take(device_object(s->device)), s->read_only, s->resizable,
+                        reinterpret_cast<uintptr_t>(s));
+}
+
+py::object with_storage(py::object source, py::object dtype, py::tuple sizes, py::tuple strides, int64_t offset) {
+  const Tensor& t = tensor_argument(source);
+  DimVector n, by;
+  for (auto s : sizes) n.push_back(s.cast<int64_t>());
+  for (auto s : strides) by.push_back(s.cast<int64_t>());
+  const DType d = dtype_argument(dtype);
+  int64_t last = offset;
+  bool empty = false;
+  for (size_t i = 0; i < n.size(); ++i) {
+    TL_CHECK(n[i] >= 0 && by[i] >= 0, Runtime, "sizes and strides must not be negative, got ", n, " and ", by);
+    empty |= n[i] == 0;
+    last += (n[i] - 1) * by[i];
+  }
+  TL_CHECK(empty || static_cast<size_t>((last + 1) * item_size(d)) <= t.storage()->bytes, Runtime, "sizes ", n, ", strides ", by, " and offset ",
+           offset, " reach beyond the storage of ", t.storage()->bytes, " bytes");
+  return take(wrap(on_storage(StoragePtr::share(t.storage()), d, n, by, offset)));
+}
+
+void add_tensors(py::module_& m) {
+  m.def("_make_subclass", translating(make_subclass), py::arg("cls"), py::arg("data"), py::arg("require_grad") = false);
+  m.def("_storage_facts", translating(storage_facts));
+  m.def("_with_storage", translating(with_storage));
+  m.def("_set_storage", translating([](py::object o, py::object from) {
+    const Tensor& source = tensor_argument(from);
+    TensorImpl& t = *tensor_argument(o).impl();
+    set_storage(t, StoragePtr::share(source.storage()));
+    set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
+    t.dtype = source.dtype();
+  }));
+  m.def("_resize_storage", translating([](py::object o, size_t bytes) { resize_storage(*tensor_argument(o).storage(), bytes); }));
+  m.def("_set_read_only", translating([](py::object o, bool on) { tensor_argument(o).storage()->read_only = on; }));
+  m.def("_is_alias_of", translating([](py::object a, py::object b) { return tensor_argument(a).storage() == tensor_argument(b).storage(); }));
+  m.def("_bump_version", translating([](py::object o) { bump_version(*tensor_argument(o).impl()); }));
+}
+
+PyMethodDef g_fast[] = {
+    {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor)), METH_FASTCALL | METH_KEYWORDS,
+     "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
+     "A tensor with a copy of the data: a number, nested sequences of numbers, an array or a tensor."},
+    {"from_numpy", from_numpy, METH_O,
+     "from_numpy(ndarray)\n--\n\nA tensor on the array's own memory: a change of one is a change of the other."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+void build(py::module_& m) {
+  register_builtin_operators();
+  PyObject* module = m.ptr();
+  add_types(module);
+  add_generator_type(module);
+  add_tensor_type(module);
+  add_functions(module);
+  checked(PyModule_AddFunctions(module, g_fast));
+  add_python_api(module);
+  set_warn_handler(warn_in_python);
+  add_modes(m);
+  add_machine(m);
+  add_types_and_promotion(m);
+  add_hooks(m);
+  add_tensors(m);
+}
+}  // namespace
+
+}  // namespace tl::bind
+
+PYBIND11_MODULE(_C, m) {
+  m.doc() = "The native half of tl_core.";
+  tl::bind::translating([&] { tl::bind::build(m); })();
+}

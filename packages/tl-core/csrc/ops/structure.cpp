@@ -1,0 +1,240 @@
+// Joining tensors, and the adjoints of views.
+#include <algorithm>
+
+#include "iter/promotion.h"
+#include "ops.h"
+#include "ops/copy.h"
+#include "ops/elementwise.h"
+#include "tensor/geometry.h"
+
+namespace tl {
+
+namespace {
+// ---- cat, stack --------------------------------------------------------------------------------------------------------
+// The reference lets empty one-dimensional tensors join anything.
+bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
+
+DimVector cat_shape(TensorList tensors, const Tensor& first, int64_t dim) {
+  DimVector shape(first.sizes());
+  shape[dim] = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    if (is_skipped(t)) continue;
+    TL_CHECK(t.dim() == first.dim(), Runtime, "Tensors must have same number of dimensions: got ", first.dim(), " and ", t.dim());
+    for (int64_t d = 0; d < t.dim(); ++d)
+      TL_CHECK(d == dim || t.size(d) == first.size(d), Runtime, "Sizes of tensors must match except in dimension ", dim,
+               ". Expected size ", first.size(d), " but got size ", t.size(d), " for tensor number ", i, " in the list.");
+    shape[dim] += t.size(dim);
+  }
+  return shape;
+}
+
+MemoryFormat common_format(TensorList tensors) {
+  for (const Tensor& t : tensors)
+    if (!is_skipped(t) && (t.is_contiguous() || !is_channels_last(t.sizes(), t.strides()))) return MemoryFormat::Contiguous;
+  return tensors[0].dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
+}
+
+Tensor piece(const Tensor& out, int64_t dim, int64_t start, int64_t length) {
+  DimVector sizes(out.sizes());
+  sizes[dim] = length;
+  return on_storage(StoragePtr::share(out.storage()), out.dtype(), sizes, out.strides(), out.offset() + start * out.stride(dim));
+}
+
+Tensor cat(TensorList tensors, int64_t dim, Out out) {
+  TL_CHECK(!tensors.empty(), Value, "torch.cat(): expected a non-empty list of Tensors");
+  Promotion promotion;
+  const Tensor* first = nullptr;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    TL_CHECK(tensors[i].dim() > 0, Runtime, "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
+    TL_CHECK(tensors[i].device() == tensors[0].device(), Runtime, "Expected all tensors to be on the same device, but found at least two devices, ",
+             device_name(tensors[0].device()), " and ", device_name(tensors[i].device()), "! (cat)");
+    promotion.add(tensors[i]);
+    if (!first && !is_skipped(tensors[i])) first = &tensors[i];
+  }
+  if (!first) first = &tensors[0];
+  const int64_t d = wrap_dim(dim, first->dim());
+  const DimVector shape = cat_shape(tensors, *first, d);
+  const DType dtype = promotion.result();
+  Tensor result;
+  if (out) {
+    check_castable(dtype, *out);
+    for (const Tensor& t : tensors)
+      TL_CHECK(!t.same(*out) && !(t.storage() == out.tensor->storage() && t.numel() && out.tensor->numel()), Runtime,
+               "unsupported operation: the input tensors cannot refer to any of the output memory locations. Found overlap in input tensor.");
+    result = prepare_out(out, shape, {out.tensor->dtype(), first->device()});
+  } else {
+    result = empty_strided(shape, strides_for(shape, common_format(tensors)), {dtype, first->device()});
+  }
+  if (result.is_meta()) return result;
+  int64_t at = 0;
+  for (const Tensor& t : tensors) {
+    if (is_skipped(t)) continue;
+    copy_elements(piece(result, d, at, t.size(d)), t);
+    at += t.size(d);
+  }
+  return result;
+}
+
+Tensor stack(TensorList tensors, int64_t dim, Out out) {
+  TL_CHECK(!tensors.empty(), Runtime, "stack expects a non-empty TensorList");
+  for (size_t i = 1; i < tensors.size(); ++i)
+    TL_CHECK(std::ranges::equal(tensors[i].sizes(), tensors[0].sizes()), Runtime, "stack expects each tensor to be equal size, but got ",
+             tensors[0].sizes(), " at entry 0 and ", tensors[i].sizes(), " at entry ", i);
+  const int64_t d = wrap_dim(dim, tensors[0].dim() + 1);
+  std::vector<Tensor> parts;
+  parts.reserve(tensors.size());
+  for (const Tensor& t : tensors) {
+    DimVector sizes(t.sizes()), strides(t.strides());
+    sizes.insert(d, 1);
+    strides.insert(d, 1);
+    parts.push_back(view_of(t, sizes, strides, t.offset()));
+  }
+  return cat(parts, d, out);
+}
+
+// ---- adjoints of views: zeros with the gradient written where the view looked --------------------------------------------
+Tensor zeros_for(const Tensor& g, IntSpan sizes) { return ops::zeros(sizes, g.dtype(), std::nullopt, g.device()); }
+
+template <class View>
+Tensor scattered(const Tensor& g, IntSpan sizes, View view) {
+  Tensor out = zeros_for(g, sizes);
+  ops::copy_(view(out), g);
+  return out;
+}
+
+Tensor permute_backward(const Tensor& g, IntSpan dims) {
+  DimVector inverse(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) inverse[wrap_dim(dims[i], static_cast<int64_t>(dims.size()))] = static_cast<int64_t>(i);
+  return ops::permute(g, inverse);
+}
+Tensor slice_backward(const Tensor& g, IntSpan sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  return scattered(g, sizes, [&](const Tensor& t) { return ops::slice(t, dim, start, end, step); });
+}
+Tensor select_backward(const Tensor& g, IntSpan sizes, int64_t dim, int64_t index) {
+  return scattered(g, sizes, [&](const Tensor& t) { return ops::select_int(t, dim, index); });
+}
+Tensor diagonal_backward(const Tensor& g, IntSpan sizes, int64_t offset, int64_t dim1, int64_t dim2) {
+  return scattered(g, sizes, [&](const Tensor& t) { return ops::diagonal(t, offset, dim1, dim2); });
+}
+
+// Where a geometry visits a place several times, its gradients add up, in order of the elements.
+template <class View>
+Tensor accumulated(const Tensor& g, IntSpan sizes, View view) {
+  Tensor out = zeros_for(g, sizes);
+  if (g.is_meta() || g.numel() == 0) return out;
+  const Tensor seen = view(out);
+  if (!may_overlap(seen.sizes(), seen.strides())) {
+    ops::copy_(seen, g);
+    return out;
+  }
+  const Tensor where = view(ops::view(ops::arange(out.numel(), DType::Int64), sizes));
+  ops::index_put_(ops::view(out, DimVector{-1}), std::vector<Tensor>{ops::reshape(where, DimVector{-1})}, ops::reshape(g, DimVector{-1}), true);
+  return out;
+}
+Tensor unfold_backward(const Tensor& g, IntSpan sizes, int64_t dim, int64_t size, int64_t step) {
+  return accumulated(g, sizes, [&](const Tensor& t) { return ops::unfold(t, dim, size, step); });
+}
+Tensor as_strided_backward(const Tensor& g, IntSpan in_sizes, IntSpan in_strides, int64_t in_offset, IntSpan size, IntSpan stride,
+                           std::optional<int64_t> storage_offset) {
+  const int64_t offset = storage_offset.value_or(in_offset);
+  const int64_t low = std::min(in_offset, offset);
+  const int64_t length = std::max(in_offset + span_bytes(in_sizes, in_strides, 1), offset + span_bytes(size, stride, 1)) - low;
+  const Tensor flat = accumulated(g, DimVector{length}, [&](const Tensor& t) { return ops::as_strided(t, size, stride, offset - low); });
+  Tensor out = ops::as_strided(flat, in_sizes, in_strides, in_offset - low);
+  if (!may_overlap(in_sizes, in_strides)) return ops::clone(out, MemoryFormat::Contiguous);
+  // An input that visits a place several times shares that place's gradient among its visits.
+  const Tensor visits = accumulated(ops::ones_like(out), DimVector{length}, [&](const Tensor& t) { return ops::as_strided(t, in_sizes, in_strides, in_offset - low); });
+  return ops::div(out, ops::as_strided(visits, in_sizes, in_strides, in_offset - low));
+}
+
+template <class View>
+Tensor replaced(const Tensor& self, const Tensor& src, View view) {
+  Tensor out = ops::clone(self);
+  const Tensor place = view(out);
+  TL_CHECK(std::ranges::equal(place.sizes(), src.sizes()), Runtime, "expected src to have a size equal to the slice of self. src size = ",
+           src.sizes(), ", slice size = ", place.sizes());
+  ops::copy_(place, src);
+  return out;
+}
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  return replaced(self, src, [&](const Tensor& t) { return ops::slice(t, dim, start, end, step); });
+}
+Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
+  return replaced(self, src, [&](const Tensor& t) { return ops::select_int(t, dim, index); });
+}
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
+  return replaced(self, src, [&](const Tensor& t) { return ops::diagonal(t, offset, dim1, dim2); });
+}
+
+// ---- several gradients ---------------------------------------------------------------------------------------------------
+// Gradients nobody asked for come as undefined tensors: zeros of the piece's shape.
+Tensor joined(TensorList grads, const std::vector<DimVector>& shapes, int64_t dim) {
+  const Tensor* known = nullptr;
+  for (const Tensor& g : grads)
+    if (g) known = &g;
+  TL_CHECK(known, Runtime, "a gradient of several outputs needs at least one that is defined");
+  std::vector<Tensor> parts;
+  for (size_t i = 0; i < grads.size(); ++i) parts.push_back(grads[i] ? grads[i] : zeros_for(*known, shapes[i]));
+  return ops::cat(parts, dim);
+}
+std::vector<DimVector> piece_shapes(IntSpan sizes, int64_t dim, IntSpan lengths) {
+  std::vector<DimVector> shapes;
+  for (int64_t length : lengths) {
+    shapes.emplace_back(sizes);
+    shapes.back()[dim] = length;
+  }
+  return shapes;
+}
+Tensor split_with_sizes_backward(TensorList grads, IntSpan sizes, IntSpan lengths, int64_t dim) {
+  const int64_t d = wrap_dim(dim, static_cast<int64_t>(sizes.size()));
+  return joined(grads, piece_shapes(sizes, d, lengths), d);
+}
+Tensor split_backward(TensorList grads, IntSpan sizes, int64_t split_size, int64_t dim) {
+  const int64_t d = wrap_dim(dim, static_cast<int64_t>(sizes.size())), n = sizes[d];
+  DimVector lengths;
+  for (size_t i = 0; i < grads.size(); ++i) lengths.push_back(std::min(split_size, n - static_cast<int64_t>(i) * split_size));
+  return split_with_sizes_backward(grads, sizes, lengths, d);
+}
+Tensor unbind_backward(TensorList grads, IntSpan sizes, int64_t dim) {
+  const int64_t d = wrap_dim(dim, static_cast<int64_t>(sizes.size()));
+  DimVector shape(sizes);
+  shape.erase(d);
+  std::vector<Tensor> parts;
+  const Tensor* known = nullptr;
+  for (const Tensor& g : grads)
+    if (g) known = &g;
+  TL_CHECK(known, Runtime, "a gradient of several outputs needs at least one that is defined");
+  for (const Tensor& g : grads) parts.push_back(g ? g : zeros_for(*known, shape));
+  return ops::stack(parts, d);
+}
+
+// The gradient of a reduction spread over what was reduced.
+Tensor unsum(const Tensor& g, IntSpan sizes, std::optional<IntSpan> dim, bool keepdim) {
+  const int64_t ndim = static_cast<int64_t>(sizes.size());
+  const uint64_t mask = dim_mask(dim.value_or(IntSpan()), ndim);
+  if (keepdim || ndim == 0) return ops::expand(g, sizes);
+  Tensor back = g;
+  for (int64_t d = 0; d < ndim; ++d)
+    if (mask >> d & 1) back = ops::unsqueeze(back, d);
+  return ops::expand(back, sizes);
+}
+}  // namespace
+
+TL_KERNEL(cat, cat)
+TL_KERNEL(stack, stack)
+TL_KERNEL(permute_backward, permute_backward)
+TL_KERNEL(slice_backward, slice_backward)
+TL_KERNEL(select_backward, select_backward)
+TL_KERNEL(diagonal_backward, diagonal_backward)
+TL_KERNEL(unfold_backward, unfold_backward)
+TL_KERNEL(as_strided_backward, as_strided_backward)
+TL_KERNEL(slice_scatter, slice_scatter)
+TL_KERNEL(select_scatter, select_scatter)
+TL_KERNEL(diagonal_scatter, diagonal_scatter)
+TL_KERNEL(split_backward, split_backward)
+TL_KERNEL(split_with_sizes_backward, split_with_sizes_backward)
+TL_KERNEL(unbind_backward, unbind_backward)
+TL_KERNEL(unsum, unsum)
+
+}  // namespace tl
