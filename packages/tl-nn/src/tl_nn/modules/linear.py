@@ -94,7 +94,7 @@ class Linear(Module):
         own = self._parameters
         if "weight" in own and "bias" in own:
             # Ten times as fast as an attribute, which a parameter isn't.
-            return linear(input, own["weight"], own["bias"])  # type: ignore[arg-type]
+            return linear(input, own["weight"], own["bias"])
         return linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:

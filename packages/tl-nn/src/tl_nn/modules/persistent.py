@@ -28,8 +28,6 @@ class _IncompatibleKeys(NamedTuple):
             return "<All keys matched successfully>"
         return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
-    __str__ = __repr__
-
 
 class Persistent(Traversable):
     """The state dictionary of a module: parameters, persistent buffers and extra state by dotted name."""
@@ -299,9 +297,7 @@ class _Load:
 
     def __init__(self, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> None:
         self.metadata = getattr(state_dict, "_metadata", None)
-        self.state: Any = OrderedDict(state_dict)
-        if self.metadata is not None:
-            self.state._metadata = self.metadata
+        self.state = _copied(state_dict, self.metadata)
         self.strict = strict
         self.assign = assign
         self.incompatible = _IncompatibleKeys([], [])
@@ -339,6 +335,15 @@ class _Load:
 
 def _quoted(keys: list[str]) -> str:
     return ", ".join(f'"{key}"' for key in keys)
+
+
+def _copied(state_dict: Mapping[str, Any], metadata: Any) -> Any:
+    """A dictionary that hooks may change without changing the caller's."""
+    copied: Any = OrderedDict()
+    copied.update(state_dict)
+    if metadata is not None:
+        copied._metadata = metadata
+    return copied
 
 
 def _by_child(state: Mapping[str, Any], prefix: str) -> dict[str, dict[str, Any]]:

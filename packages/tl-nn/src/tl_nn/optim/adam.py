@@ -226,7 +226,6 @@ def adam(
         raise AssertionError(
             "If capturable=True, params and state_steps must be on supported devices: not the CPU"
         )
-    state = (exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
     numbers: dict[str, Any] = {
         "lr": lr,
         "beta1": beta1,
@@ -237,11 +236,13 @@ def adam(
         "maximize": maximize,
     }
     if not differentiable and fused is not False and _all_plain(params, grads):
+        state = (exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
         _fused(params, grads, *state, state_steps, decoupled_weight_decay, numbers)
         return
-    for place, (param, grad) in enumerate(zip(params, grads, strict=True)):
-        update = _Update(decoupled_weight_decay, differentiable, **numbers)
-        update.run(param, grad, *(kept[place] if kept else None for kept in state), state_steps[place])
+    update = _Update(decoupled_weight_decay, differentiable, **numbers)
+    largest: list[Any] = max_exp_avg_sqs or [None] * len(params)
+    for parts in zip(params, grads, exp_avgs, exp_avg_sqs, largest, state_steps, strict=True):
+        update.run(*parts)
 
 
 def _all_plain(params: list[Tensor], grads: list[Tensor]) -> bool:
