@@ -123,6 +123,16 @@ def test_narrow_types(kind, dtype):
     np.testing.assert_allclose(param.float().tolist(), [0.5, -2.5], rtol=1e-2)
 
 
+@pytest.mark.parametrize("kind", [optim.SGD, optim.Adam])
+def test_types_may_differ_within_a_group(kind):
+    narrow, wide = tl.ones(2, requires_grad=True), tensor([1.0, 1.0], requires_grad=True)
+    for param in (narrow, wide):
+        param.grad = tl.ones_like(param)
+    kind([narrow, wide], lr=0.25).step()
+    assert (narrow.dtype, wide.dtype) == (tl.float32, tl.float64)
+    np.testing.assert_allclose(narrow.tolist(), wide.tolist(), rtol=1e-6)
+
+
 def test_complex_parameters_are_pairs_of_real_ones():
     for kind in (optim.SGD, optim.Adam):
         param = tl.tensor([1 + 2j], requires_grad=True)

@@ -10,7 +10,7 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_at_least_zero, check_lr, check_ways
-from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated, is_plain
+from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated, fusable
 
 __all__ = ["Adam", "adam"]
 
@@ -235,7 +235,7 @@ def adam(
         "amsgrad": amsgrad,
         "maximize": maximize,
     }
-    if not differentiable and fused is not False and _all_plain(params, grads):
+    if not differentiable and fused is not False and fusable(params):
         state = (exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
         _fused(params, grads, *state, state_steps, decoupled_weight_decay, numbers)
         return
@@ -243,10 +243,6 @@ def adam(
     largest: list[Any] = max_exp_avg_sqs or [None] * len(params)
     for parts in zip(params, grads, exp_avgs, exp_avg_sqs, largest, state_steps, strict=True):
         update.run(*parts)
-
-
-def _all_plain(params: list[Tensor], grads: list[Tensor]) -> bool:
-    return all(map(is_plain, params)) and all(map(is_plain, grads))
 
 
 def _fused(

@@ -483,9 +483,12 @@ def _default_to_fused_or_foreach(
     params: list[Tensor], differentiable: bool, use_fused: bool = False
 ) -> tuple[bool, bool]:
     """Whether a rule runs as one operator over all parameters, and whether over lists of them."""
-    return bool(use_fused and not differentiable and params and all(map(is_plain, params))), False
+    return use_fused and not differentiable and fusable(params), False
 
 
-def is_plain(tensor: Tensor) -> bool:
-    """Whether fused operators take the tensor: dense floating-point numbers on the CPU."""
-    return tensor.is_floating_point() and tensor.is_cpu and tensor.layout is tl_core.strided
+def fusable(params: list[Tensor]) -> bool:
+    """Whether one operator can update all of these: dense floating-point tensors of one type on the CPU."""
+    if not (params and params[0].is_floating_point()):
+        return False
+    dtype, dense = params[0].dtype, tl_core.strided
+    return all(param.dtype == dtype and param.is_cpu and param.layout == dense for param in params)

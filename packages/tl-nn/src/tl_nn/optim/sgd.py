@@ -9,7 +9,7 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_at_least_zero, check_lr, check_ways
-from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated, is_plain
+from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated, fusable
 
 __all__ = ["SGD", "sgd"]
 
@@ -179,7 +179,7 @@ def sgd(
         "nesterov": nesterov,
         "maximize": maximize,
     }
-    if fused is not False and all(map(is_plain, params)) and all(map(is_plain, d_p_list)):
+    if fused is not False and fusable(params):
         _fused(params, d_p_list, momentum_buffer_list, **options)
         return
     for place, (param, grad) in enumerate(zip(params, d_p_list, strict=True)):
