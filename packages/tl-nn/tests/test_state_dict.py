@@ -89,7 +89,7 @@ def test_not_strict_gives_the_differences():
     result = model().load_state_dict({"first.weight": tl.zeros(2, 2), "x": tl.zeros(1)}, strict=False)
     assert result.missing_keys == ["first.bias", "second.mean"]
     assert result.unexpected_keys == ["x"]
-    assert "IncompatibleKeys(missing_keys=['first.bias'" in repr(result)
+    assert "_IncompatibleKeys(missing_keys=['first.bias'" in repr(result)
     assert tuple(result) == (result.missing_keys, result.unexpected_keys)
 
 

@@ -79,7 +79,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
 
     def compute(x: Tensor) -> Tensor:
-        return where(x <= min_val, min_val, where(x >= max_val, max_val, x))
+        low, high = (min_val, max_val) if x.is_floating_point() else (int(min_val), int(max_val))
+        return where(x <= low, low, where(x >= high, high, x))
 
     return _apply(compute, input, inplace)
 
@@ -129,10 +130,14 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 def _over_channels(weight: Tensor, input: Tensor) -> Tensor:
     """``weight`` shaped to be multiplied with ``input`` along its channels."""
+    if weight.dim() > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}"
+        )
     if weight.numel() == 1:
         return weight.reshape(())
     channels = input.shape[1] if input.dim() > 1 else 1
-    if weight.dim() != 1 or weight.numel() != channels:
+    if weight.numel() != channels:
         raise RuntimeError(
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} "
             f"and channel size = {channels}."

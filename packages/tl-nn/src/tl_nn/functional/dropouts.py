@@ -7,6 +7,8 @@ import warnings
 import tl_core
 from tl_core import Tensor
 
+from .checks import check_tensor
+
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
 
@@ -35,8 +37,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     >>> tl_nn.functional.dropout(tl_core.ones(3), p=0.0)
     tensor([1., 1., 1.])
     """
-    _check_probability(p)
-    if not training or p == 0.0 or input.numel() == 0:
+    if _is_off(input, p, training):
         return input
     return _scaled(input, _noise(tl_core.empty_like(input), p), inplace)
 
@@ -84,8 +85,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean and variance of the self-normalizing activation SELU."""
-    _check_probability(p)
-    if not training or p == 0.0 or input.numel() == 0:
+    if _is_off(input, p, training):
         return input
     return _alpha_drop(input, tl_core.empty_like(input), p, inplace)
 
@@ -94,10 +94,16 @@ def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """:func:`alpha_dropout` of whole channels, for an input of shape (N, C, ...)."""
-    _check_probability(p)
-    if not training or p == 0.0 or input.numel() == 0:
+    if _is_off(input, p, training):
         return input
     return _alpha_drop(input, _one_per_channel(input), p, inplace)
+
+
+def _is_off(input: Tensor, p: float, training: bool) -> bool:
+    """Whether there is nothing to drop."""
+    _check_probability(p)
+    check_tensor("dropout", input)
+    return not training or p == 0.0 or input.numel() == 0
 
 
 def _check_probability(p: float) -> None:
@@ -115,8 +121,7 @@ def _warn_rank(input: Tensor, name: str, spatial: int) -> None:
 
 
 def _drop_channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
-    _check_probability(p)
-    if not training or p == 0.0 or input.numel() == 0:
+    if _is_off(input, p, training):
         return input
     if batched:
         return _scaled(input, _noise(_one_per_channel(input), p), inplace)

@@ -9,6 +9,7 @@ import tl_core
 from tl_core import Tensor, log_softmax, where
 
 from .._reduction import check, chosen, reduced
+from .checks import check_tensor
 
 __all__ = ["cross_entropy", "l1_loss", "mse_loss", "nll_loss"]
 
@@ -76,6 +77,8 @@ def _prepare(
     input: Tensor, target: Tensor, size_average: bool | None, reduce: bool | None, reduction: str
 ) -> str:
     """Warn about shapes that differ; gives the name of the reduction."""
+    check_tensor("loss", input)
+    check_tensor("loss", target, "target")
     if input.shape != target.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
@@ -137,6 +140,8 @@ def nll_loss(
     >>> tl_nn.functional.nll_loss(scores, tl_core.tensor([1, 1]))
     tensor(0.6250)
     """
+    check_tensor("nll_loss", input)
+    check_tensor("nll_loss", target, "target")
     reduction = chosen(size_average, reduce, reduction)
     check(reduction)
     _check_classes(input, target, weight)
@@ -188,8 +193,9 @@ def cross_entropy(
     >>> tl_nn.functional.cross_entropy(tl_core.zeros(3, 2), tl_core.tensor([0, 1, 1]))
     tensor(0.6931)
     """
-    if size_average is not None or reduce is not None:
-        reduction = chosen(size_average, reduce, reduction)
+    check_tensor("cross_entropy", input)
+    check_tensor("cross_entropy", target, "target")
+    reduction = chosen(size_average, reduce, reduction)
     check(reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")

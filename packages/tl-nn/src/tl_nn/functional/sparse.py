@@ -5,6 +5,8 @@ from __future__ import annotations
 import tl_core
 from tl_core import Tensor
 
+from .checks import check_tensor
+
 __all__ = ["one_hot"]
 
 
@@ -35,6 +37,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
+    check_tensor("one_hot", tensor)
     if tensor.dtype != tl_core.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     classes = tl_core.arange(_checked_count(tensor, num_classes), device=tensor.device)

@@ -110,7 +110,7 @@ class Hardtanh(Module):
 
     Raises
     ------
-    ValueError
+    AssertionError
         If ``max_val`` doesn't exceed ``min_val``.
 
     Examples
@@ -138,7 +138,7 @@ class Hardtanh(Module):
         self.max_val = _renamed("max_value", max_value, "max_val", max_val)
         self.inplace = inplace
         if self.max_val <= self.min_val:
-            raise ValueError(f"max_val must be larger than min_val, got {self.max_val} and {self.min_val}")
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -152,7 +152,7 @@ def _renamed(old: str, old_value: float | None, new: str, value: float) -> float
     if old_value is None:
         return value
     warnings.warn(
-        f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=3
+        f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning, stacklevel=3
     )
     return old_value
 

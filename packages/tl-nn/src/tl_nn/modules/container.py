@@ -20,19 +20,6 @@ __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequen
 class _Numbered(Module):
     """Modules under the names "0", "1", …: what :class:`Sequential` and :class:`ModuleList` share."""
 
-    def _name_at(self, position: Any) -> str:
-        place = _as_index(position)
-        size = len(self)
-        if not -size <= place < size:
-            raise IndexError(f"index {place} is out of range")
-        return next(islice(self._modules, place % size, None))
-
-    def _renumber(self, modules: Iterable[Any]) -> None:
-        """Hold exactly these modules."""
-        numbered = {str(place): module for place, module in enumerate(modules)}
-        self._modules.clear()
-        self._modules.update(numbered)
-
     def __len__(self) -> int:
         return len(self._modules)
 
@@ -40,15 +27,15 @@ class _Numbered(Module):
         return iter(self._modules.values())
 
     def __setitem__(self, position: int, module: Any) -> None:
-        setattr(self, self._name_at(position), module)
+        setattr(self, _name_at(self, position), module)
 
     def __delitem__(self, position: int | slice) -> None:
         if isinstance(position, slice):
             for name in list(self._modules)[position]:
                 delattr(self, name)
         else:
-            delattr(self, self._name_at(position))
-        self._renumber(self._modules.values())
+            delattr(self, _name_at(self, position))
+        _renumber(self, self._modules.values())
 
     def append(self, module: Any) -> Self:
         """Add a module at the end; returns self."""
@@ -69,7 +56,7 @@ class _Numbered(Module):
         _check_module(module)
         modules = list(self)
         modules.insert(index, module)
-        self._renumber(modules)
+        _renumber(self, modules)
         return self
 
     def pop(self, key: int | slice) -> Any:
@@ -114,7 +101,7 @@ class Sequential(_Numbered):
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
             return type(self)(OrderedDict(list(self._modules.items())[position]))
-        return self._modules[self._name_at(position)]
+        return self._modules[_name_at(self, position)]
 
     def extend(self, sequential: Iterable[Any]) -> Self:
         """Add the modules of ``sequential`` at the end; returns self."""
@@ -137,23 +124,16 @@ class Sequential(_Numbered):
         return self.extend(list(other))
 
     def __mul__(self, other: int) -> Sequential:
-        return Sequential(*chain.from_iterable([self] * self._factor(other)))
+        return Sequential(*chain.from_iterable([self] * _factor(self, other)))
 
     def __rmul__(self, other: int) -> Sequential:
         return self * other
 
     def __imul__(self, other: int) -> Self:
         modules = list(self)
-        for _ in range(self._factor(other) - 1):
+        for _ in range(_factor(self, other) - 1):
             self.extend(modules)
         return self
-
-    def _factor(self, value: Any) -> int:
-        if not isinstance(value, int):
-            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(value)}")
-        if value <= 0:
-            raise ValueError(f"Non-positive multiplication factor {value} for {type(self)}")
-        return value
 
 
 class ModuleList(_Numbered):
@@ -180,7 +160,7 @@ class ModuleList(_Numbered):
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
             return type(self)(list(self)[position])
-        return self._modules[self._name_at(position)]
+        return self._modules[_name_at(self, position)]
 
     def extend(self, modules: Iterable[Any]) -> Self:
         """Add modules at the end; returns self.
@@ -322,19 +302,13 @@ class ParameterList(Module):
         if values is not None:
             self += values
 
-    def _name_at(self, position: Any) -> str:
-        place = _as_index(position)
-        if not -len(self) <= place < len(self):
-            raise IndexError(f"index {place} is out of range")
-        return str(place % len(self))
-
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
             return type(self)([self[place] for place in range(*position.indices(len(self)))])
-        return getattr(self, self._name_at(position))
+        return getattr(self, str(_place(position, len(self))))
 
     def __setitem__(self, position: int, value: Any) -> None:
-        setattr(self, self._name_at(position), _as_parameter(value))
+        setattr(self, str(_place(position, len(self))), _as_parameter(value))
 
     def __len__(self) -> int:
         return self._size
@@ -500,6 +474,34 @@ class ParameterDict(Module):
     def __ior__(self, other: ParameterDict) -> Self:
         self.update(other)
         return self
+
+
+def _place(position: Any, size: int) -> int:
+    """A position counted from either end, as one counted from the beginning."""
+    place = _as_index(position)
+    if not -size <= place < size:
+        raise IndexError(f"index {place} is out of range")
+    return place % size
+
+
+def _name_at(module: Module, position: Any) -> str:
+    """The name of the submodule at a position."""
+    return next(islice(module._modules, _place(position, len(module._modules)), None))
+
+
+def _renumber(module: Module, modules: Iterable[Any]) -> None:
+    """Make a module hold exactly these, under their numbers."""
+    numbered = {str(place): held for place, held in enumerate(modules)}
+    module._modules.clear()
+    module._modules.update(numbered)
+
+
+def _factor(sequential: Sequential, value: Any) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"unsupported operand type(s) for *: {type(sequential)} and {type(value)}")
+    if value <= 0:
+        raise ValueError(f"Non-positive multiplication factor {value} for {type(sequential)}")
+    return value
 
 
 def _check_module(module: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import tl_core
 from tl_core import Tensor, no_grad
@@ -89,22 +89,19 @@ class Convertible(Traversable):
 
     def float(self) -> Self:
         """Cast floating-point parameters and buffers to ``float32``."""
-        return self._apply_floating(lambda tensor: tensor.float())
+        return _apply_floating(self, lambda tensor: tensor.float())
 
     def double(self) -> Self:
         """Cast floating-point parameters and buffers to ``float64``."""
-        return self._apply_floating(lambda tensor: tensor.double())
+        return _apply_floating(self, lambda tensor: tensor.double())
 
     def half(self) -> Self:
         """Cast floating-point parameters and buffers to ``float16``."""
-        return self._apply_floating(lambda tensor: tensor.half())
+        return _apply_floating(self, lambda tensor: tensor.half())
 
     def bfloat16(self) -> Self:
         """Cast floating-point parameters and buffers to ``bfloat16``."""
-        return self._apply_floating(lambda tensor: tensor.bfloat16())
-
-    def _apply_floating(self, cast: Callable[[Tensor], Tensor]) -> Self:
-        return self._apply(lambda tensor: cast(tensor) if tensor.is_floating_point() else tensor)
+        return _apply_floating(self, lambda tensor: tensor.bfloat16())
 
     def cpu(self) -> Self:
         """Move all parameters and buffers to the CPU."""
@@ -112,27 +109,35 @@ class Convertible(Traversable):
 
     def cuda(self, device: Any = None) -> Self:
         """Move all parameters and buffers to a CUDA device, the current one by default."""
-        return self._move("cuda", device)
+        return _move(self, "cuda", device)
 
     def ipu(self, device: Any = None) -> Self:
         """Move all parameters and buffers to an IPU."""
-        return self._move("ipu", device)
+        return _move(self, "ipu", device)
 
     def mtia(self, device: Any = None) -> Self:
         """Move all parameters and buffers to an MTIA device."""
-        return self._move("mtia", device)
+        return _move(self, "mtia", device)
 
     def xpu(self, device: Any = None) -> Self:
         """Move all parameters and buffers to an XPU."""
-        return self._move("xpu", device)
-
-    def _move(self, kind: str, device: Any) -> Self:
-        target = kind if device is None else f"{kind}:{device}" if isinstance(device, int) else device
-        return self._apply(lambda tensor: tensor.to(target))
+        return _move(self, "xpu", device)
 
     def share_memory(self) -> Self:
         """Move all parameters and buffers to memory that other processes can map."""
         return self._apply(lambda tensor: tensor.share_memory_())
+
+
+_C = TypeVar("_C", bound=Convertible)
+
+
+def _apply_floating(module: _C, cast: Callable[[Tensor], Tensor]) -> _C:
+    return module._apply(lambda tensor: cast(tensor) if tensor.is_floating_point() else tensor)
+
+
+def _move(module: _C, kind: str, device: Any) -> _C:
+    target = kind if device is None else f"{kind}:{device}" if isinstance(device, int) else device
+    return module._apply(lambda tensor: tensor.to(target))
 
 
 def _converted(parameter: Parameter, fn: Callable[[Tensor], Tensor]) -> Parameter:
@@ -165,6 +170,7 @@ def _parse_to(
     non_blocking: bool = False,
     tensor: Any = None,
     memory_format: Any = None,
+    **unknown: Any,
 ) -> tuple[Any, Any, bool, Any]:
     """The arguments of the forms of ``to`` as (device, dtype, non_blocking, memory_format)."""
     rest = list(args)
@@ -176,8 +182,8 @@ def _parse_to(
         dtype = rest.pop(0)
     if rest and isinstance(rest[0], bool):
         non_blocking = rest.pop(0)
-    if rest:
-        kinds = ", ".join(type(argument).__name__ for argument in args)
+    if rest or unknown:
+        kinds = ", ".join([type(value).__name__ for value in args] + [f"{name}=..." for name in unknown])
         raise TypeError(
             f"to() received an invalid combination of arguments - got ({kinds}), but expected one of: "
             "(device=None, dtype=None, non_blocking=False), (dtype, non_blocking=False), "

@@ -62,75 +62,12 @@ class Hooked(Members):
         """The call with its hooks."""
         ran: set[int] = set()
         try:
-            return self._call_with_hooks(args, kwargs, ran)
+            return _call_with_hooks(self, args, kwargs, ran)
         except Exception:
-            self._run_always_called(args, kwargs, ran)
+            _run_always_called(self, args, kwargs, ran)
             raise
 
-    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]) -> Any:
-        args, kwargs = self._run_forward_pre_hooks(args, kwargs)
-        border = self._backward_border()
-        if border is not None:
-            args = border.setup_input_hook(args)
-        result = self.forward(*args, **kwargs)
-        for number, hook, with_kwargs in self._all_forward_hooks():
-            ran.add(number)
-            given = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
-            if given is not None:
-                result = given
-        if border is not None:
-            result = border.setup_output_hook(result)
-        self._attach_partial_hooks(result)
-        return result
-
-    def _run_forward_pre_hooks(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        hooks = [(hook, False) for hook in _global_forward_pre_hooks.values()]
-        wanting = self._forward_pre_hooks_with_kwargs
-        hooks += [(hook, number in wanting) for number, hook in self._forward_pre_hooks.items()]
-        for hook, with_kwargs in hooks:
-            if with_kwargs:
-                args, kwargs = _checked_arguments(hook(self, args, kwargs), args, kwargs)
-            else:
-                given = hook(self, args)
-                if given is not None:
-                    args = given if isinstance(given, tuple) else (given,)
-        return args, kwargs
-
-    def _all_forward_hooks(self) -> list[tuple[int, Any, bool]]:
-        """The forward hooks in the order they run, each with its number and whether it wants keywords."""
-        everywhere, here = _global_forward_hooks_with_kwargs, self._forward_hooks_with_kwargs
-        return [
-            *((number, hook, number in everywhere) for number, hook in _global_forward_hooks.items()),
-            *((number, hook, number in here) for number, hook in self._forward_hooks.items()),
-        ]
-
-    def _run_always_called(self, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]) -> None:
-        """After an error: run the hooks registered for that case which haven't run yet."""
-        for number, hook, with_kwargs in self._all_forward_hooks():
-            if number in ran or not self._is_always_called(number):
-                continue
-            try:
-                if with_kwargs:
-                    hook(self, args, kwargs, None)
-                else:
-                    hook(self, args, None)
-            except Exception as error:
-                warnings.warn(
-                    "module forward hook with ``always_call=True`` raised an exception that was silenced as "
-                    f"another error was raised in forward: {error}",
-                    stacklevel=2,
-                )
-
-    def _is_always_called(self, number: int) -> bool:
-        return number in self._forward_hooks_always_called or number in _global_forward_hooks_always_called
-
-    # Hooks in backward
-
-    def _backward_border(self) -> BackwardHook | None:
-        hooks, pre_hooks = self._get_backward_hooks()[0], self._get_backward_pre_hooks()
-        return BackwardHook(self, hooks, pre_hooks) if hooks or pre_hooks else None
+    _wrapped_call_impl = __call__
 
     def _get_backward_hooks(self) -> tuple[list[Any], list[Any]]:
         """The hooks called in backward: the full ones, and the older, partial ones."""
@@ -145,16 +82,6 @@ class Hooked(Members):
 
     def _get_backward_pre_hooks(self) -> list[Any]:
         return [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
-
-    def _attach_partial_hooks(self, result: Any) -> None:
-        hooks = self._get_backward_hooks()[1]
-        if not hooks:
-            return
-        node = _first_tensor(result).grad_fn
-        if node is None:
-            return
-        for hook in hooks:
-            node.register_hook(partial(hook, self))
 
     # Registering
 
@@ -260,7 +187,7 @@ class Hooked(Members):
         >>> x.grad
         tensor([3., 3.])
         """
-        self._decide_backward_kind(full=True)
+        _decide_backward_kind(self, full=True)
         return _insert(self._backward_hooks, RemovableHandle(self._backward_hooks), hook, prepend)
 
     def register_backward_hook(self, hook: Any) -> RemovableHandle:
@@ -268,16 +195,8 @@ class Hooked(Members):
 
         Kept for old programs: :meth:`register_full_backward_hook` gives those of the whole module.
         """
-        self._decide_backward_kind(full=False)
+        _decide_backward_kind(self, full=False)
         return _insert(self._backward_hooks, RemovableHandle(self._backward_hooks), hook, False)
-
-    def _decide_backward_kind(self, full: bool) -> None:
-        if self._backward_hooks and self._is_full_backward_hook is not full:
-            raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. "
-                "Please use only one of them."
-            )
-        self._is_full_backward_hook = full
 
 
 def register_module_forward_pre_hook(hook: Any) -> RemovableHandle:
@@ -338,6 +257,90 @@ def _register_global_backward(hook: Any, full: bool) -> RemovableHandle:
     if not full:
         _global_partial_hooks[handle.id] = True
     return _insert(_global_backward_hooks, handle, hook, False)
+
+
+def _call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]) -> Any:
+    """Call a module; the numbers of the forward hooks that ran are added to ``ran``."""
+    args, kwargs = _run_forward_pre_hooks(module, args, kwargs)
+    border = _backward_border(module)
+    if border is not None:
+        args = border.setup_input_hook(args)
+    result = module.forward(*args, **kwargs)
+    for number, hook, with_kwargs in _all_forward_hooks(module):
+        ran.add(number)
+        given = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
+        if given is not None:
+            result = given
+    if border is not None:
+        result = border.setup_output_hook(result)
+    _attach_partial_hooks(module, result)
+    return result
+
+
+def _run_forward_pre_hooks(
+    module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    hooks = [(hook, False) for hook in _global_forward_pre_hooks.values()]
+    wanting = module._forward_pre_hooks_with_kwargs
+    hooks += [(hook, number in wanting) for number, hook in module._forward_pre_hooks.items()]
+    for hook, with_kwargs in hooks:
+        if with_kwargs:
+            args, kwargs = _checked_arguments(hook(module, args, kwargs), args, kwargs)
+        else:
+            given = hook(module, args)
+            if given is not None:
+                args = given if isinstance(given, tuple) else (given,)
+    return args, kwargs
+
+
+def _all_forward_hooks(module: Hooked) -> list[tuple[int, Any, bool]]:
+    """The forward hooks in the order they run, each with its number and whether it wants keywords."""
+    everywhere, here = _global_forward_hooks_with_kwargs, module._forward_hooks_with_kwargs
+    return [
+        *((number, hook, number in everywhere) for number, hook in _global_forward_hooks.items()),
+        *((number, hook, number in here) for number, hook in module._forward_hooks.items()),
+    ]
+
+
+def _run_always_called(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]) -> None:
+    """After an error: run the hooks registered for that case which haven't run yet."""
+    always = {*module._forward_hooks_always_called, *_global_forward_hooks_always_called}
+    for number, hook, with_kwargs in _all_forward_hooks(module):
+        if number in ran or number not in always:
+            continue
+        try:
+            if with_kwargs:
+                hook(module, args, kwargs, None)
+            else:
+                hook(module, args, None)
+        except Exception as error:
+            warnings.warn(
+                "module forward hook with ``always_call=True`` raised an exception that was silenced as "
+                f"another error was raised in forward: {error}",
+                stacklevel=2,
+            )
+
+
+def _backward_border(module: Hooked) -> BackwardHook | None:
+    hooks, pre_hooks = module._get_backward_hooks()[0], module._get_backward_pre_hooks()
+    return BackwardHook(module, hooks, pre_hooks) if hooks or pre_hooks else None
+
+
+def _attach_partial_hooks(module: Hooked, result: Any) -> None:
+    hooks = module._get_backward_hooks()[1]
+    node = _first_tensor(result).grad_fn if hooks else None
+    if node is not None:
+        for hook in hooks:
+            node.register_hook(partial(hook, module))
+
+
+def _decide_backward_kind(module: Hooked, full: bool) -> None:
+    if module._backward_hooks and module._is_full_backward_hook is not full:
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks on a single Module. "
+            "Please use only one of them."
+        )
+    module._is_full_backward_hook = full
 
 
 def _insert(

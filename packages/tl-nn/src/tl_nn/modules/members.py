@@ -51,7 +51,8 @@ class Members:
 
     Parameters, buffers and submodules stand in the dictionaries ``_parameters``, ``_buffers`` and
     ``_modules``, which are the only record of them: changing a dictionary changes the module.
-    Everything else is an ordinary attribute.
+    Everything else is an ordinary attribute. Helpers are functions of this file, not methods: subclasses,
+    written by anybody, own all names but the documented ones.
     """
 
     training: bool
@@ -63,21 +64,11 @@ class Members:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
-            self._refuse_arguments(args, kwargs)
+            _refuse_arguments(self, args, kwargs)
         for name, make in _INITIAL_STATE:
             object.__setattr__(self, name, make())
         if self.call_super_init:
             super().__init__(*args, **kwargs)
-
-    def _refuse_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if kwargs:
-            name = next(iter(kwargs))
-            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'")
-        if args:
-            count = len(args) + 1
-            raise TypeError(
-                f"{type(self).__name__}.__init__() takes 1 positional argument but {count} were given"
-            )
 
     # Reading, writing and deleting an attribute. None of it touches __dict__: an instance whose dictionary
     # was asked for once keeps its attributes there, out of reach of the interpreter's fast path.
@@ -93,26 +84,20 @@ class Members:
         try:
             parameters, buffers, modules = self._parameters, self._buffers, self._modules
         except AttributeError:
-            self._set_before_init(name, value)
+            _set_before_init(self, name, value)
             return
         if isinstance(value, Parameter):
-            self._assign_parameter(name, value)
+            _assign_parameter(self, name, value)
         elif name in parameters:
-            self._replace_parameter(name, value)
+            _replace_parameter(self, name, value)
         elif isinstance(value, Members):
-            self._assign_module(name, value)
+            _assign_module(self, name, value)
         elif name in modules:
-            self._replace_module(name, value)
+            _replace_module(self, name, value)
         elif isinstance(value, Buffer) or name in buffers:
-            self._assign_buffer(name, value)
+            _assign_buffer(self, name, value)
         else:
             object.__setattr__(self, name, value)
-
-    def _set_before_init(self, name: str, value: Any) -> None:
-        for kind, what in ((Parameter, "parameters"), (Members, "module"), (Buffer, "buffer")):
-            if isinstance(value, kind):
-                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
-        object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
         for members in (self._parameters, self._buffers, self._modules):
@@ -166,10 +151,10 @@ class Members:
         >>> [name for name, _ in module.named_parameters()]
         ['scale']
         """
-        self._check_registration("parameter", name, "_parameters")
+        _check_registration(self, "parameter", name, "_parameters")
         if param is not None:
-            self._check_parameter(name, param)
-            param = self._ask_hooks(_parameter_hooks, name, param)
+            _check_parameter(name, param)
+            param = _ask_hooks(self, _parameter_hooks, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -192,12 +177,12 @@ class Members:
         >>> list(module.state_dict())
         ['mean']
         """
-        self._check_registration("buffer", name, "_buffers")
+        _check_registration(self, "buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"cannot assign '{_kind_of(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = self._ask_hooks(_buffer_hooks, name, tensor)
+        self._buffers[name] = _ask_hooks(self, _buffer_hooks, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -215,85 +200,12 @@ class Members:
         """
         if module is not None and not isinstance(module, Members):
             raise TypeError(f"{_kind_of(module)} is not a Module subclass")
-        self._check_registration("module", name, "_modules")
-        self._modules[name] = self._ask_hooks(_module_hooks, name, module)
+        _check_registration(self, "module", name, "_modules")
+        self._modules[name] = _ask_hooks(self, _module_hooks, name, module)
 
     def register_module(self, name: str, module: Any) -> None:
         """Alias of :meth:`add_module`."""
         self.add_module(name, module)
-
-    def _check_registration(self, kind: str, name: str, members: str) -> None:
-        registered = getattr(self, members, None)
-        if registered is None:
-            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
-        if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {_kind_of(name)}")
-        if "." in name:
-            raise KeyError(f'{kind} name can\'t contain ".", got: {name}')
-        if not name:
-            raise KeyError(f'{kind} name can\'t be empty string ""')
-        if name not in registered and hasattr(self, name):
-            raise KeyError(f"attribute '{name}' already exists")
-
-    def _check_parameter(self, name: str, param: Any) -> None:
-        if not isinstance(param, Parameter):
-            raise TypeError(
-                f"cannot assign '{_kind_of(param)}' object to parameter '{name}' "
-                "(torch.nn.Parameter or None required)"
-            )
-        if not param.is_leaf:
-            raise ValueError(
-                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
-                "explicitly: to compute one from another tensor, do so in forward()."
-            )
-
-    def _ask_hooks(self, hooks: OrderedDict[int, Any], name: str, member: Any) -> Any:
-        for hook in tuple(hooks.values()):
-            replacement = hook(self, name, member)
-            if replacement is not None:
-                member = replacement
-        return member
-
-    # Assigning
-
-    def _assign_parameter(self, name: str, param: Parameter) -> None:
-        self._forget(name, self._buffers, self._modules)
-        self.register_parameter(name, param)
-
-    def _replace_parameter(self, name: str, value: Any) -> None:
-        if value is not None:
-            self._refuse_value("parameter", name, value, "torch.nn.Parameter or None expected")
-        self.register_parameter(name, None)
-
-    def _assign_module(self, name: str, module: Members) -> None:
-        self._forget(name, self._parameters, self._buffers)
-        self._modules[name] = self._ask_hooks(_module_hooks, name, module)
-
-    def _replace_module(self, name: str, value: Any) -> None:
-        if value is not None:
-            self._refuse_value("child module", name, value, "torch.nn.Module or None expected")
-        self._modules[name] = self._ask_hooks(_module_hooks, name, None)
-
-    def _assign_buffer(self, name: str, value: Any) -> None:
-        if value is not None and not isinstance(value, Tensor):
-            self._refuse_value("buffer", name, value, "torch.nn.Buffer, torch.Tensor or None expected")
-        if isinstance(value, Buffer):
-            self._forget(name, self._parameters, self._modules)
-            self.register_buffer(name, value, getattr(value, "persistent", True))
-        else:
-            self._buffers[name] = self._ask_hooks(_buffer_hooks, name, value)
-
-    def _refuse_value(self, kind: str, name: str, value: Any, expected: str) -> NoReturn:
-        raise TypeError(f"cannot assign '{_kind_of(value)}' as {kind} '{name}' ({expected})")
-
-    def _forget(self, name: str, *kinds: dict[str, Any]) -> None:
-        """Drop an attribute or member that a new member of the same name takes the place of."""
-        with suppress(AttributeError):
-            object.__delattr__(self, name)
-        for members in kinds:
-            members.pop(name, None)
-        if name not in self._buffers:
-            self._non_persistent_buffers_set.discard(name)
 
     def _replicate_for_data_parallel(self) -> Self:
         """A shallow copy with member dictionaries of its own, whose parameters may be replaced."""
@@ -303,6 +215,102 @@ class Members:
             _parameters={}, _buffers=self._buffers.copy(), _modules=self._modules.copy(), _is_replica=True
         )
         return replica
+
+
+def _refuse_arguments(module: Members, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    kind = type(module).__name__
+    if kwargs:
+        raise TypeError(f"{kind}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if args:
+        raise TypeError(f"{kind}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+
+
+def _set_before_init(module: Members, name: str, value: Any) -> None:
+    for kind, what in ((Parameter, "parameters"), (Members, "module"), (Buffer, "buffer")):
+        if isinstance(value, kind):
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+    object.__setattr__(module, name, value)
+
+
+def _check_registration(module: Members, kind: str, name: str, members: str) -> None:
+    registered = getattr(module, members, None)
+    if registered is None:
+        raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+    if not isinstance(name, str):
+        raise TypeError(f"{kind} name should be a string. Got {_kind_of(name)}")
+    if "." in name:
+        raise KeyError(f'{kind} name can\'t contain ".", got: {name}')
+    if not name:
+        raise KeyError(f'{kind} name can\'t be empty string ""')
+    if name not in registered and hasattr(module, name):
+        raise KeyError(f"attribute '{name}' already exists")
+
+
+def _check_parameter(name: str, param: Any) -> None:
+    if not isinstance(param, Parameter):
+        raise TypeError(
+            f"cannot assign '{_kind_of(param)}' object to parameter '{name}' "
+            "(torch.nn.Parameter or None required)"
+        )
+    if not param.is_leaf:
+        raise ValueError(
+            f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+            "explicitly: to compute one from another tensor, do so in forward()."
+        )
+
+
+def _ask_hooks(module: Members, hooks: OrderedDict[int, Any], name: str, member: Any) -> Any:
+    for hook in tuple(hooks.values()):
+        replacement = hook(module, name, member)
+        if replacement is not None:
+            member = replacement
+    return member
+
+
+def _assign_parameter(module: Members, name: str, param: Parameter) -> None:
+    _forget(module, name, module._buffers, module._modules)
+    module.register_parameter(name, param)
+
+
+def _replace_parameter(module: Members, name: str, value: Any) -> None:
+    if value is not None:
+        _refuse_value("parameter", name, value, "torch.nn.Parameter or None expected")
+    module.register_parameter(name, None)
+
+
+def _assign_module(module: Members, name: str, value: Members) -> None:
+    _forget(module, name, module._parameters, module._buffers)
+    module._modules[name] = _ask_hooks(module, _module_hooks, name, value)
+
+
+def _replace_module(module: Members, name: str, value: Any) -> None:
+    if value is not None:
+        _refuse_value("child module", name, value, "torch.nn.Module or None expected")
+    module._modules[name] = _ask_hooks(module, _module_hooks, name, None)
+
+
+def _assign_buffer(module: Members, name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, Tensor):
+        _refuse_value("buffer", name, value, "torch.nn.Buffer, torch.Tensor or None expected")
+    if isinstance(value, Buffer):
+        _forget(module, name, module._parameters, module._modules)
+        module.register_buffer(name, value, getattr(value, "persistent", True))
+    else:
+        module._buffers[name] = _ask_hooks(module, _buffer_hooks, name, value)
+
+
+def _refuse_value(kind: str, name: str, value: Any, expected: str) -> NoReturn:
+    raise TypeError(f"cannot assign '{_kind_of(value)}' as {kind} '{name}' ({expected})")
+
+
+def _forget(module: Members, name: str, *kinds: dict[str, Any]) -> None:
+    """Drop an attribute or member that a new member of the same name takes the place of."""
+    with suppress(AttributeError):
+        object.__delattr__(module, name)
+    for members in kinds:
+        members.pop(name, None)
+    if name not in module._buffers:
+        module._non_persistent_buffers_set.discard(name)
 
 
 def _kind_of(value: Any) -> str:

@@ -26,7 +26,7 @@ class _IncompatibleKeys(NamedTuple):
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
-        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
 class Persistent(Traversable):
@@ -74,28 +74,15 @@ class Persistent(Traversable):
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return self._finish_state_dict(destination, prefix, metadata)
+        return _finished(self, destination, prefix, metadata)
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put this module's own state, without its submodules', into ``destination``."""
-        for name, tensor in self._own_state():
+        for name, tensor in _own_state(self):
             if tensor is not None:
                 destination[prefix + name] = tensor if keep_vars else tensor.detach()
-        if self._has_extra_state("get_extra_state"):
+        if _overrides(self, "get_extra_state"):
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
-
-    def _finish_state_dict(self, destination: Any, prefix: str, metadata: dict[str, Any]) -> Any:
-        for hook in tuple(self._state_dict_hooks.values()):
-            result = hook(self, destination, prefix, metadata)
-            if result is not None:
-                destination = result
-        return destination
-
-    def _own_state(self) -> list[tuple[str, Tensor | None]]:
-        """This module's parameters and persistent buffers, None included."""
-        passing = self._non_persistent_buffers_set
-        buffers = [(name, buffer) for name, buffer in self._buffers.items() if name not in passing]
-        return [*self._parameters.items(), *buffers]
 
     # Extra state
 
@@ -109,9 +96,6 @@ class Persistent(Traversable):
     def set_extra_state(self, state: Any) -> None:
         """Take back what :meth:`get_extra_state` gave; called while loading."""
         raise RuntimeError(f"{type(self).__name__} has no extra state: it doesn't override set_extra_state()")
-
-    def _has_extra_state(self, method: str) -> bool:
-        return getattr(type(self), method) is not getattr(Persistent, method)
 
     # Loading
 
@@ -177,7 +161,7 @@ class Persistent(Traversable):
         for hook in tuple(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
-        for name, present in self._own_state():
+        for name, present in _own_state(self):
             if present is None:
                 continue
             if prefix + name in state_dict:
@@ -186,40 +170,9 @@ class Persistent(Traversable):
                 )
             elif strict:
                 missing_keys.append(prefix + name)
-        self._load_extra_state(state_dict, prefix, strict, missing_keys, unexpected_keys)
+        _load_extra_state(self, state_dict, prefix, strict, missing_keys, unexpected_keys)
         if strict:
-            unexpected_keys.extend(self._unexpected_keys(state_dict, prefix))
-
-    def _load_extra_state(
-        self,
-        state_dict: Any,
-        prefix: str,
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-    ) -> None:
-        key = prefix + _EXTRA_STATE_KEY_SUFFIX
-        if self._has_extra_state("set_extra_state"):
-            if key in state_dict:
-                self.set_extra_state(state_dict[key])
-            elif strict:
-                missing_keys.append(key)
-        elif strict and key in state_dict:
-            unexpected_keys.append(key)
-
-    def _unexpected_keys(self, state_dict: Any, prefix: str) -> list[str]:
-        own = {name for name, tensor in self._own_state() if tensor is not None}
-        return [
-            key
-            for key in state_dict
-            if key.startswith(prefix)
-            and key != prefix + _EXTRA_STATE_KEY_SUFFIX
-            and not self._expects(key[len(prefix) :], own)
-        ]
-
-    def _expects(self, name: str, own: set[str]) -> bool:
-        head, dot, _ = name.partition(".")
-        return head in self._modules if dot else head in own
+            unexpected_keys.extend(_unexpected_keys(self, state_dict, prefix))
 
     # Hooks
 
@@ -257,6 +210,56 @@ class Persistent(Traversable):
         returns None.
         """
         return _register(self._load_state_dict_post_hooks, hook)
+
+
+def _own_state(module: Persistent) -> list[tuple[str, Tensor | None]]:
+    """A module's parameters and persistent buffers, None included."""
+    passing = module._non_persistent_buffers_set
+    buffers = [(name, buffer) for name, buffer in module._buffers.items() if name not in passing]
+    return [*module._parameters.items(), *buffers]
+
+
+def _overrides(module: Persistent, method: str) -> bool:
+    return getattr(type(module), method) is not getattr(Persistent, method)
+
+
+def _finished(module: Persistent, destination: Any, prefix: str, metadata: dict[str, Any]) -> Any:
+    """The dictionary after the hooks on saving, which may exchange it."""
+    for hook in tuple(module._state_dict_hooks.values()):
+        result = hook(module, destination, prefix, metadata)
+        if result is not None:
+            destination = result
+    return destination
+
+
+def _load_extra_state(
+    module: Persistent,
+    state_dict: Any,
+    prefix: str,
+    strict: bool,
+    missing_keys: list[str],
+    unexpected_keys: list[str],
+) -> None:
+    key = prefix + _EXTRA_STATE_KEY_SUFFIX
+    if _overrides(module, "set_extra_state"):
+        if key in state_dict:
+            module.set_extra_state(state_dict[key])
+        elif strict:
+            missing_keys.append(key)
+    elif strict and key in state_dict:
+        unexpected_keys.append(key)
+
+
+def _unexpected_keys(module: Persistent, state_dict: Any, prefix: str) -> list[str]:
+    """The keys below ``prefix`` that name neither something of this module nor of a submodule."""
+    own = {name for name, tensor in _own_state(module) if tensor is not None}
+    unexpected = []
+    for key in state_dict:
+        if key.startswith(prefix) and key != prefix + _EXTRA_STATE_KEY_SUFFIX:
+            head, dot, _ = key[len(prefix) :].partition(".")
+            if head not in (module._modules if dot else own):
+                unexpected.append(key)
+    return unexpected
 
 
 class _WrappedHook:

@@ -117,46 +117,8 @@ class Adam(Optimizer):
         """Change the parameters once; see :meth:`Optimizer.step`."""
         loss = evaluated(closure)
         for group in self.param_groups:
-            self._update(group)
+            _update(self.state, group)
         return loss
-
-    def _update(self, group: dict[str, Any]) -> None:
-        params = [param for param in group["params"] if param.grad is not None]
-        if not params:
-            return
-        amsgrad = group["amsgrad"]
-        states = [self._state_of(param, amsgrad) for param in params]
-        beta1, beta2 = group["betas"]
-        adam(
-            params,
-            [param.grad for param in params],
-            [state["exp_avg"] for state in states],
-            [state["exp_avg_sq"] for state in states],
-            [state["max_exp_avg_sq"] for state in states] if amsgrad else [],
-            [state["step"] for state in states],
-            foreach=group["foreach"],
-            capturable=group["capturable"],
-            differentiable=group["differentiable"],
-            fused=group["fused"],
-            decoupled_weight_decay=group["decoupled_weight_decay"],
-            amsgrad=amsgrad,
-            beta1=beta1,
-            beta2=beta2,
-            lr=group["lr"],
-            weight_decay=group["weight_decay"],
-            eps=group["eps"],
-            maximize=group["maximize"],
-        )
-
-    def _state_of(self, param: Tensor, amsgrad: bool) -> dict[str, Any]:
-        state = self.state[param]
-        if not state:
-            state["step"] = _count(0.0)
-            state["exp_avg"] = tl_core.zeros_like(param)
-            state["exp_avg_sq"] = tl_core.zeros_like(param)
-        if amsgrad and "max_exp_avg_sq" not in state:
-            state["max_exp_avg_sq"] = tl_core.zeros_like(param)
-        return state
 
 
 _LATER_OPTIONS = {
@@ -183,6 +145,46 @@ def _check_betas(betas: tuple[Any, Any]) -> None:
             raise ValueError(f"Tensor betas[{index}] must be 1-element, got {beta.numel()} elements")
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
+
+
+def _update(kept: Any, group: dict[str, Any]) -> None:
+    params = [param for param in group["params"] if param.grad is not None]
+    if not params:
+        return
+    amsgrad = group["amsgrad"]
+    states = [_state_of(kept, param, amsgrad) for param in params]
+    beta1, beta2 = group["betas"]
+    adam(
+        params,
+        [param.grad for param in params],
+        [state["exp_avg"] for state in states],
+        [state["exp_avg_sq"] for state in states],
+        [state["max_exp_avg_sq"] for state in states] if amsgrad else [],
+        [state["step"] for state in states],
+        foreach=group["foreach"],
+        capturable=group["capturable"],
+        differentiable=group["differentiable"],
+        fused=group["fused"],
+        decoupled_weight_decay=group["decoupled_weight_decay"],
+        amsgrad=amsgrad,
+        beta1=beta1,
+        beta2=beta2,
+        lr=group["lr"],
+        weight_decay=group["weight_decay"],
+        eps=group["eps"],
+        maximize=group["maximize"],
+    )
+
+
+def _state_of(kept: Any, param: Tensor, amsgrad: bool) -> dict[str, Any]:
+    state = kept[param]
+    if not state:
+        state["step"] = _count(0.0)
+        state["exp_avg"] = tl_core.zeros_like(param)
+        state["exp_avg_sq"] = tl_core.zeros_like(param)
+    if amsgrad and "max_exp_avg_sq" not in state:
+        state["max_exp_avg_sq"] = tl_core.zeros_like(param)
+    return state
 
 
 def adam(

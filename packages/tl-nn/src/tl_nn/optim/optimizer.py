@@ -94,7 +94,7 @@ class Optimizer:
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        self._complete()
+        _complete(self)
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
@@ -110,19 +110,12 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
-    def _complete(self) -> None:
-        """Set what a new optimizer has and one unpickled from an older version may lack."""
-        for name in _HOOK_DICTS:
-            self.__dict__.setdefault(name, OrderedDict())
-        self.defaults.setdefault("differentiable", False)
-        self._patch_step_function()
-
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._complete()
+        _complete(self)
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
@@ -219,65 +212,17 @@ class Optimizer:
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        self._collect_params(param_group)
+        _collect_params(param_group)
         for parameter in param_group["params"]:
-            self._check_param(parameter)
+            _check_param(self, parameter)
         for option, default in self.defaults.items():
             if default is required and option not in param_group:
                 raise ValueError(
                     f"parameter group didn't specify a value of required optimization parameter {option}"
                 )
             param_group.setdefault(option, default)
-        self._check_unique(param_group)
+        _check_unique(self, param_group)
         self.param_groups.append(param_group)
-
-    def _collect_params(self, group: dict[str, Any]) -> None:
-        """Make a list of the group's parameters, and one of their names where they have names."""
-        params = group["params"]
-        if isinstance(params, Tensor):
-            params = [params]
-        elif isinstance(params, set):
-            raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of "
-                "tensors in sets will change between runs. Please use a list instead."
-            )
-        params = list(params)
-        named = [isinstance(param, tuple) for param in params]
-        if any(named):
-            if not all(named):
-                raise ValueError(
-                    "all optimizer params should be with/without names. Some param names are missing"
-                )
-            group["param_names"] = [name for name, _ in params]
-            params = [param for _, param in params]
-        group["params"] = params
-
-    def _check_param(self, parameter: Any) -> None:
-        if not isinstance(parameter, Tensor):
-            raise TypeError(
-                f"optimizer can only optimize Tensors, but one of the params is {_kind_of(parameter)}"
-            )
-        if not (self.defaults.get("differentiable") or parameter.is_leaf or parameter.retains_grad):
-            raise ValueError("can't optimize a non-leaf Tensor")
-
-    def _check_unique(self, group: dict[str, Any]) -> None:
-        fresh = {id(parameter) for parameter in group["params"]}
-        if len(fresh) != len(group["params"]):
-            warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters; "
-                "in future, this will cause an error",
-                stacklevel=4,
-            )
-        held = (parameter for other in self.param_groups for parameter in other["params"])
-        if any(id(parameter) in fresh for parameter in held):
-            raise ValueError("some parameters appear in more than one parameter group")
-        for other in self.param_groups[:1]:
-            if ("param_names" in other) != ("param_names" in group):
-                lacking = "with" if "param_names" in group else "without"
-                raise ValueError(
-                    "all optimizer param groups should be with/without names. "
-                    f"cannot add param group {lacking} names to the optimizer"
-                )
 
     # The dictionary of the state
 
@@ -299,7 +244,7 @@ class Optimizer:
         """
         for hook in tuple(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
-        numbers = {id(param): number for number, param in enumerate(self._all_params())}
+        numbers = {id(param): number for number, param in enumerate(_all_params(self))}
         groups = [
             {**_without_params(group), "params": [numbers[id(param)] for param in group["params"]]}
             for group in self.param_groups
@@ -330,9 +275,9 @@ class Optimizer:
             if given is not None:
                 state_dict = given
         saved = deepcopy(state_dict["param_groups"])
-        self._check_groups(saved)
+        _check_groups(self, saved)
         places = chain.from_iterable(group["params"] for group in saved)
-        params = dict(zip(places, self._all_params(), strict=True))
+        params = dict(zip(places, _all_params(self), strict=True))
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, kept in state_dict["state"].items():
             state[params.get(key, key)] = _cast(kept, params[key]) if key in params else kept
@@ -343,24 +288,6 @@ class Optimizer:
         self.__setstate__({"state": state, "param_groups": groups})
         for hook in tuple(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
-
-    def _all_params(self) -> list[Tensor]:
-        """Every parameter once, in the order of the groups."""
-        params = chain.from_iterable(group["params"] for group in self.param_groups)
-        return list({id(param): param for param in params}.values())
-
-    def _check_groups(self, saved: list[dict[str, Any]]) -> None:
-        if len(saved) != len(self.param_groups):
-            raise ValueError(
-                "loaded state dict has a different number of parameter groups: "
-                f"{len(saved)} instead of {len(self.param_groups)}"
-            )
-        for new, old in zip(saved, self.param_groups, strict=True):
-            if len(new["params"]) != len(old["params"]):
-                raise ValueError(
-                    "loaded state dict contains a parameter group that doesn't match the size of "
-                    f"optimizer's group: {len(new['params'])} parameters instead of {len(old['params'])}"
-                )
 
     # Hooks
 
@@ -420,6 +347,85 @@ def evaluated(closure: Callable[[], Any] | None) -> Any:
         return None
     with enable_grad():
         return closure()
+
+
+def _complete(optimizer: Optimizer) -> None:
+    """Set what a new optimizer has and one unpickled from an older version may lack."""
+    for name in _HOOK_DICTS:
+        optimizer.__dict__.setdefault(name, OrderedDict())
+    optimizer.defaults.setdefault("differentiable", False)
+    optimizer._patch_step_function()
+
+
+def _collect_params(group: dict[str, Any]) -> None:
+    """Make a list of the group's parameters, and one of their names where they have names."""
+    params = group["params"]
+    if isinstance(params, Tensor):
+        params = [params]
+    elif isinstance(params, set):
+        raise TypeError(
+            "optimizer parameters need to be organized in ordered collections, but the ordering of "
+            "tensors in sets will change between runs. Please use a list instead."
+        )
+    params = list(params)
+    named = [isinstance(param, tuple) for param in params]
+    if any(named):
+        if not all(named):
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
+        group["param_names"] = [name for name, _ in params]
+        params = [param for _, param in params]
+    group["params"] = params
+
+
+def _check_param(optimizer: Optimizer, parameter: Any) -> None:
+    if not isinstance(parameter, Tensor):
+        raise TypeError(
+            f"optimizer can only optimize Tensors, but one of the params is {_kind_of(parameter)}"
+        )
+    if not (optimizer.defaults.get("differentiable") or parameter.is_leaf or parameter.retains_grad):
+        raise ValueError("can't optimize a non-leaf Tensor")
+
+
+def _check_unique(optimizer: Optimizer, group: dict[str, Any]) -> None:
+    fresh = {id(parameter) for parameter in group["params"]}
+    if len(fresh) != len(group["params"]):
+        warnings.warn(
+            "optimizer contains a parameter group with duplicate parameters; "
+            "in future, this will cause an error",
+            stacklevel=4,
+        )
+    held = (parameter for other in optimizer.param_groups for parameter in other["params"])
+    if any(id(parameter) in fresh for parameter in held):
+        raise ValueError("some parameters appear in more than one parameter group")
+    for other in optimizer.param_groups[:1]:
+        if ("param_names" in other) != ("param_names" in group):
+            lacking = "with" if "param_names" in group else "without"
+            raise ValueError(
+                "all optimizer param groups should be with/without names. "
+                f"cannot add param group {lacking} names to the optimizer"
+            )
+
+
+def _all_params(optimizer: Optimizer) -> list[Tensor]:
+    """Every parameter once, in the order of the groups."""
+    params = chain.from_iterable(group["params"] for group in optimizer.param_groups)
+    return list({id(param): param for param in params}.values())
+
+
+def _check_groups(optimizer: Optimizer, saved: list[dict[str, Any]]) -> None:
+    if len(saved) != len(optimizer.param_groups):
+        raise ValueError(
+            "loaded state dict has a different number of parameter groups: "
+            f"{len(saved)} instead of {len(optimizer.param_groups)}"
+        )
+    for new, old in zip(saved, optimizer.param_groups, strict=True):
+        if len(new["params"]) != len(old["params"]):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                f"optimizer's group: {len(new['params'])} parameters instead of {len(old['params'])}"
+            )
 
 
 def _insert(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:

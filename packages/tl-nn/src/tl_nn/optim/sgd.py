@@ -104,32 +104,8 @@ class SGD(Optimizer):
         """Change the parameters once; see :meth:`Optimizer.step`."""
         loss = evaluated(closure)
         for group in self.param_groups:
-            self._update(group)
+            _update(self.state, group)
         return loss
-
-    def _update(self, group: dict[str, Any]) -> None:
-        params = [param for param in group["params"] if param.grad is not None]
-        if not params:
-            return
-        grads = [param.grad for param in params]
-        with_momentum = group["momentum"] != 0
-        states = [self.state[param] for param in params] if with_momentum else []
-        buffers = [state.get("momentum_buffer") for state in states]
-        sgd(
-            params,
-            grads,
-            buffers,
-            foreach=group["foreach"],
-            fused=False if group["differentiable"] else group["fused"],
-            weight_decay=group["weight_decay"],
-            momentum=group["momentum"],
-            lr=group["lr"],
-            dampening=group["dampening"],
-            nesterov=group["nesterov"],
-            maximize=group["maximize"],
-        )
-        for state, buffer in zip(states, buffers, strict=True):
-            state["momentum_buffer"] = buffer
 
 
 _LATER_OPTIONS = {
@@ -139,6 +115,31 @@ _LATER_OPTIONS = {
     "differentiable": False,
     "fused": None,
 }
+
+
+def _update(kept: Any, group: dict[str, Any]) -> None:
+    params = [param for param in group["params"] if param.grad is not None]
+    if not params:
+        return
+    grads = [param.grad for param in params]
+    with_momentum = group["momentum"] != 0
+    states = [kept[param] for param in params] if with_momentum else []
+    buffers = [state.get("momentum_buffer") for state in states]
+    sgd(
+        params,
+        grads,
+        buffers,
+        foreach=group["foreach"],
+        fused=False if group["differentiable"] else group["fused"],
+        weight_decay=group["weight_decay"],
+        momentum=group["momentum"],
+        lr=group["lr"],
+        dampening=group["dampening"],
+        nesterov=group["nesterov"],
+        maximize=group["maximize"],
+    )
+    for state, buffer in zip(states, buffers, strict=True):
+        state["momentum_buffer"] = buffer
 
 
 def sgd(
