@@ -53,6 +53,18 @@ def test_state_of_a_module():
     assert sorted(vars(nn.Module())) == sorted(STATE)
 
 
+def test_subclasses_own_all_other_names():
+    further = {
+        "_compiled_call_impl",
+        "_get_backward_hooks",
+        "_get_backward_pre_hooks",
+        "_version",
+        "_wrapped_call_impl",
+    }
+    private = {name for name in dir(nn.Module()) if name.startswith("_") and not name.endswith("__")}
+    assert private == {*STATE, *METHODS, *further} - {"training"}
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_signatures(name):
     assert list(inspect.signature(getattr(Module, name)).parameters) == METHODS[name]

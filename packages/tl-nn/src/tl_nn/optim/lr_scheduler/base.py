@@ -125,27 +125,7 @@ class LRScheduler:
                 rates = getattr(self, "_get_closed_form_lr", self.get_lr)()
         finally:
             self._get_lr_called_within_step = False
-        self._set_rates(rates)
-
-    def _set_rates(self, rates: list[Any]) -> None:
-        for group, rate in zip(self.optimizer.param_groups, rates, strict=False):
-            set_option(group, "lr", rate)
-        self._last_lr = [_copied(group["lr"]) for group in self.optimizer.param_groups]
-
-    def _rates(self) -> list[Any]:
-        """The present learning rates of the groups."""
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    def _scaled(self, factor: float) -> list[Any]:
-        """The present learning rates times a factor."""
-        return [rate * factor for rate in self._rates()]
-
-    def _warn_outside_step(self) -> None:
-        if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-                stacklevel=3,
-            )
+        set_rates(self, rates)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer, to be given to :meth:`load_state_dict`."""
@@ -154,6 +134,28 @@ class LRScheduler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave."""
         self.__dict__.update(state_dict)
+
+
+def set_rates(scheduler: LRScheduler, rates: list[Any]) -> None:
+    """Give the groups of the optimizer these learning rates."""
+    groups = scheduler.optimizer.param_groups
+    for group, rate in zip(groups, rates, strict=False):
+        set_option(group, "lr", rate)
+    scheduler._last_lr = [_copied(group["lr"]) for group in groups]
+
+
+def present_rates(scheduler: LRScheduler, factor: float = 1.0) -> list[Any]:
+    """The present learning rates of the groups, times a factor."""
+    return [group["lr"] * factor for group in scheduler.optimizer.param_groups]
+
+
+def warn_outside_step(scheduler: LRScheduler) -> None:
+    """Warn whoever calls ``get_lr`` that it computes the rates instead of telling them."""
+    if not scheduler._get_lr_called_within_step:
+        warnings.warn(
+            "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+            stacklevel=3,
+        )
 
 
 def set_option(group: dict[str, Any], option: str, value: Any) -> None:

@@ -6,7 +6,7 @@ from math import cos, floor, log, pi
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler
+from .base import LRScheduler, present_rates, set_rates, warn_outside_step
 
 __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 
@@ -41,31 +41,20 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def _height(self, epoch: int) -> float:
-        return 1 + cos(pi * epoch / self.T_max)
-
     def get_lr(self) -> list[Any]:
         """The learning rates at ``last_epoch``."""
-        self._warn_outside_step()
+        warn_outside_step(self)
         if self._is_initial:
-            return self._rates()
+            return present_rates(self)
         if self._step_count == 1 and self.last_epoch > 0:
             return self._get_closed_form_lr()
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
-            return self._leave_lowest()
-        share = self._height(self.last_epoch) / self._height(self.last_epoch - 1)
-        return [share * (rate - self.eta_min) + self.eta_min for rate in self._rates()]
-
-    def _leave_lowest(self) -> list[Any]:
-        """The rates one epoch after the lowest, from which a factor can't lead up again."""
-        rise = (1 - cos(pi / self.T_max)) / 2
-        return [
-            rate + (base - self.eta_min) * rise
-            for rate, base in zip(self._rates(), self.base_lrs, strict=True)
-        ]
+            return _leave_lowest(self)
+        share = _height(self, self.last_epoch) / _height(self, self.last_epoch - 1)
+        return [share * (rate - self.eta_min) + self.eta_min for rate in present_rates(self)]
 
     def _get_closed_form_lr(self) -> list[Any]:
-        share = self._height(self.last_epoch) / 2
+        share = _height(self, self.last_epoch) / 2
         return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
 
 
@@ -114,7 +103,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """The learning rates at the present point between two restarts."""
-        self._warn_outside_step()
+        warn_outside_step(self)
         share = (1 + cos(pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
 
@@ -131,30 +120,44 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
-            self._advance()
+            _advance(self)
         else:
-            self._go_to(epoch)
+            _go_to(self, epoch)
         self._get_lr_called_within_step = True
         try:
             rates = self.get_lr()
         finally:
             self._get_lr_called_within_step = False
-        self._set_rates(rates)
+        set_rates(self, rates)
 
-    def _advance(self) -> None:
-        self.last_epoch += 1
-        self.T_cur += 1
-        if self.T_cur >= self.T_i:
-            self.T_cur -= self.T_i
-            self.T_i *= self.T_mult
 
-    def _go_to(self, epoch: float) -> None:
-        self.last_epoch = floor(epoch)
-        if epoch < self.T_0:
-            self.T_cur, self.T_i = epoch, self.T_0
-        elif self.T_mult == 1:
-            self.T_cur, self.T_i = epoch % self.T_0, self.T_0
-        else:
-            restarts = int(log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-            passed = self.T_0 * (self.T_mult**restarts - 1) / (self.T_mult - 1)
-            self.T_cur, self.T_i = epoch - passed, self.T_0 * self.T_mult**restarts
+def _height(scheduler: CosineAnnealingLR, epoch: int) -> float:
+    return 1 + cos(pi * epoch / scheduler.T_max)
+
+
+def _leave_lowest(scheduler: CosineAnnealingLR) -> list[Any]:
+    """The rates one epoch after the lowest, from which a factor can't lead up again."""
+    rise = (1 - cos(pi / scheduler.T_max)) / 2
+    rates = zip(present_rates(scheduler), scheduler.base_lrs, strict=True)
+    return [rate + (base - scheduler.eta_min) * rise for rate, base in rates]
+
+
+def _advance(scheduler: CosineAnnealingWarmRestarts) -> None:
+    scheduler.last_epoch += 1
+    scheduler.T_cur += 1
+    if scheduler.T_cur >= scheduler.T_i:
+        scheduler.T_cur -= scheduler.T_i
+        scheduler.T_i *= scheduler.T_mult
+
+
+def _go_to(scheduler: CosineAnnealingWarmRestarts, epoch: float) -> None:
+    scheduler.last_epoch = floor(epoch)
+    first, growth = scheduler.T_0, scheduler.T_mult
+    if epoch < first:
+        scheduler.T_cur, scheduler.T_i = epoch, first
+    elif growth == 1:
+        scheduler.T_cur, scheduler.T_i = epoch % first, first
+    else:
+        restarts = int(log(epoch / first * (growth - 1) + 1, growth))
+        passed = first * (growth**restarts - 1) / (growth - 1)
+        scheduler.T_cur, scheduler.T_i = epoch - passed, first * growth**restarts

@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler
+from .base import LRScheduler, present_rates, warn_outside_step
 
 __all__ = [
     "ConstantLR",
@@ -81,7 +81,7 @@ class LambdaLR(_ByFunction):
 
     def get_lr(self) -> list[Any]:
         """The learning rates at ``last_epoch``."""
-        self._warn_outside_step()
+        warn_outside_step(self)
         epoch = self.last_epoch
         return [rate * factor(epoch) for rate, factor in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
@@ -91,11 +91,13 @@ class MultiplicativeLR(_ByFunction):
 
     def get_lr(self) -> list[Any]:
         """The learning rates at ``last_epoch``."""
-        self._warn_outside_step()
+        warn_outside_step(self)
         if self._is_initial:
-            return self._rates()
+            return present_rates(self)
         epoch = self.last_epoch
-        return [rate * factor(epoch) for rate, factor in zip(self._rates(), self.lr_lambdas, strict=True)]
+        return [
+            rate * factor(epoch) for rate, factor in zip(present_rates(self), self.lr_lambdas, strict=True)
+        ]
 
 
 class StepLR(LRScheduler):
@@ -133,9 +135,9 @@ class StepLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """The learning rates at ``last_epoch``."""
-        self._warn_outside_step()
+        warn_outside_step(self)
         due = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
-        return self._scaled(self.gamma if due else 1.0)
+        return present_rates(self, self.gamma if due else 1.0)
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [rate * self.gamma ** (self.last_epoch // self.step_size) for rate in self.base_lrs]
@@ -165,8 +167,8 @@ class MultiStepLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """The learning rates at ``last_epoch``."""
-        self._warn_outside_step()
-        return self._scaled(self.gamma ** self.milestones[self.last_epoch])
+        warn_outside_step(self)
+        return present_rates(self, self.gamma ** self.milestones[self.last_epoch])
 
     def _get_closed_form_lr(self) -> list[Any]:
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
@@ -204,10 +206,10 @@ class ConstantLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """The learning rates at ``last_epoch``."""
-        self._warn_outside_step()
+        warn_outside_step(self)
         if self.last_epoch == 0:
-            return self._scaled(self.factor)
-        return self._scaled(1.0 / self.factor if self.last_epoch == self.total_iters else 1.0)
+            return present_rates(self, self.factor)
+        return present_rates(self, 1.0 / self.factor if self.last_epoch == self.total_iters else 1.0)
 
     def _get_closed_form_lr(self) -> list[Any]:
         factor = self.factor if self.last_epoch < self.total_iters else 1.0
@@ -258,21 +260,19 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self, epoch: int) -> float:
-        share = min(epoch, self.total_iters) / self.total_iters
-        return self.start_factor + (self.end_factor - self.start_factor) * share
-
     def get_lr(self) -> list[Any]:
         """The learning rates at ``last_epoch``."""
-        self._warn_outside_step()
+        warn_outside_step(self)
         if self.last_epoch == 0:
-            return self._scaled(self.start_factor)
+            return present_rates(self, self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._rates()
-        return self._scaled(self._factor(self.last_epoch) / self._factor(self.last_epoch - 1))
+            return present_rates(self)
+        return present_rates(
+            self, _linear_factor(self, self.last_epoch) / _linear_factor(self, self.last_epoch - 1)
+        )
 
     def _get_closed_form_lr(self) -> list[Any]:
-        return [rate * self._factor(self.last_epoch) for rate in self.base_lrs]
+        return [rate * _linear_factor(self, self.last_epoch) for rate in self.base_lrs]
 
 
 class ExponentialLR(LRScheduler):
@@ -294,8 +294,8 @@ class ExponentialLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """The learning rates at ``last_epoch``."""
-        self._warn_outside_step()
-        return self._rates() if self._is_initial else self._scaled(self.gamma)
+        warn_outside_step(self)
+        return present_rates(self) if self._is_initial else present_rates(self, self.gamma)
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [rate * self.gamma**self.last_epoch for rate in self.base_lrs]
@@ -323,15 +323,23 @@ class PolynomialLR(LRScheduler):
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def _left(self, epoch: int) -> float:
-        return 1.0 - min(epoch, self.total_iters) / self.total_iters
-
     def get_lr(self) -> list[Any]:
         """The learning rates at ``last_epoch``."""
-        self._warn_outside_step()
+        warn_outside_step(self)
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._rates()
-        return self._scaled((self._left(self.last_epoch) / self._left(self.last_epoch - 1)) ** self.power)
+            return present_rates(self)
+        return present_rates(
+            self, (_part_left(self, self.last_epoch) / _part_left(self, self.last_epoch - 1)) ** self.power
+        )
 
     def _get_closed_form_lr(self) -> list[Any]:
-        return [rate * self._left(self.last_epoch) ** self.power for rate in self.base_lrs]
+        return [rate * _part_left(self, self.last_epoch) ** self.power for rate in self.base_lrs]
+
+
+def _linear_factor(scheduler: LinearLR, epoch: int) -> float:
+    share = min(epoch, scheduler.total_iters) / scheduler.total_iters
+    return scheduler.start_factor + (scheduler.end_factor - scheduler.start_factor) * share
+
+
+def _part_left(scheduler: PolynomialLR, epoch: int) -> float:
+    return 1.0 - min(epoch, scheduler.total_iters) / scheduler.total_iters
