@@ -4,7 +4,7 @@ from opgen.row import Composite, Op
 
 ROWS = [
     Op("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", function=False, devices="Any",
-       grad={"self": "zeros_like(g)", "src": "g.to(src.dtype, src.device)"}, jvp="linear", batch="elementwise",
+       grad={"self": "zeros_like(g)", "src": "_to_copy(g, dtype=src.dtype, device=src.device)"}, jvp="linear", batch="elementwise",
        doc="The elements of `src`, broadcast and converted, written here."),
     Op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", devices="Any", grad={"self": "g"}, jvp="linear",
        batch="elementwise", doc="A copy with memory of its own."),

@@ -1,6 +1,6 @@
 """Operators that work element by element."""
 
-from opgen.row import Binary, Comparison, Pointwise, Unary, real
+from opgen.row import Binary, Comparison, Composite, Pointwise, Unary, real
 
 ALL = "bool int float complex"
 INEXACT = "float complex"
@@ -58,6 +58,7 @@ ROWS = [
           ref="numpy.bitwise_not", doc="Each element's bits inverted; of bool, the logical not."),
     Unary("conj_physical", dtypes="int float complex", expr="conj(x)", grad={"self": "g.conj_physical()"}, ref="numpy.conjugate",
           doc="The complex conjugate of each element, written out."),
+    Composite("conj(Tensor(a) self) -> Tensor(a)", doc="The complex conjugate; real tensors come back as they are."),
     # ---- two inputs --------------------------------------------------------------------------------------------------
     Binary("add", scalars="Scalar alpha=1", expr="x + alpha * y", grad={"self": "g", "other": "g * alpha"}, ref="numpy.add",
            shown="input, other, *, alpha=1, out=None", doc="Sums, the second input times alpha."),

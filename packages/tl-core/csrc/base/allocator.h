@@ -1,4 +1,7 @@
 // Memory for tensors and the core's own objects, 64-byte aligned, reused instead of given back.
+//
+// Up to 2 KB a block comes from a slab and stays in lists for good; above, blocks that are free are kept up to a bound,
+// so that the result of an operation finds pages that are mapped already. TL_NO_FREELISTS turns all reuse off.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +9,22 @@
 
 namespace tl {
 
-void* allocate(size_t bytes);  // raises OutOfMemory; never NULL, also for 0 bytes
-void deallocate(void* p, size_t bytes) noexcept;
+struct AllocatorLists;
+
+void* allocate(size_t bytes);                         // raises OutOfMemory; never NULL, also for 0 bytes
+void deallocate(void* p, size_t bytes) noexcept;      // `bytes` as asked for; any thread may free
+void release_lists(AllocatorLists* lists) noexcept;   // at the thread's end, hands its free blocks to the others
 
 struct MemoryStats {
-  int64_t current = 0, peak = 0, allocations = 0, cached = 0;
+  int64_t current = 0;      // bytes asked for and not freed yet
+  int64_t peak = 0;         // highest `current` since the last reset; each further thread may blur it by 64 KB
+  int64_t allocations = 0;  // calls of allocate() since the start
+  int64_t cached = 0;       // bytes of free blocks that are kept
 };
 MemoryStats memory_stats();
 void reset_peak();
-void empty_cache();
+
+// Gives the free blocks above 2 KB back to the system; those in other threads' own lists stay.
+void empty_cache() noexcept;
 
 }  // namespace tl

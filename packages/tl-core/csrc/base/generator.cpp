@@ -1,6 +1,5 @@
 #include "base/generator.h"
 
-#include <pthread.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/fork.h"
 
 namespace tl {
 namespace {
@@ -92,7 +92,7 @@ Generator* Generator::clone() const {
 Generator& default_generator() {
   static Generator* const generator = [] {
     static Generator* made = new Generator;
-    pthread_atfork([] { made->mutex.lock(); }, [] { made->mutex.unlock(); }, [] { made->mutex.unlock(); });
+    register_fork_lock(ForkOrder::Generator, [] { made->mutex.lock(); }, [] { made->mutex.unlock(); });
     return made;
   }();
   return *generator;

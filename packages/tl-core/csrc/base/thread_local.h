@@ -25,7 +25,8 @@ struct ThreadLocals : InheritedState {
 };
 
 namespace detail {
-extern thread_local ThreadLocals* t_locals __attribute__((tls_model("initial-exec")));
+// constinit: a reader need not ask first whether another file has an initialiser to run.
+extern constinit thread_local ThreadLocals* t_locals __attribute__((tls_model("initial-exec")));
 ThreadLocals& make_thread_locals();
 }  // namespace detail
 

@@ -7,6 +7,7 @@
 #include "bind/parse.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
+#include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "ops.h"
 #include "ops/copy.h"

@@ -24,18 +24,13 @@ namespace py = pybind11;
 namespace tl::bind {
 
 namespace {
-// pybind11 calls f; errors become Python's.
-template <class F>
-auto translating(F f) {
-  return [f](auto... args) -> decltype(f(args...)) {
-    try {
-      return f(args...);
-    } catch (const Error& e) {
-      raise(e);
-    } catch (const PythonError&) {
-    }
-    throw py::error_already_set();
-  };
+void translate(std::exception_ptr error) {
+  try {
+    if (error) std::rethrow_exception(error);
+  } catch (const Error& e) {
+    raise(e);
+  } catch (const PythonError&) {  // the exception is set already
+  }
 }
 
 const Tensor& tensor_argument(py::handle o) {
@@ -76,21 +71,21 @@ void add_modes(py::module_& m) {
     return before;
   });
   m.def("get_default_dtype", [] { return py::reinterpret_borrow<py::object>(dtype_object(default_dtype())); });
-  m.def("_set_default_dtype", translating([](py::object o) { set_default_dtype(dtype_argument(o)); }));
-  m.def("_get_default_device", translating([] { return take(device_object(default_device())); }));
-  m.def("_set_default_device", translating([](py::object o) {
+  m.def("_set_default_dtype", [](py::object o) { set_default_dtype(dtype_argument(o)); });
+  m.def("_get_default_device", [] { return take(device_object(default_device())); });
+  m.def("_set_default_device", [](py::object o) {
     Device d;
     TL_CHECK(o.is_none() || to_device(o.ptr(), d), Type, "expected a device, got ", Py_TYPE(o.ptr())->tp_name);
     set_default_device(o.is_none() ? Device{} : d);
-  }));
+  });
 }
 
 void add_machine(py::module_& m) {
   m.def("get_num_threads", num_threads);
-  m.def("set_num_threads", translating([](int n) {
+  m.def("set_num_threads", [](int n) {
     TL_CHECK(n > 0, Runtime, "set_num_threads expects a positive integer, got ", n);
     set_num_threads(n);
-  }));
+  });
   m.def("_capability_level", cpu::chosen_level);
   m.def("_empty_cache", empty_cache);
   m.def("_reset_peak", reset_peak);
@@ -102,12 +97,12 @@ void add_machine(py::module_& m) {
 }
 
 void add_types_and_promotion(py::module_& m) {
-  m.def("promote_types", translating([](py::object a, py::object b) {
+  m.def("promote_types", [](py::object a, py::object b) {
     return py::reinterpret_borrow<py::object>(dtype_object(promote(dtype_argument(a), dtype_argument(b))));
-  }));
-  m.def("can_cast", translating([](py::object from, py::object to) { return can_cast(dtype_argument(from), dtype_argument(to)); }),
+  });
+  m.def("can_cast", [](py::object from, py::object to) { return can_cast(dtype_argument(from), dtype_argument(to)); },
         py::arg("from_"), py::arg("to"));
-  m.def("result_type", translating([](py::object a, py::object b) {
+  m.def("result_type", [](py::object a, py::object b) {
     static constexpr TlArgInfo kOperand{"tensor", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
     Promotion p;
     for (const auto& o : {a, b}) {
@@ -118,13 +113,15 @@ void add_types_and_promotion(py::module_& m) {
       p.add(v);
     }
     return py::reinterpret_borrow<py::object>(dtype_object(p.result()));
-  }));
+  });
 }
 
 void add_hooks(py::module_& m) {
   m.def("_set_python_helper", [](const char* name, py::object f) { set_python_helper(name, f.ptr()); });
   m.def("_set_override_handler", [](py::object f) { set_override_handler(f.ptr()); });
   m.def("_set_override_modes", set_override_modes);
+  m.def("_overrides_disabled", overrides_disabled);
+  m.def("_set_overrides_disabled", set_overrides_disabled);
   m.def("_set_disabled_torch_function", [](py::object f) { g_disabled_torch_function = f.inc_ref().ptr(); });
   m.def("_set_size_type", [](py::object t) { g_size_type = t.inc_ref().ptr(); });
   m.def("_set_exception_class", [](const char* name, py::object t) { set_exception_class(name, t.ptr()); });
@@ -165,20 +162,20 @@ py::object with_storage(py::object source, py::object dtype, py::tuple sizes, py
 }
 
 void add_tensors(py::module_& m) {
-  m.def("_make_subclass", translating(make_subclass), py::arg("cls"), py::arg("data"), py::arg("require_grad") = false);
-  m.def("_storage_facts", translating(storage_facts));
-  m.def("_with_storage", translating(with_storage));
-  m.def("_set_storage", translating([](py::object o, py::object from) {
+  m.def("_make_subclass", make_subclass, py::arg("cls"), py::arg("data"), py::arg("require_grad") = false);
+  m.def("_storage_facts", storage_facts);
+  m.def("_with_storage", with_storage);
+  m.def("_set_storage", [](py::object o, py::object from) {
     const Tensor& source = tensor_argument(from);
     TensorImpl& t = *tensor_argument(o).impl();
     set_storage(t, StoragePtr::share(source.storage()));
     set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
     t.dtype = source.dtype();
-  }));
-  m.def("_resize_storage", translating([](py::object o, size_t bytes) { resize_storage(*tensor_argument(o).storage(), bytes); }));
-  m.def("_set_read_only", translating([](py::object o, bool on) { tensor_argument(o).storage()->read_only = on; }));
-  m.def("_is_alias_of", translating([](py::object a, py::object b) { return tensor_argument(a).storage() == tensor_argument(b).storage(); }));
-  m.def("_bump_version", translating([](py::object o) { bump_version(*tensor_argument(o).impl()); }));
+  });
+  m.def("_resize_storage", [](py::object o, size_t bytes) { resize_storage(*tensor_argument(o).storage(), bytes); });
+  m.def("_set_read_only", [](py::object o, bool on) { tensor_argument(o).storage()->read_only = on; });
+  m.def("_is_alias_of", [](py::object a, py::object b) { return tensor_argument(a).storage() == tensor_argument(b).storage(); });
+  m.def("_bump_version", [](py::object o) { bump_version(*tensor_argument(o).impl()); });
 }
 
 PyMethodDef g_fast[] = {
@@ -191,6 +188,7 @@ PyMethodDef g_fast[] = {
 };
 
 void build(py::module_& m) {
+  py::register_local_exception_translator(translate);
   register_builtin_operators();
   PyObject* module = m.ptr();
   add_types(module);
@@ -212,5 +210,5 @@ void build(py::module_& m) {
 
 PYBIND11_MODULE(_C, m) {
   m.doc() = "The native half of tl_core.";
-  tl::bind::translating([&] { tl::bind::build(m); })();
+  tl::bind::build(m);
 }

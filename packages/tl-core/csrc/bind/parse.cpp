@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "bind/generator_object.h"
+#include "bind/override.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
 
@@ -23,7 +24,7 @@ bool has_torch_function(PyObject* o) {
       type == &PyTuple_Type || type == &PyList_Type || type == &PyBool_Type)
     return false;
   PyObject* found = _PyType_Lookup(type, torch_function_name());
-  return found && found != g_disabled_torch_function;
+  return found && found != g_disabled_torch_function && !overrides_disabled();
 }
 
 namespace {

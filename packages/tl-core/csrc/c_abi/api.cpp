@@ -103,6 +103,10 @@ int64_t tensor_storage_bytes(const TlTensor* t) { return impl(t)->storage ? stat
 uint32_t tensor_version(const TlTensor* t) { return version(*impl(t)); }
 void tensor_bump_version(TlTensor* t) { bump_version(*impl(t)); }
 int tensor_is_inference(const TlTensor* t) { return impl(t)->has(TensorImpl::Inference); }
+int64_t tensor_storage_refcount(const TlTensor* t) { return impl(t)->storage ? impl(t)->storage->refs.load(std::memory_order_acquire) : 0; }
+int tensor_view_flags(const TlTensor* t) {
+  return (impl(t)->has(TensorImpl::MultiOutputView) ? TL_VIEW_MULTI_OUTPUT : 0) | (impl(t)->has(TensorImpl::NoGradView) ? TL_VIEW_NO_GRAD : 0);
+}
 
 TlWeakTensor* weak_from(TlTensor* t) {
   TlWeakTensor* out = nullptr;
@@ -205,7 +209,7 @@ constexpr TlApi kApi = {
     thread_included, thread_excluded, thread_include, thread_exclude, api_grad_enabled, api_set_grad_enabled, api_inference_mode,
     thread_capture, thread_restore, thread_state_drop, interrupted,
     op_find, op_info, op_count, op_at, op_call, op_call_below, value_release, op_register, kernel_register, layer_install, device_register,
-    api_parallel_for, num_threads,
+    api_parallel_for, num_threads, tensor_storage_refcount, tensor_view_flags,
 };
 }  // namespace
 

@@ -135,7 +135,7 @@ void register_kernel(std::string_view name, DeviceType device, TlCall call, void
 }
 
 void install_layer(int layer, TlLayerBind bind, void* user) {
-  TL_CHECK(layer >= 0 && layer < TL_LAYER_COUNT, Value, "layer ", layer, " is out of range [0, ", TL_LAYER_COUNT, ")");
+  TL_CHECK(layer >= 0 && layer < TL_LAYER_COUNT, Value, "layer ", layer, " is out of range [0, ", int{TL_LAYER_COUNT}, ")");
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
   TL_CHECK(!r.layers[layer].bind, Runtime, "layer ", layer, " is already installed");

@@ -41,7 +41,7 @@ Tensor piece(const Tensor& out, int64_t dim, int64_t start, int64_t length) {
   return on_storage(StoragePtr::share(out.storage()), out.dtype(), sizes, out.strides(), out.offset() + start * out.stride(dim));
 }
 
-Tensor cat(TensorList tensors, int64_t dim, Out out) {
+Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
   TL_CHECK(!tensors.empty(), Value, "torch.cat(): expected a non-empty list of Tensors");
   Promotion promotion;
   const Tensor* first = nullptr;
@@ -90,7 +90,7 @@ Tensor stack(TensorList tensors, int64_t dim, Out out) {
     strides.insert(d, 1);
     parts.push_back(view_of(t, sizes, strides, t.offset()));
   }
-  return cat(parts, d, out);
+  return cat_tensors(parts, d, out);
 }
 
 // ---- adjoints of views: zeros with the gradient written where the view looked --------------------------------------------
@@ -116,6 +116,14 @@ Tensor select_backward(const Tensor& g, IntSpan sizes, int64_t dim, int64_t inde
 }
 Tensor diagonal_backward(const Tensor& g, IntSpan sizes, int64_t offset, int64_t dim1, int64_t dim2) {
   return scattered(g, sizes, [&](const Tensor& t) { return ops::diagonal(t, offset, dim1, dim2); });
+}
+
+Tensor index_select_backward(const Tensor& g, IntSpan sizes, int64_t dim, const Tensor& index) {
+  if (sizes.empty()) return ops::reshape(g, sizes);
+  DimVector shape(g.sizes().size(), 1);
+  const int64_t d = wrap_dim(dim, static_cast<int64_t>(sizes.size()));
+  shape[d] = index.numel();
+  return ops::scatter_add(zeros_for(g, sizes), d, ops::expand(ops::reshape(index, shape), g.sizes()), g);
 }
 
 // Where a geometry visits a place several times, its gradients add up, in order of the elements.
@@ -219,9 +227,26 @@ Tensor unsum(const Tensor& g, IntSpan sizes, std::optional<IntSpan> dim, bool ke
     if (mask >> d & 1) back = ops::unsqueeze(back, d);
   return ops::expand(back, sizes);
 }
+std::vector<Tensor> cat_backward(const Tensor& g, TensorList tensors, int64_t dim) {
+  int64_t ndim = 1;
+  for (const Tensor& t : tensors) ndim = std::max(ndim, is_skipped(t) ? 1 : t.dim());
+  const int64_t d = wrap_dim(dim, ndim);
+  std::vector<Tensor> out;
+  int64_t at = 0;
+  for (const Tensor& t : tensors) {
+    if (is_skipped(t)) {
+      out.push_back(ops::zeros_like(t));
+      continue;
+    }
+    out.push_back(ops::narrow(g, d, at, t.size(d)));
+    at += t.size(d);
+  }
+  return out;
+}
 }  // namespace
 
-TL_KERNEL(cat, cat)
+TL_KERNEL(cat_backward, cat_backward)
+TL_KERNEL(cat, cat_tensors)
 TL_KERNEL(stack, stack)
 TL_KERNEL(permute_backward, permute_backward)
 TL_KERNEL(slice_backward, slice_backward)
@@ -236,5 +261,6 @@ TL_KERNEL(split_backward, split_backward)
 TL_KERNEL(split_with_sizes_backward, split_with_sizes_backward)
 TL_KERNEL(unbind_backward, unbind_backward)
 TL_KERNEL(unsum, unsum)
+TL_KERNEL(index_select_backward, index_select_backward)
 
 }  // namespace tl

@@ -70,7 +70,8 @@ struct TensorImpl {
 // Raises unless all dimensions are non-negative and their product fits; 1 for no dimensions.
 int64_t checked_numel(IntSpan sizes);
 
-class Tensor {
+// Handles cross the C interface as bare pointers and are read back as tensors in place.
+class [[gnu::may_alias]] Tensor {
  public:
   Tensor() = default;
   static Tensor adopt(TensorImpl* impl) { Tensor t; t.impl_ = impl; return t; }

@@ -203,6 +203,9 @@ typedef struct TlOperatorDef {
   const struct TlProgram* program; /* must outlive the process; NULL: none */
 } TlOperatorDef;
 
+enum { TL_VIEW_MULTI_OUTPUT = 1, /* one of several views that a call returned */
+       TL_VIEW_NO_GRAD = 2 /* taken while gradients were off */ };
+
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
 typedef struct TlAllocation {
@@ -311,6 +314,10 @@ typedef struct TlApi {
   void (*parallel_for)(int64_t begin, int64_t end, int64_t grain, void (*body)(void* ctx, int64_t begin, int64_t end),
                        void* ctx);
   int (*num_threads)(void);
+
+  /* what autograd asks of tensors */
+  int64_t (*tensor_storage_refcount)(const TlTensor* t); /* tensors and others that share the storage; 0: there is none */
+  int (*tensor_view_flags)(const TlTensor* t);           /* TL_VIEW_… */
 
   /* Appended entries go here; `abi/v1.txt` records the order. */
 } TlApi;

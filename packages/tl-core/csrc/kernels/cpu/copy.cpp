@@ -1,10 +1,9 @@
 // isa: all
 #include "kernels/cpu/copy.h"
 
-#include <utility>
-
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/select.h"
+#include "kernels/cpu/square.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
@@ -15,38 +14,6 @@ struct alignas(8) Item16 {
 };
 
 // ---- transposing ----------------------------------------------------------------------------------------------------
-
-// Elements that are lanes of a vector: a square of vectors is transposed in registers, by repeated perfect shuffles.
-template <class T>
-struct Square {
-  static constexpr int kSide = kVecBytes / static_cast<int>(sizeof(T));
-  using V = Vec<T>;
-
-  template <size_t... I>
-  static TL_INLINE V zip_low(V a, V b, std::index_sequence<I...>) {
-    return __builtin_shufflevector(a, b, (I % 2 ? kSide + static_cast<int>(I / 2) : static_cast<int>(I / 2))...);
-  }
-  template <size_t... I>
-  static TL_INLINE V zip_high(V a, V b, std::index_sequence<I...>) {
-    return __builtin_shufflevector(a, b, (kSide / 2 + (I % 2 ? kSide + static_cast<int>(I / 2) : static_cast<int>(I / 2)))...);
-  }
-
-  static TL_INLINE void shuffle(V* rows) {
-    V next[kSide];
-    for (int i = 0; i < kSide / 2; ++i) {
-      next[2 * i] = zip_low(rows[i], rows[i + kSide / 2], std::make_index_sequence<kSide>{});
-      next[2 * i + 1] = zip_high(rows[i], rows[i + kSide / 2], std::make_index_sequence<kSide>{});
-    }
-    for (int i = 0; i < kSide; ++i) rows[i] = next[i];
-  }
-
-  static TL_INLINE void transpose(char* out, int64_t out_stride, const char* in, int64_t in_stride) {
-    V rows[kSide];
-    for (int i = 0; i < kSide; ++i) rows[i] = read<V>(in + i * in_stride);
-    for (int n = kSide; n > 1; n /= 2) shuffle(rows);
-    for (int i = 0; i < kSide; ++i) write(out + i * out_stride, rows[i]);
-  }
-};
 
 // Other sizes: eight by eight through the stack.
 template <class T>
@@ -63,6 +30,7 @@ struct SmallSquare {
   }
 };
 
+// Elements that are lanes of a vector are transposed in registers.
 template <class T>
 using SquareOf = std::conditional_t<std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>, Square<T>, SmallSquare<T>>;
 

@@ -6,7 +6,7 @@
 namespace tl::cpu {
 
 int chosen_level() {
-  static const int level = static_cast<int>(capability());
+  static const int level = static_cast<int>(cpu_capability());
   return level;
 }
 

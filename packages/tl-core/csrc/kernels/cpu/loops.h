@@ -24,11 +24,9 @@ struct FirstValue<T, Rest...> {
 };
 template <class... In> using LoopLane = Compute<typename FirstValue<In...>::type>;
 
-template <class T> inline constexpr bool has_lanes = std::is_same_v<T, float> || std::is_same_v<T, double>;
-
 template <class F, class Out, class... In>
 inline constexpr bool uses_vectors =
-    F::simd && has_lanes<LoopLane<In...>> && (std::is_same_v<Out, bool> || std::is_same_v<Compute<Out>, LoopLane<In...>>) &&
+    F::simd && has_float_lanes<LoopLane<In...>> && (std::is_same_v<Out, bool> || std::is_same_v<Compute<Out>, LoopLane<In...>>) &&
     ((std::is_same_v<In, bool> || std::is_same_v<Compute<In>, LoopLane<In...>>)&&...);
 
 template <class F, class Out, class... In>

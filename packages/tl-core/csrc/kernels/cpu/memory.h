@@ -88,6 +88,19 @@ TL_INLINE void store(char* p, V v) {
 // ---- parts of a vector ----------------------------------------------------------------------------------------------
 template <class T, class Like = Compute<T>>
 TL_INLINE auto load_strided(const char* p, int64_t stride, int n) {
+#if TL_ISA_LEVEL >= 4
+  if constexpr (sizeof(T) == 4 && !kIs16<T>) {
+    if (stride >= -(1 << 26) && stride <= (1 << 26)) {  // sixteen offsets fit 32 bits
+      const __m512i offsets = bitcast<__m512i>(iota<VecI>() * static_cast<int32_t>(stride));
+      const auto lanes = static_cast<__mmask16>((1u << n) - 1);
+      return bitcast<Vec<T>>(_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, offsets, p, 1));
+    }
+  } else if constexpr (sizeof(T) == 8) {
+    const __m512i offsets = bitcast<__m512i>(iota<VecL>() * stride);
+    const auto lanes = static_cast<__mmask8>((1u << n) - 1);
+    return bitcast<Vec<T>>(_mm512_mask_i64gather_epi64(_mm512_setzero_si512(), lanes, offsets, p, 1));
+  }
+#endif
   alignas(kVecBytes) char lanes[kLanes<Like> * sizeof(T)] = {};
   for (int i = 0; i < n; ++i) __builtin_memcpy(lanes + i * sizeof(T), p + i * stride, sizeof(T));
   return load<T, Like>(lanes);

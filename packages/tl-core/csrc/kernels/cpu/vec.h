@@ -47,6 +47,9 @@ template <> struct MaskOf<VecI> { using type = VecI; };
 template <> struct MaskOf<VecL> { using type = VecL; };
 template <class V> using Mask = typename MaskOf<V>::type;
 
+// Whether vectors of T are computed with.
+template <class T> inline constexpr bool has_float_lanes = std::is_same_v<T, float> || std::is_same_v<T, double>;
+
 // The type in which values of T are computed.
 template <class T> struct ComputeOf { using type = T; };
 template <> struct ComputeOf<Half> { using type = float; };

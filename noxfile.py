@@ -1,0 +1,175 @@
+"""The repository's commands: `nox -l` lists them.
+
+Wheels are built once for all sessions (tools/wheels.py) and installed into environments that hold only what a session
+needs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT))
+
+from tools.packages import Package, packages  # noqa: E402 - needs the path above
+from tools.wheels import wheels  # noqa: E402
+
+nox.options.sessions = ["tests"]
+nox.options.reuse_venv = "yes"
+nox.options.error_on_missing_interpreters = True
+
+RUFF = "ruff==0.17.*"
+CLANG_FORMAT = "clang-format==23.1.*"
+MYPY = "mypy==2.4.*"
+SPHINX = ["sphinx>=8", "myst-parser>=4", "furo>=2025.1"]
+PEER = "torch==2.13.0"
+PEER_INDEX = "https://download.pytorch.org/whl/cpu"
+ALONE = ["tl-core", "tl-core-nonumpy", "tl-autograd", "tl-nn", "tl-backends", "tl-all"]
+
+
+def install(session: nox.Session, dists: list[str], extras: dict[str, str], sanitize: bool = False) -> None:
+    """Installs the named packages and what they need of this repository, with extras (`{"tl-core": "test"}`)."""
+    chosen = []
+    for wheel in wheels(dists, sanitize):
+        dist = wheel.name.split("-")[0].replace("_", "-")
+        chosen.append(f"{wheel}[{extras[dist]}]" if dist in extras else str(wheel))
+    session.run_install("python", "-m", "pip", "uninstall", "--quiet", "--yes", *packages(), silent=True)
+    session.install(*chosen)
+
+
+def run_tests(session: nox.Session, package: Package, *arguments: str) -> None:
+    """Runs a package's own tests from its folder; the installed package is tested, not the sources."""
+    with session.chdir(package.folder):
+        session.run("python", "-m", "pytest", "--durations=5", *arguments, *session.posargs)
+
+
+@nox.session
+def quickstart(session: nox.Session) -> None:
+    """Installs the packages and learns handwritten digits."""
+    install(session, ["tl-all"], {"tl-all": "examples"})
+    session.run("python", "-m", "tl.examples.digits", "--quickstart", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def tests(session: nox.Session) -> None:
+    """Builds every package and runs all tests: each package's alone, the tools', and the checks."""
+    wheels()
+    session.run("python", "-m", "tools.slowest", env={"PYTHONPATH": str(ROOT)})
+    for name in ALONE:
+        session.notify(f"alone-{name}")
+    session.notify("tools")
+    session.notify("check")
+
+
+def _alone(name: str) -> None:
+    dist = name.removesuffix("-nonumpy")
+    extra = "test" if dist == name else "test-bare"
+
+    @nox.session(name=f"alone-{name}")
+    def alone(session: nox.Session) -> None:
+        """A package's tests in an environment that holds only what the package declares."""
+        install(session, [dist], {dist: extra})
+        if extra == "test-bare":
+            session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('numpy')")
+        run_tests(session, packages()[dist])
+
+
+for _name in ALONE:
+    _alone(_name)
+
+
+@nox.session
+def tools(session: nox.Session) -> None:
+    """The tests of the repository's own tools."""
+    session.install("pytest>=8")
+    session.run("python", "-m", "pytest", "-ra", "tools/tests", *session.posargs)
+
+
+@nox.session
+def check(session: nox.Session) -> None:
+    """Format, lint, types, layers, the C interface, sizes."""
+    session.install(RUFF, CLANG_FORMAT, MYPY, "numpy")
+    install(session, ["tl-all"], {})
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    sources = [f"{f}" for p in ("*.h", "*.hpp", "*.c", "*.cpp") for f in ROOT.glob(f"packages/**/{p}")]
+    kept = [f for f in sources if not {"build", "vendor"}.intersection(Path(f).relative_to(ROOT).parts)]
+    session.run("clang-format", "--dry-run", "--Werror", *sorted(kept), silent=not kept)
+    session.run("python", "-m", "tools.layers")
+    session.run("python", "-m", "tools.abi", "diff")
+    session.run("python", "-m", "tools.sizes")
+    session.run("mypy", *[a for p in packages().values() for a in ("-p", p.import_name)])
+    session.run("mypy", "tools", "noxfile.py", "--ignore-missing-imports")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Builds the site and runs the examples in it."""
+    install(session, ["tl-all"], {"tl-all": "numpy"})
+    session.install(*SPHINX, "pytest>=8")
+    names = [p.import_name for p in packages().values()]
+    pages = [
+        str(p.relative_to(ROOT)) for p in (*ROOT.glob("docs/**/*.md"), *ROOT.glob("packages/*/README.md"))
+    ]
+    options = ["-p", "no:cacheprovider", "--doctest-glob=*.md", "--doctest-modules"]
+    session.run("python", "-m", "pytest", *options, "README.md", *sorted(pages), "--pyargs", *names)
+    session.run(
+        "sphinx-build", "-W", "--keep-going", "-b", "html", "docs", "docs/_build/html", *session.posargs
+    )
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measures against the peer, which lives in an environment of its own. `nox -s bench -- --only add --json FILE`."""
+    install(session, ["tl-all"], {"tl-all": "numpy"})
+    peer = ROOT / ".nox" / "peer"
+    python = peer / "bin" / "python"
+    if not python.exists():
+        session.run_install("python", "-m", "venv", "--clear", str(peer))
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--extra-index-url", PEER_INDEX, PEER, "numpy"]
+        session.run_install(*pip, external=True)
+    session.run("python", "-m", "tools.bench", "--peer-python", str(python), *session.posargs)
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """The tests of the native packages under AddressSanitizer and UBSan, with many more generated examples."""
+    install(session, ["tl-autograd"], {"tl-core": "test", "tl-autograd": "test"}, sanitize=True)
+    runtime = session.run("gcc", "-print-file-name=libasan.so", external=True, silent=True)
+    environment = {
+        "LD_PRELOAD": str(runtime).strip(),
+        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "PYTHONMALLOC": "malloc",
+        "HYPOTHESIS_PROFILE": os.environ.get("HYPOTHESIS_PROFILE", "sanitize"),
+    }
+    for dist in ("tl-core", "tl-autograd"):
+        with session.chdir(packages()[dist].folder):
+            command = ["python", "-m", "pytest", "-p", "no:faulthandler", *session.posargs]
+            session.run(*command, env=environment)
+
+
+@nox.session
+def gen(session: nox.Session) -> None:
+    """Writes what opgen makes of the rows to ./generated, for people to read."""
+    target = ROOT / "generated"
+    environment = {"PYTHONPATH": str(packages()["tl-core"].folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    session.run("python", "-m", "opgen", "--out", str(target), env=environment)
+    session.log(f"written to {target}; names.txt lists the operators")
+
+
+@nox.session(venv_backend="none")
+def dev(session: nox.Session) -> None:
+    """Makes .venv with every package editable: an edited C++ file is compiled at the next import."""
+    every = packages().values()
+    session.run(sys.executable, "-m", "venv", ".venv")
+    pip = [".venv/bin/python", "-m", "pip", "install", "--quiet"]
+    session.run(*pip, *sorted({r for p in every for r in p.build_requirements}), external=True)
+    session.run(*pip, RUFF, CLANG_FORMAT, MYPY, "nox", external=True)
+    editable = [a for p in every for a in ("-e", f"{p.folder}[test]")]
+    session.run(*pip, "--no-build-isolation", *editable, external=True)
+    session.log("ready: . .venv/bin/activate")

@@ -1,0 +1,211 @@
+#include "bind/node_object.h"
+
+#include <structmember.h>
+
+#include <map>
+#include <string>
+
+#include "bind/function_node.h"
+#include "bind/hooks.h"
+#include "extra.h"
+#include "leaf.h"
+#include "recorder.h"
+
+namespace tl::autograd {
+
+namespace {
+struct NodeObject {
+  PyObject_HEAD
+  Node* node;  // owned
+  PyObject* weak;
+};
+PyTypeObject* g_node_type = nullptr;
+
+Node& self_node(PyObject* self) { return *reinterpret_cast<NodeObject*>(self)->node; }
+
+void dealloc(PyObject* self) {
+  auto* o = reinterpret_cast<NodeObject*>(self);
+  if (o->weak) PyObject_ClearWeakRefs(self);
+  if (o->node) {
+    if (o->node->extra) o->node->extra->object = nullptr;
+    drop(o->node);
+  }
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// ---- what was saved ------------------------------------------------------------------------------------------------
+
+bool named(const TlOperatorInfo& info, const TlSaved& what, const std::string& name) {
+  if (what.source == TL_SOURCE_ARG) return what.meta == TL_META_VALUE && name == info.args[what.index].name;
+  if (what.meta != TL_META_VALUE) return false;
+  const char* ret = info.n_rets > what.index ? info.rets[what.index].name : nullptr;
+  return (ret && *ret && name == ret) || name == (what.index ? "result" + std::to_string(what.index) : "result");
+}
+
+PyObject* from_kept(TlValue v) {
+  if (v.tag == TL_TENSOR) return wrapped(Tensor(v.u.t)).take();
+  if (v.tag == TL_NONE) return Py_NewRef(Py_None);
+  if (v.tag != kList) return checked(bridge->from_value(&v)).take();
+  const List& list = list_of(v);
+  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
+  for (size_t i = 0; i < list.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), from_kept(keep(list[i])));
+  forget(v);
+  return tuple.take();
+}
+
+PyObject* saved_attribute(Node& node, const std::string& name) {
+  auto* program_node = dynamic_cast<ProgramNode*>(&node);
+  if (!program_node) return nullptr;
+  const Recorder& r = program_node->recorder;
+  for (int i = 0; i < r.derivative->program.n_saved; ++i)
+    if (named(*r.info, r.derivative->program.saved[i], name)) return from_kept(program_node->read_saved(i));
+  return nullptr;
+}
+
+PyObject* getattro(PyObject* self, PyObject* name) {
+  PyObject* found = PyObject_GenericGetAttr(self, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text || std::string(text).rfind("_saved_", 0) != 0) return nullptr;
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  PyObject* value = guarded([&] { return saved_attribute(self_node(self), text + 7); });
+  if (value || PyErr_Occurred()) {
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(trace);
+  } else {
+    PyErr_Restore(type, error, trace);
+  }
+  return value;
+}
+
+// ---- attributes ----------------------------------------------------------------------------------------------------
+
+PyObject* name(PyObject* self, PyObject*) {
+  return guarded([&] { return checked(PyUnicode_FromString(self_node(self).name().c_str())).take(); });
+}
+PyObject* get_next_functions(PyObject* self, void*) {
+  return guarded([&] { return next_functions(self_node(self)).take(); });
+}
+PyObject* get_metadata(PyObject* self, void*) {
+  return guarded([&] { return metadata(self_node(self)).take(); });
+}
+PyObject* get_variable(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    Leaf* leaf = as_leaf(&self_node(self));
+    if (!leaf) raise(PyExc_AttributeError, "only AccumulateGrad nodes have a variable");
+    return wrapped(leaf->variable()).take();
+  });
+}
+PyObject* register_hook(PyObject* self, PyObject* hook) {
+  return guarded([&] { return add_hook(self_node(self), HookKind::Post, hook).take(); });
+}
+PyObject* register_prehook(PyObject* self, PyObject* hook) {
+  return guarded([&] { return add_hook(self_node(self), HookKind::Pre, hook).take(); });
+}
+PyObject* sequence_nr(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(self_node(self).sequence); }
+
+PyObject* call(PyObject* self, PyObject* args, PyObject*) {
+  return guarded([&] {
+    Node& node = self_node(self);
+    if (PyTuple_GET_SIZE(args) != static_cast<Py_ssize_t>(node.n_outputs))
+      raise(PyExc_TypeError, node.name() + " takes " + std::to_string(node.n_outputs) + " gradients, got " + std::to_string(PyTuple_GET_SIZE(args)));
+    std::vector<TlTensor*> grads, out(node.n_edges);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) grads.push_back(tensor_or_null(PyTuple_GET_ITEM(args, i)));
+    std::vector<uint8_t> needs;
+    for (uint32_t i = 0; i < node.n_edges; ++i) needs.push_back(node.edges[i].node != nullptr);
+    node.apply({grads.data(), node.n_outputs, needs.data(), api->grad_enabled() != 0}, out.data());
+    Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(out.size())));
+    for (size_t i = 0; i < out.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(Tensor(out[i])).take());
+    return out.size() == 1 ? Py_NewRef(PyTuple_GET_ITEM(tuple.get(), 0)) : tuple.take();
+  });
+}
+
+PyMethodDef kMethods[] = {
+    {"name", name, METH_NOARGS, "name() -> str\n\nThe node's name."},
+    {"register_hook", register_hook, METH_O,
+     "register_hook(fn) -> handle\n\nCalls fn(grad_inputs, grad_outputs) each time gradients of the inputs were computed. It may "
+     "return a tuple that replaces grad_inputs."},
+    {"register_prehook", register_prehook, METH_O,
+     "register_prehook(fn) -> handle\n\nCalls fn(grad_outputs) before the node runs. It may return a tuple that replaces them."},
+    {"_sequence_nr", sequence_nr, METH_NOARGS, "The number by which the backward orders nodes."},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyGetSetDef kGetSet[] = {
+    {"next_functions", get_next_functions, nullptr, "Pairs (node, output number) that gradients of the inputs go to.", nullptr},
+    {"metadata", get_metadata, nullptr, "A dict of the user's.", nullptr},
+    {"variable", get_variable, nullptr, "The leaf tensor of an AccumulateGrad node.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+PyMemberDef kMembers[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(NodeObject, weak), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyTypeObject* make_type(const std::string& qualified, PyTypeObject* base) {
+  std::vector<PyType_Slot> slots;
+  if (!base) {
+    slots = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},   {Py_tp_getattro, reinterpret_cast<void*>(getattro)},
+             {Py_tp_call, reinterpret_cast<void*>(call)},         {Py_tp_methods, kMethods},
+             {Py_tp_getset, kGetSet},                             {Py_tp_members, kMembers},
+             {Py_tp_doc, const_cast<char*>("A recorded call in the graph of derivatives.")}};
+  }
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {qualified.c_str(), sizeof(NodeObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots.data()};
+  return reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base))).take());
+}
+
+PyTypeObject* type_named(const std::string& name) {
+  static auto* types = new std::map<std::string, PyTypeObject*>;
+  PyTypeObject*& type = (*types)[name];
+  // Types keep the pointer to their name: the key lives as long.
+  static auto* names = new std::map<std::string, std::string>;
+  if (!type) type = make_type((*names)[name] = "tl_autograd." + name, g_node_type);
+  return type;
+}
+}  // namespace
+
+Ref node_object(Node* node) {
+  if (auto* own = static_cast<PyObject*>(node->python())) return Ref::share(own);
+  Extra& extra = extra_of(*node);
+  if (extra.object) return Ref::share(extra.object);
+  PyTypeObject* type = type_named(node->name());
+  Ref object = checked(type->tp_alloc(type, 0));
+  node->retain();
+  reinterpret_cast<NodeObject*>(object.get())->node = node;
+  extra.object = object.get();
+  return object;
+}
+
+Node* node_of(PyObject* object) {
+  if (PyObject_TypeCheck(object, g_node_type)) return &self_node(object);
+  if (Node* node = function_node(object)) return node;
+  raise(PyExc_TypeError, std::string("expected a node of the graph, got ") + Py_TYPE(object)->tp_name);
+}
+
+Ref next_functions(Node& node) {
+  Ref tuple = checked(PyTuple_New(node.n_edges));
+  for (uint32_t i = 0; i < node.n_edges; ++i) {
+    const Edge& e = node.edges[i];
+    Ref object = e.node ? node_object(e.node) : Ref::share(Py_None);
+    PyTuple_SET_ITEM(tuple.get(), i, checked(Py_BuildValue("(OI)", object.get(), e.output)).take());
+  }
+  return tuple;
+}
+
+Ref metadata(Node& node) {
+  Extra& extra = extra_of(node);
+  if (!extra.metadata) extra.metadata = checked(PyDict_New()).take();
+  return Ref::share(extra.metadata);
+}
+
+void add_node_type(PyObject* module) {
+  g_node_type = make_type("tl_autograd.Node", nullptr);
+  checked(PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(g_node_type)));
+}
+
+}  // namespace tl::autograd

@@ -1,0 +1,15 @@
+// Nodes as Python sees them: objects of a class named after the operator.
+#pragma once
+
+#include "bind/python.h"
+#include "node.h"
+
+namespace tl::autograd {
+
+Ref node_object(Node* node);      // the node's one object
+Node* node_of(PyObject* object);  // borrowed; raises TypeError
+Ref next_functions(Node& node);
+Ref metadata(Node& node);
+void add_node_type(PyObject* module);
+
+}  // namespace tl::autograd

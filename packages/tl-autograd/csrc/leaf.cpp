@@ -1,0 +1,87 @@
+#include "leaf.h"
+
+#include "engine.h"
+#include "ops.h"
+
+namespace tl::autograd {
+
+Leaf::Leaf(TlTensor* variable, bool requires_grad)
+    : HeapNode(1, 0), requires_grad(requires_grad), variable_(api->weak_from(variable)) {
+  if (!variable_) throw Pending();
+  sequence = 0;
+  set(Node::Leaf);
+}
+
+Leaf::~Leaf() {
+  if (is(Hooked)) g_hooked_leaves.fetch_sub(1, std::memory_order_relaxed);
+  api->weak_release(variable_);
+}
+
+Tensor Leaf::variable() const { return Tensor(api->weak_lock(variable_)); }
+
+void Leaf::apply(const GradientsIn& in, TlTensor**) {
+  if (!in.grads[0]) return;
+  NodeLock lock(*this);
+  accumulate(in.grads[0], in.create_graph);
+}
+
+void Leaf::accumulate(TlTensor* g, bool create_graph) {
+  if (!grad) {
+    grad = fresh(g, create_graph);
+  } else if (create_graph) {
+    grad = added(value(grad), value(g));
+  } else {
+    add_into(grad.get(), g);
+  }
+}
+
+// The caller's handle is one reference: a gradient that nobody else holds becomes .grad as it is, any other is copied,
+// because it may be another leaf's too. The copy has the strides of the variable.
+Tensor Leaf::fresh(TlTensor* g, bool create_graph) const {
+  Tensor v = variable();
+  const bool dense = !v || api->tensor_is_contiguous(v.get());
+  if (!create_graph && dense && api->tensor_is_contiguous(g) && solely_owned(g)) return Tensor::share(g);
+  if (dense) return clone_contiguous(g);
+  Tensor copy = empty_like(v.get());
+  copy_into(copy.get(), g);
+  return copy;
+}
+
+namespace {
+Edge slot_of(TlTensor* t) {
+  const void* slot = api->slot_get(t, TL_LAYER_AUTOGRAD);
+  return slot ? read_slot(slot) : Edge{};
+}
+
+void switch_leaf(TlTensor* t, class Leaf& leaf, bool on) {
+  leaf.requires_grad = on;
+  api->bits_set(t, kAutogradBit, on);
+}
+}  // namespace
+
+Leaf* leaf_of(TlTensor* t, bool requires_grad_if_made) {
+  Edge e = slot_of(t);
+  if (e.node) return as_leaf(e.node);
+  auto* leaf = new class Leaf(t, requires_grad_if_made);
+  set_slot(t, leaf, 0);
+  api->bits_set(t, kAutogradBit, requires_grad_if_made);
+  return leaf;
+}
+
+void set_requires_grad(TlTensor* t, bool on) {
+  if (on && !is_differentiable(api->tensor_dtype(t)))
+    fail(TL_ERROR_RUNTIME, "only Tensors of floating point and complex dtype can require gradients");
+  if (on && api->tensor_is_inference(t) && !api->inference_mode())
+    fail(TL_ERROR_RUNTIME, "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+  Edge e = slot_of(t);
+  if (e.node && !as_leaf(e.node)) {
+    if (on) return;
+    fail(TL_ERROR_RUNTIME,
+         "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
+         "that doesn't require differentiation use var_no_grad = var.detach().");
+  }
+  if (!e.node && !on) return;
+  switch_leaf(t, *leaf_of(t, on), on);
+}
+
+}  // namespace tl::autograd

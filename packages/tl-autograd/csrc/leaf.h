@@ -1,0 +1,32 @@
+// The node of a leaf: it holds `.grad` and adds to it.
+#pragma once
+
+#include "node.h"
+
+namespace tl::autograd {
+
+class Leaf final : public HeapNode<Leaf> {
+ public:
+  Leaf(TlTensor* variable, bool requires_grad);
+  ~Leaf() override;
+
+  bool requires_grad;
+  Tensor grad;
+
+  Tensor variable() const;  // empty if the tensor is gone
+  void apply(const GradientsIn& in, TlTensor** out) override;
+  std::string name() const override { return "AccumulateGrad"; }
+
+ private:
+  void accumulate(TlTensor* g, bool create_graph);
+  Tensor fresh(TlTensor* g, bool create_graph) const;
+
+  TlWeakTensor* variable_;
+};
+
+inline Leaf* as_leaf(Node* node) { return node && node->is(Node::Leaf) ? static_cast<Leaf*>(node) : nullptr; }
+// The tensor's leaf node, made if the tensor has no node; NULL if another node made the tensor.
+Leaf* leaf_of(TlTensor* t, bool requires_grad_if_made);
+void set_requires_grad(TlTensor* t, bool on);
+
+}  // namespace tl::autograd

@@ -1,0 +1,357 @@
+#include "recorder.h"
+
+#include <algorithm>
+#include <map>
+
+#include "inplace.h"
+#include "leaf.h"
+#include "ops.h"
+#include "thread.h"
+#include "view.h"
+
+namespace tl::autograd {
+
+namespace {
+// "log_softmax.int" -> "LogSoftmaxBackward0". Overloads of one name are numbered as they come.
+std::string backward_name(const TlOperatorInfo& info) {
+  static std::map<std::string, int> counts;
+  const TlOperatorInfo& plain = *api->op_info(info.functional);
+  const std::string full = plain.name;
+  std::string base = full.substr(full.rfind(':') + 1);
+  base = base.substr(0, base.find('.'));
+  std::string name;
+  bool upper = true;
+  for (char c : base) {
+    if (c != '_') name += upper ? static_cast<char>(toupper(c)) : c;
+    upper = c == '_';
+  }
+  static std::map<std::string, int> known;
+  auto [it, added] = known.try_emplace(full, 0);
+  if (added) it->second = counts[base]++;
+  return name + "Backward" + std::to_string(it->second);
+}
+
+bool is_tensor_kind(int kind) { return kind == TL_ARG_TENSOR || kind == TL_ARG_OPERAND; }
+}  // namespace
+
+Recorder::Recorder(const TlOperator* op) : op(op), info(api->op_info(op)), node_name(backward_name(*info)) {
+  if (info->program) derivative.emplace(*info->program);
+  int tensors = 0;
+  for (int i = 0; i < info->n_args; ++i) {
+    tensors += is_tensor_kind(info->args[i].kind);
+    if (info->args[i].written && written < 0) written = i;
+  }
+  may_broadcast = tensors > 1;
+  if (written >= 0) writes_list = info->args[written].kind == TL_ARG_TENSOR_LIST;
+  lists = writes_list || (info->n_rets && info->rets[0].kind == TL_ARG_TENSOR_LIST);
+  if (!derivative) return;
+  for (int t = 0; t < info->program->n_targets; ++t) {
+    lists |= info->program->targets[t].is_list != 0;
+    if (info->program->targets[t].arg == written) written_target = t;
+    target_blocks.push_back(static_cast<uint8_t>(derivative->block_of(t)));
+  }
+}
+
+// ---- edges ---------------------------------------------------------------------------------------------------------
+
+namespace {
+void add_edge(CallEdges& out, Edge e, int block) {
+  if (e.node) out.blocks |= 1u << block;
+  if (out.n < CallEdges::kInline && out.more.empty()) {
+    out.inline_edges[out.n++] = e;
+    return;
+  }
+  if (out.more.empty()) out.more.assign(out.inline_edges, out.inline_edges + out.n);
+  out.more.push_back(e);
+  out.edges = out.more.data();
+  ++out.n;
+}
+
+Edge edge_to(const TlValue& v) { return v.tag == TL_TENSOR ? gradient_edge(v.u.t) : Edge{}; }
+}  // namespace
+
+void gather_edges(const Recorder& r, const TlValue* args, CallEdges& out) {
+  const TlProgram& p = r.derivative->program;
+  for (int t = 0; t < p.n_targets; ++t) {
+    const TlValue& v = args[p.targets[t].arg];
+    if (r.lists) out.first_edge.push_back(out.n);
+    if (!p.targets[t].is_list) {
+      add_edge(out, edge_to(v), r.target_blocks[t]);
+    } else if (v.tag == TL_TENSOR_LIST) {
+      for (uint32_t i = 0; i < v.len; ++i) add_edge(out, edge_to(list_element(v, i)), r.target_blocks[t]);
+    }
+  }
+  if (r.lists) out.first_edge.push_back(out.n);
+}
+
+// ---- the node of a call --------------------------------------------------------------------------------------------
+
+namespace {
+void refuse_inference(const TlValue& v) {
+  if (v.tag == TL_TENSOR && api->tensor_is_inference(v.u.t))
+    fail(TL_ERROR_RUNTIME,
+         "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+         "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+         "`torch.no_grad()` instead of `torch.inference_mode()`.");
+}
+
+TlValue saved_result(TlTensor* t) {
+  TlTensor* alias = api->tensor_alias(t);
+  if (!alias) throw Pending();
+  return {TL_TENSOR, api->tensor_version(alias), {.t = alias}};
+}
+
+TlValue save_result(const Recorder& r, const TlSaved& what, TlTensor* const* outputs, uint32_t n_outputs) {
+  if (!r.lists) {
+    TlTensor* t = what.index < n_outputs ? outputs[what.index] : nullptr;
+    if (!t) return none();
+    return what.meta == TL_META_VALUE ? saved_result(t) : read_meta(value(t), what.meta);
+  }
+  auto* list = new List;
+  const TlValue whole{kList, 0, {.p = list}};
+  if (what.meta == TL_META_COUNT) {
+    delete list;
+    return value(static_cast<int64_t>(n_outputs));
+  }
+  for (uint32_t i = 0; i < n_outputs; ++i)
+    list->push_back(what.meta == TL_META_VALUE ? saved_result(outputs[i]) : read_meta(value(outputs[i]), what.meta));
+  return whole;
+}
+
+TlValue save_argument(const TlValue& v, int meta) {
+  if (meta != TL_META_VALUE) return read_meta(v, meta);
+  refuse_inference(v);
+  return keep(v);
+}
+
+void save_all(const Recorder& r, ProgramNode& node, const TlValue* args, uint32_t blocks, TlTensor* const* outputs,
+              uint32_t n_outputs, TlValue* before) {
+  const TlProgram& p = r.derivative->program;
+  for (int i = 0; i < p.n_saved; ++i) {
+    const TlSaved& what = p.saved[i];
+    if (!(what.blocks & blocks)) continue;
+    if (before && before[i].tag != TL_NONE) node.saved[i] = std::exchange(before[i], none());
+    else if (what.source == TL_SOURCE_RESULT) node.saved[i] = save_result(r, what, outputs, n_outputs);
+    else node.saved[i] = save_argument(args[what.index], what.meta);
+  }
+}
+
+void add_fix(ProgramNode& node, uint32_t edge, const TlTensor* t) {
+  if (!node.fixes) node.fixes = new std::vector<ProgramNode::Fix>;
+  node.fixes->push_back({edge, meta_of(t)});
+}
+
+// Compares an input with the result: where they differ, its gradient may have to be summed or converted.
+void note_difference(const Recorder& r, ProgramNode& node, uint32_t edge, const TlTensor* input, const TlTensor* output) {
+  const auto n = static_cast<size_t>(api->tensor_ndim(input));
+  const int64_t* sizes = api->tensor_sizes(input);
+  const bool broadcast = r.may_broadcast && !same_shape(output, n, sizes) && broadcasts_to(n, sizes, output);
+  if (broadcast || api->tensor_dtype(input) != api->tensor_dtype(output) ||
+      api->tensor_device(input) != api->tensor_device(output))
+    add_fix(node, edge, input);
+}
+
+void note_differences(const Recorder& r, ProgramNode& node, const TlValue* args, const TlTensor* output) {
+  const TlProgram& p = r.derivative->program;
+  for (int t = 0; t < p.n_targets; ++t) {
+    const TlValue& v = args[p.targets[t].arg];
+    const uint32_t first = node.first_edge()[t], end = node.first_edge()[t + 1];
+    for (uint32_t e = first; e < end; ++e) {
+      if (!node.edges[e].node) continue;
+      note_difference(r, node, e, v.tag == TL_TENSOR ? v.u.t : list_element(v, e - first).u.t, output);
+    }
+  }
+}
+
+std::unique_ptr<ProgramNode::Lists> note_lists(const CallEdges& edges, TlTensor* const* outputs, uint32_t n_outputs) {
+  auto lists = std::make_unique<ProgramNode::Lists>();
+  lists->first_edge = edges.first_edge;
+  for (uint32_t i = 0; i < n_outputs; ++i) lists->results.push_back(meta_of(outputs[i]));
+  return lists;
+}
+}  // namespace
+
+ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& edges, TlTensor* const* outputs,
+                       uint32_t n_outputs, TlValue* before) {
+  ProgramNode* node = ProgramNode::make(r, n_outputs, edges.n);
+  for (uint32_t i = 0; i < edges.n; ++i) {
+    node->edges[i] = edges.edges[i];
+    if (node->edges[i].node) node->edges[i].node->retain();
+  }
+  try {
+    node->sequence = next_sequence(node->edges, node->n_edges);
+    if (r.lists) node->lists = note_lists(edges, outputs, n_outputs);
+    save_all(r, *node, args, edges.blocks, outputs, n_outputs, before);
+    if (n_outputs && outputs[0]) note_differences(r, *node, args, outputs[0]);
+  } catch (...) {
+    drop(node);
+    throw;
+  }
+  return node;
+}
+
+// ---- recording -----------------------------------------------------------------------------------------------------
+
+namespace {
+int below(const Recorder& r, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  return api->op_call_below(r.op, TL_LAYER_AUTOGRAD, args, n_args, rets, n_rets);
+}
+
+void release_all(TlValue* rets, int n_rets) {
+  for (int i = 0; i < n_rets; ++i) api->value_release(&rets[i]);
+}
+
+struct Outputs {
+  static constexpr uint32_t kInline = 8;
+  TlTensor* inline_tensors[kInline];
+  TlTensor* const* tensors = inline_tensors;
+  uint32_t n = 0;
+
+  // A list is the only result of its operator.
+  Outputs(const TlValue* rets, int n_rets) {
+    if (n_rets && rets[0].tag == TL_TENSOR_LIST) {
+      tensors = static_cast<TlTensor* const*>(rets[0].u.p);
+      n = rets[0].len;
+      return;
+    }
+    for (int i = 0; i < n_rets && n < kInline; ++i) inline_tensors[n++] = rets[i].tag == TL_TENSOR ? rets[i].u.t : nullptr;
+  }
+  bool differentiable(uint32_t i) const { return tensors[i] && is_differentiable(api->tensor_dtype(tensors[i])); }
+  bool any_differentiable() const {
+    for (uint32_t i = 0; i < n; ++i)
+      if (differentiable(i)) return true;
+    return false;
+  }
+};
+
+void attach(Node* node, const Outputs& outputs, bool is_view) {
+  for (uint32_t i = 0; i < outputs.n; ++i) {
+    if (!outputs.differentiable(i)) continue;
+    node->retain();
+    set_slot(outputs.tensors[i], node, i);
+    if (is_view && !node->base_slot) node->base_slot = base_slot_of(outputs.tensors[i]);
+  }
+}
+
+void record_results(const Recorder& r, const TlValue* args, const CallEdges& edges, const TlValue* rets, int n_rets) {
+  const Outputs outputs(rets, n_rets);
+  if (!outputs.any_differentiable()) return;
+  Node* node = make_node(r, args, edges, outputs.tensors, outputs.n, nullptr);
+  attach(node, outputs, r.info->is_view);
+  drop(node);
+}
+
+int record(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const Recorder& r = *static_cast<const Recorder*>(ctx);
+  try {
+    CallEdges edges;
+    gather_edges(r, args, edges);
+    if (below(r, args, n_args, rets, n_rets) != 0) return -1;
+    if (edges.any()) record_results(r, args, edges, rets, n_rets);
+    return 0;
+  } catch (...) {
+    release_all(rets, n_rets);
+    return pending_from_exception();
+  }
+}
+
+int record_writing(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const Recorder& r = *static_cast<const Recorder*>(ctx);
+  try {
+    Writing writing(r, args);
+    if (below(r, args, n_args, rets, n_rets) != 0) return -1;
+    writing.finish(args);
+    return 0;
+  } catch (...) {
+    release_all(rets, n_rets);
+    return pending_from_exception();
+  }
+}
+
+bool requires_grad(const TlValue& v) {
+  if (v.tag == TL_TENSOR) return gradient_edge(v.u.t).node;
+  if (v.tag != TL_TENSOR_LIST) return false;
+  for (uint32_t i = 0; i < v.len; ++i)
+    if (requires_grad(list_element(v, i))) return true;
+  return false;
+}
+
+bool any_requires_grad(const TlValue* args, int n_args) {
+  return std::any_of(args, args + n_args, [](const TlValue& v) { return requires_grad(v); });
+}
+
+int refuse_out(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const Recorder& r = *static_cast<const Recorder*>(ctx);
+  try {
+    if (any_requires_grad(args, n_args)) {
+      const std::string name = r.info->name;
+      fail(TL_ERROR_RUNTIME, name.substr(0, name.find('.')) + "(): functions with out=... arguments don't support automatic "
+                             "differentiation, but one of the arguments requires grad.");
+    }
+    return below(r, args, n_args, rets, n_rets);
+  } catch (...) {
+    return pending_from_exception();
+  }
+}
+
+// A node whose gradient nobody has written: it says so when it is asked.
+class MissingNode final : public HeapNode<MissingNode> {
+ public:
+  MissingNode(const Recorder& r, uint32_t n_outputs) : HeapNode(n_outputs, 0), recorder_(r) {
+    sequence = next_sequence(nullptr, 0);
+  }
+  void apply(const GradientsIn&, TlTensor**) override {
+    const char* reason = recorder_.info->no_grad_reason;
+    fail(TL_ERROR_RUNTIME, std::string("derivative for ") + recorder_.info->name + " is not implemented" +
+                               (reason ? std::string(": ") + reason : std::string()));
+  }
+  std::string name() const override { return "NotImplemented"; }
+  const TlOperator* op() const override { return recorder_.op; }
+
+ private:
+  const Recorder& recorder_;
+};
+
+int record_missing(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const Recorder& r = *static_cast<const Recorder*>(ctx);
+  try {
+    const bool needed = any_requires_grad(args, n_args);
+    if (below(r, args, n_args, rets, n_rets) != 0) return -1;
+    const Outputs outputs(rets, n_rets);
+    if (!needed || !outputs.any_differentiable()) return 0;
+    Node* node = new MissingNode(r, outputs.n);
+    attach(node, outputs, r.info->is_view);
+    drop(node);
+    return 0;
+  } catch (...) {
+    release_all(rets, n_rets);
+    return pending_from_exception();
+  }
+}
+
+bool is_missing(const TlOperatorInfo& info) {
+  if (!info.no_grad_reason) return !info.program && !info.is_composite;
+  return std::string(info.no_grad_reason).starts_with("not implemented");
+}
+
+int bind(void*, const TlOperator* op, TlLayerEntry* out) {
+  const TlOperatorInfo* info = api->op_info(op);
+  *out = {nullptr, nullptr};
+  if (info->is_composite) return 0;
+  try {
+    auto r = std::make_unique<Recorder>(op);
+    if (info->variant == TL_OUT) out->call = refuse_out;
+    else if (r->written >= 0) out->call = record_writing;
+    else if (r->derivative) out->call = record;
+    else if (is_missing(*info)) out->call = record_missing;
+    if (out->call) out->ctx = r.release();  // lives as long as the operator: the process
+    return 0;
+  } catch (...) {
+    return pending_from_exception();
+  }
+}
+}  // namespace
+
+int install_layer() { return api->layer_install(TL_LAYER_AUTOGRAD, bind, nullptr); }
+
+}  // namespace tl::autograd

@@ -1,0 +1,96 @@
+// The autograd layer: what recording needs to know of one operator, and the node it leaves behind.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "derivative.h"
+#include "node.h"
+
+namespace tl::autograd {
+
+struct Recorder {
+  explicit Recorder(const TlOperator* op);
+
+  const TlOperator* op;
+  const TlOperatorInfo* info;
+  std::optional<Derivative> derivative;
+  std::string node_name;
+  int written = -1;            // the argument that is written, or -1
+  int written_target = -1;     // its target, or -1
+  bool writes_list = false;
+  bool lists = false;          // some target or result is a list
+  bool may_broadcast = false;  // two or more tensor arguments
+  std::vector<uint8_t> target_blocks;
+};
+
+// A node that runs its operator's derivative program.
+class ProgramNode final : public Node {
+ public:
+  struct Lists {
+    std::vector<uint32_t> first_edge;
+    std::vector<TensorMeta> results;
+  };
+  struct Fix {  // an input whose shape, dtype or device is not the result's
+    uint32_t edge;
+    TensorMeta meta;
+  };
+
+  static ProgramNode* make(const Recorder& recorder, uint32_t n_outputs, uint32_t n_edges);
+
+  const Recorder& recorder;
+  TlValue* saved;
+  std::unique_ptr<Lists> lists;
+  std::vector<Fix>* fixes = nullptr;
+
+  void apply(const GradientsIn& in, TlTensor** out) override;
+  void release() override;
+  std::string name() const override { return recorder.node_name; }
+  const TlOperator* op() const override { return recorder.op; }
+
+  const uint32_t* first_edge() const;
+  // What was saved at place i, for `_saved_…`; raises if it is gone or was changed.
+  TlValue read_saved(int i) const;
+
+ protected:
+  void dispose() override;
+
+ private:
+  ProgramNode(const Recorder& recorder, uint32_t n_outputs, uint32_t n_edges, Edge* edges, TlValue* saved)
+      : Node(n_outputs, n_edges, edges), recorder(recorder), saved(saved) {}
+  ~ProgramNode() override { delete fixes; }
+  size_t bytes() const;
+  void forget_saved();
+  void check_version(const TlValue& v, const TlSaved& what, int element) const;
+  void check_versions(const Inputs& in) const;
+  TlValue linked(int i, std::vector<Tensor>& holders) const;
+  TlValue linked_tensor(const TlValue& v, const TlSaved& what, int element, std::vector<Tensor>& holders) const;
+  Edge edge_of(const TlSaved& what, int element) const;
+  void fix(TlTensor** out) const;
+};
+
+// The edges of a call: one a differentiable argument, or one an element of a list.
+struct CallEdges {
+  static constexpr uint32_t kInline = 8;
+  Edge inline_edges[kInline];
+  std::vector<Edge> more;
+  Edge* edges = inline_edges;
+  uint32_t n = 0;
+  uint32_t blocks = 0;  // bit b: a target of block b requires grad
+  std::vector<uint32_t> first_edge;  // only with lists
+
+  CallEdges() = default;
+  CallEdges(const CallEdges&) = delete;
+  bool any() const { return blocks; }
+};
+void gather_edges(const Recorder& r, const TlValue* args, CallEdges& out);
+
+// Makes the node of a call that has run. `before` holds what was saved ahead of the kernel (tag TL_NONE: nothing).
+ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& edges, TlTensor* const* outputs,
+                       uint32_t n_outputs, TlValue* before);
+
+int install_layer();
+
+}  // namespace tl::autograd

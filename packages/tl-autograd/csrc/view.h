@@ -1,0 +1,17 @@
+// Views under autograd: a view's place in the graph follows from its base's, and is found again after the base was written.
+#pragma once
+
+#include "node.h"
+
+namespace tl::autograd {
+
+// Where gradients of `t` go: node NULL if it doesn't require any. Borrowed.
+Edge gradient_edge(TlTensor* t);
+// Where `t` stands in the graph, also for a leaf that requires no gradient.
+Edge place_of(TlTensor* t);
+// The slot of the base of a view, as a mark to compare.
+const void* base_slot_of(TlTensor* view);
+// Derives the view's node from its base's, by geometry.
+void regenerate(TlTensor* view, TlTensor* base);
+
+}  // namespace tl::autograd

@@ -1,0 +1,32 @@
+// Matrix products on any strides. The terms of a sum over k are added in one fixed order, so that a row of the product does not
+// depend on how many rows there are, nor on the number of threads.
+#pragma once
+
+#include "kernels/cpu/loop.h"
+
+namespace tl::cpu {
+
+// A matrix in memory; strides count elements.
+struct MatrixView {
+  char* data;
+  int64_t row_stride, column_stride;
+};
+
+// c = beta * added + alpha * a b, for a: m x k, b: k x n. `added` is not read when beta is 0; a bias has a row stride of 0; it
+// may be c itself, with c's strides. alpha and beta are numbers of the dtype (of its compute type for halves), null meaning 1
+// and 0.
+struct Product {
+  int64_t m, n, k;
+  MatrixView a, b, c, added;
+  const void* alpha = nullptr;
+  const void* beta = nullptr;
+};
+
+// All dtypes but bool. Half types accumulate in float, integers wrap around.
+void matmul(DType dtype, const Product& product);
+
+// `count` products, whose matrices lie these numbers of elements apart.
+void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step, int64_t c_step,
+                    int64_t added_step);
+
+}  // namespace tl::cpu

@@ -1,0 +1,198 @@
+// isa: all
+#include "kernels/cpu/reduce_kernels.h"
+
+#include "kernels/cpu/reduce_rows.h"
+#include "kernels/cpu/select.h"
+#include "kernels/cpu/strides.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+namespace {
+
+// f(offset) for each position of the dimensions from `from` on.
+template <class F>
+TL_INLINE void each(const ReducedRange& r, int from, F f) {
+  if (r.dims <= from) return f(r.dims == 0 ? int64_t{0} : r.first * r.strides[0]);
+  for (int64_t i = r.first; i < r.last; ++i) {
+    for_each_offset(r.sizes + from, r.strides + from, r.dims - 1 - from,
+                    [&](int64_t offset) { f(i * r.strides[r.dims - 1] + offset); });
+  }
+}
+TL_INLINE int64_t inner_size(const ReducedRange& r) { return r.dims == 0 ? 1 : r.dims == 1 ? r.last - r.first : r.sizes[0]; }
+TL_INLINE int64_t inner_stride(const ReducedRange& r) { return r.dims == 0 ? 0 : r.strides[0]; }
+
+template <class S, class T>
+void reduce_row(void* acc, const char* in, const ReducedRange& range, const void* shift) {
+  using A = Accumulator<S, T>;
+  Row<S, T> row(shift ? *static_cast<const A*>(shift) : A{});
+  const int64_t n = inner_size(range), stride = inner_stride(range);
+  each(range, 1, [&](int64_t offset) { row.add(in + offset, stride, n); });
+  *static_cast<A*>(acc) = row.value();
+}
+
+template <class S, class T>
+void reduce_columns(void* acc, const char* in, int n, int64_t stride, const ReducedRange& range, const void* shifts) {
+  using A = Accumulator<S, T>;
+  Columns<S, T> columns(n, stride, static_cast<const A*>(shifts));
+  if (range.dims == 1) {
+    for (int64_t i = range.first; i < range.last; ++i) columns.add(in + i * range.strides[0]);
+  } else {
+    each(range, 0, [&](int64_t offset) { columns.add(in + offset); });
+  }
+  const A* values = columns.values();
+  for (int c = 0; c < n; ++c) static_cast<A*>(acc)[c] = values[c];
+}
+
+template <class S, class A>
+void merge(void* acc, const void* part, int n) {
+  A* a = static_cast<A*>(acc);
+  for (int c = 0; c < n; ++c) a[c] = S::template merge<A>(a[c], static_cast<const A*>(part)[c]);
+}
+
+// ---- the first occurrence of an extreme -----------------------------------------------------------------------------
+
+template <class T>
+TL_INLINE auto matches(T x, T wanted) {
+  return (x == wanted) | ((x != x) & (wanted != wanted));
+}
+
+// Whether one of the kBlock elements from p on matches, without a branch for each.
+constexpr int64_t kBlock = 256;
+template <class T>
+TL_INLINE bool block_matches(const char* p, Compute<T> wanted) {
+  if constexpr (has_float_lanes<Compute<T>>) {
+    using V = Vec<Compute<T>>;
+    Mask<V> found{};
+    for (int64_t i = 0; i < kBlock; i += kLanes<Compute<T>>) {
+      found |= matches<V>(load<T>(p + i * sizeof(T)), broadcast<V>(wanted));
+    }
+    return any(found);
+  } else {
+    UnsignedLike<T> found = 0;
+    for (int64_t i = 0; i < kBlock; ++i) found |= static_cast<UnsignedLike<T>>(load_one<T>(p + i * sizeof(T)) == wanted);
+    return found != 0;
+  }
+}
+
+// n if there is none.
+template <class T>
+int64_t find_in_row(const char* p, int64_t stride, int64_t n, Compute<T> wanted) {
+  int64_t i = 0;
+  if (stride == static_cast<int64_t>(sizeof(T))) {
+    while (i + kBlock <= n && !block_matches<T>(p + i * sizeof(T), wanted)) i += kBlock;
+  }
+  while (i < n && !matches(load_one<T>(p + i * stride), wanted)) ++i;
+  return i;
+}
+
+template <class T>
+int64_t find(const char* in, const ReducedRange& range, const void* wanted) {
+  const int64_t n = inner_size(range), stride = inner_stride(range);
+  int64_t before = 0, found = -1;
+  each(range, 1, [&](int64_t offset) {
+    if (found >= 0) return;
+    const int64_t i = find_in_row<T>(in + offset, stride, n, *static_cast<const Compute<T>*>(wanted));
+    if (i < n) found = before + i;
+    before += n;
+  });
+  return found;
+}
+
+// The index is kept in an integer as wide as the element, so that the compiler vectorises.
+template <class S, class T>
+struct ExtremeColumns {
+  using A = Compute<T>;
+  using Index = std::conditional_t<sizeof(A) == 8, int64_t, int32_t>;
+  A best[kColumns];
+  Index where[kColumns];
+
+  ExtremeColumns(const char* p, int n, int64_t stride) {
+    for (int c = 0; c < n; ++c) {
+      best[c] = load_one<T>(p + c * stride);
+      where[c] = 0;
+    }
+  }
+  [[gnu::noinline]] void add(const char* p, int n, int64_t stride, Index row) {
+    if (stride == static_cast<int64_t>(sizeof(T))) compare(p, n, sizeof(T), row);
+    else compare(p, n, stride, row);
+  }
+  TL_INLINE void compare(const char* p, int n, int64_t stride, Index row) {
+    for (int c = 0; c < n; ++c) {
+      const A x = load_one<T>(p + c * stride), b = best[c];
+      const bool beats = std::is_same_v<S, steps::Amax> ? x > b : x < b;
+      const bool better = (beats | (x != x)) & (b == b);
+      best[c] = better ? x : b;
+      where[c] = better ? row : where[c];
+    }
+  }
+};
+
+template <class S, class T>
+void extreme_columns(char* out, int64_t out_stride, char* second, int64_t second_stride, const char* in, int n,
+                     int64_t stride, const ReducedRange& range) {
+  using State = ExtremeColumns<S, T>;
+  State columns(in, n, stride);
+  typename State::Index row = 0;
+  each(range, 0, [&](int64_t offset) { columns.add(in + offset, n, stride, row++); });
+  for (int c = 0; c < n; ++c) {
+    if (out) store_one<T>(out + c * out_stride, columns.best[c]);
+    store_one<int64_t>(second + c * second_stride, columns.where[c]);
+  }
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
+
+template <class T>
+inline constexpr bool is_portable_only = is_complex_type<T> || std::is_same_v<T, int8_t> || std::is_same_v<T, int16_t> ||
+                                         std::is_same_v<T, uint16_t> || std::is_same_v<T, uint32_t> || std::is_same_v<T, uint64_t>;
+
+template <class S, class T>
+constexpr StepKernels entry() {
+  constexpr bool refused = (is_extreme<S> && is_complex_type<T>) || (std::is_same_v<S, steps::Squares> && !has_float_lanes<Compute<T>>);
+  if constexpr (refused || (kIsaLevel > 1 && (is_portable_only<T> || is_logical<S>))) return {nullptr, nullptr, nullptr};
+  else return {&reduce_row<S, T>, &reduce_columns<S, T>, &merge<S, Accumulator<S, T>>};
+}
+template <class S, class T>
+constexpr ExtremeKernels extreme_entry() {
+  if constexpr (is_complex_type<T> || (kIsaLevel > 1 && is_portable_only<T>)) return {nullptr, nullptr};
+  else return {&find<T>, &extreme_columns<S, T>};
+}
+
+}  // namespace
+
+extern const StepKernels step_table[kNumDTypes][kNumSteps] = {
+#define TL_STEPS(E, T, name)                                                                                 \
+  {entry<steps::Sum, T>(), entry<steps::Prod, T>(), entry<steps::Amax, T>(),   entry<steps::Amin, T>(),      \
+   entry<steps::Any, T>(), entry<steps::All, T>(),  entry<steps::Squares, T>()},
+    TL_ALL_DTYPES(TL_STEPS)
+#undef TL_STEPS
+};
+
+extern const ExtremeKernels extreme_table[kNumDTypes][2] = {
+#define TL_EXTREMES(E, T, name) {extreme_entry<steps::Amin, T>(), extreme_entry<steps::Amax, T>()},
+    TL_ALL_DTYPES(TL_EXTREMES)
+#undef TL_EXTREMES
+};
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE
+
+#if TL_ISA_LEVEL == 1
+TL_LEVELS(extern const StepKernels step_table[kNumDTypes][kNumSteps];
+          extern const ExtremeKernels extreme_table[kNumDTypes][2])
+
+namespace tl::cpu {
+
+const StepKernels& step_kernels(Step step, DType dtype) {
+  const int row = static_cast<int>(dtype), column = static_cast<int>(step);
+  const StepKernels& chosen = TL_SELECT(step_table)[row][column];
+  return chosen.row ? chosen : base::step_table[row][column];
+}
+
+const ExtremeKernels& extreme_kernels(bool largest, DType dtype) {
+  const int row = static_cast<int>(dtype);
+  const ExtremeKernels& chosen = TL_SELECT(extreme_table)[row][largest];
+  return chosen.find ? chosen : base::extreme_table[row][largest];
+}
+
+}  // namespace tl::cpu
+#endif

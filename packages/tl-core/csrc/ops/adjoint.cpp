@@ -1,0 +1,55 @@
+// Derivatives that are more than a formula's line.
+#include "iter/promotion.h"
+#include "ops.h"
+
+namespace tl {
+
+namespace {
+Tensor sgn_backward(const Tensor& self, const Tensor& g, const Tensor& sgn) {
+  if (!is_complex(g.dtype())) return ops::zeros_like(g);
+  const Tensor size = ops::abs(self);
+  const Tensor along = ops::real(ops::mul(ops::conj_physical(g), sgn));
+  const Tensor moved = ops::div(ops::sub(g, ops::mul(along, sgn)), size);
+  return ops::where_self(ops::eq(size, Scalar(0.0)), Scalar(0.0), moved);
+}
+
+Tensor conj(const Tensor& t) { return is_complex(t.dtype()) ? ops::conj_physical(t) : t; }
+
+bool is_number_equal(const Operand& o, double value) {
+  return !o.is_tensor() && !o.scalar().is_complex() && o.scalar().to_double() == value;
+}
+
+// d/dx x**y = y x**(y-1), and zero where y is zero, also at x = 0.
+Tensor pow_backward(const Tensor& g, const Tensor& self, const Operand& exponent) {
+  if (is_number_equal(exponent, 0)) return ops::zeros_like(self);
+  if (!exponent.is_tensor()) {
+    const Scalar e = exponent.scalar();
+    const Scalar less = e.is_complex() ? Scalar(e.to_complex() - 1.0) : e.is_integral() ? Scalar(e.to_int() - 1) : Scalar(e.to_double() - 1);
+    return ops::mul(g, conj(ops::mul(ops::pow_Tensor_Tensor(self, less), e)));
+  }
+  const Tensor& e = exponent.tensor();
+  const Tensor slope = ops::mul(e, ops::pow_Tensor_Tensor(self, ops::sub(e, Scalar(1))));
+  return ops::where_self(ops::eq(e, Scalar(0)), Scalar(0.0), ops::mul(g, conj(slope)));
+}
+
+// d/dy x**y = x**y log x, and zero at x = 0 for y >= 0.
+Tensor pow_backward_exponent(const Tensor& g, const Operand& self, const Tensor& exponent, const Tensor& result) {
+  const Tensor real_exponent = is_complex(exponent.dtype()) ? ops::real(exponent) : exponent;
+  const Tensor still = ops::ge(real_exponent, Scalar(0));
+  if (!self.is_tensor()) {
+    const Tensor base = ops::scalar_tensor(self.scalar(), promote(number_dtype(self.scalar()), result.dtype()));
+    const Tensor slope = ops::mul(g, conj(ops::mul(result, ops::log(base))));
+    return is_number_equal(self, 0) ? ops::where_self(still, Scalar(0.0), slope) : slope;
+  }
+  const Tensor& base = self.tensor();
+  const Tensor slope = ops::mul(g, conj(ops::mul(result, ops::log(base))));
+  return ops::where_self(ops::logical_and(ops::eq(base, Scalar(0)), still), Scalar(0.0), slope);
+}
+}  // namespace
+
+TL_KERNEL(conj, conj)
+TL_KERNEL(sgn_backward, sgn_backward)
+TL_KERNEL(pow_backward, pow_backward)
+TL_KERNEL(pow_backward_exponent, pow_backward_exponent)
+
+}  // namespace tl

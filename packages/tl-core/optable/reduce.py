@@ -1,0 +1,81 @@
+"""Reductions: many elements into one."""
+
+from opgen.row import Composite, Op
+
+PIECEWISE = "none:piecewise constant"
+
+
+def _private(signature, **fields):
+    return Composite(signature, function=False, method=False, **fields)
+
+
+def _logical(name, text):
+    none = {"grad": PIECEWISE, "jvp": PIECEWISE, "batch": "dims"}
+    return [
+        Op(f"{name}(Tensor self) -> Tensor", out=True, out_name=f"{name}.all_out", doc=f"Whether {text}.", **none),
+        Op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out=True, out_name=f"{name}.out",
+           doc=f"Whether {text}, along a dimension.", **none),
+        Op(f"{name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", out=True, out_name=f"{name}.dims_out",
+           doc=f"Whether {text}, along dimensions.", **none),
+    ]  # fmt: skip
+
+
+def _extreme(name, word, sign):
+    return [
+        Op(f"{name}(Tensor self) -> Tensor", out=True, out_name=f"{name}.unary_out",
+           grad={"self": "amax_backward(g, self, result, [], False)"}, jvp="double-vjp", batch="dims", doc=f"The {word} element."),
+        Op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=True, out_name=f"{name}.dim_max",
+           grad={"self": "value_selecting_backward(g0, dim, indices, self.shape, keepdim)"}, jvp="double-vjp", batch="dims",
+           doc=f"The {word} elements along a dimension and where they stand."),
+        Composite(f"{name}.other(Tensor self, Tensor other) -> Tensor", out=True, out_name=f"{name}.out",
+                  doc=f"The {sign} of two elements, as {name}imum."),
+    ]  # fmt: skip
+
+
+def _spread(name, word):
+    grad = {"var": {"self": "var_backward(g, self, dim, correction, keepdim)"},
+            "std": {"self": "std_backward(g, result, self, dim, correction, keepdim)"}}[name]  # fmt: skip
+    return [
+        Composite(f"{name}(Tensor self, bool unbiased=True) -> Tensor", doc=f"The {word} of all elements."),
+        Composite(f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", doc=f"The {word} along dimensions."),
+        Op(f"{name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", out=True,
+           shown="input, dim=None, *, correction=1, keepdim=False, out=None", grad=grad, jvp="double-vjp", batch="dims",
+           doc=f"The {word} along dimensions; the sum of squares is divided by the count less the correction."),
+        Composite(f"{name}_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", method=False, doc=f"The {word} and the mean of all elements."),
+        Composite(f"{name}_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", method=False,
+                  doc=f"The {word} and the mean along dimensions."),
+        Composite(f"{name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+                  method=False, shown="input, dim=None, *, correction=1, keepdim=False, out=None", doc=f"The {word} and the mean along dimensions."),
+    ]  # fmt: skip
+
+
+ROWS = [
+    Op("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", out=True, grad={"self": "g.expand(self.shape)"}, jvp="linear", batch="dims",
+       ref="numpy.sum", shown="input, dim, keepdim=False, *, dtype=None", doc="The sum of the elements; of integers and bool in int64."),
+    Op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True, out_name="sum.IntList_out",
+       grad={"self": "unsum(g, self.shape, dim, keepdim)"}, jvp="linear", batch="dims", doc="The sum along dimensions; None and an empty list mean all."),
+    Op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", out=True, out_name="mean.dtype_out",
+       grad={"self": "g.expand(self.shape) / self.numel()"}, jvp="linear", batch="dims", ref="numpy.mean", doc="The mean of the elements."),
+    Op("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True, out_name="mean.out",
+       grad={"self": "unsum(g, self.shape, dim, keepdim) / (self.numel() / max(result.numel(), 1))"}, jvp="linear", batch="dims",
+       doc="The mean along dimensions."),
+    Op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", out=True, grad={"self": "amax_backward(g, self, result, dim, keepdim)"},
+       jvp="double-vjp", batch="dims", ref="numpy.amax", doc="The largest element along dimensions; equal ones share the gradient."),
+    Op("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", out=True, grad={"self": "amax_backward(g, self, result, dim, keepdim)"},
+       jvp="double-vjp", batch="dims", ref="numpy.amin", doc="The smallest element along dimensions; equal ones share the gradient."),
+    *_extreme("max", "largest", "larger"),
+    *_extreme("min", "smallest", "smaller"),
+    Op("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", out=True, grad="none:the result is an integer",
+       jvp="none:the result is an integer", batch="dims", ref="numpy.argmax", doc="Where the largest element stands; of equal ones the first."),
+    Op("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", out=True, grad="none:the result is an integer",
+       jvp="none:the result is an integer", batch="dims", ref="numpy.argmin", doc="Where the smallest element stands; of equal ones the first."),
+    *_logical("any", "some element is not zero"),
+    *_logical("all", "no element is zero"),
+    *_spread("var", "variance"),
+    *_spread("std", "standard deviation"),
+    _private("var_backward(Tensor grad, Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", doc="The derivative of var."),
+    _private("std_backward(Tensor grad, Tensor result, Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", doc="The derivative of std."),
+    _private("amax_backward(Tensor grad, Tensor self, Tensor result, int[] dim, bool keepdim) -> Tensor", doc="The derivative of an extreme value."),
+    _private("value_selecting_backward(Tensor grad, int dim, Tensor indices, int[] sizes, bool keepdim) -> Tensor",
+             doc="The adjoint of picking values along a dimension."),
+]  # fmt: skip

@@ -1,0 +1,37 @@
+"""Tensors, their operators and kernels: the core of tl, and all of it that needs no other package."""
+
+from math import e, inf, nan, pi
+
+from tl_core import _C
+from tl_core._C import *  # noqa: F403  (the operators: one name a row)
+from tl_core._C import Generator, Tensor, device, dtype, layout, memory_format, promote_types, can_cast, result_type
+from tl_core._size import Size
+from tl_core import _tensor as _tensor  # gives Tensor its Python half
+from tl_core import switches
+from tl_core.defaults import (
+    get_default_device,
+    get_default_dtype,
+    set_default_device,
+    set_default_dtype,
+    set_default_tensor_type,
+)
+from tl_core.functional import *  # noqa: F403
+from tl_core.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from tl_core.machine import cpu_capability, get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
+from tl_core.parameter import Buffer, Parameter
+from tl_core.printing import set_printoptions
+from tl_core.random import *  # noqa: F403
+from tl_core.type_info import finfo, iinfo
+from tl_core.version import __version__
+
+half, double, cdouble = float16, float64, complex128  # noqa: F405
+float, cfloat, chalf = float32, complex64, complex32  # noqa: F405
+short, int, long = int16, int32, int64  # noqa: F405
+newaxis = None

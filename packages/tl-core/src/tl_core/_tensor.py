@@ -1,0 +1,288 @@
+"""The Python half of Tensor: what isn't hot."""
+
+from __future__ import annotations
+
+import copy as _copy
+from typing import Any
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core.storage import TypedStorage, UntypedStorage
+
+_TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
+               "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat",
+               "complex128": "ComplexDouble", "complex32": "ComplexHalf", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}  # fmt: skip
+_DTYPES = {f"torch.{name}Tensor": getattr(_C, dtype) for dtype, name in _TYPE_NAMES.items()}
+
+
+# ---- conversions -----------------------------------------------------------------------------------------------------
+def _converter(name: str, dtype: Any) -> Any:
+    def convert(self: Tensor, memory_format: Any = _C.preserve_format) -> Tensor:
+        return self.to(dtype, memory_format=memory_format)
+
+    convert.__name__ = name
+    convert.__qualname__ = f"Tensor.{name}"
+    convert.__doc__ = f"The elements as {dtype}."
+    return convert
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """Without an argument the old-style type's name, else the tensor in that type."""
+    if dtype is None:
+        return f"torch.{_TYPE_NAMES[str(self.dtype).removeprefix('torch.')]}Tensor"
+    if isinstance(dtype, str):
+        if dtype not in _DTYPES:
+            raise ValueError(f"invalid type: {dtype!r}")
+        dtype = _DTYPES[dtype]
+    return self.to(dtype, non_blocking)
+
+
+def _type_as(self: Tensor, other: Tensor) -> Tensor:
+    """In the other tensor's type."""
+    return self.to(other.dtype)
+
+
+def _cpu(self: Tensor, memory_format: Any = _C.preserve_format) -> Tensor:
+    """On the CPU."""
+    return self.to("cpu", memory_format=memory_format)
+
+
+def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _C.preserve_format) -> Tensor:
+    """On a CUDA device."""
+    return self.to("cuda" if device is None else device, non_blocking=non_blocking, memory_format=memory_format)
+
+
+def _numpy(self: Tensor, *, force: bool = False) -> Any:
+    """A numpy array on the tensor's memory; `force` copies whatever stands in the way."""
+    import numpy
+
+    if force:
+        self = self.detach().cpu()
+    elif self.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if self.dtype is _C.bfloat16 or self.dtype is _C.complex32:
+        raise TypeError(f"Got unsupported ScalarType {_TYPE_NAMES[str(self.dtype).removeprefix('torch.')]}")
+    return numpy.asarray(memoryview(self))
+
+
+def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> Any:
+    array = self.numpy()
+    if dtype is not None:
+        array = array.astype(dtype, copy=False)
+    return array.copy() if copy else array
+
+
+def _array_wrap(self: Tensor, array: Any, *context: Any) -> Tensor:
+    return _C.from_numpy(array)
+
+
+# ---- DLPack ----------------------------------------------------------------------------------------------------------
+# ---- copies and pickles ----------------------------------------------------------------------------------------------
+def _rebuild_tensor(storage: Any, offset: int, size: Any, stride: Any) -> Tensor:
+    return _C._with_storage(storage._tensor, storage.dtype, tuple(size), tuple(stride), offset)
+
+
+def _rebuild_tensor_v2(storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, metadata: Any = None) -> Tensor:
+    made = _rebuild_tensor(storage, offset, size, stride)
+    if requires_grad:
+        made.requires_grad_()
+    return made
+
+
+def _rebuild_from_type(func: Any, type: Any, args: Any, state: Any) -> Any:
+    made = func(*args)
+    if type is not Tensor and not isinstance(made, type):
+        made = made.as_subclass(type)
+    for name, value in state.items():
+        setattr(made, name, value)
+    return made
+
+
+def _reduce_ex(self: Tensor, protocol: Any) -> Any:
+    state = dict(self.__dict__) if hasattr(self, "__dict__") else {}
+    if not self.is_leaf:
+        raise RuntimeError("only tensors that no operator made can be pickled with their gradient: detach() first")
+    storage = TypedStorage(self.detach() if self.requires_grad else self)
+    args = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
+    if type(self) is Tensor and not state:
+        return (_rebuild_tensor_v2, args)
+    return (_rebuild_from_type, (_rebuild_tensor_v2, type(self), args, state))
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of an intermediate result kept in it."
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    storage = _copy.deepcopy(self.untyped_storage(), memo)
+    made = _C._with_storage(storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset())
+    if type(self) is not Tensor:
+        made = made.as_subclass(type(self))
+    if self.requires_grad:
+        made.requires_grad_()
+    if self.grad is not None:
+        made.grad = _copy.deepcopy(self.grad, memo)
+    memo[id(self)] = made
+    for name, value in self.__dict__.items():
+        setattr(made, name, _copy.deepcopy(value, memo))
+    return made
+
+
+def _as_subclass(self: Tensor, cls: type) -> Any:
+    """The same memory as an object of a subclass."""
+    made = _C._make_subclass(cls, self)
+    return made
+
+
+def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
+    """A tensor of a subclass on the data's memory, outside the graph."""
+    made = _C._make_subclass(cls, data)
+    return made.requires_grad_() if require_grad else made
+
+
+# ---- storages ----------------------------------------------------------------------------------------------------------
+def _untyped_storage(self: Tensor) -> UntypedStorage:
+    """The bytes the tensor's elements lie in."""
+    return UntypedStorage._of(self)
+
+
+def _storage(self: Tensor) -> TypedStorage:
+    """The elements the tensor is a view of."""
+    return TypedStorage(self)
+
+
+def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Makes the tensor another view: of a storage, or the same as another tensor."""
+    if source is None:
+        source = _C.empty(0, dtype=self.dtype)
+    if isinstance(source, Tensor):
+        view = source if size is None else source.as_strided(size, stride or _dense_strides(size), storage_offset)
+    else:
+        held = source._tensor
+        n = source.nbytes() // self.element_size()
+        size = (n - storage_offset,) if size is None else tuple(size)
+        view = _C._with_storage(held, self.dtype, size, tuple(stride or _dense_strides(size)), storage_offset)
+    _C._set_storage(self, view)
+    return self
+
+
+def _dense_strides(size: Any) -> tuple[int, ...]:
+    strides, step = [], 1
+    for n in reversed(tuple(size)):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+# ---- construction --------------------------------------------------------------------------------------------------------
+def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """`Tensor(2, 3)`, `Tensor([1, 2])`, `Tensor(tensor)`: the older constructor, in the default type."""
+    kwargs.pop("device", None)
+    if kwargs:
+        raise TypeError(f"new() received unexpected keyword arguments {sorted(kwargs)}")
+    made = _made(args)
+    return made if cls is Tensor else _C._make_subclass(cls, made)
+
+
+def _made(args: Any) -> Tensor:
+    dtype = _C.get_default_dtype()
+    if not args:
+        return _C.empty(0)
+    if all(isinstance(a, int) for a in args):
+        return _C.empty(args)
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        return args[0].detach()
+    if len(args) == 1 and isinstance(args[0], (list, tuple)) and not isinstance(args[0], _C.empty(0).shape.__class__):
+        return _C.tensor(args[0], dtype=dtype)
+    if len(args) == 1 and hasattr(args[0], "numel") and isinstance(args[0], tuple):
+        return _C.empty(args[0])
+    if len(args) == 1 and hasattr(args[0], "__len__"):
+        return _C.tensor(args[0], dtype=dtype)
+    raise TypeError(f"new(): data must be a sequence, sizes or a tensor, got {', '.join(type(a).__name__ for a in args)}")
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    if isinstance(element, (Tensor, int, float, complex, bool)):
+        return bool(_C.any(_C.eq(self, element)))
+    raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+
+def _reversed(self: Tensor) -> Tensor:
+    return self if self.dim() == 0 else self[list(range(self.shape[0] - 1, -1, -1))]
+
+
+def _format(self: Tensor, spec: str) -> str:
+    if self.dim() == 0 and not self.is_meta and type(self) is Tensor:
+        return format(self.item(), spec)
+    return object.__format__(self, spec)
+
+
+def _dir(self: Tensor) -> list[str]:
+    return sorted(set(dir(type(self))) | set(self.__dict__))
+
+
+def _plain_false(self: Tensor) -> bool:
+    return False
+
+
+def _is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape."""
+    return self.shape == other.shape
+
+
+def _resolved(self: Tensor) -> Tensor:
+    """The tensor itself: conjugates and negatives are always written out."""
+    return self
+
+
+def _rsub(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """other - alpha * self."""
+    return _C.sub(other if isinstance(other, Tensor) else _C.tensor(other), self, alpha=alpha)
+
+
+def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A copy of the data with this tensor's type and device."""
+    return _C.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+# Without tl-autograd nothing is ever recorded: these say so, and tl-autograd replaces them.
+def _needs_autograd(name: str) -> Any:
+    def missing(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"Tensor.{name} needs the package tl-autograd: pip install tl-autograd")
+
+    return missing
+
+
+def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Switches recording for a leaf on or off."""
+    if requires_grad:
+        raise RuntimeError("requires_grad=True needs the package tl-autograd: pip install tl-autograd")
+    return self
+
+
+_METHODS = {
+    "type": _type, "type_as": _type_as, "cpu": _cpu, "cuda": _cuda, "numpy": _numpy, "__array__": _array,
+    "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
+    "untyped_storage": _untyped_storage, "storage": _storage, "set_": _set_, "__contains__": _contains,
+    "__reversed__": _reversed, "__format__": _format, "__dir__": _dir, "is_same_size": _is_same_size,
+    "resolve_conj": _resolved, "resolve_neg": _resolved, "new_tensor": _new_tensor,
+    "requires_grad_": _requires_grad_, "__array_priority__": 1000,
+}  # fmt: skip
+
+for _name, _method in _METHODS.items():
+    setattr(Tensor, _name, _method)
+for _name, _dtype in {"float": _C.float32, "double": _C.float64, "half": _C.float16, "bfloat16": _C.bfloat16, "long": _C.int64,
+                      "int": _C.int32, "short": _C.int16, "char": _C.int8, "byte": _C.uint8, "bool": _C.bool,
+                      "cfloat": _C.complex64, "cdouble": _C.complex128, "chalf": _C.complex32}.items():  # fmt: skip
+    setattr(Tensor, _name, _converter(_name, _dtype))
+for _name in ("backward", "register_hook", "retain_grad"):
+    setattr(Tensor, _name, _needs_autograd(_name))
+Tensor.requires_grad = property(_plain_false)  # type: ignore[assignment,method-assign]
+Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment,method-assign]
+Tensor.grad = property(lambda self: None)  # type: ignore[assignment,method-assign]
+Tensor.grad_fn = property(lambda self: None)  # type: ignore[assignment,method-assign]
+Tensor._make_subclass = classmethod(_make_subclass)  # type: ignore[attr-defined]
+_C._set_python_helper("new", _new)

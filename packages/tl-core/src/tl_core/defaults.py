@@ -1,0 +1,37 @@
+"""The element type and device of new tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import _C
+
+get_default_dtype = _C.get_default_dtype
+
+
+def set_default_dtype(d: Any, /) -> None:
+    """The type of floats that nobody said the type of: a floating-point dtype."""
+    if not isinstance(d, _C.dtype) or not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, got {d}")
+    _C._set_default_dtype(d)
+
+
+_TENSOR_TYPES = {"torch.FloatTensor": _C.float32, "torch.DoubleTensor": _C.float64, "torch.HalfTensor": _C.float16,
+                 "torch.BFloat16Tensor": _C.bfloat16}  # fmt: skip
+
+
+def set_default_tensor_type(t: Any, /) -> None:
+    """The older spelling of set_default_dtype: takes names such as "torch.DoubleTensor"."""
+    if t not in _TENSOR_TYPES:
+        raise TypeError(f"invalid type object: only floating-point types are supported as the default type, got {t!r}")
+    _C._set_default_dtype(_TENSOR_TYPES[t])
+
+
+def get_default_device() -> Any:
+    """Where this thread's new tensors go."""
+    return _C._get_default_device()
+
+
+def set_default_device(device: Any) -> None:
+    """Sends this thread's new tensors to a device; None means the CPU."""
+    _C._set_default_device(device)

@@ -1,0 +1,141 @@
+"""Functions of the flat namespace that are made of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import _C
+from tl_core._C import Tensor
+
+__all__ = [
+    "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "equal", "allclose", "get_device", "is_complex",
+    "is_floating_point", "is_nonzero", "is_storage", "is_tensor", "numel", "typename", "movedim",
+]  # fmt: skip
+
+
+def is_tensor(obj: Any, /) -> bool:
+    """Whether the object is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj: Any, /) -> bool:
+    """Whether the object is a storage."""
+    from tl_core.storage import TypedStorage, UntypedStorage
+
+    return isinstance(obj, (TypedStorage, UntypedStorage))
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the elements are floating-point numbers."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the elements are complex."""
+    return input.is_complex()
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element is not zero; RuntimeError if there are more or none."""
+    return bool(input)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return input.numel()
+
+
+def get_device(input: Tensor) -> int:
+    """The index of the tensor's device; -1 on the CPU."""
+    return input.get_device()
+
+
+def typename(obj: Any, /) -> str:
+    """The name of a tensor's old-style type, or of an object's class."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    cls = obj if isinstance(obj, type) else type(obj)
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape and elements."""
+    if not isinstance(other, Tensor):
+        raise TypeError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+    return input.shape == other.shape and bool(_C.all(_C.eq(input, other)))
+
+
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether |input - other| <= atol + rtol * |other| everywhere."""
+    same = _C.eq(input, other)
+    near = _C.le(_C.abs(_C.sub(input, other)), atol + rtol * _C.abs(other))
+    close = _C.logical_or(same, _C.logical_and(near, _C.lt(_C.abs(other), float("inf"))))
+    if equal_nan:
+        close = _C.logical_or(close, _C.logical_and(_C.isnan(input), _C.isnan(other)))
+    return bool(_C.all(close))
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """The data as a tensor, sharing memory with arrays and tensors where nothing has to change."""
+    if isinstance(data, Tensor):
+        return data.to(dtype=dtype, device=device)
+    if hasattr(data, "__array_interface__"):
+        return _C.from_numpy(data).to(dtype=dtype, device=device)
+    return _C.tensor(data, dtype=dtype, device=device)
+
+
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+    """The object as a tensor; `copy` says whether it must, may (None) or must not have memory of its own."""
+    made = as_tensor(obj, dtype=dtype, device=device)
+    shares = isinstance(obj, Tensor) and _C._is_alias_of(made, obj) or hasattr(obj, "__array_interface__")
+    if copy is False and not shares:
+        raise ValueError("can't alias arbitrary sequence: asarray(copy=False) needs a tensor or an array of that type and device")
+    if copy and shares:
+        made = made.clone()
+    if not requires_grad:
+        return made.detach() if made.requires_grad else made
+    return made.detach().requires_grad_()
+
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that tensors of these shapes broadcast to."""
+    sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    return broadcast_tensors(*(_C.empty(s, device="meta") for s in sizes))[0].shape if sizes else _C.empty(()).shape
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors expanded to their common shape."""
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    shape: list[int] = []
+    for t in given:
+        own = list(t.shape)
+        longest = max(len(shape), len(own))
+        a, b = [1] * (longest - len(shape)) + shape, [1] * (longest - len(own)) + own
+        for d, (m, n) in enumerate(zip(a, b, strict=True)):
+            if m != n and 1 not in (m, n):
+                raise RuntimeError(
+                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension {d}"
+                )
+        shape = [n if m == 1 else m for m, n in zip(a, b, strict=True)]
+    return tuple(t.expand(shape) for t in given)
+
+
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Dimensions moved to other places; the rest keep their order."""
+    ndim = input.dim()
+    sources = [source] if isinstance(source, int) else list(source)
+    places = [destination] if isinstance(destination, int) else list(destination)
+    if len(sources) != len(places):
+        raise RuntimeError(f"movedim: source {sources} and destination {places} must have the same length")
+    sources, places = [_wrapped(d, ndim) for d in sources], [_wrapped(d, ndim) for d in places]
+    if len(set(sources)) != len(sources) or len(set(places)) != len(places):
+        raise RuntimeError("movedim: repeated dim in source or destination")
+    rest = iter(d for d in range(ndim) if d not in sources)
+    moved = dict(zip(places, sources, strict=True))
+    return input.permute([moved[d] if d in moved else next(rest) for d in range(ndim)])
+
+
+def _wrapped(dim: int, ndim: int) -> int:
+    if not -ndim <= dim < ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
+    return dim % ndim

@@ -1,0 +1,136 @@
+"""Switching the recording of derivatives on and off, for a thread."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tl_core import _C
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _ContextDecorator:
+    """A context that also decorates functions: each call runs in a context of its own."""
+
+    def __call__(self, function: F) -> F:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return wrapped  # type: ignore[return-value]  # wraps keeps the signature
+
+    def clone(self) -> Any:
+        """A fresh context of the same kind."""
+        return type(self)()
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *error: object) -> None:
+        raise NotImplementedError
+
+
+class _GradContext(_ContextDecorator):
+    _on: bool
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(_C._set_grad_enabled(self._on))
+
+    def __exit__(self, *error: object) -> None:
+        _C._set_grad_enabled(self._before.pop())
+
+
+class no_grad(_GradContext):
+    """Nothing is recorded inside: a context and a decorator.
+
+    >>> x = tensor([1.0], requires_grad=True)
+    >>> with no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    _on = False
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = object.__new__(cls)
+        if function is None:
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(function)
+
+
+class enable_grad(_GradContext):
+    """Derivatives are recorded inside, also within no_grad."""
+
+    _on = True
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = object.__new__(cls)
+        if function is None:
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(function)
+
+
+class set_grad_enabled(_ContextDecorator):
+    """Recording on or off, at once and until the end of the context, if it is used as one."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self.prev = _C._set_grad_enabled(mode)
+
+    def __call__(self, function: F) -> F:
+        _C._set_grad_enabled(self.prev)
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        _C._set_grad_enabled(self.mode)
+
+    def __exit__(self, *error: object) -> None:
+        _C._set_grad_enabled(self.prev)
+
+    def clone(self) -> set_grad_enabled:
+        return set_grad_enabled(self.mode)
+
+
+class inference_mode(_ContextDecorator):
+    """Like no_grad, and what is made inside can never take part in a recording."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        if isinstance(mode, bool):
+            return object.__new__(cls)
+        made = object.__new__(cls)
+        made.__init__(True)  # type: ignore[misc]
+        return made(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self._before: list[tuple[bool, bool]] = []
+
+    def __enter__(self) -> None:
+        grad = _C._grad_enabled()
+        self._before.append((_C._set_inference_mode(self.mode), grad))
+
+    def __exit__(self, *error: object) -> None:
+        inference, grad = self._before.pop()
+        _C._set_inference_mode(inference)
+        _C._set_grad_enabled(grad)
+
+    def clone(self) -> inference_mode:
+        return inference_mode(self.mode)
+
+
+def is_grad_enabled() -> bool:
+    """Whether derivatives are recorded on this thread."""
+    return _C._grad_enabled()
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference_mode is on in this thread."""
+    return _C._inference_mode()

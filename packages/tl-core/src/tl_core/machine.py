@@ -1,0 +1,28 @@
+"""The processor: threads and instruction set."""
+
+from __future__ import annotations
+
+from tl_core import _C
+
+get_num_threads = _C.get_num_threads
+set_num_threads = _C.set_num_threads
+
+_interop_threads = 1
+
+
+def get_num_interop_threads() -> int:
+    """Threads that run operators beside each other; tl runs one operator at a time, so this is only remembered."""
+    return _interop_threads
+
+
+def set_num_interop_threads(n: int) -> None:
+    """Remembered for programs that ask; tl runs one operator at a time."""
+    if n <= 0:
+        raise RuntimeError(f"Expected nthreads > 0, but got {n}")
+    global _interop_threads
+    _interop_threads = n
+
+
+def cpu_capability() -> str:
+    """The instruction set the kernels were chosen for: DEFAULT, AVX2 or AVX512."""
+    return ("DEFAULT", "AVX2", "AVX512")[_C._capability_level()]

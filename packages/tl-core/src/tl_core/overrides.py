@@ -1,0 +1,146 @@
+"""`__torch_function__`: classes and modes that take calls over."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core.parameter import _disabled_torch_function
+
+_state = threading.local()
+
+
+def _modes() -> list[Any]:
+    if not hasattr(_state, "modes"):
+        _state.modes = []
+    return _state.modes
+
+
+class DisableTorchFunctionSubclass:
+    """Inside, subclasses take part in operators as plain tensors do."""
+
+    def __enter__(self) -> None:
+        self._before = _C._set_overrides_disabled(True)
+
+    def __exit__(self, *error: object) -> None:
+        _C._set_overrides_disabled(self._before)
+
+
+def has_torch_function(relevant_args: Any) -> bool:
+    """Whether one of the arguments brings an override."""
+    return bool(_modes()) or any(_overrides(a) for a in relevant_args)
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Whether the object is a tensor or brings an override."""
+    return type(inp) is Tensor or hasattr(inp, "__torch_function__")
+
+
+def _overrides(o: Any) -> bool:
+    if type(o) is Tensor or _C._overrides_disabled():
+        return False
+    found = getattr(type(o), "__torch_function__", None)
+    return found is not None and getattr(found, "__func__", None) is not _disabled_torch_function.__func__
+
+
+def _arguments(args: Any, kwargs: Any) -> Any:
+    for a in (*args, *kwargs.values()):
+        yield a
+        if isinstance(a, (list, tuple)):
+            yield from a
+
+
+def _overloaded(candidates: Any) -> list[Any]:
+    """One argument a type, subclasses before their bases, otherwise from left to right."""
+    found: list[Any] = []
+    for a in candidates:
+        if not _overrides(a) or any(type(a) is type(f) for f in found):
+            continue
+        at = next((i for i, f in enumerate(found) if issubclass(type(a), type(f))), len(found))
+        found.insert(at, a)
+    return found
+
+
+def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwargs: Any) -> Any:
+    """Asks the innermost mode, then the overriding arguments; TypeError if all decline."""
+    overloaded = _overloaded(relevant_args)
+    types = tuple(type(a) for a in overloaded)
+    modes = _modes()
+    if modes:
+        with _popped(modes) as mode:
+            result = mode.__torch_function__(public_api, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    for a in overloaded:
+        result = type(a).__torch_function__(public_api, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    if not overloaded:
+        return public_api(*args, **kwargs)
+    name = getattr(public_api, "__qualname__", public_api)
+    raise TypeError(
+        f"no implementation found for '{name}' on types that implement __torch_function__: {[t.__name__ for t in types]}"
+    )
+
+
+class _popped:
+    """The innermost mode, off while its own handler runs."""
+
+    def __init__(self, modes: list[Any]) -> None:
+        self.modes = modes
+
+    def __enter__(self) -> Any:
+        self.mode = self.modes.pop()
+        _C._set_override_modes(len(self.modes))
+        return self.mode
+
+    def __exit__(self, *error: object) -> None:
+        self.modes.append(self.mode)
+        _C._set_override_modes(len(self.modes))
+
+
+class TorchFunctionMode:
+    """A context in which `__torch_function__` of the mode sees every call."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> TorchFunctionMode:
+        _modes().append(self)
+        _C._set_override_modes(len(_modes()))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _modes().pop()
+        _C._set_override_modes(len(_modes()))
+
+
+def _dispatch(function: Any, args: Any, kwargs: Any) -> Any:
+    """What the binding calls when an argument or a mode takes a call over."""
+    return handle_torch_function(function, list(_arguments(args, kwargs)), *args, **kwargs)
+
+
+_C._set_override_handler(_dispatch)
+
+
+def _default_torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What Tensor itself does for its subclasses: runs the function on plain tensors, gives the results the subclass."""
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        return _convert(func(*args, **(kwargs or {})), cls)
+
+
+def _convert(result: Any, cls: Any) -> Any:
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor) and not isinstance(result, cls):
+        return result.as_subclass(cls)
+    if type(result) in (tuple, list):
+        return type(result)(_convert(r, cls) for r in result)
+    return result
+
+
+Tensor.__torch_function__ = classmethod(_default_torch_function)  # type: ignore[attr-defined]

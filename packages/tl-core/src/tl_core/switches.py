@@ -1,0 +1,39 @@
+"""Every global switch of tl by name. Packages declare theirs here, so that one place knows them all.
+
+>>> declare("example.fast", True, bool)
+>>> set("example.fast", False)
+True
+>>> get("example.fast")
+False
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_values: dict[str, Any] = {}
+_types: dict[str, type] = {}
+
+
+def declare(name: str, default: Any, type: type) -> None:
+    """Makes a switch known; a second declaration must agree with the first."""
+    if name in _types and _types[name] is not type:
+        raise ValueError(f"the switch {name!r} was declared as {_types[name].__name__}, not {type.__name__}")
+    _types[name] = type
+    _values.setdefault(name, default)
+
+
+def get(name: str) -> Any:
+    """The switch's value; KeyError names a switch nobody declared."""
+    if name not in _values:
+        raise KeyError(f"no switch is named {name!r}")
+    return _values[name]
+
+
+def set(name: str, value: Any) -> Any:
+    """Gives the switch a value of its type and returns the one before."""
+    before = get(name)
+    if not isinstance(value, _types[name]):
+        raise TypeError(f"the switch {name!r} takes {_types[name].__name__}, got {type(value).__name__}")
+    _values[name] = value
+    return before

@@ -1,0 +1,1 @@
+"""What the repository runs on itself."""

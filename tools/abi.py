@@ -1,0 +1,199 @@
+"""`python -m tools.abi diff|freeze`: the C interface as it was promised, beside the header as it is.
+
+`packages/tl-core/abi/v1.txt` records every entry of the table `TlApi` (order, name, type, since), every structure and
+every constant that crosses the interface. `diff` fails when the header says anything else. `freeze` writes the file;
+once its first line says `state frozen`, it refuses to change, move or take away what stands there: a new entry goes to
+the end, under a new minor version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.packages import ROOT
+
+CORE = ROOT / "packages" / "tl-core"
+HEADERS = [CORE / "include" / "tl" / name for name in ("c_api.h", "program.h")]
+RECORD = CORE / "abi" / "v1.txt"
+STRUCTURE = re.compile(r"typedef struct (\w+) \{(.*?)\n?\} \1;", re.DOTALL)
+ENUMERATION = re.compile(r"enum (?:\w+ )?\{([^}]*)\}", re.DOTALL)
+FUNCTION = re.compile(r"typedef ([^;{}]*?)\(\*(\w+)\)(\([^;]*\));", re.DOTALL)
+LOOSE = {"enum", "typedef"}  # groups without an order
+POINTER = re.compile(r"^(.*?)\(\*\s*(\w+)\)\s*(\(.*\))$")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the record. `since` is the minor version that brought it."""
+
+    group: str  # the structure, `enum` or `typedef`
+    name: str
+    type: str
+    since: int
+
+    def __str__(self) -> str:
+        return f"{self.group} {self.name} 1.{self.since} {self.type}"
+
+
+def without_comments(text: str) -> str:
+    """C source without comments."""
+    return re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
+
+
+def fields(body: str) -> list[tuple[str, str]]:
+    """(name, type) of each field of a structure; unions keep their text."""
+    found = []
+    for statement in _statements(body):
+        if pointer := POINTER.match(statement):
+            found.append((pointer[2], f"{pointer[1].strip()} (*){pointer[3]}"))
+        elif statement.startswith("union"):
+            found.append((statement.rsplit("}", 1)[1].strip(), statement.rsplit("}", 1)[0] + "}"))
+        else:
+            kind, first, rest = _declaration(statement)
+            found += [(name.strip(), kind) for name in [first, *rest]]
+    return found
+
+
+def _statements(body: str) -> list[str]:
+    flat = re.sub(r"\s+", " ", body)
+    parts, depth, start = [], 0, 0
+    for at, sign in enumerate(flat):
+        depth += {"{": 1, "}": -1}.get(sign, 0)
+        if sign == ";" and depth == 0:
+            parts.append(flat[start:at].strip())
+            start = at + 1
+    return parts
+
+
+def _declaration(statement: str) -> tuple[str, str, list[str]]:
+    first, *rest = statement.split(",")
+    kind, name = re.match(r"^(.*?[\s*])(\w+(?:\[\w+\])?)$", first.strip()).groups()  # type: ignore[union-attr]
+    return re.sub(r"\s+", " ", kind).strip(), name, rest
+
+
+def constants(body: str) -> list[tuple[str, str]]:
+    """(name, value) of each constant of an enumeration; values are given or counted."""
+    found, count = [], 0
+    for item in filter(None, (i.strip() for i in body.split(","))):
+        name, _, value = (part.strip() for part in item.partition("="))
+        count = int(value, 0) if value else count
+        found.append((name, str(count)))
+        count += 1
+    return found
+
+
+def parse(text: str) -> list[tuple[str, str, str]]:
+    """(group, name, type) of everything in a header that crosses the interface."""
+    text = without_comments(text)
+    found = [(name, *field) for name, body in STRUCTURE.findall(text) for field in fields(body)]
+    found += [("enum", *c) for body in ENUMERATION.findall(text) for c in constants(body)]
+    flat = [(" ".join(part.split()) for part in f) for f in FUNCTION.findall(text)]
+    return found + [("typedef", name, f"{result} (*){arguments}") for result, name, arguments in flat]
+
+
+def minor_of(text: str) -> int:
+    """The minor version that the header states."""
+    stated = re.search(r"#define TL_API_MINOR (\d+)", text)
+    if stated is None:
+        raise ValueError("c_api.h does not define TL_API_MINOR")
+    return int(stated[1])
+
+
+def read(record: Path) -> tuple[str, list[Entry]]:
+    """The state (`draft` or `frozen`) and the entries of a record."""
+    if not record.exists():
+        return "draft", []
+    lines = [line for line in record.read_text().splitlines() if line and not line.startswith("#")]
+    entries = []
+    for line in lines[1:]:
+        group, name, since, kind = line.split(" ", 3)
+        entries.append(Entry(group, name, kind, int(since.split(".")[1])))
+    return lines[0].split()[1], entries
+
+
+def current(recorded: list[Entry], headers: list[Path]) -> list[Entry]:
+    """The headers' entries; known ones keep their `since`, new ones get the header's minor version."""
+    texts = [h.read_text() for h in headers if h.exists()]
+    since = {(e.group, e.name): e.since for e in recorded}
+    minor = minor_of("\n".join(texts))
+    return [Entry(g, n, t, since.get((g, n), minor)) for text in texts for g, n, t in parse(text)]
+
+
+def differences(recorded: list[Entry], now: list[Entry]) -> list[str]:
+    """What the record and the headers do not agree on, in words."""
+    found = []
+    then = {(e.group, e.name): e for e in recorded}
+    present = {(e.group, e.name): e for e in now}
+    found += [f"gone: {e}" for key, e in then.items() if key not in present]
+    found += [f"new: {e}" for key, e in present.items() if key not in then]
+    for key, e in then.items():
+        if key in present and present[key].type != e.type:
+            found.append(f"changed: {e.group} {e.name} was {e.type}, is {present[key].type}")
+    for group in dict.fromkeys(e.group for e in recorded if e.group not in LOOSE):
+        before = [e.name for e in recorded if e.group == group and (group, e.name) in present]
+        after = [e.name for e in now if e.group == group and (group, e.name) in then]
+        moved = [b for b, a in zip(before, after, strict=True) if a != b]
+        if moved:
+            found.append(f"moved: {group} has {', '.join(moved)} in another order")
+    return found
+
+
+def broken_promises(recorded: list[Entry], now: list[Entry]) -> list[str]:
+    """Differences that a frozen interface does not allow: all but new constants and additions at a structure's end."""
+    found = [d for d in differences(recorded, now) if not d.startswith("new:")]
+    extensible = {e.group for e in recorded if e.name == "struct_size"}
+    for group in {e.group for e in recorded} - LOOSE:
+        before = [e.name for e in recorded if e.group == group]
+        after = [e.name for e in now if e.group == group]
+        if after[: len(before)] != before and sorted(after[: len(before)]) != sorted(before):
+            found.append(f"inserted: {group} has a new entry that is not at its end")
+        if len(after) > len(before) and group not in extensible:
+            found.append(f"grown: {group} carries no struct_size, so it cannot grow")
+    newest = max((e.since for e in recorded), default=0)
+    known = {(e.group, e.name) for e in recorded}
+    stale = [e for e in now if (e.group, e.name) not in known and e.since <= newest]
+    return found + [f"not newer: {e} needs a TL_API_MINOR above {newest}" for e in stale]
+
+
+def write(record: Path, state: str, entries: list[Entry]) -> None:
+    """Writes a record."""
+    lines = [
+        "# What crosses the C interface: the structure, the name, since which version, the type; in order.",
+        "# Written by `python -m tools.abi freeze`. While the state is draft, entries may still change.",
+        f"state {state}",
+        *map(str, entries),
+    ]
+    record.parent.mkdir(exist_ok=True)
+    record.write_text("\n".join(lines) + "\n")
+
+
+def main(arguments: list[str] | None = None, headers: list[Path] = HEADERS, record: Path = RECORD) -> int:
+    """Compares or writes."""
+    parser = argparse.ArgumentParser(prog="python -m tools.abi", description=__doc__)
+    parser.add_argument("action", choices=["diff", "freeze"])
+    parser.add_argument(
+        "--final", action="store_true", help="freeze for good: from now on entries are only added"
+    )
+    options = parser.parse_args(arguments)
+    state, recorded = read(record)
+    now = current(recorded, headers)
+    if options.action == "diff":
+        found = differences(recorded, now)
+        print(
+            "\n".join([*found, f"{len(now)} entries, {len(found)} differences from {record.name} ({state})"])
+        )
+        return 1 if found else 0
+    if state == "frozen" and (broken := broken_promises(recorded, now)):
+        print("\n".join(["refused, the interface is frozen:", *broken]), file=sys.stderr)
+        return 1
+    write(record, "frozen" if options.final else state, now)
+    print(f"{record.name}: {len(now)} entries")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

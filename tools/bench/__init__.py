@@ -1,0 +1,1 @@
+"""Measures one module against a peer that answers to the same API."""

@@ -1,0 +1,150 @@
+"""`python -m tools.bench --peer-python PYTHON`: measures tl against torch and says which figures are met."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from tools.bench import cases, programs, report
+from tools.bench.pair import Measured, Pair, Side
+from tools.packages import packages
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__)
+    parser.add_argument("--module", default="tl", help="what is measured (tl)")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter that has it (this one)")
+    parser.add_argument("--peer-module", default="torch", help="what it is held against (torch)")
+    parser.add_argument("--peer-python", required=True, help="the interpreter that has the peer")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument(
+        "--clock", choices=["cpu", "wall"], help="CPU time with one thread, else wall-clock time"
+    )
+    parser.add_argument(
+        "--only", type=re.compile, default=re.compile(""), metavar="REGEX", help="of `group: name`"
+    )
+    parser.add_argument(
+        "--unpinned", action="store_true", help="take OPENBLAS_CORETYPE from the measured processes"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    return parser.parse_args()
+
+
+def processor() -> str:
+    """What the machine calls its processor."""
+    text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    found = re.search(r"model name\s*:\s*(.*)", text)
+    return found[1] if found else platform.processor()
+
+
+def header(options: argparse.Namespace, pair: Pair) -> dict[str, object]:
+    """What was measured, and how."""
+    ours, peer = (f"{w.side.module} {w.ask(about=True)['version']}" for w in pair.workers)
+    pinned = None if options.unpinned else os.environ.get("OPENBLAS_CORETYPE")
+    return {
+        "ours": ours,
+        "peer": peer,
+        "threads": options.threads,
+        "clock": options.clock,
+        "processor": processor(),
+        "python": platform.python_version(),
+        "load": round(os.getloadavg()[0], 1),
+        "OPENBLAS_CORETYPE": pinned or "not set",
+    }
+
+
+def chosen(only: re.Pattern[str]) -> dict[cases.Group, list[cases.Case]]:
+    """The cases asked for, by group."""
+    groups: dict[cases.Group, list[cases.Case]] = {}
+    for case in cases.CASES:
+        if only.search(f"{case.group.name}: {case.name}"):
+            groups.setdefault(case.group, []).append(case)
+    return groups
+
+
+def in_workers(pair: Pair, only: re.Pattern[str]) -> tuple[list[Measured], bool]:
+    """Measures and prints the cases that run in workers."""
+    everything: list[Measured] = []
+    good = True
+    for group, members in chosen(only).items():
+        print(f"\n{group.name}", flush=True)
+        measured = []
+        for case in members:
+            measured.append(pair.measure(case))
+            print(report.row(measured[-1]), flush=True)
+        if len(measured) > 1:
+            line, met = report.mean_row(group, measured)
+            good = good and met
+            print(line, flush=True)
+        everything += measured
+    return everything, good and all(m.met for m in everything)
+
+
+def in_processes(options: argparse.Namespace, ours: Side, peer: Side) -> tuple[list[Measured], bool]:
+    """Measures and prints the programs in fresh processes."""
+    todo = [p for p in cases.PROGRAMS if options.only.search(f"fresh process: {p.name}")]
+    everything: list[Measured] = []
+    if todo:
+        print("\nfresh process", flush=True)
+    for program in todo:
+        measured = programs.measure(ours, peer, program, options.threads, options.unpinned)
+        print("\n".join(map(report.row, measured)), flush=True)
+        everything += measured
+    return everything, all(m.met for m in everything)
+
+
+def footprint(only: re.Pattern[str], ours: Side) -> tuple[dict[str, float], bool]:
+    """Measures and prints the build and the installed size."""
+    found: dict[str, float] = {}
+    good = True
+    if only.search("footprint: installed size"):
+        size = programs.installed_bytes(ours, list(packages()))
+        found["installed bytes"], met = size, size <= cases.INSTALLED
+        good = good and met
+        print("\nfootprint")
+        print(
+            report.plain("installed size", f"{size / 1e6:.2f} MB", f"{cases.INSTALLED / 1e6:.0f} MB", met),
+            flush=True,
+        )
+    if only.search("footprint: cold build"):
+        with tempfile.TemporaryDirectory() as folder:
+            seconds = programs.cold_build(folder)
+        found["cold build CPU seconds"], met = seconds, seconds <= cases.BUILD_CPU
+        good = good and met
+        print(
+            report.plain("cold build, CPU", f"{seconds:.0f} s", f"{cases.BUILD_CPU:.0f} s", met), flush=True
+        )
+    return found, good
+
+
+def main() -> int:
+    """Measures; the exit status is 1 if a figure is not met."""
+    options = arguments()
+    options.clock = options.clock or ("cpu" if options.threads == 1 else "wall")
+    ours, peer = Side(options.module, options.python), Side(options.peer_module, options.peer_python)
+    pair = Pair(ours, peer, options.threads, options.clock, options.unpinned)
+    about = header(options, pair)
+    print("\n".join(f"{name}: {value}" for name, value in about.items()))
+    print(f"\n  {'':44} {'ours':>10} {'peer':>10} {'ratio':>8}")
+    measured, good = in_workers(pair, options.only)
+    pair.close()
+    more, also = in_processes(options, ours, peer)
+    sizes, small = (footprint(options.only, ours)) if options.module == "tl" else ({}, True)
+    missed = sum(not m.met for m in measured + more)
+    print(f"\n{len(measured + more)} cases, {missed} not met")
+    if options.json:
+        rows = [asdict(m) | {"met": m.met} for m in measured + more]
+        options.json.write_text(json.dumps({"about": about, "cases": rows, "footprint": sizes}, indent=1))
+    return 0 if good and also and small else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""What is measured, and the figures that are asked for. Each case is written once, against the name `torch`.
+
+Cases are texts, so that the measured loop holds the statement itself and no call of a Python function around it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases with a common figure: the geometric mean of their ratios, and the largest ratio any may have."""
+
+    name: str
+    mean: float | None = None
+    each: float | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One measured statement. `before` runs, untimed, before every sample, which then is one run of the statement."""
+
+    group: Group
+    name: str
+    setup: str
+    run: str
+    bound: float | None = None
+    before: str = ""
+    rounds: int = 5
+
+    @property
+    def limit(self) -> float | None:
+        """The ratio that is asked for."""
+        return self.group.each if self.bound is None else self.bound
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program in a process of its own."""
+
+    name: str
+    text: str
+    time: float
+    memory: float
+
+
+CALLS = Group("call overhead", mean=0.12, each=0.35)
+ITEM = Group("item")
+AUTOGRAD = Group("autograd")
+CHAIN = Group("chain of 1,000,000 nodes")
+LARGE = Group("large")
+
+TINY = "a, b, m = torch.rand(1), torch.rand(1), torch.rand(1, 1)\nc = a > 0.5"
+SMALL = "a, b = torch.rand(16, 16), torch.rand(16, 16)\nm = a\nc = a > 0.5"
+
+CALL_RUNS = {
+    "add": "a + b",
+    "torch.add": "torch.add(a, b)",
+    "a.add": "a.add(b)",
+    "add alpha=2": "torch.add(a, b, alpha=2)",
+    "add number": "a + 2.0",
+    "mul": "a * b",
+    "exp": "a.exp()",
+    "sum": "a.sum()",
+    "gt": "a > b",
+    "matmul": "m @ m",
+    "clone": "a.clone()",
+    "cat": "torch.cat([a, b])",
+    "where": "torch.where(c, a, b)",
+}
+TINY_RUNS = {
+    "view": "a.view(1, 1)",
+    "transpose": "m.transpose(0, 1)",
+    "permute": "m.permute(1, 0)",
+    "a[0]": "a[0]",
+    "a[0:1]": "a[0:1]",
+    "a[None]": "a[None]",
+    "a[...]": "a[...]",
+    "zeros": "torch.zeros(1)",
+    "tensor(1.0)": "torch.tensor(1.0)",
+}
+SMALL_RUNS = {
+    "sum(0, keepdim)": "a.sum(0, keepdim=True)",
+    "view": "a.view(4, 64)",
+    "transpose": "a.transpose(0, 1)",
+    "permute": "a.permute(1, 0)",
+    "a[3]": "a[3]",
+    "a[2:5]": "a[2:5]",
+    "a[2:5, 1:3]": "a[2:5, 1:3]",
+    "a[:, 3]": "a[:, 3]",
+    "a[::2]": "a[::2]",
+    "a[..., None]": "a[..., None]",
+    "zeros": "torch.zeros(16, 16)",
+}
+
+CASES = [
+    *(Case(CALLS, f"{name}, 1 element", TINY, run) for name, run in {**CALL_RUNS, **TINY_RUNS}.items()),
+    *(Case(CALLS, f"{name}, 16x16", SMALL, run) for name, run in {**CALL_RUNS, **SMALL_RUNS}.items()),
+    Case(ITEM, "item", "a = torch.rand(1)", "a.item()", bound=1.0),
+]
+
+LEAVES = "x, w, b = (torch.rand(1, requires_grad=True) for _ in range(3))"
+TEN_OPERATORS = """\
+y = x * w
+y = y + b
+y = y.tanh()
+y = y * 2.0
+y = y - x
+y = y.exp()
+y = y * w
+y = y + x
+y = y.neg()
+y = y.sum()
+"""
+PERCEPTRON = """\
+nn = torch.nn
+model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
+criterion = nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+x, y = torch.randn(16, 16), torch.randint(0, 4, (16,))
+"""
+STEP = """\
+optimizer.zero_grad()
+criterion(model(x), y).backward()
+optimizer.step()
+"""
+CASES += [
+    Case(AUTOGRAD, "10 small operators recorded", LEAVES, TEN_OPERATORS, bound=0.15),
+    Case(
+        AUTOGRAD,
+        "10 small operators, forward and backward",
+        LEAVES,
+        TEN_OPERATORS + "y.backward()",
+        bound=0.12,
+    ),
+    Case(
+        AUTOGRAD,
+        "nn.Linear(16) forward",
+        "f = torch.nn.Linear(16, 16)\nx = torch.rand(16, 16)",
+        "f(x)",
+        bound=0.25,
+    ),
+    Case(AUTOGRAD, "MLP SGD step", PERCEPTRON, STEP, bound=0.25),
+]
+
+GROW = """\
+y = torch.ones(1, requires_grad=True)
+for _ in range(1_000_000):
+    y = y + 1.0
+"""
+CASES += [
+    Case(CHAIN, "backward", "", "y.backward()", bound=0.10, before=GROW, rounds=1),
+    Case(CHAIN, "free", "", "graph.clear()", bound=0.50, before=GROW + "graph = [y]\ndel y", rounds=1),
+]
+
+MILLION = "a, b = torch.rand(1 << 20), torch.rand(1 << 20)"
+CASES += [
+    Case(LARGE, "add, 1 M float32, fresh result", MILLION, "a + b", bound=1.05),
+    Case(LARGE, "exp, 1 M float32, fresh result", MILLION, "a.exp()", bound=0.60),
+    Case(LARGE, "sum, 1 M float32", MILLION, "a.sum()", bound=0.80),
+    Case(LARGE, "add, 16 M float32, fresh result", MILLION.replace("20", "24"), "a + b", bound=0.35),
+]
+
+PROGRAMS = [
+    Program("import", "import torch", time=0.08, memory=0.20),
+    Program("first operator", "import torch\n(torch.ones(2) + 1).sum().item()", time=0.10, memory=0.20),
+    Program(
+        "one Linear training step",
+        "import torch\n"
+        "model = torch.nn.Linear(4, 2)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "loss = torch.nn.MSELoss()(model(torch.rand(8, 4)), torch.rand(8, 2))\n"
+        "loss.backward()\n"
+        "optimizer.step()",
+        time=0.20,
+        memory=0.20,
+    ),
+]
+
+BUILD_CPU = 240.0  # seconds, user and system, all packages from nothing
+INSTALLED = 15_000_000  # bytes

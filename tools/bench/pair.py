@@ -1,0 +1,153 @@
+"""Two workers that are asked in turn, and the ratio of what they answer.
+
+A round is four short slices, A B B A, so that a change in the machine's speed meets both. Its ratio is that of each
+side's fastest sample; the ratio of a case is the median over all rounds. The inputs are built anew several times, as
+where buffers lie changes what is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+from dataclasses import dataclass
+from typing import Any
+
+from tools.bench.cases import Case
+from tools.packages import ROOT
+
+BUILDS = 3
+SAMPLES = 3  # a slice
+
+
+@dataclass(frozen=True)
+class Side:
+    """A module and the interpreter that has it."""
+
+    module: str
+    python: str
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A case's figures, in seconds a run, or why there are none."""
+
+    name: str
+    group: str
+    limit: float | None
+    ours: float = 0.0
+    peers: float = 0.0
+    ratio: float = 0.0
+    error: str = ""
+
+    @property
+    def met(self) -> bool:
+        """Whether the ratio is within its limit."""
+        return not self.error and (self.limit is None or self.ratio <= self.limit)
+
+
+class WorkerError(Exception):
+    """A worker could not do what it was asked."""
+
+
+def environment(threads: int, unpinned: bool) -> dict[str, str]:
+    """The environment of a measured process."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    found = {**os.environ, "PYTHONPATH": str(ROOT), **dict.fromkeys(names, str(threads))}
+    if unpinned:
+        found.pop("OPENBLAS_CORETYPE", None)
+    return found
+
+
+class Worker:
+    """A worker process that is kept alive."""
+
+    def __init__(self, side: Side, threads: int, clock: str, unpinned: bool) -> None:
+        self.side = side
+        command = [side.python, "-m", "tools.bench.worker", side.module, str(threads), clock]
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment(threads, unpinned),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """Sends a request and waits for its answer."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise WorkerError(f"{self.side.module}: the process ended with status {self.process.wait()}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise WorkerError(f"{self.side.module}: {answer['error']}")
+        return answer
+
+    def prepare(self, case: Case) -> None:
+        """Builds the inputs anew."""
+        self.ask(prepare={"setup": case.setup, "run": case.run, "before": case.before})
+
+    def fastest(self, samples: int) -> float:
+        """The fastest of some samples."""
+        return float(min(self.ask(sample=samples)["samples"]))
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.process.wait()
+
+
+class Pair:
+    """Our worker and the peer's."""
+
+    def __init__(self, ours: Side, peer: Side, threads: int, clock: str, unpinned: bool = False) -> None:
+        self.sides = (ours, peer)
+        self.options = (threads, clock, unpinned)
+        self.workers = [Worker(side, *self.options) for side in self.sides]
+
+    def revive(self) -> None:
+        """Starts again the workers that ended."""
+        for at, worker in enumerate(self.workers):
+            if worker.process.poll() is not None:
+                self.workers[at] = Worker(self.sides[at], *self.options)
+
+    def round(self, samples: int) -> tuple[float, float]:
+        """The fastest sample of each side over A B B A."""
+        ours, peer = self.workers
+        a, b = ours.fastest(samples), peer.fastest(samples)
+        b, a = min(b, peer.fastest(samples)), min(a, ours.fastest(samples))
+        return a, b
+
+    def measure(self, case: Case) -> Measured:
+        """A case's figures."""
+        self.revive()
+        rounds: list[tuple[float, float]] = []
+        try:
+            for _ in range(BUILDS):
+                for worker in self.workers:
+                    worker.prepare(case)
+                rounds += [self.round(1 if case.before else SAMPLES) for _ in range(case.rounds)]
+        except WorkerError as error:
+            return Measured(case.name, case.group.name, case.limit, error=str(error))
+        return Measured(
+            case.name,
+            case.group.name,
+            case.limit,
+            ours=statistics.median(a for a, _ in rounds),
+            peers=statistics.median(b for _, b in rounds),
+            ratio=statistics.median(a / b for a, b in rounds),
+        )
+
+    def close(self) -> None:
+        """Ends both processes."""
+        for worker in self.workers:
+            worker.close()

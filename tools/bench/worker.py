@@ -1,0 +1,88 @@
+"""A process that measures cases with one module: `python -m tools.bench.worker MODULE THREADS CLOCK`.
+
+It is asked in lines of JSON on its standard input and answers on its standard output, one line each:
+`{"prepare": {"setup": …, "run": …, "before": …}}` builds the inputs anew, warms up and settles the number of runs a
+sample; `{"sample": N}` answers with N samples, in seconds a run; `{"about": true}` tells what is measured.
+Only the standard library is used, as the environment belongs to the module.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import sys
+import time
+import timeit
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+SAMPLE_SECONDS = 0.002
+CLOCKS: dict[str, Callable[[], int]] = {"cpu": time.process_time_ns, "wall": time.perf_counter_ns}
+
+
+class Bench:
+    """One prepared case."""
+
+    def __init__(self, module: ModuleType, clock: Callable[[], int], case: dict[str, str]) -> None:
+        self.names: dict[str, Any] = {"torch": module}
+        exec(case["setup"], self.names)
+        self.before = compile(case["before"], "<before>", "exec") if case["before"] else None
+        self.timer = timeit.Timer(case["run"], timer=clock, globals=self.names)  # type: ignore[arg-type]
+        self.runs = 1
+        if self.before is None:
+            self.calibrate()
+
+    def calibrate(self) -> None:
+        """Settles how many runs make a sample, which also warms up."""
+        self.timer.timeit(1)
+        while (seconds := self.timer.timeit(self.runs) / 1e9) < SAMPLE_SECONDS:
+            self.runs = max(self.runs * 2, int(self.runs * SAMPLE_SECONDS / max(seconds, 1e-9)))
+
+    def sample(self) -> float:
+        """Seconds a run."""
+        gc.disable()
+        if self.before is not None:
+            exec(self.before, self.names)
+        seconds = self.timer.timeit(self.runs) / 1e9 / self.runs
+        gc.enable()
+        return seconds
+
+
+def serve(module: ModuleType, clock: Callable[[], int]) -> None:
+    """Answers until the input ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a case prints must not look like an answer
+    bench: Bench | None = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        answer: dict[str, Any] = {}
+        try:
+            if "prepare" in request:
+                bench = None  # gives the old inputs back first
+                bench = Bench(module, clock, request["prepare"])
+                answer["runs"] = bench.runs
+            elif "sample" in request:
+                if bench is None:
+                    raise RuntimeError("nothing is prepared")
+                answer["samples"] = [bench.sample() for _ in range(request["sample"])]
+            else:
+                answer["version"] = str(getattr(module, "__version__", "?"))
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def main() -> None:
+    """Imports the module and serves."""
+    name, threads, clock = sys.argv[1:4]
+    module = importlib.import_module(name)
+    module.set_num_threads(int(threads))
+    serve(module, CLOCKS[clock])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""The packages of this repository: where they lie and what they depend on."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Package:
+    """One folder below `packages/`."""
+
+    folder: Path
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """Its pyproject.toml."""
+        return tomllib.loads((self.folder / "pyproject.toml").read_text())
+
+    @property
+    def dist(self) -> str:
+        """The name people install."""
+        return str(self.settings["project"]["name"])
+
+    @property
+    def import_name(self) -> str:
+        """The name programs import."""
+        return Path(self.settings["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"][0]).name
+
+    @property
+    def source(self) -> Path:
+        """The folder of its Python code."""
+        return self.folder / "src" / self.import_name
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it holds C++."""
+        return (self.folder / "CMakeLists.txt").exists()
+
+    @property
+    def version_file(self) -> Path:
+        """The one place its version stands."""
+        return self.folder / str(self.settings["tool"]["hatch"]["version"]["path"])
+
+    @property
+    def version(self) -> str:
+        """Its version, as X.Y.Z."""
+        found = re.search(r'__version__ = "([^"]+)"', self.version_file.read_text())
+        if found is None:
+            raise ValueError(f'{self.version_file}: expected a line __version__ = "X.Y.Z"')
+        return found[1]
+
+    @property
+    def dependencies(self) -> list[str]:
+        """The distributions it always needs."""
+        return [_name(text) for text in self.settings["project"].get("dependencies", [])]
+
+    @property
+    def extras(self) -> dict[str, list[str]]:
+        """The requirements of each extra."""
+        return dict(self.settings["project"].get("optional-dependencies", {}))
+
+    @property
+    def build_requirements(self) -> list[str]:
+        """What its build needs."""
+        return list(self.settings["build-system"]["requires"])
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[\s\[<>=!~;]", requirement, maxsplit=1)[0]
+
+
+def packages(root: Path = ROOT) -> dict[str, Package]:
+    """Every package by distribution name, each after those it depends on."""
+    found = {p.dist: p for p in (Package(f.parent) for f in sorted(root.glob("packages/*/pyproject.toml")))}
+    ordered: dict[str, Package] = {}
+
+    def add(package: Package, path: tuple[str, ...]) -> None:
+        if package.dist in path:
+            raise ValueError(
+                f"packages depend on each other in a circle: {' -> '.join((*path, package.dist))}"
+            )
+        for dist in package.dependencies:
+            if dist in found:
+                add(found[dist], (*path, package.dist))
+        ordered.setdefault(package.dist, package)
+
+    for package in found.values():
+        add(package, ())
+    return ordered
+
+
+def dependents(dists: set[str], root: Path = ROOT) -> set[str]:
+    """The given distributions and all that need them, directly or through others."""
+    wanted = set(dists)
+    for package in packages(root).values():
+        if wanted.intersection(package.dependencies):
+            wanted.add(package.dist)
+    return wanted

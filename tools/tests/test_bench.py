@@ -1,0 +1,102 @@
+"""The bench measures ratios that are known beforehand, and reports what does not work."""
+
+import sys
+
+import pytest
+
+from tools.bench import programs, report
+from tools.bench.cases import CASES, Case, Group, Program
+from tools.bench.pair import Measured, Pair, Side
+
+FAKE = """
+__version__ = "1"
+def set_num_threads(n): pass
+def work(): return sum(range({size}))
+def build(): raise MemoryError("no")
+chain = []
+{more}
+"""
+GROUP = Group("test", mean=0.5, each=0.6)
+
+
+@pytest.fixture
+def sides(tmp_path, monkeypatch):
+    """Two modules, of which the second works ten times as long."""
+    for name, size in (("quick", 300), ("slow", 3000)):
+        (tmp_path / f"{name}.py").write_text(FAKE.format(size=size, more=""))
+    monkeypatch.setattr("tools.packages.ROOT", tmp_path)
+    monkeypatch.setattr(
+        "tools.bench.pair.environment",
+        lambda threads, unpinned: {"PYTHONPATH": f"{tmp_path}:{':'.join(sys.path)}"},
+    )
+    monkeypatch.setattr("tools.bench.programs.environment", lambda threads, unpinned: {})
+    return Side("quick", sys.executable), Side("slow", sys.executable)
+
+
+@pytest.fixture
+def pair(sides):
+    made = Pair(*sides, threads=1, clock="cpu")
+    yield made
+    made.close()
+
+
+def test_a_known_ratio_is_measured(pair):
+    measured = pair.measure(Case(GROUP, "work", "", "torch.work()"))
+    assert 0.05 < measured.ratio < 0.2
+    assert measured.met
+    assert measured.ours < measured.peers
+
+
+def test_the_same_module_has_ratio_one(sides):
+    pair = Pair(sides[0], sides[0], threads=1, clock="cpu")
+    measured = pair.measure(Case(GROUP, "work", "", "torch.work()"))
+    pair.close()
+    assert measured.ratio == pytest.approx(1, abs=0.15)
+    assert not measured.met
+
+
+def test_before_runs_before_every_sample_and_is_not_timed(pair):
+    case = Case(GROUP, "pop", "x = []", "x.pop()", before="x.append(sum(range(1_000_000)))", rounds=2)
+    assert pair.measure(case).ours < 1e-3
+
+
+def test_what_fails_is_reported_and_the_bench_goes_on(pair):
+    failed = pair.measure(Case(GROUP, "missing", "", "torch.nothing()"))
+    assert "quick: AttributeError" in failed.error
+    assert not failed.met
+    dead = pair.measure(Case(GROUP, "dies", "import os", "os._exit(3)"))
+    assert "ended with status 3" in dead.error
+    assert not pair.measure(Case(GROUP, "work", "", "torch.work()")).error
+
+
+def test_a_program_in_a_process_of_its_own(sides):
+    side = Side("json", sys.executable)
+    time, memory = programs.measure(side, side, Program("import", "import torch", 2.0, 1.1), 1, False)
+    assert not time.error
+    assert 0.5 < time.ratio < 2
+    assert memory.ratio == pytest.approx(1, abs=0.1)
+    assert 2_000_000 < memory.ours < 100_000_000
+
+
+def test_a_program_that_fails_is_reported():
+    side = Side("nothing_of_that_name", sys.executable)
+    found = programs.measure(side, side, Program("import", "import torch", 1.0, 1.0), 1, False)
+    assert all("ModuleNotFoundError" in m.error and not m.met for m in found)
+
+
+def test_the_table():
+    measured = [Measured("a", "g", 0.5, 1e-7, 4e-7, 0.25), Measured("b", "g", 0.5, 1e-3, 1e-3, 1.0)]
+    assert "0.250  <= 0.50  met" in report.row(measured[0])
+    assert "NOT MET" in report.row(measured[1])
+    assert "100.0 ns" in report.row(measured[0])
+    line, met = report.mean_row(GROUP, measured)
+    assert "0.500" in line
+    assert met
+    assert not report.mean_row(GROUP, [*measured, Measured("c", "g", 0.5, error="x")])[1]
+
+
+def test_cases_have_names_of_their_own_and_compile():
+    assert len({(c.group, c.name) for c in CASES}) == len(CASES)
+    for case in CASES:
+        for text in (case.setup, case.run, case.before):
+            compile(text, case.name, "exec")

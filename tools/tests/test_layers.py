@@ -1,0 +1,110 @@
+"""Planted violations of the layers are found, and what is allowed is not reported."""
+
+import pytest
+
+from tools import layers
+from tools.cycles import cycles
+
+CORE = "tl-core/src/tl_core/"
+AUTOGRAD = "tl-autograd/src/tl_autograd/"
+
+
+def messages(repository):
+    return [v.message for v in layers.violations(repository.root)]
+
+
+def test_an_empty_repository_is_clean(repository):
+    assert messages(repository) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "message"),
+    [
+        (CORE + "a.py", "import tl_autograd\n", "tl_core may not import tl_autograd"),
+        (CORE + "a.py", "def f():\n    from tl_autograd import grad\n", "tl_core may not import tl_autograd"),
+        (CORE + "a.py", "import requests\n", "imports requests, which tl-core does not declare"),
+        (CORE + "a.py", "import numpy as np\n", "imports numpy at import time"),
+        (AUTOGRAD + "a.py", "from tl_core._C import x\n", "imports tl_core._C.x, a private name"),
+        (AUTOGRAD + "a.py", "import tl_core\ntl_core._hidden()\n", "uses tl_core._hidden, a private name"),
+        (AUTOGRAD + "a.py", "import tl_core as c\nc._hidden()\n", "uses tl_core._hidden, a private name"),
+        ("tl-autograd/tests/test_a.py", "from tl_core import _x\n", "imports tl_core._x, a private name"),
+        ("tl-all/src/tl/a.py", "from tl_autograd._engine import run\n", "imports tl_autograd._engine.run"),
+        (CORE + "a.py", "from tl_core import a\n", "imports go round in a circle: tl_core.a"),
+    ],
+)
+def test_a_planted_import_is_found(repository, path, text, message):
+    repository.write(path, text)
+    (found,) = layers.violations(repository.root)
+    assert message in found.message
+    assert str(found.path) == f"packages/{path}"
+    assert found.line >= 1
+
+
+def test_a_circle_of_imports_is_found_in_functions_too(repository):
+    repository.write(CORE + "a.py", "from . import b\n")
+    repository.write(CORE + "b.py", "def f():\n    from .a import x\n")
+    (message,) = messages(repository)
+    assert message.startswith("imports go round in a circle")
+    assert "tl_core.a" in message
+    assert "tl_core.b" in message
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (CORE + "a.py", "import os\nfrom . import version\nfrom tl_core._C import x\n"),
+        (CORE + "a.py", "def f():\n    import numpy\n"),
+        (CORE + "a.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import numpy\n"),
+        (AUTOGRAD + "a.py", "import tl_core\ntl_core.__version__\ntl_core.add\ntl_core._foreach_add_\n"),
+        (AUTOGRAD + "a.py", "from ._engine import run\n"),
+        ("tl-core/tests/test_a.py", "from tl_core._C import x\n"),
+    ],
+)
+def test_what_is_allowed_is_not_reported(repository, path, text):
+    repository.write(AUTOGRAD + "_engine.py", "")
+    repository.write(path, text)
+    assert messages(repository) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "message"),
+    [
+        ("tl-core/csrc/base/a.h", '#include "tensor/t.h"\n', "tensor/ lies to its right"),
+        ("tl-core/csrc/kernels/cpu/a.cpp", '#include "ops/o.h"\n', "ops/ lies to its right"),
+        ("tl-core/csrc/attic/a.cpp", '#include "tensor/t.h"\n', "csrc/attic/ is not one of the rooms"),
+        ("tl-core/include/tl/a.h", '#include "../../csrc/tensor/t.h"\n', "is not public"),
+        (
+            "tl-autograd/csrc/a.cpp",
+            '#include "../../tl-core/csrc/tensor/t.h"\n',
+            "belongs to another package",
+        ),
+        ("tl-core/csrc/tensor/a.h", '#include "a.h"\n', "includes go round in a circle"),
+    ],
+)
+def test_a_planted_include_is_found(repository, path, text, message):
+    repository.write("tl-core/csrc/tensor/t.h", "")
+    repository.write("tl-core/csrc/ops/o.h", "")
+    repository.write(path, text)
+    (found,) = messages(repository)
+    assert message in found
+
+
+def test_a_circle_of_includes_is_found(repository):
+    repository.write("tl-core/csrc/base/a.h", '#include "base/b.h"\n')
+    repository.write("tl-core/csrc/base/b.h", '#include "base/a.h"\n')
+    (message,) = messages(repository)
+    assert message.startswith("includes go round in a circle")
+
+
+def test_includes_to_the_left_and_generated_ones_are_allowed(repository):
+    repository.write("tl-core/include/tl/c_api.h", "")
+    repository.write("tl-core/csrc/base/b.h", '#include "tl/c_api.h"\n')
+    repository.write("tl-core/csrc/ops/a.cpp", '#include "base/b.h"\n#include "made_by_opgen.h"\n')
+    repository.write("tl-autograd/csrc/a.cpp", '#include "tl/c_api.h"\n#include <vector>\n')
+    assert messages(repository) == []
+
+
+def test_cycles_of_a_graph():
+    graph = {1: [2], 2: [3], 3: [1, 4], 4: [5], 5: [], 6: [6]}
+    assert sorted(sorted(c) for c in cycles(graph)) == [[1, 2, 3], [6]]
+    assert cycles({n: [n + 1] for n in range(5000)}) == []

@@ -1,0 +1,108 @@
+"""Builds the packages' wheels once: a wheel lies in dist/<package>-<digest>/, named after all that went into it.
+
+`python -m tools.wheels [--python PYTHON] [--sanitize] [DIST ...]` prints the wheels' paths.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+from tools.packages import ROOT, Package, packages
+
+# What does not reach a wheel, or is made by the build.
+OUTSIDE = {"tests", "changes", "build", "dist", "vendor", "__pycache__", "generated"}
+SWITCHES = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")
+
+
+def inputs(package: Package) -> list[Path]:
+    """The files that a package's wheel is made from."""
+    folders = [package.folder]
+    if package.is_native:
+        folders.append(package.folder.parent / "tl-core" / "include")
+    files = (f for folder in folders for f in folder.rglob("*") if f.is_file())
+    return sorted({f for f in files if not OUTSIDE.intersection(f.relative_to(package.folder.parent).parts)})
+
+
+def digest(package: Package, sanitize: bool) -> str:
+    """A name for everything that went into a wheel: its files, the interpreter, the machine and the switches."""
+    sums = hashlib.sha256()
+    for word in (sys.version, platform.machine(), str(sanitize), *(os.environ.get(s, "") for s in SWITCHES)):
+        sums.update(word.encode() + b"\0")
+    for file in inputs(package):
+        sums.update(str(file.relative_to(package.folder.parent)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return sums.hexdigest()[:16]
+
+
+def build_environment(todo: list[Package]) -> Path:
+    """An interpreter with everything that building needs; kept, so that compiled files stay valid."""
+    folder = ROOT / ".nox" / "build-tools"
+    python = folder / "bin" / "python"
+    requirements = sorted({r for p in todo for r in p.build_requirements})
+    stamp = folder / "requirements.txt"
+    if not stamp.exists() or stamp.read_text().split("\n") != requirements:
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *requirements], check=True)
+        stamp.write_text("\n".join(requirements))
+    return python
+
+
+def build(package: Package, python: Path, folder: Path, sanitize: bool) -> None:
+    """Makes one wheel in `folder`."""
+    scratch = folder.with_suffix(".part")
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.parent.mkdir(exist_ok=True)
+    environment = {"CMAKE_BUILD_PARALLEL_LEVEL": str(len(os.sched_getaffinity(0))), **os.environ}
+    environment["PATH"] = f"{python.parent}{os.pathsep}{environment['PATH']}"
+    if sanitize:
+        environment |= {
+            "TL_SANITIZE": "ON",
+            "SKBUILD_BUILD_DIR": "build/sanitize",
+            "SKBUILD_INSTALL_STRIP": "false",
+        }
+    command = [python, "-m", "hatchling", "build", "--target", "wheel", "--directory", scratch]
+    subprocess.run(command, cwd=package.folder, env=environment, check=True, stdout=sys.stderr)
+    scratch.rename(folder)
+
+
+def wheel(package: Package, sanitize: bool = False, python: Path | None = None) -> Path:
+    """The package's wheel, built if there is none of this content yet."""
+    kind = f"{package.dist}-sanitize" if sanitize else package.dist
+    folder = ROOT / "dist" / f"{kind}-{digest(package, sanitize)}"
+    if not folder.exists():
+        for old in folder.parent.glob(f"{kind}-{'[0-9a-f]' * 16}"):
+            shutil.rmtree(old)
+        build(package, python or build_environment(list(packages().values())), folder, sanitize)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+def wheels(dists: list[str] | None = None, sanitize: bool = False) -> list[Path]:
+    """The wheels of the given packages and all they depend on."""
+    every = packages()
+    wanted = set(dists or every)
+    for package in reversed(every.values()):
+        if package.dist in wanted:
+            wanted.update(d for d in package.dependencies if d in every)
+    return [wheel(p, sanitize and p.is_native) for p in every.values() if p.dist in wanted]
+
+
+def main() -> None:
+    """Builds and prints."""
+    parser = argparse.ArgumentParser(prog="python -m tools.wheels", description=__doc__)
+    parser.add_argument("--sanitize", action="store_true", help="native packages with ASAN and UBSan")
+    parser.add_argument("dist", nargs="*", help="packages, with what they depend on (all)")
+    options = parser.parse_args()
+    for path in wheels(options.dist, options.sanitize):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()
