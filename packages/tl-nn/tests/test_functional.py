@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import tl_core as tl
 import tl_nn as nn
@@ -32,6 +33,23 @@ ELEMENTWISE = {
     "hardshrink": (F.hardshrink, nn.Hardshrink(), lambda x: np.where(np.abs(x) > 0.5, x, 0)),
     "softshrink": (F.softshrink, nn.Softshrink(), lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0)),
     "softsign": (F.softsign, nn.Softsign(), lambda x: x / (1 + np.abs(x))),
+    "elu": (F.elu, nn.ELU(), lambda x: np.where(x > 0, x, np.expm1(x))),
+    "selu": (
+        F.selu,
+        nn.SELU(),
+        lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)),
+    ),
+    "celu": (lambda x: F.celu(x, 2.0), nn.CELU(2.0), lambda x: np.where(x > 0, x, 2 * np.expm1(x / 2))),
+    "gelu": (F.gelu, nn.GELU(), lambda x: x * stats.norm.cdf(x)),
+    "gelu_tanh": (
+        lambda x: F.gelu(x, "tanh"),
+        nn.GELU("tanh"),
+        lambda x: x * 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    ),
+    "softplus": (F.softplus, nn.Softplus(), lambda x: np.logaddexp(0, x)),
+    "softplus_sharp": (lambda x: F.softplus(x, 2.0), nn.Softplus(2.0), lambda x: np.logaddexp(0, 2 * x) / 2),
+    "logsigmoid": (F.logsigmoid, nn.LogSigmoid(), lambda x: -np.logaddexp(0, -x)),
+    "mish": (F.mish, nn.Mish(), lambda x: x * np.tanh(np.logaddexp(0, x))),
     "tanhshrink": (F.tanhshrink, nn.Tanhshrink(), lambda x: x - np.tanh(x)),
 }
 
@@ -65,7 +83,19 @@ def test_elementwise_gradient(name):
 
 
 @pytest.mark.parametrize(
-    "kind", [nn.ReLU, nn.ReLU6, nn.Hardtanh, nn.LeakyReLU, nn.SiLU, nn.Hardsigmoid, nn.Hardswish]
+    "kind",
+    [
+        nn.ReLU,
+        nn.ReLU6,
+        nn.Hardtanh,
+        nn.LeakyReLU,
+        nn.SiLU,
+        nn.Hardsigmoid,
+        nn.Hardswish,
+        nn.ELU,
+        nn.SELU,
+        nn.Mish,
+    ],
 )
 def test_in_place(kind):
     x = tensor([-1.0, 0.25, 2.0], requires_grad=True)
@@ -81,11 +111,39 @@ def test_in_place(kind):
 
 
 def test_in_place_functions():
-    for function, plain in ((F.relu_, F.relu), (F.hardtanh_, F.hardtanh), (F.leaky_relu_, F.leaky_relu)):
+    for name in ("relu", "hardtanh", "leaky_relu", "elu", "selu", "celu"):
+        function, plain = getattr(F, name + "_"), getattr(F, name)
         x = tensor([-2.0, 2.0])
         assert function(x) is x and x.tolist() == plain(tensor([-2.0, 2.0])).tolist()
     x = tensor([-2.0, 2.0])
     assert F.threshold_(x, 0.0, 1.0) is x and x.tolist() == [1.0, 2.0]
+
+
+def test_far_numbers_keep_finite_gradients():
+    for function in (F.elu, F.selu, F.celu, F.softplus, F.mish, F.logsigmoid, F.silu):
+        x = tensor([-1e4, -100.0, 100.0, 1e4], requires_grad=True)
+        function(x).sum().backward()
+        assert np.isfinite(x.grad.tolist()).all(), function.__name__
+
+
+def test_slopes_at_zero():
+    for function, slope in (
+        (F.logsigmoid, 0.5),
+        (F.softplus, 0.5),
+        (F.elu, 1.0),
+        (F.relu, 0.0),
+        (F.gelu, 0.5),
+    ):
+        x = tensor([0.0], requires_grad=True)
+        function(x).sum().backward()
+        assert x.grad.item() == pytest.approx(slope), function.__name__
+
+
+def test_activation_faults():
+    with pytest.raises(RuntimeError, match="alpha cannot be 0 for CELU"):
+        F.celu(tensor([1.0]), 0.0)
+    with pytest.raises(RuntimeError, match="approximate argument must be either none or tanh, got cubic"):
+        F.gelu(tensor([1.0]), "cubic")
 
 
 def test_nan_passes():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import log_softmax
+from scipy.special import expit, log_softmax, xlogy
 
 import tl_core as tl
 import tl_nn as nn
@@ -188,3 +188,85 @@ def test_class_weights_are_a_buffer():
     assert [name for name, _ in loss.named_buffers()] == ["weight"]
     assert loss.double().weight.dtype == tl.float64
     assert isinstance(loss, nn.modules.loss._Loss)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_losses_of_elements(reduction):
+    x, y = scores(3, 4), scores(4, 3).T
+    size = np.abs(x - y)
+    cases = [
+        (nn.SmoothL1Loss(reduction=reduction, beta=2.0), np.where(size < 2, size**2 / 4, size - 1)),
+        (nn.SmoothL1Loss(reduction=reduction, beta=0.0), size),
+        (nn.HuberLoss(reduction, 2.0), np.where(size <= 2, size**2 / 2, 2 * (size - 1))),
+    ]
+    for loss, losses in cases:
+        np.testing.assert_allclose(loss(tensor(x), tensor(y)).tolist(), reduce(losses, reduction))
+
+
+def test_bent_losses_refuse_their_options():
+    with pytest.raises(RuntimeError, match="negative values for beta, got -1"):
+        F.smooth_l1_loss(tl.ones(1), tl.ones(1), beta=-1)
+    with pytest.raises(RuntimeError, match="non-positive values for delta, got 0"):
+        F.huber_loss(tl.ones(1), tl.ones(1), delta=0)
+
+
+@pytest.mark.parametrize("reduction", ["batchmean", "sum", "none"])
+def test_kl_divergence(reduction):
+    logs, target = log_softmax(scores(3, 4), 1), np.random.default_rng(1).dirichlet(np.ones(4), size=3)
+    target[0] = [0.0, 1.0, 0.0, 0.0]
+    losses = xlogy(target, target) - target * logs
+    expected = losses.sum() / 3 if reduction == "batchmean" else reduce(losses, reduction)
+    np.testing.assert_allclose(
+        nn.KLDivLoss(reduction=reduction)(tensor(logs), tensor(target)).tolist(), expected
+    )
+    losses = np.exp(logs[::-1]) * (logs[::-1] - logs)
+    expected = losses.sum() / 3 if reduction == "batchmean" else reduce(losses, reduction)
+    both = nn.KLDivLoss(reduction=reduction, log_target=True)(tensor(logs), tensor(logs[::-1]))
+    np.testing.assert_allclose(both.tolist(), expected)
+
+
+def test_kl_divergence_warns_of_the_mean():
+    with pytest.warns(UserWarning, match="'batchmean' divides only by the batch size"):
+        F.kl_div(tensor(scores(2, 3)), tensor(scores(2, 3) ** 2))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_binary_cross_entropy(reduction):
+    x = scores(5, 3)
+    p, t = expit(x), np.random.default_rng(1).uniform(size=(5, 3))
+    weight = np.array([1.0, 2.0, 3.0])
+    losses = -weight * (t * np.log(p) + (1 - t) * np.log1p(-p))
+    result = nn.BCELoss(tensor(weight), reduction=reduction)(tensor(p), tensor(t))
+    np.testing.assert_allclose(result.tolist(), reduce(losses, reduction))
+    result = nn.BCEWithLogitsLoss(tensor(weight), reduction=reduction)(tensor(x), tensor(t))
+    np.testing.assert_allclose(result.tolist(), reduce(losses, reduction))
+    losses = -(weight * t * np.log(p) + (1 - t) * np.log1p(-p))
+    result = nn.BCEWithLogitsLoss(pos_weight=tensor(weight), reduction=reduction)(tensor(x), tensor(t))
+    np.testing.assert_allclose(result.tolist(), reduce(losses, reduction))
+
+
+def test_binary_cross_entropy_gradients():
+    p, t = np.array([0.2, 0.5, 0.9]), np.array([1.0, 0.25, 0.0])
+    leaf = tensor(p, requires_grad=True)
+    F.binary_cross_entropy(leaf, tensor(t), reduction="sum").backward()
+    np.testing.assert_allclose(leaf.grad.tolist(), (p - t) / (p * (1 - p)))
+    leaf = tensor([-1000.0, 0.0, 1000.0], requires_grad=True)
+    F.binary_cross_entropy_with_logits(leaf, tensor(t), reduction="sum").backward()
+    np.testing.assert_allclose(leaf.grad.tolist(), [-1.0, 0.25, 1.0])
+
+
+def test_certain_probabilities_stay_finite():
+    leaf = tensor([0.0, 1.0], requires_grad=True)
+    losses = F.binary_cross_entropy(leaf, tensor([1.0, 0.0]), reduction="none")
+    assert losses.tolist() == [100.0, 100.0]
+    losses.sum().backward()
+    assert np.isfinite(leaf.grad.tolist()).all()
+
+
+def test_binary_cross_entropy_faults():
+    with pytest.raises(ValueError, match="Using a target size"):
+        F.binary_cross_entropy(tl.ones(2), tl.ones(3))
+    with pytest.raises(ValueError, match="must be the same as input size"):
+        F.binary_cross_entropy_with_logits(tl.ones(2), tl.ones(3))
+    with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
+        F.binary_cross_entropy(tl.ones(2) * 2, tl.ones(2))

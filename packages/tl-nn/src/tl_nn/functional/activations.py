@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from math import pi, sqrt
 from typing import Any
 
 import tl_core
 from tl_core import Tensor, where
 
 __all__ = [
+    "celu",
+    "celu_",
+    "elu",
+    "elu_",
+    "gelu",
     "glu",
     "hardshrink",
     "hardsigmoid",
@@ -19,14 +25,19 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "log_softmax",
+    "logsigmoid",
+    "mish",
     "prelu",
     "relu",
     "relu6",
     "relu_",
+    "selu",
+    "selu_",
     "sigmoid",
     "silu",
     "softmax",
     "softmin",
+    "softplus",
     "softshrink",
     "softsign",
     "tanh",
@@ -143,6 +154,93 @@ def _over_channels(weight: Tensor, input: Tensor) -> Tensor:
             f"and channel size = {channels}."
         )
     return weight.reshape(-1, *(1,) * (input.dim() - 2))
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``x`` where it is positive, else ``alpha * (exp(x) - 1)``."""
+    return _apply(lambda x: _exponential_unit(x, alpha, 1.0, 1.0), input, inplace)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """:func:`elu` in place."""
+    return elu(input, alpha, inplace=True)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """:func:`elu` scaled so that values of zero mean and unit variance keep them: Klambauer et al., 2017."""
+    alpha, scale = 1.6732632423543772, 1.0507009873554805
+    return _apply(lambda x: _exponential_unit(x, alpha, scale, 1.0), input, inplace)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """:func:`selu` in place."""
+    return selu(input, inplace=True)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``x`` where it is positive, else ``alpha * (exp(x / alpha) - 1)``.
+
+    Raises
+    ------
+    RuntimeError
+        If ``alpha`` is 0.
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _apply(lambda x: _exponential_unit(x, alpha, 1.0, 1.0 / alpha), input, inplace)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """:func:`celu` in place."""
+    return celu(input, alpha, inplace=True)
+
+
+def _exponential_unit(x: Tensor, alpha: float, scale: float, stretch: float) -> Tensor:
+    # Clamped, so that the branch that isn't taken has no infinite gradient.
+    bent = (x.clamp(max=0.0) * stretch).expm1() * (alpha * scale)
+    return where(x > 0, x * scale, bent)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """``x`` times the probability that a standard normal number is smaller than ``x``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Of any shape.
+    approximate : str
+        "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
+
+    Raises
+    ------
+    RuntimeError
+        If ``approximate`` is another name.
+    """
+    if approximate == "none":
+        return input * ((input * sqrt(0.5)).erf() + 1) * 0.5
+    if approximate == "tanh":
+        inner = (input + input * input * input * 0.044715) * sqrt(2 / pi)
+        return input * (inner.tanh() + 1) * 0.5
+    raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate}")
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """``log(1 + exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` exceeds ``threshold``."""
+    scaled = input * beta
+    # Clamped, so that the branch that isn't taken has no infinite gradient.
+    curved = scaled.clamp(max=threshold).exp().log1p() / beta
+    return where(scaled > threshold, input, curved)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """``log(1 / (1 + exp(-x)))``, accurate for numbers of any size."""
+    size = input.abs()
+    return (input - size) * 0.5 - (-size).exp().log1p()
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * tanh(softplus(x))``."""
+    return _apply(lambda x: x * softplus(x).tanh(), input, inplace)
 
 
 def sigmoid(input: Tensor) -> Tensor:

@@ -14,21 +14,28 @@ from ..parameter import Parameter
 from .module import Module
 
 __all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
     "GLU",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
     "LeakyReLU",
+    "LogSigmoid",
     "LogSoftmax",
+    "Mish",
     "PReLU",
     "ReLU",
     "ReLU6",
+    "SELU",
     "SiLU",
     "Sigmoid",
     "Softmax",
     "Softmax2d",
     "Softmin",
+    "Softplus",
     "Softshrink",
     "Softsign",
     "Tanh",
@@ -78,6 +85,22 @@ class SiLU(_MaybeInPlace):
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
         return F.silu(input, self.inplace)
+
+
+class Mish(_MaybeInPlace):
+    """``x * tanh(softplus(x))``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.mish(input, self.inplace)
+
+
+class SELU(_MaybeInPlace):
+    """A scaled exponential unit that keeps zero mean and unit variance; see :func:`tl_nn.functional.selu`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.selu(input, self.inplace)
 
 
 class Hardsigmoid(_MaybeInPlace):
@@ -245,6 +268,98 @@ class LeakyReLU(Module):
         return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
 
 
+class _Exponential(Module):
+    """An activation that approaches ``-alpha`` for negative elements.
+
+    Parameters
+    ----------
+    alpha : float
+        The limit.
+    inplace : bool
+        Whether the input itself is changed.
+    """
+
+    __constants__: ClassVar[list[str]] = ["alpha", "inplace"]
+    alpha: float
+    inplace: bool
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+
+
+class ELU(_Exponential):
+    """``x`` where it is positive, else ``alpha * (exp(x) - 1)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.elu(input, self.alpha, self.inplace)
+
+
+class CELU(_Exponential):
+    """``x`` where it is positive, else ``alpha * (exp(x / alpha) - 1)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.celu(input, self.alpha, self.inplace)
+
+
+class GELU(Module):
+    """``x`` times the probability that a standard normal number is smaller than ``x``.
+
+    Parameters
+    ----------
+    approximate : str
+        "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
+    """
+
+    __constants__: ClassVar[list[str]] = ["approximate"]
+    approximate: str
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.gelu(input, self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class Softplus(Module):
+    """``log(1 + exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` exceeds a threshold.
+
+    Parameters
+    ----------
+    beta : float
+        How sharp the bend is.
+    threshold : float
+        From where on the function is taken as straight.
+    """
+
+    __constants__: ClassVar[list[str]] = ["beta", "threshold"]
+    beta: float
+    threshold: float
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
 class PReLU(Module):
     """``x`` where it is positive, else ``weight * x`` with a learned weight.
 
@@ -307,6 +422,14 @@ class Tanh(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
         return F.tanh(input)
+
+
+class LogSigmoid(Module):
+    """``log(1 / (1 + exp(-x)))``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.logsigmoid(input)
 
 
 class Tanhshrink(Module):

@@ -10,7 +10,17 @@ from .. import functional as F
 from .._reduction import chosen
 from .module import Module
 
-__all__ = ["CrossEntropyLoss", "L1Loss", "MSELoss", "NLLLoss"]
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CrossEntropyLoss",
+    "HuberLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "MSELoss",
+    "NLLLoss",
+    "SmoothL1Loss",
+]
 
 
 class _Loss(Module):
@@ -78,6 +88,137 @@ class MSELoss(_Loss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of ``input`` for ``target``, of the same shape."""
         return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """A parabola for small differences, straight lines for large ones; see ``smooth_l1_loss``.
+
+    Parameters
+    ----------
+    beta : float
+        Where the parabola ends.
+    size_average, reduce, reduction
+        See :class:`L1Loss`.
+    """
+
+    beta: float
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of ``input`` for ``target``, of the same shape."""
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """A parabola for small differences, straight lines for large ones; see ``huber_loss``.
+
+    Parameters
+    ----------
+    reduction : str
+        "none", "mean" or "sum".
+    delta : float
+        Where the parabola ends.
+    """
+
+    __constants__: ClassVar[list[str]] = ["reduction", "delta"]
+    delta: float
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of ``input`` for ``target``, of the same shape."""
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class KLDivLoss(_Loss):
+    """The Kullback-Leibler divergence; see :func:`tl_nn.functional.kl_div`.
+
+    Parameters
+    ----------
+    log_target : bool
+        Whether the target holds logarithms.
+    size_average, reduce, reduction
+        See :class:`L1Loss`; the reduction may also be "batchmean".
+    """
+
+    __constants__: ClassVar[list[str]] = ["reduction"]
+    log_target: bool
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The divergence of the distribution ``target`` from log-probabilities, of the same shape."""
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class BCELoss(_WeightedLoss):
+    """The binary cross entropy of probabilities; see :func:`tl_nn.functional.binary_cross_entropy`.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        A factor for each element, broadcast.
+    size_average, reduce, reduction
+        See :class:`L1Loss`.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of probabilities for targets from 0 to 1, of the same shape."""
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """The binary cross entropy of scores; see ``binary_cross_entropy_with_logits``.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        A factor for each element, broadcast.
+    pos_weight : Tensor, optional
+        A factor for the part of the target that is 1, broadcast: one for each class.
+    size_average, reduce, reduction
+        See :class:`L1Loss`.
+    """
+
+    weight: Tensor | None
+    pos_weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of scores for targets from 0 to 1, of the same shape."""
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+        )
 
 
 class NLLLoss(_WeightedLoss):

@@ -86,7 +86,9 @@ class Members:
         except AttributeError:
             _set_before_init(self, name, value)
             return
-        if isinstance(value, Parameter):
+        # Asking for Parameter or Buffer runs Python: only tensors are asked.
+        is_tensor = isinstance(value, Tensor)
+        if is_tensor and isinstance(value, Parameter):
             _assign_parameter(self, name, value)
         elif name in parameters:
             _replace_parameter(self, name, value)
@@ -94,7 +96,7 @@ class Members:
             _assign_module(self, name, value)
         elif name in modules:
             _replace_module(self, name, value)
-        elif isinstance(value, Buffer) or name in buffers:
+        elif name in buffers or (is_tensor and isinstance(value, Buffer)):
             _assign_buffer(self, name, value)
         else:
             object.__setattr__(self, name, value)

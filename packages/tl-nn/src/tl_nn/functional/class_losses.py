@@ -1,8 +1,7 @@
-"""Losses: how far a prediction is from its target."""
+"""Losses of predicted classes."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import tl_core
@@ -11,91 +10,7 @@ from tl_core import Tensor, log_softmax, where
 from .._reduction import check, chosen, reduced
 from .checks import check_tensor
 
-__all__ = ["cross_entropy", "l1_loss", "mse_loss", "nll_loss"]
-
-
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
-    """The squared difference of each element, reduced.
-
-    Parameters
-    ----------
-    input, target : Tensor
-        Of the same shape; other shapes are broadcast, with a warning.
-    size_average, reduce : bool, optional
-        Older spellings of ``reduction``.
-    reduction : str
-        "none" for the elements, "mean" for their mean, "sum" for their sum.
-    weight : Tensor, optional
-        A factor for each element; the mean is then over the weights.
-
-    Raises
-    ------
-    ValueError
-        If ``reduction`` is another name.
-    RuntimeError
-        If the shapes can't be broadcast.
-
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.functional.mse_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
-    tensor(2.)
-    """
-    reduction = _prepare(input, target, size_average, reduce, reduction)
-    difference = input - target
-    return _weighted(difference * difference, weight, reduction)
-
-
-def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
-    """The absolute difference of each element, reduced; the arguments are those of :func:`mse_loss`.
-
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.functional.l1_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
-    tensor(1.)
-    """
-    reduction = _prepare(input, target, size_average, reduce, reduction)
-    return _weighted((input - target).abs(), weight, reduction)
-
-
-def _prepare(
-    input: Tensor, target: Tensor, size_average: bool | None, reduce: bool | None, reduction: str
-) -> str:
-    """Warn about shapes that differ; gives the name of the reduction."""
-    check_tensor("loss", input)
-    check_tensor("loss", target, "target")
-    if input.shape != target.shape:
-        warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
-            "This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size.",
-            stacklevel=3,
-        )
-    return chosen(size_average, reduce, reduction)
-
-
-def _weighted(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
-    if weight is None:
-        return reduced(losses, reduction)
-    if weight.shape != losses.shape:
-        raise ValueError(f"Inputs and weight must have the same size, got {losses.shape} and {weight.shape}.")
-    total = losses * weight
-    return total.sum() / weight.sum() if reduction == "mean" else reduced(total, reduction)
+__all__ = ["cross_entropy", "nll_loss"]
 
 
 def nll_loss(
