@@ -13,7 +13,7 @@ def real(*shape):
 
 
 def cplx(*shape):
-    return tl.complex(tl.rand(*shape, dtype=tl.float64) + 0.5, tl.rand(*shape, dtype=tl.float64)).requires_grad_()
+    return tl.view_as_complex(tl.rand(*shape, 2, dtype=tl.float64) + 0.5).requires_grad_()
 
 
 class Wrong(tl_autograd.Function):
