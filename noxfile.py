@@ -89,6 +89,22 @@ def tools(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-ra", "tools/tests", *session.posargs)
 
 
+def c_files() -> list[str]:
+    """The C and C++ files of all packages."""
+    files = (f for pattern in ("*.h", "*.hpp", "*.c", "*.cpp") for f in ROOT.glob(f"packages/*/**/{pattern}"))
+    relative = (f.relative_to(ROOT) for f in files)
+    return sorted(str(f) for f in relative if not {"build", "vendor"}.intersection(f.parts))
+
+
+@nox.session(name="format")
+def format_(session: nox.Session) -> None:
+    """Formats everything, and repairs what the linter can repair."""
+    session.install(RUFF, CLANG_FORMAT)
+    session.run("ruff", "check", "--fix", "--exit-zero", "--quiet", ".")
+    session.run("ruff", "format", ".")
+    session.run("clang-format", "-i", *c_files())
+
+
 @nox.session
 def check(session: nox.Session) -> None:
     """Format, lint, types, layers, the C interface, sizes."""
@@ -96,9 +112,7 @@ def check(session: nox.Session) -> None:
     install(session, ["tl-all"], {})
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
-    sources = [f"{f}" for p in ("*.h", "*.hpp", "*.c", "*.cpp") for f in ROOT.glob(f"packages/**/{p}")]
-    kept = [f for f in sources if not {"build", "vendor"}.intersection(Path(f).relative_to(ROOT).parts)]
-    session.run("clang-format", "--dry-run", "--Werror", *sorted(kept), silent=not kept)
+    session.run("clang-format", "--dry-run", "--Werror", *c_files())
     session.run("python", "-m", "tools.layers")
     session.run("python", "-m", "tools.abi", "diff")
     session.run("python", "-m", "tools.sizes")
