@@ -6,7 +6,7 @@ needs.
 
 from __future__ import annotations
 
-import os
+import random
 import sys
 from pathlib import Path
 
@@ -159,11 +159,12 @@ def sanitize(session: nox.Session) -> None:
         "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "PYTHONMALLOC": "malloc",
-        "HYPOTHESIS_PROFILE": os.environ.get("HYPOTHESIS_PROFILE", "sanitize"),
+        "TL_HYPOTHESIS_PROFILE": "sanitize",
     }
+    seed = f"--hypothesis-seed={random.randrange(2**32)}"
     for dist in ("tl-core", "tl-autograd"):
         with session.chdir(packages()[dist].folder):
-            command = ["python", "-m", "pytest", "-p", "no:faulthandler", *session.posargs]
+            command = ["python", "-m", "pytest", "-p", "no:faulthandler", seed, *session.posargs]
             session.run(*command, env=environment)
 
 
