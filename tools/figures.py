@@ -1,4 +1,4 @@
-"""`python -m tools.figures FILE.json`: writes what the bench measured (`nox -s bench -- --json FILE.json`) into README.md."""
+"""`python -m tools.figures FILE.json`: writes what `nox -s bench -- --json FILE.json` measured into README.md."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def table(result: dict[str, Any]) -> str:
     if "installed bytes" in footprint:
         size = footprint["installed bytes"] / 1e6
         lines.append(line("installed size", f"≤ {cases.INSTALLED / 1e6:.0f} MB", f"{size:.1f} MB"))
-    how = f"{about['processor']}, {about['threads']} thread, {about['peer']}, OPENBLAS_CORETYPE {about['OPENBLAS_CORETYPE']}."
+    pinned = about["OPENBLAS_CORETYPE"]
+    how = f"{about['processor']}, {about['threads']} thread, {about['peer']}, OPENBLAS_CORETYPE {pinned}."
     return "\n".join([*lines, "", how, ""])
 
 
