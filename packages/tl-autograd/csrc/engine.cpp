@@ -6,10 +6,19 @@
 #include "extra.h"
 #include "leaf.h"
 #include "ops.h"
+#include "thread.h"
 
 namespace tl::autograd {
 
 std::atomic<int64_t> g_hooked_leaves{0};
+
+namespace {
+std::atomic<int64_t> g_runs{0};
+}
+
+Run::Run(RunOptions options) : options_(options), number_(g_runs.fetch_add(1, std::memory_order_relaxed)) {}
+
+Run* Run::current() { return thread_data().run; }
 
 Run::~Run() {
   for (Entry& e : heap_) {
@@ -41,7 +50,7 @@ void Run::add_input(Edge input) {
 
 Tensor Run::sum(Tensor a, Tensor b) const {
   const auto n = static_cast<size_t>(api->tensor_ndim(b.get()));
-  const bool in_place = !options_.create_graph && solely_owned(a.get()) && api->tensor_is_contiguous(a.get()) &&
+  const bool in_place = !options_.create_graph && !options_.keep_mode && solely_owned(a.get()) && api->tensor_is_contiguous(a.get()) &&
                         api->tensor_dtype(a.get()) == api->tensor_dtype(b.get()) &&
                         same_shape(a.get(), n, api->tensor_sizes(b.get()));
   if (!in_place) return added(value(a), value(b));
@@ -223,7 +232,12 @@ void Run::accumulate(Node* leaf, Tensor grad) {
 
 void Run::execute() {
   prepare_needs();
-  GradMode mode(options_.create_graph);
+  struct Current {
+    Run* outer;
+    explicit Current(Run* run) : outer(std::exchange(thread_data().run, run)) {}
+    ~Current() { thread_data().run = outer; }
+  } current(this);
+  GradMode mode(options_.keep_mode ? api->grad_enabled() != 0 : options_.create_graph);
   for (auto& [root, grad] : pending_roots_) deliver(root, std::move(grad));
   for (uint32_t count = 1; !heap_.empty(); ++count) {
     if (count % 1024 == 0 && api->interrupted()) fail(TL_ERROR_INTERRUPT, "the backward was interrupted");
@@ -286,6 +300,23 @@ void Run::count_leaves() {
     for (uint32_t i = 0; i < node->n_edges; ++i)
       if (node->edges[i].node) enter(node->edges[i].node);
   }
+}
+
+bool Run::will_run(const Node* node) {
+  if (pruned_) return needed(node);
+  if (reached_.empty()) {
+    std::vector<const Node*> stack;
+    auto enter = [&](const Node* to) {
+      if (to && reached_.insert(to).second) stack.push_back(to);
+    };
+    for (const Edge& root : roots_) enter(root.node);
+    while (!stack.empty()) {
+      const Node* from = stack.back();
+      stack.pop_back();
+      for (uint32_t i = 0; i < from->n_edges; ++i) enter(from->edges[i].node);
+    }
+  }
+  return reached_.count(node);
 }
 
 }  // namespace tl::autograd

@@ -1,10 +1,9 @@
 // The backward: gradients flow from roots to leaves, the newest node first.
 #pragma once
 
-#include <Python.h>
-
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "node.h"
@@ -14,13 +13,14 @@ namespace tl::autograd {
 struct RunOptions {
   bool retain_graph = false;
   bool create_graph = false;
+  bool keep_mode = false;  // leave gradient recording as it is, and change nothing in place
   bool accumulate = true;  // into leaves; otherwise only the gradients of `inputs` are computed
 };
 
 // One backward. Made, fed and run on one thread; the GIL is given up while it runs and taken for Python hooks.
 class Run {
  public:
-  explicit Run(RunOptions options) : options_(options) {}
+  explicit Run(RunOptions options);
   ~Run();
   Run(const Run&) = delete;
 
@@ -29,6 +29,9 @@ class Run {
   void add_input(Edge input);
   void execute();  // without the GIL
   const std::vector<Tensor>& captured() const { return captured_; }
+  int64_t number() const { return number_; }
+  bool will_run(const Node* node);
+  static Run* current();  // of this thread
 
  private:
   struct Entry {
@@ -69,7 +72,9 @@ class Run {
   std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> inputs_;
   std::unordered_map<const Node*, uint32_t> leaf_counts_;  // gradients that leaves with hooks still wait for
   std::vector<Tensor> captured_;
+  std::unordered_set<const Node*> reached_;  // from the roots; found when somebody asks
   bool pruned_ = false;
+  int64_t number_;
 };
 
 // Number of leaves with hooks in the process: while it is zero no run counts their gradients.

@@ -73,6 +73,11 @@ Tensor ones_like(TlTensor* t) {
   return call_one(op, {value(t), none(), none(), none(), none(), none()});
 }
 
+Tensor same_elements(TlTensor* t) {
+  static const TlOperator* op = operator_named("view");
+  return call_one(op, {value(t), ints(api->tensor_sizes(t), static_cast<size_t>(api->tensor_ndim(t)))});
+}
+
 Tensor empty_strided(size_t ndim, const int64_t* sizes, const int64_t* strides, int64_t dtype, int64_t device) {
   static const TlOperator* op = operator_named("empty_strided");
   const TlValue type{TL_DTYPE, 0, {.i = dtype}}, place{TL_DEVICE, 0, {.i = device}};

@@ -54,35 +54,19 @@ Recorder::Recorder(const TlOperator* op) : op(op), info(api->op_info(op)), node_
 
 // ---- edges ---------------------------------------------------------------------------------------------------------
 
-namespace {
-void add_edge(CallEdges& out, Edge e, int block) {
-  if (e.node) out.blocks |= 1u << block;
-  if (out.n < CallEdges::kInline && out.more.empty()) {
-    out.inline_edges[out.n++] = e;
+void CallEdges::add(Edge e, int block) {
+  if (e.node) blocks |= 1u << block;
+  if (n < kInline && more.empty()) {
+    inline_edges[n++] = e;
     return;
   }
-  if (out.more.empty()) out.more.assign(out.inline_edges, out.inline_edges + out.n);
-  out.more.push_back(e);
-  out.edges = out.more.data();
-  ++out.n;
+  if (more.empty()) more.assign(inline_edges, inline_edges + n);
+  more.push_back(e);
+  edges = more.data();
+  ++n;
 }
 
-Edge edge_to(const TlValue& v) { return v.tag == TL_TENSOR ? gradient_edge(v.u.t) : Edge{}; }
-}  // namespace
-
-void gather_edges(const Recorder& r, const TlValue* args, CallEdges& out) {
-  const TlProgram& p = r.derivative->program;
-  for (int t = 0; t < p.n_targets; ++t) {
-    const TlValue& v = args[p.targets[t].arg];
-    if (r.lists) out.first_edge.push_back(out.n);
-    if (!p.targets[t].is_list) {
-      add_edge(out, edge_to(v), r.target_blocks[t]);
-    } else if (v.tag == TL_TENSOR_LIST) {
-      for (uint32_t i = 0; i < v.len; ++i) add_edge(out, edge_to(list_element(v, i)), r.target_blocks[t]);
-    }
-  }
-  if (r.lists) out.first_edge.push_back(out.n);
-}
+void gather_edges(const Recorder& r, const TlValue* args, CallEdges& out) { gather_edges_with(r, args, out, gradient_edge); }
 
 // ---- the node of a call --------------------------------------------------------------------------------------------
 
@@ -95,17 +79,18 @@ void refuse_inference(const TlValue& v) {
          "`torch.no_grad()` instead of `torch.inference_mode()`.");
 }
 
-TlValue saved_result(TlTensor* t) {
+TlValue saved_result(TlTensor* t, SavedResults how) {
+  if (how == SavedResults::Shared) return keep(value(t));
   TlTensor* alias = api->tensor_alias(t);
   if (!alias) throw Pending();
   return {TL_TENSOR, api->tensor_version(alias), {.t = alias}};
 }
 
-TlValue save_result(const Recorder& r, const TlSaved& what, TlTensor* const* outputs, uint32_t n_outputs) {
+TlValue save_result(const Recorder& r, const TlSaved& what, TlTensor* const* outputs, uint32_t n_outputs, SavedResults how) {
   if (!r.lists) {
     TlTensor* t = what.index < n_outputs ? outputs[what.index] : nullptr;
     if (!t) return none();
-    return what.meta == TL_META_VALUE ? saved_result(t) : read_meta(value(t), what.meta);
+    return what.meta == TL_META_VALUE ? saved_result(t, how) : read_meta(value(t), what.meta);
   }
   auto* list = new List;
   const TlValue whole{kList, 0, {.p = list}};
@@ -114,7 +99,7 @@ TlValue save_result(const Recorder& r, const TlSaved& what, TlTensor* const* out
     return value(static_cast<int64_t>(n_outputs));
   }
   for (uint32_t i = 0; i < n_outputs; ++i)
-    list->push_back(what.meta == TL_META_VALUE ? saved_result(outputs[i]) : read_meta(value(outputs[i]), what.meta));
+    list->push_back(what.meta == TL_META_VALUE ? saved_result(outputs[i], how) : read_meta(value(outputs[i]), what.meta));
   return whole;
 }
 
@@ -125,13 +110,13 @@ TlValue save_argument(const TlValue& v, int meta) {
 }
 
 void save_all(const Recorder& r, ProgramNode& node, const TlValue* args, uint32_t blocks, TlTensor* const* outputs,
-              uint32_t n_outputs, TlValue* before) {
+              uint32_t n_outputs, TlValue* before, SavedResults how) {
   const TlProgram& p = r.derivative->program;
   for (int i = 0; i < p.n_saved; ++i) {
     const TlSaved& what = p.saved[i];
     if (!(what.blocks & blocks)) continue;
     if (before && before[i].tag != TL_NONE) node.saved[i] = std::exchange(before[i], none());
-    else if (what.source == TL_SOURCE_RESULT) node.saved[i] = save_result(r, what, outputs, n_outputs);
+    else if (what.source == TL_SOURCE_RESULT) node.saved[i] = save_result(r, what, outputs, n_outputs, how);
     else node.saved[i] = save_argument(args[what.index], what.meta);
   }
 }
@@ -172,7 +157,7 @@ std::unique_ptr<ProgramNode::Lists> note_lists(const CallEdges& edges, TlTensor*
 }  // namespace
 
 ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& edges, TlTensor* const* outputs,
-                       uint32_t n_outputs, TlValue* before) {
+                       uint32_t n_outputs, TlValue* before, SavedResults how) {
   ProgramNode* node = ProgramNode::make(r, n_outputs, edges.n);
   for (uint32_t i = 0; i < edges.n; ++i) {
     node->edges[i] = edges.edges[i];
@@ -181,7 +166,7 @@ ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& 
   try {
     node->sequence = next_sequence(node->edges, node->n_edges);
     if (r.lists) node->lists = note_lists(edges, outputs, n_outputs);
-    save_all(r, *node, args, edges.blocks, outputs, n_outputs, before);
+    save_all(r, *node, args, edges.blocks, outputs, n_outputs, before, how);
     if (n_outputs && outputs[0]) note_differences(r, *node, args, outputs[0]);
   } catch (...) {
     drop(node);

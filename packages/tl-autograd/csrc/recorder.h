@@ -84,13 +84,36 @@ struct CallEdges {
   CallEdges() = default;
   CallEdges(const CallEdges&) = delete;
   bool any() const { return blocks; }
+  void add(Edge e, int block);
 };
 void gather_edges(const Recorder& r, const TlValue* args, CallEdges& out);
+// The same with edges that `edge_of(tensor)` finds.
+template <class F>
+void gather_edges_with(const Recorder& r, const TlValue* args, CallEdges& out, F edge_of);
+
+// A node keeps results as aliases without their place in the graph, because they own the node; or as they are.
+enum class SavedResults { Aliased, Shared };
 
 // Makes the node of a call that has run. `before` holds what was saved ahead of the kernel (tag TL_NONE: nothing).
 ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& edges, TlTensor* const* outputs,
-                       uint32_t n_outputs, TlValue* before);
+                       uint32_t n_outputs, TlValue* before, SavedResults how = SavedResults::Aliased);
 
 int install_layer();
+
+template <class F>
+void gather_edges_with(const Recorder& r, const TlValue* args, CallEdges& out, F edge_of) {
+  const TlProgram& p = r.derivative->program;
+  for (int t = 0; t < p.n_targets; ++t) {
+    const TlValue& v = args[p.targets[t].arg];
+    if (r.lists) out.first_edge.push_back(out.n);
+    if (!p.targets[t].is_list) {
+      out.add(v.tag == TL_TENSOR ? edge_of(v.u.t) : Edge{}, r.target_blocks[t]);
+    } else if (v.tag == TL_TENSOR_LIST) {
+      auto* list = static_cast<TlTensor* const*>(v.u.p);
+      for (uint32_t i = 0; i < v.len; ++i) out.add(list[i] ? edge_of(list[i]) : Edge{}, r.target_blocks[t]);
+    }
+  }
+  if (r.lists) out.first_edge.push_back(out.n);
+}
 
 }  // namespace tl::autograd

@@ -7,6 +7,7 @@
 namespace tl::autograd {
 
 class Node;
+class Run;
 
 struct FreeBlock {
   FreeBlock* next;
@@ -17,6 +18,8 @@ struct ThreadData {
   uint64_t sequence = 1;               // of the next node; leaves have 0
   Node* dead = nullptr;                // nodes waiting to be torn down
   bool draining = false;
+  Run* run = nullptr;                  // the innermost backward of this thread
+  void* levels = nullptr;              // transforms.cpp: the stack of interpreters
   FreeBlock* free[kClasses + 1] = {};
   int free_count[kClasses + 1] = {};
 };

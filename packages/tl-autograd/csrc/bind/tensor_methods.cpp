@@ -1,5 +1,6 @@
 #include "bind/tensor_methods.h"
 
+#include "bind/backward.h"
 #include "bind/hooks.h"
 #include "bind/node_object.h"
 #include "extra.h"
@@ -179,6 +180,9 @@ PyObject* get_backward_hooks(PyObject* self, void*) {
 }
 
 PyMethodDef kMethods[] = {
+    {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_backward)), METH_FASTCALL | METH_KEYWORDS,
+     "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n\nAdds the gradients of this tensor with respect to the "
+     "leaves of its graph to their .grad; `gradient` is needed unless the tensor has one element."},
     {"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(requires_grad_)), METH_VARARGS | METH_KEYWORDS,
      "requires_grad_(requires_grad=True) -> Tensor\n\nSwitches the recording of operations on this leaf, in place."},
     {"detach_", detach_, METH_NOARGS, "detach_() -> Tensor\n\nTakes the tensor out of its graph, making it a leaf."},

@@ -27,6 +27,7 @@ from tl_core.grad_mode import (
 from tl_core.machine import cpu_capability, get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 from tl_core.parameter import Buffer, Parameter
 from tl_core.printing import set_printoptions
+from tl_core.random import *  # noqa: F403
 from tl_core.type_info import finfo, iinfo
 from tl_core.version import __version__
 

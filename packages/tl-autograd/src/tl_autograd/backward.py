@@ -1,0 +1,124 @@
+"""Running the graph backwards: `backward` and `grad`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tl_core import Tensor
+
+from tl_autograd import _C
+
+__all__ = ["backward", "grad"]
+
+
+def _as_tuple(value: Any) -> tuple:
+    """A tensor or an edge stands for itself, a sequence for its items."""
+    if isinstance(value, Tensor) or hasattr(value, "output_nr"):
+        return (value,)
+    return tuple(value)
+
+
+def _grads_for(roots: tuple, grads: Any) -> tuple:
+    if grads is None:
+        return (None,) * len(roots)
+    grads = _as_tuple(grads)
+    if len(grads) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
+    return grads
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Adds the gradients of `tensors` with respect to the leaves of their graph to the leaves' `.grad`.
+
+    Args:
+        tensors: what to differentiate.
+        grad_tensors: the vector of the vector-Jacobian product, one entry a tensor; may be left out for tensors of one element.
+        retain_graph: keep what the graph saved, for another backward. Default: the value of `create_graph`.
+        create_graph: record the backward itself, for higher derivatives.
+        grad_variables: the former name of `grad_tensors`.
+        inputs: accumulate into these only. Default: into all leaves.
+
+    Raises:
+        RuntimeError: a tensor does not require grad, has more than one element and no gradient given, or its graph was freed.
+
+    Example::
+
+        >>> x = tl_core.tensor([1.0, 2.0], requires_grad=True)
+        >>> tl_autograd.backward((x * x).sum())
+        >>> x.grad
+        tensor([2., 4.])
+    """
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+        grad_tensors = grad_variables
+    only = () if inputs is None else _as_tuple(inputs)
+    if inputs is not None and not only:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots = _as_tuple(tensors)
+    keep = create_graph if retain_graph is None else bool(retain_graph)
+    _C.run_backward(roots, _grads_for(roots, grad_tensors), keep, bool(create_graph), only, True, True)
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of `outputs` with respect to `inputs`; no `.grad` is touched.
+
+    Args:
+        outputs, grad_outputs, retain_graph, create_graph: as for `backward`.
+        inputs: tensors (or edges of the graph) that `outputs` were computed from.
+        only_inputs: must be True; `backward` accumulates into leaves.
+        allow_unused: give None for an input that `outputs` do not depend on, instead of raising.
+        materialize_grads: give zeros for such inputs.
+
+    Raises:
+        RuntimeError: an input does not require grad or was not used.
+
+    Example::
+
+        >>> x = tl_core.tensor(3.0, requires_grad=True)
+        >>> tl_autograd.grad(x**2, x)
+        (tensor(6.),)
+    """
+    if not only_inputs:
+        raise ValueError("only_inputs=False is not supported: use backward(), which accumulates into all leaves")
+    if is_grads_batched:
+        raise NotImplementedError("grad(..., is_grads_batched=True) needs vmap, which tl_autograd does not have yet: loop over grad_outputs")
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    if isinstance(inputs, dict):
+        values = grad(outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, True, allow_unused,
+                      is_grads_batched, materialize_grads)  # fmt: skip
+        return dict(zip(inputs, values))  # type: ignore[return-value]
+    roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    if not wanted:
+        raise ValueError("grad requires non-empty inputs.")
+    keep = create_graph if retain_graph is None else bool(retain_graph)
+    unused = materialize_grads if allow_unused is None else allow_unused
+    result = _C.run_backward(roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), wanted, bool(unused), False)
+    if materialize_grads:
+        result = tuple(_zeros(x) if g is None else g for g, x in zip(result, wanted))
+    return result
+
+
+def _zeros(x: Any) -> Tensor:
+    if not isinstance(x, Tensor):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    return x.detach().clone().zero_().requires_grad_()

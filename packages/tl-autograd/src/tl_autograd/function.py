@@ -1,0 +1,254 @@
+"""Operations with a derivative written in Python: `Function`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tl_core import Tensor, is_grad_enabled, no_grad
+
+from tl_autograd import _C
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
+
+
+class FunctionCtx:
+    """What `forward` leaves for `backward`."""
+
+    to_save: tuple = ()
+    dirty_tensors: tuple = ()
+    non_differentiable: tuple = ()
+    materialize_grads: bool = True
+    needs_input_grad: tuple[bool, ...] = ()
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keeps inputs or outputs of `forward` for `backward`, where `saved_tensors` has them. Call it once."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keeps tensors for `jvp`, the forward mode."""
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Says which inputs `forward` changed in place; each must also be returned."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Says which outputs have no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether `backward` receives zeros (the default) or None for outputs without a gradient."""
+        self.materialize_grads = value
+
+
+class BackwardCFunction(_C.ContextBase, FunctionCtx):
+    """The context of one call of a `Function`; at the same time its node in the graph."""
+
+    _forward_cls: type
+
+    def apply(self, *grads: Any) -> Any:
+        """Runs the function's `backward`."""
+        return self._apply_backward(*grads)
+
+    def _apply_backward(self, *grads: Any) -> Any:
+        function: Any = self._forward_cls
+        if function.vjp is not Function.vjp and function.backward is not Function.backward:
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
+        return (function.vjp if function.vjp is not Function.vjp else function.backward)(self, *grads)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+class _FunctionMeta(type):
+    """Gives every function class the class of its contexts, named as nodes are."""
+
+    def __init__(cls, name: str, bases: tuple, attrs: dict):
+        super().__init__(name, bases, attrs)
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": cls.__module__})
+
+
+class Function(FunctionCtx, metaclass=_FunctionMeta):
+    """A differentiable operation with its own derivative.
+
+    Subclass it, write `forward` and `backward` as static methods, and call `MyFunction.apply(...)`. `forward(ctx, ...)` may
+    save what `backward(ctx, *grad_outputs)` needs in `ctx`; alternatively `forward(...)` takes no context and
+    `setup_context(ctx, inputs, output)` fills it. `backward` returns a gradient, or None, for each argument of `forward`.
+
+    Example::
+
+        >>> class Exp(tl_autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         result = x.exp()
+        ...         ctx.save_for_backward(result)
+        ...         return result
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (result,) = ctx.saved_tensors
+        ...         return grad * result
+        >>> x = tl_core.tensor(0.0, requires_grad=True)
+        >>> Exp.apply(x).backward()
+        >>> x.grad
+        tensor(1.)
+    """
+
+    generate_vmap_rule = False
+    _backward_cls: type
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        raise RuntimeError(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+                           "invoke them on the class itself. Instantiating an autograd function is not supported.")  # fmt: skip
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """The operation; must be overridden."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
+        """Fills the context when `forward` takes none."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The vector-Jacobian product; must be overridden (here or as `vjp`) to differentiate."""
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD.")
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The Jacobian-vector product, for the forward mode."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
+        """What happens under vmap."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True.")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Calls `forward` and records it."""
+        ctx = cls._backward_cls()
+        separate = cls.setup_context is not Function.setup_context
+        ctx.needs_input_grad = needs = _C.needs_input_grad(args)
+        recording = is_grad_enabled() and True in needs
+        with no_grad():
+            if separate:
+                output = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args, **kwargs)
+        return _record(ctx, args, output) if recording else _unrecorded(ctx, args, output)
+
+
+def _record(ctx: Any, args: tuple, output: Any) -> Any:
+    outputs = output if isinstance(output, tuple) else (output,)
+    for dirty in ctx.dirty_tensors:
+        if not any(dirty is o for o in outputs):
+            raise RuntimeError(f"Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                               f"that are modified inplace must all be outputs of the Function: {type(ctx).__name__}")  # fmt: skip
+    results = _C.finish_function(ctx, args, outputs, tuple(ctx.to_save), tuple(ctx.dirty_tensors), tuple(ctx.non_differentiable),
+                                 bool(ctx.materialize_grads))  # fmt: skip
+    ctx.to_save = ()
+    if not isinstance(output, tuple):
+        return results[0]
+    return results if type(output) is tuple else type(output)(*results)
+
+
+def _unrecorded(ctx: Any, args: tuple, output: Any) -> Any:
+    """An input that is handed out unchanged becomes a tensor of its own here too."""
+    dirty = {id(d) for d in ctx.dirty_tensors}
+    given = {id(a) for a in args if isinstance(a, Tensor)} - dirty
+    if isinstance(output, Tensor):
+        return output.detach() if id(output) in given else output
+    if type(output) is tuple and any(id(o) in given for o in output):
+        return tuple(o.detach() if id(o) in given else o for o in output)
+    return output
+
+
+def once_differentiable(fn: Callable) -> Callable:
+    """Decorates a `backward` that must not be differentiated itself: a second derivative through it raises."""
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        with no_grad():
+            outputs = fn(ctx, *args)
+        if not is_grad_enabled() or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            return outputs
+        many = outputs if isinstance(outputs, tuple) else (outputs,)
+        many = _C.delayed_error("trying to differentiate twice a function that was marked with @once_differentiable", many)
+        return many if isinstance(outputs, tuple) else many[0]
+
+    return wrapper
+
+
+class InplaceFunction(Function):
+    """A `Function` with a flag `inplace`; kept for older programs."""
+
+    def __init__(self, inplace: bool = False):
+        self.inplace = inplace
+
+
+def _flatten(value: Any) -> Iterable[Any]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _flatten(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _flatten(item)
+    else:
+        yield value
+
+
+def _unflatten(values: Any, like: Any) -> Any:
+    if isinstance(like, (list, tuple)):
+        return type(like)(_unflatten(values, item) for item in like)
+    if isinstance(like, dict):
+        return {k: _unflatten(values, item) for k, item in like.items()}
+    return next(values)
+
+
+class NestedIOFunction(Function):
+    """A `Function` whose arguments and results may be nested; override `forward_extended` and `backward_extended`."""
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        structure: list = []
+        ctx_holder: dict = {}
+
+        class Flat(Function):
+            @staticmethod
+            def forward(ctx, *flat):
+                ctx_holder["ctx"] = ctx
+                result = cls.forward_extended(ctx, *_unflatten(iter(flat), args))
+                structure.append(result)
+                return tuple(_flatten(result))
+
+            @staticmethod
+            def backward(ctx, *grads):
+                result = cls.backward_extended(ctx, *_unflatten(iter(grads), _nested(structure[0])))
+                return tuple(_flatten(result if isinstance(result, tuple) else (result,)))
+
+        Flat.__name__ = cls.__name__
+        flat = Flat.apply(*_flatten(args), **kwargs)
+        return _unflatten(iter(flat), structure[0])
+
+    @staticmethod
+    def forward_extended(ctx: Any, *inputs: Any) -> Any:
+        """The operation on nested arguments; must be overridden."""
+        raise NotImplementedError("override forward_extended")
+
+    @staticmethod
+    def backward_extended(ctx: Any, *grad_outputs: Any) -> Any:
+        """The derivative on nested gradients; must be overridden."""
+        raise NotImplementedError("override backward_extended")
+
+
+def _nested(result: Any) -> tuple:
+    return result if isinstance(result, tuple) else (result,)
+
+

@@ -1,0 +1,396 @@
+"""Derivatives against finite differences: `gradcheck` and `gradgradcheck`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+
+from tl_autograd.backward import grad
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+class GradcheckError(RuntimeError):
+    """Raised by `gradcheck` and `gradgradcheck` when a derivative is wrong."""
+
+
+def _inexact(x: Any) -> bool:
+    return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
+
+
+def _tuple(value: Any) -> tuple:
+    return (value,) if isinstance(value, Tensor) else tuple(value)
+
+
+class _Problem:
+    """One function at one point, and the tolerances."""
+
+    def __init__(self, func: Callable, inputs: Any, eps: float, atol: float, rtol: float, nondet_tol: float):
+        self.func, self.inputs = func, _tuple(inputs)
+        self.eps, self.atol, self.rtol, self.nondet_tol = eps, atol, rtol, nondet_tol
+        self.differentiated = [x for x in self.inputs if isinstance(x, Tensor) and x.requires_grad]
+
+    def outputs(self) -> list[Tensor]:
+        return [y for y in _tuple(self.func(*self.inputs)) if _inexact(y)]
+
+    def detached_outputs(self) -> list[Tensor]:
+        with tl_core.no_grad():
+            return [y.detach().clone() for y in self.outputs()]
+
+
+def _check_inputs(problem: _Problem) -> None:
+    if not problem.differentiated:
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
+    for i, x in enumerate(problem.inputs):
+        if not (isinstance(x, Tensor) and x.requires_grad):
+            continue
+        if x.dtype not in (tl_core.float64, tl_core.complex128):
+            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely "
+                          "fail if all the inputs are not of double precision floating point or complex. ", stacklevel=4)  # fmt: skip
+        if any(stride == 0 and size > 1 for size, stride in zip(x.shape, x.stride())):
+            raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
+                               "be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
+                               "passing it to gradcheck.")  # fmt: skip
+
+
+# ---- numerical ------------------------------------------------------------------------------------------------------
+
+
+class _Nudged:
+    """The tensor moved by `delta` along `direction` for a block, in its own memory."""
+
+    def __init__(self, x: Tensor, direction: Tensor):
+        self.x, self.direction, self.start = x, direction, x.detach().clone()
+
+    def at(self, delta: float | complex) -> None:
+        with tl_core.no_grad():
+            self.x.detach().copy_(self.start + self.direction * delta)
+
+    def __enter__(self) -> _Nudged:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        with tl_core.no_grad():
+            self.x.detach().copy_(self.start)
+
+
+def _difference(problem: _Problem, x: Tensor, direction: Tensor, step: complex) -> list[Tensor]:
+    """Central difference quotients of all outputs, for a move of x along direction * step."""
+    with _Nudged(x, direction) as nudged:
+        nudged.at(step)
+        ahead = problem.detached_outputs()
+        nudged.at(-step)
+        behind = problem.detached_outputs()
+    return [(a - b) / (2 * problem.eps) for a, b in zip(ahead, behind)]
+
+
+def _unit(x: Tensor, index: int) -> Tensor:
+    direction = tl_core.zeros(x.numel(), dtype=x.dtype)
+    direction[index] = 1
+    return direction.reshape(x.shape)
+
+
+def _numerical_jacobian(problem: _Problem, x: Tensor) -> list[Tensor]:
+    """For each output the matrix (numel of x, numel of the output) of what the analytical side computes.
+
+    With complex x it is dy/dx* in the convention of the gradients: the sum over the real and the imaginary move.
+    """
+    columns = [[] for _ in problem.detached_outputs()]
+    for index in range(x.numel()):
+        unit = _unit(x, index)
+        real = _difference(problem, x, unit, problem.eps)
+        imaginary = _difference(problem, x, unit, problem.eps * 1j) if x.is_complex() else None
+        for k, d in enumerate(real):
+            columns[k].append((d, None if imaginary is None else imaginary[k]))
+    return [_stack_moves(moves) for moves in columns]
+
+
+def _stack_moves(moves: list) -> Any:
+    real = tl_core.stack([d.reshape(-1) for d, _ in moves]) if moves else None
+    imaginary = tl_core.stack([d.reshape(-1) for _, d in moves]) if moves and moves[0][1] is not None else None
+    return real, imaginary
+
+
+# ---- analytical -----------------------------------------------------------------------------------------------------
+
+
+def _gradients(problem: _Problem, y: Tensor, v: Tensor | None) -> list[Tensor]:
+    """The gradients of one output for one v, with zeros where there is none."""
+    found = grad(y, problem.differentiated, v, retain_graph=True, allow_unused=True) if y.requires_grad else [None] * len(problem.differentiated)
+    return [tl_core.zeros_like(x) if g is None else g.detach() for g, x in zip(found, problem.differentiated)]
+
+
+def _analytical_rows(problem: _Problem, y: Tensor, factor: complex) -> list[Any]:
+    """For each input the matrix (numel of y, numel of the input) of gradients for v = factor * unit vectors."""
+    rows: list[list[Tensor]] = [[] for _ in problem.differentiated]
+    for index in range(y.numel()):
+        v = _unit(y, index) * factor
+        for r, g in zip(rows, _gradients(problem, y, v.to(y.dtype))):
+            r.append(g.reshape(-1))
+    return [tl_core.stack(r) if r else None for r in rows]
+
+
+def _real(x: Tensor) -> Tensor:
+    return tl_core.real(x) if x.is_complex() else x
+
+
+def _imag(x: Tensor) -> Tensor:
+    return tl_core.imag(x) if x.is_complex() else tl_core.zeros_like(x)
+
+
+def _expected_gradient(real: Tensor, imaginary: Tensor | None, y_complex: bool, factor: complex) -> Tensor:
+    """What `grad` gives for v = factor * unit, one row an output element, from the quotients (numel of x, numel of y).
+
+    The gradient of Re(conj(v) y) with respect to x = a + ib is d/da + i d/db.
+    """
+
+    def along(d: Tensor) -> Tensor:
+        moved = _real(d) if factor == 1 else _imag(d)
+        return moved.transpose(0, 1)
+
+    if imaginary is None:
+        return along(real)
+    return tl_core.complex(along(real).contiguous(), along(imaginary).contiguous())
+
+
+def _compare(problem: _Problem, analytical: Tensor, numerical: Tensor, what: str) -> None:
+    if analytical.numel() == 0:
+        return
+    if not tl_core.allclose(analytical.to(numerical.dtype), numerical, rtol=problem.rtol, atol=problem.atol, equal_nan=False):
+        raise GradcheckError(f"Jacobian mismatch for {what},\nnumerical:{numerical.transpose(0, 1)}\nanalytical:{analytical.transpose(0, 1)}\n")
+
+
+def _check_slow(problem: _Problem) -> None:
+    outputs = problem.outputs()
+    numerical = [_numerical_jacobian(problem, x) for x in problem.differentiated]
+    for k, y in enumerate(outputs):
+        for factor in (1, 1j) if y.is_complex() else (1,):
+            for i, analytical in enumerate(_analytical_rows(problem, y, factor)):
+                if analytical is None or problem.differentiated[i].numel() == 0:
+                    continue
+                expected = _expected_gradient(*numerical[i][k], y.is_complex(), factor)
+                part = "" if factor == 1 and not y.is_complex() else " (real part)" if factor == 1 else " (imaginary part)"
+                _compare(problem, analytical, expected, f"output {k} with respect to input {_position(problem, i)}{part}")
+
+
+def _position(problem: _Problem, i: int) -> int:
+    return next(p for p, x in enumerate(problem.inputs) if x is problem.differentiated[i])
+
+
+# ---- fast: one random projection on either side ---------------------------------------------------------------------
+
+
+def _random_direction(x: Tensor, generator: Any) -> Tensor:
+    v = tl_core.rand(x.shape, dtype=tl_core.float64, generator=generator) + 0.5
+    v = v.to(x.dtype)
+    if x.is_complex():
+        v = v + 1j * (tl_core.rand(x.shape, dtype=tl_core.float64, generator=generator) + 0.5).to(x.dtype)
+    return v / max(float((_real(v) ** 2 + _imag(v) ** 2).sum()) ** 0.5, 1e-300)
+
+
+def _dot(a: Tensor, b: Tensor) -> float:
+    """Re(conj(a) b), summed."""
+    return float((_real(a) * _real(b)).sum() + (_imag(a) * _imag(b)).sum())
+
+
+def _check_fast(problem: _Problem) -> None:
+    generator = tl_core.Generator().manual_seed(0)
+    outputs = problem.outputs()
+    for i, x in enumerate(problem.differentiated):
+        if x.numel() == 0:
+            continue
+        u = _random_direction(x, generator)
+        moved = _difference(problem, x, u, problem.eps)
+        for k, y in enumerate(outputs):
+            v = _random_direction(y, generator)
+            numerical = _dot(v, moved[k])
+            analytical = _dot(_gradients(problem, y, v)[i], u)
+            if abs(analytical - numerical) > problem.atol + problem.rtol * abs(numerical):
+                raise GradcheckError(f"Jacobian mismatch for output {k} with respect to input {_position(problem, i)},\n"
+                                     f"numerical:{numerical}\nanalytical:{analytical}\n\nThe above quantities relating the numerical and "
+                                     "analytical jacobians are computed in fast mode; run with fast_mode=False for the whole matrices.")  # fmt: skip
+
+
+# ---- further checks -------------------------------------------------------------------------------------------------
+
+
+def _check_deterministic(problem: _Problem) -> None:
+    for k, y in enumerate(problem.outputs()):
+        if not y.requires_grad:
+            continue
+        v = tl_core.ones_like(y)
+        for a, b in zip(_gradients(problem, y, v), _gradients(problem, y, v)):
+            if a.numel() and float((a - b).abs().max()) > problem.nondet_tol:
+                raise GradcheckError(f"Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+                                     f"different values, although analytical gradient matches numerical gradient. The tolerance for "
+                                     f"nondeterminism was {problem.nondet_tol}. (output {k})")  # fmt: skip
+
+
+def _check_shapes(problem: _Problem, check_dtypes: bool) -> None:
+    for y in problem.outputs():
+        if not y.requires_grad:
+            continue
+        for g, x in zip(grad(y, problem.differentiated, tl_core.zeros_like(y), retain_graph=True, allow_unused=True), problem.differentiated):
+            if g is None:
+                continue
+            if g.shape != x.shape:
+                raise GradcheckError(f"Gradient has shape {tuple(g.shape)}, its input {tuple(x.shape)}")
+            if check_dtypes and g.dtype != x.dtype:
+                raise GradcheckError(f"Gradient has dtype {g.dtype}, its input {x.dtype}")
+            if g.numel() and float(g.abs().max()) != 0:
+                raise GradcheckError("backward not multiplied by grad_output")
+
+
+def _check_undefined(problem: _Problem) -> None:
+    """Gradients that never arrive must act as zeros."""
+    outputs = [y for y in problem.outputs() if y.requires_grad]
+    if len(outputs) < 2:
+        return
+    for chosen in outputs:
+        vs = [tl_core.ones_like(y) if y is chosen else tl_core.zeros_like(y) for y in outputs]
+        alone = _gradients(problem, chosen, tl_core.ones_like(chosen))
+        together = grad(outputs, problem.differentiated, vs, retain_graph=True, allow_unused=True)
+        for a, b, x in zip(alone, together, problem.differentiated):
+            b = tl_core.zeros_like(x) if b is None else b
+            if a.numel() and float((a - b).abs().max()) > problem.atol:
+                raise GradcheckError("Expected undefined output grads to be treated as zeros, but the gradients differ")
+
+
+def _refuse(**unsupported: bool) -> None:
+    for name, on in unsupported.items():
+        if on:
+            needed = "vmap" if "batched" in name else "the forward mode"
+            raise NotImplementedError(f"{name}=True needs {needed}, which tl_autograd does not have yet")
+
+
+def gradcheck(
+    func: Callable[..., Tensor | Sequence[Tensor]],
+    inputs: Tensor | Sequence[Tensor],
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Compares the gradients of `func` with central differences.
+
+    Args:
+        func: takes the inputs, returns one tensor or several.
+        inputs: those that require grad are checked; they should be float64 or complex128 and must not overlap.
+        eps: the step of the differences.
+        atol, rtol: tolerances of the comparison.
+        raise_exception: raise GradcheckError on a mismatch; otherwise return False.
+        nondet_tol: by how much two backward runs may differ.
+        check_undefined_grad: also check that missing gradients act as zeros.
+        check_grad_dtypes: also check that gradients have their input's dtype.
+        fast_mode: compare one random projection of the Jacobian instead of all of it.
+
+    Returns:
+        True if all is well.
+
+    Raises:
+        GradcheckError: a mismatch. ValueError: no input requires grad. NotImplementedError: an option that needs vmap or forward mode.
+
+    Example::
+
+        >>> x = tl_core.rand(3, dtype=tl_core.float64, requires_grad=True)
+        >>> tl_autograd.gradcheck(lambda x: (x * x).sum(), x)
+        True
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    _refuse(check_forward_ad=check_forward_ad, check_batched_grad=check_batched_grad, check_batched_forward_grad=check_batched_forward_grad)
+    problem = _Problem(func, inputs, eps, atol, rtol, nondet_tol)
+    try:
+        _check_inputs(problem)
+        with tl_core.enable_grad():
+            _check_all(problem, fast_mode, check_undefined_grad, check_grad_dtypes)
+    except (GradcheckError, ValueError) as error:
+        if raise_exception or not isinstance(error, GradcheckError):
+            raise
+        return False
+    return True
+
+
+def _check_all(problem: _Problem, fast: bool, undefined: bool, dtypes: bool) -> None:
+    if not any(y.requires_grad for y in problem.outputs()):
+        raise GradcheckError("gradcheck: no output requires grad: the function does not depend on its inputs differentiably")
+    (_check_fast if fast else _check_slow)(problem)
+    _check_deterministic(problem)
+    _check_shapes(problem, dtypes)
+    if undefined:
+        _check_undefined(problem)
+
+
+def gradgradcheck(
+    func: Callable[..., Tensor | Sequence[Tensor]],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor] | None = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Compares the gradients of the gradients of `func` with central differences.
+
+    Args:
+        grad_outputs: the vectors of the first derivative. Default: random ones.
+        gen_non_contig_grad_outputs: make those random vectors with strides that are not contiguous.
+
+    The other arguments are those of `gradcheck`.
+    """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    _refuse(check_fwd_over_rev=check_fwd_over_rev)
+    inputs = _tuple(inputs)
+    vectors = _tuple(grad_outputs) if grad_outputs is not None else _random_vectors(func, inputs, gen_non_contig_grad_outputs)
+    first = _gradient_function(func, len(inputs))
+    return gradcheck(first, (*inputs, *vectors), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+                     check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+                     check_batched_grad=check_batched_grad, fast_mode=fast_mode, masked=masked)  # fmt: skip
+
+
+def _random_vectors(func: Callable, inputs: tuple, strided: bool) -> tuple[Tensor, ...]:
+    vectors = []
+    for y in _tuple(func(*inputs)):
+        if not (_inexact(y) and y.requires_grad):
+            continue
+        v = tl_core.rand(y.shape, dtype=tl_core.float64).to(y.dtype) + 0.5
+        if strided and v.dim():
+            v = tl_core.stack([v, v], -1).select(-1, 0)
+        vectors.append(v.requires_grad_())
+    return tuple(vectors)
+
+
+def _gradient_function(func: Callable, n: int) -> Callable:
+    def first(*args: Tensor) -> tuple[Tensor, ...]:
+        inputs, vectors = args[:n], args[n:]
+        outputs = [y for y in _tuple(func(*inputs)) if _inexact(y) and y.requires_grad]
+        wanted = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+        found = grad(outputs, wanted, vectors, create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return first

@@ -1,0 +1,21 @@
+"""`Variable`, the former name of a tensor that takes part in differentiation."""
+
+from __future__ import annotations
+
+from tl_core import Tensor
+
+__all__ = ["Variable"]
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, other: object) -> bool:
+        return isinstance(other, Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """`Variable(tensor, requires_grad=False)` gives the tensor's data as a tensor. Tensors need no wrapper any more."""
+
+    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # type: ignore[misc]
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        return data.detach().requires_grad_(bool(requires_grad))
