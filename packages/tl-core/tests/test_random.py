@@ -1,6 +1,7 @@
 """The forms of the random functions, their distributions, the generator object and the default generator."""
 
 import copy
+import itertools
 import math
 import os
 import pickle
@@ -9,8 +10,9 @@ import weakref
 
 import numpy as np
 import pytest
-import tl_core as tl
 from scipy import stats
+
+import tl_core as tl
 from tl_core import random as tl_random
 
 
@@ -28,7 +30,7 @@ def uniform32(n, seed=5):
     return (words % 2**24) / 2.0**24
 
 
-# ---- distributions -------------------------------------------------------------------------------------------
+# ---- distributions -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [tl.float32, tl.float64])
@@ -66,7 +68,7 @@ def test_permutations_hold_each_number_once(n):
     assert sorted(tl.randperm(n).tolist()) == list(range(n))
 
 
-# ---- forms of the functions ----------------------------------------------------------------------------------
+# ---- forms of the functions --------------------------------------------------------------------------------
 
 FACTORIES = [
     lambda **k: tl.rand(3, 2, **k),
@@ -177,7 +179,7 @@ def test_filling_returns_the_tensor_and_counts_a_version():
     assert x._version == version + 1
 
 
-# ---- dropout -------------------------------------------------------------------------------------------------
+# ---- dropout -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [tl.float16, tl.float32, tl.float64])
@@ -210,7 +212,7 @@ def test_dropout_without_effect_draws_nothing():
     assert tl.get_rng_state().tolist() == before
 
 
-# ---- errors --------------------------------------------------------------------------------------------------
+# ---- errors ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -220,16 +222,32 @@ def test_dropout_without_effect_draws_nothing():
         (lambda: tl.normal(tl.zeros(2), tl.tensor([1.0, -1.0])), RuntimeError, "all elements of std >= 0.0"),
         (lambda: tl.normal(0.0, tl.ones(2, dtype=tl.complex64)), RuntimeError, "deviation to be non-complex"),
         (lambda: tl.normal(0.0, -1.0, (2,)), RuntimeError, "normal expects std >= 0.0, but found std -1"),
-        (lambda: tl.empty(3, dtype=tl.int8).exponential_(), RuntimeError, "continuous probability distribution"),
+        (
+            lambda: tl.empty(3, dtype=tl.int8).exponential_(),
+            RuntimeError,
+            "continuous probability distribution",
+        ),
         (lambda: tl.bernoulli(tl.tensor([math.nan])), RuntimeError, "Expected p_in >= 0 && p_in <= 1"),
         (lambda: tl.bernoulli(tl.ones(3, dtype=tl.int64)), NotImplementedError, "not implemented for 'Long'"),
         (lambda: tl.randint(3, 3, (2,)), RuntimeError, "'from' to be less than 'to', but got from=3 >= to=3"),
-        (lambda: tl.randint(-1, 3, (2,), dtype=tl.uint8), RuntimeError, "from is out of bounds for uint8: got -1"),
-        (lambda: tl.randint(3, (2,), dtype=tl.complex64), RuntimeError, "only integral, floating-point and boolean"),
+        (
+            lambda: tl.randint(-1, 3, (2,), dtype=tl.uint8),
+            RuntimeError,
+            "from is out of bounds for uint8: got -1",
+        ),
+        (
+            lambda: tl.randint(3, (2,), dtype=tl.complex64),
+            RuntimeError,
+            "only integral, floating-point and boolean",
+        ),
         (lambda: tl.randint_like(tl.ones(3), tl.tensor([5])), RuntimeError, "high must be a scalar tensor"),
         (lambda: tl.randint(10, (-2,)), RuntimeError, "negative dimension"),
         (lambda: tl.rand(2, out=tl.empty(2), dtype=tl.float64), RuntimeError, "does not match dtype of out"),
-        (lambda: tl.empty(1).expand(3).uniform_(), RuntimeError, "more than one element of the written-to tensor"),
+        (
+            lambda: tl.empty(1).expand(3).uniform_(),
+            RuntimeError,
+            "more than one element of the written-to tensor",
+        ),
         (lambda: tl.dropout(tl.ones(2), 1.5, True), RuntimeError, "has to be between 0 and 1, but got 1.5"),
         (lambda: tl.dropout(tl.ones(2, dtype=tl.int32), 0.5, True), RuntimeError, "can't be cast.*type Int"),
         (lambda: tl.empty(3).uniform_(generator=3), TypeError, "Generator"),
@@ -243,8 +261,16 @@ def test_dropout_without_effect_draws_nothing():
         (lambda: generator().set_state(tl.zeros(5056, 2, dtype=tl.uint8)[:, 0]), RuntimeError, "contiguous"),
         (lambda: generator().set_offset(1), RuntimeError, "does not use offset"),
         (lambda: generator().get_offset(), RuntimeError, "does not use offset"),
-        (lambda: generator().graphsafe_get_state(), NotImplementedError, "graphsafe_get_state is not supported"),
-        (lambda: generator().graphsafe_set_state(None), NotImplementedError, "graphsafe_set_state is not supported"),
+        (
+            lambda: generator().graphsafe_get_state(),
+            NotImplementedError,
+            "graphsafe_get_state is not supported",
+        ),
+        (
+            lambda: generator().graphsafe_set_state(None),
+            NotImplementedError,
+            "graphsafe_set_state is not supported",
+        ),
         (lambda: generator().__setstate__(3), TypeError, "tuple"),
     ],
 )
@@ -262,7 +288,7 @@ def test_a_failed_check_leaves_state_and_tensor_alone():
     assert x.tolist() == [1.0] * 3
 
 
-# ---- generators ----------------------------------------------------------------------------------------------
+# ---- generators --------------------------------------------------------------------------------------------
 
 
 def test_generators_live_on_the_cpu():
@@ -271,7 +297,8 @@ def test_generators_live_on_the_cpu():
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"), [(0, 0), (-1, 2**64 - 1), (-(2**63), 2**63), (2**64 - 1, 2**64 - 1), (2**40 + 3, 2**40 + 3)]
+    ("given", "kept"),
+    [(0, 0), (-1, 2**64 - 1), (-(2**63), 2**63), (2**64 - 1, 2**64 - 1), (2**40 + 3, 2**40 + 3)],
 )
 def test_negative_seeds_stand_for_unsigned_ones(given, kept):
     g = tl.Generator()
@@ -346,7 +373,7 @@ def test_subclasses_and_weak_references():
     assert gone() is None
 
 
-# ---- the default generator -----------------------------------------------------------------------------------
+# ---- the default generator ---------------------------------------------------------------------------------
 
 
 def test_manual_seed_seeds_the_default_generator():
@@ -423,7 +450,7 @@ def test_threads_share_the_stream_without_losing_a_number():
         t.start()
     for t in threads:
         t.join()
-    assert sorted(sum(drawn, [])) == sorted(uniform32(2000))
+    assert sorted(itertools.chain(*drawn)) == sorted(uniform32(2000))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform cannot fork")
