@@ -37,8 +37,8 @@ def _like(name, args, doc, overloads, **fields):
 
 def _fill(signature, *, grad=None, doc):
     """Overwrites the tensor with random numbers."""
-    return Op(f"{signature} -> Tensor(a!)", function=False, random=True, grad=grad or {"self": "zeros_like(g)"}, jvp=NONE,
-              batch="loop", doc=doc)  # fmt: skip
+    return Op(f"{signature} -> Tensor(a!)", function=False, random=True,
+              grad=grad or {"self": "zeros_like(g)"}, jvp=NONE, batch="loop", doc=doc)  # fmt: skip
 
 
 def _draw(signature, grad, doc, **fields):
@@ -115,7 +115,8 @@ ROWS = [
     # ---- dropout -------------------------------------------------------------------------------------------
     Op("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", random=True, method=False,
        grad={"input": "native_dropout_backward(g, result1, 1.0 if train == False else 0.0 if p == 1 else 1 / (1 - p))"},
-       jvp="linear", batch="loop", doc="Zeros with probability p, what is left scaled by 1 / (1 - p), and the mask of what was left."),
+       jvp="linear", batch="loop",
+       doc="Zeros with probability p, what is left scaled by 1 / (1 - p), and the mask of what was left."),
     Op("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", method=False,
        grad={"grad_output": "native_dropout_backward(g, mask, scale)"}, jvp="linear", batch="elementwise",
        doc="The gradient of what dropout left."),
