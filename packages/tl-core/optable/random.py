@@ -101,14 +101,15 @@ ROWS = [
           "One with the probability that the element states, else zero.", out=True),
     _draw(f"bernoulli.p(Tensor self, float p, {GENERATOR})", {"self": "zeros_like(g)"},
           "One with probability p, else zero, shaped as the input."),
+    # The reference tries them in this order: a tensor without dimensions would pass for a number.
+    _draw(f"normal.Tensor_Tensor(Tensor mean, Tensor std, {GENERATOR})",
+          {"mean": "zeros_like(g)", "std": "zeros_like(g)"},
+          "Normal numbers, the parameters of each given.", out=True),
     _draw(f"normal.Tensor_float(Tensor mean, float std=1, {GENERATOR})", {"mean": "zeros_like(g)"},
           "Normal numbers; mean, standard deviation or both may be given element by element.", out=True,
           shown="mean, std, *, generator=None, out=None"),
     _draw(f"normal.float_Tensor(float mean, Tensor std, {GENERATOR})", {"std": "zeros_like(g)"},
           "Normal numbers of one mean.", out=True),
-    _draw(f"normal.Tensor_Tensor(Tensor mean, Tensor std, {GENERATOR})",
-          {"mean": "zeros_like(g)", "std": "zeros_like(g)"},
-          "Normal numbers, the parameters of each given.", out=True),
     _factory(f"normal.float_float(float mean, float std, int[] size, {GENERATOR}, {OPTIONS}) -> Tensor",
              out=True, doc="Normal numbers of one mean and standard deviation."),
 

@@ -11,6 +11,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -22,8 +23,7 @@ using OptDevice = std::optional<Device>;
 using OptBool = std::optional<bool>;
 using OptFormat = std::optional<MemoryFormat>;
 
-// ---- the order of elements
-// -------------------------------------------------------------------------------------------
+// ---- the order of elements --------------------------------------------------------------------------------
 
 // The dimensions from the slowest to the fastest in memory: numbers are handed out in that order.
 DimVector memory_order(const Tensor& t) {
@@ -74,8 +74,7 @@ Tensor overwrite(const Tensor& self, Generator* generator, Fill fill) {
   return self;
 }
 
-// ---- checks
-// ----------------------------------------------------------------------------------------------------------
+// ---- checks -----------------------------------------------------------------------------------------------
 
 void check_implemented(const char* what, bool implemented, const Tensor& t) {
   TL_CHECK(implemented, NotImplemented, "\"", what, "\" not implemented for '", scalar_type_name(t.dtype()),
@@ -128,8 +127,7 @@ void check_probability(double p) {
   TL_CHECK(p >= 0 && p <= 1, Runtime, "bernoulli_ expects p to be in [0, 1], but got p=", p);
 }
 
-// ---- floating numbers in place
-// ---------------------------------------------------------------------------------------
+// ---- floating numbers in place ----------------------------------------------------------------------------
 
 Tensor uniform_(const Tensor& self, double from, double to, Generator* generator) {
   check_uniform(self, from, to);
@@ -176,8 +174,7 @@ Tensor geometric_(const Tensor& self, double p, Generator* generator) {
                    [=](Elements e, Generator& g) { cpu::fill_geometric(e.dtype, e.data, e.n, p, g); });
 }
 
-// ---- integers in place
-// -----------------------------------------------------------------------------------------------
+// ---- integers in place ------------------------------------------------------------------------------------
 
 // The bits of a floating dtype's mantissa; 63 for the others, which hold every int64 in their range.
 int digits(DType dtype) {
@@ -212,21 +209,41 @@ void check_integer(const char* name, int64_t value, DType dtype) {
   TL_CHECK(fits, Runtime, name, " is out of bounds for ", dtype_name(dtype), ": got ", value);
 }
 
+// The value as the dtype holds it; what does not fit becomes the least integer, as on x86.
+int64_t rounded(int64_t value, DType dtype) {
+  auto x = static_cast<double>(value);
+  if (dtype == DType::Float16)
+    x = static_cast<float>(Half(static_cast<float>(value)));
+  else if (dtype == DType::BFloat16)
+    x = static_cast<float>(BFloat16(static_cast<float>(value)));
+  else if (dtype == DType::Float32)
+    x = static_cast<float>(value);
+  return x >= -0x1p63 && x < 0x1p63 ? static_cast<int64_t>(x) : std::numeric_limits<int64_t>::min();
+}
+
 // The distance between neighbours of that magnitude in a floating dtype.
 int64_t spacing(int64_t value, DType dtype) {
   const uint64_t magnitude = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-  const int bits = 64 - __builtin_clzll(magnitude | 1);
-  return bits <= digits(dtype) ? 1 : int64_t{1} << (bits - digits(dtype));
+  return int64_t{1} << std::max(64 - __builtin_clzll(magnitude | 1) - digits(dtype), 0);
 }
 
-// Beyond the mantissa a bound moves inwards, to the next number that the dtype holds.
-int64_t round_up(int64_t value, DType dtype) {
-  const int64_t step = spacing(value, dtype), rest = value % step;
-  return rest == 0 ? value : value - rest + (value > 0 ? step : 0);
+// Bounds that a floating dtype would round outwards move inwards: the stream depends on how far, and this is
+// the reference's.
+int64_t moved_up(int64_t from, DType dtype) {
+  const int64_t next = rounded(from + 1, dtype);
+  return next < from ? next + spacing(from + 1, dtype) : from;
 }
-int64_t round_down(int64_t value, DType dtype) {
-  const int64_t step = spacing(value, dtype), rest = value % step;
-  return rest == 0 ? value : value - rest - (value < 0 ? step : 0);
+int64_t moved_down(int64_t to, DType dtype) {
+  const int64_t last = rounded(to - 1, dtype);
+  return last >= to ? last - spacing(to - 1, dtype) : to;
+}
+
+void warn_inexact(const char* name, int64_t bound, DType dtype) {
+  const int64_t exact = int64_t{1} << digits(dtype);
+  if (bound < -exact || bound > exact)
+    warn(cat(
+        name, " is out of bounds [-(2^", digits(dtype), "), 2^", digits(dtype), "]. ", dtype_name(dtype),
+        " holds only the integers in that range exactly: beyond, not all are drawn, nor all equally often."));
 }
 
 Tensor draw_integers(const Tensor& self, uint64_t range, int64_t base, Generator* generator) {
@@ -240,32 +257,35 @@ Tensor random_between(const Tensor& self, int64_t from, int64_t to, Generator* g
   TL_CHECK(from < to, Runtime, "random_ expects 'from' to be less than 'to', but got from=", from,
            " >= to=", to);
   if (is_floating(dtype)) {
-    from = round_up(from, dtype);
-    to = round_down(to - 1, dtype) + 1;
+    from = moved_up(from, dtype);
+    to = moved_down(to, dtype);
     TL_CHECK(from < to, Runtime,
              "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from=",
              from, " >= to=", to);
   }
   check_integer("from", from, dtype);
   check_integer("to - 1", to - 1, dtype);
+  if (is_floating(dtype)) {
+    warn_inexact("from", from, dtype);
+    warn_inexact("to - 1", to - 1, dtype);
+  }
   return draw_integers(self, static_cast<uint64_t>(to) - static_cast<uint64_t>(from), from, generator);
 }
 
 Tensor random_upward(const Tensor& self, int64_t from, Generator* generator) {
   const DType dtype = self.dtype();
   const int64_t last = largest_drawn(dtype);
-  if (is_floating(dtype)) from = round_up(from, dtype);
   check_integer("from", from, dtype);
   TL_CHECK(from <= last, Runtime, "random_ expects 'from' casted to dtype to be less than or equal to ", last,
            ", but got from=", from);
+  if (is_floating(dtype)) from = moved_up(from, dtype);
   return draw_integers(self, static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1, from, generator);
 }
 
 Tensor random_every_bit(const Tensor& self, Generator* generator) {
   const DType d = self.dtype();
-  TL_CHECK(d == DType::Int64 || (is_floating(d) && d != DType::Float16), Runtime,
-           "random_ over all 64-bit integers handles only int64, double, float and bfloat16, but got ",
-           dtype_name(d));
+  check_implemented("random_full_64_bits_range_kernel_cpu",
+                    d == DType::Int64 || (is_floating(d) && d != DType::Float16), self);
   return draw_integers(self, 0, 0, generator);
 }
 
@@ -287,8 +307,7 @@ Tensor random_(const Tensor& self, Generator* generator) {
                    [](Elements e, Generator& g) { cpu::fill_all_integers(e.dtype, e.data, e.n, g); });
 }
 
-// ---- bernoulli
-// -------------------------------------------------------------------------------------------------------
+// ---- bernoulli --------------------------------------------------------------------------------------------
 
 Tensor bernoulli__float(const Tensor& self, double p, Generator* generator) {
   check_probability(p);
@@ -338,8 +357,7 @@ Tensor bernoulli_p(const Tensor& self, double p, Generator* generator) {
   return ops::bernoulli__float(like(self, {}), p, generator);
 }
 
-// ---- fresh tensors
-// ---------------------------------------------------------------------------------------------------
+// ---- fresh tensors ----------------------------------------------------------------------------------------
 
 Tensor fresh(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, DType fallback, Out out) {
   if (!out) return ops::empty_memory_format(size, dtype.value_or(fallback), layout, device);
@@ -435,8 +453,7 @@ Tensor randint_like_Tensor(const Tensor& self, const Tensor& high, OptDType dtyp
   return randint_like_Tensor_generator(self, high, nullptr, dtype, layout, device, pin, format);
 }
 
-// ---- permutations
-// ----------------------------------------------------------------------------------------------------
+// ---- permutations -----------------------------------------------------------------------------------------
 
 void check_permutation(int64_t n, DType dtype) {
   TL_CHECK(n >= 0, Runtime, "n must be non-negative, got: ", n,
@@ -467,8 +484,7 @@ Tensor randperm(int64_t n, OptDType dtype, OptLayout layout, OptDevice device, O
   return randperm_generator(n, nullptr, dtype, layout, device, pin, out);
 }
 
-// ---- normal numbers with parameters in tensors
-// -------------------------------------------------------------------------
+// ---- normal numbers with parameters in tensors ------------------------------------------------------------
 
 void check_std(const Tensor& std) {
   TL_CHECK(!is_complex(std.dtype()), Runtime, "normal expects standard deviation to be non-complex, got ",
@@ -502,8 +518,7 @@ Tensor normal_Tensor_Tensor(const Tensor& mean, const Tensor& std, Generator* ge
   return ops::add_(ops::mul_(normal_like(sizes, mean, 1, generator, out), std), mean);
 }
 
-// ---- dropout
-// ---------------------------------------------------------------------------------------------------------
+// ---- dropout ----------------------------------------------------------------------------------------------
 
 Tensor native_dropout_backward(const Tensor& grad, const Tensor& mask, double scale) {
   return ops::mul(ops::mul(grad, mask), Scalar(scale));
