@@ -520,8 +520,22 @@ Tensor normal_Tensor_Tensor(const Tensor& mean, const Tensor& std, Generator* ge
 
 // ---- dropout ----------------------------------------------------------------------------------------------
 
+// One pass instead of two multiplications.
+bool is_masked_in_one_pass(const Tensor& x, const Tensor& mask) {
+  const bool plain = x.dtype() == DType::Float32 || x.dtype() == DType::Float64;
+  return plain && x.device().is_cpu() && x.is_contiguous() && mask.device().is_cpu() &&
+         mask.dtype() == DType::Bool && mask.is_contiguous() && std::ranges::equal(x.sizes(), mask.sizes());
+}
+
 Tensor native_dropout_backward(const Tensor& grad, const Tensor& mask, double scale) {
-  return ops::mul(ops::mul(grad, mask), Scalar(scale));
+  if (!is_masked_in_one_pass(grad, mask)) return ops::mul(ops::mul(grad, mask), Scalar(scale));
+  Tensor out = empty(grad.sizes(), {grad.dtype()});
+  const int64_t size = grad.itemsize();
+  parallel_for(0, grad.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    cpu::scale_masked(grad.dtype(), grad.ptr<char>() + begin * size, mask.ptr<uint8_t>() + begin, end - begin,
+                      scale, out.ptr<char>() + begin * size);
+  });
+  return out;
 }
 
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, OptBool train) {
