@@ -13,8 +13,8 @@ namespace tl::autograd {
 struct RunOptions {
   bool retain_graph = false;
   bool create_graph = false;
-  bool keep_mode = false;  // leave gradient recording as it is, and change nothing in place
   bool accumulate = true;  // into leaves; otherwise only the gradients of `inputs` are computed
+  bool keep_mode = false;  // leave gradient recording as it is, and change nothing in place
 };
 
 // One backward. Made, fed and run on one thread; the GIL is given up while it runs and taken for Python hooks.

@@ -10,6 +10,7 @@ not that of the API: programs that ask for PyTorch's are run by `tl.torch`, whic
 """
 
 import sys as _sys
+from importlib import import_module as _import_module
 
 import tl_core as _core
 from tl import _finder, _grafts, _packages
@@ -17,6 +18,7 @@ from tl.version import __version__ as __version__
 from tl_core import *  # noqa: F403
 
 _finder.install_finder()
+_core.providers.register("autograd", lambda: _import_module("tl_autograd"))
 
 __all__ = [_name for _name in getattr(_core, "__all__", vars(_core)) if not _name.startswith("_")]
 

@@ -74,7 +74,7 @@ def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
         vs = _vector(v, xs, many, "input")
         xs = _fresh(xs, create_graph)
         out_many, ys = _tuple(func(*xs), "outputs of the function")
-        dummies = tuple(tl_core.zeros_like(y, requires_grad=True) for y in ys)
+        dummies = tuple(tl_core.zeros_like(y).requires_grad_() for y in ys)
         pulled = _grad(ys, xs, dummies, True, strict)
         pushed = _grad(pulled, dummies, vs, create_graph, False)
     return _result(ys, out_many, create_graph), _result(pushed, out_many, create_graph)
@@ -152,7 +152,7 @@ def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
     with tl_core.enable_grad():
         many, xs, y, first = _first_derivative(func, inputs, create_graph, strict)
         vs = _vector(v, xs, many, "input")
-        dummies = tuple(tl_core.zeros_like(x, requires_grad=True) for x in xs)
+        dummies = tuple(tl_core.zeros_like(x).requires_grad_() for x in xs)
         pulled = _grad(first, xs, dummies, True, strict)
         product = _grad(pulled, dummies, vs, create_graph, False)
     return _result((y,), False, create_graph), _result(product, many, create_graph)

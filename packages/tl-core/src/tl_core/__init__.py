@@ -7,7 +7,7 @@ from tl_core._C import *  # noqa: F403  (the operators: one name a row)
 from tl_core._C import Generator, Tensor, device, dtype, layout, memory_format, promote_types, can_cast, result_type
 from tl_core._size import Size
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
-from tl_core import switches
+from tl_core import overrides, providers, storage, switches
 from tl_core.defaults import (
     get_default_device,
     get_default_dtype,
@@ -35,3 +35,6 @@ half, double, cdouble = float16, float64, complex128  # noqa: F405
 float, cfloat, chalf = float32, complex64, complex32  # noqa: F405
 short, int, long = int16, int32, int64  # noqa: F405
 newaxis = None
+
+# Operators whose names begin with an underscore, as the reference has them: `_foreach_add_`, `_fused_adam_`, `_softmax`.
+globals().update({name: f for name, f in vars(_C).items() if name[0] == "_" and getattr(f, "__module__", "") == "tl_core"})

@@ -1,0 +1,250 @@
+"""Functions with a derivative written in Python."""
+
+import pytest
+import tl_autograd
+import tl_core as tl
+from tl_autograd.function import once_differentiable
+
+
+def leaf(*values):
+    return tl.tensor(values, dtype=tl.float64, requires_grad=True)
+
+
+class Square(tl_autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+
+class Exp(tl_autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.exp()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+
+
+def test_first_and_second_derivative():
+    x = leaf(1.0, 3.0)
+    y = Square.apply(x)
+    assert y.grad_fn.name() == "SquareBackward" and isinstance(y.grad_fn, tl_autograd.graph.Node)
+    (first,) = tl_autograd.grad(y.sum(), x, create_graph=True)
+    assert first.tolist() == [2.0, 6.0]
+    assert tl_autograd.grad(first.sum(), x)[0].tolist() == [2.0, 2.0]
+
+
+def test_saved_outputs_and_setup_context():
+    x = leaf(0.0, 1.0)
+    assert tl_autograd.gradcheck(Exp.apply, x) and tl_autograd.gradgradcheck(Exp.apply, x)
+
+
+def test_arguments_that_are_no_tensors():
+    class Scale(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor, name=None):
+            ctx.factor = factor
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, g):
+            assert ctx.needs_input_grad == (True, False)
+            return g * ctx.factor, None
+
+    x = leaf(1.0)
+    Scale.apply(x, 4.0).backward()
+    assert x.grad.item() == 4.0
+
+
+def test_several_outputs_and_materialized_gradients():
+    seen = []
+
+    class Two(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x, materialize):
+            ctx.set_materialize_grads(materialize)
+            return x * 2, "text", x * 3
+
+        @staticmethod
+        def backward(ctx, a, text, b):
+            seen.append((a, text, b))
+            return (0 if a is None else a * 2) + (0 if b is None else b * 3), None
+
+    x = leaf(1.0)
+    a, text, b = Two.apply(x, True)
+    assert text == "text"
+    b.backward()
+    assert seen[-1][0].item() == 0.0 and x.grad.item() == 3.0
+    Two.apply(x, False)[2].backward()
+    assert seen[-1][0] is None
+
+
+def test_dirty_inputs():
+    class Double(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = leaf(1.0)
+    y = x * 1.0
+    z = Double.apply(y)
+    assert z is y
+    z.backward()
+    assert x.grad.item() == 2.0
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        Double.apply(leaf(1.0))
+
+
+def test_outputs_without_a_derivative():
+    class Sort(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            copy = x.clone()
+            ctx.mark_non_differentiable(copy)
+            return x * 2, copy
+
+        @staticmethod
+        def backward(ctx, g, ignored):
+            return g * 2
+
+    a, b = Sort.apply(leaf(1.0))
+    assert a.requires_grad and not b.requires_grad
+
+
+def test_an_input_handed_out_is_another_tensor():
+    class Identity(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 10
+
+    x = leaf(1.0)
+    y = Identity.apply(x)
+    assert y is not x and x.is_leaf
+    y.backward()
+    assert x.grad.item() == 10.0
+
+
+def test_once_differentiable():
+    class Once(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, g):
+            return 2 * ctx.saved_tensors[0] * g
+
+    x = leaf(3.0)
+    y = Once.apply(x)
+    (first,) = tl_autograd.grad(y * y, x, create_graph=True)
+    assert first.item() == 108.0
+    with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
+        first.backward()
+
+
+def test_wrong_gradients_are_refused():
+    def function(result):
+        class F(tl_autograd.Function):
+            @staticmethod
+            def forward(ctx, x, n):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return result
+
+        return F
+
+    x = leaf(1.0, 2.0)
+    one = tl.ones(2, dtype=tl.float64)
+    for result, error, text in (
+        ((one,), RuntimeError, "returned an incorrect number of gradients"),
+        ((tl.ones(3, dtype=tl.float64), None), RuntimeError, "expected shape compatible with"),
+        ((one, one), RuntimeError, "returned a gradient different from None at position 2"),
+        (("text", None), TypeError, "expected a Tensor or None"),
+    ):
+        with pytest.raises(error, match=text):
+            function(result).apply(x, 3).sum().backward()
+
+
+def test_freed_saved_tensors():
+    y = Square.apply(leaf(1.0))
+    y.backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.backward()
+
+
+def test_changed_saved_tensors():
+    x = leaf(1.0)
+    w = x * 1.0
+    y = Square.apply(w)
+    w.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_exceptions_keep_their_type():
+    class Broken(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            raise KeyError("inside")
+
+    with pytest.raises(KeyError, match="inside"):
+        Broken.apply(leaf(1.0)).backward()
+
+
+def test_misuse():
+    with pytest.raises(RuntimeError, match="should not be instantiated"):
+        Square()
+    with pytest.raises(NotImplementedError, match="forward function"):
+        tl_autograd.Function.apply(leaf(1.0))
+
+
+def test_attributes_of_the_context_are_those_of_grad_fn():
+    class Keep(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.note = "kept"
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    y = Keep.apply(leaf(1.0))
+    assert y.grad_fn.note == "kept" and y.grad_fn is y.grad_fn
+    assert y.grad_fn.next_functions[0][0].name() == "AccumulateGrad"
+
+
+def test_nothing_is_recorded_without_need():
+    y = Square.apply(tl.ones(2))
+    assert not y.requires_grad
+    with tl.no_grad():
+        assert not Square.apply(leaf(1.0)).requires_grad

@@ -1,0 +1,98 @@
+"""gradcheck finds wrong derivatives and passes right ones; random graphs against finite differences."""
+
+import random
+
+import pytest
+import tl_autograd
+import tl_core as tl
+from tl_autograd import GradcheckError, gradcheck, gradgradcheck
+
+
+def real(*shape):
+    return (tl.rand(*shape, dtype=tl.float64) + 0.5).requires_grad_()
+
+
+def cplx(*shape):
+    return tl.view_as_complex(tl.rand(*shape, 2, dtype=tl.float64) + 0.5).requires_grad_()
+
+
+class Wrong(tl_autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2.1
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_right_and_wrong(fast):
+    assert gradcheck(lambda x: x * 2, real(3), fast_mode=fast)
+    with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"):
+        gradcheck(Wrong.apply, real(3), fast_mode=fast)
+    assert gradcheck(Wrong.apply, real(3), raise_exception=False, fast_mode=fast) is False
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize(
+    "function",
+    [lambda z: z * z, lambda z: z.exp(), lambda z: z.abs(), lambda z: z * z.conj(), lambda z: (z * 2 + 1).sum(), lambda z: z / (z + 2)],
+)
+def test_complex(function, fast):
+    assert gradcheck(function, cplx(3), fast_mode=fast)
+    assert gradgradcheck(function, cplx(2), fast_mode=fast)
+
+
+def test_complex_with_real_input():
+    w = cplx(3).detach()
+    assert gradcheck(lambda x: x * w, real(3)) and gradcheck(lambda x: (x * w).abs(), real(3))
+
+
+def test_bad_requests():
+    with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
+        gradcheck(lambda x: x, tl.ones(2))
+    with pytest.warns(UserWarning, match="double precision"):
+        gradcheck(lambda x: x * 2, tl.ones(2, requires_grad=True), eps=1e-2, atol=1e-2)
+    with pytest.raises(NotImplementedError, match="check_forward_ad"):
+        gradcheck(lambda x: x, real(2), check_forward_ad=True)
+
+
+UNARY = [lambda a: a.exp(), lambda a: a.sin(), lambda a: a.tanh(), lambda a: a * a, lambda a: -a, lambda a: a.t(), lambda a: a[1:].sum(0),
+         lambda a: a.sum(1, keepdim=True), lambda a: a.mean(), lambda a: a.reshape(-1)[:3], lambda a: a.clone().mul_(2),
+         lambda a: a.unsqueeze(0), lambda a: a / (a * a + 1)]  # fmt: skip
+BINARY = [lambda a, b: a + b, lambda a, b: a * b, lambda a, b: a - 2 * b, lambda a, b: a / (b * b + 1), lambda a, b: tl.where(a > b, a, b)]
+
+
+def random_program(seed):
+    """A function of two 3x3 matrices made of random operators; shapes that do not fit are summed to a number."""
+
+    def program(x, y):
+        rng = random.Random(seed)
+        pool = [x, y]
+        for _ in range(12):
+            if rng.random() < 0.5:
+                a = rng.choice(pool)
+                try:
+                    pool.append(rng.choice(UNARY)(a))
+                except (RuntimeError, IndexError):
+                    pool.append(a * 0.5)
+            else:
+                a, b = rng.choice(pool), rng.choice(pool)
+                try:
+                    pool.append(rng.choice(BINARY)(a, b))
+                except RuntimeError:
+                    pool.append(a.sum() + b.sum())
+        return sum(p.tanh().sum() for p in pool[-4:])
+
+    return program
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_programs(seed):
+    assert gradcheck(random_program(seed), (real(3, 3), real(3, 3)))
+
+
+@pytest.mark.parametrize("seed", range(25, 33))
+def test_random_programs_twice(seed):
+    assert gradgradcheck(random_program(seed), (real(2, 2), real(2, 2)))

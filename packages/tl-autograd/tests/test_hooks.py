@@ -1,0 +1,176 @@
+"""Hooks on tensors and nodes, and what nodes show."""
+
+import pytest
+import tl_autograd
+import tl_core as tl
+from tl_autograd.graph import GradientEdge, Node, get_gradient_edge, register_multi_grad_hook
+
+
+def leaf(*values):
+    return tl.tensor(values, dtype=tl.float64, requires_grad=True)
+
+
+def test_tensor_hooks_see_and_replace():
+    x = leaf(1.0)
+    y = x * 2
+    seen = []
+    y.register_hook(lambda g: seen.append(g.item()))
+    handle = y.register_hook(lambda g: g * 10)
+    (y * 3).backward(retain_graph=True)
+    assert seen == [3.0] and x.grad.item() == 60.0
+    handle.remove()
+    x.grad = None
+    (y * 3).backward()
+    assert x.grad.item() == 6.0
+
+
+def test_leaf_hooks():
+    x = leaf(1.0)
+    x.register_hook(lambda g: g + 1)
+    after = []
+    x.register_post_accumulate_grad_hook(lambda p: after.append((p is x, p.grad.item())))
+    (x * 2).backward()
+    assert x.grad.item() == 3.0 and after == [(True, 3.0)]
+
+
+def test_leaves_with_hooks_run_as_soon_as_they_can():
+    first, second = leaf(1.0), leaf(2.0)
+    order = []
+    y = second * 2
+    y.register_hook(lambda g: order.append("node"))
+    first.register_post_accumulate_grad_hook(lambda p: order.append("leaf"))
+    (y * first).backward()
+    assert order == ["leaf", "node"] or order == ["node", "leaf"]
+    order.clear()
+    deep = second
+    for _ in range(5):
+        deep = deep * 1.5
+    deep.register_hook(lambda g: order.append("node"))
+    late = second * 1.0
+    late.register_hook(lambda g: order.append("late"))
+    out = late + deep * first
+    out.backward()
+    assert order.index("leaf") < len(order)
+
+
+def test_retain_grad():
+    x = leaf(2.0)
+    y = x * 3
+    assert not y.retains_grad
+    y.retain_grad()
+    y.retain_grad()
+    (y * y).backward()
+    assert y.retains_grad and y.grad.item() == 12.0
+    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+        tl.ones(1).retain_grad()
+
+
+def test_grad_of_a_non_leaf_warns():
+    y = leaf(1.0) * 2
+    with pytest.warns(UserWarning, match="not a leaf Tensor is being accessed"):
+        assert y.grad is None
+
+
+def test_node_hooks():
+    x = leaf(2.0)
+    y = x * 3
+    calls = []
+    y.grad_fn.register_prehook(lambda grads: calls.append(("pre", grads[0].item())))
+    y.grad_fn.register_hook(lambda inputs, outputs: calls.append(("post", inputs[0].item(), outputs[0].item())))
+    (y * 2).backward()
+    assert calls == [("pre", 2.0), ("post", 6.0, 2.0)]
+    y = x * 3
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 100, *inputs[1:]))
+    x.grad = None
+    y.backward()
+    assert x.grad.item() == 300.0
+
+
+def test_nodes_show_themselves():
+    x = leaf(2.0)
+    y = x.exp() * x
+    node = y.grad_fn
+    assert node is y.grad_fn and isinstance(node, Node) and type(node).__name__ == "MulBackward0" == node.name()
+    (exp, zero), (acc, nr) = node.next_functions
+    assert exp.name() == "ExpBackward0" and acc.name() == "AccumulateGrad" and acc.variable is x and (zero, nr) == (0, 0)
+    assert tl.equal(exp._saved_result, x.exp()) and node._saved_other is x
+    node.metadata["note"] = 1
+    del node
+    assert y.grad_fn.metadata == {"note": 1}
+    with pytest.raises(AttributeError):
+        y.grad_fn._saved_nothing
+
+
+def test_leaf_properties():
+    x = tl.ones(2)
+    assert x.is_leaf and not x.requires_grad and x.grad_fn is None and x.grad is None
+    assert x.requires_grad_() is x and x.requires_grad and x.is_leaf
+    x.requires_grad = False
+    assert not x.requires_grad
+    x.requires_grad = True
+    y = x * 2
+    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
+        y.requires_grad = False
+
+
+def test_assigning_grad():
+    x = leaf(1.0, 2.0)
+    g = tl.zeros(2, dtype=tl.float64)
+    x.grad = g
+    assert x.grad is g
+    x.sum().backward()
+    assert x.grad is g and g.tolist() == [1.0, 1.0]
+    for bad, error, text in (
+        (1.0, TypeError, "assigned grad expected to be a Tensor or None"),
+        (tl.zeros(3, dtype=tl.float64), RuntimeError, "assigned grad has data of a different size"),
+        (tl.zeros(2), RuntimeError, "the same dtype"),
+        (x, RuntimeError, "can't assign Variable as its own grad"),
+    ):
+        with pytest.raises(error, match=text):
+            x.grad = bad
+    del x.grad
+    assert x.grad is None
+    plain = tl.zeros(2)
+    plain.grad = tl.ones(2)
+    assert plain.grad.tolist() == [1.0, 1.0] and not plain.requires_grad
+
+
+def test_hooks_need_a_gradient():
+    with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
+        tl.ones(1).register_hook(print)
+    with pytest.raises(RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"):
+        (leaf(1.0) * 2).register_post_accumulate_grad_hook(print)
+    with pytest.raises(TypeError, match="must be callable"):
+        leaf(1.0).register_hook(3)
+    x = leaf(1.0)
+    y = x * 2
+    y.register_hook(lambda g: tl.ones(7, dtype=tl.float64))
+    with pytest.raises(RuntimeError, match="hook has changed the size of value"):
+        y.backward()
+
+
+def test_edges_stand_for_tensors():
+    x = leaf(3.0)
+    y = x * x
+    edge = get_gradient_edge(y)
+    assert isinstance(edge, GradientEdge) and edge.node is y.grad_fn
+    (g,) = tl_autograd.grad(edge, x, tl.ones(1, dtype=tl.float64), retain_graph=True)
+    assert g.item() == 6.0
+    assert tl_autograd.grad((y * 2).sum(), edge)[0].item() == 2.0
+
+
+def test_multi_grad_hooks():
+    a, b = leaf(2.0), leaf(3.0)
+    c, d = a * b, a * b
+    seen = []
+    handle = register_multi_grad_hook((a, b, c, d), lambda grads: seen.append([g is not None for g in grads]))
+    c.sum().backward(retain_graph=True)
+    c.sum().backward(inputs=(a,), retain_graph=True)
+    assert seen == [[True, True, True, False], [True, False, True, False]]
+    handle.remove()
+    c.sum().backward()
+    assert len(seen) == 2
+    first = []
+    register_multi_grad_hook((a, b), lambda g: first.append(1), mode="any")
+    (a * b).sum().backward()
+    assert first == [1]

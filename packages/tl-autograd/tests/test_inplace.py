@@ -1,0 +1,203 @@
+"""In-place writes and views."""
+
+import pytest
+import tl_autograd
+import tl_core as tl
+
+
+def leaf(*values):
+    return tl.tensor(values, dtype=tl.float64, requires_grad=True)
+
+
+def values(t):
+    return t.detach().tolist()
+
+
+def test_in_place_on_an_intermediate():
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    y.mul_(2)
+    y.add_(x)
+    assert y.grad_fn.name() == "AddBackward0"
+    y.sum().backward()
+    assert values(x.grad) == [7.0, 7.0]
+
+
+def test_in_place_saves_what_it_overwrites():
+    x, w = leaf(2.0), leaf(5.0)
+    y = x * 1.5
+    y.mul_(w)
+    y.sum().backward()
+    assert values(x.grad) == [7.5] and values(w.grad) == [3.0]
+
+
+def test_in_place_with_itself():
+    x = leaf(3.0)
+    y = x * 1.0
+    y.mul_(y)
+    y.backward()
+    assert values(x.grad) == [6.0]
+
+
+def test_in_place_saves_its_result():
+    x = leaf(0.5)
+    y = x * 2
+    y.exp_()
+    y.backward()
+    assert x.grad.item() == pytest.approx(2 * 2.718281828459045)
+
+
+def test_second_derivative_through_in_place():
+    x = leaf(2.0)
+    y = x * x
+    y.mul_(x)
+    (first,) = tl_autograd.grad(y.sum(), x, create_graph=True)
+    (second,) = tl_autograd.grad(first.sum(), x)
+    assert first.item() == pytest.approx(12.0) and second.item() == pytest.approx(12.0)
+
+
+def test_a_tensor_without_grad_takes_part_after_a_write():
+    x = leaf(1.0, 2.0)
+    b = tl.zeros(2, dtype=tl.float64)
+    b.add_(x)
+    assert b.requires_grad and not b.is_leaf
+    (b * 2).sum().backward()
+    assert values(x.grad) == [2.0, 2.0]
+
+
+def test_leaves_refuse():
+    x = leaf(1.0, 2.0)
+    for write in (lambda: x.add_(1), lambda: x.zero_(), lambda: x.fill_(3.0), lambda: x.copy_(tl.zeros(2, dtype=tl.float64))):
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation."):
+            write()
+    assert values(x) == [1.0, 2.0]
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation."):
+        x[0] = 5.0
+    with tl.no_grad():
+        x.add_(1)
+        x[0] = 5.0
+    assert values(x) == [5.0, 3.0]
+
+
+def test_constants_cut_the_gradient():
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    y.zero_()
+    (y + x).sum().backward()
+    assert values(x.grad) == [1.0, 1.0]
+
+
+def test_write_through_a_view_reaches_the_base():
+    x = leaf(1.0, 2.0, 3.0)
+    y = x * 1.0
+    y[1:].mul_(10)
+    assert y.grad_fn.name() == "CopySlices"
+    y.sum().backward()
+    assert values(x.grad) == [1.0, 10.0, 10.0]
+
+
+def test_write_of_a_view_into_a_plain_base():
+    x = leaf(7.0)
+    b = tl.zeros(3, dtype=tl.float64)
+    b[1] = x[0]
+    assert b.requires_grad
+    (b * tl.tensor([1.0, 2.0, 3.0], dtype=tl.float64)).sum().backward()
+    assert values(x.grad) == [2.0]
+
+
+def test_an_older_view_follows_the_base():
+    x = leaf(1.0, 2.0)
+    y = x * 1.0
+    v = y[0:1]
+    y.mul_(5)
+    (v * 2).sum().backward()
+    assert values(x.grad) == [10.0, 0.0]
+
+
+def test_an_older_view_follows_another_view():
+    x = leaf(3.0)
+    b = tl.zeros(4, dtype=tl.float64)
+    other = b[1:3]
+    b[2:4].copy_(x.expand(2))
+    assert other.requires_grad
+    other.sum().backward()
+    assert values(x.grad) == [1.0]
+
+
+def test_view_of_a_view():
+    x = tl.rand(4, 4, dtype=tl.float64, requires_grad=True)
+    y = x * 1.0
+    y.t()[1:].select(1, 2).mul_(3)
+    y.sum().backward()
+    expected = tl.ones(4, 4, dtype=tl.float64)
+    expected[2, 1:] = 3
+    assert tl.equal(x.grad, expected)
+
+
+def test_repeated_writes():
+    x = leaf(1.0, 1.0, 1.0)
+    y = x * 1.0
+    for i in range(3):
+        y[i].mul_(i + 2)
+        y.mul_(2)
+    y.sum().backward()
+    assert values(x.grad) == [16.0, 24.0, 32.0]
+
+
+def test_second_derivative_through_a_view_write():
+    x = leaf(2.0, 3.0)
+    y = x * x
+    y[0:1].mul_(x[1:2])
+    (first,) = tl_autograd.grad(y.sum(), x, create_graph=True)
+    assert values(first) == pytest.approx([12.0, 10.0])
+    (second,) = tl_autograd.grad(first.sum(), x)
+    assert values(second) == pytest.approx([2 * 3 + 2 * 2, 2 * 2 + 2])
+
+
+def test_one_of_several_views_refuses():
+    x = leaf(1.0, 2.0, 3.0, 4.0)
+    first, second = (x * 1.0).split(2)
+    with pytest.raises(RuntimeError, match="This view is the output of a function that returns multiple views"):
+        first.mul_(2)
+
+
+def test_writes_change_the_version_of_all_views():
+    b = tl.zeros(3)
+    v = b[1:]
+    before = b._version
+    v.add_(1)
+    assert b._version == before + 1 == v._version
+
+
+def test_masked_and_indexed_writes():
+    x = leaf(1.0, 2.0, 3.0)
+    y = x * 1.0
+    y[tl.tensor([True, False, True])] = 0.0
+    y.sum().backward()
+    assert values(x.grad) == [0.0, 1.0, 0.0]
+
+
+def test_detach_in_place():
+    x = leaf(1.0)
+    y = x * 2
+    y.detach_()
+    assert y.is_leaf and not y.requires_grad
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        (x * 2)[0:1].detach_()
+
+
+def test_retained_gradient_follows_a_write():
+    x = leaf(1.0)
+    y = x * 2
+    y.retain_grad()
+    y.mul_(3)
+    (y * 5).sum().backward()
+    assert values(y.grad) == [5.0] and values(x.grad) == [30.0]
+
+
+def test_foreach_in_place():
+    x, y = leaf(1.0), leaf(2.0)
+    a, b = x * 1.0, y * 1.0
+    tl._foreach_add_([a, b], 1.0)
+    (a * b).backward()
+    assert values(x.grad) == [3.0] and values(y.grad) == [2.0]
