@@ -12,10 +12,13 @@ namespace {
 const ElementwiseDef& division(std::optional<std::string_view> rounding_mode) {
   if (!rounding_mode) return kElementwise_div_div;
   TL_CHECK(*rounding_mode == "trunc" || *rounding_mode == "floor", Runtime,
-           "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *rounding_mode, "'");
-  return *rounding_mode == "trunc" ? kElementwise_div_trunc__div_trunc : kElementwise_floor_divide_floor_divide;
+           "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *rounding_mode,
+           "'");
+  return *rounding_mode == "trunc" ? kElementwise_div_trunc__div_trunc
+                                   : kElementwise_floor_divide_floor_divide;
 }
-Tensor div_mode(const Operand& self, const Operand& other, std::optional<std::string_view> rounding_mode, Out out) {
+Tensor div_mode(const Operand& self, const Operand& other, std::optional<std::string_view> rounding_mode,
+                Out out) {
   const TlValue args[] = {self.value(), other.value()};
   return run_elementwise(division(rounding_mode), args, out);
 }
