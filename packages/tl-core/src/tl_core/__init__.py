@@ -25,6 +25,8 @@ from tl_core.defaults import (
     set_default_dtype,
     set_default_tensor_type,
 )
+from tl_core.dlpack import from_dlpack, to_dlpack
+from tl_core.errors import OutOfMemoryError
 from tl_core.functional import *
 from tl_core.grad_mode import (
     enable_grad,
@@ -34,6 +36,7 @@ from tl_core.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tl_core.headers import get_include
 from tl_core.machine import (
     cpu_capability,
     get_num_interop_threads,
