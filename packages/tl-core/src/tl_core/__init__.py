@@ -5,7 +5,6 @@ from math import e, inf, nan, pi
 from tl_core import _C, overrides, providers, storage, switches
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
 from tl_core._C import *
-from tl_core._C import _nn as nn_functions  # operators that the reference keeps beside its modules
 from tl_core._C import (
     Generator,
     Tensor,

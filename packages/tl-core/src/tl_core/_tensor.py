@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy as _copy
 from typing import Any
 
-from tl_core import _C, providers
+from tl_core import _C, functional, providers
 from tl_core._C import Tensor
 from tl_core.storage import TypedStorage, UntypedStorage
 
@@ -337,7 +337,8 @@ _METHODS = {
     "resolve_conj": _resolved, "resolve_neg": _resolved, "where": _where,
     "nonzero": _nonzero,
     "new_tensor": _new_tensor,
-    "requires_grad_": _requires_grad_, "__array_priority__": 1000,
+    "requires_grad_": _requires_grad_, "unflatten": functional.unflatten, "movedim": functional.movedim, "allclose": functional.allclose, "equal": functional.equal,
+    "__array_priority__": 1000,
 }  # fmt: skip
 
 for _name, _method in _METHODS.items():

@@ -9,7 +9,7 @@ from tl_core._C import Tensor
 
 __all__ = [
     "as_tensor", "asarray", "broadcast_shapes", "frombuffer", "broadcast_tensors", "equal", "allclose", "get_device", "is_complex",
-    "is_floating_point", "is_nonzero", "nonzero", "is_storage", "is_tensor", "numel", "typename", "movedim",
+    "is_floating_point", "is_nonzero", "nonzero", "is_storage", "is_tensor", "numel", "typename", "movedim", "unflatten",
 ]  # fmt: skip
 
 
@@ -189,3 +189,19 @@ def _wrapped(dim: int, ndim: int) -> int:
             f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
         )
     return dim % ndim
+
+
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dimension as several; -1 stands for the size that fits."""
+    at = _wrapped(dim, input.dim())
+    if not len(sizes):
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    product = 1
+    for size in sizes:
+        product *= size
+    fits = product == input.shape[at] or (-1 in sizes and product and input.shape[at] % product == 0)
+    if not fits:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({input.shape[at]}) in the input tensor"
+        )
+    return input.view(*input.shape[:at], *sizes, *input.shape[at + 1 :])
