@@ -81,6 +81,5 @@ class Buffer(Tensor, metaclass=_Kind):
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
-    made = Parameter(data, requires_grad)
-    made._backward_hooks = backward_hooks
-    return made
+    """Hooks are not part of a pickle: the reference writes an empty dictionary in their place, too."""
+    return Parameter(data, requires_grad)
