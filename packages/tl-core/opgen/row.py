@@ -46,7 +46,9 @@ class Elementwise:
 
     function: str  # the functor in kernels/cpu/functions
     inputs: int  # leading tensor-or-number arguments
-    to: str = "same"  # same | float (integers become the default float) | int (bool becomes int64) | bool | real
+    to: str = (
+        "same"  # same | float (integers become the default float) | int (bool becomes int64) | bool | real
+    )
     dtypes: tuple[str, ...] = ()
     condition: bool = False  # the first input is bool and takes no part in promotion
     not_bool: str = ""  # the message of the RuntimeError with which bool is refused
@@ -182,7 +184,13 @@ def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str =
 def Comparison(name: str, **fields: Any) -> Row:
     """f(x, y) -> bool; no derivative."""
     fields.setdefault("dtypes", "bool int float complex")
-    return Binary(name, to="bool", grad="none:comparisons are piecewise constant", jvp="none:piecewise constant", **fields)
+    return Binary(
+        name,
+        to="bool",
+        grad="none:comparisons are piecewise constant",
+        jvp="none:piecewise constant",
+        **fields,
+    )
 
 
 def _elementwise(signature: str, elementwise: Elementwise, **fields: Any) -> Row:

@@ -10,7 +10,8 @@ namespace tl::bind {
 PyTypeObject* g_tensor_type = nullptr;
 
 namespace {
-// ---- memory of plain tensors, kept while the GIL guards it ----------------------------------------------------------
+// ---- memory of plain tensors, kept while the GIL guards it
+// ----------------------------------------------------------
 #if defined(TL_NO_FREELISTS) || defined(Py_GIL_DISABLED)
 constexpr int kFreeLimit = 0;
 #else
@@ -43,7 +44,8 @@ void free_object(TensorObject* o) {
   Py_DECREF(type);
 }
 
-// ---- lifetime --------------------------------------------------------------------------------------------------------
+// ---- lifetime
+// --------------------------------------------------------------------------------------------------------
 bool has_identity(TensorObject* o) { return o->dict || o->weak || Py_TYPE(o) != g_tensor_type; }
 
 // The object dies while C++ still holds the tensor: what hangs on it must be there when it comes back.
@@ -101,9 +103,23 @@ int clear(PyObject* self) {
 
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   const int status = PyObject_GenericSetAttr(self, name, value);
-  if (status == 0 && reinterpret_cast<TensorObject*>(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  if (status == 0 && reinterpret_cast<TensorObject*>(self)->dict && !PyObject_GC_IsTracked(self))
+    PyObject_GC_Track(self);
   return status;
 }
+
+// Whoever asks for the attributes may put any object into them: from then on the collector visits the tensor.
+PyObject* get_dict(PyObject* self, void*) {
+  PyObject* dict = PyObject_GenericGetDict(self, nullptr);
+  if (dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  return dict;
+}
+int set_dict(PyObject* self, PyObject* value, void*) {
+  const int status = PyObject_GenericSetDict(self, value, nullptr);
+  if (status == 0 && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  return status;
+}
+PyGetSetDef kDict = {"__dict__", get_dict, set_dict, "The attributes that programs have set.", nullptr};
 
 PyMemberDef kMembers[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
@@ -115,7 +131,8 @@ PyMemberDef kMembers[] = {
 PyObject* wrap(Tensor t) {
   TensorImpl* impl = t.impl();
   if (auto* o = reinterpret_cast<TensorObject*>(impl->py)) {
-    if (impl->has(TensorImpl::OwnsPython)) {  // the object takes over our handle and hands out the impl's reference
+    if (impl->has(
+            TensorImpl::OwnsPython)) {  // the object takes over our handle and hands out the impl's reference
       impl->set(TensorImpl::OwnsPython, false);
       t.detach_handle();
       return reinterpret_cast<PyObject*>(o);
@@ -146,7 +163,12 @@ void add_tensor_type(PyObject* module) {
   PyType_Spec spec = {"tl_core.Tensor", sizeof(TensorObject), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   g_tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!g_tensor_type || PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(g_tensor_type)) < 0)
+  if (g_tensor_type) {
+    PyRef dict = checked(PyDescr_NewGetSet(g_tensor_type, &kDict));
+    checked(PyDict_SetItemString(g_tensor_type->tp_dict, "__dict__", dict.get()));
+  }
+  if (!g_tensor_type ||
+      PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(g_tensor_type)) < 0)
     throw PythonError();
 }
 

@@ -19,8 +19,8 @@ struct ElementwiseDef {
   const char* name;
   int n_inputs, n_params;
   Promote promote;
-  bool condition;  // the first input is bool and takes no part in promotion
-  bool alpha;      // the parameter obeys the reference's rules for alpha
+  bool condition;        // the first input is bool and takes no part in promotion
+  bool alpha;            // the parameter obeys the reference's rules for alpha
   const char* not_bool;  // why bool is refused; NULL: as any dtype without a loop
   cpu::ElementwiseLoops loops;
 

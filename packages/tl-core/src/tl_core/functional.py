@@ -8,8 +8,8 @@ from tl_core import _C
 from tl_core._C import Tensor
 
 __all__ = [
-    "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "equal", "allclose", "get_device", "is_complex",
-    "is_floating_point", "is_nonzero", "is_storage", "is_tensor", "numel", "typename", "movedim",
+    "as_tensor", "asarray", "broadcast_shapes", "frombuffer", "broadcast_tensors", "equal", "allclose", "get_device", "is_complex",
+    "is_floating_point", "is_nonzero", "nonzero", "is_storage", "is_tensor", "numel", "typename", "movedim", "unflatten",
 ]  # fmt: skip
 
 
@@ -40,6 +40,15 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(input)
 
 
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
+    """The positions of the elements that are not zero: one a row, or with `as_tuple` a tensor a dimension."""
+    if not as_tuple:
+        return _C.nonzero(input, out=out)
+    if out is not None:
+        raise TypeError("nonzero(): argument 'out' cannot be given with as_tuple=True")
+    return input.nonzero_numpy()
+
+
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input.numel()
@@ -65,7 +74,9 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape and bool(_C.all(_C.eq(input, other)))
 
 
-def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
     """Whether |input - other| <= atol + rtol * |other| everywhere."""
     same = _C.eq(input, other)
     near = _C.le(_C.abs(_C.sub(input, other)), atol + rtol * _C.abs(other))
@@ -84,12 +95,16 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return _C.tensor(data, dtype=dtype, device=device)
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
     """The object as a tensor; `copy` says whether it must, may (None) or must not have memory of its own."""
     made = as_tensor(obj, dtype=dtype, device=device)
-    shares = isinstance(obj, Tensor) and _C._is_alias_of(made, obj) or hasattr(obj, "__array_interface__")
+    shares = (isinstance(obj, Tensor) and _C._is_alias_of(made, obj)) or hasattr(obj, "__array_interface__")
     if copy is False and not shares:
-        raise ValueError("can't alias arbitrary sequence: asarray(copy=False) needs a tensor or an array of that type and device")
+        raise ValueError(
+            "can't alias arbitrary sequence: asarray(copy=False) needs a tensor or an array of that type and device"
+        )
     if copy and shares:
         made = made.clone()
     if not requires_grad:
@@ -97,10 +112,43 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     return made.detach().requires_grad_()
 
 
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A one-dimensional tensor on the memory of an object with the buffer protocol, such as `bytes` or `array.array`.
+
+    ``count`` elements (-1: as many as there are) are read from byte ``offset`` on. Read-only memory gives a tensor that
+    cannot be written.
+
+    Raises ValueError if the memory is too small, or does not hold whole elements.
+
+    >>> frombuffer(bytearray([1, 0, 2, 0]), dtype=int16)
+    tensor([1, 2], dtype=torch.int16)
+    """
+    memory = memoryview(buffer).cast("B")
+    size, available = dtype.itemsize, memory.nbytes - offset
+    if memory.nbytes == 0:
+        raise ValueError(f"both buffer length ({memory.nbytes}) and count ({count}) must not be 0")
+    if not 0 <= offset < memory.nbytes:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({memory.nbytes} bytes) minus 1")
+    if count == 0 or count < -1:
+        raise ValueError(f"count must be positive or -1, got {count}")
+    if count == -1 and available % size:
+        raise ValueError(f"buffer length ({available} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})")
+    n = available // size if count == -1 else count
+    if n * size > available:
+        raise ValueError(f"requested buffer length ({n} * {size} bytes) after offset ({offset} bytes) must not be greater than "
+                         f"actual buffer length ({memory.nbytes} bytes)")  # fmt: skip
+    made = _C._from_buffer(memory[offset : offset + n * size]).view(dtype)
+    return made.detach().requires_grad_() if requires_grad else made
+
+
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes broadcast to."""
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
-    return broadcast_tensors(*(_C.empty(s, device="meta") for s in sizes))[0].shape if sizes else _C.empty(()).shape
+    return (
+        broadcast_tensors(*(_C.empty(s, device="meta") for s in sizes))[0].shape
+        if sizes
+        else _C.empty(()).shape
+    )
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
@@ -137,5 +185,23 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 def _wrapped(dim: int, ndim: int) -> int:
     if not -ndim <= dim < ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
+        )
     return dim % ndim
+
+
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dimension as several; -1 stands for the size that fits."""
+    at = _wrapped(dim, input.dim())
+    if not len(sizes):
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    product = 1
+    for size in sizes:
+        product *= size
+    fits = product == input.shape[at] or (-1 in sizes and product and input.shape[at] % product == 0)
+    if not fits:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({input.shape[at]}) in the input tensor"
+        )
+    return input.view(*input.shape[:at], *sizes, *input.shape[at + 1 :])

@@ -107,7 +107,10 @@ class UntypedStorage:
         return False
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and _C._storage_facts(self._tensor)[5] == _C._storage_facts(other._tensor)[5]
+        return (
+            isinstance(other, UntypedStorage)
+            and _C._storage_facts(self._tensor)[5] == _C._storage_facts(other._tensor)[5]
+        )
 
     def __hash__(self) -> int:
         return hash(_C._storage_facts(self._tensor)[5])
@@ -123,17 +126,18 @@ class UntypedStorage:
         return known[key]
 
     def __reduce__(self) -> Any:
-        return (_from_bytes, (bytes(memoryview(self._bytes().cpu())),))
+        return (_from_bytes, (bytes(memoryview(self._bytes().cpu())), str(self.device)))
 
     def __repr__(self) -> str:
-        return f"{self.tolist()}\n[UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+        lines = "".join(f" {byte}\n" for byte in self.tolist())
+        return f"{lines}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
 
-def _from_bytes(data: bytes) -> UntypedStorage:
+def _from_bytes(data: bytes, device: str = "cpu") -> UntypedStorage:
     made = UntypedStorage(len(data))
     if data:
         memoryview(made._tensor)[:] = data  # type: ignore[call-overload]
-    return made
+    return made if device == "cpu" else UntypedStorage._of(made._bytes().to(device))
 
 
 class TypedStorage:
@@ -213,14 +217,16 @@ class TypedStorage:
         return (_typed, (self._untyped, self.dtype))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TypedStorage) and self.dtype is other.dtype and self._untyped == other._untyped
+        return (
+            isinstance(other, TypedStorage) and self.dtype is other.dtype and self._untyped == other._untyped
+        )
 
     def __hash__(self) -> int:
         return hash((self.dtype, self._untyped))
 
     def __repr__(self) -> str:
-        lines = "\n ".join(str(x) for x in self.tolist())
-        return f" {lines}\n[TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+        lines = "".join(f" {element}\n" for element in self.tolist())
+        return f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
 
 
 def _typed(untyped: UntypedStorage, dtype: Any) -> TypedStorage:
