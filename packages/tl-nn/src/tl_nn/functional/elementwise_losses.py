@@ -306,7 +306,7 @@ def _log_of_rest(x: Tensor) -> Tensor:
 def _steep_log(x: Tensor) -> Tensor:
     """The logarithm of numbers close to 0, with the slope it has at ``_TINY``."""
     fixed = x.detach()
-    return fixed.log().clamp(min=-100.0) + (x - fixed) * (1 / _TINY)
+    return where(fixed > 3.8e-44, fixed.log(), -100.0) + (x - fixed) * (1 / _TINY)
 
 
 def binary_cross_entropy_with_logits(

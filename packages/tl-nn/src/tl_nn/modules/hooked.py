@@ -10,7 +10,7 @@ from typing import Any
 
 from tl_core import Tensor
 
-from ..hooks import RemovableHandle
+from tl_autograd.hooks import RemovableHandle
 from .backward_hook import BackwardHook
 from .members import Members
 

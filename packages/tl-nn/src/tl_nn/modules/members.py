@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 
 from tl_core import Tensor
 
-from ..hooks import RemovableHandle
+from tl_autograd.hooks import RemovableHandle
 from ..parameter import Buffer, Parameter
 
 _buffer_hooks: OrderedDict[int, Any] = OrderedDict()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tl_core import Tensor, no_grad
 
-from ..hooks import RemovableHandle
+from tl_autograd.hooks import RemovableHandle
 from ..parameter import Parameter
 from .traversable import Traversable
 
