@@ -5,7 +5,6 @@ from math import e, inf, nan, pi
 from tl_core import _C, overrides, providers, storage, switches
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
 from tl_core._C import *
-from tl_core._C import _nn as nn_functions  # operators that the reference keeps beside its modules
 from tl_core._C import (
     Generator,
     Tensor,
@@ -25,6 +24,8 @@ from tl_core.defaults import (
     set_default_dtype,
     set_default_tensor_type,
 )
+from tl_core.dlpack import from_dlpack, to_dlpack
+from tl_core.errors import OutOfMemoryError
 from tl_core.functional import *
 from tl_core.grad_mode import (
     enable_grad,
@@ -34,6 +35,7 @@ from tl_core.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tl_core.headers import get_include
 from tl_core.machine import (
     cpu_capability,
     get_num_interop_threads,

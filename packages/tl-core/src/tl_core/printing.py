@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from tl_core import _C
@@ -12,15 +11,15 @@ from tl_core.grad_mode import no_grad
 from tl_core.overrides import DisableTorchFunctionSubclass
 
 
-@dataclass
 class PrintOptions:
     """What set_printoptions sets."""
 
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
+    def __init__(self, precision: int = 4, threshold: float = 1000, edgeitems: int = 3, linewidth: int = 80) -> None:
+        self.precision = precision
+        self.threshold = threshold
+        self.edgeitems = edgeitems
+        self.linewidth = linewidth
+        self.sci_mode: bool | None = None
 
 
 PRINT_OPTS = PrintOptions()
