@@ -1,6 +1,7 @@
 """Functions with a derivative written in Python."""
 
 import pytest
+
 import tl_autograd
 import tl_core as tl
 from tl_autograd.function import once_differentiable

@@ -53,9 +53,28 @@ ARITH = {ast.Add: ("ADD", "add"), ast.Sub: ("SUB", "sub"), ast.Mult: ("MUL", "mu
          ast.FloorDiv: ("FLOORDIV", "floor_divide"), ast.Mod: ("MOD", "remainder"), ast.Pow: ("POW", "pow"),
          ast.Eq: ("EQ", "eq"), ast.NotEq: ("NE", "ne"), ast.Lt: ("LT", "lt"), ast.LtE: ("LE", "le"), ast.Gt: ("GT", "gt"),
          ast.GtE: ("GE", "ge"), ast.In: ("IN", "")}  # fmt: skip
-MIRRORED = {ast.Eq: ast.Eq, ast.NotEq: ast.NotEq, ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
-TENSOR_OPERATORS = {ast.MatMult: "matmul", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor"}
-VALUE_FUNCTIONS = {"len": "LEN", "abs": "ABS", "prod": "PROD", "range": "RANGE", "sum": "LIST_SUM", "defined": "DEFINED"}
+MIRRORED = {
+    ast.Eq: ast.Eq,
+    ast.NotEq: ast.NotEq,
+    ast.Lt: ast.Gt,
+    ast.LtE: ast.GtE,
+    ast.Gt: ast.Lt,
+    ast.GtE: ast.LtE,
+}
+TENSOR_OPERATORS = {
+    ast.MatMult: "matmul",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+}
+VALUE_FUNCTIONS = {
+    "len": "LEN",
+    "abs": "ABS",
+    "prod": "PROD",
+    "range": "RANGE",
+    "sum": "LIST_SUM",
+    "defined": "DEFINED",
+}
 TENSORS = ("tensor", "operand")
 
 
@@ -157,10 +176,14 @@ class _Compiler:
             names[arg.name] = Stored("ARG", i, kind)
         for i, ret in enumerate(self.row.rets):
             kind = "tensors" if ret.is_tensor_list else "tensor"
-            for name in filter(None, (ret.name if ret.name not in names else "", f"result{i}", "" if i else "result")):
+            for name in filter(
+                None, (ret.name if ret.name not in names else "", f"result{i}", "" if i else "result")
+            ):
                 names[name] = Stored("RESULT", i, kind)
             for name in filter(None, (f"g{i}", ret.name and f"g_{ret.name}", "" if i else "g")):
-                names[name] = Value(("GRAD", i), "tensor") if kind == "tensor" else Value(("GRADS", 0), "tensors")
+                names[name] = (
+                    Value(("GRAD", i), "tensor") if kind == "tensor" else Value(("GRADS", 0), "tensors")
+                )
         names["grads"] = Value(("GRADS", 0), "tensors")
         names["needs"] = Value(("NEEDS_ALL", 0), "list")
         for i in range(n_targets):
@@ -171,7 +194,14 @@ class _Compiler:
     def _plain_kind(arg) -> str:
         if arg.optional and not arg.type.endswith("[]"):
             return {"ScalarType": "dtype", "Device": "device", "Layout": "layout"}.get(arg.type, "value")
-        kinds = {"bool": "bool", "int": "int", "float": "float", "ScalarType": "dtype", "Device": "device", "Layout": "layout"}
+        kinds = {
+            "bool": "bool",
+            "int": "int",
+            "float": "float",
+            "ScalarType": "dtype",
+            "Device": "device",
+            "Layout": "layout",
+        }
         return kinds.get(arg.type, "list" if arg.type.endswith("[]") else "value")
 
     # ---- expressions -----------------------------------------------------------------------------------------------
@@ -239,7 +269,9 @@ class _Compiler:
             call = self._operator(node, name, [left, right], "ARITH", arith)
             both_numbers = "tensor" not in (left.kind, right.kind)
             return Value(call.word, "operand" if both_numbers else "tensor")
-        return self._emit(Step("ARITH", arith, [left.word, right.word]), "list" if left.kind == "list" else "value")
+        return self._emit(
+            Step("ARITH", arith, [left.word, right.word]), "list" if left.kind == "list" else "value"
+        )
 
     def _unaryop(self, node: ast.UnaryOp) -> Value:
         if isinstance(node.operand, ast.Constant) and isinstance(node.op, ast.USub):
@@ -369,7 +401,11 @@ class _Compiler:
 
     def _loop_sources(self, loop: ast.comprehension) -> list[tuple[Value | Stored | None, str]]:
         """(what is iterated, loop variable); None is the position itself."""
-        call = loop.iter.func.id if isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name) else ""
+        call = (
+            loop.iter.func.id
+            if isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name)
+            else ""
+        )
         args = loop.iter.args if isinstance(loop.iter, ast.Call) else []
         if call in ("zip", "enumerate") and isinstance(loop.target, ast.Tuple):
             names = [e.id for e in loop.target.elts if isinstance(e, ast.Name)]
@@ -418,16 +454,24 @@ class _Compiler:
     def _call(self, node: ast.Call, n_results: int) -> Value:
         if isinstance(node.func, ast.Name):
             special = self._value_function(node)
-            return special or self._operator(node, node.func.id, self._args(node), n_results=n_results, keywords=node.keywords)
+            return special or self._operator(
+                node, node.func.id, self._args(node), n_results=n_results, keywords=node.keywords
+            )
         if not isinstance(node.func, ast.Attribute):
             self._fail(node, "calls something that has no name")
         if node.func.attr in META_CALLS:
             meta = self._meta(node.func.value, META_CALLS[node.func.attr])
-            return self._emit(Step("INDEX", inputs=[meta.word, self._value(node.args[0]).word]), "int") if node.args else meta
+            return (
+                self._emit(Step("INDEX", inputs=[meta.word, self._value(node.args[0]).word]), "int")
+                if node.args
+                else meta
+            )
         receiver = self._value(node.func.value)
         if node.func.attr == "conj":
             return self._operator(node, "conj", [receiver], "CONJ")
-        return self._operator(node, node.func.attr, [receiver, *self._args(node)], n_results=n_results, keywords=node.keywords)
+        return self._operator(
+            node, node.func.attr, [receiver, *self._args(node)], n_results=n_results, keywords=node.keywords
+        )
 
     def _args(self, node: ast.Call) -> list[Value]:
         return [self._value(a) for a in node.args]
@@ -466,7 +510,9 @@ class _Compiler:
         step = Step(code, arith, words, op=self.program.operator(row.name))
         return self._emit(step, kind, n_results)
 
-    def _resolve(self, node: ast.expr, name: str, args: list[Value], named: dict, code: str) -> tuple[Row, dict]:
+    def _resolve(
+        self, node: ast.expr, name: str, args: list[Value], named: dict, code: str
+    ) -> tuple[Row, dict]:
         try:
             return self.resolver.bind(name, args, named)
         except LookupError as e:

@@ -186,7 +186,7 @@ def const_text(value, memory: str) -> str:
 
 def _float(value: float) -> str:
     if value != value:
-        return "__builtin_nan(\"\")"
+        return '__builtin_nan("")'
     if value in (float("inf"), float("-inf")):
         return ("-" if value < 0 else "") + "__builtin_inf()"
     return repr(value)

@@ -19,5 +19,5 @@ ROWS = [
     Composite("matmul(Tensor self, Tensor other) -> Tensor", out=True, ref="numpy.matmul",
               doc="The matrix product of tensors of any dimensions: vectors join as rows or columns, further dimensions are batches."),
     Composite("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", method=False, namespace="_nn",
-              doc="The input times the transposed weight, plus the bias."),
+              doc="The input, shape (*, in), times the transposed weight, shape (out, in) or (in,), plus the bias, shape (out,)."),
 ]  # fmt: skip

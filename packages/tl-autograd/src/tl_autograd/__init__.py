@@ -8,14 +8,21 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-import tl_core  # the core must be there before the extension asks for its table  # noqa: F401
-
-from tl_autograd import _C  # noqa: F401
-from tl_autograd import hooks  # noqa: F401  # registers the maker of hook handles
+import tl_core  # the core must be there before the extension asks for its table
+from tl_autograd import (
+    _C,
+    hooks,  # registers the maker of hook handles
+)
 from tl_autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tl_autograd.backward import backward, grad
 from tl_autograd.function import Function, NestedIOFunction
-from tl_autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from tl_autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from tl_autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from tl_autograd.variable import Variable
 from tl_autograd.version import __version__

@@ -6,11 +6,17 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tl_autograd import _C
 from tl_core import Tensor, is_grad_enabled, no_grad
 
-from tl_autograd import _C
-
-__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "InplaceFunction",
+    "NestedIOFunction",
+    "once_differentiable",
+]
 
 
 class FunctionCtx:
@@ -55,7 +61,9 @@ class BackwardCFunction(_C.ContextBase, FunctionCtx):
     def _apply_backward(self, *grads: Any) -> Any:
         function: Any = self._forward_cls
         if function.vjp is not Function.vjp and function.backward is not Function.backward:
-            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+            )
         return (function.vjp if function.vjp is not Function.vjp else function.backward)(self, *grads)
 
     def __repr__(self) -> str:
@@ -67,7 +75,9 @@ class _FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple, attrs: dict):
         super().__init__(name, bases, attrs)
-        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": cls.__module__})
+        cls._backward_cls = type(
+            name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": cls.__module__}
+        )
 
 
 class Function(FunctionCtx, metaclass=_FunctionMeta):
@@ -115,19 +125,25 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The vector-Jacobian product; must be overridden (here or as `vjp`) to differentiate."""
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD.")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
 
     vjp = backward
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The Jacobian-vector product, for the forward mode."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
         """What happens under vmap."""
-        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True.")
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -180,7 +196,9 @@ def once_differentiable(fn: Callable) -> Callable:
         if not is_grad_enabled() or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
         many = outputs if isinstance(outputs, tuple) else (outputs,)
-        many = _C.delayed_error("trying to differentiate twice a function that was marked with @once_differentiable", many)
+        many = _C.delayed_error(
+            "trying to differentiate twice a function that was marked with @once_differentiable", many
+        )
         return many if isinstance(outputs, tuple) else many[0]
 
     return wrapper
@@ -250,5 +268,3 @@ class NestedIOFunction(Function):
 
 def _nested(result: Any) -> tuple:
     return result if isinstance(result, tuple) else (result,)
-
-

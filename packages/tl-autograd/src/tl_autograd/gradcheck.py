@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tl_core
-from tl_core import Tensor
-
 from tl_autograd.backward import grad
+from tl_core import Tensor
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -43,7 +42,9 @@ class _Problem:
 
 def _check_inputs(problem: _Problem) -> None:
     if not problem.differentiated:
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+        )
     for i, x in enumerate(problem.inputs):
         if not (isinstance(x, Tensor) and x.requires_grad):
             continue
@@ -110,7 +111,9 @@ def _numerical_jacobian(problem: _Problem, x: Tensor) -> list[Tensor]:
 
 def _stack_moves(moves: list) -> Any:
     real = tl_core.stack([d.reshape(-1) for d, _ in moves]) if moves else None
-    imaginary = tl_core.stack([d.reshape(-1) for _, d in moves]) if moves and moves[0][1] is not None else None
+    imaginary = (
+        tl_core.stack([d.reshape(-1) for _, d in moves]) if moves and moves[0][1] is not None else None
+    )
     return real, imaginary
 
 
@@ -119,7 +122,11 @@ def _stack_moves(moves: list) -> Any:
 
 def _gradients(problem: _Problem, y: Tensor, v: Tensor | None) -> list[Tensor]:
     """The gradients of one output for one v, with zeros where there is none."""
-    found = grad(y, problem.differentiated, v, retain_graph=True, allow_unused=True) if y.requires_grad else [None] * len(problem.differentiated)
+    found = (
+        grad(y, problem.differentiated, v, retain_graph=True, allow_unused=True)
+        if y.requires_grad
+        else [None] * len(problem.differentiated)
+    )
     return [tl_core.zeros_like(x) if g is None else g.detach() for g, x in zip(found, problem.differentiated)]
 
 
@@ -163,8 +170,12 @@ def _expected_gradient(real: Tensor, imaginary: Tensor | None, y_complex: bool, 
 def _compare(problem: _Problem, analytical: Tensor, numerical: Tensor, what: str) -> None:
     if analytical.numel() == 0:
         return
-    if not tl_core.allclose(analytical.to(numerical.dtype), numerical, rtol=problem.rtol, atol=problem.atol, equal_nan=False):
-        raise GradcheckError(f"Jacobian mismatch for {what},\nnumerical:{numerical.transpose(0, 1)}\nanalytical:{analytical.transpose(0, 1)}\n")
+    if not tl_core.allclose(
+        analytical.to(numerical.dtype), numerical, rtol=problem.rtol, atol=problem.atol, equal_nan=False
+    ):
+        raise GradcheckError(
+            f"Jacobian mismatch for {what},\nnumerical:{numerical.transpose(0, 1)}\nanalytical:{analytical.transpose(0, 1)}\n"
+        )
 
 
 def _check_slow(problem: _Problem) -> None:
@@ -176,8 +187,19 @@ def _check_slow(problem: _Problem) -> None:
                 if analytical is None or problem.differentiated[i].numel() == 0:
                     continue
                 expected = _expected_gradient(*numerical[i][k], y.is_complex(), factor)
-                part = "" if factor == 1 and not y.is_complex() else " (real part)" if factor == 1 else " (imaginary part)"
-                _compare(problem, analytical, expected, f"output {k} with respect to input {_position(problem, i)}{part}")
+                part = (
+                    ""
+                    if factor == 1 and not y.is_complex()
+                    else " (real part)"
+                    if factor == 1
+                    else " (imaginary part)"
+                )
+                _compare(
+                    problem,
+                    analytical,
+                    expected,
+                    f"output {k} with respect to input {_position(problem, i)}{part}",
+                )
 
 
 def _position(problem: _Problem, i: int) -> int:
@@ -236,7 +258,10 @@ def _check_shapes(problem: _Problem, check_dtypes: bool) -> None:
     for y in problem.outputs():
         if not y.requires_grad:
             continue
-        for g, x in zip(grad(y, problem.differentiated, tl_core.zeros_like(y), retain_graph=True, allow_unused=True), problem.differentiated):
+        for g, x in zip(
+            grad(y, problem.differentiated, tl_core.zeros_like(y), retain_graph=True, allow_unused=True),
+            problem.differentiated,
+        ):
             if g is None:
                 continue
             if g.shape != x.shape:
@@ -259,7 +284,9 @@ def _check_undefined(problem: _Problem) -> None:
         for a, b, x in zip(alone, together, problem.differentiated):
             b = tl_core.zeros_like(x) if b is None else b
             if a.numel() and float((a - b).abs().max()) > problem.atol:
-                raise GradcheckError("Expected undefined output grads to be treated as zeros, but the gradients differ")
+                raise GradcheckError(
+                    "Expected undefined output grads to be treated as zeros, but the gradients differ"
+                )
 
 
 def _refuse(**unsupported: bool) -> None:
@@ -314,7 +341,11 @@ def gradcheck(
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    _refuse(check_forward_ad=check_forward_ad, check_batched_grad=check_batched_grad, check_batched_forward_grad=check_batched_forward_grad)
+    _refuse(
+        check_forward_ad=check_forward_ad,
+        check_batched_grad=check_batched_grad,
+        check_batched_forward_grad=check_batched_forward_grad,
+    )
     problem = _Problem(func, inputs, eps, atol, rtol, nondet_tol)
     try:
         _check_inputs(problem)
@@ -329,7 +360,9 @@ def gradcheck(
 
 def _check_all(problem: _Problem, fast: bool, undefined: bool, dtypes: bool) -> None:
     if not any(y.requires_grad for y in problem.outputs()):
-        raise GradcheckError("gradcheck: no output requires grad: the function does not depend on its inputs differentiably")
+        raise GradcheckError(
+            "gradcheck: no output requires grad: the function does not depend on its inputs differentiably"
+        )
     (_check_fast if fast else _check_slow)(problem)
     _check_deterministic(problem)
     _check_shapes(problem, dtypes)
@@ -368,7 +401,11 @@ def gradgradcheck(
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     _refuse(check_fwd_over_rev=check_fwd_over_rev)
     inputs = _tuple(inputs)
-    vectors = _tuple(grad_outputs) if grad_outputs is not None else _random_vectors(func, inputs, gen_non_contig_grad_outputs)
+    vectors = (
+        _tuple(grad_outputs)
+        if grad_outputs is not None
+        else _random_vectors(func, inputs, gen_non_contig_grad_outputs)
+    )
     first = _gradient_function(func, len(inputs))
     return gradcheck(first, (*inputs, *vectors), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
                      check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,

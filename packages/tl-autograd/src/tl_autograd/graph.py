@@ -7,10 +7,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from tl_core import Tensor
-
 from tl_autograd import _C
 from tl_autograd.hooks import RemovableHandle
+from tl_core import Tensor
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
            "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]  # fmt: skip
@@ -65,7 +64,9 @@ class _Handles(RemovableHandle):
         self.handles = state
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all") -> RemovableHandle:
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
+) -> RemovableHandle:
     """Calls `fn` when the gradients of `tensors` were computed.
 
     Args:
@@ -123,7 +124,9 @@ def _all_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
 
 def _absent(name: str) -> Any:
     def absent(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"tl_autograd.graph.{name} is not there yet: saved tensors cannot be packed by hooks")
+        raise NotImplementedError(
+            f"tl_autograd.graph.{name} is not there yet: saved tensors cannot be packed by hooks"
+        )
 
     absent.__name__ = name
     absent.__doc__ = "Not there yet: hooks that pack saved tensors."

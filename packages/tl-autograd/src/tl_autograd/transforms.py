@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from tl_core import Tensor
-
 from tl_autograd import _C
+from tl_core import Tensor
 
 __all__ = ["grad"]
 

@@ -21,7 +21,8 @@ void poll_runtime() {
   const RuntimeHooks* hooks = g_hooks.load(std::memory_order_acquire);
   if (!hooks) return;
   ThreadLocals& t = thread_locals();
-  const int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+  const int64_t now =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
   if (now < t.next_poll) return;
   t.next_poll = now + std::chrono::nanoseconds(kPollEvery).count();
   hooks->poll();

@@ -1,4 +1,5 @@
-// All that the core keeps for a thread, behind one pointer: the loader's reserve for static thread storage is small.
+// All that the core keeps for a thread, behind one pointer: the loader's reserve for static thread storage is
+// small.
 #pragma once
 
 #include <cstdint>

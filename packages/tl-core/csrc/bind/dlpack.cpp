@@ -11,7 +11,8 @@
 namespace tl::bind {
 
 namespace {
-// ---- the structures of the specification -------------------------------------------------------------------------------
+// ---- the structures of the specification
+// -------------------------------------------------------------------------------
 struct DlDevice {
   int32_t type;
   int32_t index;
@@ -46,10 +47,14 @@ enum : uint64_t { kReadOnly = 1, kCopied = 2 };
 enum : int32_t { kCpu = 1, kPinnedHost = 3 };
 constexpr uint32_t kMajor = 1, kMinor = 0;
 
-template <class Managed> constexpr const char* kName = "dltensor";
-template <> constexpr const char* kName<Versioned> = "dltensor_versioned";
-template <class Managed> constexpr const char* kUsedName = "used_dltensor";
-template <> constexpr const char* kUsedName<Versioned> = "used_dltensor_versioned";
+template <class Managed>
+constexpr const char* kName = "dltensor";
+template <>
+constexpr const char* kName<Versioned> = "dltensor_versioned";
+template <class Managed>
+constexpr const char* kUsedName = "used_dltensor";
+template <>
+constexpr const char* kUsedName<Versioned> = "used_dltensor_versioned";
 
 template <class... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
@@ -57,7 +62,8 @@ template <class... Parts>
   throw PythonError();
 }
 
-// ---- giving ----------------------------------------------------------------------------------------------------------------
+// ---- giving
+// ----------------------------------------------------------------------------------------------------------------
 // What a capsule points at: the structure, and all that it refers to.
 template <class Managed>
 struct Given {
@@ -73,7 +79,8 @@ void delete_given(Managed* self) {
 
 template <class Managed>
 void drop_unused(PyObject* capsule) {
-  if (!PyCapsule_IsValid(capsule, kName<Managed>)) return;  // the reader renamed it and looks after the memory
+  if (!PyCapsule_IsValid(capsule, kName<Managed>))
+    return;  // the reader renamed it and looks after the memory
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, kName<Managed>));
   if (managed->deleter) managed->deleter(managed);
 }
@@ -83,9 +90,13 @@ DlTensor described(const Tensor& t, std::vector<int64_t>& dims) {
   for (int64_t d = 0; d < t.dim(); ++d) dims.push_back(t.size(d));
   // Readers may rely on the strides of a dimension of one element.
   for (int64_t d = 0; d < t.dim(); ++d) dims.push_back(t.size(d) == 1 ? 1 : t.stride(d));
-  return {t.data(), {kCpu, 0}, static_cast<int32_t>(t.dim()),
+  return {t.data(),
+          {kCpu, 0},
+          static_cast<int32_t>(t.dim()),
           {static_cast<uint8_t>(TL_DTYPE_CODE(dtype)), static_cast<uint8_t>(TL_DTYPE_BITS(dtype)), 1},
-          dims.data(), dims.data() + t.dim(), 0};
+          dims.data(),
+          dims.data() + t.dim(),
+          0};
 }
 
 template <class Managed>
@@ -105,7 +116,8 @@ PyObject* give(const Tensor& t, uint64_t flags) {
   return capsule.release();
 }
 
-// ---- taking ----------------------------------------------------------------------------------------------------------------
+// ---- taking
+// ----------------------------------------------------------------------------------------------------------------
 template <class Managed>
 void delete_taken(void* ctx, void*, size_t) {
   auto* managed = static_cast<Managed*>(ctx);
@@ -130,7 +142,8 @@ DimVector strides_of(const DlTensor& d, IntSpan sizes) {
   DimVector strides;
   for (int32_t i = 0; i < d.ndim; ++i) {
     if (d.strides[i] < 0 && sizes[i] > 1)
-      refuse("from_dlpack: negative strides are not supported, got ", d.strides[i], " in dimension ", i, ": copy the array first");
+      refuse("from_dlpack: negative strides are not supported, got ", d.strides[i], " in dimension ", i,
+             ": copy the array first");
     strides.push_back(d.strides[i] < 0 ? 1 : d.strides[i]);
   }
   return strides;
@@ -140,14 +153,15 @@ template <class Managed>
 Tensor adopt(Managed* managed, bool read_only) {
   const DlTensor& d = managed->tensor;
   if (d.device.type != kCpu && d.device.type != kPinnedHost)
-    refuse("from_dlpack: the array is on a device of type ", d.device.type, ", which no installed package provides");
+    refuse("from_dlpack: the array is on a device of type ", d.device.type,
+           ", which no installed package provides");
   const DType dtype = dtype_of(d.dtype);
   const IntSpan sizes(d.shape, static_cast<size_t>(d.ndim));
   const DimVector strides = strides_of(d, sizes);
   checked_numel(sizes);
   char* data = d.data ? static_cast<char*>(d.data) + d.byte_offset : nullptr;
-  StoragePtr storage = adopt_storage(data, static_cast<size_t>(span_bytes(sizes, strides, item_size(dtype))), {},
-                                     delete_taken<Managed>, managed);
+  StoragePtr storage = adopt_storage(data, static_cast<size_t>(span_bytes(sizes, strides, item_size(dtype))),
+                                     {}, delete_taken<Managed>, managed);
   storage->read_only = read_only;
   return on_storage(std::move(storage), dtype, sizes, strides, 0);
 }
@@ -155,7 +169,8 @@ Tensor adopt(Managed* managed, bool read_only) {
 Tensor take_versioned(PyObject* capsule) {
   auto* managed = static_cast<Versioned*>(PyCapsule_GetPointer(capsule, kName<Versioned>));
   if (managed->major > kMajor)
-    refuse("from_dlpack: the array speaks DLPack ", managed->major, ".", managed->minor, ", this version knows ", kMajor, ".x");
+    refuse("from_dlpack: the array speaks DLPack ", managed->major, ".", managed->minor,
+           ", this version knows ", kMajor, ".x");
   Tensor t = adopt(managed, managed->flags & kReadOnly);
   checked(PyCapsule_SetName(capsule, kUsedName<Versioned>));
   return t;
@@ -170,10 +185,13 @@ Tensor take_unversioned(PyObject* capsule) {
 
 PyObject* to_dlpack(const Tensor& t, bool versioned, bool copied) {
   if (!t.device().is_cpu())
-    refuse("a tensor on the device '", device_name(t.device()), "' cannot be exported through DLPack: use .cpu() first");
+    refuse("a tensor on the device '", device_name(t.device()),
+           "' cannot be exported through DLPack: use .cpu() first");
   const bool read_only = t.storage()->read_only;
   if (read_only && !versioned)
-    refuse("read-only memory cannot be exported to a reader that does not know DLPack 1.0 (max_version=(1, 0)): clone() it first");
+    refuse(
+        "read-only memory cannot be exported to a reader that does not know DLPack 1.0 (max_version=(1, 0)): "
+        "clone() it first");
   if (!versioned) return give<Unversioned>(t, 0);
   return give<Versioned>(t, (read_only ? kReadOnly : 0) | (copied ? kCopied : 0));
 }
@@ -181,8 +199,10 @@ PyObject* to_dlpack(const Tensor& t, bool versioned, bool copied) {
 Tensor from_dlpack(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, kName<Versioned>)) return take_versioned(capsule);
   if (PyCapsule_IsValid(capsule, kName<Unversioned>)) return take_unversioned(capsule);
-  fail(ErrorKind::Runtime, "from_dlpack received an invalid capsule: expected one named 'dltensor' or 'dltensor_versioned' that "
-       "nobody has read yet. Note that DLTensor capsules can be consumed only once, so you might have already constructed a "
+  fail(ErrorKind::Runtime,
+       "from_dlpack received an invalid capsule: expected one named 'dltensor' or 'dltensor_versioned' that "
+       "nobody has read yet. Note that DLTensor capsules can be consumed only once, so you might have "
+       "already constructed a "
        "tensor from it once.");
 }
 

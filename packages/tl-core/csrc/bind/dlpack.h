@@ -7,7 +7,8 @@
 
 namespace tl::bind {
 
-// A capsule "dltensor_versioned", or "dltensor" for readers that know no versions; raises BufferError for what it can't say.
+// A capsule "dltensor_versioned", or "dltensor" for readers that know no versions; raises BufferError for
+// what it can't say.
 PyObject* to_dlpack(const Tensor& t, bool versioned, bool copied);
 // A tensor on the capsule's memory, which it takes over.
 Tensor from_dlpack(PyObject* capsule);

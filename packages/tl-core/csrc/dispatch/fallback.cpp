@@ -24,7 +24,8 @@ Tensor to_host(const Tensor& t) {
 
 void from_host(const Tensor& dst, const Tensor& host) {
   const int64_t bytes = span_bytes(dst.sizes(), dst.strides(), dst.itemsize());
-  if (bytes) device_entry(dst.device().type).copy_from_host(dst.device().index, dst.data(), host.data(), bytes);
+  if (bytes)
+    device_entry(dst.device().type).copy_from_host(dst.device().index, dst.data(), host.data(), bytes);
 }
 
 const Operator& copy_op() {
@@ -43,7 +44,9 @@ class HostCall {
     check_devices();
   }
 
-  int run(TlValue* rets, int n_rets) { return call(op_, args_.data(), static_cast<int>(args_.size()), rets, n_rets); }
+  int run(TlValue* rets, int n_rets) {
+    return call(op_, args_.data(), static_cast<int>(args_.size()), rets, n_rets);
+  }
 
   void write_back() const {
     for (size_t i = 0; i < args_.size(); ++i)
@@ -54,9 +57,12 @@ class HostCall {
   void deliver(TlValue* rets, int n_rets) {
     const int first_out = static_cast<int>(args_.size()) - n_rets;
     for (int i = 0; i < n_rets; ++i) {
-      if (op_.info.variant == TL_INPLACE) replace(rets[i], originals_[0]);
-      else if (op_.info.variant == TL_OUT) replace(rets[i], originals_[first_out + i]);
-      else lift(rets[i]);
+      if (op_.info.variant == TL_INPLACE)
+        replace(rets[i], originals_[0]);
+      else if (op_.info.variant == TL_OUT)
+        replace(rets[i], originals_[first_out + i]);
+      else
+        lift(rets[i]);
     }
   }
 
@@ -66,8 +72,8 @@ class HostCall {
     for (const auto& v : originals_) {
       if (v.tag != TL_TENSOR) continue;
       const auto& t = *reinterpret_cast<TensorImpl*>(v.u.t);
-      TL_CHECK(t.device == device_ || (t.device.is_cpu() && t.ndim == 0), Runtime,
-               op_.info.name, ": Expected all tensors to be on the same device, but found at least two devices, ",
+      TL_CHECK(t.device == device_ || (t.device.is_cpu() && t.ndim == 0), Runtime, op_.info.name,
+               ": Expected all tensors to be on the same device, but found at least two devices, ",
                device_name(device_), " and ", device_name(t.device), "!");
     }
   }
@@ -153,7 +159,8 @@ int run_without_kernel(const Operator& op, DeviceType device, const TlValue* arg
     TL_CHECK(device != DeviceType::Meta, NotImplemented, "'", op.info.name,
              "' needs the values of its tensors, which the device 'meta' does not have");
     const bool extension = device >= DeviceType::Extension0 && device_registered(device);
-    if (extension && device_entry(device).def.cpu_fallback) return run_on_host(op, args, n_args, rets, n_rets);
+    if (extension && device_entry(device).def.cpu_fallback)
+      return run_on_host(op, args, n_args, rets, n_rets);
     fail(ErrorKind::NotImplemented, "Could not run '", op.info.name, "' on the device '", device_name(device),
          "': it has no kernel there");
   });

@@ -52,8 +52,8 @@ void check(int status) {
 }  // namespace
 
 void* DeviceEntry::allocate(int index, size_t bytes) const {
-  TL_CHECK(index >= 0 && index < def.device_count, Runtime, "there is no device '", name, ":", index, "': the number of ", name,
-           " devices is ", def.device_count);
+  TL_CHECK(index >= 0 && index < def.device_count, Runtime, "there is no device '", name, ":", index,
+           "': the number of ", name, " devices is ", def.device_count);
   TlAllocation out{};
   check(def.allocate(def.user, index, bytes, &out));
   TL_CHECK(out.data, OutOfMemory, "the device '", name, ":", index, "' gave no memory for ", bytes, " bytes");
@@ -89,17 +89,20 @@ bool device_registered(DeviceType type) {
 }
 
 const DeviceEntry& device_entry(DeviceType type) {
-  TL_CHECK(type != DeviceType::CUDA, Runtime, "tl was built without CUDA: no installed plug-in provides the device 'cuda'");
-  TL_CHECK(device_registered(type) && g_entries[static_cast<int>(type)], Runtime, "no library has registered the device '",
-           device_name(type), "'");
+  TL_CHECK(type != DeviceType::CUDA, Runtime,
+           "tl was built without CUDA: no installed plug-in provides the device 'cuda'");
+  TL_CHECK(device_registered(type) && g_entries[static_cast<int>(type)], Runtime,
+           "no library has registered the device '", device_name(type), "'");
   return *g_entries[static_cast<int>(type)];
 }
 
 namespace {
 void check_complete(const TlDeviceDef& def) {
-  TL_CHECK(def.struct_size >= offsetof(TlDeviceDef, cpu_fallback), Value, "TlDeviceDef.struct_size is ", def.struct_size, ", too small");
+  TL_CHECK(def.struct_size >= offsetof(TlDeviceDef, cpu_fallback), Value, "TlDeviceDef.struct_size is ",
+           def.struct_size, ", too small");
   TL_CHECK(def.name && *def.name, Value, "TlDeviceDef.name is empty");
-  TL_CHECK(def.device_count > 0 && def.device_count < 128, Value, "TlDeviceDef.device_count must lie in [1, 127], got ", def.device_count);
+  TL_CHECK(def.device_count > 0 && def.device_count < 128, Value,
+           "TlDeviceDef.device_count must lie in [1, 127], got ", def.device_count);
   TL_CHECK(def.allocate && def.free && def.copy_to_host && def.copy_from_host && def.copy_within, Value,
            "the device '", def.name, "' lacks a function: allocate, free and the three copies are needed");
 }
@@ -109,9 +112,11 @@ DeviceType register_device(const TlDeviceDef& def) {
   check_complete(def);
   std::lock_guard lock(registration());
   const int slot = kFirst + g_count.load();
-  TL_CHECK(slot < kNumDeviceTypes, Runtime, "at most ", kNumDeviceTypes - kFirst, " devices can be registered");
+  TL_CHECK(slot < kNumDeviceTypes, Runtime, "at most ", kNumDeviceTypes - kFirst,
+           " devices can be registered");
   for (int i = 0; i < slot; ++i)
-    TL_CHECK(device_name(static_cast<DeviceType>(i)) != def.name, Value, "a device named '", def.name, "' is already registered");
+    TL_CHECK(device_name(static_cast<DeviceType>(i)) != def.name, Value, "a device named '", def.name,
+             "' is already registered");
   auto entry = std::make_unique<DeviceEntry>();
   std::memcpy(&entry->def, &def, std::min(def.struct_size, sizeof(TlDeviceDef)));
   entry->name = def.name;
@@ -123,9 +128,12 @@ DeviceType register_device(const TlDeviceDef& def) {
 
 std::string device_name(DeviceType type) {
   switch (type) {
-    case DeviceType::CPU: return "cpu";
-    case DeviceType::Meta: return "meta";
-    case DeviceType::CUDA: return "cuda";
+    case DeviceType::CPU:
+      return "cpu";
+    case DeviceType::Meta:
+      return "meta";
+    case DeviceType::CUDA:
+      return "cuda";
     default: {
       const auto& entry = g_entries[static_cast<int>(type)];
       return entry ? entry->name : cat("extension", static_cast<int>(type) - kFirst);
@@ -156,7 +164,8 @@ Device parse_device(const std::string& text) {
   const std::string digits = text.substr(colon + 1);
   int value = -1;
   auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const bool whole = code == std::errc() && end == digits.data() + digits.size() && (digits == "0" || digits[0] != '0');
+  const bool whole =
+      code == std::errc() && end == digits.data() + digits.size() && (digits == "0" || digits[0] != '0');
   TL_CHECK(whole && value >= 0 && value < 128, Runtime, "Invalid device string: '", text, "'");
   d.index = static_cast<int8_t>(value);
   return d;
@@ -172,10 +181,14 @@ int device_row(int64_t code) noexcept {
   const int type = TL_DEVICE_TYPE(code);
   if (type >= TL_DEVICE_EXTENSION && type < TL_DEVICE_LIMIT) return kFirst + (type - TL_DEVICE_EXTENSION);
   switch (type) {
-    case TL_DEVICE_CPU: return static_cast<int>(DeviceType::CPU);
-    case TL_DEVICE_META: return static_cast<int>(DeviceType::Meta);
-    case TL_DEVICE_CUDA: return static_cast<int>(DeviceType::CUDA);
-    default: return -1;
+    case TL_DEVICE_CPU:
+      return static_cast<int>(DeviceType::CPU);
+    case TL_DEVICE_META:
+      return static_cast<int>(DeviceType::Meta);
+    case TL_DEVICE_CUDA:
+      return static_cast<int>(DeviceType::CUDA);
+    default:
+      return -1;
   }
 }
 

@@ -160,17 +160,19 @@ void topk_dtype(int64_t k, bool largest, const AlongShape& s, char* const* data)
 
 }  // namespace
 
-#define TL_SORTABLE(dtype)                                                                                   \
-  switch (dtype) {                                                                                           \
-    TL_CASE(Bool, bool)                                                                                      \
-    TL_CASE(UInt8, uint8_t)                                                                                  \
-  TL_CASE(Int8, int8_t)                                                                                      \
-  TL_CASE(Int16, int16_t) TL_CASE(Int32, int32_t) TL_CASE(Int64, int64_t) TL_CASE(UInt16, uint16_t)          \
-      TL_CASE(UInt32, uint32_t) TL_CASE(UInt64, uint64_t) TL_CASE(Float16, Half) TL_CASE(BFloat16, BFloat16) \
-          TL_CASE(Float32, float) TL_CASE(Float64, double) case DType::Complex32:                            \
-  case DType::Complex64:                                                                                     \
-  case DType::Complex128:                                                                                    \
-    break;                                                                                                   \
+#define TL_SORTABLE(dtype)                                                                              \
+  switch (dtype) {                                                                                      \
+    TL_CASE(Bool, bool)                                                                                 \
+    TL_CASE(UInt8, uint8_t)                                                                             \
+    TL_CASE(Int8, int8_t)                                                                               \
+    TL_CASE(Int16, int16_t)                                                                             \
+  TL_CASE(Int32, int32_t)                                                                               \
+  TL_CASE(Int64, int64_t) TL_CASE(UInt16, uint16_t) TL_CASE(UInt32, uint32_t) TL_CASE(UInt64, uint64_t) \
+      TL_CASE(Float16, Half) TL_CASE(BFloat16, BFloat16) TL_CASE(Float32, float)                        \
+          TL_CASE(Float64, double) case DType::Complex32:                                               \
+  case DType::Complex64:                                                                                \
+  case DType::Complex128:                                                                               \
+    break;                                                                                              \
   }
 
 void sort(DType dtype, bool descending, const AlongShape& shape, char* values, char* indices,
