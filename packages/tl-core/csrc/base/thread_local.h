@@ -20,6 +20,7 @@ struct InheritedState {
 
 struct ThreadLocals : InheritedState {
   bool in_parallel = false;  // inside a chunk of parallel work
+  int64_t next_poll = 0;     // when the runtime is asked for signals again, in the steady clock's nanoseconds
   AllocatorLists* lists = nullptr;
   PendingError error;
 };

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "bind/error.h"
@@ -12,15 +13,15 @@
 namespace tl::bind {
 
 namespace {
-// Native format characters of the struct module; complex as numpy writes it.
+// Native format characters of the struct module, complex as numpy writes it; of two for a type the first is numpy's own name.
 struct Format {
   const char* text;
   DType dtype;
 };
 constexpr Format kFormats[] = {
     {"?", DType::Bool},    {"B", DType::UInt8},   {"b", DType::Int8},   {"h", DType::Int16},   {"i", DType::Int32},
-    {"q", DType::Int64},   {"l", DType::Int64},   {"H", DType::UInt16}, {"I", DType::UInt32},  {"Q", DType::UInt64},
-    {"L", DType::UInt64},  {"e", DType::Float16}, {"f", DType::Float32}, {"d", DType::Float64}, {"Zf", DType::Complex64},
+    {"l", DType::Int64},   {"q", DType::Int64},   {"H", DType::UInt16}, {"I", DType::UInt32},  {"L", DType::UInt64},
+    {"Q", DType::UInt64},  {"e", DType::Float16}, {"f", DType::Float32}, {"d", DType::Float64}, {"Zf", DType::Complex64},
     {"Zd", DType::Complex128},
 };
 
@@ -68,7 +69,7 @@ Tensor share(Py_buffer* view, DType dtype) {
   int64_t last = 1;
   for (size_t d = 0; d < sizes.size(); ++d) last = sizes[d] == 0 ? 0 : last == 0 ? 0 : last + (sizes[d] - 1) * strides[d];
   StoragePtr storage = adopt_storage(view->buf, static_cast<size_t>(last * view->itemsize), {}, release_view, view);
-  storage->read_only = false;
+  storage->read_only = view->readonly;
   return on_storage(std::move(storage), dtype, sizes, strides, 0);
 }
 
@@ -96,6 +97,15 @@ std::optional<Tensor> shared(PyObject* o, bool explain) {
 }  // namespace
 
 std::optional<Tensor> tensor_from_array(PyObject* o) { return is_array(o) ? shared(o, false) : std::nullopt; }
+
+Tensor tensor_from_buffer(PyObject* o) {
+  auto view = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(o, view.get(), PyBUF_SIMPLE) != 0) throw PythonError();
+  const Py_ssize_t n = view->len;
+  StoragePtr storage = adopt_storage(view->buf, static_cast<size_t>(n), {}, release_view, view.get());
+  storage->read_only = view.release()->readonly;
+  return on_storage(std::move(storage), DType::UInt8, DimVector{n}, DimVector{1}, 0);
+}
 
 DType dtype_of_numpy_scalar(PyObject* o, DType otherwise) {
   const char* name = Py_TYPE(o)->tp_name + std::strlen("numpy.");

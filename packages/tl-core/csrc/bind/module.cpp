@@ -4,6 +4,7 @@
 #include "base/allocator.h"
 #include "base/parallel.h"
 #include "bind/buffer.h"
+#include "bind/dlpack.h"
 #include "bind/error.h"
 #include "bind/from_python.h"
 #include "bind/function.h"
@@ -11,6 +12,7 @@
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/python_api.h"
+#include "bind/runtime_hooks.h"
 #include "bind/tensor_object.h"
 #include "bind/tensor_slots.h"
 #include "bind/types.h"
@@ -174,6 +176,9 @@ void add_tensors(py::module_& m) {
   });
   m.def("_resize_storage", [](py::object o, size_t bytes) { resize_storage(*tensor_argument(o).storage(), bytes); });
   m.def("_set_read_only", [](py::object o, bool on) { tensor_argument(o).storage()->read_only = on; });
+  m.def("_to_dlpack", [](py::object o, bool versioned, bool copied) { return take(to_dlpack(tensor_argument(o), versioned, copied)); });
+  m.def("_from_dlpack", [](py::object capsule) { return take(wrap(from_dlpack(capsule.ptr()))); });
+  m.def("_from_buffer", [](py::object o) { return take(wrap(tensor_from_buffer(o.ptr()))); });
   m.def("_is_alias_of", [](py::object a, py::object b) { return tensor_argument(a).storage() == tensor_argument(b).storage(); });
   m.def("_bump_version", [](py::object o) { bump_version(*tensor_argument(o).impl()); });
 }
@@ -197,6 +202,7 @@ void build(py::module_& m) {
   add_functions(module);
   checked(PyModule_AddFunctions(module, g_fast));
   add_python_api(module);
+  install_runtime_hooks();
   set_warn_handler(warn_in_python);
   add_modes(m);
   add_machine(m);

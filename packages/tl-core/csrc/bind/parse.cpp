@@ -384,7 +384,7 @@ class CallParser {
     const char* shown = std::strcmp(arg.name, "self") == 0 ? "input" : arg.name;
     std::string at = position >= 0 ? cat(" (position ", position + 1, ")") : "";
     std::string got = Py_TYPE(o)->tp_name;
-    if (is_list(arg.kind) && (PyTuple_Check(o) || PyList_Check(o))) return refuse(name_, "(): argument '", shown, "'", at, " must be ", kind_name(arg), ", but found element of type ", first_bad(arg, o));
+    if (is_list(arg.kind) && (PyTuple_Check(o) || PyList_Check(o))) return refuse(name_, "(): argument '", shown, "'", at, " must be ", kind_name(arg), ", but got ", first_bad(arg, o));
     return refuse(name_, "(): argument '", shown, "'", at, " must be ", kind_name(arg), ", not ", got);
   }
 
@@ -449,12 +449,19 @@ class CallParser {
     return true;
   }
 
+  // Creation operators have pin_memory as their last or, before memory_format, their last but one argument.
+  bool makes_tensor() const {
+    for (int i = n_ - 1; i >= 0 && i >= n_ - 2; --i)
+      if (std::strcmp(info_.args[i].name, "pin_memory") == 0) return true;
+    return false;
+  }
+
   bool special(PyObject* keyword, PyObject* o) {
     if (same_name(keyword, "out") && (op_.out || o == Py_None)) {
       out_.out = o == Py_None ? nullptr : o;
       return true;
     }
-    if (same_name(keyword, "requires_grad") && n_ && std::strcmp(info_.args[n_ - 1].name, "pin_memory") == 0) {
+    if (same_name(keyword, "requires_grad") && makes_tensor()) {
       out_.requires_grad = o;
       return true;
     }

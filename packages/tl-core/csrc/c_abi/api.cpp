@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "dispatch/fallback.h"
 #include "dispatch/operator.h"
 #include "dispatch/thread_state.h"
 #include "tensor/device_registry.h"
@@ -62,7 +63,7 @@ void* tensor_data(const TlTensor* t) { return impl(t)->data(); }
 int tensor_is_contiguous(const TlTensor* t) { return impl(t)->has(TensorImpl::Contiguous); }
 
 TlTensor* tensor_empty(int ndim, const int64_t* sizes, int64_t dtype, int64_t device) {
-  return made([&] { return empty(IntSpan(sizes, static_cast<size_t>(ndim)), {dtype_from_abi(dtype), device_from_abi(device)}); });
+  return made([&] { return empty(IntSpan(sizes, static_cast<size_t>(ndim)), {dtype_from_abi(dtype), settled(device_from_abi(device))}); });
 }
 
 struct Foreign {
@@ -83,7 +84,7 @@ TlTensor* tensor_from_memory(void* data, int ndim, const int64_t* sizes, const i
     int64_t last = checked_numel(n) ? 1 : 0;
     for (int i = 0; i < ndim && last; ++i) last += (n[i] - 1) * by[i];
     auto* foreign = new Foreign{free, ctx};
-    StoragePtr s = adopt_storage(data, static_cast<size_t>(last * item_size(d)), device_from_abi(device), free_foreign, foreign);
+    StoragePtr s = adopt_storage(data, static_cast<size_t>(last * item_size(d)), settled(device_from_abi(device)), free_foreign, foreign);
     return on_storage(std::move(s), d, n, by, 0);
   });
 }
@@ -157,7 +158,7 @@ TlThreadState* thread_restore(TlThreadState* state) {
   return state;
 }
 void thread_state_drop(TlThreadState* state) { delete reinterpret_cast<ThreadState*>(state); }
-int interrupted() { return interrupt_requested(); }
+int interrupted() { return guarded(check_interrupt) != 0; }
 
 // ---- operators ---------------------------------------------------------------------------------------------------------
 const TlOperator* op_find(const char* name) {
@@ -173,6 +174,12 @@ int op_call_below(const TlOperator* op, int layer, const TlValue* args, int n_ar
   return call_below(*op, layer, args, n_args, rets, n_rets);
 }
 void value_release(TlValue* v) { release(*v); }
+int value_own(const TlValue* v, TlValue* out) {
+  return guarded([&] { *out = owned_copy(*v); });
+}
+int op_call_on_host(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  return call_on_host(*op, args, n_args, rets, n_rets);
+}
 
 int op_register(const TlOperatorDef* def, const TlOperator** out) {
   return guarded([&] {
@@ -194,8 +201,14 @@ int device_register(const TlDeviceDef* def, int* device_type) {
 }
 
 // ---- the machine -------------------------------------------------------------------------------------------------------
-void api_parallel_for(int64_t begin, int64_t end, int64_t grain, void (*body)(void*, int64_t, int64_t), void* ctx) {
-  guarded([&] { parallel_run(begin, end, grain, body, ctx); });
+int api_parallel_for(int64_t begin, int64_t end, int64_t grain, void (*body)(void*, int64_t, int64_t), void* ctx) {
+  return guarded([&] {
+    error_clear();
+    parallel_for(begin, end, grain, [&](int64_t first, int64_t last) {
+      body(ctx, first, last);
+      if (pending_error().kind != ErrorKind::None) throw_pending();
+    });
+  });
 }
 
 constexpr TlApi kApi = {
@@ -209,7 +222,7 @@ constexpr TlApi kApi = {
     thread_included, thread_excluded, thread_include, thread_exclude, api_grad_enabled, api_set_grad_enabled, api_inference_mode,
     thread_capture, thread_restore, thread_state_drop, interrupted,
     op_find, op_info, op_count, op_at, op_call, op_call_below, value_release, op_register, kernel_register, layer_install, device_register,
-    api_parallel_for, num_threads, tensor_storage_refcount, tensor_view_flags,
+    api_parallel_for, num_threads, tensor_storage_refcount, tensor_view_flags, value_own, op_call_on_host,
 };
 }  // namespace
 

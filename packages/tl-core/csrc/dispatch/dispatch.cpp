@@ -29,7 +29,7 @@ inline Key scan(const TlValue* args, int n_args) {
       for (uint32_t k = 0; k < args[i].len; ++k)
         if (list[k]) key.meet(*list[k]);
     } else if (args[i].tag == TL_DEVICE) {
-      key.device = std::max(key.device, static_cast<int>(device_from_abi(args[i].u.i).type));
+      key.device = std::max(key.device, device_row(args[i].u.i));
     }
   }
   return key;
@@ -61,7 +61,6 @@ void check_writable(const TensorImpl& t) {
 }
 
 int run_writing(const Operator& op, const KernelEntry& k, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
-  if (guarded([&] { each_written(op, args, check_writable); }) != 0) return -1;
   int n_in = n_args;
   if (op.info.variant == TL_INPLACE) {
     if (n_rets) rets[0] = args[0];
@@ -80,8 +79,9 @@ int run_writing(const Operator& op, const KernelEntry& k, const TlValue* args, i
 
 int run_backend(const Operator& op, int device, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   const KernelEntry& k = kernel_for(op, device);
-  if (!k.call) [[unlikely]] return run_without_kernel(op, static_cast<DeviceType>(device), args, n_args, rets, n_rets);
-  if (op.info.variant == TL_FUNCTIONAL) [[likely]] return k.call(k.ctx, args, n_args, rets, n_rets);
+  if (op.info.variant == TL_FUNCTIONAL && k.call) [[likely]] return k.call(k.ctx, args, n_args, rets, n_rets);
+  if (guarded([&] { each_written(op, args, check_writable); }) != 0) return -1;
+  if (!k.call) return run_without_kernel(op, static_cast<DeviceType>(device), args, n_args, rets, n_rets);
   return run_writing(op, k, args, n_args, rets, n_rets);
 }
 

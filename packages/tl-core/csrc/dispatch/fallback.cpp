@@ -40,6 +40,7 @@ class HostCall {
   HostCall(const Operator& op, const TlValue* args, int n_args) : op_(op), args_(args, args + n_args) {
     originals_.assign(args, args + n_args);
     for (auto& v : args_) move(v);
+    check_devices();
   }
 
   int run(TlValue* rets, int n_rets) { return call(op_, args_.data(), static_cast<int>(args_.size()), rets, n_rets); }
@@ -60,6 +61,17 @@ class HostCall {
   }
 
  private:
+  // Tensors in lists and indices may lie on the CPU, like numbers in 0-d tensors.
+  void check_devices() const {
+    for (const auto& v : originals_) {
+      if (v.tag != TL_TENSOR) continue;
+      const auto& t = *reinterpret_cast<TensorImpl*>(v.u.t);
+      TL_CHECK(t.device == device_ || (t.device.is_cpu() && t.ndim == 0), Runtime,
+               op_.info.name, ": Expected all tensors to be on the same device, but found at least two devices, ",
+               device_name(device_), " and ", device_name(t.device), "!");
+    }
+  }
+
   static bool foreign(const TensorImpl* t) { return t && !t->device.is_cpu(); }
 
   TensorImpl* host_copy(TensorImpl* t) {
@@ -78,7 +90,7 @@ class HostCall {
       for (auto& t : copy) t = host_copy(t);
       v.u.p = copy.data();
     } else if (v.tag == TL_DEVICE) {
-      device_ = device_from_abi(v.u.i);
+      device_ = settled(device_from_abi(v.u.i));
       v.u.i = device_to_abi({});
     }
   }
@@ -131,6 +143,10 @@ void run_on_host(const Operator& op, const TlValue* args, int n_args, TlValue* r
 }
 }  // namespace
 
+int call_on_host(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  return guarded([&] { run_on_host(op, args, n_args, rets, n_rets); });
+}
+
 int run_without_kernel(const Operator& op, DeviceType device, const TlValue* args, int n_args, TlValue* rets,
                        int n_rets) noexcept {
   return guarded([&] {
@@ -152,7 +168,7 @@ void copy_across(const Tensor& dst, const Tensor& src) {
 }
 
 Tensor to_device(const Tensor& t, Device device) {
-  if (device.type >= DeviceType::Extension0 && device.index < 0) device.index = 0;
+  device = settled(device);
   Tensor out = empty_strided(t.sizes(), preserved_strides(t.sizes(), t.strides()), {t.dtype(), device});
   if (t.numel() && !device.is_meta()) copy_across(out, t);
   return out;

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/fork.h"
+#include "base/interrupt.h"
 #include "dispatch/schema.h"
 
 namespace tl {
@@ -15,16 +17,21 @@ struct Layer {
   void* user = nullptr;
 };
 
-// Everything here changes only under the mutex; calls read operators without it, after they were published.
+// Everything here changes only under the lock; calls read operators without it, after they were published. A layer that is
+// asked about an operator may look up others.
 struct Registry {
-  std::mutex mutex;
+  LongLock mutex;
   std::unordered_map<std::string_view, Operator*> by_name;
   std::deque<Operator*> all;
   Layer layers[TL_LAYER_COUNT];
 };
 Registry& registry() {
-  static auto* r = new Registry;
-  return *r;
+  static Registry* const registry = [] {
+    static auto* made = new Registry;
+    register_fork_lock(ForkOrder::Registry, [] { made->mutex.lock(); }, [] { made->mutex.unlock(); });
+    return made;
+  }();
+  return *registry;
 }
 
 void bind_layer(Operator& op, int index, const Layer& layer) {

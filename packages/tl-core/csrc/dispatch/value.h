@@ -123,6 +123,7 @@ inline TlValue owned(DType d) { return value(d); }
 TlValue owned(const Scalar& s);                 // complex: allocated
 TlValue owned(const DimVector& list);           // allocated
 TlValue owned(std::vector<Tensor> tensors);     // allocated
+TlValue owned_copy(const TlValue& borrowed);
 void release(TlValue& v);                       // frees what an owned result holds
 
 template <class T> struct TakeResult { static T take(TlValue& v) { return Unbox<T>::get(v); } };

@@ -106,16 +106,10 @@ Tensor contiguous(const Tensor& self, MemoryFormat format) {
   return already ? self : ops::clone(self, format);
 }
 
-Device whole(Device d) {
-  if (d.type >= DeviceType::Extension0 && d.index < 0) d.index = 0;
-  if (d.is_cpu() || d.is_meta()) d.index = -1;
-  return d;
-}
-
 Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
                std::optional<bool>, bool, std::optional<MemoryFormat> format) {
   TL_CHECK(!layout || *layout == Layout::Strided, NotImplemented, "to(layout=…) supports torch.strided only");
-  const Device to = whole(device.value_or(self.device()));
+  const Device to = settled(device.value_or(self.device()));
   const DType type = dtype.value_or(self.dtype());
   TL_CHECK(!self.is_meta() || to.is_meta(), NotImplemented, "Cannot copy out of meta tensor; no data!");
   Tensor out = empty_strided(self.sizes(), strides_like(self, format.value_or(MemoryFormat::Preserve)), {type, to});
@@ -129,7 +123,7 @@ Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Lay
 Tensor to(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device, bool non_blocking, bool copy,
           std::optional<MemoryFormat> format) {
   const bool same_dtype = !dtype || *dtype == self.dtype();
-  const bool same_device = !device || whole(*device) == self.device();
+  const bool same_device = !device || settled(*device) == self.device();
   const bool same_format = !format || *format == MemoryFormat::Preserve ||
                            std::ranges::equal(strides_for(self.sizes(), *format), self.strides());
   if (same_dtype && same_device && same_format && !copy) return self;

@@ -18,16 +18,9 @@ using OptDevice = std::optional<Device>;
 using OptBool = std::optional<bool>;
 using OptFormat = std::optional<MemoryFormat>;
 
-Device device_or_default(OptDevice device) {
-  Device d = device.value_or(default_device());
-  if (d.type >= DeviceType::Extension0 && d.index < 0) d.index = 0;
-  if (d.is_cpu() || d.is_meta()) d.index = -1;
-  return d;
-}
-
 TensorOptions options(OptDType dtype, OptLayout layout, OptDevice device, DType fallback) {
   TL_CHECK(!layout || *layout == Layout::Strided, NotImplemented, "only layout=torch.strided can be created by this operator");
-  return {dtype.value_or(fallback), device_or_default(device)};
+  return {dtype.value_or(fallback), settled(device.value_or(default_device()))};
 }
 
 Tensor fresh(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, DType fallback, Out out) {
@@ -119,15 +112,16 @@ Tensor new_full(const Tensor& self, IntSpan size, const Scalar& value, OptDType 
 }
 
 // ---- arange ------------------------------------------------------------------------------------------------------------
-int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step) {
+int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype) {
   const double s = step.to_double();
   TL_CHECK(s != 0, Runtime, "step must be nonzero");
   TL_CHECK(std::isfinite(start.to_double()) && std::isfinite(end.to_double()), Runtime, "unsupported range: ", start.to_double(),
            " -> ", end.to_double());
   TL_CHECK((s > 0 && end.to_double() >= start.to_double()) || (s < 0 && end.to_double() <= start.to_double()), Runtime,
            "upper bound and lower bound inconsistent with step sign");
-  if (start.is_integral() && end.is_integral() && step.is_integral()) {
+  if (dtype == DType::Int64) {
     const int64_t width = end.to_int() - start.to_int(), by = step.to_int();
+    TL_CHECK(by != 0, Runtime, "step must be nonzero as an integer, got ", s);
     return width / by + (width % by != 0);
   }
   const double n = std::ceil((end.to_double() - start.to_double()) / s);
@@ -136,7 +130,7 @@ int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step
 }
 
 Tensor arange_values(const Scalar& start, const Scalar& step, int64_t n, DType dtype) {
-  if (start.is_integral() && step.is_integral() && !is_floating(dtype)) {
+  if (!is_floating(dtype)) {
     Tensor t = empty(DimVector{n}, {DType::Int64, {}});
     for (int64_t i = 0; i < n; ++i) t.ptr<int64_t>()[i] = start.to_int() + i * step.to_int();
     return t;
@@ -149,8 +143,9 @@ Tensor arange_values(const Scalar& start, const Scalar& step, int64_t n, DType d
 Tensor arange_start_step(const Scalar& start, const Scalar& end, const Scalar& step, OptDType dtype, OptLayout layout, OptDevice device,
                          OptBool, Out out) {
   const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
-  const int64_t n = arange_length(start, end, step);
-  Tensor t = fresh(DimVector{n}, dtype, layout, device, integral ? DType::Int64 : default_dtype(), out);
+  const DType wanted = dtype ? *dtype : out ? out.tensor->dtype() : integral ? DType::Int64 : default_dtype();
+  const int64_t n = arange_length(start, end, step, wanted);
+  Tensor t = fresh(DimVector{n}, dtype, layout, device, wanted, out);
   TL_CHECK(!is_complex(t.dtype()), NotImplemented, "\"arange_cpu\" not implemented for '", scalar_type_name(t.dtype()), "'");
   if (n && !t.is_meta()) ops::copy_(t, arange_values(start, step, n, t.dtype()));
   return t;

@@ -71,6 +71,7 @@ bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
     }
   }
   if (!out.first || (def.promote == Promote::Float && out.common < DType::Float16)) return false;
+  if (def.promote == Promote::Int && out.common == DType::Bool) return false;
   for (int i = 0; i < def.n_inputs; ++i)
     if (args[i].tag != TL_TENSOR && !number_fits(args[i], out.common)) return false;
   return true;
@@ -127,6 +128,7 @@ class Plan {
     for (int i = def_.condition ? 1 : 0; i < def_.n_inputs; ++i) promotion.add(args_[i]);
     common_ = promotion.result();
     if (def_.promote == Promote::Float && is_integral(common_, true)) common_ = default_dtype();
+    if (def_.promote == Promote::Int && common_ == DType::Bool) common_ = DType::Int64;
     loop_ = def_.loop(common_);
     store_params(def_, args_ + def_.n_inputs, common_, params_);
     if (!def_.condition || !is_tensor(0)) return;
@@ -301,6 +303,7 @@ DType ElementwiseDef::output(DType common) const {
 
 cpu::ElementwiseLoop ElementwiseDef::loop(DType common) const {
   const cpu::ElementwiseLoop found = loops[common];
+  if (!found && common == DType::Bool && not_bool) fail(ErrorKind::Runtime, not_bool);
   TL_CHECK(found, NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(common), "'");
   return found;
 }

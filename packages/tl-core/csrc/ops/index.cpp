@@ -181,6 +181,10 @@ Tensor index(const Tensor& self, TensorList indices, Out out) {
   return result;
 }
 
+template <class T> T negative(T a) {
+  if constexpr (std::is_floating_point_v<T>) return -a;
+  else return T(-static_cast<float>(a));
+}
 template <class T> T plus(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) return a || b;
   else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
@@ -189,14 +193,29 @@ template <class T> T plus(T a, T b) {
   else return T(static_cast<float>(a) + static_cast<float>(b));
 }
 
-// Adds in the order of the elements on one thread: the sum at a place visited twice is always the same.
+template <class T> T times(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) return a && b;
+  else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else if constexpr (std::is_floating_point_v<T>) return a * b;
+  else if constexpr (requires { a.re; }) return {plus(times(a.re, b.re), negative(times(a.im, b.im))), plus(times(a.re, b.im), times(a.im, b.re))};
+  else return T(static_cast<float>(a) * static_cast<float>(b));
+}
+struct Plus {
+  template <class T> static T apply(T a, T b) { return plus(a, b); }
+};
+struct Times {
+  template <class T> static T apply(T a, T b) { return times(a, b); }
+};
+
+// Combines in the order of the elements on one thread: the sum at a place visited twice is always the same.
+template <class Combine>
 void accumulate(const LoopNest& nest, DType dtype) {
   switch (dtype) {
 #define TL_ACCUMULATE(E, T, name)                                                                   \
   case DType::E:                                                                                    \
     nest.run_serial([](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {                  \
       each_place(d, s, n0, n1, [](const char* from, char* to) {                                     \
-        *reinterpret_cast<T*>(to) = plus(*reinterpret_cast<T*>(to), *reinterpret_cast<const T*>(from)); \
+        *reinterpret_cast<T*>(to) = Combine::apply(*reinterpret_cast<T*>(to), *reinterpret_cast<const T*>(from)); \
       });                                                                                           \
     });                                                                                             \
     return;
@@ -229,7 +248,7 @@ Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, 
     if (source.size(d) != 1) strides[missing + d] = source.stride(d);
   const LoopNest nest = nest_over(p, self, source, strides);
   if (add) {
-    accumulate(nest, self.dtype());
+    accumulate<Plus>(nest, self.dtype());
     return self;
   }
   with_size(self.itemsize(), [&](auto item) {
@@ -270,10 +289,13 @@ Tensor nonzero(const Tensor& self, Out out) {
   if (!dense.same(result)) copy_elements(result, dense);
   return result;
 }
+std::vector<Tensor> nonzero_numpy(const Tensor& self) {
+  return ops::unbind_int(ops::nonzero(self.dim() ? self : ops::unsqueeze(self, 0)), 1);
+}
 
 // ---- along one dimension -------------------------------------------------------------------------------------------------
 // Byte offsets of the positions along a dimension, in the index's shape.
-Tensor offsets_along(const Tensor& index, int64_t n, int64_t step, int64_t dim, bool negative_ok) {
+Tensor offsets_along(const Tensor& index, int64_t n, int64_t step, int64_t dim) {
   Tensor out = empty(index.sizes(), {DType::Int64, {}});
   LoopNest nest(out.sizes());
   nest.add(out);
@@ -283,8 +305,8 @@ Tensor offsets_along(const Tensor& index, int64_t n, int64_t step, int64_t dim, 
     for (int64_t j = 0; j < n1; ++j)
       for (int64_t i = 0; i < n0; ++i) {
         const int64_t at = *reinterpret_cast<const int64_t*>(data[1] + i * s[1] + j * s[3]);
-        TL_CHECK(at < n && at >= (negative_ok ? -n : 0), Index, "index ", at, " is out of bounds for dimension ", dim, " with size ", n);
-        *reinterpret_cast<int64_t*>(data[0] + i * s[0] + j * s[2]) = (at < 0 ? at + n : at) * step;
+        TL_CHECK(at < n && at >= 0, Runtime, "index ", at, " is out of bounds for dimension ", dim, " with size ", n);
+        *reinterpret_cast<int64_t*>(data[0] + i * s[0] + j * s[2]) = at * step;
       }
   });
   return out;
@@ -299,7 +321,7 @@ Along along(const Tensor& t, int64_t dim) {
 }
 
 void check_index_dtype(const char* name, const Tensor& index) {
-  TL_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, Runtime, name, "(): Expected dtype int32/int64 for index, got ", scalar_type_name(index.dtype()));
+  TL_CHECK(index.numel() == 0 || index.dtype() == DType::Int64 || index.dtype() == DType::Int32, Runtime, name, "(): Expected dtype int32/int64 for index, got ", scalar_type_name(index.dtype()));
 }
 
 // The index may be smaller than the tensors in every dimension but the one it speaks of.
@@ -327,10 +349,11 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool, Out ou
   check_index_dtype("gather", index);
   const Along a = along(self, dim);
   if (index.numel()) check_index_shape("input", self, index, a.dim, true);
-  if (out) TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime, "gather(): Expected self.dtype to be equal to out.dtype");
+  if (out) TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime, "gather(): Expected out tensor to have dtype ", dtype_name(self.dtype()), ", but got ",
+                    dtype_name(out.tensor->dtype()), " instead");
   Tensor result = prepare_out(out, index.sizes(), {self.dtype(), self.device()});
   if (result.is_meta() || result.numel() == 0) return result;
-  const Tensor offsets = offsets_along(to_dtype(index, DType::Int64), a.size, a.stride * self.itemsize(), a.dim, false);
+  const Tensor offsets = offsets_along(to_dtype(index, DType::Int64), a.size, a.stride * self.itemsize(), a.dim);
   const LoopNest nest = nest_along(self, a, index, offsets, result.data(), result.strides(), self.itemsize());
   with_size(self.itemsize(), [&](auto item) {
     using T = decltype(item);
@@ -352,7 +375,7 @@ Tensor scattered_copy(const Tensor& self, Out out) {
   return ops::copy_(result, self);
 }
 
-enum class Scatter { Write, Add };
+enum class Scatter { Write, Add, Multiply };
 
 Tensor scatter_into(const char* name, Scatter how, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Out out) {
   check_index_dtype(name, index);
@@ -365,12 +388,12 @@ Tensor scatter_into(const char* name, Scatter how, const Tensor& self, int64_t d
   const Tensor result = scattered_copy(self, out);
   if (result.is_meta() || index.numel() == 0) return result;
   const Along a = along(result, dim);
-  const Tensor offsets = offsets_along(to_dtype(index, DType::Int64), a.size, a.stride * result.itemsize(), a.dim, false);
+  const Tensor offsets = offsets_along(to_dtype(index, DType::Int64), a.size, a.stride * result.itemsize(), a.dim);
   DimVector strides(index.sizes().size());
   for (int64_t d = 0; d < index.dim(); ++d) strides[d] = src.dim() ? src.stride(d) : 0;
   const LoopNest nest = nest_along(result, a, index, offsets, src.data(), strides, src.itemsize());
-  if (how == Scatter::Add) {
-    accumulate(nest, result.dtype());
+  if (how != Scatter::Write) {
+    how == Scatter::Add ? accumulate<Plus>(nest, result.dtype()) : accumulate<Times>(nest, result.dtype());
     return result;
   }
   with_size(result.itemsize(), [&](auto item) {
@@ -387,6 +410,17 @@ Tensor scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const T
 Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, Out out) {
   const Tensor number = ops::full(IntSpan{}, value, self.dtype(), std::nullopt, self.device());
   return scatter_into("scatter", Scatter::Write, self, dim, index, ops::expand(number, index.sizes()), out);
+}
+Scatter reduction_named(std::string_view reduce) {
+  TL_CHECK(reduce == "add" || reduce == "multiply", Runtime, "reduce argument must be either add or multiply.");
+  return reduce == "add" ? Scatter::Add : Scatter::Multiply;
+}
+Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, Out out) {
+  return scatter_into("scatter", reduction_named(reduce), self, dim, index, src, out);
+}
+Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce, Out out) {
+  const Tensor number = ops::full(IntSpan{}, value, self.dtype(), std::nullopt, self.device());
+  return scatter_into("scatter", reduction_named(reduce), self, dim, index, ops::expand(number, index.sizes()), out);
 }
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Out out) {
   return scatter_into("scatter_add", Scatter::Add, self, dim, index, src, out);
@@ -415,6 +449,10 @@ TL_KERNEL(gather, gather)
 TL_KERNEL(scatter_src, scatter_src)
 TL_KERNEL(scatter_value, scatter_value)
 TL_KERNEL(scatter_add, scatter_add)
+TL_KERNEL(scatter_reduce, scatter_reduce)
+TL_KERNEL(scatter_value_reduce, scatter_value_reduce)
+TL_KERNEL(nonzero_numpy, nonzero_numpy)
+TL_KERNEL(where, nonzero_numpy)
 TL_KERNEL(index_select, index_select)
 TL_KERNEL(index_Tensor, index)
 TL_KERNEL(index_put_, index_put_)

@@ -211,17 +211,23 @@ std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptDims dim, const std::
   return {ops::std_correction(self, dim, correction, keepdim), ops::mean_dim(self, dim, keepdim)};
 }
 template <auto f>
-Tensor unbiased(const Tensor& self, bool unbiased) { return f(self, std::nullopt, Scalar(unbiased ? 1 : 0), false); }
+Tensor unbiased(const Tensor& self, bool unbiased) { return f(self, std::nullopt, Scalar(unbiased ? 1 : 0), false, {}); }
 template <auto f>
-Tensor unbiased_dim(const Tensor& self, OptDims dim, bool unbiased, bool keepdim) { return f(self, dim, Scalar(unbiased ? 1 : 0), keepdim); }
+Tensor unbiased_dim(const Tensor& self, OptDims dim, bool unbiased, bool keepdim, Out out) {
+  return f(self, dim, Scalar(unbiased ? 1 : 0), keepdim, out);
+}
 template <auto f>
 std::tuple<Tensor, Tensor> both_unbiased(const Tensor& self, bool unbiased) { return f(self, std::nullopt, Scalar(unbiased ? 1 : 0), false); }
 template <auto f>
 std::tuple<Tensor, Tensor> both_unbiased_dim(const Tensor& self, OptDims dim, bool unbiased, bool keepdim) {
   return f(self, dim, Scalar(unbiased ? 1 : 0), keepdim);
 }
-Tensor var_op(const Tensor& self, OptDims dim, const std::optional<Scalar>& c, bool keepdim) { return ops::var_correction(self, dim, c, keepdim); }
-Tensor std_op(const Tensor& self, OptDims dim, const std::optional<Scalar>& c, bool keepdim) { return ops::std_correction(self, dim, c, keepdim); }
+Tensor var_op(const Tensor& self, OptDims dim, const std::optional<Scalar>& c, bool keepdim, Out out) {
+  return out ? ops::var_correction_out(self, dim, c, keepdim, *out) : ops::var_correction(self, dim, c, keepdim);
+}
+Tensor std_op(const Tensor& self, OptDims dim, const std::optional<Scalar>& c, bool keepdim, Out out) {
+  return out ? ops::std_correction_out(self, dim, c, keepdim, *out) : ops::std_correction(self, dim, c, keepdim);
+}
 
 Tensor var_backward(const Tensor& g, const Tensor& self, OptDims dim, const std::optional<Scalar>& correction, bool keepdim) {
   const uint64_t mask = mask_of(self, dim);

@@ -29,10 +29,11 @@ DimVector cat_shape(TensorList tensors, const Tensor& first, int64_t dim) {
   return shape;
 }
 
-MemoryFormat common_format(TensorList tensors) {
+MemoryFormat common_format(TensorList tensors, const Tensor& first) {
+  if (is_skipped(first)) return MemoryFormat::Contiguous;
   for (const Tensor& t : tensors)
     if (!is_skipped(t) && (t.is_contiguous() || !is_channels_last(t.sizes(), t.strides()))) return MemoryFormat::Contiguous;
-  return tensors[0].dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
+  return first.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
 }
 
 Tensor piece(const Tensor& out, int64_t dim, int64_t start, int64_t length) {
@@ -64,7 +65,7 @@ Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
                "unsupported operation: the input tensors cannot refer to any of the output memory locations. Found overlap in input tensor.");
     result = prepare_out(out, shape, {out.tensor->dtype(), first->device()});
   } else {
-    result = empty_strided(shape, strides_for(shape, common_format(tensors)), {dtype, first->device()});
+    result = empty_strided(shape, strides_for(shape, common_format(tensors, *first)), {dtype, first->device()});
   }
   if (result.is_meta()) return result;
   int64_t at = 0;
@@ -157,22 +158,22 @@ Tensor as_strided_backward(const Tensor& g, IntSpan in_sizes, IntSpan in_strides
 }
 
 template <class View>
-Tensor replaced(const Tensor& self, const Tensor& src, View view) {
-  Tensor out = ops::clone(self);
-  const Tensor place = view(out);
+Tensor replaced(const Tensor& self, const Tensor& src, Out out, View view) {
+  const Tensor result = out ? ops::copy_(prepare_out(out, self.sizes(), {self.dtype(), self.device()}), self) : ops::clone(self);
+  const Tensor place = view(result);
   TL_CHECK(std::ranges::equal(place.sizes(), src.sizes()), Runtime, "expected src to have a size equal to the slice of self. src size = ",
            src.sizes(), ", slice size = ", place.sizes());
   ops::copy_(place, src);
-  return out;
+  return result;
 }
-Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-  return replaced(self, src, [&](const Tensor& t) { return ops::slice(t, dim, start, end, step); });
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step, Out out) {
+  return replaced(self, src, out, [&](const Tensor& t) { return ops::slice(t, dim, start, end, step); });
 }
-Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
-  return replaced(self, src, [&](const Tensor& t) { return ops::select_int(t, dim, index); });
+Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index, Out out) {
+  return replaced(self, src, out, [&](const Tensor& t) { return ops::select_int(t, dim, index); });
 }
-Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
-  return replaced(self, src, [&](const Tensor& t) { return ops::diagonal(t, offset, dim1, dim2); });
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2, Out out) {
+  return replaced(self, src, out, [&](const Tensor& t) { return ops::diagonal(t, offset, dim1, dim2); });
 }
 
 // ---- several gradients ---------------------------------------------------------------------------------------------------

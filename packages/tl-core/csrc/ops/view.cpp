@@ -348,6 +348,22 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   return ops::slice(self, dim, first, first + length, 1);
 }
 
+Tensor narrow_tensor(const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
+  TL_CHECK(start.dim() == 0 && is_integral(start.dtype(), false), Runtime, "start must be an 0-dim integral Tensor.");
+  return ops::narrow(self, dim, ops::_local_scalar_dense(start).to_int(), length);
+}
+
+// The tensor itself gets the geometry of a view of it.
+template <auto F, class Signature = decltype(F)> struct InPlace;
+template <auto F, class... A>
+struct InPlace<F, Tensor (*)(const Tensor&, A...)> {
+  static Tensor run(const Tensor& self, A... a) {
+    const Tensor view = F(self, a...);
+    set_geometry(*self.impl(), view.sizes(), view.strides(), view.offset());
+    return self;
+  }
+};
+
 Tensor expand_as(const Tensor& self, const Tensor& other) { return ops::expand(self, other.sizes(), false); }
 Tensor view_as(const Tensor& self, const Tensor& other) { return ops::view(self, other.sizes()); }
 Tensor reshape_as(const Tensor& self, const Tensor& other) { return ops::reshape(self, other.sizes()); }
@@ -381,6 +397,14 @@ TL_KERNEL(chunk, chunk)
 TL_KERNEL(unbind_int, unbind)
 TL_KERNEL(flatten_using_ints, flatten)
 TL_KERNEL(narrow, narrow)
+TL_KERNEL(narrow_Tensor, narrow_tensor)
+TL_KERNEL(transpose_, InPlace<&transpose>::run)
+TL_KERNEL(t_, InPlace<&t>::run)
+TL_KERNEL(squeeze_, InPlace<&squeeze>::run)
+TL_KERNEL(squeeze__dim, InPlace<&squeeze_dim>::run)
+TL_KERNEL(squeeze__dims, InPlace<&squeeze_dims>::run)
+TL_KERNEL(unsqueeze_, InPlace<&unsqueeze>::run)
+TL_KERNEL(as_strided_, InPlace<&as_strided>::run)
 TL_KERNEL(expand_as, expand_as)
 TL_KERNEL(view_as, view_as)
 TL_KERNEL(reshape_as, reshape_as)

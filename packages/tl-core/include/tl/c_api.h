@@ -294,7 +294,7 @@ typedef struct TlApi {
   TlThreadState* (*thread_capture)(void);        /* owned */
   TlThreadState* (*thread_restore)(TlThreadState* state); /* installs it; returns the previous one, owned */
   void (*thread_state_drop)(TlThreadState* state);
-  int (*interrupted)(void); /* 1 if the running work should stop */
+  int (*interrupted)(void); /* 1 if the running work should stop; the error to end with is then pending */
 
   /* operators */
   const TlOperator* (*op_find)(const char* name); /* "add.Tensor"; NULL with an error if there is none */
@@ -311,13 +311,19 @@ typedef struct TlApi {
   int (*device_register)(const TlDeviceDef* def, int* device_type); /* the device's type code comes back */
 
   /* the machine */
-  void (*parallel_for)(int64_t begin, int64_t end, int64_t grain, void (*body)(void* ctx, int64_t begin, int64_t end),
-                       void* ctx);
+  /* A body that fails leaves its error pending: the call then returns -1 with the error of the first chunk that failed. */
+  int (*parallel_for)(int64_t begin, int64_t end, int64_t grain, void (*body)(void* ctx, int64_t begin, int64_t end),
+                      void* ctx);
   int (*num_threads)(void);
 
   /* what autograd asks of tensors */
   int64_t (*tensor_storage_refcount)(const TlTensor* t); /* tensors and others that share the storage; 0: there is none */
   int (*tensor_view_flags)(const TlTensor* t);           /* TL_VIEW_… */
+
+  /* what kernels outside the core need */
+  int (*value_own)(const TlValue* value, TlValue* out); /* a copy that may be a result: memory of its own, tensors retained */
+  /* The call on the CPU with copies of a device's tensors, for a kernel that does not handle these arguments itself. */
+  int (*op_call_on_host)(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets);
 
   /* Appended entries go here; `abi/v1.txt` records the order. */
 } TlApi;

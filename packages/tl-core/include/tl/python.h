@@ -35,6 +35,22 @@ typedef struct TlPython {
   int (*extend_tensor)(PyMethodDef* methods, PyGetSetDef* getset);
 } TlPython;
 
+/* The bridge; NULL with a Python exception if tl_core cannot be imported. */
+static inline const TlPython* tl_import_python(void) {
+  return (const TlPython*)PyCapsule_Import(TL_PYTHON_CAPSULE, 0);
+}
+
+/* The table of tl/c_api.h; NULL with an ImportError that names both versions if the installed core is too old. */
+static inline const TlApi* tl_import_api(uint32_t min_minor) {
+  const TlPython* python = tl_import_python();
+  void* entry = python ? PyCapsule_Import(TL_API_CAPSULE, 0) : NULL;
+  const TlApi* api;
+  if (!entry) return NULL;
+  api = ((TlGetApi)entry)(TL_API_MAJOR, min_minor);
+  if (!api) python->raise_pending();
+  return api;
+}
+
 #ifdef __cplusplus
 }
 #endif
