@@ -67,7 +67,7 @@ def build(package: Package, python: Path, folder: Path, sanitize: bool) -> None:
             "SKBUILD_BUILD_DIR": "build/sanitize",
             "SKBUILD_INSTALL_STRIP": "false",
         }
-    command = [python, "-m", "hatchling", "build", "--target", "wheel", "--directory", scratch]
+    command = [str(python), "-m", "hatchling", "build", "--target", "wheel", "--directory", str(scratch)]
     subprocess.run(command, cwd=package.folder, env=environment, check=True, stdout=sys.stderr)
     scratch.rename(folder)
 

@@ -95,7 +95,7 @@ def in_processes(options: argparse.Namespace, ours: Side, peer: Side) -> tuple[l
     if todo:
         print("\nfresh process", flush=True)
     for program in todo:
-        measured = programs.measure(ours, peer, program, options.threads, options.unpinned)
+        measured = programs.measure(ours, peer, program, options.threads, options.clock, options.unpinned)
         print("\n".join(map(report.row, measured)), flush=True)
         everything += measured
     return everything, all(m.met for m in everything)

@@ -30,7 +30,7 @@ class Bench:
         self.names: dict[str, Any] = {"torch": module}
         exec(case["setup"], self.names)
         self.before = compile(case["before"], "<before>", "exec") if case["before"] else None
-        self.timer = timeit.Timer(case["run"], timer=clock, globals=self.names)  # type: ignore[arg-type]
+        self.timer = timeit.Timer(case["run"], timer=clock, globals=self.names)
         self.runs = 1
         if self.before is None:
             self.calibrate()

@@ -71,7 +71,7 @@ def test_what_fails_is_reported_and_the_bench_goes_on(pair):
 
 def test_a_program_in_a_process_of_its_own(sides):
     side = Side("json", sys.executable)
-    time, memory = programs.measure(side, side, Program("import", "import torch", 2.0, 1.1), 1, False)
+    time, memory = programs.measure(side, side, Program("import", "import torch", 2.0, 1.1), 1, "cpu", False)
     assert not time.error
     assert 0.5 < time.ratio < 2
     assert memory.ratio == pytest.approx(1, abs=0.1)
@@ -80,7 +80,7 @@ def test_a_program_in_a_process_of_its_own(sides):
 
 def test_a_program_that_fails_is_reported():
     side = Side("nothing_of_that_name", sys.executable)
-    found = programs.measure(side, side, Program("import", "import torch", 1.0, 1.0), 1, False)
+    found = programs.measure(side, side, Program("import", "import torch", 1.0, 1.0), 1, "cpu", False)
     assert all("ModuleNotFoundError" in m.error and not m.met for m in found)
 
 

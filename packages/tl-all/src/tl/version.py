@@ -1,3 +1,11 @@
-"""The version of tl-all; the build reads it from here."""
+"""The version of tl-all, which the build reads from here, and what else programs look for in `torch.version`."""
 
 __version__ = "0.1.0"
+
+tl = __version__
+"""tl's own version, also while `tl.torch` gives `__version__` the version of the API."""
+
+debug = False
+cuda: str | None = None
+hip: str | None = None
+xpu: str | None = None

@@ -35,7 +35,8 @@ class OwnCounter {
   std::atomic<int64_t> value_{0};
 };
 
-// A free block of the small and mid classes. The first of a batch in the depot also says where the next batch is.
+// A free block of the small and mid classes. The first of a batch in the depot also says where the next batch
+// is.
 struct FreeBlock {
   FreeBlock* next;
   FreeBlock* next_batch;
@@ -75,7 +76,8 @@ constexpr int64_t kBlur = 64 << 10;
 struct AllocatorLists {
   Bin bins[kThreadClasses];
   Slab slab;
-  OwnCounter live, high;  // since the last publish(): bytes allocated minus freed, and the highest value of that
+  OwnCounter live,
+      high;  // since the last publish(): bytes allocated minus freed, and the highest value of that
   OwnCounter allocations;
   AllocatorLists* next = nullptr;  // of all threads
   AllocatorLists* previous = nullptr;
@@ -83,10 +85,11 @@ struct AllocatorLists {
 
 namespace {
 
-// ---- what all threads share ------------------------------------------------------------------------------------------
+// ---- what all threads share
+// ------------------------------------------------------------------------------------------
 struct Shared {
-  std::mutex mutex;  // guards all but the atomics
-  FreeBlock* depot[kSmallClasses] = {};
+  std::mutex mutex;                                   // guards all but the atomics
+  std::atomic<FreeBlock*> depot[kSmallClasses] = {};  // written under the mutex, and looked at without it
   int64_t depot_bytes = 0;
   BlockCache cache;
   SlabSource slabs;
@@ -94,7 +97,8 @@ struct Shared {
   int64_t past_allocations = 0;  // of threads that ended
 
   std::atomic<int64_t> live{0}, peak{0};
-  std::atomic<int64_t> highest{0};  // `peak` as if nobody reset it: the footprint the program has shown to need
+  std::atomic<int64_t> highest{
+      0};  // `peak` as if nobody reset it: the footprint the program has shown to need
 
   int64_t keep_always, keep_at_most;  // bounds for the cache
   int64_t kept_limit() const;
@@ -112,8 +116,7 @@ Shared::Shared() {
   const int64_t memory = usable_memory();
   keep_always = std::min<int64_t>(int64_t{512} << 20, memory / 8);
   keep_at_most = memory / 2;
-  register_fork_lock(
-      ForkOrder::Allocator, [] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); });
+  register_fork_lock(ForkOrder::Allocator, [] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); });
 }
 
 // Live and cached together stay below the highest live size so far, or a fixed amount above the present one.
@@ -143,16 +146,19 @@ void count_allocation(AllocatorLists& t, size_t bytes) {
   t.allocations.add(1);
   if (live <= t.high.get()) return;
   t.high.set(live);
-  if (live > kBlur) [[unlikely]] publish(t);
+  if (live > kBlur) [[unlikely]]
+    publish(t);
 }
 
 void count_free(AllocatorLists& t, size_t bytes) {
   const int64_t live = t.live.get() - static_cast<int64_t>(bytes);
   t.live.set(live);
-  if (live < -kBlur) [[unlikely]] publish(t);
+  if (live < -kBlur) [[unlikely]]
+    publish(t);
 }
 
-// ---- a thread's lists ------------------------------------------------------------------------------------------------
+// ---- a thread's lists
+// ------------------------------------------------------------------------------------------------
 [[gnu::noinline]] AllocatorLists* make_lists() {
   Shared& s = shared();
   auto* lists = new AllocatorLists;
@@ -182,15 +188,15 @@ FreeBlock* cut_batch(Bin& bin, int64_t count) {
 }
 
 void put_in_depot(Shared& s, int c, FreeBlock* batch) {
-  batch->next_batch = s.depot[c];
-  s.depot[c] = batch;
+  batch->next_batch = s.depot[c].load(std::memory_order_relaxed);
+  s.depot[c].store(batch, std::memory_order_relaxed);
   s.depot_bytes += batch->batch_size * static_cast<int64_t>(class_size(c));
 }
 
 FreeBlock* take_from_depot(Shared& s, int c) {
-  FreeBlock* batch = s.depot[c];
+  FreeBlock* batch = s.depot[c].load(std::memory_order_relaxed);
   if (!batch) return nullptr;
-  s.depot[c] = batch->next_batch;
+  s.depot[c].store(batch->next_batch, std::memory_order_relaxed);
   s.depot_bytes -= batch->batch_size * static_cast<int64_t>(class_size(c));
   return batch;
 }
@@ -205,8 +211,8 @@ void cut_slab(AllocatorLists& t, int c) {
 
 // Puts blocks of a small class in the thread's empty list; false when there is no memory.
 bool refill(AllocatorLists& t, int c) {
-  if (t.slab.size() < class_size(c) || shared().depot[c]) {
-    Shared& s = shared();
+  Shared& s = shared();
+  if (t.slab.size() < class_size(c) || s.depot[c].load(std::memory_order_relaxed)) {
     std::lock_guard guard(s.mutex);
     if (FreeBlock* batch = take_from_depot(s, c)) {
       t.bins[c].head = batch;
@@ -215,7 +221,7 @@ bool refill(AllocatorLists& t, int c) {
     }
     if (t.slab.size() < class_size(c)) {
       const Slab fresh = s.slabs.take();
-      if (fresh.size() < class_size(c)) return false;
+      if (fresh.size() == 0) return false;
       t.slab = fresh;
     }
   }
@@ -223,7 +229,8 @@ bool refill(AllocatorLists& t, int c) {
   return true;
 }
 
-// ---- blocks above 2 KB ---------------------------------------------------------------------------------------------
+// ---- blocks above 2 KB
+// ---------------------------------------------------------------------------------------------
 void* take_or_obtain(int c) {
   Shared& s = shared();
   BlockCache::Block* surplus;

@@ -1,7 +1,8 @@
 // Memory for tensors and the core's own objects, 64-byte aligned, reused instead of given back.
 //
-// Up to 2 KB a block comes from a slab and stays in lists for good; above, blocks that are free are kept up to a bound,
-// so that the result of an operation finds pages that are mapped already. TL_NO_FREELISTS turns all reuse off.
+// Up to 2 KB a block comes from a slab and stays in lists for good; above, blocks that are free are kept up
+// to a bound, so that the result of an operation finds pages that are mapped already. TL_NO_FREELISTS turns
+// all reuse off.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +12,14 @@ namespace tl {
 
 struct AllocatorLists;
 
-void* allocate(size_t bytes);                         // raises OutOfMemory; never NULL, also for 0 bytes
-void deallocate(void* p, size_t bytes) noexcept;      // `bytes` as asked for; any thread may free
-void release_lists(AllocatorLists* lists) noexcept;   // at the thread's end, hands its free blocks to the others
+void* allocate(size_t bytes);                     // raises OutOfMemory; never NULL, also for 0 bytes
+void deallocate(void* p, size_t bytes) noexcept;  // `bytes` as asked for; any thread may free
+void release_lists(
+    AllocatorLists* lists) noexcept;  // at the thread's end, hands its free blocks to the others
 
 struct MemoryStats {
-  int64_t current = 0;      // bytes asked for and not freed yet
-  int64_t peak = 0;         // highest `current` since the last reset; each further thread may blur it by 64 KB
+  int64_t current = 0;  // bytes asked for and not freed yet
+  int64_t peak = 0;     // highest `current` since the last reset; each further thread may blur it by 64 KB
   int64_t allocations = 0;  // calls of allocate() since the start
   int64_t cached = 0;       // bytes of free blocks that are kept
 };

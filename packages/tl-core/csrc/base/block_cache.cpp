@@ -31,7 +31,8 @@ void* BlockCache::take(int c) {
 void BlockCache::remove(Block* block) {
   (block->newer ? block->newer->older : first_) = block->older;
   (block->older ? block->older->newer : last_) = block->newer;
-  (block->newer_in_class ? block->newer_in_class->older_in_class : newest_[block->size_class]) = block->older_in_class;
+  (block->newer_in_class ? block->newer_in_class->older_in_class : newest_[block->size_class]) =
+      block->older_in_class;
   if (block->older_in_class) block->older_in_class->newer_in_class = block->newer_in_class;
   bytes_ -= static_cast<int64_t>(class_size(block->size_class));
 }

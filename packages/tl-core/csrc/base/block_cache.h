@@ -1,4 +1,5 @@
-// Free blocks above 2 KB, by class, with the longest unused one ready to go. Not synchronised: the allocator locks.
+// Free blocks above 2 KB, by class, with the longest unused one ready to go. Not synchronised: the allocator
+// locks.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,8 @@ std::string group_of(const std::string& table, const std::string& controller) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string names = "," + line.substr(first + 1, second - first - 1) + ",";
-    if (names == "," + controller + "," || (!controller.empty() && names.find("," + controller + ",") != names.npos))
+    if (names == "," + controller + "," ||
+        (!controller.empty() && names.find("," + controller + ",") != names.npos))
       return line.substr(second + 1);
   }
   return "/";
@@ -58,7 +59,8 @@ double cpu_quota(const std::string& table) {
   };
   for_each_level(kRoot, group_of(table, ""), [&](const std::string& folder) {
     double quota, period;  // the file says "150000 100000", or "max 100000"
-    if (std::sscanf(read_file(folder + "cpu.max").c_str(), "%lf %lf", &quota, &period) == 2) lower(quota, period);
+    if (std::sscanf(read_file(folder + "cpu.max").c_str(), "%lf %lf", &quota, &period) == 2)
+      lower(quota, period);
   });
   for_each_level(std::string(kRoot) + "/cpu", group_of(table, "cpu"), [&](const std::string& folder) {
     lower(std::atof(read_file(folder + "cpu.cfs_quota_us").c_str()),
@@ -73,7 +75,8 @@ int64_t memory_quota(const std::string& table) {
     const long long limit = std::atoll(read_file(file).c_str());  // 0 for "max" and for a missing file
     if (limit > 0) bytes = std::min<int64_t>(bytes, limit);
   };
-  for_each_level(kRoot, group_of(table, ""), [&](const std::string& folder) { lower(folder + "memory.max"); });
+  for_each_level(kRoot, group_of(table, ""),
+                 [&](const std::string& folder) { lower(folder + "memory.max"); });
   for_each_level(std::string(kRoot) + "/memory", group_of(table, "memory"),
                  [&](const std::string& folder) { lower(folder + "memory.limit_in_bytes"); });
   return bytes;

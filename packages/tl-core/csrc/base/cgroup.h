@@ -5,7 +5,7 @@
 
 namespace tl {
 
-int usable_cpus();            // CPUs of the affinity mask, cut to the cgroup's CPU quota (rounded up); at least 1
-int64_t usable_memory();      // bytes: physical memory, or the cgroup's limit where that is lower
+int usable_cpus();        // CPUs of the affinity mask, cut to the cgroup's CPU quota (rounded up); at least 1
+int64_t usable_memory();  // bytes: physical memory, or the cgroup's limit where that is lower
 
 }  // namespace tl

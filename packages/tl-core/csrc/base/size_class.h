@@ -1,5 +1,5 @@
-// The sizes in which the allocator hands out memory: steps of 64 bytes to 2 KB, then four steps a doubling, and from
-// 64 MB on sixteen, where a quarter too much would be felt.
+// The sizes in which the allocator hands out memory: steps of 64 bytes to 2 KB, then four steps a doubling,
+// and from 64 MB on sixteen, where a quarter too much would be felt.
 #pragma once
 
 #include <bit>
@@ -8,9 +8,9 @@
 namespace tl {
 
 inline constexpr size_t kBlockAlignment = 64;
-inline constexpr size_t kSmallMax = 2048;              // from slabs
-inline constexpr size_t kMidMax = size_t{256} << 10;   // in lists of a thread
-inline constexpr size_t kLargeMax = size_t{1} << 47;   // what an address space holds
+inline constexpr size_t kSmallMax = 2048;             // from slabs
+inline constexpr size_t kMidMax = size_t{256} << 10;  // in lists of a thread
+inline constexpr size_t kLargeMax = size_t{1} << 47;  // what an address space holds
 
 namespace detail {
 inline constexpr int kSmallClasses = kSmallMax / kBlockAlignment + 1;  // 0 bytes have one of their own

@@ -37,7 +37,7 @@ Slab SlabSource::take() {
 }
 
 void SlabSource::put(Slab rest) {
-  if (rest.size() < kBlockAlignment) return;
+  if (rest.size() < kSmallMax) return;  // what take() gives holds a block of any class
   rests_ = new (rest.begin) Rest{rests_, rest.end};
 }
 

@@ -1,5 +1,5 @@
-// Where small blocks come from: slabs of 128 KB, cut from ever larger pieces of the system's memory and never given
-// back. Not synchronised: the allocator locks.
+// Where small blocks come from: slabs of 128 KB, cut from ever larger pieces of the system's memory and never
+// given back. Not synchronised: the allocator locks.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct Slab {
 
 class SlabSource {
  public:
-  Slab take();           // empty when the system refuses
-  void put(Slab rest);   // what an ending thread hasn't cut
+  Slab take();          // empty when the system refuses
+  void put(Slab rest);  // what an ending thread hasn't cut
 
  private:
   struct Rest;

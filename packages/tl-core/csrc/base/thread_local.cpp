@@ -18,12 +18,13 @@ void end_thread(void*) {
   delete t;
 }
 
-// A key of the thread library, not a thread_local object: its destructor runs after those of all such objects, and
-// again when something that still runs then has made a new block.
+// A key of the thread library, not a thread_local object: its destructor runs after those of all such
+// objects, and again when something that still runs then has made a new block.
 pthread_key_t end_key() {
   static const pthread_key_t key = [] {
     pthread_key_t made;
-    TL_CHECK(pthread_key_create(&made, end_thread) == 0, Runtime, "no key is left for the core's thread state");
+    TL_CHECK(pthread_key_create(&made, end_thread) == 0, Runtime,
+             "no key is left for the core's thread state");
     return made;
   }();
   return key;

@@ -1,5 +1,6 @@
-// The pool behind parallel_for. Work is claimed, not dealt out: on a shared machine a helper may start late or not at
-// all, so the caller claims chunks like everybody else and waits only for helpers that are inside one.
+// The pool behind parallel_for. Work is claimed, not dealt out: on a shared machine a helper may start late
+// or not at all, so the caller claims chunks like everybody else and waits only for helpers that are inside
+// one.
 #include <pthread.h>
 #include <signal.h>
 
@@ -31,15 +32,20 @@ static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler writ
 class Job {
  public:
   Job(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* ctx, const InheritedState& state)
-      : begin_(begin), end_(end), grain_(grain), chunks_((end - begin - 1) / grain + 1), body_(body), ctx_(ctx),
+      : begin_(begin),
+        end_(end),
+        grain_(grain),
+        chunks_((end - begin - 1) / grain + 1),
+        body_(body),
+        ctx_(ctx),
         state_(state) {}
 
   int64_t chunks() const { return chunks_; }
   bool has_work() const { return next_.load(std::memory_order_relaxed) < chunks_; }
   const InheritedState& state() const { return state_; }
 
-  // Runs chunks until none is left. Chunks are claimed in order and one below a failed one still runs, so the error
-  // that is kept doesn't depend on who was faster.
+  // Runs chunks until none is left. Chunks are claimed in order and one below a failed one still runs, so the
+  // error that is kept doesn't depend on who was faster.
   void work() noexcept {
     for (int64_t chunk; (chunk = next_.fetch_add(1, std::memory_order_relaxed)) < chunks_;) {
       if (chunk > failed_.load(std::memory_order_relaxed)) return;
@@ -56,8 +62,8 @@ class Job {
     if (error_) std::rethrow_exception(std::move(error_));
   }
 
-  Job* next = nullptr;      // in the pool's list
-  int seats = 0;            // helpers that may still join; guarded by the pool's mutex
+  Job* next = nullptr;         // in the pool's list
+  int seats = 0;               // helpers that may still join; guarded by the pool's mutex
   std::atomic<int> active{0};  // helpers inside; raised under the pool's mutex
 
  private:
@@ -102,8 +108,8 @@ void pause() {
 #endif
 }
 
-// Waits until `word` differs from `seen`: awake for some 10 us, since the next parallel call often follows at once,
-// then asleep in the kernel.
+// Waits until `word` differs from `seen`: awake for some 10 us, since the next parallel call often follows at
+// once, then asleep in the kernel.
 void wait_for_change(std::atomic<uint32_t>& word, uint32_t seen) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(10);
   do {
@@ -156,7 +162,7 @@ class ThreadPool {
   void restart_in_child();
 
   std::mutex mutex_;
-  Job* jobs_ = nullptr;                // open ones, newest first; guarded by mutex_, like the next two
+  Job* jobs_ = nullptr;  // open ones, newest first; guarded by mutex_, like the next two
   int workers_ = 0;
   bool can_start_ = true;              // false once the system refused a thread
   std::atomic<int> threads_;           // callers included
@@ -302,7 +308,8 @@ void run_serially(Job& job) {
   job.rethrow();
 }
 
-// ---- interop threads: a number the API lets programs keep; no pool of the core uses it ----------------------------
+// ---- interop threads: a number the API lets programs keep; no pool of the core uses it
+// ----------------------------
 std::atomic<int> g_interop_threads{0};  // 0: not set
 
 }  // namespace
@@ -332,7 +339,8 @@ void set_num_interop_threads(int n) {
   TL_CHECK(n > 0, Runtime, "set_num_interop_threads expects a positive integer, but got ", n);
   int unset = 0;
   TL_CHECK(g_interop_threads.compare_exchange_strong(unset, n), Runtime,
-           "cannot set number of interop threads after parallel work has started or set_num_interop_threads called");
+           "cannot set number of interop threads after parallel work has started or set_num_interop_threads "
+           "called");
 }
 
 void request_interrupt() noexcept { g_interrupt.store(true, std::memory_order_relaxed); }

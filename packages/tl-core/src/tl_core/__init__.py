@@ -7,7 +7,7 @@ from tl_core._C import *  # noqa: F403  (the operators: one name a row)
 from tl_core._C import Generator, Tensor, device, dtype, layout, memory_format, promote_types, can_cast, result_type
 from tl_core._size import Size
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
-from tl_core import switches
+from tl_core import overrides, providers, storage, switches
 from tl_core.defaults import (
     get_default_device,
     get_default_dtype,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy as _copy
 from typing import Any
 
-from tl_core import _C
+from tl_core import _C, providers
 from tl_core._C import Tensor
 from tl_core.storage import TypedStorage, UntypedStorage
 
@@ -224,10 +224,6 @@ def _dir(self: Tensor) -> list[str]:
     return sorted(set(dir(type(self))) | set(self.__dict__))
 
 
-def _plain_false(self: Tensor) -> bool:
-    return False
-
-
 def _is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape."""
     return self.shape == other.shape
@@ -248,19 +244,38 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = Non
     return _C.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
-# Without tl-autograd nothing is ever recorded: these say so, and tl-autograd replaces them.
-def _needs_autograd(name: str) -> Any:
-    def missing(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(f"Tensor.{name} needs the package tl-autograd: pip install tl-autograd")
+# Without tl-autograd nothing is ever recorded. These stand in until it is loaded, and it replaces them.
+def _load_autograd(asked: str) -> None:
+    if not providers.load("autograd"):
+        raise RuntimeError(f"{asked} needs the package tl-autograd: pip install tl-autograd, then import tl_autograd or tl")
 
-    return missing
+
+def _after_loading(name: str) -> Any:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        _load_autograd(f"Tensor.{name}")
+        return getattr(self, name)(*args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = "Provided by tl-autograd."
+    return method
 
 
 def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Switches recording for a leaf on or off."""
     if requires_grad:
-        raise RuntimeError("requires_grad=True needs the package tl-autograd: pip install tl-autograd")
+        _load_autograd("requires_grad=True")
+        return self.requires_grad_()
     return self
+
+
+def _set_requires_grad(self: Tensor, on: bool) -> None:
+    _requires_grad_(self, on)
+
+
+def _set_grad(self: Tensor, grad: Any) -> None:
+    if grad is not None:
+        _load_autograd("Tensor.grad")
+        self.grad = grad
 
 
 _METHODS = {
@@ -278,11 +293,11 @@ for _name, _dtype in {"float": _C.float32, "double": _C.float64, "half": _C.floa
                       "int": _C.int32, "short": _C.int16, "char": _C.int8, "byte": _C.uint8, "bool": _C.bool,
                       "cfloat": _C.complex64, "cdouble": _C.complex128, "chalf": _C.complex32}.items():  # fmt: skip
     setattr(Tensor, _name, _converter(_name, _dtype))
-for _name in ("backward", "register_hook", "retain_grad"):
-    setattr(Tensor, _name, _needs_autograd(_name))
-Tensor.requires_grad = property(_plain_false)  # type: ignore[assignment,method-assign]
+for _name in ("backward", "register_hook", "retain_grad", "register_post_accumulate_grad_hook"):
+    setattr(Tensor, _name, _after_loading(_name))
+Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type: ignore[assignment,method-assign]
 Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment,method-assign]
-Tensor.grad = property(lambda self: None)  # type: ignore[assignment,method-assign]
+Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment,method-assign]
 Tensor.grad_fn = property(lambda self: None)  # type: ignore[assignment,method-assign]
 Tensor._make_subclass = classmethod(_make_subclass)  # type: ignore[attr-defined]
 _C._set_python_helper("new", _new)

@@ -12,8 +12,8 @@ int chosen_level() {
 
 void raise_zero_division() { fail(ErrorKind::Runtime, "ZeroDivisionError"); }
 
-void raise_index(int64_t index, int64_t size) {
-  fail(ErrorKind::Index, "index ", index, " is out of bounds for dimension with size ", size);
+void raise_index(int64_t index, int64_t dim, int64_t size) {
+  fail(ErrorKind::Index, "index ", index, " is out of bounds for dimension ", dim, " with size ", size);
 }
 
 }  // namespace tl::cpu

@@ -1,0 +1,27 @@
+"""Settings of the documentation site."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import reference  # noqa: E402 - needs the path above
+
+project = "tl"
+author = "the tl contributors"
+copyright = "2026, the tl contributors"  # noqa: A001 - the name that Sphinx wants
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = "tl"
+
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True, "show-inheritance": True}
+
+reference.write(Path(__file__).parent / "reference" / "generated")

@@ -1,0 +1,36 @@
+"""tl: tensors and neural networks, under the names of PyTorch's API.
+
+    >>> import tl as torch
+    >>> torch.ones(2, 3).sum().item()
+    6.0
+
+This package holds no tensor code. It assembles the API from the packages that do: `tl.nn` is the package `tl_nn`,
+`tl.linalg` a module of `tl_core`, and so on; each is loaded when first touched. `tl.__version__` is tl's own version,
+not that of the API: programs that ask for PyTorch's are run by `tl.torch`, which answers them.
+"""
+
+import sys as _sys
+from importlib import import_module as _import_module
+
+import tl_core as _core
+from tl import _finder, _grafts, _packages
+from tl.version import __version__ as __version__
+from tl_core import *  # noqa: F403
+
+_finder.install_finder()
+_core.providers.register("autograd", lambda: _import_module("tl_autograd"))
+
+__all__ = [_name for _name in getattr(_core, "__all__", vars(_core)) if not _name.startswith("_")]
+
+for _name in __all__:
+    if isinstance(globals()[_name], type(_sys)):
+        # a module of the core, to be served by the finder like all others
+        del globals()[_name]
+
+
+def __getattr__(name: str):
+    return _grafts.root_attribute(_sys.modules[__name__], name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_packages.served()})

@@ -1,0 +1,145 @@
+"""The finder: `import tl.nn.functional` gives the module `tl_nn.functional` itself, whichever way it is said.
+
+A module under two names must stay one object through `from … import`, reload, pickles and threads that race for it.
+So an alias is imported like any module, but its loader hands out the real one in place of a new one.
+
+Nothing may be imported while a finder is asked: up to Python 3.12 that happens under a lock which other threads need to
+finish their own imports. Here, only files are looked for; the loaders import.
+"""
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from tl import _grafts, _names, _packages, _plugins, _watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from importlib.metadata import Distribution, DistributionFinder
+    from types import CodeType
+    from typing import Any
+
+
+class AliasLoader:
+    """Loads a façade name by importing the module it stands for."""
+
+    def __init__(self, real: str):
+        self.real = real
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        # From the package down: a module imported together with its package, by two threads, can deadlock.
+        parts = self.real.split(".")
+        for depth in range(1, len(parts) + 1):
+            module = import_module(".".join(parts[:depth]))
+        _packages.remember_spec(module, self.real)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        # the import machinery has just written the alias's spec over the module's own
+        _packages.restore_spec(module, self.real)
+        _grafts.adopt(_names.package_of(self.real))
+
+    def get_code(self, fullname: str) -> "CodeType | None":
+        """For `python -m`: the code of the real module."""
+        return self._real_loader().get_code(self.real)
+
+    def get_source(self, fullname: str) -> str | None:
+        return self._real_loader().get_source(self.real)
+
+    def get_filename(self, fullname: str) -> str:
+        return self._real_loader().get_filename(self.real)
+
+    def _real_loader(self) -> "Any":
+        spec = _packages.find_real(self.real)
+        return spec and spec.loader
+
+
+class NamespaceLoader:
+    """Makes the middle of a dotted name that no installed package answers for, such as `utils` in `utils.data`."""
+
+    def __init__(self, dotted: str):
+        self.dotted = dotted
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        _grafts.extend(module, self.dotted)
+
+
+class Finder:
+    """Stands first in `sys.meta_path` and answers for every name under its roots.
+
+    `distributions` holds functions that tell `importlib.metadata` of distributions, by their name.
+    """
+
+    def __init__(self) -> None:
+        self.roots = {"tl"}
+        self.distributions: dict[str, Callable[[], Distribution]] = {}
+
+    def find_spec(
+        self, fullname: str, path: "Sequence[str] | None" = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        root, _, dotted = fullname.partition(".")
+        if root in self.roots:
+            return self._alias(fullname, root, dotted)
+        watcher = _watch.watcher_of(fullname)
+        if watcher is None:
+            return None
+        spec = _packages.ask_others(fullname, path, target)
+        if spec is None:
+            _packages.refuse_missing(_names.facade_of(fullname))
+            return None
+        return _watch.watched(spec, watcher)
+
+    def find_distributions(self, context: "DistributionFinder.Context") -> "Iterable[Distribution]":
+        known = self.distributions
+        return [make() for name, make in known.items() if context.name in (None, name)]
+
+    def _alias(self, fullname: str, root: str, dotted: str) -> ModuleSpec | None:
+        if not dotted or dotted.partition(".")[0] in _names.OWN:
+            # what `tl` has itself is found like any module; another root is an alias of it
+            return None if root == "tl" else alias_spec(fullname, f"tl.{dotted}".rstrip("."))
+        own = alias_spec(fullname, _names.module_of(dotted))
+        return own or third_party(fullname, dotted) or bare(fullname, dotted)
+
+
+def alias_spec(fullname: str, real: str) -> ModuleSpec | None:
+    """The spec under which a real module is imported by its façade name; None if there is no such module."""
+    found = _packages.find_real(real)
+    if found is None:
+        return None
+    # A loader need not derive from importlib.abc.Loader, whose module is slow to import.
+    spec = ModuleSpec(fullname, AliasLoader(real), origin=found.origin)  # type: ignore[arg-type]
+    spec.submodule_search_locations = found.submodule_search_locations
+    spec.cached = found.cached
+    return spec
+
+
+def third_party(fullname: str, dotted: str) -> ModuleSpec | None:
+    """The spec of a module that somebody's plug-in puts at this name."""
+    if dotted in _names.MODULES or dotted.startswith("_") or "._" in dotted:
+        return None
+    real = _plugins.modules().get(dotted)
+    return alias_spec(fullname, real) if real else None
+
+
+def bare(fullname: str, dotted: str) -> ModuleSpec | None:
+    """For a name without a module: a namespace if its own package or that of a name below it is installed."""
+    below = _names.below(dotted)
+    owners = [_names.module_of(dotted), *map(_names.missing_part, below)]
+    if below and any(map(_packages.installed, owners)):
+        return ModuleSpec(fullname, NamespaceLoader(dotted), is_package=True)  # type: ignore[arg-type]
+    _packages.refuse_missing(dotted)
+    return None
+
+
+finder = Finder()
+
+
+def install_finder() -> None:
+    """Puts the finder first in `sys.meta_path`, once."""
+    if finder not in sys.meta_path:
+        sys.meta_path.insert(0, finder)

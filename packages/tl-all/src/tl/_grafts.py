@@ -1,0 +1,102 @@
+"""Names that the façade adds to the modules of other packages.
+
+`tl.utils` is tl_core's module, but `tl.utils.data` is another package's; `tl.nn` is tl_nn itself, but a third party
+may have put a name there. Such a name is looked up when it is first asked for, after the module's own names.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+
+from tl import _names, _packages, _plugins, _watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_NOTHING = object()
+
+
+def root_attribute(tl: ModuleType, name: str) -> "Any":
+    """An attribute of `tl` that isn't there yet: the table's, the core's, or a third party's."""
+    if name not in _names.TOPS:
+        value = getattr(sys.modules[_names.CORE], name, _NOTHING)
+        if value is not _NOTHING and not isinstance(value, ModuleType):
+            return value
+    return attribute(tl, name)
+
+
+def attribute(module: ModuleType, dotted: str) -> "Any":
+    """The object with the façade name `dotted`; it becomes an attribute of its module."""
+    name = dotted.rpartition(".")[2]
+    special = name.startswith("__") and dotted not in _names.MODULES
+    try:
+        value = _NOTHING if special else _find(dotted)
+    except _packages.MissingPackage as error:
+        raise AttributeError(error.msg, name=name, obj=module) from error
+    if value is _NOTHING:
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name, obj=module)
+    setattr(module, name, value)
+    return value
+
+
+def _find(dotted: str) -> "Any":
+    if dotted in _names.OBJECTS:
+        _packages.refuse_missing(dotted)
+        return _load(_names.OBJECTS[dotted])
+    module = _import(f"tl.{dotted}")
+    if module is not _NOTHING or dotted.startswith("_") or "._" in dotted:
+        return module
+    given = _plugins.objects().get(dotted)
+    return _load(given) if given else _NOTHING
+
+
+def _import(name: str) -> "Any":
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return _NOTHING
+
+
+def _load(reference: str) -> "Any":
+    module, _, name = reference.partition(":")
+    value = import_module(module)
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def adopt(package: str) -> None:
+    """Extends all modules of a package that the façade serves, those loaded and those to come."""
+    if package in _watch.watchers or package == "tl":
+        return
+    _watch.watchers[package] = _adopt_module
+    for name, module in list(sys.modules.items()):
+        if name == package or name.startswith(package + "."):
+            _adopt_module(module)
+
+
+def _adopt_module(module: ModuleType) -> None:
+    dotted = _names.facade_of(getattr(module, "__name__", ""))
+    if dotted:
+        extend(module, dotted)
+
+
+def extend(module: ModuleType, dotted: str) -> None:
+    """Lets a module fall back on the façade for the names it lacks."""
+    own = module.__dict__.get("__getattr__")
+    if getattr(own, "__module__", None) == __name__:
+        return
+
+    def __getattr__(name: str) -> "Any":
+        if own is not None:
+            try:
+                return own(name)
+            except AttributeError:
+                if name.startswith("__"):
+                    raise
+        return attribute(module, f"{dotted}.{name}")
+
+    module.__dict__["__getattr__"] = __getattr__

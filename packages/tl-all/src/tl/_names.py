@@ -1,0 +1,108 @@
+"""The table of names: which package answers for which dotted name of the façade.
+
+The longest prefix wins: `distributed.checkpoint.state_dict` is found through `distributed.checkpoint`, not through
+`distributed`. A name without a line belongs to the core: `linalg` is `tl_core.linalg`.
+"""
+
+CORE = "tl_core"
+
+OWN = frozenset(
+    {
+        "examples",
+        "torch",
+        "version",
+        "_finder",
+        "_grafts",
+        "_names",
+        "_packages",
+        "_plugins",
+        "_release",
+        "_watch",
+    }
+)
+
+MODULES = {
+    "__config__": "tl_core.__config__",
+    "__future__": "tl_core.__future__",
+    "_dynamo": "tl_compiler.dynamo",
+    "_inductor": "tl_compiler.inductor",
+    "accelerator": "tl_backends.accelerator",
+    "amp": "tl_amp",
+    "autograd": "tl_autograd",
+    "backends": "tl_backends.backends",
+    "compiler": "tl_backends.compiler",
+    "cpu": "tl_backends.cpu",
+    "cpu.amp": "tl_amp.cpu",
+    "cuda": "tl_backends.cuda",
+    "cuda.amp": "tl_amp.cuda",
+    "distributed": "tl_distributed",
+    "distributed.checkpoint": "tl_checkpoint.distributed",
+    "distributions": "tl_distributions",
+    "export": "tl_compiler.export",
+    "func": "tl_autograd.func",
+    "fx": "tl_compiler.fx",
+    "jit": "tl_backends.jit",
+    "mps": "tl_backends.mps",
+    "mtia": "tl_backends.mtia",
+    "nn": "tl_nn",
+    "optim": "tl_nn.optim",
+    "serialization": "tl_checkpoint.serialization",
+    "utils.checkpoint": "tl_autograd.checkpoint",
+    "utils.data": "tl_data",
+    "xpu": "tl_backends.xpu",
+}
+
+OBJECTS = {
+    "autocast": "tl_amp:autocast",
+    "compile": "tl_backends.compiler:compile",
+    "load": "tl_checkpoint:load",
+    "nn.parallel.DistributedDataParallel": "tl_distributed.parallel:DistributedDataParallel",
+    "save": "tl_checkpoint:save",
+    "vmap": "tl_autograd.func:vmap",
+}
+
+_FACADE = {CORE: ""} | {real: name for name, real in MODULES.items()}
+
+
+def module_of(dotted: str) -> str:
+    """The real module that a façade name stands for: `nn.functional` → `tl_nn.functional`."""
+    prefix = dotted
+    while prefix:
+        if prefix in MODULES:
+            return MODULES[prefix] + dotted[len(prefix) :]
+        prefix = prefix.rpartition(".")[0]
+    return f"{CORE}.{dotted}"
+
+
+def facade_of(real: str) -> str | None:
+    """The façade name of a real module, the inverse of `module_of`; None for a module that has none."""
+    prefix, tail = real, ""
+    while prefix:
+        if prefix in _FACADE:
+            return (_FACADE[prefix] + tail).removeprefix(".")
+        prefix, _, last = prefix.rpartition(".")
+        tail = f".{last}{tail}"
+    return None
+
+
+def below(dotted: str) -> list[str]:
+    """The lines of the table under a name: `utils` → `utils.checkpoint`, `utils.data`."""
+    return [name for table in (MODULES, OBJECTS) for name in table if name.startswith(dotted + ".")]
+
+
+def package_of(module: str) -> str:
+    """The import name of the package that holds a module: `tl_nn.functional` → `tl_nn`."""
+    return module.partition(":")[0].partition(".")[0]
+
+
+def distribution_of(module: str) -> str:
+    """The name to give to pip for a module: `tl_nn.functional` → `tl-nn`."""
+    return package_of(module).replace("_", "-")
+
+
+def missing_part(dotted: str) -> str:
+    """The module that ought to answer for a name, to be named when its package isn't there."""
+    return OBJECTS.get(dotted) or module_of(dotted)
+
+
+TOPS = OWN | {name.partition(".")[0] for table in (MODULES, OBJECTS) for name in table}

@@ -1,0 +1,1 @@
+"""Programs that show tl at work: `python -m tl.examples.digits --help`."""

@@ -1,0 +1,226 @@
+"""Runs programs that say `import torch`.
+
+    python -m tl.torch PROGRAM.py arguments …
+    python -m tl.torch -m MODULE arguments …
+    python -m tl.torch -c CODE arguments …
+
+or, in a program, before anything imports torch:
+
+    import tl.torch
+    tl.torch.install()
+
+From then on `torch` and every module below it is tl's own, in this process, in those it forks and in the spawn and
+forkserver children of `multiprocessing`. Other programs that it starts are not touched.
+
+`torch.__version__` then says which PyTorch's API is meant, `2.7.0+tl`, because programs choose their code by it, and so
+do `torch.version.__version__` and `importlib.metadata.version("torch")`. As torch is tl then, `tl.__version__` says the
+same; tl's own version stays `tl.version.tl`.
+"""
+
+import builtins
+import sys
+from importlib import import_module
+
+from tl import _watch
+from tl._finder import finder, install_finder
+from tl._release import Release
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from importlib.metadata import Distribution
+    from types import CodeType
+    from typing import Any, BinaryIO
+
+API_VERSION = Release("2.7.0+tl")
+
+USAGE = "usage: python -m tl.torch (PROGRAM.py | -m MODULE | -c CODE) [ARGUMENT ...]"
+
+# The modules whose `get_preparation_data` says what a new child process is told before it loads the main program.
+_SPAWNERS = ("multiprocessing.spawn", "joblib.externals.loky.backend.spawn", "loky.backend.spawn")
+
+
+def install() -> None:
+    """Makes `torch` another name of tl for the rest of the process; does nothing the second time.
+
+    Raises:
+        RuntimeError: another torch has been imported already.
+
+    Example:
+        >>> import tl.torch
+        >>> tl.torch.install()
+        >>> import torch.nn.functional as F
+        >>> F.__name__
+        'tl_nn.functional'
+    """
+    import tl
+
+    present = sys.modules.get("torch", tl)
+    if present is not tl:
+        where = getattr(present, "__file__", None) or "an unknown place"
+        raise RuntimeError(
+            f"another torch, from {where}, is already imported; call tl.torch.install() before that"
+        )
+    install_finder()
+    finder.roots.add("torch")
+    finder.distributions["torch"] = distribution
+    sys.modules["torch"] = tl
+    tl.__version__ = tl.version.__version__ = API_VERSION
+    for name in _SPAWNERS:
+        _follow(name)
+
+
+def distribution() -> "Distribution":
+    """What `importlib.metadata` is told of the distribution `torch`."""
+    from importlib.metadata import Distribution
+
+    class Torch(Distribution):
+        def read_text(self, filename: str) -> str | None:
+            text = f"Metadata-Version: 2.1\nName: torch\nVersion: {API_VERSION}\nSummary: An alias of tl.\n"
+            return text if filename == "METADATA" else None
+
+        def locate_file(self, path: "Any") -> "Any":
+            raise FileNotFoundError(f"{path}: the distribution torch is an alias of tl and has no files")
+
+    return Torch()
+
+
+def _follow(spawner: str) -> None:
+    if spawner in sys.modules:
+        _tell_children(sys.modules[spawner])
+    else:
+        _watch.watchers[spawner] = _tell_children
+
+
+def _tell_children(spawn: "Any") -> None:
+    """Adds to what new children are told an object that installs the alias when they unpickle it."""
+    plain = spawn.get_preparation_data
+    if getattr(plain, "__module__", None) == __name__:
+        return
+
+    def get_preparation_data(name: str, *args: "Any", **kwargs: "Any") -> "dict[str, Any]":
+        data = plain(name, *args, **kwargs)
+        if name == "ignore":
+            # This is for a fork server, which would load the main program without unpickling anything first.
+            data.pop("main_path", None)
+            data.pop("init_main_from_path", None)
+        return {"tl.torch": _Installer(), **data}
+
+    spawn.get_preparation_data = get_preparation_data
+
+
+class _Installer:
+    """Installs the alias in the process that unpickles it."""
+
+    def __reduce__(self) -> "tuple[Any, ...]":
+        # The child hasn't got its sys.path yet, and may need it to find tl.
+        code = f"import sys; sys.path[:] = {sys.path!r}; import tl.torch; tl.torch.install()"
+        return exec, (code,)
+
+
+def main(argv: list[str]) -> None:
+    """The command line: argv is what follows `python -m tl.torch`."""
+    if not argv or argv[0] in ("-h", "--help") or (argv[0] in ("-m", "-c") and len(argv) == 1):
+        print(USAGE, file=sys.stderr)
+        raise SystemExit(0 if argv and argv[0] in ("-h", "--help") else 2)
+    install()
+    if argv[0] == "-m":
+        _run_module(argv[1], argv[1:])
+    elif argv[0] == "-c":
+        _run_code(argv[1], ["-c", *argv[2:]])
+    else:
+        _run_path(argv[0], argv)
+
+
+def _run_code(source: str, argv: list[str]) -> None:
+    sys.argv[:] = argv
+    _set_first_path("")
+    _run(compile(source, "<string>", "exec"))
+
+
+def _run_path(path: str, argv: list[str]) -> None:
+    import os.path
+    from pkgutil import read_code
+
+    sys.argv[:] = argv
+    if os.path.isdir(path) or _is_zip(path):
+        _set_first_path(path)
+        _run_spec(_main_of(path))
+        return
+    _set_first_path(os.path.dirname(os.path.realpath(path)))
+    with _open(path) as file:
+        code = read_code(file)
+    if code is None:
+        with _open(path) as file:
+            code = compile(file.read(), path, "exec")
+    _run(code, __file__=os.path.abspath(path), __cached__=None)
+
+
+def _main_of(path: str) -> "ModuleSpec":
+    from importlib.machinery import PathFinder
+
+    spec = PathFinder.find_spec("__main__", [path])
+    if spec is None:
+        print(f"python -m tl.torch: no __main__ in {path}", file=sys.stderr)
+        raise SystemExit(1)
+    return spec
+
+
+def _is_zip(path: str) -> bool:
+    from zipfile import is_zipfile
+
+    return not path.endswith(".py") and is_zipfile(path)
+
+
+def _open(path: str) -> "BinaryIO":
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        print(f"python -m tl.torch: cannot open {path}: {error.strerror}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+def _run_module(name: str, argv: list[str]) -> None:
+    sys.argv[:] = argv
+    spec = _spec_of(name)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = _spec_of(f"{name}.__main__")
+    if spec is None or spec.loader is None:
+        print(f"python -m tl.torch: no module named {name}, or no __main__ in it", file=sys.stderr)
+        raise SystemExit(1)
+    sys.argv[0] = spec.origin or name
+    _run_spec(spec)
+
+
+def _spec_of(name: str) -> "ModuleSpec | None":
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(name)
+    except ModuleNotFoundError:
+        return None
+
+
+def _run_spec(spec: "ModuleSpec") -> None:
+    loader: Any = spec.loader
+    code = loader.get_code(spec.name)
+    _run(code, __file__=spec.origin, __spec__=spec, __package__=spec.parent, __loader__=spec.loader)
+
+
+def _set_first_path(folder: str) -> None:
+    # `python -m` has put the current directory there, unless it was told not to.
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
+
+
+def _run(code: "CodeType", **names: "Any") -> None:
+    """Runs code as `__main__`, in a module that stays when it ends: threads and exit functions may still need it."""
+    module = type(sys)("__main__")
+    module.__dict__.update({"__builtins__": builtins, "__annotations__": {}, **names})
+    sys.modules["__main__"] = module
+    exec(code, module.__dict__)
+
+
+if __name__ == "__main__":
+    # This file has been loaded as `__main__`; the module that children and others see is the one named tl.torch.
+    import_module("tl.torch").main(sys.argv[1:])

@@ -1,0 +1,319 @@
+"""CUDA libraries: the switches are kept for a plug-in; nothing here needs a device, and none is claimed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any, NamedTuple
+from warnings import warn
+
+from tl_backends import absent
+from tl_backends.switch import Switch
+from tl_core import switches
+
+__all__ = [
+    "SDPAParams",
+    "allow_fp16_bf16_reduction_math_sdp",
+    "can_use_cudnn_attention",
+    "can_use_efficient_attention",
+    "can_use_flash_attention",
+    "cudnn_sdp_enabled",
+    "cufft_plan_cache",
+    "enable_cudnn_sdp",
+    "enable_flash_sdp",
+    "enable_math_sdp",
+    "enable_mem_efficient_sdp",
+    "flash_sdp_enabled",
+    "fp16_bf16_reduction_math_sdp_allowed",
+    "is_built",
+    "is_flash_attention_available",
+    "math_sdp_enabled",
+    "matmul",
+    "mem_efficient_sdp_enabled",
+    "preferred_blas_library",
+    "preferred_linalg_library",
+    "preferred_rocm_fa_library",
+    "sdp_kernel",
+]
+
+
+class _Matmul:
+    """How matrix products on a CUDA device may trade precision for speed."""
+
+    __slots__ = ()
+
+    allow_tf32 = Switch("backends.cuda.matmul.allow_tf32", False)
+    allow_fp16_reduced_precision_reduction = Switch(
+        "backends.cuda.matmul.allow_fp16_reduced_precision_reduction", True
+    )
+    allow_bf16_reduced_precision_reduction = Switch(
+        "backends.cuda.matmul.allow_bf16_reduced_precision_reduction", True
+    )
+    allow_fp16_accumulation = Switch("backends.cuda.matmul.allow_fp16_accumulation", False)
+
+
+class _FourierPlanCache:
+    """The plan caches of cuFFT, one a device."""
+
+    __slots__ = ()
+
+    def __getitem__(self, device: int) -> Any:
+        raise RuntimeError(
+            f"cufft_plan_cache: expected 0 <= device index < 0, but got device with index {device}"
+        )
+
+    @property
+    def size(self) -> int:
+        """The number of plans in the current device's cache."""
+        raise absent.cuda("cufft_plan_cache.size")
+
+    @property
+    def max_size(self) -> int:
+        """The number of plans that the current device's cache can hold."""
+        raise absent.cuda("cufft_plan_cache.max_size")
+
+    def clear(self) -> None:
+        """Empties the current device's cache."""
+        raise absent.cuda("cufft_plan_cache.clear")
+
+
+matmul = _Matmul()
+cufft_plan_cache = _FourierPlanCache()
+
+
+def is_built() -> bool:
+    """Whether this installation could use a CUDA device if the machine had one: False."""
+    return False
+
+
+class _Library(Enum):
+    """A library to prefer. It is equal to its name, too."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, str) and self.name.lower() == other.lower())
+
+    def __hash__(self) -> int:
+        return hash(self.name.lower())
+
+
+class BlasBackend(_Library):
+    """What `preferred_blas_library` chooses from."""
+
+    Default, Cublas, Cublaslt, Ck = range(4)
+
+
+class LinalgBackend(_Library):
+    """What `preferred_linalg_library` chooses from."""
+
+    Default, Cusolver, Magma = range(3)
+
+
+class ROCmFABackend(_Library):
+    """What `preferred_rocm_fa_library` chooses from."""
+
+    Default, AOTriton, Ck = range(3)
+
+
+for _kind in (BlasBackend, LinalgBackend, ROCmFABackend):
+    switches.declare(f"backends.cuda.preferred_{_kind.__name__}", "default", str)
+
+
+def preferred_blas_library(backend: str | BlasBackend | None = None) -> BlasBackend:
+    """Sets, if `backend` is given, and returns the library preferred for matrix products on CUDA devices.
+
+    Args:
+        backend: "default", "cublas", "cublaslt" or "ck".
+
+    Raises:
+        RuntimeError: there is no such library.
+
+    Example:
+        >>> preferred_blas_library("cublas")
+        <BlasBackend.Cublas: 1>
+        >>> preferred_blas_library("default").name
+        'Default'
+    """
+    return _prefer(BlasBackend, backend)
+
+
+def preferred_linalg_library(backend: str | LinalgBackend | None = None) -> LinalgBackend:
+    """Sets, if `backend` is given, and returns the library preferred for linear algebra on CUDA devices.
+
+    Args:
+        backend: "default"; the others, "cusolver" and "magma", are refused, as neither is there.
+
+    Raises:
+        RuntimeError: there is no such library, or not here.
+    """
+    wanted = None if backend is None else _named(LinalgBackend, backend)
+    if wanted in (LinalgBackend.Cusolver, LinalgBackend.Magma):
+        raise RuntimeError(f"Cannot set preferred backend to {backend}: tl has not been compiled with it")
+    return _prefer(LinalgBackend, wanted)
+
+
+def preferred_rocm_fa_library(backend: str | ROCmFABackend | None = None) -> ROCmFABackend:
+    """Sets, if `backend` is given, and returns the library preferred for flash attention on ROCm devices.
+
+    Args:
+        backend: "default", "aotriton" or "ck".
+
+    Raises:
+        RuntimeError: there is no such library.
+    """
+    return _prefer(ROCmFABackend, backend)
+
+
+def _prefer(kind: type, backend: Any) -> Any:
+    switch = f"backends.cuda.preferred_{kind.__name__}"
+    if backend is not None:
+        switches.set(switch, _named(kind, backend).name.lower())
+    return _named(kind, switches.get(switch))
+
+
+def _named(kind: Any, backend: Any) -> Any:
+    if isinstance(backend, kind):
+        return backend
+    if not isinstance(backend, str):
+        raise RuntimeError(
+            f"Unknown input value type: backend must be a str or a {kind.__name__}, got {backend!r}"
+        )
+    for member in kind:
+        if member == backend:
+            return member
+    names = ", ".join(member.name.lower() for member in kind)
+    raise RuntimeError(f"Unknown input value. backend is {backend!r}; choose from: {names}.")
+
+
+class SDPAParams(NamedTuple):
+    """A call of scaled dot product attention, to ask which implementation could take it."""
+
+    query: Any
+    key: Any
+    value: Any
+    attn_mask: Any
+    dropout: float
+    is_causal: bool
+    enable_gqa: bool = False
+
+
+class _Attention:
+    """Which implementations scaled dot product attention may use."""
+
+    flash = Switch("backends.cuda.flash_sdp", True)
+    math = Switch("backends.cuda.math_sdp", True)
+    mem_efficient = Switch("backends.cuda.mem_efficient_sdp", True)
+    cudnn = Switch("backends.cuda.cudnn_sdp", True)
+    reduced_math = Switch("backends.cuda.fp16_bf16_reduction_math_sdp", False)
+
+
+_attention = _Attention()
+
+
+def flash_sdp_enabled() -> bool:
+    """Whether attention may use its flash implementation."""
+    return _attention.flash
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Allows attention to use its flash implementation, or forbids it."""
+    _attention.flash = enabled
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    """Whether attention may use its memory-efficient implementation."""
+    return _attention.mem_efficient
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Allows attention to use its memory-efficient implementation, or forbids it."""
+    _attention.mem_efficient = enabled
+
+
+def math_sdp_enabled() -> bool:
+    """Whether attention may be computed step by step."""
+    return _attention.math
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    """Allows attention to be computed step by step, or forbids it."""
+    _attention.math = enabled
+
+
+def cudnn_sdp_enabled() -> bool:
+    """Whether attention may use cuDNN."""
+    return _attention.cudnn
+
+
+def enable_cudnn_sdp(enabled: bool) -> None:
+    """Allows attention to use cuDNN, or forbids it."""
+    _attention.cudnn = enabled
+
+
+def fp16_bf16_reduction_math_sdp_allowed() -> bool:
+    """Whether attention computed step by step may add up in half precision."""
+    return _attention.reduced_math
+
+
+def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
+    """Allows attention computed step by step to add up in half precision, or forbids it."""
+    _attention.reduced_math = enabled
+
+
+@contextmanager
+def sdp_kernel(
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> Iterator[None]:
+    """Allows exactly these implementations of attention for the time of a `with` block.
+
+    Example:
+        >>> with sdp_kernel(enable_flash=False):
+        ...     flash_sdp_enabled()
+        False
+        >>> flash_sdp_enabled()
+        True
+    """
+    wanted = {
+        "flash": enable_flash,
+        "math": enable_math,
+        "mem_efficient": enable_mem_efficient,
+        "cudnn": enable_cudnn,
+    }
+    before = {name: getattr(_attention, name) for name in wanted}
+    try:
+        _set_attention(wanted)
+        yield
+    finally:
+        _set_attention(before)
+
+
+def _set_attention(values: dict[str, bool]) -> None:
+    for name, value in values.items():
+        setattr(_attention, name, value)
+
+
+def is_flash_attention_available() -> bool:
+    """Whether the flash implementation for CUDA devices is there: False."""
+    return False
+
+
+def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether the flash implementation for CUDA devices could take a call: False; `debug` warns why."""
+    return _cannot("flash attention", debug)
+
+
+def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether the memory-efficient implementation for CUDA devices could take a call: False; `debug` warns why."""
+    return _cannot("efficient attention", debug)
+
+
+def can_use_cudnn_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether cuDNN's attention could take a call: False; `debug` warns why."""
+    return _cannot("cuDNN attention", debug)
+
+
+def _cannot(name: str, debug: bool) -> bool:
+    if debug:
+        warn(f"{name} was not compiled into tl: it needs a CUDA plug-in", UserWarning, stacklevel=3)
+    return False

@@ -1,0 +1,88 @@
+"""cuDNN. tl doesn't have it; its switches are kept for a plug-in that does."""
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tl_backends.switch import Switch, assign, attach, overridden
+
+__all__ = [
+    "allow_tf32",
+    "benchmark",
+    "benchmark_limit",
+    "deterministic",
+    "enabled",
+    "flags",
+    "is_acceptable",
+    "is_available",
+    "set_flags",
+    "version",
+]
+
+enabled: bool
+benchmark: bool
+benchmark_limit: int
+deterministic: bool
+allow_tf32: bool
+
+
+def version() -> int | None:
+    """The version of cuDNN: None, as it isn't there."""
+    return None
+
+
+def is_available() -> bool:
+    """Whether cuDNN is there: False."""
+    return False
+
+
+def is_acceptable(tensor: Any) -> bool:
+    """Whether cuDNN could take a tensor: False."""
+    return False
+
+
+def set_flags(
+    _enabled: bool | None = None,
+    _benchmark: bool | None = None,
+    _benchmark_limit: int | None = None,
+    _deterministic: bool | None = None,
+    _allow_tf32: bool | None = None,
+) -> tuple:
+    """Sets the switches that are given; returns what all of them were, in this order."""
+    return assign(__name__, _values(_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32))
+
+
+def flags(
+    enabled: bool = False,
+    benchmark: bool = False,
+    benchmark_limit: int = 10,
+    deterministic: bool = False,
+    allow_tf32: bool = True,
+) -> AbstractContextManager[None]:
+    """Sets all switches for the time of a `with` block."""
+    return overridden(__name__, _values(enabled, benchmark, benchmark_limit, deterministic, allow_tf32))
+
+
+def _values(
+    enabled: bool | None,
+    benchmark: bool | None,
+    benchmark_limit: int | None,
+    deterministic: bool | None,
+    allow_tf32: bool | None,
+) -> dict[str, Any]:
+    return {
+        "enabled": enabled,
+        "benchmark": benchmark,
+        "benchmark_limit": benchmark_limit,
+        "deterministic": deterministic,
+        "allow_tf32": allow_tf32,
+    }
+
+
+attach(
+    __name__,
+    enabled=Switch("backends.cudnn.enabled", True),
+    benchmark=Switch("backends.cudnn.benchmark", False),
+    benchmark_limit=Switch("backends.cudnn.benchmark_limit", 10),
+    deterministic=Switch("backends.cudnn.deterministic", False),
+    allow_tf32=Switch("backends.cudnn.allow_tf32", True),
+)

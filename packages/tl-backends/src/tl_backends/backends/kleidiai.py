@@ -1,0 +1,8 @@
+"""KleidiAI, kernels for ARM processors. tl doesn't have it."""
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """Whether KleidiAI is there: False."""
+    return False

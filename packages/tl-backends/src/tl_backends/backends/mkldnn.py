@@ -1,0 +1,75 @@
+"""oneDNN, formerly MKL-DNN. tl has kernels of its own in its place; the switches are kept for a plug-in."""
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tl_backends.switch import Switch, assign, attach, overridden
+from tl_backends.verbosity import Verbosity
+
+__all__ = [
+    "VERBOSE_OFF",
+    "VERBOSE_ON",
+    "VERBOSE_ON_CREATION",
+    "allow_tf32",
+    "deterministic",
+    "enabled",
+    "flags",
+    "is_available",
+    "set_flags",
+    "verbose",
+]
+
+VERBOSE_OFF = 0
+VERBOSE_ON = 1
+VERBOSE_ON_CREATION = 2
+
+enabled: bool
+deterministic: bool
+allow_tf32: bool
+
+
+def is_available() -> bool:
+    """Whether oneDNN is there: False."""
+    return False
+
+
+class verbose(Verbosity):
+    """Lets oneDNN print what it does within a `with` block.
+
+    Args:
+        level: VERBOSE_OFF, VERBOSE_ON or VERBOSE_ON_CREATION.
+
+    Raises:
+        AssertionError: on entering at any level but VERBOSE_OFF, as oneDNN isn't there.
+    """
+
+    library = "oneDNN"
+
+    def __init__(self, level: int):
+        super().__init__(level)
+
+
+def set_flags(
+    _enabled: bool | None = None, _deterministic: bool | None = None, _allow_tf32: bool | None = None
+) -> tuple:
+    """Sets the switches that are given; returns what all of them were, in this order."""
+    return assign(__name__, _values(_enabled, _deterministic, _allow_tf32))
+
+
+def flags(
+    enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True
+) -> AbstractContextManager[None]:
+    """Sets all switches for the time of a `with` block."""
+    return overridden(__name__, _values(enabled, deterministic, allow_tf32))
+
+
+def _values(enabled: bool | None, deterministic: bool | None, allow_tf32: bool | None) -> dict[str, Any]:
+    return {"enabled": enabled, "deterministic": deterministic, "allow_tf32": allow_tf32}
+
+
+attach(
+    __name__,
+    enabled=Switch("backends.mkldnn.enabled", True),
+    deterministic=Switch("backends.mkldnn.deterministic", False),
+    allow_tf32=Switch("backends.mkldnn.allow_tf32", True),
+)

@@ -1,0 +1,27 @@
+"""NNPACK. tl has convolutions of its own in its place; the switch is kept for a plug-in."""
+
+from contextlib import AbstractContextManager
+
+from tl_backends.switch import Switch, assign, attach, overridden
+
+__all__ = ["enabled", "flags", "is_available", "set_flags"]
+
+enabled: bool
+
+
+def is_available() -> bool:
+    """Whether NNPACK is there: False."""
+    return False
+
+
+def set_flags(_enabled: bool) -> tuple:
+    """Sets the switch; returns what it was, in a tuple."""
+    return assign(__name__, {"enabled": _enabled})
+
+
+def flags(enabled: bool = False) -> AbstractContextManager[None]:
+    """Sets the switch for the time of a `with` block."""
+    return overridden(__name__, {"enabled": enabled})
+
+
+attach(__name__, enabled=Switch("backends.nnpack.enabled", True))

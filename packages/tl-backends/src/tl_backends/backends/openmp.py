@@ -1,0 +1,8 @@
+"""OpenMP. tl has a thread pool of its own in its place."""
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """Whether the kernels use OpenMP: False."""
+    return False

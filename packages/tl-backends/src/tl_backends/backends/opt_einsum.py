@@ -1,0 +1,42 @@
+"""opt_einsum, a package that finds a good order of contraction for `einsum`."""
+
+from contextlib import AbstractContextManager
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from tl_backends.switch import Switch, assign, attach, overridden
+
+__all__ = ["enabled", "flags", "get_opt_einsum", "is_available", "set_flags", "strategy"]
+
+enabled: bool
+strategy: str
+
+
+@cache
+def is_available() -> bool:
+    """Whether the package opt_einsum is installed."""
+    return find_spec("opt_einsum") is not None
+
+
+def get_opt_einsum() -> Any:
+    """The package opt_einsum; None if it isn't installed."""
+    return import_module("opt_einsum") if is_available() else None
+
+
+def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> tuple:
+    """Sets the switches that are given; returns what both were, in this order."""
+    return assign(__name__, {"enabled": _enabled, "strategy": _strategy})
+
+
+def flags(enabled: bool | None = None, strategy: str | None = None) -> AbstractContextManager[None]:
+    """Sets the switches that are given for the time of a `with` block."""
+    return overridden(__name__, {"enabled": enabled, "strategy": strategy})
+
+
+attach(
+    __name__,
+    enabled=Switch("backends.opt_einsum.enabled", True),
+    strategy=Switch("backends.opt_einsum.strategy", "auto", choices=("auto", "greedy", "optimal")),
+)

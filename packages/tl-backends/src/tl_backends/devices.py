@@ -1,0 +1,119 @@
+"""What the device modules share: indices, and streams and events of devices that aren't there."""
+
+from typing import Any, ClassVar, Self
+
+import tl_core
+
+
+def index_of(device: Any, kind: str) -> int | None:
+    """The index that names a device of one kind; None for "whichever is selected", -1 for "none, do nothing".
+
+    Args:
+        device: an index, a name such as "cuda:0", a `device`, or None, which is -1.
+        kind: "cuda", "xpu", …
+
+    Raises:
+        ValueError: the device is of another kind.
+    """
+    if device is None:
+        return -1
+    if isinstance(device, int):
+        return device
+    parsed = tl_core.device(device)
+    if parsed.type != kind:
+        raise ValueError(f"Expected a {kind} device, but got: {device}")
+    return parsed.index
+
+
+class SelectedDevice:
+    """A `with` block in which another device is selected. None and -1 select nothing."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, device: Any):
+        self.idx = index_of(device, self.kind)
+
+    def __enter__(self) -> None:
+        if self.idx is None or self.idx >= 0:
+            raise _needs_support(self.kind, f"device({self.idx})")
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+class AbsentStream:
+    """A queue of work of a device that isn't there: it can't be made."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any):
+        raise _needs_support(self.kind, "Stream")
+
+    def query(self) -> bool:
+        """Whether all its work is done."""
+        raise _needs_support(self.kind, "Stream.query")
+
+    def record_event(self, event: Any = None) -> Any:
+        """Records an event, a new one if none is given, and returns it."""
+        raise _needs_support(self.kind, "Stream.record_event")
+
+    def synchronize(self) -> None:
+        """Waits until all its work is done."""
+        raise _needs_support(self.kind, "Stream.synchronize")
+
+    def wait_event(self, event: Any) -> None:
+        """Makes all work to come wait for an event."""
+        raise _needs_support(self.kind, "Stream.wait_event")
+
+    def wait_stream(self, stream: Any) -> None:
+        """Makes all work to come wait for what another stream has to do now."""
+        raise _needs_support(self.kind, "Stream.wait_stream")
+
+
+class AbsentEvent:
+    """A mark in a queue of work of a device that isn't there: it can't be made."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False):
+        raise _needs_support(self.kind, "Event")
+
+    def elapsed_time(self, end_event: Any) -> float:
+        """Milliseconds from this event to another."""
+        raise _needs_support(self.kind, "Event.elapsed_time")
+
+    def query(self) -> bool:
+        """Whether the work before it is done."""
+        raise _needs_support(self.kind, "Event.query")
+
+    def record(self, stream: Any = None) -> None:
+        """Puts the event into a stream, the current one if none is given."""
+        raise _needs_support(self.kind, "Event.record")
+
+    def synchronize(self) -> None:
+        """Waits until the work before it is done."""
+        raise _needs_support(self.kind, "Event.synchronize")
+
+    def wait(self, stream: Any = None) -> None:
+        """Makes a stream, the current one if none is given, wait for the event."""
+        raise _needs_support(self.kind, "Event.wait")
+
+
+class StreamBlock:
+    """A `with` block in which a stream is the current one; None changes nothing."""
+
+    def __init__(self, stream: Any):
+        self.stream = stream
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def _needs_support(kind: str, name: str) -> RuntimeError:
+    device = kind.upper()
+    return RuntimeError(
+        f"tl.{kind}.{name} requires {device} support: tl has no {device} plug-in, only the CPU"
+    )

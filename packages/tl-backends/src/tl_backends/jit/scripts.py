@@ -1,0 +1,181 @@
+"""What would compile to TorchScript, and what would hold it."""
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from tl_backends import eagerly
+
+__all__ = [
+    "Error",
+    "ScriptFunction",
+    "ScriptModule",
+    "TopLevelTracedModule",
+    "TracedModule",
+    "TracerWarning",
+    "freeze",
+    "load",
+    "optimize_for_inference",
+    "save",
+    "script",
+    "trace",
+    "trace_module",
+]
+
+
+class Error(RuntimeError):
+    """Compiled code has failed."""
+
+
+class TracerWarning(Warning):
+    """A trace may not hold for other inputs."""
+
+
+class ScriptModule:
+    """A compiled module. There is none in tl, so nothing is an instance of this class.
+
+    Raises:
+        RuntimeError: always; write a subclass of `nn.Module`.
+    """
+
+    def __init__(self) -> None:
+        raise RuntimeError("tl has no TorchScript, and so no ScriptModule; write a subclass of nn.Module")
+
+
+class TracedModule(ScriptModule):
+    """A module compiled by tracing. There is none in tl."""
+
+
+class TopLevelTracedModule(TracedModule):
+    """The outermost module compiled by tracing. There is none in tl."""
+
+
+class ScriptFunction:
+    """A compiled function. There is none in tl, so nothing is an instance of this class.
+
+    Raises:
+        RuntimeError: always.
+    """
+
+    def __init__(self) -> None:
+        raise RuntimeError("tl has no TorchScript, and so no ScriptFunction; call the function itself")
+
+
+def script(
+    obj: Any,
+    optimize: None = None,
+    _frames_up: int = 0,
+    _rcb: Callable | None = None,
+    example_inputs: Any = None,
+) -> Any:
+    """Gives a function, class or module back unchanged; it runs eagerly, which is said once by a warning.
+
+    Args:
+        obj: the function, class or module.
+        optimize: without effect.
+        example_inputs: without effect.
+    """
+    eagerly.say("tl.jit.script")
+    return obj
+
+
+def trace(
+    func: Callable,
+    example_inputs: Any = None,
+    optimize: None = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    _module_class: Any = None,
+    _compilation_unit: Any = None,
+    example_kwarg_inputs: Any = None,
+    _store_inputs: bool = True,
+) -> Any:
+    """Gives a function or module back unchanged; it runs eagerly, which is said once by a warning.
+
+    As nothing is recorded, it isn't run on the example inputs, and choices it makes by its inputs stay choices.
+
+    Raises:
+        TypeError: `func` can't be called.
+    """
+    if not callable(func):
+        raise TypeError(f"func must be a function or module, got {type(func)}")
+    eagerly.say("tl.jit.trace")
+    return func
+
+
+def trace_module(
+    mod: Any,
+    inputs: dict[str, Any],
+    optimize: None = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    _module_class: Any = None,
+    _compilation_unit: Any = None,
+    example_inputs_is_kwarg: bool = False,
+    _store_inputs: bool = True,
+) -> Any:
+    """Gives a module back unchanged; it runs eagerly, which is said once by a warning.
+
+    Args:
+        mod: the module.
+        inputs: a dictionary, for each method that would be traced, of its inputs.
+
+    Raises:
+        AttributeError: the module lacks one of these methods.
+    """
+    if not isinstance(inputs, dict):
+        raise AttributeError(f"expected a dictionary of (method_name, input) pairs as inputs, got {inputs!r}")
+    for name in inputs:
+        getattr(mod, name)
+    eagerly.say("tl.jit.trace_module")
+    return mod
+
+
+def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
+    """Makes the values of a compiled module constants.
+
+    Raises:
+        RuntimeError: always, as there are no compiled modules.
+    """
+    raise RuntimeError(f"Freezing expects a ScriptModule as input, got {type(mod)}; tl has no TorchScript")
+
+
+def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
+    """Makes a compiled module faster.
+
+    Raises:
+        RuntimeError: always, as there are no compiled modules.
+    """
+    raise RuntimeError(
+        f"optimize_for_inference expects a ScriptModule as mod, got {type(mod)}; tl has no TorchScript"
+    )
+
+
+def save(m: Any, f: Any, _extra_files: dict | None = None) -> NoReturn:
+    """Writes a compiled module to a file.
+
+    Raises:
+        RuntimeError: always; save its `state_dict()` with `tl.save`.
+    """
+    raise RuntimeError(
+        f"tl doesn't write TorchScript archives, so {f!r} isn't written; use tl.save(m.state_dict(), f)"
+    )
+
+
+def load(
+    f: Any, map_location: Any = None, _extra_files: dict | None = None, _restore_shapes: bool = False
+) -> NoReturn:
+    """Reads a compiled module from a file.
+
+    Raises:
+        RuntimeError: always; make the module and load a `state_dict` into it.
+    """
+    raise RuntimeError(
+        f"tl doesn't run TorchScript archives such as {f!r}; make the module in Python and give it a state_dict saved "
+        "with torch.save(m.state_dict(), f)"
+    )

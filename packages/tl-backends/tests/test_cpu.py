@@ -1,0 +1,49 @@
+"""Streams and events of the CPU, whose work is done when a call returns."""
+
+import pytest
+
+from tl_backends import cpu
+
+
+def test_the_current_stream_changes_for_a_block():
+    first, second = cpu.current_stream(), cpu.Stream()
+    with cpu.stream(second) as entered:
+        assert isinstance(entered, cpu.StreamContext)
+        assert cpu.current_stream() is second
+        with cpu.StreamContext(None):
+            assert cpu.current_stream() is second
+    assert cpu.current_stream() is first
+
+
+def test_the_current_stream_returns_after_an_error():
+    first = cpu.current_stream()
+    with pytest.raises(KeyError), cpu.stream(cpu.Stream()):
+        raise KeyError
+    assert cpu.current_stream() is first
+
+
+def test_streams_have_nothing_to_do():
+    stream = cpu.Stream(priority=1)
+    assert stream.query()
+    assert stream.synchronize() is stream.wait_stream(stream) is stream.wait_event(None) is None
+    event = stream.record_event()
+    assert stream.record_event(event) is event
+    assert event.query()
+    assert event.synchronize() is event.wait() is None
+
+
+def test_events_measure_time():
+    start, end = cpu.Event(enable_timing=True), cpu.Event(enable_timing=True)
+    start.record()
+    sum(range(100_000))
+    end.record()
+    assert 0 < start.elapsed_time(end) < 60_000
+    assert start.elapsed_time(end) == -end.elapsed_time(start)
+
+
+def test_events_that_cannot_tell_the_time():
+    timed = cpu.Event(enable_timing=True)
+    with pytest.raises(RuntimeError, match="must be recorded"):
+        timed.elapsed_time(cpu.Event(enable_timing=True))
+    with pytest.raises(ValueError, match="enable_timing=True"):
+        timed.elapsed_time(cpu.Event())

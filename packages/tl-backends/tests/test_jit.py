@@ -1,0 +1,125 @@
+"""The names of TorchScript: marks and eager functions work, compiled programs are refused."""
+
+import typing
+import warnings
+
+import pytest
+
+from tl_backends import eagerly, jit
+
+
+@pytest.fixture(autouse=True)
+def nothing_said_yet(monkeypatch):
+    monkeypatch.setattr(eagerly, "_said", set())
+
+
+class Model:
+    def forward(self, x):
+        return x + 1
+
+    __call__ = forward
+
+
+@pytest.mark.parametrize(
+    ("name", "compiled"),
+    [
+        ("script", lambda model: jit.script(model)),
+        ("trace", lambda model: jit.trace(model, (1,))),
+        ("trace_module", lambda model: jit.trace_module(model, {"forward": (1,)})),
+    ],
+)
+def test_it_runs_eagerly_and_that_is_said_once(name, compiled):
+    model = Model()
+    with pytest.warns(UserWarning, match=rf"tl\.jit\.{name}: tl has no compiler yet") as said:
+        assert compiled(model) is model
+    assert said[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compiled(model)(1) == 2
+
+
+def test_functions_and_classes_can_be_scripted():
+    with pytest.warns(UserWarning, match="runs eagerly"):
+        assert jit.script(Model) is Model
+
+    @jit.script
+    def increased(x: int) -> int:
+        return x + 1
+
+    assert increased(1) == 2
+
+
+def test_only_what_can_be_traced():
+    with pytest.raises(TypeError, match="func must be a function or module, got <class 'int'>"):
+        jit.trace(3)
+    with pytest.raises(AttributeError, match="nonsense"):
+        jit.trace_module(Model(), {"nonsense": (1,)})
+    with pytest.raises(AttributeError, match="expected a dictionary"):
+        jit.trace_module(Model(), [1])
+
+
+def test_marks_change_nothing():
+    def function(x):
+        return x
+
+    marks = (jit.ignore, jit.ignore(), jit.ignore(drop=True), jit.unused, jit.export, jit.interface)
+    for mark in (*marks, jit.script_method, jit.script_if_tracing):
+        assert mark(function) is function
+    with pytest.raises(RuntimeError, match="must be a bool or a function but got 3"):
+        jit.ignore(3)
+
+
+def test_nothing_is_compiled():
+    assert jit.is_scripting() is jit.is_tracing() is False
+    assert not isinstance(Model(), (jit.ScriptModule, jit.ScriptFunction, jit.TracedModule))
+    for kind in (jit.ScriptModule, jit.ScriptFunction, jit.TracedModule, jit.TopLevelTracedModule):
+        with pytest.raises(RuntimeError, match="tl has no TorchScript"):
+            kind()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: jit.load("model.pt"), r"'model\.pt'.*give it a state_dict"),
+        (lambda: jit.save(Model(), "model.pt"), r"'model\.pt'.*tl\.save\(m\.state_dict\(\), f\)"),
+        (lambda: jit.freeze(Model()), "Freezing expects a ScriptModule as input, got .*Model"),
+        (lambda: jit.optimize_for_inference(Model()), "expects a ScriptModule as mod, got .*Model"),
+    ],
+)
+def test_what_needs_a_compiled_program_says_what_to_do_instead(call, said):
+    with pytest.raises(RuntimeError, match=said):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "verdict"),
+    [
+        (1, int, True),
+        (1, str, False),
+        (None, None, True),
+        ([1, 2], list[int], True),
+        ([1, "a"], list[int], False),
+        ([], list[int], True),
+        ((1, "a"), tuple[int, str], True),
+        ((1, 2), tuple[int, str], False),
+        ((1,), tuple[int, str], False),
+        ({"a": 1}, dict[str, int], True),
+        ({"a": "b"}, dict[str, int], False),
+        ({"a": [1]}, dict[str, list[int]], True),
+        ({"a": [None]}, dict[str, list[int]], False),
+        (None, typing.Optional[int], True),  # noqa: UP045
+        (1, int | None, True),
+        ("a", int | None, False),
+        ([1, None], list[int | None], True),
+        ("a", typing.Union[int, str], True),  # noqa: UP007
+        ("a", (int, str), True),
+        (1.5, (int, str), False),
+    ],
+)
+def test_isinstance_looks_inside(value, kind, verdict):
+    assert jit.isinstance(value, kind) is verdict
+
+
+def test_annotations_are_for_the_compiler():
+    assert jit.annotate(list[int], [1]) == [1]
+    assert jit.Attribute(3, int) == (3, int)

@@ -1,0 +1,214 @@
+"""How tensors are written out for people, in the reference's format."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core.grad_mode import no_grad
+from tl_core.overrides import DisableTorchFunctionSubclass
+
+
+@dataclass
+class PrintOptions:
+    """What set_printoptions sets."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+PRINT_OPTS = PrintOptions()
+_PROFILES = {
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
+}
+
+
+def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
+                     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None) -> None:  # fmt: skip
+    """Digits, the size from which tensors are abbreviated, items at the edges, width of a line, and scientific notation."""
+    if profile is not None:
+        if profile not in _PROFILES:
+            raise ValueError(f"unknown print profile {profile!r}: use one of {', '.join(_PROFILES)}")
+        chosen = _PROFILES[profile]
+        for name in ("precision", "threshold", "edgeitems", "linewidth"):
+            setattr(PRINT_OPTS, name, getattr(chosen, name))
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for name, value in given.items():
+        if value is not None:
+            setattr(PRINT_OPTS, name, value)
+    PRINT_OPTS.sci_mode = sci_mode
+
+
+class _Formatter:
+    """One width and notation for all the elements that are shown."""
+
+    def __init__(self, values: list[Any], floating: bool) -> None:
+        self.floating = floating
+        self.int_mode = True
+        self.sci_mode = False
+        self.width = 1
+        if floating:
+            self._choose([v for v in values if math.isfinite(v) and v != 0])
+            texts = [v for v in values if not math.isfinite(v)]
+            self.width = max([self.width, *(len(str(v)) for v in texts)])
+        else:
+            self.width = max([1, *(len(str(v)) for v in values)])
+        if PRINT_OPTS.sci_mode is not None and floating:
+            self.sci_mode = PRINT_OPTS.sci_mode
+
+    def _choose(self, values: list[float]) -> None:
+        if not values:
+            return
+        sizes = [abs(v) for v in values]
+        largest, smallest = max(sizes), min(sizes)
+        self.int_mode = all(v == math.ceil(v) for v in values)
+        precision = PRINT_OPTS.precision
+        if self.int_mode:
+            self.sci_mode = largest / smallest > 1000.0 or largest > 1.0e8
+        else:
+            self.sci_mode = largest / smallest > 1000.0 or largest > 1.0e8 or smallest < 1.0e-4
+        if self.int_mode and not self.sci_mode:
+            self.width = max(len(f"{v:.0f}") + 1 for v in values)
+        elif self.sci_mode:
+            self.width = max(len(f"{v:.{precision}e}") for v in values)
+        else:
+            self.width = max(len(f"{v:.{precision}f}") for v in values)
+
+    def format(self, value: Any) -> str:
+        """One element, as wide as all of them."""
+        return self._text(value).rjust(self.width)
+
+    def _text(self, value: Any) -> str:
+        if not self.floating:
+            return str(value)
+        if self.sci_mode:
+            return f"{value:.{PRINT_OPTS.precision}e}"
+        if self.int_mode:
+            return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+        return f"{value:.{PRINT_OPTS.precision}f}"
+
+
+class _Complex:
+    """Real and imaginary parts, each with a formatter of its own."""
+
+    def __init__(self, values: list[complex]) -> None:
+        self.real = _Formatter([v.real for v in values], True)
+        self.imag = _Formatter([v.imag for v in values], True)
+        self.width = self.real.width + self.imag.width + 1
+
+    def format(self, value: complex) -> str:
+        """`a+bj`."""
+        real, imag = self.real.format(value.real), self.imag.format(value.imag).lstrip() + "j"
+        return real + (imag if imag.startswith("-") else "+" + imag)
+
+
+def _shown(t: Tensor) -> list[Any]:
+    """The elements that will be printed, those of an abbreviated tensor's corners only."""
+    if t.numel() > PRINT_OPTS.threshold:
+        for d in range(t.dim()):
+            if t.shape[d] > 2 * PRINT_OPTS.edgeitems:
+                edge = PRINT_OPTS.edgeitems
+                t = _C.cat([t.narrow(d, 0, edge), t.narrow(d, t.shape[d] - edge, edge)], d)
+    return t.reshape(-1).tolist()
+
+
+def _vector(t: Tensor, indent: int, summarize: bool, formatter: Any) -> str:
+    width = formatter.width + 2
+    per_line = max(1, math.floor((PRINT_OPTS.linewidth - indent) / width))
+    edge = PRINT_OPTS.edgeitems
+    if summarize and t.shape[0] > 2 * edge:
+        texts = [formatter.format(v) for v in t[:edge].tolist()] + [" ..."] + [formatter.format(v) for v in t[-edge:].tolist()]
+    else:
+        texts = [formatter.format(v) for v in t.tolist()]
+    lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _nested(t: Tensor, indent: int, summarize: bool, formatter: Any) -> str:
+    if t.dim() == 0:
+        return formatter.format(t.item())
+    if t.dim() == 1:
+        return _vector(t, indent, summarize, formatter)
+    edge = PRINT_OPTS.edgeitems
+    n = t.shape[0]
+    if summarize and n > 2 * edge:
+        rows = [_nested(t[i], indent + 1, summarize, formatter) for i in range(edge)]
+        rows += ["..."]
+        rows += [_nested(t[i], indent + 1, summarize, formatter) for i in range(n - edge, n)]
+    else:
+        rows = [_nested(t[i], indent + 1, summarize, formatter) for i in range(n)]
+    return "[" + ("," + "\n" * (t.dim() - 1) + " " * (indent + 1)).join(rows) + "]"
+
+
+def _body(t: Tensor, indent: int) -> str:
+    if t.numel() == 0:
+        return "[]"
+    if t.dtype in (_C.float16, _C.bfloat16):
+        t = t.float()
+    if t.dtype is _C.complex32:
+        t = t.to(_C.complex64)
+    shown = _shown(t)
+    formatter: Any = _Complex(shown) if t.is_complex() else _Formatter(shown, t.is_floating_point())
+    return _nested(t, indent, t.numel() > PRINT_OPTS.threshold, formatter)
+
+
+def _suffixes(self: Tensor, default_dtype: bool) -> list[str]:
+    found = []
+    if self.device.type != "cpu":
+        found.append(f"device='{self.device}'")
+    if self.is_meta or (self.numel() == 0 and self.dim() != 1):
+        found.append(f"size={tuple(self.shape)}")
+    if self.is_meta:
+        if self.dtype is not _C.get_default_dtype():
+            found.append(f"dtype={self.dtype}")
+    elif not default_dtype:
+        found.append(f"dtype={self.dtype}")
+    return found
+
+
+def _gradient_suffix(self: Tensor) -> list[str]:
+    if self.grad_fn is not None:
+        return [f"grad_fn=<{self.grad_fn.name().rsplit('::', 1)[-1]}>"]
+    return ["requires_grad=True"] if self.requires_grad else []
+
+
+def _tensor_str(self: Tensor, indent: int = 0) -> str:
+    """The text between the parentheses, without the suffixes."""
+    return "..." if self.is_meta else _body(self, indent)
+
+
+def _repr(self: Tensor) -> str:
+    prefix = "tensor("
+    default = _C.get_default_dtype()
+    natural = (default, _C.int64, _C.bool, default.to_complex())
+    with no_grad(), DisableTorchFunctionSubclass():
+        plain = self.detach()
+        body = _tensor_str(plain.cpu() if self.device.type not in ("cpu", "meta") else plain, len(prefix))
+    empty_default = self.numel() == 0 and self.dtype is default
+    suffixes = _suffixes(self, empty_default if self.numel() == 0 else self.dtype in natural) + _gradient_suffix(self)
+    if type(self) is not Tensor and not getattr(type(self), "_mark", None):
+        prefix = f"{type(self).__name__}("
+    return _joined(prefix + body, suffixes, len(prefix))
+
+
+def _joined(text: str, suffixes: list[str], indent: int) -> str:
+    last = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if last + len(suffix) + 2 > PRINT_OPTS.linewidth:
+            text += ",\n" + " " * indent + suffix
+            last = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            last += len(suffix) + 2
+    return text + ")"
+
+
+_C._set_python_helper("repr", _repr)

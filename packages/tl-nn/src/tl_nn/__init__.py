@@ -1,0 +1,18 @@
+"""Neural network modules, their functional forms, initialisation and optimizers."""
+
+from . import functional, init, modules, optim, parameter, utils
+from .modules import *  # noqa: F403
+from .parameter import Buffer, Parameter
+from .version import __version__ as __version__
+
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "functional",
+    "init",
+    "modules",
+    "optim",
+    "parameter",
+    "utils",
+    *modules.__all__,
+]

@@ -1,0 +1,21 @@
+"""The computations of the layers as plain functions, without parameters of their own."""
+
+# Each file lists its public names itself.
+# ruff: noqa: F403
+
+from . import activations, affine, class_losses, dropouts, elementwise_losses, sparse
+from .activations import *
+from .affine import *
+from .class_losses import *
+from .dropouts import *
+from .elementwise_losses import *
+from .sparse import *
+
+__all__ = [
+    *activations.__all__,
+    *affine.__all__,
+    *class_losses.__all__,
+    *dropouts.__all__,
+    *elementwise_losses.__all__,
+    *sparse.__all__,
+]

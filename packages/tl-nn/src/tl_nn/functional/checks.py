@@ -1,0 +1,13 @@
+"""Checks that the functional forms share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import Tensor
+
+
+def check_tensor(function: str, value: Any, argument: str = "input") -> None:
+    """Refuse what isn't a tensor, where no operator comes first to do it."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{function}(): argument '{argument}' must be Tensor, not {type(value).__name__}")

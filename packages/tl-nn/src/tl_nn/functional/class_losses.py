@@ -1,0 +1,268 @@
+"""Losses of predicted classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+from tl_core import Tensor, log_softmax, where
+
+from .._reduction import check, chosen, reduced
+from .checks import check_tensor
+
+__all__ = ["cross_entropy", "nll_loss"]
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood of the target classes.
+
+    Parameters
+    ----------
+    input : Tensor, shape (C,), (N, C) or (N, C, d1, ...)
+        Log-probabilities of the classes.
+    target : Tensor, shape (), (N,) or (N, d1, ...)
+        The class of each sample, from 0 to C - 1, as int64 or uint8.
+    weight : Tensor, shape (C,), optional
+        A factor for each class.
+    size_average, reduce : bool, optional
+        Older spellings of ``reduction``.
+    ignore_index : int
+        Targets of this value count for nothing.
+    reduction : str
+        "none" for a loss of each sample, "mean" for their mean weighted by ``weight``, "sum" for their sum.
+
+    Raises
+    ------
+    ValueError
+        If input and target differ in the number of samples, or ``reduction`` is another name.
+    RuntimeError
+        If shapes or types don't fit otherwise.
+    IndexError
+        If a target isn't a class.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> scores = tl_core.tensor([[-0.5, -1.0], [-2.0, -0.25]])
+    >>> tl_nn.functional.nll_loss(scores, tl_core.tensor([1, 1]))
+    tensor(0.6250)
+    """
+    check_tensor("nll_loss", input)
+    check_tensor("nll_loss", target, "target")
+    reduction = chosen(size_average, reduce, reduction)
+    check(reduction)
+    _check_classes(input, target, weight)
+    return _nll(input, target, weight, ignore_index, reduction)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross entropy between unnormalised scores and classes or probabilities.
+
+    Parameters
+    ----------
+    input : Tensor, shape (C,), (N, C) or (N, C, d1, ...)
+        Scores of the classes.
+    target : Tensor
+        Either the class of each sample, as in :func:`nll_loss`, or, with the shape of ``input`` and a
+        floating-point type, the probabilities of all classes.
+    weight : Tensor, shape (C,), optional
+        A factor for each class.
+    size_average, reduce : bool, optional
+        Older spellings of ``reduction``.
+    ignore_index : int
+        Targets of this value count for nothing; only for classes.
+    reduction : str
+        "none" for a loss of each sample, "mean" for their mean, "sum" for their sum.
+    label_smoothing : float
+        From 0 to 1: how much of each target is spread evenly over all classes.
+
+    Raises
+    ------
+    ValueError
+        If input and target differ in the number of samples, or ``reduction`` is another name.
+    RuntimeError
+        If shapes or types don't fit otherwise, or ``label_smoothing`` isn't from 0 to 1.
+    IndexError
+        If a target isn't a class.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.functional.cross_entropy(tl_core.zeros(3, 2), tl_core.tensor([0, 1, 1]))
+    tensor(0.6931)
+    """
+    check_tensor("cross_entropy", input)
+    check_tensor("cross_entropy", target, "target")
+    reduction = chosen(size_average, reduce, reduction)
+    check(reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if input.shape == target.shape:
+        return _with_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
+    _check_classes(input, target, weight)
+    scores = log_softmax(input, 1 if input.dim() > 1 else 0)
+    loss = _nll(scores, target, weight, ignore_index, reduction)
+    if label_smoothing == 0.0:
+        return loss
+    spread = _spread_loss(scores, target, weight, ignore_index, reduction)
+    return loss * (1 - label_smoothing) + spread * label_smoothing
+
+
+def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """Refuse shapes and types that don't belong together."""
+    if input.dim() == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if input.dim() > 1 and target.dim() > 0 and input.shape[0] != target.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
+    if target.dtype not in (tl_core.int64, tl_core.uint8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype}")
+    if input.dim() <= 2 and target.dim() > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    _check_target_shape(input, target)
+    if weight is not None and tuple(weight.shape) != (input.shape[_class_dim(input)],):
+        raise RuntimeError(
+            "weight tensor should be defined either for all "
+            f"{input.shape[_class_dim(input)]} classes or no classes "
+            f"but got weight tensor of shape: {list(weight.shape)}"
+        )
+
+
+def _check_target_shape(input: Tensor, target: Tensor) -> None:
+    if input.dim() == 1:
+        if target.numel() != 1:
+            raise RuntimeError(f"Expected a target of one class for a 1D input, got {list(target.shape)}")
+        return
+    expected = [input.shape[0], *input.shape[2:]]
+    if list(target.shape) != expected:
+        raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
+
+
+def _class_dim(input: Tensor) -> int:
+    return 1 if input.dim() > 1 else 0
+
+
+def _nll(scores: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
+    if scores.dim() == 1:
+        target = target.reshape(())
+    if target.dtype != tl_core.int64:
+        target = target.to(tl_core.int64)
+    if weight is None and _all_count(target, scores.shape[_class_dim(scores)], ignore_index):
+        return reduced(-_picked(scores, target), reduction)
+    return _masked_nll(scores, target, weight, ignore_index, reduction)
+
+
+def _all_count(target: Tensor, classes: int, ignore_index: int) -> bool:
+    """Whether every target is a class and none is ignored, so that no mask is needed."""
+    if target.is_meta or target.numel() == 0:
+        return True
+    lowest, highest = int(target.amin()), int(target.amax())
+    return lowest >= 0 and highest < classes and not lowest <= ignore_index <= highest
+
+
+def _picked(scores: Tensor, target: Tensor) -> Tensor:
+    """The score of each sample's target class."""
+    dim = _class_dim(scores)
+    return scores.gather(dim, target.unsqueeze(dim)).squeeze(dim)
+
+
+def _masked_nll(
+    scores: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    counted = target != ignore_index
+    target = where(counted, target, 0)
+    _check_bounds(target, scores.shape[_class_dim(scores)])
+    factor = counted.to(scores.dtype) if weight is None else _weights(weight, target, counted)
+    losses = where(counted, -_picked(scores, target), 0.0) * factor
+    if reduction == "mean":
+        return losses.sum() / factor.sum()
+    return reduced(losses, reduction)
+
+
+def _weights(weight: Tensor, target: Tensor, counted: Tensor) -> Tensor:
+    """The factor of each sample: that of its class, 0 where it is ignored."""
+    return where(counted, weight.gather(0, target.reshape(-1)).reshape(target.shape), 0.0)
+
+
+def _check_bounds(target: Tensor, classes: int) -> None:
+    if target.is_meta or target.numel() == 0:
+        return
+    for extreme in (int(target.amin()), int(target.amax())):
+        if not 0 <= extreme < classes:
+            raise IndexError(f"Target {extreme} is out of bounds.")
+
+
+def _spread_loss(
+    scores: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    """The cross entropy with the even distribution over all classes."""
+    dim = _class_dim(scores)
+    if scores.dim() == 1:
+        target = target.reshape(())
+    counted = target != ignore_index
+    weighted = scores if weight is None else scores * _along(weight, scores)
+    losses = where(counted, -weighted.mean(dim), 0.0)
+    if reduction != "mean":
+        return reduced(losses, reduction)
+    if weight is None:
+        return losses.sum() / counted.sum()
+    return losses.sum() / _weights(weight, where(counted, target, 0), counted).sum()
+
+
+def _along(weight: Tensor, scores: Tensor) -> Tensor:
+    """The weights of the classes, shaped to be multiplied with scores."""
+    return weight.reshape(-1, *(1,) * (scores.dim() - 2)) if scores.dim() > 1 else weight
+
+
+def _with_probabilities(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+) -> Tensor:
+    _check_probabilities(input, target, weight, ignore_index)
+    dim = _class_dim(input)
+    classes = input.shape[dim]
+    if label_smoothing > 0.0:
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    entropy = log_softmax(input, dim) * target
+    if weight is not None:
+        entropy = entropy * _along(weight, input)
+    return reduced(-entropy.sum(dim), reduction)
+
+
+def _check_probabilities(input: Tensor, target: Any, weight: Tensor | None, ignore_index: int) -> None:
+    if not target.is_floating_point():
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype}"
+        )
+    if input.dim() == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    classes = input.shape[_class_dim(input)]
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(
+            "cross_entropy: weight tensor should be defined either for all "
+            f"{classes} classes or no classes but got weight tensor of shape: {list(weight.shape)}"
+        )

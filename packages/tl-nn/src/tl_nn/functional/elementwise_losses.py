@@ -1,0 +1,356 @@
+"""Losses of each element by itself."""
+
+from __future__ import annotations
+
+import warnings
+
+from tl_core import Tensor, where
+
+from .._reduction import chosen, reduced
+from .activations import logsigmoid
+from .checks import check_tensor
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "mse_loss",
+    "smooth_l1_loss",
+]
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The squared difference of each element, reduced.
+
+    Parameters
+    ----------
+    input, target : Tensor
+        Of the same shape; other shapes are broadcast, with a warning.
+    size_average, reduce : bool, optional
+        Older spellings of ``reduction``.
+    reduction : str
+        "none" for the elements, "mean" for their mean, "sum" for their sum.
+    weight : Tensor, optional
+        A factor for each element; the mean is then over the weights.
+
+    Raises
+    ------
+    ValueError
+        If ``reduction`` is another name.
+    RuntimeError
+        If the shapes can't be broadcast.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.functional.mse_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    reduction = _prepare(input, target, size_average, reduce, reduction)
+    difference = input - target
+    return _weighted(difference * difference, weight, reduction)
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The absolute difference of each element, reduced; the arguments are those of :func:`mse_loss`.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.functional.l1_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
+    tensor(1.)
+    """
+    reduction = _prepare(input, target, size_average, reduce, reduction)
+    return _weighted((input - target).abs(), weight, reduction)
+
+
+def _prepare(
+    input: Tensor, target: Tensor, size_average: bool | None, reduce: bool | None, reduction: str
+) -> str:
+    """Warn about shapes that differ; gives the name of the reduction."""
+    check_tensor("loss", input)
+    check_tensor("loss", target, "target")
+    if input.shape != target.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
+            "This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size.",
+            stacklevel=3,
+        )
+    return chosen(size_average, reduce, reduction)
+
+
+def _weighted(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+    if weight is None:
+        return reduced(losses, reduction)
+    if weight.shape != losses.shape:
+        raise ValueError(f"Inputs and weight must have the same size, got {losses.shape} and {weight.shape}.")
+    total = losses * weight
+    return total.sum() / weight.sum() if reduction == "mean" else reduced(total, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """``d² / (2 beta)`` where the absolute difference ``d`` is less than ``beta``, else ``d - beta / 2``.
+
+    Parameters
+    ----------
+    input, target, size_average, reduce, reduction
+        See :func:`mse_loss`.
+    beta : float
+        Where the parabola ends; with 0 it is :func:`l1_loss`.
+
+    Raises
+    ------
+    RuntimeError
+        If ``beta`` is negative.
+    ValueError
+        If ``reduction`` isn't known.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.functional.smooth_l1_loss(tl_core.tensor([0.0, 0.0]), tl_core.tensor([1.0, 3.0]))
+    tensor(1.5000)
+    """
+    if beta < 0:
+        raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
+    if beta == 0:
+        return l1_loss(input, target, size_average, reduce, reduction)
+    reduction = _prepare(input, target, size_average, reduce, reduction)
+    size = (input - target).abs()
+    return reduced(where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
+
+
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """``d² / 2`` where the absolute difference ``d`` is at most ``delta``, else ``delta (d - delta / 2)``.
+
+    Parameters
+    ----------
+    input, target, reduction, weight
+        See :func:`mse_loss`.
+    delta : float
+        Where the parabola ends.
+
+    Raises
+    ------
+    RuntimeError
+        If ``delta`` isn't positive.
+    ValueError
+        If ``reduction`` isn't known.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.functional.huber_loss(tl_core.tensor([0.0, 0.0]), tl_core.tensor([1.0, 3.0]))
+    tensor(1.5000)
+    """
+    if delta <= 0:
+        raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
+    reduction = _prepare(input, target, None, None, reduction)
+    size = (input - target).abs()
+    return _weighted(where(size <= delta, size * size * 0.5, (size - 0.5 * delta) * delta), weight, reduction)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The Kullback-Leibler divergence of the distribution ``target`` from ``input``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Log-probabilities.
+    target : Tensor
+        Probabilities or, with ``log_target``, their logarithms.
+    size_average, reduce : bool, optional
+        Older spellings of ``reduction``.
+    reduction : str
+        As in :func:`mse_loss`, or "batchmean" for the sum divided by the first size, which is the
+        divergence as it is defined.
+    log_target : bool
+        Whether ``target`` holds logarithms.
+
+    Raises
+    ------
+    ValueError
+        If ``reduction`` isn't known.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> target = tl_core.tensor([[0.5, 0.5]])
+    >>> tl_nn.functional.kl_div(target.log(), target, reduction="batchmean")
+    tensor(0.)
+    """
+    check_tensor("kl_div", input)
+    check_tensor("kl_div", target, "target")
+    reduction = chosen(size_average, reduce, reduction)
+    if log_target:
+        losses = target.exp() * (target - input)
+    else:
+        safe = where(target > 0, target, 1.0)  # 0 log 0 is 0, with a finite gradient
+        losses = where(target > 0, safe * safe.log(), target * 0) - target * input
+    if reduction == "batchmean":
+        return losses.sum() / (input.shape[0] if input.dim() else 1)
+    if reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. "
+            "'batchmean' divides only by the batch size, and aligns with the KL div math definition.",
+            stacklevel=2,
+        )
+    return reduced(losses, reduction)
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``-(t log p + (1 - t) log(1 - p))`` of probabilities ``p`` and targets ``t``, reduced.
+
+    Parameters
+    ----------
+    input : Tensor
+        Probabilities, from 0 to 1. Their logarithms are taken as at least -100.
+    target : Tensor
+        Of the same shape, from 0 to 1.
+    weight : Tensor, optional
+        A factor for each element, broadcast.
+    size_average, reduce, reduction
+        See :func:`mse_loss`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or ``reduction`` isn't known.
+    RuntimeError
+        If an input isn't from 0 to 1.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.functional.binary_cross_entropy(tl_core.tensor([0.5]), tl_core.tensor([1.0]))
+    tensor(0.6931)
+    """
+    check_tensor("binary_cross_entropy", input)
+    check_tensor("binary_cross_entropy", target, "target")
+    reduction = chosen(size_average, reduce, reduction)
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
+            "deprecated. Please ensure they have the same size."
+        )
+    _check_probabilities(input)
+    losses = -(target * _log(input) + (1 - target) * _log_of_rest(input))
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+def _check_probabilities(input: Tensor) -> None:
+    if input.numel() and not input.is_meta and bool(((input < 0).logical_or(input > 1)).any()):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+
+
+_TINY = 1e-12
+
+
+def _log(x: Tensor) -> Tensor:
+    """The logarithm of ``x``, at least -100; its gradient stays finite."""
+    usual = x > _TINY
+    return where(usual, where(usual, x, 1.0).log(), _steep_log(x))
+
+
+def _log_of_rest(x: Tensor) -> Tensor:
+    """The logarithm of ``1 - x``, at least -100; its gradient stays finite."""
+    rest = 1 - x
+    usual = rest > _TINY
+    return where(usual, (-where(usual, x, 0.0)).log1p(), _steep_log(rest))
+
+
+def _steep_log(x: Tensor) -> Tensor:
+    """The logarithm of numbers close to 0, with the slope it has at ``_TINY``."""
+    fixed = x.detach()
+    return fixed.log().clamp(min=-100.0) + (x - fixed) * (1 / _TINY)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """:func:`binary_cross_entropy` of ``sigmoid(input)``, accurate for scores of any size.
+
+    Parameters
+    ----------
+    input : Tensor
+        Scores.
+    target : Tensor
+        Of the same shape, from 0 to 1.
+    weight : Tensor, optional
+        A factor for each element, broadcast.
+    size_average, reduce, reduction
+        See :func:`mse_loss`.
+    pos_weight : Tensor, optional
+        A factor for the part of the target that is 1, broadcast: one for each class.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or ``reduction`` isn't known.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.functional.binary_cross_entropy_with_logits(tl_core.zeros(2), tl_core.ones(2))
+    tensor(0.6931)
+    """
+    check_tensor("binary_cross_entropy_with_logits", input)
+    check_tensor("binary_cross_entropy_with_logits", target, "target")
+    reduction = chosen(size_average, reduce, reduction)
+    if input.shape != target.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    positive = logsigmoid(input)
+    if pos_weight is not None:
+        positive = positive * ((pos_weight - 1) * target + 1)
+    losses = (1 - target) * input - positive
+    return reduced(losses if weight is None else losses * weight, reduction)

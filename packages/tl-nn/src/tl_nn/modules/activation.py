@@ -1,0 +1,593 @@
+"""Activation functions as layers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "ReLU",
+    "ReLU6",
+    "SELU",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]
+
+
+class _MaybeInPlace(Module):
+    """An activation without other settings than whether it changes its input.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether the input itself is changed.
+    """
+
+    __constants__: ClassVar[list[str]] = ["inplace"]
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class ReLU(_MaybeInPlace):
+    """``max(x, 0)``.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.ReLU()(tl_core.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.relu(input, self.inplace)
+
+
+class SiLU(_MaybeInPlace):
+    """``x * sigmoid(x)``, also called swish."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.silu(input, self.inplace)
+
+
+class Mish(_MaybeInPlace):
+    """``x * tanh(softplus(x))``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.mish(input, self.inplace)
+
+
+class SELU(_MaybeInPlace):
+    """A scaled exponential unit that keeps zero mean and unit variance; see :func:`tl_nn.functional.selu`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.selu(input, self.inplace)
+
+
+class Hardsigmoid(_MaybeInPlace):
+    """``min(max(x + 3, 0), 6) / 6``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.hardsigmoid(input, self.inplace)
+
+
+class Hardswish(_MaybeInPlace):
+    """``x * min(max(x + 3, 0), 6) / 6``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.hardswish(input, self.inplace)
+
+
+class Hardtanh(Module):
+    """``min(max(x, min_val), max_val)``.
+
+    Parameters
+    ----------
+    min_val, max_val : float
+        The bounds.
+    inplace : bool
+        Whether the input itself is changed.
+    min_value, max_value : float, optional
+        Older names of the bounds.
+
+    Raises
+    ------
+    AssertionError
+        If ``max_val`` doesn't exceed ``min_val``.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.Hardtanh(-2, 2)(tl_core.tensor([-3.0, 1.0]))
+    tensor([-2.,  1.])
+    """
+
+    __constants__: ClassVar[list[str]] = ["min_val", "max_val", "inplace"]
+    min_val: float
+    max_val: float
+    inplace: bool
+
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
+        super().__init__()
+        self.min_val = _renamed("min_value", min_value, "min_val", min_val)
+        self.max_val = _renamed("max_value", max_value, "max_val", max_val)
+        self.inplace = inplace
+        if self.max_val <= self.min_val:
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
+
+
+def _renamed(old: str, old_value: float | None, new: str, value: float) -> float:
+    if old_value is None:
+        return value
+    warnings.warn(
+        f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning, stacklevel=3
+    )
+    return old_value
+
+
+class ReLU6(Hardtanh):
+    """``min(max(x, 0), 6)``.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether the input itself is changed.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class Threshold(Module):
+    """``x`` where it exceeds a threshold, else a fixed value.
+
+    Parameters
+    ----------
+    threshold : float
+        The threshold.
+    value : float
+        What takes the place of elements up to it.
+    inplace : bool
+        Whether the input itself is changed.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.Threshold(0.5, 20)(tl_core.tensor([0.1, 1.0]))
+    tensor([20.,  1.])
+    """
+
+    __constants__: ClassVar[list[str]] = ["threshold", "value", "inplace"]
+    threshold: float
+    value: float
+    inplace: bool
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.threshold(input, self.threshold, self.value, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"threshold={self.threshold}, value={self.value}" + (", inplace=True" if self.inplace else "")
+
+
+class LeakyReLU(Module):
+    """``x`` where it is positive, else ``negative_slope * x``.
+
+    Parameters
+    ----------
+    negative_slope : float
+        The slope for negative elements.
+    inplace : bool
+        Whether the input itself is changed.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.LeakyReLU(0.5)(tl_core.tensor([-4.0, 1.0]))
+    tensor([-2.,  1.])
+    """
+
+    __constants__: ClassVar[list[str]] = ["inplace", "negative_slope"]
+    negative_slope: float
+    inplace: bool
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
+
+
+class _Exponential(Module):
+    """An activation that approaches ``-alpha`` for negative elements.
+
+    Parameters
+    ----------
+    alpha : float
+        The limit.
+    inplace : bool
+        Whether the input itself is changed.
+    """
+
+    __constants__: ClassVar[list[str]] = ["alpha", "inplace"]
+    alpha: float
+    inplace: bool
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+
+
+class ELU(_Exponential):
+    """``x`` where it is positive, else ``alpha * (exp(x) - 1)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.elu(input, self.alpha, self.inplace)
+
+
+class CELU(_Exponential):
+    """``x`` where it is positive, else ``alpha * (exp(x / alpha) - 1)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.celu(input, self.alpha, self.inplace)
+
+
+class GELU(Module):
+    """``x`` times the probability that a standard normal number is smaller than ``x``.
+
+    Parameters
+    ----------
+    approximate : str
+        "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
+    """
+
+    __constants__: ClassVar[list[str]] = ["approximate"]
+    approximate: str
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.gelu(input, self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class Softplus(Module):
+    """``log(1 + exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` exceeds a threshold.
+
+    Parameters
+    ----------
+    beta : float
+        How sharp the bend is.
+    threshold : float
+        From where on the function is taken as straight.
+    """
+
+    __constants__: ClassVar[list[str]] = ["beta", "threshold"]
+    beta: float
+    threshold: float
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class PReLU(Module):
+    """``x`` where it is positive, else ``weight * x`` with a learned weight.
+
+    Parameters
+    ----------
+    num_parameters : int
+        1, or the number of channels, which are dimension 1 of the input.
+    init : float
+        What the weight is at first.
+    device, dtype : optional
+        Of the weight.
+
+    Attributes
+    ----------
+    weight : Parameter, shape (num_parameters,)
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.PReLU()(tl_core.tensor([-4.0, 1.0])).tolist()
+    [-1.0, 1.0]
+    """
+
+    __constants__: ClassVar[list[str]] = ["num_parameters"]
+    num_parameters: int
+    weight: Tensor
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.init = init
+        self.weight = Parameter(tl_core.empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set the weight to its first value."""
+        init.constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class Sigmoid(Module):
+    """``1 / (1 + exp(-x))``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.sigmoid(input)
+
+
+class Tanh(Module):
+    """The hyperbolic tangent."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.tanh(input)
+
+
+class LogSigmoid(Module):
+    """``log(1 / (1 + exp(-x)))``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.logsigmoid(input)
+
+
+class Tanhshrink(Module):
+    """``x - tanh(x)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.tanhshrink(input)
+
+
+class Softsign(Module):
+    """``x / (1 + |x|)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.softsign(input)
+
+
+class _Shrink(Module):
+    """An activation that is 0 around 0.
+
+    Parameters
+    ----------
+    lambd : float
+        How far from 0.
+    """
+
+    __constants__: ClassVar[list[str]] = ["lambd"]
+    lambd: float
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class Hardshrink(_Shrink):
+    """``x`` where its absolute value exceeds ``lambd``, else 0."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.hardshrink(input, self.lambd)
+
+
+class Softshrink(_Shrink):
+    """``x`` moved towards 0 by ``lambd``; 0 where it would pass it."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.softshrink(input, self.lambd)
+
+
+class _AlongDim(Module):
+    """An activation along one dimension.
+
+    Parameters
+    ----------
+    dim : int
+        The dimension.
+    """
+
+    __constants__: ClassVar[list[str]] = ["dim"]
+    dim: int | None
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "dim" not in self.__dict__:
+            self.dim = None
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmax(_AlongDim):
+    """``exp(x) / sum(exp(x))`` along a dimension.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.Softmax(dim=0)(tl_core.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Numbers from 0 to 1 that sum to 1 along the dimension."""
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+
+class LogSoftmax(_AlongDim):
+    """The logarithm of :class:`Softmax`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The logarithms."""
+        return F.log_softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmin(_AlongDim):
+    """:class:`Softmax` of the negated input."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Numbers from 0 to 1 that sum to 1 along the dimension."""
+        return F.softmin(input, self.dim, _stacklevel=5)
+
+
+class Softmax2d(Module):
+    """:class:`Softmax` over the channels of an image of shape (N, C, H, W) or (C, H, W).
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.Softmax2d()(tl_core.zeros(1, 2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Numbers from 0 to 1 that sum to 1 over the channels.
+
+        Raises
+        ------
+        ValueError
+            If the input doesn't have 3 or 4 dimensions.
+        """
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return F.softmax(input, -3, _stacklevel=5)
+
+
+class GLU(Module):
+    """``a * sigmoid(b)``, with ``a`` and ``b`` the two halves of the input along a dimension.
+
+    Parameters
+    ----------
+    dim : int
+        The dimension, of an even size.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.GLU()(tl_core.zeros(4, 2)).shape
+    torch.Size([4, 1])
+    """
+
+    __constants__: ClassVar[list[str]] = ["dim"]
+    dim: int
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The gated half."""
+        return F.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"

@@ -1,0 +1,156 @@
+"""Gradients seen at the border of a module: what full backward hooks are called with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tl_autograd import Function
+from tl_core import Tensor, is_grad_enabled
+
+_Gradients = tuple[Any, ...]
+
+
+class BackwardHook:
+    """One call of a module with backward hooks.
+
+    An identity is recorded before the module's inputs and one after its outputs. In backward, the one at
+    the outputs runs the pre-hooks and keeps the gradients until the one at the inputs runs the hooks.
+
+    Parameters
+    ----------
+    module : Module
+        Given first to every hook.
+    user_hooks : list of callable
+        Called as ``hook(module, grad_input, grad_output)``; a result other than None replaces grad_input.
+    user_pre_hooks : list of callable
+        Called as ``hook(module, grad_output)``; a result other than None replaces grad_output.
+    """
+
+    def __init__(self, module: Any, user_hooks: list[Any], user_pre_hooks: list[Any]) -> None:
+        self.module = module
+        self.user_hooks = user_hooks
+        self.user_pre_hooks = user_pre_hooks
+        self.input_places: list[int] | None = None
+        self.input_count = 0
+        self.output_places: list[int] = []
+        self.output_count = 0
+        self.grad_outputs: _Gradients | None = None
+
+    def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments to call the module with instead of ``args``."""
+        self.input_count = len(args)
+        marked, self.input_places = _mark(_Entry, self, args)
+        return marked
+
+    def setup_output_hook(self, result: Any) -> Any:
+        """What the module returns instead of ``result``."""
+        if not isinstance(result, tuple):
+            return self._mark_outputs((result,))[0]
+        marked = self._mark_outputs(result)
+        return type(result)(*marked) if hasattr(result, "_fields") else marked
+
+    def _mark_outputs(self, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        self.output_count = len(outputs)
+        marked, places = _mark(_Exit, self, outputs)
+        self.output_places = places or []
+        return marked
+
+    def leave(self, grads: _Gradients) -> _Gradients:
+        """Backward at the outputs: ``grads`` are those of the tensors among them."""
+        self.grad_outputs = _spread(self.output_places, grads, self.output_count)
+        for hook in self.user_pre_hooks:
+            given = hook(self.module, self.grad_outputs)
+            if given is not None:
+                self.grad_outputs = _as_gradients(
+                    given, "Backward pre hook", "grad_output", self.output_count
+                )
+        result = tuple(self.grad_outputs[place] for place in self.output_places)
+        if self.input_places is None:
+            self._run_without_inputs()
+        return result
+
+    def enter(self, grads: _Gradients) -> _Gradients:
+        """Backward at the inputs: ``grads`` are those of the tensors among them."""
+        if self.grad_outputs is None:
+            raise RuntimeError(
+                "Module backward hook for grad_input is called before the grad_output one. "
+                "This happens because the gradient in your nn.Module flows to the Module's input without "
+                "passing through the Module's output. Make sure that the output depends on the input and "
+                "that the loss is computed based on the output."
+            )
+        places = self.input_places or []
+        grad_inputs = _spread(places, grads, self.input_count)
+        for hook in self.user_hooks:
+            given = hook(self.module, grad_inputs, self.grad_outputs)
+            if given is not None:
+                grad_inputs = _as_gradients(given, "Backward hook", "grad_input", self.input_count)
+        self.grad_outputs = None
+        return tuple(grad_inputs[place] for place in places)
+
+    def _run_without_inputs(self) -> None:
+        if not self.user_hooks:
+            return
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module outputs since "
+            "no inputs require gradients.",
+            stacklevel=2,
+        )
+        for hook in self.user_hooks:
+            given = hook(self.module, (None,) * self.input_count, self.grad_outputs)
+            if given is not None and any(grad is not None for grad in given):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return None "
+                    "or None for all gradients."
+                )
+        self.grad_outputs = None
+
+
+def _mark(identity: type[Function], call: BackwardHook, values: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Put an identity behind the tensors among ``values``; also gives their places, or None if none learns."""
+    places = [place for place, value in enumerate(values) if isinstance(value, Tensor)]
+    if not (is_grad_enabled() and any(values[place].requires_grad for place in places)):
+        return values, None
+    marked = list(values)
+    for place, tensor in zip(places, identity.apply(call, *(values[place] for place in places)), strict=True):
+        marked[place] = tensor
+    return tuple(marked), places
+
+
+def _pass_through(run: Callable[[BackwardHook, _Gradients], _Gradients]) -> type[Function]:
+    """An identity whose backward gives the gradients to ``run``."""
+
+    class Identity(Function):
+        @staticmethod
+        def forward(ctx: Any, call: BackwardHook, *tensors: Tensor) -> tuple[Tensor, ...]:
+            ctx.call = call
+            ctx.mark_non_differentiable(*(tensor for tensor in tensors if not tensor.requires_grad))
+            return tensors
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+            return (None, *run(ctx.call, grads))
+
+    return Identity
+
+
+_Entry = _pass_through(BackwardHook.enter)
+_Exit = _pass_through(BackwardHook.leave)
+
+
+def _spread(places: list[int], grads: _Gradients, count: int) -> _Gradients:
+    """Gradients at their places among ``count`` values, None elsewhere."""
+    spread = [None] * count
+    for place, grad in zip(places, grads, strict=True):
+        spread[place] = grad
+    return tuple(spread)
+
+
+def _as_gradients(given: Any, hook: str, what: str, count: int) -> _Gradients:
+    grads = given if isinstance(given, tuple) else (given,)
+    if len(grads) != count:
+        raise RuntimeError(
+            f"{hook} returned an invalid number of {what}, got {len(grads)}, but expected {count}"
+        )
+    return grads

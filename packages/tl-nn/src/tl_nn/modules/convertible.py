@@ -1,0 +1,198 @@
+"""Moving and converting a module: ``to`` and its short forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+
+import tl_core
+from tl_core import Tensor, no_grad
+
+from ..parameter import Parameter
+from .traversable import Traversable
+
+
+class Convertible(Traversable):
+    """Changes of device, element type and memory format of all parameters and buffers at once.
+
+    All of them change the module in place and return it. A parameter stays the same object, so an
+    optimizer built before keeps working, except when it moves to or from the ``meta`` device.
+    """
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace each parameter, its gradient, and each buffer by what ``fn`` makes of it."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                self._parameters[name] = _converted(parameter, fn)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move or convert parameters and buffers, in place.
+
+        Called as ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype, non_blocking=False)``,
+        ``to(tensor, non_blocking=False)`` or ``to(memory_format=channels_last)``. Only floating-point and
+        complex tensors change their element type; a memory format concerns 4-D and 5-D tensors.
+
+        Raises
+        ------
+        TypeError
+            If the arguments fit none of these forms, or the dtype is an integer or boolean one.
+
+        Examples
+        --------
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Linear(2, 2).to(tl_core.float64).weight.dtype
+        torch.float64
+        """
+        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+
+        def convert(tensor: Tensor) -> Tensor:
+            target = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            options: dict[str, Any] = {"non_blocking": non_blocking}
+            if memory_format is not None and tensor.dim() in (4, 5):
+                options["memory_format"] = memory_format
+            return tensor.to(device or tensor.device, target or tensor.dtype, **options)
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Move to ``device`` without copying: the values there are whatever the memory holds.
+
+        Parameters
+        ----------
+        device : device, str or int, optional
+            The target; None keeps each tensor's own device.
+        recurse : bool
+            Whether submodules are included.
+
+        Examples
+        --------
+        >>> import tl_nn
+        >>> tl_nn.Linear(2, 2, device="meta").to_empty(device="cpu").weight.device
+        device(type='cpu')
+        """
+        return self._apply(lambda tensor: tl_core.empty_like(tensor, device=device), recurse=recurse)
+
+    def type(self, dst_type: Any) -> Self:
+        """Cast all parameters and buffers, integer ones too, to ``dst_type``."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def float(self) -> Self:
+        """Cast floating-point parameters and buffers to ``float32``."""
+        return _apply_floating(self, lambda tensor: tensor.float())
+
+    def double(self) -> Self:
+        """Cast floating-point parameters and buffers to ``float64``."""
+        return _apply_floating(self, lambda tensor: tensor.double())
+
+    def half(self) -> Self:
+        """Cast floating-point parameters and buffers to ``float16``."""
+        return _apply_floating(self, lambda tensor: tensor.half())
+
+    def bfloat16(self) -> Self:
+        """Cast floating-point parameters and buffers to ``bfloat16``."""
+        return _apply_floating(self, lambda tensor: tensor.bfloat16())
+
+    def cpu(self) -> Self:
+        """Move all parameters and buffers to the CPU."""
+        return self._apply(lambda tensor: tensor.to("cpu"))
+
+    def cuda(self, device: Any = None) -> Self:
+        """Move all parameters and buffers to a CUDA device, the current one by default."""
+        return _move(self, "cuda", device)
+
+    def ipu(self, device: Any = None) -> Self:
+        """Move all parameters and buffers to an IPU."""
+        return _move(self, "ipu", device)
+
+    def mtia(self, device: Any = None) -> Self:
+        """Move all parameters and buffers to an MTIA device."""
+        return _move(self, "mtia", device)
+
+    def xpu(self, device: Any = None) -> Self:
+        """Move all parameters and buffers to an XPU."""
+        return _move(self, "xpu", device)
+
+    def share_memory(self) -> Self:
+        """Move all parameters and buffers to memory that other processes can map."""
+        return self._apply(lambda tensor: tensor.share_memory_())
+
+
+_C = TypeVar("_C", bound=Convertible)
+
+
+def _apply_floating(module: _C, cast: Callable[[Tensor], Tensor]) -> _C:
+    return module._apply(lambda tensor: cast(tensor) if tensor.is_floating_point() else tensor)
+
+
+def _move(module: _C, kind: str, device: Any) -> _C:
+    target = kind if device is None else f"{kind}:{device}" if isinstance(device, int) else device
+    return module._apply(lambda tensor: tensor.to(target))
+
+
+def _converted(parameter: Parameter, fn: Callable[[Tensor], Tensor]) -> Parameter:
+    """The parameter with converted values and gradient: the same object wherever that is possible."""
+    grad = parameter.grad
+    with no_grad():
+        data = fn(parameter)
+        grad_data = None if grad is None else fn(grad)
+    if data is parameter and grad_data is grad:
+        return parameter
+    if data.is_meta != parameter.is_meta:
+        parameter, grad = Parameter(data, parameter.requires_grad), grad_data
+    else:
+        parameter.grad = None
+        parameter.data = data
+        _exchange(grad, grad_data)
+    parameter.grad = grad
+    return parameter
+
+
+def _exchange(grad: Tensor | None, data: Tensor | None) -> None:
+    if grad is not None and data is not None:
+        grad.data = data
+
+
+def _parse_to(
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    tensor: Any = None,
+    memory_format: Any = None,
+    **unknown: Any,
+) -> tuple[Any, Any, bool, Any]:
+    """The arguments of the forms of ``to`` as (device, dtype, non_blocking, memory_format)."""
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        tensor = rest.pop(0)
+    elif rest and _names_device(rest[0]):
+        device = rest.pop(0)
+    if rest and tensor is None and isinstance(rest[0], (tl_core.dtype, type(None))):
+        dtype = rest.pop(0)
+    if rest and isinstance(rest[0], bool):
+        non_blocking = rest.pop(0)
+    if rest or unknown:
+        kinds = ", ".join([type(value).__name__ for value in args] + [f"{name}=..." for name in unknown])
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got ({kinds}), but expected one of: "
+            "(device=None, dtype=None, non_blocking=False), (dtype, non_blocking=False), "
+            "(tensor, non_blocking=False), (memory_format=...)"
+        )
+    if tensor is not None:
+        device, dtype = tensor.device, tensor.dtype
+    return (None if device is None else tl_core.device(device)), dtype, non_blocking, memory_format
+
+
+def _names_device(value: Any) -> bool:
+    return value is None or (isinstance(value, (str, int, tl_core.device)) and not isinstance(value, bool))

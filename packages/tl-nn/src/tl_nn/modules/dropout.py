@@ -1,0 +1,98 @@
+"""Dropout layers: active in training mode only."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tl_core import Tensor
+
+from .. import functional as F
+from .module import Module
+
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
+
+
+class _DropoutNd(Module):
+    """What all dropout layers share: the probability, and whether the input itself is changed.
+
+    Parameters
+    ----------
+    p : float
+        The probability of an element, or a channel, to become zero: from 0 to 1.
+    inplace : bool
+        Whether the input itself is changed.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` isn't between 0 and 1.
+    """
+
+    __constants__: ClassVar[list[str]] = ["p", "inplace"]
+    p: float
+    inplace: bool
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if not 0.0 <= p <= 1.0:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_DropoutNd):
+    """Sets each element to 0 with probability ``p``, and divides the others by ``1 - p``.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.Dropout(0.2).eval()(tl_core.ones(3))
+    tensor([1., 1., 1.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with random zeros."""
+        return F.dropout(input, self.p, self.training, self.inplace)
+
+
+class Dropout1d(_DropoutNd):
+    """Sets whole channels of an input of shape (N, C, L) or (C, L) to 0."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with random channels of zeros."""
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_DropoutNd):
+    """Sets whole channels of an input of shape (N, C, H, W) or (N, C, L) to 0."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with random channels of zeros."""
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_DropoutNd):
+    """Sets whole channels of an input of shape (N, C, D, H, W) or (C, D, H, W) to 0."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with random channels of zeros."""
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_DropoutNd):
+    """Dropout that keeps mean and variance of inputs with zero mean and unit variance; goes with SELU."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with random elements at SELU's lower limit."""
+        return F.alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+class FeatureAlphaDropout(_DropoutNd):
+    """:class:`AlphaDropout` of whole channels of an input of shape (N, C, ...) or (C, ...)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with random channels at SELU's lower limit."""
+        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)

@@ -1,0 +1,96 @@
+"""Layers that change the shape of their input."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from tl_core import Tensor
+
+from .module import Module
+
+__all__ = ["Flatten", "Unflatten"]
+
+
+class Flatten(Module):
+    """Makes one dimension of a range of them.
+
+    Parameters
+    ----------
+    start_dim, end_dim : int
+        The first and the last dimension of the range.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.Flatten()(tl_core.zeros(32, 1, 5, 5)).shape
+    torch.Size([32, 25])
+    """
+
+    __constants__: ClassVar[list[str]] = ["start_dim", "end_dim"]
+    start_dim: int
+    end_dim: int
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The flattened input."""
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Makes several dimensions of one.
+
+    Parameters
+    ----------
+    dim : int
+        The dimension.
+    unflattened_size : sequence of int
+        What it becomes; one size may be -1.
+
+    Raises
+    ------
+    TypeError
+        If the sizes aren't a tuple or list of int.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> tl_nn.Unflatten(1, (2, 5))(tl_core.zeros(2, 10)).shape
+    torch.Size([2, 2, 5])
+    """
+
+    __constants__: ClassVar[list[str]] = ["dim", "unflattened_size"]
+    dim: int
+    unflattened_size: Any
+
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
+        super().__init__()
+        if not isinstance(dim, int):
+            raise TypeError(f"Unflatten: dim must be an int, got {type(dim).__name__}")
+        _check_sizes(unflattened_size)
+        self.dim = dim
+        self.unflattened_size = unflattened_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The unflattened input."""
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+def _check_sizes(sizes: Any) -> None:
+    if not isinstance(sizes, (tuple, list)):
+        raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(sizes).__name__}")
+    for place, size in enumerate(sizes):
+        if not isinstance(size, int):
+            raise TypeError(
+                "unflattened_size must be tuple of ints, "
+                f"but found element of type {type(size).__name__} at pos {place}"
+            )

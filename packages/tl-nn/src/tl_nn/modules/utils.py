@@ -1,0 +1,60 @@
+"""Helpers that turn one number into a tuple of them, as layers over several dimensions take either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+__all__ = ["consume_prefix_in_state_dict_if_present"]
+
+
+def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+    """A function that repeats a single value ``n`` times and turns an iterable into a tuple as it is."""
+
+    def parse(value: Any) -> tuple[Any, ...]:
+        return tuple(value) if isinstance(value, Iterable) else (value,) * n
+
+    parse.__name__ = parse.__qualname__ = name
+    return parse
+
+
+_single = _ntuple(1, "_single")
+_pair = _ntuple(2, "_pair")
+_triple = _ntuple(3, "_triple")
+_quadruple = _ntuple(4, "_quadruple")
+
+
+def _reverse_repeat_tuple(values: Iterable[Any], n: int) -> tuple[Any, ...]:
+    """The values in reverse order, each ``n`` times: how padding of the last dimension first is written."""
+    return tuple(value for value in reversed(tuple(values)) for _ in range(n))
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take ``prefix`` off the names in a state dictionary, in place, order kept.
+
+    Names without the prefix stay; so does the metadata, with the prefix taken off its names.
+
+    Examples
+    --------
+    >>> from tl_nn.modules.utils import consume_prefix_in_state_dict_if_present
+    >>> state = {"module.weight": 1, "bias": 2}
+    >>> consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> state
+    {'weight': 1, 'bias': 2}
+    """
+    _take_off(state_dict, prefix)
+    metadata = getattr(state_dict, "_metadata", None)
+    if metadata is not None:
+        _take_off_paths(metadata, prefix)
+
+
+def _take_off(names: dict[str, Any], prefix: str) -> None:
+    for name in list(names):
+        names[name.removeprefix(prefix)] = names.pop(name)
+
+
+def _take_off_paths(metadata: dict[str, Any], prefix: str) -> None:
+    """The same for module paths, which have no dot at their end: the prefix itself names the root."""
+    for path in list(metadata):
+        if path and f"{path}.".startswith(prefix):
+            metadata[path[len(prefix) :]] = metadata.pop(path)

@@ -1,0 +1,175 @@
+"""The base class of all learning rate schedulers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from tl_core import Tensor
+
+from ..optimizer import Optimizer
+
+__all__ = ["LRScheduler"]
+
+
+class LRScheduler:
+    """Changes the learning rates of an optimizer from one epoch to the next.
+
+    A subclass defines :meth:`get_lr`. Schedulers of one optimizer can be chained: each changes the rates
+    the others have left.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose learning rates to change.
+    last_epoch : int
+        The epoch to go on from; -1 begins anew.
+
+    Attributes
+    ----------
+    base_lrs : list
+        The learning rates of the groups at the beginning.
+    last_epoch : int
+        The number of steps so far.
+
+    Raises
+    ------
+    TypeError
+        If ``optimizer`` isn't one.
+    KeyError
+        If a group has no "initial_lr" to go on from.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> class Halving(tl_nn.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [lr * 0.5**self.last_epoch for lr in self.base_lrs]
+    >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = Halving(optimizer)
+    >>> optimizer.step(), scheduler.step()
+    (None, None)
+    >>> scheduler.get_last_lr()
+    [0.5]
+    """
+
+    _get_lr_called_within_step: bool = False
+    _is_initial: bool = False
+    _step_count: int
+    _last_lr: list[Any]
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        for number, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", _copied(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{number}] "
+                    "when resuming scheduler with last_epoch >= 0"
+                )
+        self.base_lrs = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        """Set the rates of the first epoch."""
+        self._step_count = 0
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
+
+    def get_lr(self) -> list[Any]:
+        """The learning rates of the groups at ``last_epoch``; called by :meth:`step`."""
+        raise NotImplementedError(f"{type(self).__name__} doesn't define get_lr()")
+
+    def get_last_lr(self) -> list[Any]:
+        """The learning rates this scheduler set last."""
+        return self._last_lr
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go on to the next epoch; call it after the optimizer's step.
+
+        Parameters
+        ----------
+        epoch : int, optional
+            The epoch to go to, an older use that isn't recommended.
+        """
+        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. "
+                "Call them in the opposite order: otherwise the first value of the schedule is skipped.",
+                stacklevel=2,
+            )
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn(
+                "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
+                "possible. Please use `scheduler.step()` to step the scheduler.",
+                stacklevel=2,
+            )
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        self._get_lr_called_within_step = True
+        try:
+            if epoch is None:
+                self.last_epoch += 1
+                rates = self.get_lr()
+            else:
+                self.last_epoch = epoch
+                rates = getattr(self, "_get_closed_form_lr", self.get_lr)()
+        finally:
+            self._get_lr_called_within_step = False
+        set_rates(self, rates)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer, to be given to :meth:`load_state_dict`."""
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what :meth:`state_dict` gave."""
+        self.__dict__.update(state_dict)
+
+
+def set_rates(scheduler: LRScheduler, rates: list[Any]) -> None:
+    """Give the groups of the optimizer these learning rates."""
+    groups = scheduler.optimizer.param_groups
+    for group, rate in zip(groups, rates, strict=False):
+        set_option(group, "lr", rate)
+    scheduler._last_lr = [_copied(group["lr"]) for group in groups]
+
+
+def present_rates(scheduler: LRScheduler, factor: float = 1.0) -> list[Any]:
+    """The present learning rates of the groups, times a factor."""
+    return [group["lr"] * factor for group in scheduler.optimizer.param_groups]
+
+
+def warn_outside_step(scheduler: LRScheduler) -> None:
+    """Warn whoever calls ``get_lr`` that it computes the rates instead of telling them."""
+    if not scheduler._get_lr_called_within_step:
+        warnings.warn(
+            "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+            stacklevel=3,
+        )
+
+
+def set_option(group: dict[str, Any], option: str, value: Any) -> None:
+    """Set an option of a group; a tensor there is filled, as programs may hold on to it."""
+    if isinstance(group[option], Tensor):
+        group[option].fill_(float(value))
+    else:
+        group[option] = value
+
+
+def _copied(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else value
+
+
+# The name before 2.0, which programs still derive from and check against.
+class _LRScheduler(LRScheduler):
+    pass

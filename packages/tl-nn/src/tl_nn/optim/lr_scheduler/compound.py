@@ -1,0 +1,178 @@
+"""Schedulers made of others."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from ..optimizer import Optimizer
+from .base import LRScheduler, set_rates
+from .plateau import ReduceLROnPlateau
+
+__all__ = ["ChainedScheduler", "SequentialLR"]
+
+
+class SequentialLR(LRScheduler):
+    """Schedulers that follow one another, each beginning anew at its milestone.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose learning rates to change.
+    schedulers : list of LRScheduler
+        In their order.
+    milestones : list of int
+        The epochs at which the second, third, … scheduler begins.
+    last_epoch : int
+        The epoch to go on from; -1 begins anew.
+
+    Raises
+    ------
+    ValueError
+        If there is no scheduler, one belongs to another optimizer or needs a metric, or the milestones
+        aren't one fewer than the schedulers.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> from tl_nn.optim import lr_scheduler
+    >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
+    >>> warmup = lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
+    >>> decay = lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    ...     print(scheduler.get_last_lr())
+    [0.5]
+    [1.0]
+    [0.5]
+    """
+
+    _schedulers: list[LRScheduler]
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        schedulers: list[LRScheduler],
+        milestones: list[int],
+        last_epoch: int = -1,
+    ) -> None:
+        _check_schedulers("SequentialLR", schedulers, optimizer)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number "
+                f"of milestone points, but got number of schedulers {len(schedulers)} and the number of "
+                f"milestones to be equal to {len(milestones)}"
+            )
+        self._schedulers = list(schedulers)
+        self._milestones = milestones
+        self.optimizer = optimizer
+        self.base_lrs = self._schedulers[0].base_lrs
+        self.last_epoch = last_epoch
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        self.last_epoch += 1
+        _restart(self._schedulers[0])
+        self._last_lr = self._schedulers[0].get_last_lr()
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go on to the next epoch; call it after the optimizer's step."""
+        self.last_epoch += 1
+        place = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[place]
+        if place > 0 and self._milestones[place - 1] == self.last_epoch:
+            _restart(scheduler)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer, to be given to :meth:`load_state_dict`."""
+        return _state_with_schedulers(self)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what :meth:`state_dict` gave."""
+        _load_with_schedulers(self, state_dict)
+
+
+class ChainedScheduler(LRScheduler):
+    """Schedulers that all step at once, each changing the rates the one before has left.
+
+    Parameters
+    ----------
+    schedulers : sequence of LRScheduler
+        In their order.
+    optimizer : Optimizer, optional
+        Whose learning rates they change; that of the first scheduler by default.
+
+    Raises
+    ------
+    ValueError
+        If there is no scheduler, or one belongs to another optimizer or needs a metric.
+    """
+
+    _schedulers: list[LRScheduler]
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+        if len(schedulers) < 1:
+            raise ValueError(
+                "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler."
+            )
+        optimizer = optimizer or schedulers[0].optimizer
+        _check_schedulers("ChainedScheduler", schedulers, optimizer)
+        self._schedulers = list(schedulers)
+        self.optimizer = optimizer
+        self._last_lr = self._schedulers[-1].get_last_lr()
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go on to the next epoch; call it after the optimizer's step."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = self._schedulers[-1].get_last_lr()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer, to be given to :meth:`load_state_dict`."""
+        return _state_with_schedulers(self)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what :meth:`state_dict` gave."""
+        _load_with_schedulers(self, state_dict)
+
+
+def _check_schedulers(kind: str, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
+    if len(schedulers) < 1:
+        raise ValueError(f"{kind} expects at least one scheduler, but got no scheduler.")
+    for place, scheduler in enumerate(schedulers):
+        if isinstance(scheduler, ReduceLROnPlateau):
+            raise ValueError(
+                f"{kind} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                f"specified when calling `step`, but got one at index {place} in the given schedulers sequence."
+            )
+        if scheduler.optimizer is not optimizer:
+            raise ValueError(
+                f"{kind} expects all schedulers to belong to the same optimizer, but got scheduler "
+                f"{type(scheduler).__name__} at index {place} with another one"
+            )
+
+
+def _restart(scheduler: LRScheduler) -> None:
+    """Begin a schedule anew, from the first learning rates."""
+    set_rates(scheduler, scheduler.base_lrs)
+    scheduler.last_epoch = -1
+    scheduler._initial_step()
+
+
+def _state_with_schedulers(scheduler: SequentialLR | ChainedScheduler) -> dict[str, Any]:
+    state = {name: value for name, value in scheduler.__dict__.items() if name != "optimizer"}
+    state["_schedulers"] = [part.state_dict() for part in scheduler._schedulers]
+    return state
+
+
+def _load_with_schedulers(scheduler: SequentialLR | ChainedScheduler, state: dict[str, Any]) -> None:
+    own = {name: value for name, value in state.items() if name != "_schedulers"}
+    scheduler.__dict__.update(own)
+    for part, kept in zip(scheduler._schedulers, state["_schedulers"], strict=True):
+        part.load_state_dict(kept)

@@ -1,0 +1,500 @@
+"""The base class of all optimizers: parameter groups, state, hooks and their dictionaries."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from functools import wraps
+from itertools import chain
+from typing import Any, TypeVar
+
+import tl_core
+from tl_core import Tensor, enable_grad, is_grad_enabled, set_grad_enabled
+
+from ..hooks import RemovableHandle
+
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+_Step = TypeVar("_Step", bound=Callable[..., Any])
+
+_global_optimizer_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_optimizer_post_hooks: OrderedDict[int, Any] = OrderedDict()
+
+
+class _RequiredParameter:
+    """The default of an option that every parameter group has to give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+
+def register_optimizer_step_pre_hook(hook: Any) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before the step of every optimizer.
+
+    The hook returns None or new ``(args, kwargs)``.
+    """
+    return _insert(_global_optimizer_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Any) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after the step of every optimizer."""
+    return _insert(_global_optimizer_post_hooks, hook)
+
+
+class Optimizer:
+    """Changes parameters by their gradients; each subclass has a rule for it.
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (str, Tensor), or of dict
+        What to optimize; a dictionary is a group with options of its own, its tensors under "params".
+    defaults : dict
+        The options of groups that don't give them.
+
+    Attributes
+    ----------
+    param_groups : list of dict
+        The options and parameters of each group; options may be changed between steps.
+    state : dict
+        What the rule remembers of each parameter.
+
+    Raises
+    ------
+    TypeError
+        If something isn't a tensor or a group.
+    ValueError
+        If there is no parameter, one is twice in it, or one is the result of a computation.
+
+    Examples
+    --------
+    >>> import tl_core, tl_nn
+    >>> class Halving(tl_nn.optim.Optimizer):
+    ...     def __init__(self, params):
+    ...         super().__init__(params, {})
+    ...
+    ...     @tl_core.no_grad()
+    ...     def step(self, closure=None):
+    ...         for group in self.param_groups:
+    ...             for parameter in group["params"]:
+    ...                 parameter.mul_(0.5)
+    >>> weight = tl_core.ones(2, requires_grad=True)
+    >>> Halving([weight]).step()
+    >>> weight
+    tensor([0.5000, 0.5000], requires_grad=True)
+    """
+
+    defaults: dict[str, Any]
+    state: defaultdict[Any, Any]
+    param_groups: list[dict[str, Any]]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        _complete(self)
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                f"but got {_kind_of(params)}"
+            )
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        _complete(self)
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for number, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {number}")
+            lines += [f"    {option}: {group[option]}" for option in sorted(group) if option != "params"]
+        return "\n".join([*lines, ")"])
+
+    # The step
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters once.
+
+        Parameters
+        ----------
+        closure : callable, optional
+            Computes the loss and its gradients anew.
+
+        Returns
+        -------
+        What ``closure`` returned, or None.
+        """
+        raise NotImplementedError(f"{type(self).__name__} doesn't define step()")
+
+    @staticmethod
+    def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
+        """A step with the hooks around it."""
+
+        @wraps(func)
+        def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+            self._opt_called = True  # a scheduler's first step asks for it
+            if not (
+                self._optimizer_step_pre_hooks
+                or self._optimizer_step_post_hooks
+                or _global_optimizer_pre_hooks
+                or _global_optimizer_post_hooks
+            ):
+                return func(self, *args, **kwargs)
+            for hook in (*_global_optimizer_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
+                args, kwargs = _new_arguments(hook(self, args, kwargs), args, kwargs)
+            result = func(self, *args, **kwargs)
+            for hook in (*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()):
+                hook(self, args, kwargs)
+            return result
+
+        step.hooked = True  # type: ignore[attr-defined]
+        return step
+
+    def _patch_step_function(self) -> None:
+        """Put the hooks around the step of this class, unless they are there already."""
+        kind = type(self)
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{kind.__name__}.zero_grad"
+        if not getattr(kind.step, "hooked", False):
+            kind.step = self.profile_hook_step(kind.step)  # type: ignore[method-assign]
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters, or set them to zero where ``set_to_none`` is False.
+
+        Examples
+        --------
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.ones(2, requires_grad=True)
+        >>> weight.grad = tl_core.ones(2)
+        >>> tl_nn.optim.SGD([weight]).zero_grad()
+        >>> weight.grad is None
+        True
+        """
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                grad = parameter.grad
+                if grad is None:
+                    continue
+                if set_to_none:
+                    parameter.grad = None
+                else:
+                    _zero(grad)
+
+    # Parameter groups
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters, such as the layers of a network that are unfrozen later.
+
+        Parameters
+        ----------
+        param_group : dict
+            The tensors under "params", and the options that differ from the defaults.
+
+        Raises
+        ------
+        TypeError
+            If it isn't a dictionary, or something in it isn't a tensor.
+        ValueError
+            If a parameter is in another group already, or is the result of a computation.
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        _collect_params(param_group)
+        for parameter in param_group["params"]:
+            _check_param(self, parameter)
+        for option, default in self.defaults.items():
+            if default is required and option not in param_group:
+                raise ValueError(
+                    f"parameter group didn't specify a value of required optimization parameter {option}"
+                )
+            param_group.setdefault(option, default)
+        _check_unique(self, param_group)
+        self.param_groups.append(param_group)
+
+    # The dictionary of the state
+
+    def state_dict(self) -> dict[str, Any]:
+        """The options of the groups and the state of the parameters, which are named by their numbers.
+
+        Returns
+        -------
+        dict
+            "state": for each parameter's number, a dictionary. "param_groups": for each group, its
+            options, and the numbers of its parameters under "params".
+
+        Examples
+        --------
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.ones(2, requires_grad=True)
+        >>> tl_nn.optim.SGD([weight], lr=0.5).state_dict()["param_groups"][0]["lr"]
+        0.5
+        """
+        for hook in tuple(self._optimizer_state_dict_pre_hooks.values()):
+            hook(self)
+        numbers = {id(param): number for number, param in enumerate(_all_params(self))}
+        groups = [
+            {**_without_params(group), "params": [numbers[id(param)] for param in group["params"]]}
+            for group in self.param_groups
+        ]
+        state = {
+            numbers[id(key)] if isinstance(key, Tensor) else key: kept for key, kept in self.state.items()
+        }
+        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in tuple(self._optimizer_state_dict_post_hooks.values()):
+            given = hook(self, result)
+            if given is not None:
+                result = given
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over options and state from what :meth:`state_dict` gave; parameters go by their order.
+
+        Tensors of the state are copied, and cast to type and device of their parameter, except step counts.
+
+        Raises
+        ------
+        ValueError
+            If number or sizes of the groups differ.
+        """
+        state_dict = state_dict.copy()
+        for hook in tuple(self._optimizer_load_state_dict_pre_hooks.values()):
+            given = hook(self, state_dict)
+            if given is not None:
+                state_dict = given
+        saved = deepcopy(state_dict["param_groups"])
+        _check_groups(self, saved)
+        places = chain.from_iterable(group["params"] for group in saved)
+        params = dict(zip(places, _all_params(self), strict=True))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, kept in state_dict["state"].items():
+            state[params.get(key, key)] = _cast(kept, params[key]) if key in params else kept
+        groups = [
+            {**_loaded_options(new, old), "params": old["params"]}
+            for new, old in zip(saved, self.param_groups, strict=True)
+        ]
+        self.__setstate__({"state": state, "param_groups": groups})
+        for hook in tuple(self._optimizer_load_state_dict_post_hooks.values()):
+            hook(self)
+
+    # Hooks
+
+    def register_step_pre_hook(self, hook: Any) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it returns None or new ``(args, kwargs)``."""
+        return _insert(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Any) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return _insert(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before :meth:`state_dict`; with ``prepend``, before the other hooks."""
+        return _insert(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after :meth:`state_dict`; it returns None or another result."""
+        return _insert(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` before loading; it returns None or what to load instead."""
+        return _insert(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after loading."""
+        return _insert(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    _optimizer_step_pre_hooks: OrderedDict[int, Any]
+    _optimizer_step_post_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Any]
+
+
+_HOOK_DICTS = tuple(name for name in Optimizer.__annotations__ if name.endswith("_hooks"))
+
+
+def _use_grad_for_differentiable(step: _Step) -> _Step:
+    """A step that records gradients only if the optimizer is to be differentiated through."""
+
+    @wraps(step)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = is_grad_enabled()
+        set_grad_enabled(self.defaults["differentiable"])
+        try:
+            return step(self, *args, **kwargs)
+        finally:
+            set_grad_enabled(before)
+
+    return run  # type: ignore[return-value]
+
+
+def evaluated(closure: Callable[[], Any] | None) -> Any:
+    """The loss of a closure, computed with gradients, or None."""
+    if closure is None:
+        return None
+    with enable_grad():
+        return closure()
+
+
+def _complete(optimizer: Optimizer) -> None:
+    """Set what a new optimizer has and one unpickled from an older version may lack."""
+    for name in _HOOK_DICTS:
+        optimizer.__dict__.setdefault(name, OrderedDict())
+    optimizer.defaults.setdefault("differentiable", False)
+    optimizer._patch_step_function()
+
+
+def _collect_params(group: dict[str, Any]) -> None:
+    """Make a list of the group's parameters, and one of their names where they have names."""
+    params = group["params"]
+    if isinstance(params, Tensor):
+        params = [params]
+    elif isinstance(params, set):
+        raise TypeError(
+            "optimizer parameters need to be organized in ordered collections, but the ordering of "
+            "tensors in sets will change between runs. Please use a list instead."
+        )
+    params = list(params)
+    named = [isinstance(param, tuple) for param in params]
+    if any(named):
+        if not all(named):
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
+        group["param_names"] = [name for name, _ in params]
+        params = [param for _, param in params]
+    group["params"] = params
+
+
+def _check_param(optimizer: Optimizer, parameter: Any) -> None:
+    if not isinstance(parameter, Tensor):
+        raise TypeError(
+            f"optimizer can only optimize Tensors, but one of the params is {_kind_of(parameter)}"
+        )
+    if not (optimizer.defaults.get("differentiable") or parameter.is_leaf or parameter.retains_grad):
+        raise ValueError("can't optimize a non-leaf Tensor")
+
+
+def _check_unique(optimizer: Optimizer, group: dict[str, Any]) -> None:
+    fresh = {id(parameter) for parameter in group["params"]}
+    if len(fresh) != len(group["params"]):
+        warnings.warn(
+            "optimizer contains a parameter group with duplicate parameters; "
+            "in future, this will cause an error",
+            stacklevel=4,
+        )
+    held = (parameter for other in optimizer.param_groups for parameter in other["params"])
+    if any(id(parameter) in fresh for parameter in held):
+        raise ValueError("some parameters appear in more than one parameter group")
+    for other in optimizer.param_groups[:1]:
+        if ("param_names" in other) != ("param_names" in group):
+            lacking = "with" if "param_names" in group else "without"
+            raise ValueError(
+                "all optimizer param groups should be with/without names. "
+                f"cannot add param group {lacking} names to the optimizer"
+            )
+
+
+def _all_params(optimizer: Optimizer) -> list[Tensor]:
+    """Every parameter once, in the order of the groups."""
+    params = chain.from_iterable(group["params"] for group in optimizer.param_groups)
+    return list({id(param): param for param in params}.values())
+
+
+def _check_groups(optimizer: Optimizer, saved: list[dict[str, Any]]) -> None:
+    if len(saved) != len(optimizer.param_groups):
+        raise ValueError(
+            "loaded state dict has a different number of parameter groups: "
+            f"{len(saved)} instead of {len(optimizer.param_groups)}"
+        )
+    for new, old in zip(saved, optimizer.param_groups, strict=True):
+        if len(new["params"]) != len(old["params"]):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                f"optimizer's group: {len(new['params'])} parameters instead of {len(old['params'])}"
+            )
+
+
+def _insert(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _new_arguments(given: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    if given is None:
+        return args, kwargs
+    if not (isinstance(given, tuple) and len(given) == 2):
+        raise RuntimeError(
+            f"step pre-hook must return None or a tuple of (new_args, new_kwargs), but got {given}."
+        )
+    return given
+
+
+def _zero(grad: Tensor) -> None:
+    """Zero a gradient in place, cutting it off from the graph it may belong to."""
+    if grad.grad_fn is not None:
+        grad.detach_()
+    else:
+        grad.requires_grad_(False)
+    grad.zero_()
+
+
+def _without_params(group: dict[str, Any]) -> dict[str, Any]:
+    return {option: value for option, value in group.items() if option != "params"}
+
+
+def _loaded_options(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """The options of a loaded group; it keeps the present names if it came without any."""
+    if "param_names" in old and "param_names" not in new:
+        return {**new, "param_names": old["param_names"]}
+    return new
+
+
+def _cast(kept: Any, param: Tensor, key: str | None = None) -> Any:
+    """A copy of a parameter's state, with tensors of the parameter's type and device."""
+    if isinstance(kept, Tensor):
+        if key == "step":
+            return kept.clone()
+        dtype = param.dtype if param.is_floating_point() else kept.dtype
+        return kept.to(device=param.device, dtype=dtype, copy=True)
+    if isinstance(kept, dict):
+        return {name: _cast(value, param, name) for name, value in kept.items()}
+    if isinstance(kept, Iterable) and not isinstance(kept, str):
+        return type(kept)(_cast(value, param) for value in kept)  # type: ignore[call-arg]
+    return kept
+
+
+def _kind_of(value: Any) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _default_to_fused_or_foreach(
+    params: list[Tensor], differentiable: bool, use_fused: bool = False
+) -> tuple[bool, bool]:
+    """Whether a rule runs as one operator over all parameters, and whether over lists of them."""
+    return use_fused and not differentiable and fusable(params), False
+
+
+def fusable(params: list[Tensor]) -> bool:
+    """Whether one operator can update all of these: dense floating-point tensors of one type on the CPU."""
+    if not (params and params[0].is_floating_point()):
+        return False
+    dtype, dense = params[0].dtype, tl_core.strided
+    return all(param.dtype == dtype and param.is_cpu and param.layout == dense for param in params)
