@@ -6,7 +6,7 @@ needs.
 
 from __future__ import annotations
 
-import os
+import random
 import sys
 from pathlib import Path
 
@@ -89,6 +89,22 @@ def tools(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-ra", "tools/tests", *session.posargs)
 
 
+def c_files() -> list[str]:
+    """The C and C++ files of all packages."""
+    files = (f for pattern in ("*.h", "*.hpp", "*.c", "*.cpp") for f in ROOT.glob(f"packages/*/**/{pattern}"))
+    relative = (f.relative_to(ROOT) for f in files)
+    return sorted(str(f) for f in relative if not {"build", "vendor"}.intersection(f.parts))
+
+
+@nox.session(name="format")
+def format_(session: nox.Session) -> None:
+    """Formats everything, and repairs what the linter can repair."""
+    session.install(RUFF, CLANG_FORMAT)
+    session.run("ruff", "check", "--fix", "--exit-zero", "--quiet", ".")
+    session.run("ruff", "format", ".")
+    session.run("clang-format", "-i", *c_files())
+
+
 @nox.session
 def check(session: nox.Session) -> None:
     """Format, lint, types, layers, the C interface, sizes."""
@@ -96,9 +112,7 @@ def check(session: nox.Session) -> None:
     install(session, ["tl-all"], {})
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
-    sources = [f"{f}" for p in ("*.h", "*.hpp", "*.c", "*.cpp") for f in ROOT.glob(f"packages/**/{p}")]
-    kept = [f for f in sources if not {"build", "vendor"}.intersection(Path(f).relative_to(ROOT).parts)]
-    session.run("clang-format", "--dry-run", "--Werror", *sorted(kept), silent=not kept)
+    session.run("clang-format", "--dry-run", "--Werror", *c_files())
     session.run("python", "-m", "tools.layers")
     session.run("python", "-m", "tools.abi", "diff")
     session.run("python", "-m", "tools.sizes")
@@ -145,11 +159,12 @@ def sanitize(session: nox.Session) -> None:
         "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "PYTHONMALLOC": "malloc",
-        "HYPOTHESIS_PROFILE": os.environ.get("HYPOTHESIS_PROFILE", "sanitize"),
+        "TL_HYPOTHESIS_PROFILE": "sanitize",
     }
+    seed = f"--hypothesis-seed={random.randrange(2**32)}"
     for dist in ("tl-core", "tl-autograd"):
         with session.chdir(packages()[dist].folder):
-            command = ["python", "-m", "pytest", "-p", "no:faulthandler", *session.posargs]
+            command = ["python", "-m", "pytest", "-p", "no:faulthandler", seed, *session.posargs]
             session.run(*command, env=environment)
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import reference  # noqa: E402 - needs the path above
+import reference
 
 project = "tl"
 author = "the tl contributors"
-copyright = "2026, the tl contributors"  # noqa: A001 - the name that Sphinx wants
+copyright = "2026, the tl contributors"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

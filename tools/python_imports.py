@@ -156,10 +156,12 @@ def _undeclared(finder: _Finder, package: Package, family: dict[str, str]) -> It
 
 
 def _edges(finder: _Finder, modules: set[str]) -> set[str]:
+    """The modules of the repository that a file needs; `from package import name` needs the package only if `name` is
+    not a module itself, written in Python or compiled (`_C`)."""
     targets = set()
     for found in finder.imports:
         whole = f"{found.module}.{found.name}" if found.name else found.module
-        targets.add(whole if whole in modules else found.module)
+        targets.add(whole if whole in modules or found.name == "_C" else found.module)
     return targets & modules
 
 

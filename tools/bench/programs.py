@@ -32,7 +32,12 @@ def run(side: Side, program: Program, env: dict[str, str]) -> Run:
     text = program.text.replace("import torch", f"import {side.module} as torch") + PEAK
     started = time.perf_counter()
     process = subprocess.Popen(
-        [side.python, "-c", text], cwd="/", env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [side.python, "-c", text],
+        cwd="/",
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     assert process.stdout is not None
     output = process.stdout.read()
@@ -45,7 +50,9 @@ def run(side: Side, program: Program, env: dict[str, str]) -> Run:
     return Run(wall, usage.ru_utime + usage.ru_stime, int(peak[1]) * 1024)
 
 
-def measure(ours: Side, peer: Side, program: Program, threads: int, clock: str, unpinned: bool) -> list[Measured]:
+def measure(
+    ours: Side, peer: Side, program: Program, threads: int, clock: str, unpinned: bool
+) -> list[Measured]:
     """Time (the fastest of each round, A B B A) and peak memory of a program."""
     env = {k: v for k, v in environment(threads, unpinned).items() if k != "PYTHONPATH"}
     name, group = program.name, "fresh process"
