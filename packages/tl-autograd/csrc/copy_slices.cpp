@@ -20,10 +20,12 @@ CopySlices::CopySlices(TlTensor* base, TlTensor* view, Node* writer, int self_ed
       self_edge_(self_edge) {
   writer->retain();
   if (writer->n_outputs != 1)
-    fail(TL_ERROR_NOT_IMPLEMENTED, "autograd cannot record a call that writes several tensors at once when one is a view");
+    fail(TL_ERROR_NOT_IMPLEMENTED,
+         "autograd cannot record a call that writes several tensors at once when one is a view");
   if (api->tensor_dtype(view) != dtype_)
     fail(TL_ERROR_NOT_IMPLEMENTED,
-         "autograd cannot record a write through a view of another dtype (view_as_real, view_as_complex, .real, .imag)");
+         "autograd cannot record a write through a view of another dtype (view_as_real, view_as_complex, "
+         ".real, .imag)");
   edges[0] = gradient_edge(base);
   for (uint32_t i = 0, to = 1; i < writer->n_edges; ++i)
     if (static_cast<int>(i) != self_edge) edges[to++] = writer->edges[i];
@@ -36,7 +38,8 @@ void CopySlices::apply(const GradientsIn& in, TlTensor** out) {
   if (!in.grads[0]) return;
   Tensor whole = empty_strided(base_.sizes.size(), base_.sizes.data(), base_.strides.data(), dtype_, device_);
   copy_into(whole.get(), in.grads[0]);
-  Tensor slice = as_strided(whole.get(), view_.sizes.size(), view_.sizes.data(), view_.strides.data(), view_.offset - base_.offset);
+  Tensor slice = as_strided(whole.get(), view_.sizes.size(), view_.sizes.data(), view_.strides.data(),
+                            view_.offset - base_.offset);
   Tensor grad = clone(slice.get());
 
   std::vector<uint8_t> needs(writer_->n_edges);
@@ -48,12 +51,16 @@ void CopySlices::apply(const GradientsIn& in, TlTensor** out) {
 
   Tensor self;
   for (uint32_t i = 0, to = 1; i < writer_->n_edges; ++i) {
-    if (static_cast<int>(i) == self_edge_) self = Tensor(grads[i]);
-    else out[to++] = grads[i];
+    if (static_cast<int>(i) == self_edge_)
+      self = Tensor(grads[i]);
+    else
+      out[to++] = grads[i];
   }
   if (!in.needs[0]) return;
-  if (self) copy_into(slice.get(), self.get());
-  else fill_zero(slice.get());
+  if (self)
+    copy_into(slice.get(), self.get());
+  else
+    fill_zero(slice.get());
   out[0] = whole.take();
 }
 

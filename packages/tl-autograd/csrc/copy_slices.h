@@ -1,4 +1,5 @@
-// The history of a tensor after one of its views was written: the view's part of the gradient goes through the writer's node.
+// The history of a tensor after one of its views was written: the view's part of the gradient goes through
+// the writer's node.
 #pragma once
 
 #include <vector>

@@ -18,7 +18,8 @@ struct Pending {};
 
 [[noreturn, gnu::cold]] void fail(int kind, const std::string& message);
 inline void check(int status) {
-  if (status != 0) [[unlikely]] throw Pending();
+  if (status != 0) [[unlikely]]
+    throw Pending();
 }
 // Makes the exception that is being handled the thread's pending error; -1.
 int pending_from_exception() noexcept;

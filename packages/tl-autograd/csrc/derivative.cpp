@@ -73,49 +73,83 @@ class Machine {
     block_ = &block;
     const int end = block.first_step + block.n_steps;
     for (int at = block.first_step; at < end;) at = step(program_.steps[at], at);
-    for (int t = 0; t < block.n_targets; ++t) store(block.first_target + t, program_.operands[block.results + t]);
+    for (int t = 0; t < block.n_targets; ++t)
+      store(block.first_target + t, program_.operands[block.results + t]);
   }
 
   // Returns the number of the next step.
   int step(const TlStep& s, int at) {
     const uint16_t* in = program_.operands + s.inputs;
     switch (s.code) {
-      case TL_STEP_CALL: call(s, in); break;
-      case TL_STEP_ARITH: arith(s, in); break;
-      case TL_STEP_CONJ: conj(s, in); break;
-      case TL_STEP_MOVE: registers_[s.target] = get(in[0]); break;
-      case TL_STEP_JUMP: return s.op;
-      case TL_STEP_JUMP_UNLESS: return truth(get(in[0])) ? at + 1 : s.op;
-      case TL_STEP_UNARY: unary(s, in); break;
-      case TL_STEP_META: registers_[s.target] = kept(read_meta(get(in[0]), s.arith)); break;
-      case TL_STEP_INDEX: registers_[s.target] = list_element(get(in[0]), position(in)); break;
-      case TL_STEP_SLICE: slice(s, in); break;
-      case TL_STEP_LIST: list(s, in); break;
-      case TL_STEP_NEXT: return next(s, in) ? at + 1 : s.op;
-      case TL_STEP_APPEND: append(s, in); break;
-      default: fail(TL_ERROR_RUNTIME, "a derivative program has a step this engine does not know");
+      case TL_STEP_CALL:
+        call(s, in);
+        break;
+      case TL_STEP_ARITH:
+        arith(s, in);
+        break;
+      case TL_STEP_CONJ:
+        conj(s, in);
+        break;
+      case TL_STEP_MOVE:
+        registers_[s.target] = get(in[0]);
+        break;
+      case TL_STEP_JUMP:
+        return s.op;
+      case TL_STEP_JUMP_UNLESS:
+        return truth(get(in[0])) ? at + 1 : s.op;
+      case TL_STEP_UNARY:
+        unary(s, in);
+        break;
+      case TL_STEP_META:
+        registers_[s.target] = kept(read_meta(get(in[0]), s.arith));
+        break;
+      case TL_STEP_INDEX:
+        registers_[s.target] = list_element(get(in[0]), position(in));
+        break;
+      case TL_STEP_SLICE:
+        slice(s, in);
+        break;
+      case TL_STEP_LIST:
+        list(s, in);
+        break;
+      case TL_STEP_NEXT:
+        return next(s, in) ? at + 1 : s.op;
+      case TL_STEP_APPEND:
+        append(s, in);
+        break;
+      default:
+        fail(TL_ERROR_RUNTIME, "a derivative program has a step this engine does not know");
     }
     return at + 1;
   }
 
-  // ---- operands ----------------------------------------------------------------------------------------------------
+  // ---- operands
+  // ----------------------------------------------------------------------------------------------------
 
   TlValue get(uint16_t word) {
     const int i = TL_OPERAND_INDEX(word);
     switch (TL_OPERAND_KIND(word)) {
-      case TL_OPERAND_CONST: return program_.consts[i];
-      case TL_OPERAND_SAVED: return in_.saved[i];
-      case TL_OPERAND_GRAD: return static_cast<uint32_t>(i) < in_.n_grads ? value(in_.grads[i]) : none();
-      case TL_OPERAND_GRADS: return {TL_TENSOR_LIST, in_.n_grads, {.p = in_.grads}};
-      case TL_OPERAND_REGISTER: return registers_[i];
-      case TL_OPERAND_NEEDS: return value(target_needed(in_, i));
-      default: return needs_list();
+      case TL_OPERAND_CONST:
+        return program_.consts[i];
+      case TL_OPERAND_SAVED:
+        return in_.saved[i];
+      case TL_OPERAND_GRAD:
+        return static_cast<uint32_t>(i) < in_.n_grads ? value(in_.grads[i]) : none();
+      case TL_OPERAND_GRADS:
+        return {TL_TENSOR_LIST, in_.n_grads, {.p = in_.grads}};
+      case TL_OPERAND_REGISTER:
+        return registers_[i];
+      case TL_OPERAND_NEEDS:
+        return value(target_needed(in_, i));
+      default:
+        return needs_list();
     }
   }
 
   TlValue needs_list() {
     List& list = new_list();
-    for (int t = 0; t < block_->n_targets; ++t) list.push_back(value(target_needed(in_, block_->first_target + t)));
+    for (int t = 0; t < block_->n_targets; ++t)
+      list.push_back(value(target_needed(in_, block_->first_target + t)));
     return {kList, 0, {.p = &list}};
   }
 
@@ -131,11 +165,14 @@ class Machine {
   }
   void own(const TlValue& v) {
     if (v.tag != TL_TENSOR && v.tag < TL_BOOL_LIST && v.tag != TL_COMPLEX) return;
-    if (n_owned_ < kInline) owned_[n_owned_++] = v;
-    else more_owned_.push_back(v);
+    if (n_owned_ < kInline)
+      owned_[n_owned_++] = v;
+    else
+      more_owned_.push_back(v);
   }
 
-  // ---- steps on values ---------------------------------------------------------------------------------------------
+  // ---- steps on values
+  // ---------------------------------------------------------------------------------------------
 
   void unary(const TlStep& s, const uint16_t* in) {
     TlValue v = get(in[0]);
@@ -198,7 +235,8 @@ class Machine {
     return arithmetic(arith, v, n);
   }
 
-  // ---- steps that call operators -----------------------------------------------------------------------------------
+  // ---- steps that call operators
+  // -----------------------------------------------------------------------------------
 
   void arith(const TlStep& s, const uint16_t* in) {
     TlValue v[kMaxArgs];
@@ -280,8 +318,10 @@ class Machine {
     const TlOperatorInfo* info = api->op_info(op);
     for (int i = 0; i < s.n_inputs; ++i) {
       if (args[i].tag == TL_NONE && demands(info->args[i])) return undefined(s);
-      if (is_list(args[i])) args[i] = packed(args[i], info->args[i].kind);
-      else if (args[i].tag == TL_INT && info->args[i].kind == TL_ARG_INT_LIST) args[i] = single(args[i]);
+      if (is_list(args[i]))
+        args[i] = packed(args[i], info->args[i].kind);
+      else if (args[i].tag == TL_INT && info->args[i].kind == TL_ARG_INT_LIST)
+        args[i] = single(args[i]);
     }
     TlValue rets[kMaxArgs] = {};
     check(api->op_call(op, args, s.n_inputs, rets, info->n_rets));
@@ -292,13 +332,15 @@ class Machine {
   }
 
   static bool demands(const TlArgInfo& arg) {
-    return !arg.optional && (arg.kind == TL_ARG_TENSOR || arg.kind == TL_ARG_OPERAND || arg.kind == TL_ARG_TENSOR_LIST);
+    return !arg.optional &&
+           (arg.kind == TL_ARG_TENSOR || arg.kind == TL_ARG_OPERAND || arg.kind == TL_ARG_TENSOR_LIST);
   }
   void undefined(const TlStep& s) {
     for (int i = 0; i < s.n_results; ++i) registers_[s.target + i] = none();
   }
 
-  // ---- lists as operators take them --------------------------------------------------------------------------------
+  // ---- lists as operators take them
+  // --------------------------------------------------------------------------------
 
   TlValue single(const TlValue& v) {
     List& list = new_list();
@@ -317,13 +359,20 @@ class Machine {
 
   TlValue packed(const TlValue& v, int kind) {
     switch (kind) {
-      case TL_ARG_TENSOR_LIST: return pack_tensors(v);
+      case TL_ARG_TENSOR_LIST:
+        return pack_tensors(v);
       case TL_ARG_OPTIONAL_TENSOR_LIST:
-        return pack<TlTensor*>(TL_TENSOR_LIST, v, [](const TlValue& e, size_t) { return e.tag == TL_TENSOR ? e.u.t : nullptr; });
-      case TL_ARG_INT_LIST: return pack<int64_t>(TL_INT_LIST, v, [](const TlValue& e, size_t) { return e.u.i; });
-      case TL_ARG_BOOL_LIST: return pack<uint8_t>(TL_BOOL_LIST, v, [](const TlValue& e, size_t) { return uint8_t(e.u.i != 0); });
-      case TL_ARG_FLOAT_LIST: return pack<double>(TL_FLOAT_LIST, v, [](const TlValue& e, size_t) { return number(e); });
-      default: return v.tag == kList ? pack<TlValue>(TL_SCALAR_LIST, v, [](const TlValue& e, size_t) { return e; }) : v;
+        return pack<TlTensor*>(TL_TENSOR_LIST, v,
+                               [](const TlValue& e, size_t) { return e.tag == TL_TENSOR ? e.u.t : nullptr; });
+      case TL_ARG_INT_LIST:
+        return pack<int64_t>(TL_INT_LIST, v, [](const TlValue& e, size_t) { return e.u.i; });
+      case TL_ARG_BOOL_LIST:
+        return pack<uint8_t>(TL_BOOL_LIST, v, [](const TlValue& e, size_t) { return uint8_t(e.u.i != 0); });
+      case TL_ARG_FLOAT_LIST:
+        return pack<double>(TL_FLOAT_LIST, v, [](const TlValue& e, size_t) { return number(e); });
+      default:
+        return v.tag == kList ? pack<TlValue>(TL_SCALAR_LIST, v, [](const TlValue& e, size_t) { return e; })
+                              : v;
     }
   }
   static double number(const TlValue& e) { return e.tag == TL_FLOAT ? e.u.f : static_cast<double>(e.u.i); }
@@ -333,23 +382,27 @@ class Machine {
     const bool all_grads = v.tag == TL_TENSOR_LIST && v.u.p == in_.grads;
     return pack<TlTensor*>(TL_TENSOR_LIST, v, [&](const TlValue& e, size_t i) {
       if (e.tag == TL_TENSOR) return e.u.t;
-      if (!all_grads || !in_.results) fail(TL_ERROR_RUNTIME, "a derivative program passes an undefined gradient in a list");
+      if (!all_grads || !in_.results)
+        fail(TL_ERROR_RUNTIME, "a derivative program passes an undefined gradient in a list");
       return hold(zeros(in_.results[i])).u.t;
     });
   }
 
-  // ---- results -----------------------------------------------------------------------------------------------------
+  // ---- results
+  // -----------------------------------------------------------------------------------------------------
 
   void store(int target, uint16_t word) {
     const uint32_t first = in_.first_edge[target], n = in_.first_edge[target + 1] - first;
     const TlValue v = get(word);
     if (v.tag == TL_NONE) return;
     if (!program_.targets[target].is_list) {
-      if (v.tag != TL_TENSOR) fail(TL_ERROR_RUNTIME, "a derivative program gives a gradient that is no tensor");
+      if (v.tag != TL_TENSOR)
+        fail(TL_ERROR_RUNTIME, "a derivative program gives a gradient that is no tensor");
       if (in_.needs[first]) out_[first] = taken(v.u.t);
       return;
     }
-    if (list_length(v) != n) fail(TL_ERROR_RUNTIME, "a derivative program gives another number of gradients than inputs");
+    if (list_length(v) != n)
+      fail(TL_ERROR_RUNTIME, "a derivative program gives another number of gradients than inputs");
     for (uint32_t i = 0; i < n; ++i) {
       const TlValue e = list_element(v, i);
       if (e.tag == TL_TENSOR && in_.needs[first + i]) out_[first + i] = taken(e.u.t);
@@ -384,6 +437,8 @@ class Machine {
 };
 }  // namespace
 
-void run_program(const Derivative& derivative, const Inputs& in, TlTensor** out) { Machine(derivative, in, out).run(); }
+void run_program(const Derivative& derivative, const Inputs& in, TlTensor** out) {
+  Machine(derivative, in, out).run();
+}
 
 }  // namespace tl::autograd

@@ -32,7 +32,8 @@ Run::~Run() {
   for (Node* node : held_) drop(node);
 }
 
-// ---- feeding -------------------------------------------------------------------------------------------------------
+// ---- feeding
+// -------------------------------------------------------------------------------------------------------
 
 void Run::add_root(Edge root, Tensor grad) {
   roots_.push_back(root);
@@ -50,7 +51,8 @@ void Run::add_input(Edge input) {
 
 Tensor Run::sum(Tensor a, Tensor b) const {
   const auto n = static_cast<size_t>(api->tensor_ndim(b.get()));
-  const bool in_place = !options_.create_graph && !options_.keep_mode && solely_owned(a.get()) && api->tensor_is_contiguous(a.get()) &&
+  const bool in_place = !options_.create_graph && !options_.keep_mode && solely_owned(a.get()) &&
+                        api->tensor_is_contiguous(a.get()) &&
                         api->tensor_dtype(a.get()) == api->tensor_dtype(b.get()) &&
                         same_shape(a.get(), n, api->tensor_sizes(b.get()));
   if (!in_place) return added(value(a), value(b));
@@ -133,7 +135,8 @@ Run::Buffer Run::take_gradients(Node* node) {
   return grads;
 }
 
-// ---- running -------------------------------------------------------------------------------------------------------
+// ---- running
+// -------------------------------------------------------------------------------------------------------
 
 namespace {
 constexpr uint32_t kInlineEdges = 8;
@@ -173,7 +176,8 @@ void Run::deliver_all(Node* node, TlTensor** out) {
 
 void Run::evaluate(Node* node, TlTensor* const* grads) {
   Frame frame(node->n_edges);
-  for (uint32_t i = 0; i < node->n_edges; ++i) frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
+  for (uint32_t i = 0; i < node->n_edges; ++i)
+    frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
   node->apply({grads, node->n_outputs, frame.needs, options_.create_graph}, frame.out);
   if (!options_.retain_graph) node->release();
   deliver_all(node, frame.out);
@@ -201,7 +205,8 @@ void Run::run_with_extra(Node* node, Buffer& grads) {
   std::vector<TlTensor*> given;
   for (const Tensor& g : grads) given.push_back(g.get());
   Frame frame(node->n_edges);
-  for (uint32_t i = 0; i < node->n_edges; ++i) frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
+  for (uint32_t i = 0; i < node->n_edges; ++i)
+    frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
   node->apply({given.data(), node->n_outputs, frame.needs, options_.create_graph}, frame.out);
   if (!options_.retain_graph) node->release();
   if (node->extra) run_post_hooks(node, frame.out, grads);
@@ -245,7 +250,8 @@ void Run::execute() {
   }
 }
 
-// ---- what is needed ------------------------------------------------------------------------------------------------
+// ---- what is needed
+// ------------------------------------------------------------------------------------------------
 
 void Run::prepare_needs() {
   if (pruned_) find_needed();

@@ -17,7 +17,8 @@ struct RunOptions {
   bool keep_mode = false;  // leave gradient recording as it is, and change nothing in place
 };
 
-// One backward. Made, fed and run on one thread; the GIL is given up while it runs and taken for Python hooks.
+// One backward. Made, fed and run on one thread; the GIL is given up while it runs and taken for Python
+// hooks.
 class Run {
  public:
   explicit Run(RunOptions options);

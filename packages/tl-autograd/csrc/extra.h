@@ -15,10 +15,10 @@ struct Extra {
     uint32_t output;
     Tensor grad;
   };
-  PyObject* object = nullptr;          // the node's Python object while it lives; borrowed
-  PyObject* metadata = nullptr;        // dict
-  PyObject* pre_hooks = nullptr;       // dict: called with the gradients of the results
-  PyObject* post_hooks = nullptr;      // dict: called with the gradients of the inputs and of the results
+  PyObject* object = nullptr;             // the node's Python object while it lives; borrowed
+  PyObject* metadata = nullptr;           // dict
+  PyObject* pre_hooks = nullptr;          // dict: called with the gradients of the results
+  PyObject* post_hooks = nullptr;         // dict: called with the gradients of the inputs and of the results
   PyObject* accumulated_hooks = nullptr;  // dict: of a leaf, called after .grad was written
   std::vector<std::pair<uint32_t, PyObject*>> tensor_hooks;  // (output, dict)
   std::vector<Retained> retained;

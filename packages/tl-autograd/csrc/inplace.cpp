@@ -36,19 +36,25 @@ bool is_multi_view(const Node* node) {
 void check_view(TlTensor* t, TlTensor* base, Edge e) {
   const int flags = api->tensor_view_flags ? api->tensor_view_flags(t) : 0;
   if ((flags & TL_VIEW_MULTI_OUTPUT) || is_multi_view(e.node))
-    fail(TL_ERROR_RUNTIME,
-         "Output " + std::to_string(e.output) + " of " + (e.node ? e.node->name() : std::string("a function")) +
-             " is a view and is being modified inplace. This view is the output of a function that returns multiple views. "
-             "Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by "
-             "an out-of-place one.");
+    fail(TL_ERROR_RUNTIME, "Output " + std::to_string(e.output) + " of " +
+                               (e.node ? e.node->name() : std::string("a function")) +
+                               " is a view and is being modified inplace. This view is the output of a "
+                               "function that returns multiple views. "
+                               "Such functions do not allow the output views to be modified inplace. You "
+                               "should replace the inplace operation by "
+                               "an out-of-place one.");
   const Leaf* leaf = as_leaf(place_of(base).node);
   if (leaf && leaf->requires_grad)
-    fail(TL_ERROR_RUNTIME, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    fail(TL_ERROR_RUNTIME,
+         "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   if (flags & TL_VIEW_NO_GRAD)
     fail(TL_ERROR_RUNTIME,
-         "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
-         "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
-         "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+         "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given "
+         "that this use case is "
+         "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
+         "the inplace either "
+         "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if "
+         "you want the inplace "
          "to be tracked).");
 }
 
@@ -159,7 +165,8 @@ void Writing::finish(const TlValue* args) {
     for (uint32_t i = 0; i < n; ++i) {
       int self_edge = r_.derivative ? -1 : 0;
       if (r_.written_target >= 0)
-        self_edge = static_cast<int>((r_.lists ? edges_.first_edge[r_.written_target] : r_.written_target) + (r_.writes_list ? i : 0));
+        self_edge = static_cast<int>((r_.lists ? edges_.first_edge[r_.written_target] : r_.written_target) +
+                                     (r_.writes_list ? i : 0));
       rebase(written_[i], node, i, self_edge);
     }
   } catch (...) {

@@ -1,4 +1,5 @@
-// Calls that write their arguments: what is checked and saved before the kernel, and the new history after it.
+// Calls that write their arguments: what is checked and saved before the kernel, and the new history after
+// it.
 #pragma once
 
 #include "recorder.h"
@@ -26,7 +27,8 @@ class Writing {
 
 // Raises if recording a write to `t` is impossible: a leaf, a view of one, one of several views.
 void check_writable(TlTensor* t);
-// `t` was just written: from now on it is output `output` of `node`; the edge to its old value is number `self_edge`, or -1.
+// `t` was just written: from now on it is output `output` of `node`; the edge to its old value is number
+// `self_edge`, or -1.
 void rebase(TlTensor* t, Node* node, uint32_t output, int self_edge);
 
 }  // namespace tl::autograd

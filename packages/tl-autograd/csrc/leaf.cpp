@@ -35,8 +35,8 @@ void Leaf::accumulate(TlTensor* g, bool create_graph) {
   }
 }
 
-// The caller's handle is one reference: a gradient that nobody else holds becomes .grad as it is, any other is copied,
-// because it may be another leaf's too. The copy has the strides of the variable.
+// The caller's handle is one reference: a gradient that nobody else holds becomes .grad as it is, any other
+// is copied, because it may be another leaf's too. The copy has the strides of the variable.
 Tensor Leaf::fresh(TlTensor* g, bool create_graph) const {
   Tensor v = variable();
   const bool dense = !v || api->tensor_is_contiguous(v.get());
@@ -72,12 +72,14 @@ void set_requires_grad(TlTensor* t, bool on) {
   if (on && !is_differentiable(api->tensor_dtype(t)))
     fail(TL_ERROR_RUNTIME, "only Tensors of floating point and complex dtype can require gradients");
   if (on && api->tensor_is_inference(t) && !api->inference_mode())
-    fail(TL_ERROR_RUNTIME, "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    fail(TL_ERROR_RUNTIME,
+         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   Edge e = slot_of(t);
   if (e.node && !as_leaf(e.node)) {
     if (on) return;
     fail(TL_ERROR_RUNTIME,
-         "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
+         "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+         "in a subgraph "
          "that doesn't require differentiation use var_no_grad = var.detach().");
   }
   if (!e.node && !on) return;

@@ -8,7 +8,8 @@
 
 namespace tl::autograd {
 
-// ---- lifetime ------------------------------------------------------------------------------------------------------
+// ---- lifetime
+// ------------------------------------------------------------------------------------------------------
 
 void drain_dead() {
   ThreadData& t = thread_data();
@@ -25,7 +26,9 @@ void drain_dead() {
 
 void drop(Node* node) {
   // A sole owner needs no atomic read-modify-write.
-  if (node->refs.load(std::memory_order_acquire) != 1 && node->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (node->refs.load(std::memory_order_acquire) != 1 &&
+      node->refs.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
   ThreadData& t = thread_data();
   node->next_dead_ = t.dead;
   t.dead = node;
@@ -54,7 +57,8 @@ NodeLock::NodeLock(Node& node) : node_(node), taken_(true) {
   }
 }
 
-// ---- slots ---------------------------------------------------------------------------------------------------------
+// ---- slots
+// ---------------------------------------------------------------------------------------------------------
 
 namespace {
 constexpr uintptr_t kOutputMask = 15, kFar = 15;

@@ -1,4 +1,5 @@
-// A node of the graph: what a recorded operator needs to turn gradients of its results into gradients of its inputs.
+// A node of the graph: what a recorded operator needs to turn gradients of its results into gradients of its
+// inputs.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,8 @@ class Run;
 struct Extra;       // extra.h: hooks and what else only some nodes have
 struct ThreadData;  // thread.h
 
-// Where a gradient goes: to the gradient of result `output` of `node`. The node is owned by whoever holds the edge.
+// Where a gradient goes: to the gradient of result `output` of `node`. The node is owned by whoever holds the
+// edge.
 struct Edge {
   Node* node = nullptr;
   uint32_t output = 0;
@@ -42,7 +44,7 @@ class Node {
   TlTensor* pending = nullptr;             // owned
   std::atomic<ThreadData*> busy{nullptr};  // the thread that reads or frees what the node saved
   Extra* extra = nullptr;
-  const void* base_slot = nullptr;         // of a view's node: the slot that the view's base had
+  const void* base_slot = nullptr;  // of a view's node: the slot that the view's base had
   Edge* edges;
 
   bool is(Flag f) const { return flags & f; }
@@ -60,7 +62,8 @@ class Node {
   Node(const Node&) = delete;
 
  protected:
-  Node(uint32_t n_outputs, uint32_t n_edges, Edge* edges) : n_outputs(n_outputs), n_edges(n_edges), edges(edges) {}
+  Node(uint32_t n_outputs, uint32_t n_edges, Edge* edges)
+      : n_outputs(n_outputs), n_edges(n_edges), edges(edges) {}
   virtual ~Node() = default;
   virtual void dispose() = 0;  // runs the destructor and frees the memory
 
@@ -82,7 +85,8 @@ uint64_t next_sequence(const Edge* edges, uint32_t n);
 template <class Derived>
 class HeapNode : public Node {
  protected:
-  HeapNode(uint32_t n_outputs, uint32_t n_edges) : Node(n_outputs, n_edges, nullptr), storage_(new Edge[n_edges]()) {
+  HeapNode(uint32_t n_outputs, uint32_t n_edges)
+      : Node(n_outputs, n_edges, nullptr), storage_(new Edge[n_edges]()) {
     edges = storage_.get();
   }
   void dispose() override { delete static_cast<Derived*>(this); }
@@ -105,8 +109,9 @@ class NodeLock {
   bool taken_;
 };
 
-// ---- the tensor's slot ---------------------------------------------------------------------------------------------
-// One pointer: the node with the number of the output in its low bits, or for numbers from 15 on a FarSlot.
+// ---- the tensor's slot
+// --------------------------------------------------------------------------------------------- One pointer:
+// the node with the number of the output in its low bits, or for numbers from 15 on a FarSlot.
 void* make_slot(Node* node, uint32_t output);  // takes over one reference
 Edge read_slot(const void* slot);              // borrowed
 

@@ -78,7 +78,8 @@ Tensor same_elements(TlTensor* t) {
   return call_one(op, {value(t), ints(api->tensor_sizes(t), static_cast<size_t>(api->tensor_ndim(t)))});
 }
 
-Tensor empty_strided(size_t ndim, const int64_t* sizes, const int64_t* strides, int64_t dtype, int64_t device) {
+Tensor empty_strided(size_t ndim, const int64_t* sizes, const int64_t* strides, int64_t dtype,
+                     int64_t device) {
   static const TlOperator* op = operator_named("empty_strided");
   const TlValue type{TL_DTYPE, 0, {.i = dtype}}, place{TL_DEVICE, 0, {.i = device}};
   return call_one(op, {ints(sizes, ndim), ints(strides, ndim), type, none(), place, none()});
@@ -105,14 +106,16 @@ Tensor converted(TlTensor* t, int64_t dtype, int64_t device) {
 }
 
 Tensor zeros(const TensorMeta& meta) {
-  Tensor t(api->tensor_empty(static_cast<int>(meta.sizes.size()), meta.sizes.data(), meta.dtype, meta.device));
+  Tensor t(
+      api->tensor_empty(static_cast<int>(meta.sizes.size()), meta.sizes.data(), meta.dtype, meta.device));
   if (!t) throw Pending();
   fill_zero(t.get());
   return t;
 }
 
 bool same_shape(const TlTensor* t, size_t ndim, const int64_t* sizes) {
-  return static_cast<size_t>(api->tensor_ndim(t)) == ndim && std::equal(sizes, sizes + ndim, api->tensor_sizes(t));
+  return static_cast<size_t>(api->tensor_ndim(t)) == ndim &&
+         std::equal(sizes, sizes + ndim, api->tensor_sizes(t));
 }
 
 bool broadcasts_to(size_t ndim, const int64_t* sizes, const TlTensor* t) {
@@ -122,6 +125,8 @@ bool broadcasts_to(size_t ndim, const int64_t* sizes, const TlTensor* t) {
   return std::equal(sizes, sizes + ndim, to, [](int64_t a, int64_t b) { return a == b || a == 1; });
 }
 
-bool solely_owned(TlTensor* t) { return api->tensor_refcount(t) == 1 && api->tensor_storage_refcount(t) == 1; }
+bool solely_owned(TlTensor* t) {
+  return api->tensor_refcount(t) == 1 && api->tensor_storage_refcount(t) == 1;
+}
 
 }  // namespace tl::autograd

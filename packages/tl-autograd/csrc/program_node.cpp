@@ -10,7 +10,8 @@
 
 namespace tl::autograd {
 
-// ---- memory: node, edges, saved values in one block ------------------------------------------------------------------
+// ---- memory: node, edges, saved values in one block
+// ------------------------------------------------------------------
 
 namespace {
 size_t block_bytes(size_t n_edges, size_t n_saved) {
@@ -58,54 +59,76 @@ void ProgramNode::release() {
     }
 }
 
-const uint32_t* ProgramNode::first_edge() const { return lists ? lists->first_edge.data() : kIdentity.data(); }
+const uint32_t* ProgramNode::first_edge() const {
+  return lists ? lists->first_edge.data() : kIdentity.data();
+}
 
-// ---- reading what was saved ------------------------------------------------------------------------------------------
+// ---- reading what was saved
+// ------------------------------------------------------------------------------------------
 
 namespace {
 const char* legacy_type(int64_t dtype) {
   switch (dtype) {
-    case TL_DTYPE_OF(TL_CODE_FLOAT, 16): return "torch.HalfTensor";
-    case TL_DTYPE_OF(TL_CODE_BFLOAT, 16): return "torch.BFloat16Tensor";
-    case TL_DTYPE_OF(TL_CODE_FLOAT, 32): return "torch.FloatTensor";
-    case TL_DTYPE_OF(TL_CODE_FLOAT, 64): return "torch.DoubleTensor";
-    case TL_DTYPE_OF(TL_CODE_COMPLEX, 64): return "torch.ComplexFloatTensor";
-    case TL_DTYPE_OF(TL_CODE_COMPLEX, 128): return "torch.ComplexDoubleTensor";
-    case TL_DTYPE_OF(TL_CODE_BOOL, 8): return "torch.BoolTensor";
-    case TL_DTYPE_OF(TL_CODE_INT, 32): return "torch.IntTensor";
-    case TL_DTYPE_OF(TL_CODE_INT, 64): return "torch.LongTensor";
-    default: return "torch.Tensor";
+    case TL_DTYPE_OF(TL_CODE_FLOAT, 16):
+      return "torch.HalfTensor";
+    case TL_DTYPE_OF(TL_CODE_BFLOAT, 16):
+      return "torch.BFloat16Tensor";
+    case TL_DTYPE_OF(TL_CODE_FLOAT, 32):
+      return "torch.FloatTensor";
+    case TL_DTYPE_OF(TL_CODE_FLOAT, 64):
+      return "torch.DoubleTensor";
+    case TL_DTYPE_OF(TL_CODE_COMPLEX, 64):
+      return "torch.ComplexFloatTensor";
+    case TL_DTYPE_OF(TL_CODE_COMPLEX, 128):
+      return "torch.ComplexDoubleTensor";
+    case TL_DTYPE_OF(TL_CODE_BOOL, 8):
+      return "torch.BoolTensor";
+    case TL_DTYPE_OF(TL_CODE_INT, 32):
+      return "torch.IntTensor";
+    case TL_DTYPE_OF(TL_CODE_INT, 64):
+      return "torch.LongTensor";
+    default:
+      return "torch.Tensor";
   }
 }
 }  // namespace
 
 [[gnu::cold]] void fail_changed(const TlTensor* t, uint32_t expected, const std::string& source) {
-  std::string text = "one of the variables needed for gradient computation has been modified by an inplace operation: [";
+  std::string text =
+      "one of the variables needed for gradient computation has been modified by an inplace operation: [";
   text += legacy_type(api->tensor_dtype(t));
   text += " [";
   for (int i = 0; i < api->tensor_ndim(t); ++i)
     text += (i ? ", " : "") + std::to_string(api->tensor_sizes(t)[i]);
   text += "]]" + source + " is at version " + std::to_string(api->tensor_version(t)) + "; expected version " +
           std::to_string(expected) +
-          " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+          " instead. Hint: enable anomaly detection to find the operation that failed to compute its "
+          "gradient, with "
           "torch.autograd.set_detect_anomaly(True).";
   fail(TL_ERROR_RUNTIME, text);
 }
 
 [[gnu::cold]] void fail_released() {
   fail(TL_ERROR_RUNTIME,
-       "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-       "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-       "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after "
+       "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+       "already been "
+       "freed). Saved intermediate values of the graph are freed when you call .backward() or "
+       "autograd.grad(). Specify "
+       "retain_graph=True if you need to backward through the graph a second time or if you need to access "
+       "saved tensors after "
        "calling backward.");
 }
 
 void ProgramNode::check_version(const TlValue& v, const TlSaved& what, int element) const {
-  if (api->tensor_version(v.u.t) == v.len) [[likely]] return;
+  if (api->tensor_version(v.u.t) == v.len) [[likely]]
+    return;
   const Edge e = edge_of(what, element);
   std::string source;
-  if (what.source == TL_SOURCE_RESULT) source = ", which is output " + std::to_string(element < 0 ? what.index : element) + " of " + name() + ",";
-  else if (e.node && !e.node->is(Leaf)) source = ", which is output " + std::to_string(e.output) + " of " + e.node->name() + ",";
+  if (what.source == TL_SOURCE_RESULT)
+    source =
+        ", which is output " + std::to_string(element < 0 ? what.index : element) + " of " + name() + ",";
+  else if (e.node && !e.node->is(Leaf))
+    source = ", which is output " + std::to_string(e.output) + " of " + e.node->name() + ",";
   fail_changed(v.u.t, v.len, source);
 }
 
@@ -134,9 +157,11 @@ Edge ProgramNode::edge_of(const TlSaved& what, int element) const {
 }
 
 // A saved tensor with the place in the graph that it had, for a derivative that is recorded itself.
-TlValue ProgramNode::linked_tensor(const TlValue& v, const TlSaved& what, int element, std::vector<Tensor>& holders) const {
+TlValue ProgramNode::linked_tensor(const TlValue& v, const TlSaved& what, int element,
+                                   std::vector<Tensor>& holders) const {
   Edge wanted = edge_of(what, element);
-  if (what.source == TL_SOURCE_RESULT) wanted = {const_cast<ProgramNode*>(this), static_cast<uint32_t>(element < 0 ? what.index : element)};
+  if (what.source == TL_SOURCE_RESULT)
+    wanted = {const_cast<ProgramNode*>(this), static_cast<uint32_t>(element < 0 ? what.index : element)};
   const void* slot = api->slot_get(v.u.t, TL_LAYER_AUTOGRAD);
   Edge has = slot ? read_slot(slot) : Edge{};
   if (auto* leaf = as_leaf(has.node); leaf && !leaf->requires_grad) has = {};
@@ -168,7 +193,8 @@ TlValue ProgramNode::read_saved(int i) const {
   return {TL_TENSOR, 0, {.t = v.u.t}};
 }
 
-// ---- running ---------------------------------------------------------------------------------------------------------
+// ---- running
+// ---------------------------------------------------------------------------------------------------------
 
 void ProgramNode::fix(TlTensor** out) const {
   for (const Fix& f : *fixes) {

@@ -52,7 +52,8 @@ Recorder::Recorder(const TlOperator* op) : op(op), info(api->op_info(op)), node_
   }
 }
 
-// ---- edges ---------------------------------------------------------------------------------------------------------
+// ---- edges
+// ---------------------------------------------------------------------------------------------------------
 
 void CallEdges::add(Edge e, int block) {
   if (e.node) blocks |= 1u << block;
@@ -66,16 +67,21 @@ void CallEdges::add(Edge e, int block) {
   ++n;
 }
 
-void gather_edges(const Recorder& r, const TlValue* args, CallEdges& out) { gather_edges_with(r, args, out, gradient_edge); }
+void gather_edges(const Recorder& r, const TlValue* args, CallEdges& out) {
+  gather_edges_with(r, args, out, gradient_edge);
+}
 
-// ---- the node of a call --------------------------------------------------------------------------------------------
+// ---- the node of a call
+// --------------------------------------------------------------------------------------------
 
 namespace {
 void refuse_inference(const TlValue& v) {
   if (v.tag == TL_TENSOR && api->tensor_is_inference(v.u.t))
     fail(TL_ERROR_RUNTIME,
-         "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-         "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+         "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference "
+         "mode in computation "
+         "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it "
+         "in autograd, or use "
          "`torch.no_grad()` instead of `torch.inference_mode()`.");
 }
 
@@ -86,7 +92,8 @@ TlValue saved_result(TlTensor* t, SavedResults how) {
   return {TL_TENSOR, api->tensor_version(alias), {.t = alias}};
 }
 
-TlValue save_result(const Recorder& r, const TlSaved& what, TlTensor* const* outputs, uint32_t n_outputs, SavedResults how) {
+TlValue save_result(const Recorder& r, const TlSaved& what, TlTensor* const* outputs, uint32_t n_outputs,
+                    SavedResults how) {
   if (!r.lists) {
     TlTensor* t = what.index < n_outputs ? outputs[what.index] : nullptr;
     if (!t) return none();
@@ -99,7 +106,8 @@ TlValue save_result(const Recorder& r, const TlSaved& what, TlTensor* const* out
     return value(static_cast<int64_t>(n_outputs));
   }
   for (uint32_t i = 0; i < n_outputs; ++i)
-    list->push_back(what.meta == TL_META_VALUE ? saved_result(outputs[i], how) : read_meta(value(outputs[i]), what.meta));
+    list->push_back(what.meta == TL_META_VALUE ? saved_result(outputs[i], how)
+                                               : read_meta(value(outputs[i]), what.meta));
   return whole;
 }
 
@@ -109,15 +117,18 @@ TlValue save_argument(const TlValue& v, int meta) {
   return keep(v);
 }
 
-void save_all(const Recorder& r, ProgramNode& node, const TlValue* args, uint32_t blocks, TlTensor* const* outputs,
-              uint32_t n_outputs, TlValue* before, SavedResults how) {
+void save_all(const Recorder& r, ProgramNode& node, const TlValue* args, uint32_t blocks,
+              TlTensor* const* outputs, uint32_t n_outputs, TlValue* before, SavedResults how) {
   const TlProgram& p = r.derivative->program;
   for (int i = 0; i < p.n_saved; ++i) {
     const TlSaved& what = p.saved[i];
     if (!(what.blocks & blocks)) continue;
-    if (before && before[i].tag != TL_NONE) node.saved[i] = std::exchange(before[i], none());
-    else if (what.source == TL_SOURCE_RESULT) node.saved[i] = save_result(r, what, outputs, n_outputs, how);
-    else node.saved[i] = save_argument(args[what.index], what.meta);
+    if (before && before[i].tag != TL_NONE)
+      node.saved[i] = std::exchange(before[i], none());
+    else if (what.source == TL_SOURCE_RESULT)
+      node.saved[i] = save_result(r, what, outputs, n_outputs, how);
+    else
+      node.saved[i] = save_argument(args[what.index], what.meta);
   }
 }
 
@@ -134,7 +145,10 @@ struct ResultMeta {
   int64_t dtype, device;
 
   explicit ResultMeta(const TlTensor* t)
-      : tensor(t), ndim(static_cast<size_t>(api->tensor_ndim(t))), sizes(api->tensor_sizes(t)), dtype(api->tensor_dtype(t)),
+      : tensor(t),
+        ndim(static_cast<size_t>(api->tensor_ndim(t))),
+        sizes(api->tensor_sizes(t)),
+        dtype(api->tensor_dtype(t)),
         device(api->tensor_device(t)) {}
 
   bool has_shape_of(const TlTensor* t) const {
@@ -165,7 +179,8 @@ void note_differences(const Recorder& r, ProgramNode& node, const TlValue* args,
   }
 }
 
-std::unique_ptr<ProgramNode::Lists> note_lists(const CallEdges& edges, TlTensor* const* outputs, uint32_t n_outputs) {
+std::unique_ptr<ProgramNode::Lists> note_lists(const CallEdges& edges, TlTensor* const* outputs,
+                                               uint32_t n_outputs) {
   auto lists = std::make_unique<ProgramNode::Lists>();
   lists->first_edge = edges.first_edge;
   for (uint32_t i = 0; i < n_outputs; ++i) lists->results.push_back(meta_of(outputs[i]));
@@ -173,8 +188,8 @@ std::unique_ptr<ProgramNode::Lists> note_lists(const CallEdges& edges, TlTensor*
 }
 }  // namespace
 
-ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& edges, TlTensor* const* outputs,
-                       uint32_t n_outputs, TlValue* before, SavedResults how) {
+ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& edges,
+                       TlTensor* const* outputs, uint32_t n_outputs, TlValue* before, SavedResults how) {
   ProgramNode* node = ProgramNode::make(r, n_outputs, edges.n);
   for (uint32_t i = 0; i < edges.n; ++i) {
     node->edges[i] = edges.edges[i];
@@ -192,7 +207,8 @@ ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& 
   return node;
 }
 
-// ---- recording -----------------------------------------------------------------------------------------------------
+// ---- recording
+// -----------------------------------------------------------------------------------------------------
 
 namespace {
 int below(const Recorder& r, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
@@ -216,9 +232,12 @@ struct Outputs {
       n = rets[0].len;
       return;
     }
-    for (int i = 0; i < n_rets && n < kInline; ++i) inline_tensors[n++] = rets[i].tag == TL_TENSOR ? rets[i].u.t : nullptr;
+    for (int i = 0; i < n_rets && n < kInline; ++i)
+      inline_tensors[n++] = rets[i].tag == TL_TENSOR ? rets[i].u.t : nullptr;
   }
-  bool differentiable(uint32_t i) const { return tensors[i] && is_differentiable(api->tensor_dtype(tensors[i])); }
+  bool differentiable(uint32_t i) const {
+    return tensors[i] && is_differentiable(api->tensor_dtype(tensors[i]));
+  }
   bool any_differentiable() const {
     for (uint32_t i = 0; i < n; ++i)
       if (differentiable(i)) return true;
@@ -235,7 +254,8 @@ void attach(Node* node, const Outputs& outputs, bool is_view) {
   }
 }
 
-void record_results(const Recorder& r, const TlValue* args, const CallEdges& edges, const TlValue* rets, int n_rets) {
+void record_results(const Recorder& r, const TlValue* args, const CallEdges& edges, const TlValue* rets,
+                    int n_rets) {
   const Outputs outputs(rets, n_rets);
   if (!outputs.any_differentiable()) return;
   Node* node = make_node(r, args, edges, outputs.tensors, outputs.n, nullptr);
@@ -287,8 +307,9 @@ int refuse_out(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_
   try {
     if (any_requires_grad(args, n_args)) {
       const std::string name = r.info->name;
-      fail(TL_ERROR_RUNTIME, name.substr(0, name.find('.')) + "(): functions with out=... arguments don't support automatic "
-                             "differentiation, but one of the arguments requires grad.");
+      fail(TL_ERROR_RUNTIME, name.substr(0, name.find('.')) +
+                                 "(): functions with out=... arguments don't support automatic "
+                                 "differentiation, but one of the arguments requires grad.");
     }
     return below(r, args, n_args, rets, n_rets);
   } catch (...) {
@@ -342,10 +363,14 @@ int bind(void*, const TlOperator* op, TlLayerEntry* out) {
   if (info->is_composite) return 0;
   try {
     auto r = std::make_unique<Recorder>(op);
-    if (info->variant == TL_OUT) out->call = refuse_out;
-    else if (r->written >= 0) out->call = record_writing;
-    else if (r->derivative) out->call = record;
-    else if (is_missing(*info)) out->call = record_missing;
+    if (info->variant == TL_OUT)
+      out->call = refuse_out;
+    else if (r->written >= 0)
+      out->call = record_writing;
+    else if (r->derivative)
+      out->call = record;
+    else if (is_missing(*info))
+      out->call = record_missing;
     if (out->call) out->ctx = r.release();  // lives as long as the operator: the process
     return 0;
   } catch (...) {

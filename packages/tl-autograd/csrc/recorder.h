@@ -18,8 +18,8 @@ struct Recorder {
   const TlOperatorInfo* info;
   std::optional<Derivative> derivative;
   std::string node_name;
-  int written = -1;            // the argument that is written, or -1
-  int written_target = -1;     // its target, or -1
+  int written = -1;         // the argument that is written, or -1
+  int written_target = -1;  // its target, or -1
   bool writes_list = false;
   bool lists = false;          // some target or result is a list
   bool may_broadcast = false;  // two or more tensor arguments
@@ -66,7 +66,8 @@ class ProgramNode final : public Node {
   void check_version(const TlValue& v, const TlSaved& what, int element) const;
   void check_versions(const Inputs& in) const;
   TlValue linked(int i, std::vector<Tensor>& holders) const;
-  TlValue linked_tensor(const TlValue& v, const TlSaved& what, int element, std::vector<Tensor>& holders) const;
+  TlValue linked_tensor(const TlValue& v, const TlSaved& what, int element,
+                        std::vector<Tensor>& holders) const;
   Edge edge_of(const TlSaved& what, int element) const;
   void fix(TlTensor** out) const;
 };
@@ -74,11 +75,12 @@ class ProgramNode final : public Node {
 // The edges of a call: one a differentiable argument, or one an element of a list.
 struct CallEdges {
   static constexpr uint32_t kInline = 8;
-  alignas(Edge) unsigned char inline_memory[kInline * sizeof(Edge)];  // not cleared: this stands on the hot path
+  alignas(
+      Edge) unsigned char inline_memory[kInline * sizeof(Edge)];  // not cleared: this stands on the hot path
   std::vector<Edge> more;
   Edge* edges = reinterpret_cast<Edge*>(inline_memory);
   uint32_t n = 0;
-  uint32_t blocks = 0;  // bit b: a target of block b requires grad
+  uint32_t blocks = 0;               // bit b: a target of block b requires grad
   std::vector<uint32_t> first_edge;  // only with lists
 
   CallEdges() = default;
@@ -91,12 +93,15 @@ void gather_edges(const Recorder& r, const TlValue* args, CallEdges& out);
 template <class F>
 void gather_edges_with(const Recorder& r, const TlValue* args, CallEdges& out, F edge_of);
 
-// A node keeps results as aliases without their place in the graph, because they own the node; or as they are.
+// A node keeps results as aliases without their place in the graph, because they own the node; or as they
+// are.
 enum class SavedResults { Aliased, Shared };
 
-// Makes the node of a call that has run. `before` holds what was saved ahead of the kernel (tag TL_NONE: nothing).
-ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& edges, TlTensor* const* outputs,
-                       uint32_t n_outputs, TlValue* before, SavedResults how = SavedResults::Aliased);
+// Makes the node of a call that has run. `before` holds what was saved ahead of the kernel (tag TL_NONE:
+// nothing).
+ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& edges,
+                       TlTensor* const* outputs, uint32_t n_outputs, TlValue* before,
+                       SavedResults how = SavedResults::Aliased);
 
 int install_layer();
 

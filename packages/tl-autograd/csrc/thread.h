@@ -1,4 +1,5 @@
-// What autograd keeps for a thread, behind one pointer: the loader's reserve for static thread storage is small.
+// What autograd keeps for a thread, behind one pointer: the loader's reserve for static thread storage is
+// small.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,8 @@ struct ThreadData {
   uint64_t sequence = 1;               // of the next node; leaves have 0
   Node* dead = nullptr;                // nodes waiting to be torn down
   bool draining = false;
-  Run* run = nullptr;                  // the innermost backward of this thread
-  void* levels = nullptr;              // transforms.cpp: the stack of interpreters
+  Run* run = nullptr;      // the innermost backward of this thread
+  void* levels = nullptr;  // transforms.cpp: the stack of interpreters
   FreeBlock* free[kClasses + 1] = {};
   int free_count[kClasses + 1] = {};
 };

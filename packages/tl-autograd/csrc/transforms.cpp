@@ -54,15 +54,17 @@ bool tracks(const GradLevel& level, const TlValue& v) {
 void refuse(const Recorder& r, const GradLevel& level, const TlValue* args, int n_args) {
   for (int i = 0; i < n_args; ++i)
     if (tracks(level, args[i]))
-      fail(TL_ERROR_NOT_IMPLEMENTED, std::string(r.info->name) + " inside a transform: in-place operators and operators without a "
-                                     "derivative cannot be transformed");
+      fail(TL_ERROR_NOT_IMPLEMENTED, std::string(r.info->name) +
+                                         " inside a transform: in-place operators and operators without a "
+                                         "derivative cannot be transformed");
 }
 
 std::vector<TlTensor*> result_tensors(const TlValue* rets, int n_rets) {
   std::vector<TlTensor*> tensors;
   for (int i = 0; i < n_rets; ++i) {
     if (rets[i].tag != TL_TENSOR_LIST) tensors.push_back(rets[i].tag == TL_TENSOR ? rets[i].u.t : nullptr);
-    for (uint32_t k = 0; rets[i].tag == TL_TENSOR_LIST && k < rets[i].len; ++k) tensors.push_back(list_element(rets[i], k).u.t);
+    for (uint32_t k = 0; rets[i].tag == TL_TENSOR_LIST && k < rets[i].len; ++k)
+      tensors.push_back(list_element(rets[i], k).u.t);
   }
   return tensors;
 }
@@ -72,9 +74,11 @@ void record_at(GradLevel& level, const Recorder& r, const TlValue* args, const T
   gather(r, level, args, edges);
   if (!edges.any()) return;
   const auto tensors = result_tensors(rets, n_rets);
-  Node* node = make_node(r, args, edges, tensors.data(), static_cast<uint32_t>(tensors.size()), nullptr, SavedResults::Shared);
+  Node* node = make_node(r, args, edges, tensors.data(), static_cast<uint32_t>(tensors.size()), nullptr,
+                         SavedResults::Shared);
   for (uint32_t i = 0; i < tensors.size(); ++i)
-    if (tensors[i] && is_differentiable(api->tensor_dtype(tensors[i]))) level.track(Tensor::share(tensors[i]), node, i);
+    if (tensors[i] && is_differentiable(api->tensor_dtype(tensors[i])))
+      level.track(Tensor::share(tensors[i]), node, i);
   drop(node);
 }
 
@@ -86,8 +90,9 @@ int interpret(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_r
     if (r.written >= 0 || !r.derivative) {
       if (r.written >= 0 || !r.info->no_grad_reason) refuse(r, below.top(), args, n_args);
     }
-    const int status = levels().empty() ? api->op_call_below(r.op, TL_LAYER_TRANSFORMS, args, n_args, rets, n_rets)
-                                        : api->op_call(r.op, args, n_args, rets, n_rets);
+    const int status = levels().empty()
+                           ? api->op_call_below(r.op, TL_LAYER_TRANSFORMS, args, n_args, rets, n_rets)
+                           : api->op_call(r.op, args, n_args, rets, n_rets);
     if (status == 0 && r.derivative && r.written < 0) record_at(below.top(), r, args, rets, n_rets);
     return status;
   } catch (...) {

@@ -8,9 +8,12 @@
 
 namespace tl::autograd {
 
-// ---- lists ---------------------------------------------------------------------------------------------------------
+// ---- lists
+// ---------------------------------------------------------------------------------------------------------
 
-bool is_list(const TlValue& v) { return (v.tag >= TL_BOOL_LIST && v.tag <= TL_TENSOR_LIST) || v.tag == kList; }
+bool is_list(const TlValue& v) {
+  return (v.tag >= TL_BOOL_LIST && v.tag <= TL_TENSOR_LIST) || v.tag == kList;
+}
 
 size_t list_length(const TlValue& v) {
   if (!is_list(v)) fail(TL_ERROR_TYPE, "a derivative program takes the length of something that is no list");
@@ -20,25 +23,38 @@ size_t list_length(const TlValue& v) {
 TlValue list_element(const TlValue& v, size_t i) {
   if (i >= list_length(v)) fail(TL_ERROR_INDEX, "a derivative program reads past the end of a list");
   switch (v.tag) {
-    case TL_BOOL_LIST: return value(static_cast<const uint8_t*>(v.u.p)[i] != 0);
-    case TL_INT_LIST: return value(static_cast<const int64_t*>(v.u.p)[i]);
-    case TL_FLOAT_LIST: return {TL_FLOAT, 0, {.f = static_cast<const double*>(v.u.p)[i]}};
-    case TL_TENSOR_LIST: return value(static_cast<TlTensor* const*>(v.u.p)[i]);
-    case kList: return list_of(v)[i];
-    default: return static_cast<const TlValue*>(v.u.p)[i];
+    case TL_BOOL_LIST:
+      return value(static_cast<const uint8_t*>(v.u.p)[i] != 0);
+    case TL_INT_LIST:
+      return value(static_cast<const int64_t*>(v.u.p)[i]);
+    case TL_FLOAT_LIST:
+      return {TL_FLOAT, 0, {.f = static_cast<const double*>(v.u.p)[i]}};
+    case TL_TENSOR_LIST:
+      return value(static_cast<TlTensor* const*>(v.u.p)[i]);
+    case kList:
+      return list_of(v)[i];
+    default:
+      return static_cast<const TlValue*>(v.u.p)[i];
   }
 }
 
-// ---- plain values --------------------------------------------------------------------------------------------------
+// ---- plain values
+// --------------------------------------------------------------------------------------------------
 
 bool truth(const TlValue& v) {
   switch (v.tag) {
-    case TL_NONE: return false;
-    case TL_FLOAT: return v.u.f != 0;
-    case TL_COMPLEX: return static_cast<const double*>(v.u.p)[0] != 0 || static_cast<const double*>(v.u.p)[1] != 0;
-    case TL_STRING: return v.len != 0;
-    case TL_TENSOR: return true;
-    default: return is_list(v) ? list_length(v) != 0 : v.u.i != 0;
+    case TL_NONE:
+      return false;
+    case TL_FLOAT:
+      return v.u.f != 0;
+    case TL_COMPLEX:
+      return static_cast<const double*>(v.u.p)[0] != 0 || static_cast<const double*>(v.u.p)[1] != 0;
+    case TL_STRING:
+      return v.len != 0;
+    case TL_TENSOR:
+      return true;
+    default:
+      return is_list(v) ? list_length(v) != 0 : v.u.i != 0;
   }
 }
 
@@ -94,18 +110,30 @@ int64_t floor_div(int64_t a, int64_t b) {
 
 TlValue on_integers(int arith, int64_t a, int64_t b) {
   switch (arith) {
-    case TL_ARITH_ADD: return value(a + b);
-    case TL_ARITH_SUB: return value(a - b);
-    case TL_ARITH_MUL: return value(a * b);
-    case TL_ARITH_FLOORDIV: return value(floor_div(a, b));
-    case TL_ARITH_MOD: return value(a - b * floor_div(a, b));
-    case TL_ARITH_LT: return value(a < b);
-    case TL_ARITH_LE: return value(a <= b);
-    case TL_ARITH_GT: return value(a > b);
-    case TL_ARITH_GE: return value(a >= b);
-    case TL_ARITH_MIN: return value(a < b ? a : b);
-    case TL_ARITH_MAX: return value(a > b ? a : b);
-    default: break;
+    case TL_ARITH_ADD:
+      return value(a + b);
+    case TL_ARITH_SUB:
+      return value(a - b);
+    case TL_ARITH_MUL:
+      return value(a * b);
+    case TL_ARITH_FLOORDIV:
+      return value(floor_div(a, b));
+    case TL_ARITH_MOD:
+      return value(a - b * floor_div(a, b));
+    case TL_ARITH_LT:
+      return value(a < b);
+    case TL_ARITH_LE:
+      return value(a <= b);
+    case TL_ARITH_GT:
+      return value(a > b);
+    case TL_ARITH_GE:
+      return value(a >= b);
+    case TL_ARITH_MIN:
+      return value(a < b ? a : b);
+    case TL_ARITH_MAX:
+      return value(a > b ? a : b);
+    default:
+      break;
   }
   int64_t power = 1;
   if (arith == TL_ARITH_POW && b >= 0) {
@@ -117,36 +145,57 @@ TlValue on_integers(int arith, int64_t a, int64_t b) {
 
 TlValue on_reals(int arith, double a, double b) {
   switch (arith) {
-    case TL_ARITH_ADD: return real(a + b);
-    case TL_ARITH_SUB: return real(a - b);
-    case TL_ARITH_MUL: return real(a * b);
-    case TL_ARITH_DIV: return real(a / b);
-    case TL_ARITH_FLOORDIV: return real(std::floor(a / b));
-    case TL_ARITH_MOD: return real(a - b * std::floor(a / b));
-    case TL_ARITH_POW: return real(std::pow(a, b));
-    case TL_ARITH_LT: return value(a < b);
-    case TL_ARITH_LE: return value(a <= b);
-    case TL_ARITH_GT: return value(a > b);
-    case TL_ARITH_GE: return value(a >= b);
-    case TL_ARITH_MIN: return real(a < b ? a : b);
-    case TL_ARITH_MAX: return real(a > b ? a : b);
-    default: return none();
+    case TL_ARITH_ADD:
+      return real(a + b);
+    case TL_ARITH_SUB:
+      return real(a - b);
+    case TL_ARITH_MUL:
+      return real(a * b);
+    case TL_ARITH_DIV:
+      return real(a / b);
+    case TL_ARITH_FLOORDIV:
+      return real(std::floor(a / b));
+    case TL_ARITH_MOD:
+      return real(a - b * std::floor(a / b));
+    case TL_ARITH_POW:
+      return real(std::pow(a, b));
+    case TL_ARITH_LT:
+      return value(a < b);
+    case TL_ARITH_LE:
+      return value(a <= b);
+    case TL_ARITH_GT:
+      return value(a > b);
+    case TL_ARITH_GE:
+      return value(a >= b);
+    case TL_ARITH_MIN:
+      return real(a < b ? a : b);
+    case TL_ARITH_MAX:
+      return real(a > b ? a : b);
+    default:
+      return none();
   }
 }
 
 TlValue on_complex(int arith, Complex a, Complex b) {
   switch (arith) {
-    case TL_ARITH_ADD: return complex_value(a + b);
-    case TL_ARITH_SUB: return complex_value(a - b);
-    case TL_ARITH_MUL: return complex_value(a * b);
-    case TL_ARITH_DIV: return complex_value(a / b);
-    case TL_ARITH_POW: return complex_value(std::pow(a, b));
-    default: return none();
+    case TL_ARITH_ADD:
+      return complex_value(a + b);
+    case TL_ARITH_SUB:
+      return complex_value(a - b);
+    case TL_ARITH_MUL:
+      return complex_value(a * b);
+    case TL_ARITH_DIV:
+      return complex_value(a / b);
+    case TL_ARITH_POW:
+      return complex_value(std::pow(a, b));
+    default:
+      return none();
   }
 }
 
 TlValue on_numbers(int arith, const TlValue& a, const TlValue& b) {
-  if (a.tag == TL_COMPLEX || b.tag == TL_COMPLEX) return on_complex(arith, complex_number(a), complex_number(b));
+  if (a.tag == TL_COMPLEX || b.tag == TL_COMPLEX)
+    return on_complex(arith, complex_number(a), complex_number(b));
   if (is_integer(a) && is_integer(b)) {
     const TlValue exact = on_integers(arith, a.u.i, b.u.i);
     if (exact.tag != TL_NONE) return exact;
@@ -177,18 +226,27 @@ TlValue fold(int arith, int64_t start, const TlValue& list) {
 
 TlValue arithmetic(int arith, const TlValue* in, int n_inputs) {
   TlValue result = none();
-  if (arith == TL_ARITH_PROD) result = fold(TL_ARITH_MUL, 1, in[0]);
-  else if (arith == TL_ARITH_LIST_SUM) result = fold(TL_ARITH_ADD, 0, in[0]);
-  else if (n_inputs == 1) result = on_one(arith, in[0]);
-  else if (arith == TL_ARITH_EQ || arith == TL_ARITH_IS) result = value(equal(in[0], in[1]));
-  else if (arith == TL_ARITH_NE || arith == TL_ARITH_IS_NOT) result = value(!equal(in[0], in[1]));
-  else if (arith == TL_ARITH_IN) result = value(contains(in[1], in[0]));
-  else if (is_number(in[0]) && is_number(in[1])) result = on_numbers(arith, in[0], in[1]);
-  if (result.tag == TL_NONE) fail(TL_ERROR_TYPE, "a derivative program computes with values that do not go together");
+  if (arith == TL_ARITH_PROD)
+    result = fold(TL_ARITH_MUL, 1, in[0]);
+  else if (arith == TL_ARITH_LIST_SUM)
+    result = fold(TL_ARITH_ADD, 0, in[0]);
+  else if (n_inputs == 1)
+    result = on_one(arith, in[0]);
+  else if (arith == TL_ARITH_EQ || arith == TL_ARITH_IS)
+    result = value(equal(in[0], in[1]));
+  else if (arith == TL_ARITH_NE || arith == TL_ARITH_IS_NOT)
+    result = value(!equal(in[0], in[1]));
+  else if (arith == TL_ARITH_IN)
+    result = value(contains(in[1], in[0]));
+  else if (is_number(in[0]) && is_number(in[1]))
+    result = on_numbers(arith, in[0], in[1]);
+  if (result.tag == TL_NONE)
+    fail(TL_ERROR_TYPE, "a derivative program computes with values that do not go together");
   return result;
 }
 
-// ---- keeping -------------------------------------------------------------------------------------------------------
+// ---- keeping
+// -------------------------------------------------------------------------------------------------------
 
 namespace {
 TlValue copied(const TlValue& v, size_t bytes) {
@@ -215,41 +273,55 @@ TlValue kept_list(const TlValue& v) {
 
 TlValue keep(const TlValue& v) {
   switch (v.tag) {
-    case TL_TENSOR: return kept_tensor(v.u.t);
-    case TL_COMPLEX: return copied(v, 2 * sizeof(double));
-    case TL_STRING: return copied(v, v.len);
-    case TL_BOOL_LIST: return copied(v, v.len);
-    case TL_INT_LIST: return copied(v, v.len * sizeof(int64_t));
-    case TL_FLOAT_LIST: return copied(v, v.len * sizeof(double));
+    case TL_TENSOR:
+      return kept_tensor(v.u.t);
+    case TL_COMPLEX:
+      return copied(v, 2 * sizeof(double));
+    case TL_STRING:
+      return copied(v, v.len);
+    case TL_BOOL_LIST:
+      return copied(v, v.len);
+    case TL_INT_LIST:
+      return copied(v, v.len * sizeof(int64_t));
+    case TL_FLOAT_LIST:
+      return copied(v, v.len * sizeof(double));
     case TL_SCALAR_LIST:
     case TL_STRING_LIST:
     case TL_TENSOR_LIST:
-    case kList: return kept_list(v);
-    default: return v;
+    case kList:
+      return kept_list(v);
+    default:
+      return v;
   }
 }
 
 void forget(TlValue& v) {
   switch (v.tag) {
-    case TL_TENSOR: api->tensor_release(v.u.t); break;
+    case TL_TENSOR:
+      api->tensor_release(v.u.t);
+      break;
     case TL_COMPLEX:
     case TL_STRING:
     case TL_BOOL_LIST:
     case TL_INT_LIST:
-    case TL_FLOAT_LIST: std::free(const_cast<void*>(v.u.p)); break;
+    case TL_FLOAT_LIST:
+      std::free(const_cast<void*>(v.u.p));
+      break;
     case kList: {
       auto* list = static_cast<List*>(const_cast<void*>(v.u.p));
       for (TlValue& e : *list) forget(e);
       delete list;
       break;
     }
-    default: break;
+    default:
+      break;
   }
   v = none();
 }
 
 TlValue read_meta(const TlValue& v, int meta) {
-  if (meta == TL_META_COUNT) return value(v.tag == TL_NONE ? int64_t{0} : static_cast<int64_t>(list_length(v)));
+  if (meta == TL_META_COUNT)
+    return value(v.tag == TL_NONE ? int64_t{0} : static_cast<int64_t>(list_length(v)));
   if (is_list(v)) {
     auto* list = new List;
     for (size_t i = 0; i < list_length(v); ++i) list->push_back(read_meta(list_element(v, i), meta));
@@ -265,17 +337,28 @@ TlValue read_meta(const TlValue& v, int meta) {
   const auto n = static_cast<size_t>(api->tensor_ndim(t));
   const int64_t dtype = api->tensor_dtype(t);
   switch (meta) {
-    case TL_META_SHAPE: return keep(ints(api->tensor_sizes(t), n));
-    case TL_META_STRIDES: return keep(ints(api->tensor_strides(t), n));
-    case TL_META_OFFSET: return value(api->tensor_offset(t));
-    case TL_META_NDIM: return value(static_cast<int64_t>(n));
-    case TL_META_NUMEL: return value(api->tensor_numel(t));
-    case TL_META_DTYPE: return {TL_DTYPE, 0, {.i = dtype}};
-    case TL_META_DEVICE: return {TL_DEVICE, 0, {.i = api->tensor_device(t)}};
-    case TL_META_LAYOUT: return {TL_LAYOUT, 0, {.i = api->tensor_layout(t)}};
-    case TL_META_IS_COMPLEX: return value(is_complex(dtype));
-    case TL_META_IS_FLOATING: return value(is_differentiable(dtype) && !is_complex(dtype));
-    default: return keep(v);
+    case TL_META_SHAPE:
+      return keep(ints(api->tensor_sizes(t), n));
+    case TL_META_STRIDES:
+      return keep(ints(api->tensor_strides(t), n));
+    case TL_META_OFFSET:
+      return value(api->tensor_offset(t));
+    case TL_META_NDIM:
+      return value(static_cast<int64_t>(n));
+    case TL_META_NUMEL:
+      return value(api->tensor_numel(t));
+    case TL_META_DTYPE:
+      return {TL_DTYPE, 0, {.i = dtype}};
+    case TL_META_DEVICE:
+      return {TL_DEVICE, 0, {.i = api->tensor_device(t)}};
+    case TL_META_LAYOUT:
+      return {TL_LAYOUT, 0, {.i = api->tensor_layout(t)}};
+    case TL_META_IS_COMPLEX:
+      return value(is_complex(dtype));
+    case TL_META_IS_FLOATING:
+      return value(is_differentiable(dtype) && !is_complex(dtype));
+    default:
+      return keep(v);
   }
 }
 

@@ -19,7 +19,8 @@ size_t list_length(const TlValue& v);
 TlValue list_element(const TlValue& v, size_t i);  // borrowed
 
 bool truth(const TlValue& v);
-TlValue arithmetic(int arith, const TlValue* inputs, int n_inputs);  // of plain values; complex numbers need `complex_out`
+TlValue arithmetic(int arith, const TlValue* inputs,
+                   int n_inputs);  // of plain values; complex numbers need `complex_out`
 
 // A copy that does not borrow, and its end. Tensors are shared; their version goes into `len`.
 TlValue keep(const TlValue& v);

@@ -26,7 +26,8 @@ Edge refreshed(TlTensor* t, Edge current) {
 
 Edge place_of(TlTensor* t) {
   const Edge e = slot_edge(t);
-  if (!(api->storage_bits_get(t) & kAutogradBit)) [[likely]] return e;
+  if (!(api->storage_bits_get(t) & kAutogradBit)) [[likely]]
+    return e;
   return refreshed(t, e);
 }
 
@@ -44,7 +45,8 @@ const void* base_slot_of(TlTensor* view) {
 void regenerate(TlTensor* view, TlTensor* base) {
   if (api->tensor_dtype(view) != api->tensor_dtype(base))
     fail(TL_ERROR_NOT_IMPLEMENTED,
-         "a tensor was changed in place whose view has another dtype (view_as_real, view_as_complex, .real, .imag): autograd "
+         "a tensor was changed in place whose view has another dtype (view_as_real, view_as_complex, .real, "
+         ".imag): autograd "
          "cannot follow that view; clone() it before the change");
   GradMode recording(true);
   Tensor again = as_strided(base, static_cast<size_t>(api->tensor_ndim(view)), api->tensor_sizes(view),

@@ -1,4 +1,5 @@
-// Views under autograd: a view's place in the graph follows from its base's, and is found again after the base was written.
+// Views under autograd: a view's place in the graph follows from its base's, and is found again after the
+// base was written.
 #pragma once
 
 #include "node.h"

@@ -1,6 +1,7 @@
 """Jacobians, Hessians, products, and the transforms layer."""
 
 import pytest
+
 import tl_autograd
 import tl_core as tl
 from tl_autograd import functional, transforms

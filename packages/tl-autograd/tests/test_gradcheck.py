@@ -3,6 +3,7 @@
 import random
 
 import pytest
+
 import tl_autograd
 import tl_core as tl
 from tl_autograd import GradcheckError, gradcheck, gradgradcheck
@@ -37,7 +38,14 @@ def test_right_and_wrong(fast):
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.parametrize(
     "function",
-    [lambda z: z * z, lambda z: z.exp(), lambda z: z.abs(), lambda z: z * z.conj(), lambda z: (z * 2 + 1).sum(), lambda z: z / (z + 2)],
+    [
+        lambda z: z * z,
+        lambda z: z.exp(),
+        lambda z: z.abs(),
+        lambda z: z * z.conj(),
+        lambda z: (z * 2 + 1).sum(),
+        lambda z: z / (z + 2),
+    ],
 )
 def test_complex(function, fast):
     assert gradcheck(function, cplx(3), fast_mode=fast)
@@ -58,14 +66,33 @@ def test_bad_requests():
         gradcheck(lambda x: x, real(2), check_forward_ad=True)
 
 
-UNARY = [lambda a: a.exp(), lambda a: a.sin(), lambda a: a.tanh(), lambda a: a * a, lambda a: -a, lambda a: a.t(), lambda a: a[1:].sum(0),
-         lambda a: a.sum(1, keepdim=True), lambda a: a.mean(), lambda a: a.reshape(-1)[:3], lambda a: a.clone().mul_(2),
-         lambda a: a.unsqueeze(0), lambda a: a / (a * a + 1)]  # fmt: skip
-BINARY = [lambda a, b: a + b, lambda a, b: a * b, lambda a, b: a - 2 * b, lambda a, b: a / (b * b + 1), lambda a, b: tl.where(a > b, a, b)]
+UNARY = [
+    lambda a: a.exp(),
+    lambda a: a.sin(),
+    lambda a: a.tanh(),
+    lambda a: a * a,
+    lambda a: -a,
+    lambda a: a.t(),
+    lambda a: a[1:].sum(0),
+    lambda a: a.sum(1, keepdim=True),
+    lambda a: a.mean(),
+    lambda a: a.reshape(-1)[:3],
+    lambda a: a.clone().mul_(2),
+    lambda a: a.unsqueeze(0),
+    lambda a: a / (a * a + 1),
+]
+BINARY = [
+    lambda a, b: a + b,
+    lambda a, b: a * b,
+    lambda a, b: a - 2 * b,
+    lambda a, b: a / (b * b + 1),
+    lambda a, b: tl.where(a > b, a, b),
+]
 
 
 def random_program(seed):
-    """A function of two 3x3 matrices made of random operators; shapes that do not fit are summed to a number."""
+    """A function of two 3x3 matrices made of random operators; shapes that do not fit are summed to a
+    number."""
 
     def program(x, y):
         rng = random.Random(seed)

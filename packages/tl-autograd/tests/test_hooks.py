@@ -1,6 +1,7 @@
 """Hooks on tensors and nodes, and what nodes show."""
 
 import pytest
+
 import tl_autograd
 import tl_core as tl
 from tl_autograd.graph import GradientEdge, Node, get_gradient_edge, register_multi_grad_hook
@@ -76,7 +77,9 @@ def test_node_hooks():
     y = x * 3
     calls = []
     y.grad_fn.register_prehook(lambda grads: calls.append(("pre", grads[0].item())))
-    y.grad_fn.register_hook(lambda inputs, outputs: calls.append(("post", inputs[0].item(), outputs[0].item())))
+    y.grad_fn.register_hook(
+        lambda inputs, outputs: calls.append(("post", inputs[0].item(), outputs[0].item()))
+    )
     (y * 2).backward()
     assert calls == [("pre", 2.0), ("post", 6.0, 2.0)]
     y = x * 3
@@ -90,15 +93,22 @@ def test_nodes_show_themselves():
     x = leaf(2.0)
     y = x.exp() * x
     node = y.grad_fn
-    assert node is y.grad_fn and isinstance(node, Node) and type(node).__name__ == "MulBackward0" == node.name()
+    assert (
+        node is y.grad_fn and isinstance(node, Node) and type(node).__name__ == "MulBackward0" == node.name()
+    )
     (exp, zero), (acc, nr) = node.next_functions
-    assert exp.name() == "ExpBackward0" and acc.name() == "AccumulateGrad" and acc.variable is x and (zero, nr) == (0, 0)
+    assert (
+        exp.name() == "ExpBackward0"
+        and acc.name() == "AccumulateGrad"
+        and acc.variable is x
+        and (zero, nr) == (0, 0)
+    )
     assert tl.equal(exp._saved_result, x.exp()) and node._saved_other is x
     node.metadata["note"] = 1
     del node
     assert y.grad_fn.metadata == {"note": 1}
     with pytest.raises(AttributeError):
-        y.grad_fn._saved_nothing
+        getattr(y.grad_fn, "_saved_nothing")  # noqa: B009
 
 
 def test_leaf_properties():
@@ -136,9 +146,13 @@ def test_assigning_grad():
 
 
 def test_hooks_need_a_gradient():
-    with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
+    with pytest.raises(
+        RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"
+    ):
         tl.ones(1).register_hook(print)
-    with pytest.raises(RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"):
+    with pytest.raises(
+        RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"
+    ):
         (leaf(1.0) * 2).register_post_accumulate_grad_hook(print)
     with pytest.raises(TypeError, match="must be callable"):
         leaf(1.0).register_hook(3)

@@ -1,6 +1,7 @@
 """In-place writes and views."""
 
 import pytest
+
 import tl_autograd
 import tl_core as tl
 
@@ -67,11 +68,21 @@ def test_a_tensor_without_grad_takes_part_after_a_write():
 
 def test_leaves_refuse():
     x = leaf(1.0, 2.0)
-    for write in (lambda: x.add_(1), lambda: x.zero_(), lambda: x.fill_(3.0), lambda: x.copy_(tl.zeros(2, dtype=tl.float64))):
-        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation."):
+    for write in (
+        lambda: x.add_(1),
+        lambda: x.zero_(),
+        lambda: x.fill_(3.0),
+        lambda: x.copy_(tl.zeros(2, dtype=tl.float64)),
+    ):
+        with pytest.raises(
+            RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"
+        ):
             write()
     assert values(x) == [1.0, 2.0]
-    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation."):
+    with pytest.raises(
+        RuntimeError,
+        match="a view of a leaf Variable that requires grad is being used in an in-place operation",
+    ):
         x[0] = 5.0
     with tl.no_grad():
         x.add_(1)
@@ -156,8 +167,10 @@ def test_second_derivative_through_a_view_write():
 
 def test_one_of_several_views_refuses():
     x = leaf(1.0, 2.0, 3.0, 4.0)
-    first, second = (x * 1.0).split(2)
-    with pytest.raises(RuntimeError, match="This view is the output of a function that returns multiple views"):
+    first, _ = (x * 1.0).split(2)
+    with pytest.raises(
+        RuntimeError, match="This view is the output of a function that returns multiple views"
+    ):
         first.mul_(2)
 
 

@@ -4,6 +4,7 @@ import gc
 import weakref
 
 import pytest
+
 import tl_autograd
 import tl_core as tl
 

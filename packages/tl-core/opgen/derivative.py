@@ -3,12 +3,15 @@
 A formula is a Python expression. It may use
 
 - `g`, or `g0`, `g1`, … and `g_<result>` with several results, and `grads`, the list of all;
-- the row's arguments, `result` or a result's name (kept for the backward only where a needed formula reads them), and their
+- the row's arguments, `result` or a result's name (kept for the backward only where a needed formula reads
+  them), and their
   `shape`, `dtype`, … (kept without keeping the tensor);
 - operators, methods and functions of any row: `g * other.conj()`, `unsum(g, self.shape, dim, keepdim)`;
-- on plain values: arithmetic, comparisons, `and`, `or`, `not`, indexing and slicing of lists, `len`, `range`, `min`, `max`,
+- on plain values: arithmetic, comparisons, `and`, `or`, `not`, indexing and slicing of lists, `len`,
+  `range`, `min`, `max`,
   `abs`, `prod`, `sum`; `a if c else b`; a comprehension over a list, `zip` or `enumerate`;
-- `defined(g)`, `is_tensor(x)`, and under a key of several arguments a tuple and `needs[i]`, or all of `needs` as a list.
+- `defined(g)`, `is_tensor(x)`, and under a key of several arguments a tuple and `needs[i]`, or all of
+  `needs` as a list.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ class FormulaError(ValueError):
 
 @dataclass(frozen=True)
 class Value:
-    """An operand word and what is known of it: tensor, operand, tensors, none, bool, int, float, list, value."""
+    """An operand word and what is known of it: tensor, operand, tensors, none, bool, int, float, list,
+    value."""
 
     word: tuple[str, int]
     kind: str
@@ -44,18 +48,67 @@ class Stored:
 
 
 METAS = {"shape": "SHAPE", "ndim": "NDIM", "dtype": "DTYPE", "device": "DEVICE", "layout": "LAYOUT"}
-META_CALLS = {"size": "SHAPE", "stride": "STRIDES", "storage_offset": "OFFSET", "dim": "NDIM", "numel": "NUMEL",
-              "is_complex": "IS_COMPLEX", "is_floating_point": "IS_FLOATING"}  # fmt: skip
-META_KIND = {"SHAPE": "list", "STRIDES": "list", "NDIM": "int", "NUMEL": "int", "OFFSET": "int", "DTYPE": "dtype",
-             "DEVICE": "device", "LAYOUT": "layout", "IS_COMPLEX": "bool", "IS_FLOATING": "bool", "IS_TENSOR": "bool",
-             "COUNT": "int"}  # fmt: skip
-ARITH = {ast.Add: ("ADD", "add"), ast.Sub: ("SUB", "sub"), ast.Mult: ("MUL", "mul"), ast.Div: ("DIV", "div"),
-         ast.FloorDiv: ("FLOORDIV", "floor_divide"), ast.Mod: ("MOD", "remainder"), ast.Pow: ("POW", "pow"),
-         ast.Eq: ("EQ", "eq"), ast.NotEq: ("NE", "ne"), ast.Lt: ("LT", "lt"), ast.LtE: ("LE", "le"), ast.Gt: ("GT", "gt"),
-         ast.GtE: ("GE", "ge"), ast.In: ("IN", "")}  # fmt: skip
-MIRRORED = {ast.Eq: ast.Eq, ast.NotEq: ast.NotEq, ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
-TENSOR_OPERATORS = {ast.MatMult: "matmul", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor"}
-VALUE_FUNCTIONS = {"len": "LEN", "abs": "ABS", "prod": "PROD", "range": "RANGE", "sum": "LIST_SUM", "defined": "DEFINED"}
+META_CALLS = {
+    "size": "SHAPE",
+    "stride": "STRIDES",
+    "storage_offset": "OFFSET",
+    "dim": "NDIM",
+    "numel": "NUMEL",
+    "is_complex": "IS_COMPLEX",
+    "is_floating_point": "IS_FLOATING",
+}
+META_KIND = {
+    "SHAPE": "list",
+    "STRIDES": "list",
+    "NDIM": "int",
+    "NUMEL": "int",
+    "OFFSET": "int",
+    "DTYPE": "dtype",
+    "DEVICE": "device",
+    "LAYOUT": "layout",
+    "IS_COMPLEX": "bool",
+    "IS_FLOATING": "bool",
+    "IS_TENSOR": "bool",
+    "COUNT": "int",
+}
+ARITH = {
+    ast.Add: ("ADD", "add"),
+    ast.Sub: ("SUB", "sub"),
+    ast.Mult: ("MUL", "mul"),
+    ast.Div: ("DIV", "div"),
+    ast.FloorDiv: ("FLOORDIV", "floor_divide"),
+    ast.Mod: ("MOD", "remainder"),
+    ast.Pow: ("POW", "pow"),
+    ast.Eq: ("EQ", "eq"),
+    ast.NotEq: ("NE", "ne"),
+    ast.Lt: ("LT", "lt"),
+    ast.LtE: ("LE", "le"),
+    ast.Gt: ("GT", "gt"),
+    ast.GtE: ("GE", "ge"),
+    ast.In: ("IN", ""),
+}
+MIRRORED = {
+    ast.Eq: ast.Eq,
+    ast.NotEq: ast.NotEq,
+    ast.Lt: ast.Gt,
+    ast.LtE: ast.GtE,
+    ast.Gt: ast.Lt,
+    ast.GtE: ast.LtE,
+}
+TENSOR_OPERATORS = {
+    ast.MatMult: "matmul",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+}
+VALUE_FUNCTIONS = {
+    "len": "LEN",
+    "abs": "ABS",
+    "prod": "PROD",
+    "range": "RANGE",
+    "sum": "LIST_SUM",
+    "defined": "DEFINED",
+}
 TENSORS = ("tensor", "operand")
 
 
@@ -106,7 +159,8 @@ class _Compiler:
     def __post_init__(self) -> None:
         self.program = Program(self.row.name)
 
-    # ---- blocks ----------------------------------------------------------------------------------------------------
+    # ---- blocks
+    # ----------------------------------------------------------------------------------------------------
 
     def run(self) -> Program:
         for key, formula in self.row.grad.items():
@@ -157,10 +211,14 @@ class _Compiler:
             names[arg.name] = Stored("ARG", i, kind)
         for i, ret in enumerate(self.row.rets):
             kind = "tensors" if ret.is_tensor_list else "tensor"
-            for name in filter(None, (ret.name if ret.name not in names else "", f"result{i}", "" if i else "result")):
+            for name in filter(
+                None, (ret.name if ret.name not in names else "", f"result{i}", "" if i else "result")
+            ):
                 names[name] = Stored("RESULT", i, kind)
             for name in filter(None, (f"g{i}", ret.name and f"g_{ret.name}", "" if i else "g")):
-                names[name] = Value(("GRAD", i), "tensor") if kind == "tensor" else Value(("GRADS", 0), "tensors")
+                names[name] = (
+                    Value(("GRAD", i), "tensor") if kind == "tensor" else Value(("GRADS", 0), "tensors")
+                )
         names["grads"] = Value(("GRADS", 0), "tensors")
         names["needs"] = Value(("NEEDS_ALL", 0), "list")
         for i in range(n_targets):
@@ -171,10 +229,18 @@ class _Compiler:
     def _plain_kind(arg) -> str:
         if arg.optional and not arg.type.endswith("[]"):
             return {"ScalarType": "dtype", "Device": "device", "Layout": "layout"}.get(arg.type, "value")
-        kinds = {"bool": "bool", "int": "int", "float": "float", "ScalarType": "dtype", "Device": "device", "Layout": "layout"}
+        kinds = {
+            "bool": "bool",
+            "int": "int",
+            "float": "float",
+            "ScalarType": "dtype",
+            "Device": "device",
+            "Layout": "layout",
+        }
         return kinds.get(arg.type, "list" if arg.type.endswith("[]") else "value")
 
-    # ---- expressions -----------------------------------------------------------------------------------------------
+    # ---- expressions
+    # -----------------------------------------------------------------------------------------------
 
     def _value(self, node: ast.expr, n_results: int = 1) -> Value:
         if isinstance(node, ast.Call):
@@ -239,7 +305,9 @@ class _Compiler:
             call = self._operator(node, name, [left, right], "ARITH", arith)
             both_numbers = "tensor" not in (left.kind, right.kind)
             return Value(call.word, "operand" if both_numbers else "tensor")
-        return self._emit(Step("ARITH", arith, [left.word, right.word]), "list" if left.kind == "list" else "value")
+        return self._emit(
+            Step("ARITH", arith, [left.word, right.word]), "list" if left.kind == "list" else "value"
+        )
 
     def _unaryop(self, node: ast.UnaryOp) -> Value:
         if isinstance(node.operand, ast.Constant) and isinstance(node.op, ast.USub):
@@ -314,7 +382,8 @@ class _Compiler:
         self.program.steps.append(step)
         return to
 
-    # ---- lists -----------------------------------------------------------------------------------------------------
+    # ---- lists
+    # -----------------------------------------------------------------------------------------------------
 
     def _list(self, node: ast.List | ast.Tuple) -> Value:
         values = [self._value(e) for e in node.elts]
@@ -369,7 +438,11 @@ class _Compiler:
 
     def _loop_sources(self, loop: ast.comprehension) -> list[tuple[Value | Stored | None, str]]:
         """(what is iterated, loop variable); None is the position itself."""
-        call = loop.iter.func.id if isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name) else ""
+        call = (
+            loop.iter.func.id
+            if isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name)
+            else ""
+        )
         args = loop.iter.args if isinstance(loop.iter, ast.Call) else []
         if call in ("zip", "enumerate") and isinstance(loop.target, ast.Tuple):
             names = [e.id for e in loop.target.elts if isinstance(e, ast.Name)]
@@ -402,7 +475,8 @@ class _Compiler:
         kind = "tensor" if value.kind == "tensors" else "value"
         return self._emit(Step("INDEX", inputs=[value.word, index.word]), kind)
 
-    # ---- attributes and calls --------------------------------------------------------------------------------------
+    # ---- attributes and calls
+    # --------------------------------------------------------------------------------------
 
     def _attribute(self, node: ast.Attribute) -> Value:
         if node.attr in METAS:
@@ -418,16 +492,24 @@ class _Compiler:
     def _call(self, node: ast.Call, n_results: int) -> Value:
         if isinstance(node.func, ast.Name):
             special = self._value_function(node)
-            return special or self._operator(node, node.func.id, self._args(node), n_results=n_results, keywords=node.keywords)
+            return special or self._operator(
+                node, node.func.id, self._args(node), n_results=n_results, keywords=node.keywords
+            )
         if not isinstance(node.func, ast.Attribute):
             self._fail(node, "calls something that has no name")
         if node.func.attr in META_CALLS:
             meta = self._meta(node.func.value, META_CALLS[node.func.attr])
-            return self._emit(Step("INDEX", inputs=[meta.word, self._value(node.args[0]).word]), "int") if node.args else meta
+            return (
+                self._emit(Step("INDEX", inputs=[meta.word, self._value(node.args[0]).word]), "int")
+                if node.args
+                else meta
+            )
         receiver = self._value(node.func.value)
         if node.func.attr == "conj":
             return self._operator(node, "conj", [receiver], "CONJ")
-        return self._operator(node, node.func.attr, [receiver, *self._args(node)], n_results=n_results, keywords=node.keywords)
+        return self._operator(
+            node, node.func.attr, [receiver, *self._args(node)], n_results=n_results, keywords=node.keywords
+        )
 
     def _args(self, node: ast.Call) -> list[Value]:
         return [self._value(a) for a in node.args]
@@ -455,8 +537,16 @@ class _Compiler:
         kind = "list" if name == "range" else "bool" if name == "defined" else "value"
         return self._emit(Step("UNARY", VALUE_FUNCTIONS[name], [args[0].word]), kind)
 
-    def _operator(self, node: ast.expr, name: str, args: list[Value], code: str = "CALL", arith: str = "ADD",
-                  n_results: int = 1, keywords: list[ast.keyword] = ()) -> Value:  # fmt: skip
+    def _operator(
+        self,
+        node: ast.expr,
+        name: str,
+        args: list[Value],
+        code: str = "CALL",
+        arith: str = "ADD",
+        n_results: int = 1,
+        keywords: list[ast.keyword] = (),
+    ) -> Value:
         named = {k.arg: self._value(k.value) for k in keywords}
         row, bound = self._resolve(node, name, args, named, code)
         words = [self._argument(arg, bound.get(arg.name)) for arg in row.args]
@@ -466,7 +556,9 @@ class _Compiler:
         step = Step(code, arith, words, op=self.program.operator(row.name))
         return self._emit(step, kind, n_results)
 
-    def _resolve(self, node: ast.expr, name: str, args: list[Value], named: dict, code: str) -> tuple[Row, dict]:
+    def _resolve(
+        self, node: ast.expr, name: str, args: list[Value], named: dict, code: str
+    ) -> tuple[Row, dict]:
         try:
             return self.resolver.bind(name, args, named)
         except LookupError as e:

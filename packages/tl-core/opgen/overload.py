@@ -27,7 +27,9 @@ class Resolver:
             if bound is not None:
                 return row, bound
         shown = ", ".join([a.kind for a in args] + [f"{k}={v.kind}" for k, v in keywords.items()])
-        raise LookupError(f"no overload of {name!r} takes ({shown}): {', '.join(str(r.schema) for r in candidates)}")
+        raise LookupError(
+            f"no overload of {name!r} takes ({shown}): {', '.join(str(r.schema) for r in candidates)}"
+        )
 
 
 def _bind(row: Row, args: list, keywords: dict) -> dict | None:
@@ -48,7 +50,8 @@ def _bind(row: Row, args: list, keywords: dict) -> dict | None:
 
 
 def fits(arg: Arg, kind: str) -> bool:
-    """Whether an argument takes a value known to be a tensor, operand, tensors, none, bool, int, float, dtype, device, layout, list or value."""
+    """Whether an argument takes a value known to be a tensor, operand, tensors, none, bool, int, float,
+    dtype, device, layout, list or value."""
     if kind == "none":
         return arg.optional
     if kind == "value":

@@ -15,7 +15,8 @@ namespace {
 // A tensor, or a pair (node, output number).
 Edge edge_from(PyObject* o) {
   if (TlTensor* t = bridge->unwrap(o)) return gradient_edge(t);
-  Ref node = checked(PyObject_GetAttrString(o, "node")), output = checked(PyObject_GetAttrString(o, "output_nr"));
+  Ref node = checked(PyObject_GetAttrString(o, "node")),
+      output = checked(PyObject_GetAttrString(o, "output_nr"));
   const long nr = PyLong_AsLong(output.get());
   if (nr == -1 && PyErr_Occurred()) throw PythonError();
   return {node_of(node.get()), static_cast<uint32_t>(nr)};
@@ -24,16 +25,21 @@ Edge edge_from(PyObject* o) {
 Tensor implied_gradient(PyObject* root) {
   TlTensor* t = bridge->unwrap(root);
   if (!t) raise(PyExc_RuntimeError, "gradients of edges must be given");
-  if (api->tensor_numel(t) != 1) raise(PyExc_RuntimeError, "grad can be implicitly created only for scalar outputs");
+  if (api->tensor_numel(t) != 1)
+    raise(PyExc_RuntimeError, "grad can be implicitly created only for scalar outputs");
   if (is_complex(api->tensor_dtype(t)))
-    raise(PyExc_RuntimeError, "grad can be implicitly created only for real scalar outputs but got " + std::string(PyUnicode_AsUTF8(checked(PyObject_Str(bridge->dtype_object(api->tensor_dtype(t)))).get())));
+    raise(PyExc_RuntimeError,
+          "grad can be implicitly created only for real scalar outputs but got " +
+              std::string(
+                  PyUnicode_AsUTF8(checked(PyObject_Str(bridge->dtype_object(api->tensor_dtype(t)))).get())));
   GradMode off(false);
   return ones_like(t);
 }
 
 std::string shape_of(const TlTensor* t) {
   std::string text = "torch.Size([";
-  for (int i = 0; i < api->tensor_ndim(t); ++i) text += (i ? ", " : "") + std::to_string(api->tensor_sizes(t)[i]);
+  for (int i = 0; i < api->tensor_ndim(t); ++i)
+    text += (i ? ", " : "") + std::to_string(api->tensor_sizes(t)[i]);
   return text + "])";
 }
 
@@ -41,25 +47,32 @@ Tensor given_gradient(PyObject* root, TlTensor* g, Py_ssize_t i) {
   TlTensor* t = bridge->unwrap(root);
   if (!t) return Tensor::share(g);
   if (!same_shape(t, static_cast<size_t>(api->tensor_ndim(g)), api->tensor_sizes(g)))
-    raise(PyExc_RuntimeError, "Mismatch in shape: grad_output[" + std::to_string(i) + "] has a shape of " + shape_of(g) + " and output[" +
-                                  std::to_string(i) + "] has a shape of " + shape_of(t) + ".");
+    raise(PyExc_RuntimeError, "Mismatch in shape: grad_output[" + std::to_string(i) + "] has a shape of " +
+                                  shape_of(g) + " and output[" + std::to_string(i) + "] has a shape of " +
+                                  shape_of(t) + ".");
   if (is_complex(api->tensor_dtype(t)) != is_complex(api->tensor_dtype(g)))
-    raise(PyExc_RuntimeError, "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                              "grad_output[" + std::to_string(i) + "] and output[" + std::to_string(i) + "] differ.");
+    raise(PyExc_RuntimeError,
+          "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+          "dtype: "
+          "grad_output[" +
+              std::to_string(i) + "] and output[" + std::to_string(i) + "] differ.");
   return converted(g, api->tensor_dtype(t), api->tensor_device(t));
 }
 
 void add_root(Run& run, PyObject* root, PyObject* grad, Py_ssize_t i) {
   const Edge e = edge_from(root);
   if (!e.node)
-    raise(PyExc_RuntimeError, "element " + std::to_string(i) + " of tensors does not require grad and does not have a grad_fn");
+    raise(PyExc_RuntimeError,
+          "element " + std::to_string(i) + " of tensors does not require grad and does not have a grad_fn");
   run.add_root(e, grad == Py_None ? implied_gradient(root) : given_gradient(root, tensor_of(grad), i));
 }
 
 Ref input_tuple(PyObject* inputs) {
-  Ref tuple = bridge->unwrap(inputs) || PyObject_HasAttrString(inputs, "output_nr") ? checked(PyTuple_Pack(1, inputs))
-                                                                                    : checked(PySequence_Tuple(inputs));
-  if (PyTuple_GET_SIZE(tuple.get()) == 0) raise(PyExc_RuntimeError, "`inputs` argument to `backward()` cannot be empty.");
+  Ref tuple = bridge->unwrap(inputs) || PyObject_HasAttrString(inputs, "output_nr")
+                  ? checked(PyTuple_Pack(1, inputs))
+                  : checked(PySequence_Tuple(inputs));
+  if (PyTuple_GET_SIZE(tuple.get()) == 0)
+    raise(PyExc_RuntimeError, "`inputs` argument to `backward()` cannot be empty.");
   return tuple;
 }
 
@@ -89,8 +102,10 @@ PyObject* captured(const Run& run, bool allow_unused) {
   Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(grads.size())));
   for (size_t i = 0; i < grads.size(); ++i) {
     if (!grads[i] && !allow_unused)
-      raise(PyExc_RuntimeError, "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
-                                "this is the desired behavior.");
+      raise(PyExc_RuntimeError,
+            "One of the differentiated Tensors appears to not have been used in the graph. Set "
+            "allow_unused=True if "
+            "this is the desired behavior.");
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(grads[i]).take());
   }
   return tuple.take();
@@ -102,7 +117,8 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&]() -> PyObject* {
     if (n_args != 7 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]) || !PyTuple_Check(args[4]) ||
         PyTuple_GET_SIZE(args[0]) != PyTuple_GET_SIZE(args[1]))
-      raise(PyExc_TypeError, "run_backward(roots, grads, retain_graph, create_graph, inputs, allow_unused, accumulate)");
+      raise(PyExc_TypeError,
+            "run_backward(roots, grads, retain_graph, create_graph, inputs, allow_unused, accumulate)");
     const bool accumulate = args[6] == Py_True;
     Run run({args[2] == Py_True, args[3] == Py_True, accumulate});
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i)
@@ -119,16 +135,19 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n_ar
   return guarded([&] {
     static const char* const kNames[] = {"gradient", "retain_graph", "create_graph", "inputs"};
     PyObject* given[4] = {Py_None, Py_None, Py_False, Py_None};
-    if (n_args > 4) raise(PyExc_TypeError, "backward() takes at most 4 arguments (" + std::to_string(n_args) + " given)");
+    if (n_args > 4)
+      raise(PyExc_TypeError, "backward() takes at most 4 arguments (" + std::to_string(n_args) + " given)");
     for (Py_ssize_t i = 0; i < n_args; ++i) given[i] = args[i];
     for (Py_ssize_t k = 0; names && k < PyTuple_GET_SIZE(names); ++k) {
       const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, k));
       int place = 0;
       while (place < 4 && std::strcmp(name, kNames[place]) != 0) ++place;
-      if (place == 4) raise(PyExc_TypeError, std::string("backward() got an unexpected keyword argument '") + name + "'");
+      if (place == 4)
+        raise(PyExc_TypeError, std::string("backward() got an unexpected keyword argument '") + name + "'");
       given[place] = args[n_args + k];
     }
-    const int create = PyObject_IsTrue(given[2]), retain = given[1] == Py_None ? create : PyObject_IsTrue(given[1]);
+    const int create = PyObject_IsTrue(given[2]),
+              retain = given[1] == Py_None ? create : PyObject_IsTrue(given[1]);
     if (create < 0 || retain < 0) throw PythonError();
     Run run({retain != 0, create != 0, true});
     add_root(run, self, given[0], 0);

@@ -5,10 +5,11 @@
 
 namespace tl::autograd {
 
-// run_backward(roots, grads, retain_graph, create_graph, inputs, allow_unused, accumulate): the gradients of the inputs, or None
+// run_backward(roots, grads, retain_graph, create_graph, inputs, allow_unused, accumulate): the gradients of
+// the inputs, or None
 PyObject* run_backward(PyObject* module, PyObject* const* args, Py_ssize_t n_args);
 PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n_args, PyObject* names);
-PyObject* run_number(PyObject* module, PyObject*);          // of the backward this thread is in, or -1
-PyObject* will_run(PyObject* module, PyObject* node);       // whether that backward reaches the node
+PyObject* run_number(PyObject* module, PyObject*);     // of the backward this thread is in, or -1
+PyObject* will_run(PyObject* module, PyObject* node);  // whether that backward reaches the node
 
 }  // namespace tl::autograd

@@ -19,8 +19,7 @@ namespace tl::autograd {
 
 namespace {
 struct ContextObject {
-  PyObject_HEAD
-  FunctionNode* node;  // borrowed: the node owns the context
+  PyObject_HEAD FunctionNode* node;  // borrowed: the node owns the context
   PyObject* dict;
   PyObject* weak;
 };
@@ -28,7 +27,8 @@ PyTypeObject* g_context_type = nullptr;
 ContextObject* context_of(PyObject* o) { return reinterpret_cast<ContextObject*>(o); }
 }  // namespace
 
-// ---- the node ------------------------------------------------------------------------------------------------------
+// ---- the node
+// ------------------------------------------------------------------------------------------------------
 
 FunctionNode::FunctionNode(PyObject* context, uint32_t n_outputs, uint32_t n_edges)
     : HeapNode(n_outputs, n_edges), context_(Py_NewRef(context)), name_(Py_TYPE(context)->tp_name) {
@@ -83,7 +83,8 @@ void FunctionNode::take_results(PyObject* tuple, const GradientsIn& in, TlTensor
   const auto n = static_cast<size_t>(PyTuple_GET_SIZE(tuple)), expected = edge_of_argument.size();
   for (size_t i = expected; i < n; ++i)
     if (PyTuple_GET_ITEM(tuple, i) != Py_None || n < expected)
-      raise(PyExc_RuntimeError, "function " + name_ + " returned an incorrect number of gradients (expected " +
+      raise(PyExc_RuntimeError, "function " + name_ +
+                                    " returned an incorrect number of gradients (expected " +
                                     std::to_string(expected) + ", got " + std::to_string(n) + ")");
   if (n < expected)
     raise(PyExc_RuntimeError, "function " + name_ + " returned an incorrect number of gradients (expected " +
@@ -92,11 +93,14 @@ void FunctionNode::take_results(PyObject* tuple, const GradientsIn& in, TlTensor
     PyObject* item = PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(i));
     if (item == Py_None) continue;
     TlTensor* grad = bridge->unwrap(item);
-    if (!grad) raise(PyExc_TypeError, "function " + name_ + " returned a gradient of type " + Py_TYPE(item)->tp_name + " at position " + std::to_string(i) + "; expected a Tensor or None");
+    if (!grad)
+      raise(PyExc_TypeError, "function " + name_ + " returned a gradient of type " + Py_TYPE(item)->tp_name +
+                                 " at position " + std::to_string(i) + "; expected a Tensor or None");
     const int edge = edge_of_argument[i];
     if (edge == -1)
-      raise(PyExc_RuntimeError, "function " + name_ + " returned a gradient different from None at position " +
-                                    std::to_string(i + 1) + ", but the corresponding forward input was not a Variable");
+      raise(PyExc_RuntimeError,
+            "function " + name_ + " returned a gradient different from None at position " +
+                std::to_string(i + 1) + ", but the corresponding forward input was not a Variable");
     if (edge >= 0 && in.needs[edge]) out[edge] = fitted(grad, static_cast<uint32_t>(edge)).take();
   }
 }
@@ -114,20 +118,24 @@ Tensor FunctionNode::fitted(TlTensor* grad, uint32_t edge) const {
   Tensor g = Tensor::share(grad);
   if (!same_shape(grad, want.sizes.size(), want.sizes.data())) {
     if (!broadcasts_to(want.sizes.size(), want.sizes.data(), grad))
-      raise(PyExc_RuntimeError, "Function " + name_ + " returned an invalid gradient at index " + std::to_string(edge) +
-                                    " - got " + shown(api->tensor_sizes(grad), static_cast<size_t>(api->tensor_ndim(grad))) +
-                                    " but expected shape compatible with " + shown(want.sizes.data(), want.sizes.size()));
+      raise(PyExc_RuntimeError,
+            "Function " + name_ + " returned an invalid gradient at index " + std::to_string(edge) +
+                " - got " + shown(api->tensor_sizes(grad), static_cast<size_t>(api->tensor_ndim(grad))) +
+                " but expected shape compatible with " + shown(want.sizes.data(), want.sizes.size()));
     g = sum_to_size(grad, want.sizes.size(), want.sizes.data());
   }
   return converted(g.get(), want.dtype, want.device);
 }
 
-// ---- saved tensors -------------------------------------------------------------------------------------------------
+// ---- saved tensors
+// -------------------------------------------------------------------------------------------------
 
 Tensor FunctionNode::linked(const Kept& k) {
   if (!k.tensor) return {};
   TlTensor* t = k.tensor.get();
-  if (api->tensor_version(t) != k.version) fail_changed(t, k.version, k.output < 0 ? "" : ", which is output " + std::to_string(k.output) + " of " + name_ + ",");
+  if (api->tensor_version(t) != k.version)
+    fail_changed(t, k.version,
+                 k.output < 0 ? "" : ", which is output " + std::to_string(k.output) + " of " + name_ + ",");
   Edge wanted = k.edge;
   if (k.output >= 0) wanted = {this, static_cast<uint32_t>(k.output)};
   const Edge has = k.output >= 0 ? Edge{} : gradient_edge(t);
@@ -144,11 +152,13 @@ Tensor FunctionNode::linked(const Kept& k) {
 Ref FunctionNode::saved_tensors() {
   if (is(Released)) fail_released();
   Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(kept.size())));
-  for (size_t i = 0; i < kept.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(linked(kept[i])).take());
+  for (size_t i = 0; i < kept.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(linked(kept[i])).take());
   return tuple;
 }
 
-// ---- the context object --------------------------------------------------------------------------------------------
+// ---- the context object
+// --------------------------------------------------------------------------------------------
 
 namespace {
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -171,7 +181,10 @@ void dealloc(PyObject* self) {
 
 FunctionNode& live_node(PyObject* self) {
   FunctionNode* node = context_of(self)->node;
-  if (!node) raise(PyExc_RuntimeError, "this function's context is not part of a graph (any more): it was not recorded, or its outputs are gone");
+  if (!node)
+    raise(PyExc_RuntimeError,
+          "this function's context is not part of a graph (any more): it was not recorded, or its outputs "
+          "are gone");
   return *node;
 }
 
@@ -206,15 +219,18 @@ PyObject* sequence_nr(PyObject* self, PyObject*) {
 
 PyMethodDef kMethods[] = {
     {"name", name, METH_NOARGS, "name() -> str\n\nThe node's name."},
-    {"register_hook", register_hook, METH_O, "register_hook(fn) -> handle\n\nCalls fn(grad_inputs, grad_outputs) after backward."},
-    {"register_prehook", register_prehook, METH_O, "register_prehook(fn) -> handle\n\nCalls fn(grad_outputs) before backward."},
+    {"register_hook", register_hook, METH_O,
+     "register_hook(fn) -> handle\n\nCalls fn(grad_inputs, grad_outputs) after backward."},
+    {"register_prehook", register_prehook, METH_O,
+     "register_prehook(fn) -> handle\n\nCalls fn(grad_outputs) before backward."},
     {"_sequence_nr", sequence_nr, METH_NOARGS, "The number by which the backward orders nodes."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"saved_tensors", get_saved_tensors, nullptr, "The tensors given to save_for_backward.", nullptr},
-    {"next_functions", get_next_functions, nullptr, "Pairs (node, output number) that gradients of the inputs go to.", nullptr},
+    {"next_functions", get_next_functions, nullptr,
+     "Pairs (node, output number) that gradients of the inputs go to.", nullptr},
     {"metadata", get_metadata, nullptr, "A dict of the user's.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -230,28 +246,34 @@ Node* function_node(PyObject* context) {
 }
 
 void add_function_type(PyObject* module) {
-  static PyType_Slot slots[] = {
-      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-      {Py_tp_clear, reinterpret_cast<void*>(clear)},     {Py_tp_methods, kMethods},
-      {Py_tp_getset, kGetSet},                           {Py_tp_members, kMembers},
-      {Py_tp_doc, const_cast<char*>("The base of function contexts.")},
-      {Py_tp_new, reinterpret_cast<void*>(PyType_GenericNew)}, {0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                                {Py_tp_methods, kMethods},
+                                {Py_tp_getset, kGetSet},
+                                {Py_tp_members, kMembers},
+                                {Py_tp_doc, const_cast<char*>("The base of function contexts.")},
+                                {Py_tp_new, reinterpret_cast<void*>(PyType_GenericNew)},
+                                {0, nullptr}};
   static PyType_Spec spec = {"tl_autograd.ContextBase", sizeof(ContextObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   g_context_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).take());
   checked(PyModule_AddObjectRef(module, "ContextBase", reinterpret_cast<PyObject*>(g_context_type)));
 }
 
-// ---- after forward -------------------------------------------------------------------------------------------------
+// ---- after forward
+// -------------------------------------------------------------------------------------------------
 
 namespace {
 // finish_function(context, inputs, outputs, to_save, dirty, non_differentiable, materialize)
 class Finishing {
  public:
-  Finishing(PyObject* context, PyObject* inputs, PyObject* outputs, PyObject* to_save, PyObject* dirty, PyObject* constant, bool materialize)
+  Finishing(PyObject* context, PyObject* inputs, PyObject* outputs, PyObject* to_save, PyObject* dirty,
+            PyObject* constant, bool materialize)
       : inputs_(inputs), outputs_(outputs), to_save_(to_save), dirty_(dirty), constant_(constant) {
     gather();
-    node_ = new FunctionNode(context, static_cast<uint32_t>(PyTuple_GET_SIZE(outputs)), static_cast<uint32_t>(edges_.size()));
+    node_ = new FunctionNode(context, static_cast<uint32_t>(PyTuple_GET_SIZE(outputs)),
+                             static_cast<uint32_t>(edges_.size()));
     node_->materialize = materialize;
     link_edges();
   }
@@ -260,7 +282,9 @@ class Finishing {
   Ref run() {
     const Py_ssize_t n = PyTuple_GET_SIZE(outputs_);
     Ref results = checked(PyTuple_New(n));
-    for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(results.get(), i, output(PyTuple_GET_ITEM(outputs_, i), static_cast<uint32_t>(i)).take());
+    for (Py_ssize_t i = 0; i < n; ++i)
+      PyTuple_SET_ITEM(results.get(), i,
+                       output(PyTuple_GET_ITEM(outputs_, i), static_cast<uint32_t>(i)).take());
     save(results.get());
     return results;
   }
@@ -326,17 +350,22 @@ class Finishing {
   // An input handed out unchanged: a tensor of its own on the same memory.
   static Tensor aliased(TlTensor* t) {
     GradMode off(false);
-    return as_strided(t, static_cast<size_t>(api->tensor_ndim(t)), api->tensor_sizes(t), api->tensor_strides(t), api->tensor_offset(t));
+    return as_strided(t, static_cast<size_t>(api->tensor_ndim(t)), api->tensor_sizes(t),
+                      api->tensor_strides(t), api->tensor_offset(t));
   }
 
   void save(PyObject* results) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save_); ++i) node_->kept.push_back(kept(PyTuple_GET_ITEM(to_save_, i), results));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save_); ++i)
+      node_->kept.push_back(kept(PyTuple_GET_ITEM(to_save_, i), results));
   }
 
   Kept kept(PyObject* item, PyObject* results) {
     if (item == Py_None) return {};
     TlTensor* t = bridge->unwrap(item);
-    if (!t) raise(PyExc_TypeError, std::string("save_for_backward can only save variables, but argument is of type ") + Py_TYPE(item)->tp_name);
+    if (!t)
+      raise(PyExc_TypeError,
+            std::string("save_for_backward can only save variables, but argument is of type ") +
+                Py_TYPE(item)->tp_name);
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(results); ++k) {
       if (PyTuple_GET_ITEM(results, k) != item || gradient_edge(t).node != node_) continue;
       Tensor alias(api->tensor_alias(t));
@@ -358,7 +387,9 @@ class Finishing {
 // Raises when its gradient is asked for.
 class ErrorNode final : public HeapNode<ErrorNode> {
  public:
-  ErrorNode(std::string message, uint32_t n) : HeapNode(n, 0), message_(std::move(message)) { sequence = next_sequence(nullptr, 0); }
+  ErrorNode(std::string message, uint32_t n) : HeapNode(n, 0), message_(std::move(message)) {
+    sequence = next_sequence(nullptr, 0);
+  }
   void apply(const GradientsIn&, TlTensor**) override { fail(TL_ERROR_RUNTIME, message_); }
   std::string name() const override { return "Error"; }
 
@@ -379,7 +410,8 @@ PyObject* finish_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
 
 PyObject* delayed_error(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&] {
-    if (n_args != 2 || !PyTuple_Check(args[1])) raise(PyExc_TypeError, "delayed_error takes a message and a tuple");
+    if (n_args != 2 || !PyTuple_Check(args[1]))
+      raise(PyExc_TypeError, "delayed_error takes a message and a tuple");
     const char* message = PyUnicode_AsUTF8(args[0]);
     if (!message) throw PythonError();
     const Py_ssize_t n = PyTuple_GET_SIZE(args[1]);

@@ -14,11 +14,15 @@ PyObject* g_factory = nullptr;
 
 Ref new_dict() {
   static PyObject* type = nullptr;
-  if (!type) type = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("collections")).get(), "OrderedDict")).take();
+  if (!type)
+    type = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("collections")).get(), "OrderedDict"))
+               .take();
   return checked(PyObject_CallNoArgs(type));
 }
 
-Ref add_to(PyObject* dict, PyObject* hook) { return checked(PyObject_CallFunctionObjArgs(g_factory, dict, hook, nullptr)); }
+Ref add_to(PyObject* dict, PyObject* hook) {
+  return checked(PyObject_CallFunctionObjArgs(g_factory, dict, hook, nullptr));
+}
 
 void note_hook(Node& node) {
   if (!node.is(Node::Leaf) || node.is(Node::Hooked)) return;
@@ -51,20 +55,23 @@ Ref add_tensor_hook(Node& node, uint32_t output, PyObject* hook) {
   return add_to(extra.tensor_hooks_of(output), hook);
 }
 
-// ---- running -------------------------------------------------------------------------------------------------------
+// ---- running
+// -------------------------------------------------------------------------------------------------------
 
 namespace {
 std::vector<Ref> callables(PyObject* dict) {
   std::vector<Ref> hooks;
   Ref values = checked(PyMapping_Values(dict));
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i) hooks.push_back(Ref::share(PyList_GET_ITEM(values.get(), i)));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i)
+    hooks.push_back(Ref::share(PyList_GET_ITEM(values.get(), i)));
   return hooks;
 }
 
 Tensor tensor_result(PyObject* o, const char* what) {
   if (o == Py_None) return {};
   TlTensor* t = bridge->unwrap(o);
-  if (!t) raise(PyExc_TypeError, std::string(what) + " must return None or a Tensor, got " + Py_TYPE(o)->tp_name);
+  if (!t)
+    raise(PyExc_TypeError, std::string(what) + " must return None or a Tensor, got " + Py_TYPE(o)->tp_name);
   return Tensor::share(t);
 }
 
@@ -72,7 +79,8 @@ void replace(Tensor& grad, PyObject* by) {
   Tensor t = tensor_result(by, "a hook");
   if (!t) return;
   const auto n = static_cast<size_t>(api->tensor_ndim(t.get()));
-  if (grad && !same_shape(grad.get(), n, api->tensor_sizes(t.get()))) raise(PyExc_RuntimeError, "hook has changed the size of value");
+  if (grad && !same_shape(grad.get(), n, api->tensor_sizes(t.get())))
+    raise(PyExc_RuntimeError, "hook has changed the size of value");
   grad = std::move(t);
 }
 
@@ -87,7 +95,8 @@ void run_tensor_hooks(PyObject* dict, Tensor& grad) {
 template <class Get>
 Ref tuple_of(size_t n, Get get) {
   Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(n)));
-  for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(get(i)).take());
+  for (size_t i = 0; i < n; ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(get(i)).take());
   return tuple;
 }
 
@@ -97,8 +106,10 @@ void spread(PyObject* answer, size_t n, Set set) {
   if (answer == Py_None) return;
   if (n == 1 && bridge->unwrap(answer)) return set(0, tensor_result(answer, "a hook"));
   if (!PyTuple_Check(answer) || static_cast<size_t>(PyTuple_GET_SIZE(answer)) != n)
-    raise(PyExc_RuntimeError, "hook has returned an incorrect number of values: expected a tuple of " + std::to_string(n));
-  for (size_t i = 0; i < n; ++i) set(i, tensor_result(PyTuple_GET_ITEM(answer, static_cast<Py_ssize_t>(i)), "a hook"));
+    raise(PyExc_RuntimeError,
+          "hook has returned an incorrect number of values: expected a tuple of " + std::to_string(n));
+  for (size_t i = 0; i < n; ++i)
+    set(i, tensor_result(PyTuple_GET_ITEM(answer, static_cast<Py_ssize_t>(i)), "a hook"));
 }
 
 void run_node_pre_hooks(PyObject* dict, std::vector<Tensor>& grads) {
@@ -154,15 +165,17 @@ void run_accumulated_hooks(Node* node) {
   calling_python([&] {
     Ref variable = wrapped(static_cast<Leaf*>(node)->variable());
     if (variable.get() == Py_None) return;
-    for (const Ref& hook : callables(node->extra->accumulated_hooks)) checked(PyObject_CallOneArg(hook.get(), variable.get()));
+    for (const Ref& hook : callables(node->extra->accumulated_hooks))
+      checked(PyObject_CallOneArg(hook.get(), variable.get()));
   });
 }
 
-// ---- garbage collection --------------------------------------------------------------------------------------------
+// ---- garbage collection
+// --------------------------------------------------------------------------------------------
 
 namespace {
-// Calls f for each node of the chain that this reference alone keeps alive. Only those: a shared node's objects have other
-// owners that the collector cannot see.
+// Calls f for each node of the chain that this reference alone keeps alive. Only those: a shared node's
+// objects have other owners that the collector cannot see.
 template <class F>
 void each_sole_node(void* slot, F f) {
   Node* node = read_slot(slot).node;

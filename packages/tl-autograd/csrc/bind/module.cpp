@@ -12,7 +12,8 @@
 namespace tl::autograd {
 
 namespace {
-// ---- small things --------------------------------------------------------------------------------------------------
+// ---- small things
+// --------------------------------------------------------------------------------------------------
 
 PyObject* needs_input_grad(PyObject*, PyObject* inputs) {
   return guarded([&] {
@@ -28,7 +29,9 @@ PyObject* needs_input_grad(PyObject*, PyObject* inputs) {
 PyObject* gradient_edge_of(PyObject*, PyObject* tensor) {
   return guarded([&] {
     const Edge e = gradient_edge(tensor_of(tensor));
-    if (!e.node) raise(PyExc_RuntimeError, "It is not possible to get the gradient edge for a Tensor that does not require gradients");
+    if (!e.node)
+      raise(PyExc_RuntimeError,
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients");
     return checked(Py_BuildValue("(Ni)", node_object(e.node).take(), static_cast<int>(e.output))).take();
   });
 }
@@ -45,7 +48,8 @@ PyObject* set_handle_factory_function(PyObject*, PyObject* factory) {
   return Py_NewRef(Py_None);
 }
 
-// ---- transforms ----------------------------------------------------------------------------------------------------
+// ---- transforms
+// ----------------------------------------------------------------------------------------------------
 
 PyObject* enter_level_function(PyObject*, PyObject*) {
   return guarded([&] {
@@ -68,14 +72,18 @@ PyObject* level_input_function(PyObject*, PyObject* tensor) {
 // leave_with_gradients(output, inputs)
 PyObject* leave_with_gradients_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&] {
-    if (n_args != 2 || !PyTuple_Check(args[1])) raise(PyExc_TypeError, "leave_with_gradients takes a tensor and a tuple");
+    if (n_args != 2 || !PyTuple_Check(args[1]))
+      raise(PyExc_TypeError, "leave_with_gradients takes a tensor and a tuple");
     TlTensor* output = tensor_of(args[0]);
-    if (api->tensor_numel(output) != 1) raise(PyExc_RuntimeError, "grad() expects a function whose result has one element");
+    if (api->tensor_numel(output) != 1)
+      raise(PyExc_RuntimeError, "grad() expects a function whose result has one element");
     std::vector<TlTensor*> inputs;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); ++i) inputs.push_back(tensor_of(PyTuple_GET_ITEM(args[1], i)));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); ++i)
+      inputs.push_back(tensor_of(PyTuple_GET_ITEM(args[1], i)));
     std::vector<Tensor> grads = leave_with_gradients(output, inputs);
     Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(grads.size())));
-    for (size_t i = 0; i < grads.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(grads[i]).take());
+    for (size_t i = 0; i < grads.size(); ++i)
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(grads[i]).take());
     return tuple.take();
   });
 }
@@ -101,7 +109,8 @@ PyMethodDef kFunctions[] = {
     {"set_handle_factory", set_handle_factory_function, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
-PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "tl_autograd._C", nullptr, -1, kFunctions, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef kModule = {
+    PyModuleDef_HEAD_INIT, "tl_autograd._C", nullptr, -1, kFunctions, nullptr, nullptr, nullptr, nullptr};
 
 void connect() {
   auto get_api = reinterpret_cast<TlGetApi>(PyCapsule_Import(TL_API_CAPSULE, 0));

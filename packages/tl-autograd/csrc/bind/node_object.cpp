@@ -15,8 +15,7 @@ namespace tl::autograd {
 
 namespace {
 struct NodeObject {
-  PyObject_HEAD
-  Node* node;  // owned
+  PyObject_HEAD Node* node;  // owned
   PyObject* weak;
 };
 PyTypeObject* g_node_type = nullptr;
@@ -35,13 +34,15 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-// ---- what was saved ------------------------------------------------------------------------------------------------
+// ---- what was saved
+// ------------------------------------------------------------------------------------------------
 
 bool named(const TlOperatorInfo& info, const TlSaved& what, const std::string& name) {
   if (what.source == TL_SOURCE_ARG) return what.meta == TL_META_VALUE && name == info.args[what.index].name;
   if (what.meta != TL_META_VALUE) return false;
   const char* ret = info.n_rets > what.index ? info.rets[what.index].name : nullptr;
-  return (ret && *ret && name == ret) || name == (what.index ? "result" + std::to_string(what.index) : "result");
+  return (ret && *ret && name == ret) ||
+         name == (what.index ? "result" + std::to_string(what.index) : "result");
 }
 
 PyObject* from_kept(TlValue v) {
@@ -50,7 +51,8 @@ PyObject* from_kept(TlValue v) {
   if (v.tag != kList) return checked(bridge->from_value(&v)).take();
   const List& list = list_of(v);
   Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
-  for (size_t i = 0; i < list.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), from_kept(keep(list[i])));
+  for (size_t i = 0; i < list.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), from_kept(keep(list[i])));
   forget(v);
   return tuple.take();
 }
@@ -82,7 +84,8 @@ PyObject* getattro(PyObject* self, PyObject* name) {
   return value;
 }
 
-// ---- attributes ----------------------------------------------------------------------------------------------------
+// ---- attributes
+// ----------------------------------------------------------------------------------------------------
 
 PyObject* name(PyObject* self, PyObject*) {
   return guarded([&] { return checked(PyUnicode_FromString(self_node(self).name().c_str())).take(); });
@@ -106,20 +109,25 @@ PyObject* register_hook(PyObject* self, PyObject* hook) {
 PyObject* register_prehook(PyObject* self, PyObject* hook) {
   return guarded([&] { return add_hook(self_node(self), HookKind::Pre, hook).take(); });
 }
-PyObject* sequence_nr(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(self_node(self).sequence); }
+PyObject* sequence_nr(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLongLong(self_node(self).sequence);
+}
 
 PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   return guarded([&] {
     Node& node = self_node(self);
     if (PyTuple_GET_SIZE(args) != static_cast<Py_ssize_t>(node.n_outputs))
-      raise(PyExc_TypeError, node.name() + " takes " + std::to_string(node.n_outputs) + " gradients, got " + std::to_string(PyTuple_GET_SIZE(args)));
+      raise(PyExc_TypeError, node.name() + " takes " + std::to_string(node.n_outputs) + " gradients, got " +
+                                 std::to_string(PyTuple_GET_SIZE(args)));
     std::vector<TlTensor*> grads, out(node.n_edges);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) grads.push_back(tensor_or_null(PyTuple_GET_ITEM(args, i)));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
+      grads.push_back(tensor_or_null(PyTuple_GET_ITEM(args, i)));
     std::vector<uint8_t> needs;
     for (uint32_t i = 0; i < node.n_edges; ++i) needs.push_back(node.edges[i].node != nullptr);
     node.apply({grads.data(), node.n_outputs, needs.data(), api->grad_enabled() != 0}, out.data());
     Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(out.size())));
-    for (size_t i = 0; i < out.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(Tensor(out[i])).take());
+    for (size_t i = 0; i < out.size(); ++i)
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(Tensor(out[i])).take());
     return out.size() == 1 ? Py_NewRef(PyTuple_GET_ITEM(tuple.get(), 0)) : tuple.take();
   });
 }
@@ -127,15 +135,18 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
 PyMethodDef kMethods[] = {
     {"name", name, METH_NOARGS, "name() -> str\n\nThe node's name."},
     {"register_hook", register_hook, METH_O,
-     "register_hook(fn) -> handle\n\nCalls fn(grad_inputs, grad_outputs) each time gradients of the inputs were computed. It may "
+     "register_hook(fn) -> handle\n\nCalls fn(grad_inputs, grad_outputs) each time gradients of the inputs "
+     "were computed. It may "
      "return a tuple that replaces grad_inputs."},
     {"register_prehook", register_prehook, METH_O,
-     "register_prehook(fn) -> handle\n\nCalls fn(grad_outputs) before the node runs. It may return a tuple that replaces them."},
+     "register_prehook(fn) -> handle\n\nCalls fn(grad_outputs) before the node runs. It may return a tuple "
+     "that replaces them."},
     {"_sequence_nr", sequence_nr, METH_NOARGS, "The number by which the backward orders nodes."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef kGetSet[] = {
-    {"next_functions", get_next_functions, nullptr, "Pairs (node, output number) that gradients of the inputs go to.", nullptr},
+    {"next_functions", get_next_functions, nullptr,
+     "Pairs (node, output number) that gradients of the inputs go to.", nullptr},
     {"metadata", get_metadata, nullptr, "A dict of the user's.", nullptr},
     {"variable", get_variable, nullptr, "The leaf tensor of an AccumulateGrad node.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -148,15 +159,20 @@ PyMemberDef kMembers[] = {
 PyTypeObject* make_type(const std::string& qualified, PyTypeObject* base) {
   std::vector<PyType_Slot> slots;
   if (!base) {
-    slots = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},   {Py_tp_getattro, reinterpret_cast<void*>(getattro)},
-             {Py_tp_call, reinterpret_cast<void*>(call)},         {Py_tp_methods, kMethods},
-             {Py_tp_getset, kGetSet},                             {Py_tp_members, kMembers},
+    slots = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+             {Py_tp_getattro, reinterpret_cast<void*>(getattro)},
+             {Py_tp_call, reinterpret_cast<void*>(call)},
+             {Py_tp_methods, kMethods},
+             {Py_tp_getset, kGetSet},
+             {Py_tp_members, kMembers},
              {Py_tp_doc, const_cast<char*>("A recorded call in the graph of derivatives.")}};
   }
   slots.push_back({0, nullptr});
   PyType_Spec spec = {qualified.c_str(), sizeof(NodeObject), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots.data()};
-  return reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base))).take());
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                      slots.data()};
+  return reinterpret_cast<PyTypeObject*>(
+      checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base))).take());
 }
 
 PyTypeObject* type_named(const std::string& name) {

@@ -50,8 +50,10 @@ inline void checked(int status) {
 template <class F>
 auto guarded(F&& body) noexcept -> decltype(body()) {
   constexpr auto failed = [] {
-    if constexpr (std::is_pointer_v<decltype(body())>) return nullptr;
-    else return -1;
+    if constexpr (std::is_pointer_v<decltype(body())>)
+      return nullptr;
+    else
+      return -1;
   };
   try {
     return body();
@@ -77,7 +79,7 @@ void calling_python(F&& body) {
 [[noreturn]] void raise(PyObject* type, const std::string& message);
 TlTensor* tensor_of(PyObject* o);  // borrowed; raises TypeError
 inline TlTensor* tensor_or_null(PyObject* o) { return o ? bridge->unwrap(o) : nullptr; }
-Ref wrapped(Tensor t);  // None for no tensor
+Ref wrapped(Tensor t);    // None for no tensor
 void track(TlTensor* t);  // the collector shall look at the tensor's Python object
 
 }  // namespace tl::autograd

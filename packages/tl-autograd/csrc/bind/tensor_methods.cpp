@@ -11,15 +11,21 @@
 namespace tl::autograd {
 
 namespace {
-// ---- grad ----------------------------------------------------------------------------------------------------------
+// ---- grad
+// ----------------------------------------------------------------------------------------------------------
 
-Extra::Retained* retained(Edge e) { return e.node && e.node->extra ? e.node->extra->retains(e.output) : nullptr; }
+Extra::Retained* retained(Edge e) {
+  return e.node && e.node->extra ? e.node->extra->retains(e.output) : nullptr;
+}
 
 void warn_not_leaf() {
   checked(PyErr_WarnEx(PyExc_UserWarning,
-                       "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-                       "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-                       "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+                       "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                       ".grad attribute won't be "
+                       "populated during autograd.backward(). If you indeed want the .grad field to be "
+                       "populated for a non-leaf "
+                       "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
+                       "by mistake, make sure "
                        "you access the leaf Tensor instead.",
                        1));
 }
@@ -42,12 +48,15 @@ std::string text_of(PyObject* o) {
 void check_grad(TlTensor* t, TlTensor* g) {
   if (t == g) raise(PyExc_RuntimeError, "can't assign Variable as its own grad");
   if (api->tensor_dtype(t) != api->tensor_dtype(g))
-    raise(PyExc_RuntimeError, "attempting to assign a gradient with dtype '" + text_of(bridge->dtype_object(api->tensor_dtype(g))) +
-                                  "' to a tensor with dtype '" + text_of(bridge->dtype_object(api->tensor_dtype(t))) +
+    raise(PyExc_RuntimeError, "attempting to assign a gradient with dtype '" +
+                                  text_of(bridge->dtype_object(api->tensor_dtype(g))) +
+                                  "' to a tensor with dtype '" +
+                                  text_of(bridge->dtype_object(api->tensor_dtype(t))) +
                                   "'. Please ensure that the gradient and the tensor have the same dtype");
   if (api->tensor_device(t) != api->tensor_device(g))
-    raise(PyExc_RuntimeError, "attempting to assign a gradient located on device with another device than the tensor's. Please "
-                              "ensure that the gradient and the tensor are on the same device");
+    raise(PyExc_RuntimeError,
+          "attempting to assign a gradient located on device with another device than the tensor's. Please "
+          "ensure that the gradient and the tensor are on the same device");
   if (!same_shape(t, static_cast<size_t>(api->tensor_ndim(g)), api->tensor_sizes(g)))
     raise(PyExc_RuntimeError, "assigned grad has data of a different size");
 }
@@ -56,8 +65,10 @@ void store_grad(TlTensor* t, Tensor grad) {
   const Edge e = place_of(t);
   if (e.node && !as_leaf(e.node)) {
     Extra& extra = extra_of(*e.node);
-    if (auto* r = extra.retains(e.output)) r->grad = std::move(grad);
-    else extra.retained.push_back({e.output, std::move(grad)});
+    if (auto* r = extra.retains(e.output))
+      r->grad = std::move(grad);
+    else
+      extra.retained.push_back({e.output, std::move(grad)});
   } else if (e.node || grad) {
     leaf_of(t, false)->grad = std::move(grad);
   }
@@ -71,14 +82,18 @@ int set_grad(PyObject* self, PyObject* value, void*) {
       return 0;
     }
     TlTensor* g = bridge->unwrap(value);
-    if (!g) raise(PyExc_TypeError, std::string("assigned grad expected to be a Tensor or None but got grad of type ") + Py_TYPE(value)->tp_name);
+    if (!g)
+      raise(PyExc_TypeError,
+            std::string("assigned grad expected to be a Tensor or None but got grad of type ") +
+                Py_TYPE(value)->tp_name);
     check_grad(t, g);
     store_grad(t, Tensor::share(g));
     return 0;
   });
 }
 
-// ---- requires_grad, grad_fn ----------------------------------------------------------------------------------------
+// ---- requires_grad, grad_fn
+// ----------------------------------------------------------------------------------------
 
 PyObject* get_requires_grad(PyObject* self, void*) {
   return guarded([&] { return PyBool_FromLong(gradient_edge(tensor_of(self)).node != nullptr); });
@@ -87,7 +102,8 @@ PyObject* get_requires_grad(PyObject* self, void*) {
 int set_requires_grad_property(PyObject* self, PyObject* value, void*) {
   return guarded([&] {
     if (!value || !PyBool_Check(value))
-      raise(PyExc_RuntimeError, std::string("requires_grad must be a bool, got ") + (value ? Py_TYPE(value)->tp_name : "nothing"));
+      raise(PyExc_RuntimeError, std::string("requires_grad must be a bool, got ") +
+                                    (value ? Py_TYPE(value)->tp_name : "nothing"));
     set_requires_grad(tensor_of(self), value == Py_True);
     return 0;
   });
@@ -97,7 +113,8 @@ PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
     static const char* names[] = {"requires_grad", nullptr};
     int on = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &on)) throw PythonError();
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &on))
+      throw PythonError();
     set_requires_grad(tensor_of(self), on);
     return Py_NewRef(self);
   });
@@ -126,16 +143,21 @@ PyObject* detach_(PyObject* self, PyObject*) {
     TlTensor* t = tensor_of(self);
     const Edge e = gradient_edge(t);
     if (e.node && api->tensor_view_base(t))
-      raise(PyExc_RuntimeError, "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) "
-                                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
-                                "hence detach_() cannot be called on these gradients.");
-    if (as_leaf(e.node)) set_requires_grad(t, false);
-    else if (e.node) clear_slot(t);
+      raise(
+          PyExc_RuntimeError,
+          "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) "
+          "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
+          "hence detach_() cannot be called on these gradients.");
+    if (as_leaf(e.node))
+      set_requires_grad(t, false);
+    else if (e.node)
+      clear_slot(t);
     return Py_NewRef(self);
   });
 }
 
-// ---- hooks ---------------------------------------------------------------------------------------------------------
+// ---- hooks
+// ---------------------------------------------------------------------------------------------------------
 
 PyObject* get_retains_grad(PyObject* self, void*) {
   return guarded([&] { return PyBool_FromLong(retained(place_of(tensor_of(self))) != nullptr); });
@@ -152,7 +174,8 @@ PyObject* register_hook(PyObject* self, PyObject* hook) {
   return guarded([&] {
     TlTensor* t = tensor_of(self);
     const Edge e = gradient_edge(t);
-    if (!e.node) raise(PyExc_RuntimeError, "cannot register a hook on a tensor that doesn't require gradient");
+    if (!e.node)
+      raise(PyExc_RuntimeError, "cannot register a hook on a tensor that doesn't require gradient");
     Ref handle = add_tensor_hook(*e.node, e.output, hook);
     track(t);
     return handle.take();
@@ -163,8 +186,10 @@ PyObject* register_accumulated_hook(PyObject* self, PyObject* hook) {
   return guarded([&] {
     TlTensor* t = tensor_of(self);
     const Edge e = gradient_edge(t);
-    if (!e.node) raise(PyExc_RuntimeError, "cannot register a hook on a tensor that doesn't require gradient");
-    if (!as_leaf(e.node)) raise(PyExc_RuntimeError, "post accumulate grad hooks cannot be registered on non-leaf tensors");
+    if (!e.node)
+      raise(PyExc_RuntimeError, "cannot register a hook on a tensor that doesn't require gradient");
+    if (!as_leaf(e.node))
+      raise(PyExc_RuntimeError, "post accumulate grad hooks cannot be registered on non-leaf tensors");
     Ref handle = add_hook(*e.node, HookKind::Accumulated, hook);
     track(t);
     return handle.take();
@@ -180,27 +205,38 @@ PyObject* get_backward_hooks(PyObject* self, void*) {
 }
 
 PyMethodDef kMethods[] = {
-    {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_backward)), METH_FASTCALL | METH_KEYWORDS,
-     "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n\nAdds the gradients of this tensor with respect to the "
+    {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_backward)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n\nAdds the gradients of "
+     "this tensor with respect to the "
      "leaves of its graph to their .grad; `gradient` is needed unless the tensor has one element."},
-    {"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(requires_grad_)), METH_VARARGS | METH_KEYWORDS,
-     "requires_grad_(requires_grad=True) -> Tensor\n\nSwitches the recording of operations on this leaf, in place."},
-    {"detach_", detach_, METH_NOARGS, "detach_() -> Tensor\n\nTakes the tensor out of its graph, making it a leaf."},
-    {"retain_grad", retain_grad_method, METH_NOARGS, "retain_grad()\n\nLets a tensor that is no leaf have its .grad filled by the backward."},
+    {"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(requires_grad_)),
+     METH_VARARGS | METH_KEYWORDS,
+     "requires_grad_(requires_grad=True) -> Tensor\n\nSwitches the recording of operations on this leaf, in "
+     "place."},
+    {"detach_", detach_, METH_NOARGS,
+     "detach_() -> Tensor\n\nTakes the tensor out of its graph, making it a leaf."},
+    {"retain_grad", retain_grad_method, METH_NOARGS,
+     "retain_grad()\n\nLets a tensor that is no leaf have its .grad filled by the backward."},
     {"register_hook", register_hook, METH_O,
-     "register_hook(hook) -> handle\n\nCalls hook(grad) when the gradient of this tensor was computed; what it returns replaces the gradient."},
+     "register_hook(hook) -> handle\n\nCalls hook(grad) when the gradient of this tensor was computed; what "
+     "it returns replaces the gradient."},
     {"register_post_accumulate_grad_hook", register_accumulated_hook, METH_O,
-     "register_post_accumulate_grad_hook(hook) -> handle\n\nCalls hook(param) after .grad of this leaf was accumulated."},
+     "register_post_accumulate_grad_hook(hook) -> handle\n\nCalls hook(param) after .grad of this leaf was "
+     "accumulated."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef kGetSet[] = {
     {"grad", get_grad, set_grad, "The gradient that backward has accumulated, or None.", nullptr},
-    {"requires_grad", get_requires_grad, set_requires_grad_property, "Whether gradients are computed for this tensor.", nullptr},
-    {"is_leaf", get_is_leaf, nullptr, "Whether the tensor was made by the user, not by a recorded operation.", nullptr},
+    {"requires_grad", get_requires_grad, set_requires_grad_property,
+     "Whether gradients are computed for this tensor.", nullptr},
+    {"is_leaf", get_is_leaf, nullptr, "Whether the tensor was made by the user, not by a recorded operation.",
+     nullptr},
     {"grad_fn", get_grad_fn, nullptr, "The node of the operation that made the tensor, or None.", nullptr},
     {"_grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
     {"output_nr", get_output_nr, nullptr, "Which output of grad_fn the tensor is.", nullptr},
-    {"retains_grad", get_retains_grad, nullptr, "Whether retain_grad() was called on this tensor that is no leaf.", nullptr},
+    {"retains_grad", get_retains_grad, nullptr,
+     "Whether retain_grad() was called on this tensor that is no leaf.", nullptr},
     {"_backward_hooks", get_backward_hooks, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

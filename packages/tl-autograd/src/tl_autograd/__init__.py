@@ -1,6 +1,7 @@
 """Automatic differentiation for tl_core's tensors.
 
-Importing this package gives tensors `requires_grad`, `grad`, `backward()` and the rest, and records what they go through.
+Importing this package gives tensors `requires_grad`, `grad`, `backward()` and the rest, and records what
+they go through.
 """
 
 from __future__ import annotations
@@ -8,21 +9,46 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-import tl_core  # the core must be there before the extension asks for its table  # noqa: F401
-
-from tl_autograd import _C  # noqa: F401
-from tl_autograd import hooks  # noqa: F401  # registers the maker of hook handles
+import tl_core  # the core must be there before the extension asks for its table
+from tl_autograd import (
+    _C,
+    hooks,  # registers the maker of hook handles
+)
 from tl_autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tl_autograd.backward import backward, grad
 from tl_autograd.function import Function, NestedIOFunction
-from tl_autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from tl_autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from tl_autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from tl_autograd.variable import Variable
 from tl_autograd.version import __version__
 
-__all__ = ["Function", "GradcheckError", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad",
-           "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
-           "set_multithreading_enabled", "variable"]  # fmt: skip
+__all__ = [
+    "Function",
+    "GradcheckError",
+    "NestedIOFunction",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "functional",
+    "grad",
+    "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+    "variable",
+]
 
 _LATER = ("functional", "graph")
 _ABSENT = {

@@ -12,7 +12,9 @@ class set_detect_anomaly:
 
     def __init__(self, mode: bool, check_nan: bool = True):
         if mode:
-            raise NotImplementedError("anomaly detection (set_detect_anomaly, detect_anomaly) is not there yet in tl_autograd")
+            raise NotImplementedError(
+                "anomaly detection (set_detect_anomaly, detect_anomaly) is not there yet in tl_autograd"
+            )
 
     def __enter__(self) -> None:
         pass

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tl_core import Tensor
-
 from tl_autograd import _C
+from tl_core import Tensor
 
 __all__ = ["backward", "grad"]
 
@@ -40,14 +39,16 @@ def backward(
 
     Args:
         tensors: what to differentiate.
-        grad_tensors: the vector of the vector-Jacobian product, one entry a tensor; may be left out for tensors of one element.
+        grad_tensors: the vector of the vector-Jacobian product, one entry a tensor; may be left out for
+            tensors of one element.
         retain_graph: keep what the graph saved, for another backward. Default: the value of `create_graph`.
         create_graph: record the backward itself, for higher derivatives.
         grad_variables: the former name of `grad_tensors`.
         inputs: accumulate into these only. Default: into all leaves.
 
     Raises:
-        RuntimeError: a tensor does not require grad, has more than one element and no gradient given, or its graph was freed.
+        RuntimeError: a tensor does not require grad, has more than one element and no gradient given, or
+            its graph was freed.
 
     Example::
 
@@ -58,7 +59,10 @@ def backward(
     """
     if grad_variables is not None:
         if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both "
+                "passed to `backward()`. Please only use `grad_tensors`."
+            )
         grad_tensors = grad_variables
     only = () if inputs is None else _as_tuple(inputs)
     if inputs is not None and not only:
@@ -98,21 +102,40 @@ def grad(
         (tensor(6.),)
     """
     if not only_inputs:
-        raise ValueError("only_inputs=False is not supported: use backward(), which accumulates into all leaves")
+        raise ValueError(
+            "only_inputs=False is not supported: use backward(), which accumulates into all leaves"
+        )
     if is_grads_batched:
-        raise NotImplementedError("grad(..., is_grads_batched=True) needs vmap, which tl_autograd does not have yet: loop over grad_outputs")
+        raise NotImplementedError(
+            "grad(..., is_grads_batched=True) needs vmap, which tl_autograd does "
+            "not have yet: loop over grad_outputs"
+        )
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when "
+            "materialize_grads=True, but got: allow_unused=False."
+        )
     if isinstance(inputs, dict):
-        values = grad(outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, True, allow_unused,
-                      is_grads_batched, materialize_grads)  # fmt: skip
+        values = grad(
+            outputs,
+            tuple(inputs.values()),
+            grad_outputs,
+            retain_graph,
+            create_graph,
+            True,
+            allow_unused,
+            is_grads_batched,
+            materialize_grads,
+        )
         return dict(zip(inputs, values))  # type: ignore[return-value]
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
     if not wanted:
         raise ValueError("grad requires non-empty inputs.")
     keep = create_graph if retain_graph is None else bool(retain_graph)
     unused = materialize_grads if allow_unused is None else allow_unused
-    result = _C.run_backward(roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), wanted, bool(unused), False)
+    result = _C.run_backward(
+        roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), wanted, bool(unused), False
+    )
     if materialize_grads:
         result = tuple(_zeros(x) if g is None else g for g, x in zip(result, wanted))
     return result

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_core import Tensor
-
 from tl_autograd.backward import grad
+from tl_core import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -25,8 +24,11 @@ def _tuple(value: Any, what: str) -> tuple[bool, tuple]:
 
 
 def _fresh(inputs: tuple, create_graph: bool) -> tuple:
-    """The inputs as tensors of their own that require grad; connected to the originals only if the result shall be."""
-    return tuple(x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_(True) for x in inputs)
+    """The inputs as tensors of their own that require grad; connected to the originals only if the result
+    shall be."""
+    return tuple(
+        x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_(True) for x in inputs
+    )
 
 
 def _result(value: Any, many: bool, create_graph: bool) -> Any:
@@ -37,27 +39,49 @@ def _result(value: Any, many: bool, create_graph: bool) -> Any:
 def _vector(v: Any, like: tuple, like_many: bool, what: str) -> tuple:
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
-            raise RuntimeError(f"The vector v can only be None if the {what} is a single tensor with one element")
+            raise RuntimeError(
+                f"The vector v can only be None if the {what} is a single tensor with one element"
+            )
         return (tl_core.ones_like(like[0]),)
     _, vs = _tuple(v, "v")
     if len(vs) != len(like) or any(a.shape != b.shape for a, b in zip(vs, like)):
-        raise RuntimeError(f"v has shapes {[tuple(a.shape) for a in vs]}, expected those of the {what}: {[tuple(b.shape) for b in like]}")
+        raise RuntimeError(
+            f"v has shapes {[tuple(a.shape) for a in vs]}, expected those of the "
+            f"{what}: {[tuple(b.shape) for b in like]}"
+        )
     return vs
 
 
-def _grad(outputs: tuple, inputs: tuple, vectors: tuple, create_graph: bool, strict: bool, retain: bool = True) -> tuple:
+def _grad(
+    outputs: tuple, inputs: tuple, vectors: tuple, create_graph: bool, strict: bool, retain: bool = True
+) -> tuple:
     used = [(y, v) for y, v in zip(outputs, vectors) if y.requires_grad]
     if not used:
         if strict:
-            raise RuntimeError("The output of the user-provided function is independent of the inputs. This is not allowed in strict mode.")
+            raise RuntimeError(
+                "The output of the user-provided function is independent of the "
+                "inputs. This is not allowed in strict mode."
+            )
         return tuple(tl_core.zeros_like(x) for x in inputs)
-    found = grad([y for y, _ in used], inputs, [v for _, v in used], retain_graph=retain, create_graph=create_graph, allow_unused=True)
+    found = grad(
+        [y for y, _ in used],
+        inputs,
+        [v for _, v in used],
+        retain_graph=retain,
+        create_graph=create_graph,
+        allow_unused=True,
+    )
     if strict and any(g is None for g in found):
-        raise RuntimeError("The output of the user-provided function is independent of an input. This is not allowed in strict mode.")
+        raise RuntimeError(
+            "The output of the user-provided function is independent of an input. "
+            "This is not allowed in strict mode."
+        )
     return tuple(tl_core.zeros_like(x) if g is None else g for g, x in zip(found, inputs))
 
 
-def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vjp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """(func(inputs), the product of `v` with the Jacobian at the inputs)."""
     with tl_core.enable_grad():
         many, xs = _tuple(inputs, "inputs")
@@ -67,7 +91,9 @@ def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
     return _result(ys, out_many, create_graph), _result(product, many, create_graph)
 
 
-def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def jvp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """(func(inputs), the product of the Jacobian at the inputs with `v`), by differentiating the vjp."""
     with tl_core.enable_grad():
         many, xs = _tuple(inputs, "inputs")
@@ -80,17 +106,27 @@ def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
     return _result(ys, out_many, create_graph), _result(pushed, out_many, create_graph)
 
 
-def jacobian(func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
-             strategy: str = "reverse-mode") -> Any:  # fmt: skip
+def jacobian(
+    func: Callable,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
     """The Jacobian: a tensor of shape (*output, *input), or tuples of them for several outputs or inputs.
 
     Raises:
         NotImplementedError: vectorize=True or strategy="forward-mode".
     """
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode" but got {strategy}')
+        raise AssertionError(
+            f'Expected strategy to be either "forward-mode" or "reverse-mode" but got {strategy}'
+        )
     if vectorize or strategy == "forward-mode":
-        raise NotImplementedError("jacobian with vectorize=True or in forward mode needs vmap, which tl_autograd does not have yet")
+        raise NotImplementedError(
+            "jacobian with vectorize=True or in forward mode needs vmap, which tl_autograd does not have yet"
+        )
     with tl_core.enable_grad():
         many, xs = _tuple(inputs, "inputs")
         xs = _fresh(xs, create_graph)
@@ -107,7 +143,12 @@ def _jacobian_rows(y: Tensor, xs: tuple, create_graph: bool, strict: bool) -> li
         unit[index] = 1
         for column, g in zip(columns, _grad((y,), xs, (unit.reshape(y.shape),), create_graph, strict)):
             column.append(g)
-    return [tl_core.stack(c).reshape((*y.shape, *x.shape)) if c else tl_core.zeros((*y.shape, *x.shape), dtype=x.dtype) for c, x in zip(columns, xs)]
+    return [
+        tl_core.stack(c).reshape((*y.shape, *x.shape))
+        if c
+        else tl_core.zeros((*y.shape, *x.shape), dtype=x.dtype)
+        for c, x in zip(columns, xs)
+    ]
 
 
 def _scalar(func: Callable) -> Callable:
@@ -120,16 +161,30 @@ def _scalar(func: Callable) -> Callable:
     return checked
 
 
-def hessian(func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
-            outer_jacobian_strategy: str = "reverse-mode") -> Any:  # fmt: skip
-    """The Hessian of a function with one element: shape (*input, *input), or tuples of tuples for several inputs."""
+def hessian(
+    func: Callable,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a function with one element: shape (*input, *input), or tuples of tuples for several
+    inputs."""
     many, _ = _tuple(inputs, "inputs")
 
     def gradient(*xs: Tensor) -> Any:
         found = jacobian(_scalar(func), xs, create_graph=True, strict=strict)
         return tuple(found) if many else found[0]
 
-    return jacobian(gradient, inputs, create_graph=create_graph, strict=strict, vectorize=vectorize, strategy=outer_jacobian_strategy)
+    return jacobian(
+        gradient,
+        inputs,
+        create_graph=create_graph,
+        strict=strict,
+        vectorize=vectorize,
+        strategy=outer_jacobian_strategy,
+    )
 
 
 def _first_derivative(func: Callable, inputs: Any, create_graph: bool, strict: bool) -> tuple:
@@ -139,7 +194,9 @@ def _first_derivative(func: Callable, inputs: Any, create_graph: bool, strict: b
     return many, xs, y, _grad((y,), xs, (tl_core.ones_like(y),), True, strict)
 
 
-def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vhp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """(func(inputs), the product of `v` with the Hessian)."""
     with tl_core.enable_grad():
         many, xs, y, first = _first_derivative(func, inputs, create_graph, strict)
@@ -147,7 +204,9 @@ def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
     return _result((y,), False, create_graph), _result(product, many, create_graph)
 
 
-def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def hvp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """(func(inputs), the product of the Hessian with `v`)."""
     with tl_core.enable_grad():
         many, xs, y, first = _first_derivative(func, inputs, create_graph, strict)

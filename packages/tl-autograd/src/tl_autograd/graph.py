@@ -7,17 +7,26 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from tl_core import Tensor
-
 from tl_autograd import _C
 from tl_autograd.hooks import RemovableHandle
+from tl_core import Tensor
 
-__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
-           "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]  # fmt: skip
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 
-class Node(abc.ABC):
-    """A node of the graph: `isinstance(tensor.grad_fn, Node)`. It has `name()`, `metadata`, `next_functions`, `register_hook`
+class Node(abc.ABC):  # noqa: B024  (only a name for isinstance)
+    """A node of the graph: `isinstance(tensor.grad_fn, Node)`. It has `name()`, `metadata`,
+    `next_functions`, `register_hook`
     and `register_prehook`, and `_saved_<argument>` for what was kept of an argument or `result`."""
 
 
@@ -65,11 +74,14 @@ class _Handles(RemovableHandle):
         self.handles = state
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all") -> RemovableHandle:
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
+) -> RemovableHandle:
     """Calls `fn` when the gradients of `tensors` were computed.
 
     Args:
-        mode: "all" calls `fn(grads)` once a backward, after the last of those gradients that this backward computes, with None
+        mode: "all" calls `fn(grads)` once a backward, after the last of those gradients that this backward
+            computes, with None
             for the others. "any" calls `fn(grad)` with the first.
 
     Raises:
@@ -123,7 +135,9 @@ def _all_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
 
 def _absent(name: str) -> Any:
     def absent(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"tl_autograd.graph.{name} is not there yet: saved tensors cannot be packed by hooks")
+        raise NotImplementedError(
+            f"tl_autograd.graph.{name} is not there yet: saved tensors cannot be packed by hooks"
+        )
 
     absent.__name__ = name
     absent.__doc__ = "Not there yet: hooks that pack saved tensors."

@@ -13,7 +13,8 @@ __all__ = ["RemovableHandle"]
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager that does so at its end.
+    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager that
+    does so at its end.
 
     Args:
         hooks: the dictionary that holds the hook under `handle.id`.
@@ -27,7 +28,13 @@ class RemovableHandle:
         self.hooks_dict_ref = weakref.ref(hooks)
         self.id = next(RemovableHandle._ids)
         RemovableHandle.next_id = self.id + 1
-        extras = extra_dict if isinstance(extra_dict, (list, tuple)) else [] if extra_dict is None else [extra_dict]
+        extras = (
+            extra_dict
+            if isinstance(extra_dict, (list, tuple))
+            else []
+            if extra_dict is None
+            else [extra_dict]
+        )
         self.extra_dict_ref = tuple(weakref.ref(d) for d in extras)
 
     def remove(self) -> None:

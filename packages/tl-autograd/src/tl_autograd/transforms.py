@@ -1,13 +1,13 @@
-"""Function transforms on the transforms layer: `grad`, which nests with itself and with recorded gradients."""
+"""Function transforms on the transforms layer: `grad`, which nests with itself and with recorded
+gradients."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 
-from tl_core import Tensor
-
 from tl_autograd import _C
+from tl_core import Tensor
 
 __all__ = ["grad"]
 
@@ -16,7 +16,8 @@ def grad(func: Callable[..., Tensor], argnums: int = 0) -> Callable[..., Tensor]
     """The function that gives the gradient of `func` with respect to one of its arguments.
 
     Args:
-        func: takes tensors, returns a tensor of one element. It may not change tensors in place that it differentiates.
+        func: takes tensors, returns a tensor of one element. It may not change tensors in place that it
+            differentiates.
         argnums: which positional argument.
 
     Example::
