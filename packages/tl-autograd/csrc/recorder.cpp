@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "anomaly.h"
 #include "inplace.h"
 #include "leaf.h"
 #include "ops.h"
@@ -246,6 +247,7 @@ struct Outputs {
 };
 
 void attach(Node* node, const Outputs& outputs, bool is_view) {
+  note_origin(*node);
   for (uint32_t i = 0; i < outputs.n; ++i) {
     if (!outputs.differentiable(i)) continue;
     node->retain();
