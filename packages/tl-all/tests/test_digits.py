@@ -66,7 +66,9 @@ def test_an_interrupt_ends_it_cleanly(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
         said = b""
         while b"accuracy=" not in said:
-            said += program.stderr.read1(100)
+            more = program.stderr.read1(100)
+            assert more, said.decode()
+            said += more
         program.send_signal(signal.SIGINT)
         start = time.monotonic()
         _, err = program.communicate(timeout=60)

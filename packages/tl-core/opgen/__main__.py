@@ -22,7 +22,10 @@ def outputs() -> dict[str, str]:
         "python_table.cpp": python_table.python_table_cpp(rows),
         "_ops.json": python_table.ops_json(rows),
         "_ops.pyi": python_table.ops_pyi(rows),
-        "names.txt": "\n".join(sorted({f.name for f in python_table.functions(rows) if f.function or f.method})) + "\n",
+        "names.txt": "\n".join(
+            sorted({f.name for f in python_table.functions(rows) if f.function or f.method})
+        )
+        + "\n",
         **elementwise.loop_files(rows),
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from opgen.row import Row
 
 ENUM = {"bool": "Bool", "uint8": "UInt8", "int8": "Int8", "int16": "Int16", "int32": "Int32", "int64": "Int64",
@@ -83,9 +85,10 @@ def defs_cpp(rows: list[Row]) -> str:
 
 def _definition(row: Row) -> str:
     e = row.elementwise
-    rule = {"same": "Same", "float": "Float", "bool": "Bool", "real": "Real"}[e.to]
+    rule = {"same": "Same", "float": "Float", "int": "Int", "bool": "Bool", "real": "Real"}[e.to]
     rest = row.args[e.inputs :]
     params = len([a for a in rest if a.type in ("Scalar", "float", "int")])
     alpha = str(any(a.name == "alpha" for a in rest)).lower()
+    refusal = json.dumps(e.not_bool) if e.not_bool else "nullptr"
     return (f'ElementwiseDef kElementwise_{symbol(row)} = {{"{row.base}", {e.inputs}, {params}, Promote::{rule}, '
-            f"{str(e.condition).lower()}, {alpha}, TL_LOOPS_OF({symbol(row)}_loops)}};")  # fmt: skip
+            f"{str(e.condition).lower()}, {alpha}, {refusal}, TL_LOOPS_OF({symbol(row)}_loops)}};")  # fmt: skip

@@ -57,14 +57,24 @@ def operators_cpp(rows: list[Row], programs: dict[str, str]) -> str:
     table = forms(rows)
     by_row = {(f.row.name, f.variant): f.index for f in table}
     kernels = sorted({r.kernel for r in rows})
-    lines = ['#include "dispatch/operator.h"', '#include "elementwise_defs.h"', '#include "programs.h"', "", "namespace tl {"]
+    lines = [
+        '#include "dispatch/operator.h"',
+        '#include "elementwise_defs.h"',
+        '#include "programs.h"',
+        "",
+        "namespace tl {",
+    ]
     lines += [f"int kernel_{k}(void*, const TlValue*, int, TlValue*, int) noexcept;" for k in kernels]
     lines.append("namespace {")
     for f in table:
         lines += _argument_tables(f)
     lines += ["}  // namespace", "extern const OperatorDef kOperatorDefs[] = {"]
     lines += [_definition(f, by_row, programs) for f in table]
-    lines += ["};", f"extern const int kNumOperatorDefs = {len(table)};", f"Operator g_operators[{max(len(table), 1)}];"]
+    lines += [
+        "};",
+        f"extern const int kNumOperatorDefs = {len(table)};",
+        f"Operator g_operators[{max(len(table), 1)}];",
+    ]
     return "\n".join([*lines, "}  // namespace tl", ""])
 
 
@@ -111,7 +121,9 @@ def _default(a: Arg, list_name: str) -> str:
 
 def _definition(f: Form, by_row: dict, programs: dict[str, str]) -> str:
     row, s = f.row, f.schema
-    reason = row.grad.removeprefix("none:") if isinstance(row.grad, str) and row.grad.startswith("none:") else ""
+    reason = (
+        row.grad.removeprefix("none:") if isinstance(row.grad, str) and row.grad.startswith("none:") else ""
+    )
     functional = by_row.get((row.name, "functional"), f.index)
     info = [
         c_string(s.name), c_string(str(s)), str(len(s.args)), str(len(s.rets)),
@@ -166,7 +178,13 @@ def _cpp_default(a: Arg) -> str | None:
     if a.default is None:
         return None
     if a.default == "None":
-        return "nullptr" if a.type in ("Tensor", "Generator") else "{}" if a.type == "Tensor?[]" else "std::nullopt"
+        return (
+            "nullptr"
+            if a.type in ("Tensor", "Generator")
+            else "{}"
+            if a.type == "Tensor?[]"
+            else "std::nullopt"
+        )
     if a.default.startswith("["):
         return "IntSpan()" if a.default == "[]" else None
     if a.type == "str":

@@ -106,7 +106,11 @@ def python_table_cpp(rows: list[Row]) -> str:
             f"{c_string(docstring(f, True))}, reinterpret_cast<PyCFunction>(&entry_function<{i}>), "
             f"reinterpret_cast<PyCFunction>(&entry_method<{i}>)}},"
         )
-    lines += ["};", f"const int kNumFunctions = {len(table)};", f"PyObject* g_function_objects[{len(table)}][2];"]
+    lines += [
+        "};",
+        f"const int kNumFunctions = {len(table)};",
+        f"PyObject* g_function_objects[{len(table)}][2];",
+    ]
     return "\n".join([*lines, "}  // namespace tl::bind", ""])
 
 

@@ -46,9 +46,12 @@ class Elementwise:
 
     function: str  # the functor in kernels/cpu/functions
     inputs: int  # leading tensor-or-number arguments
-    to: str = "same"  # same | float (integers become the default float) | bool | real
+    to: str = (
+        "same"  # same | float (integers become the default float) | int (bool becomes int64) | bool | real
+    )
     dtypes: tuple[str, ...] = ()
     condition: bool = False  # the first input is bool and takes no part in promotion
+    not_bool: str = ""  # the message of the RuntimeError with which bool is refused
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,27 +158,39 @@ def View(signature: str, **fields: Any) -> Row:
     return Op(signature, devices="Any", view=True, **fields)
 
 
-def Unary(name: str, *, cpu: str = "", to: str = "same", dtypes: str = "int float complex", **fields: Any) -> Row:
+def Unary(name: str, *, cpu: str = "", to: str = "same", dtypes: str = "int float complex", not_bool: str = "",
+          **fields: Any) -> Row:  # fmt: skip
     """f(x), element by element."""
     fields.setdefault("jvp", "elementwise")
-    elementwise = Elementwise(cpu or name, 1, to, dtype_set(dtypes))
+    elementwise = Elementwise(cpu or name, 1, to, dtype_set(dtypes), not_bool=not_bool)
     return _elementwise(f"{name}(Tensor self) -> Tensor", elementwise, **fields)
 
 
 def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str = "", to: str = "same",
-           dtypes: str = "bool int float complex", **fields: Any) -> Row:  # fmt: skip
-    """f(x, y), with broadcasting and promotion; `scalars` are keyword parameters such as alpha."""
+           dtypes: str = "bool int float complex", number_first: bool = False, other: str = "Operand",
+           not_bool: str = "", **fields: Any) -> Row:  # fmt: skip
+    """f(x, y), with broadcasting and promotion; `scalars` are keyword parameters such as alpha.
+
+    `number_first`: a number may stand for the first input of the function, as in `sub(1, x)`. `other`: Operand or Tensor.
+    """
     fields.setdefault("jvp", "elementwise")
     tail = f", *, {scalars}" if scalars else ""
     full = f"{name}.{overload}" if overload else name
-    elementwise = Elementwise(cpu or name, 2, to, dtype_set(dtypes))
-    return _elementwise(f"{full}(Tensor self, Operand other{tail}) -> Tensor", elementwise, **fields)
+    elementwise = Elementwise(cpu or name, 2, to, dtype_set(dtypes), not_bool=not_bool)
+    first = "Operand" if number_first else "Tensor"
+    return _elementwise(f"{full}({first} self, {other} other{tail}) -> Tensor", elementwise, **fields)
 
 
 def Comparison(name: str, **fields: Any) -> Row:
     """f(x, y) -> bool; no derivative."""
     fields.setdefault("dtypes", "bool int float complex")
-    return Binary(name, to="bool", grad="none:comparisons are piecewise constant", jvp="none:piecewise constant", **fields)
+    return Binary(
+        name,
+        to="bool",
+        grad="none:comparisons are piecewise constant",
+        jvp="none:piecewise constant",
+        **fields,
+    )
 
 
 def _elementwise(signature: str, elementwise: Elementwise, **fields: Any) -> Row:

@@ -115,7 +115,9 @@ def parse(text: str) -> Schema:
         raise ValueError(f"a schema reads 'name(Type argument, ...) -> Type', got {text!r}")
     name, args, rets = match.groups()
     rets = rets[1:-1] if rets.startswith("(") else rets
-    return Schema(name, tuple(_arguments(args, text)), tuple(_parse_one(r, False, text) for r in _split(rets)))
+    return Schema(
+        name, tuple(_arguments(args, text)), tuple(_parse_one(r, False, text) for r in _split(rets))
+    )
 
 
 def _arguments(text: str, schema: str):
@@ -165,7 +167,9 @@ def inplace_of(schema: Schema) -> Schema:
     """`add_.Tensor(Tensor(a!) self, ...) -> Tensor(a!)`."""
     first = replace(schema.args[0], type="Tensor", alias="a", written=True)
     name = f"{schema.base}_" + (f".{schema.overload}" if schema.overload else "")
-    return Schema(name, (first, *schema.args[1:]), (replace(schema.rets[0], alias="a", written=True, name=""),))
+    return Schema(
+        name, (first, *schema.args[1:]), (replace(schema.rets[0], alias="a", written=True, name=""),)
+    )
 
 
 def out_of(schema: Schema, name: str) -> Schema:

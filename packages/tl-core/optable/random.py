@@ -10,16 +10,20 @@ SHOWN_LIKE = "dtype=None, layout=None, device=None, requires_grad=False, memory_
 
 
 def _factory(signature, **fields):
-    return Op(signature, devices="Any", grad=NONE, jvp=NONE, batch="loop", random=True, method=False, **fields)
+    return Op(
+        signature, devices="Any", grad=NONE, jvp=NONE, batch="loop", random=True, method=False, **fields
+    )
 
 
 def _create(name, args, doc, *, low="", **fields):
-    """The form without and the form with a generator; `low` tells the overload apart from its shorter sibling."""
+    """The form without and the form with a generator; `low` names the overload that has it."""
     overload = f".{low}" if low else ""
     with_generator = f".{low}_generator" if low else ".generator"
     return [
         _factory(f"{name}{overload}({args}, *, {OPTIONS}) -> Tensor", out=True, doc=doc, **fields),
-        _factory(f"{name}{with_generator}({args}, *, Generator? generator, {OPTIONS}) -> Tensor", out=True, doc=doc),
+        _factory(
+            f"{name}{with_generator}({args}, *, Generator? generator, {OPTIONS}) -> Tensor", out=True, doc=doc
+        ),
     ]
 
 
@@ -33,13 +37,22 @@ def _like(name, args, doc, overloads, **fields):
 
 def _fill(signature, *, grad=None, doc):
     """Overwrites the tensor with random numbers."""
-    return Op(f"{signature} -> Tensor(a!)", function=False, random=True, grad=grad or {"self": "zeros_like(g)"}, jvp=NONE,
-              batch="loop", doc=doc)  # fmt: skip
+    return Op(f"{signature} -> Tensor(a!)", function=False, random=True,
+              grad=grad or {"self": "zeros_like(g)"}, jvp=NONE, batch="loop", doc=doc)  # fmt: skip
 
 
 def _draw(signature, grad, doc, **fields):
     """A fresh tensor of random numbers whose parameters are tensors."""
-    return Op(f"{signature} -> Tensor", random=True, devices="Any", grad=grad, jvp=NONE, batch="loop", doc=doc, **fields)
+    return Op(
+        f"{signature} -> Tensor",
+        random=True,
+        devices="Any",
+        grad=grad,
+        jvp=NONE,
+        batch="loop",
+        doc=doc,
+        **fields,
+    )
 
 
 GENERATOR = "*, Generator? generator=None"
@@ -55,48 +68,61 @@ ROWS = [
     *_like("randn_like", "Tensor self", NORMAL, ("", ".generator"), shown=f"input, *, {SHOWN_LIKE}"),
     *_create("randint", "int high, int[] size", INTEGERS, shown=f"low=0, high, size, *, {SHOWN}"),
     *_create("randint", "int low, int high, int[] size", INTEGERS, low="low"),
-    *_like("randint_like", "Tensor self, int high", INTEGERS, ("", ".generator"), shown=f"input, low=0, high, *, {SHOWN_LIKE}"),
+    *_like("randint_like", "Tensor self, int high", INTEGERS, ("", ".generator"),
+           shown=f"input, low=0, high, *, {SHOWN_LIKE}"),
     *_like("randint_like", "Tensor self, Tensor high", INTEGERS, (".Tensor", ".Tensor_generator")),
     *_like("randint_like", "Tensor self, int low, int high", INTEGERS, (".low_dtype", ".low_generator_dtype")),
     *_create("randperm", "int n", PERMUTATION, shown=f"n, *, {SHOWN}"),
 
-    # ---- in place ----------------------------------------------------------------------------------------------------
+    # ---- in place ------------------------------------------------------------------------------------------
     _fill(f"uniform_(Tensor(a!) self, float from=0, float to=1, {GENERATOR})", doc="Uniform numbers in [from, to)."),
-    _fill(f"normal_(Tensor(a!) self, float mean=0, float std=1, {GENERATOR})", doc="Normal numbers of that mean and standard deviation."),
-    _fill(f"exponential_(Tensor(a!) self, float lambd=1, {GENERATOR})", doc="Exponential numbers with density lambd * exp(-lambd * x)."),
-    _fill(f"cauchy_(Tensor(a!) self, float median=0, float sigma=1, {GENERATOR})", doc="Cauchy numbers around the median, of width sigma."),
+    _fill(f"normal_(Tensor(a!) self, float mean=0, float std=1, {GENERATOR})",
+          doc="Normal numbers of that mean and standard deviation."),
+    _fill(f"exponential_(Tensor(a!) self, float lambd=1, {GENERATOR})",
+          doc="Exponential numbers with density lambd * exp(-lambd * x)."),
+    _fill(f"cauchy_(Tensor(a!) self, float median=0, float sigma=1, {GENERATOR})",
+          doc="Cauchy numbers around the median, of width sigma."),
     _fill(f"log_normal_(Tensor(a!) self, float mean=1, float std=2, {GENERATOR})",
           doc="Numbers whose logarithms are normal, of that mean and standard deviation."),
     _fill(f"geometric_(Tensor(a!) self, float p, {GENERATOR})",
           doc="How many trials it takes until the first success, when each succeeds with probability p."),
     _fill(f"random_.from(Tensor(a!) self, int from, int? to, {GENERATOR})",
-          doc="Integers from `from` up to, but without, `to`; without `to` up to the largest that the dtype holds exactly."),
+          doc="Integers from `from` up to, but without, `to`; or up to the largest that the dtype holds exactly."),
     _fill(f"random_.to(Tensor(a!) self, int to, {GENERATOR})", doc="Integers from 0 up to, but without, `to`."),
-    _fill(f"random_(Tensor(a!) self, {GENERATOR})", doc="Integers from 0 up to the largest that the dtype holds exactly."),
-    _fill(f"bernoulli_.Tensor(Tensor(a!) self, Tensor p, {GENERATOR})", grad={"self": "zeros_like(g)", "p": "zeros_like(p)"},
+    _fill(f"random_(Tensor(a!) self, {GENERATOR})",
+          doc="Integers from 0 up to the largest that the dtype holds exactly."),
+    _fill(f"bernoulli_.Tensor(Tensor(a!) self, Tensor p, {GENERATOR})",
+          grad={"self": "zeros_like(g)", "p": "zeros_like(p)"},
           doc="One with the probability that `p` gives for the element, else zero."),
     _fill(f"bernoulli_.float(Tensor(a!) self, float p=0.5, {GENERATOR})", doc="One with probability p, else zero."),
 
-    # ---- parameters in tensors ---------------------------------------------------------------------------------------
-    _draw(f"bernoulli(Tensor self, {GENERATOR})", {"self": "zeros_like(g)"}, "One with the probability that the element states, else zero.", out=True),
-    _draw(f"bernoulli.p(Tensor self, float p, {GENERATOR})", {"self": "zeros_like(g)"}, "One with probability p, else zero, shaped as the input."),
+    # ---- parameters in tensors -----------------------------------------------------------------------------
+    _draw(f"bernoulli(Tensor self, {GENERATOR})", {"self": "zeros_like(g)"},
+          "One with the probability that the element states, else zero.", out=True),
+    _draw(f"bernoulli.p(Tensor self, float p, {GENERATOR})", {"self": "zeros_like(g)"},
+          "One with probability p, else zero, shaped as the input."),
+    # The reference tries them in this order: a tensor without dimensions would pass for a number.
+    _draw(f"normal.Tensor_Tensor(Tensor mean, Tensor std, {GENERATOR})",
+          {"mean": "zeros_like(g)", "std": "zeros_like(g)"},
+          "Normal numbers, the parameters of each given.", out=True),
     _draw(f"normal.Tensor_float(Tensor mean, float std=1, {GENERATOR})", {"mean": "zeros_like(g)"},
           "Normal numbers; mean, standard deviation or both may be given element by element.", out=True,
           shown="mean, std, *, generator=None, out=None"),
-    _draw(f"normal.float_Tensor(float mean, Tensor std, {GENERATOR})", {"std": "zeros_like(g)"}, "Normal numbers of one mean.", out=True),
-    _draw(f"normal.Tensor_Tensor(Tensor mean, Tensor std, {GENERATOR})", {"mean": "zeros_like(g)", "std": "zeros_like(g)"},
-          "Normal numbers, the parameters of each given.", out=True),
-    _factory(f"normal.float_float(float mean, float std, int[] size, *, Generator? generator=None, {OPTIONS}) -> Tensor", out=True,
-             doc="Normal numbers of one mean and standard deviation."),
+    _draw(f"normal.float_Tensor(float mean, Tensor std, {GENERATOR})", {"std": "zeros_like(g)"},
+          "Normal numbers of one mean.", out=True),
+    _factory(f"normal.float_float(float mean, float std, int[] size, {GENERATOR}, {OPTIONS}) -> Tensor",
+             out=True, doc="Normal numbers of one mean and standard deviation."),
 
-    # ---- dropout -----------------------------------------------------------------------------------------------------
+    # ---- dropout -------------------------------------------------------------------------------------------
     Op("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", random=True, method=False,
-       grad={"input": "native_dropout_backward(g, result1, 1.0 if train == False else 0.0 if p == 1 else 1 / (1 - p))"}, jvp="linear",
-       batch="loop", doc="Zeros with probability p, what is left scaled by 1 / (1 - p), and the mask of what was left."),
+       grad={"input": "native_dropout_backward(g, result1, 1.0 if train == False else 0.0 if p == 1 else 1 / (1 - p))"},
+       jvp="linear", batch="loop",
+       doc="Zeros with probability p, what is left scaled by 1 / (1 - p), and the mask of what was left."),
     Op("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", method=False,
        grad={"grad_output": "native_dropout_backward(g, mask, scale)"}, jvp="linear", batch="elementwise",
        doc="The gradient of what dropout left."),
     Composite("dropout(Tensor input, float p, bool train) -> Tensor", method=False, random=True,
               doc="Zeros with probability p, what is left scaled by 1 / (1 - p); the input itself unless training."),
-    Composite("dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", method=False, random=True, doc="Dropout in place."),
+    Composite("dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", method=False, random=True,
+              doc="Dropout in place."),
 ]  # fmt: skip

@@ -24,11 +24,11 @@ def _extreme(name, word, sign):
     return [
         Op(f"{name}(Tensor self) -> Tensor", out=True, out_name=f"{name}.unary_out",
            grad={"self": "amax_backward(g, self, result, [], False)"}, jvp="double-vjp", batch="dims", doc=f"The {word} element."),
+        Composite(f"{name}.other(Tensor self, Tensor other) -> Tensor", out=True, out_name=f"{name}.out",
+                  doc=f"The {sign} of two elements, as {name}imum."),
         Op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=True, out_name=f"{name}.dim_max",
            grad={"self": "value_selecting_backward(g0, dim, indices, self.shape, keepdim)"}, jvp="double-vjp", batch="dims",
            doc=f"The {word} elements along a dimension and where they stand."),
-        Composite(f"{name}.other(Tensor self, Tensor other) -> Tensor", out=True, out_name=f"{name}.out",
-                  doc=f"The {sign} of two elements, as {name}imum."),
     ]  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def _spread(name, word):
             "std": {"self": "std_backward(g, result, self, dim, correction, keepdim)"}}[name]  # fmt: skip
     return [
         Composite(f"{name}(Tensor self, bool unbiased=True) -> Tensor", doc=f"The {word} of all elements."),
-        Composite(f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", doc=f"The {word} along dimensions."),
+        Composite(f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", out=True, out_name=f"{name}.out", doc=f"The {word} along dimensions."),
         Op(f"{name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", out=True,
            shown="input, dim=None, *, correction=1, keepdim=False, out=None", grad=grad, jvp="double-vjp", batch="dims",
            doc=f"The {word} along dimensions; the sum of squares is divided by the count less the correction."),

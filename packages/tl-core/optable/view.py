@@ -1,6 +1,12 @@
 """Operators that give another geometry on the same memory."""
 
-from opgen.row import Composite, View
+from opgen.row import Composite, Op, View
+
+
+def _inplace(signature, grad, doc, **fields):
+    """The tensor itself gets the view's geometry."""
+    return Op(f"{signature} -> Tensor(a!)", function=False, devices="Any", grad={"self": grad}, jvp="linear", batch="dims", doc=doc, **fields)
+
 
 ROWS = [
     View("view(Tensor(a) self, int[] size) -> Tensor(a)", function=False, grad={"self": "g.reshape(self.shape)"},
@@ -68,10 +74,21 @@ ROWS = [
               doc="At most that many stretches of equal size along a dimension; the last may be shorter."),
     Composite("real(Tensor(a) self) -> Tensor(a)", method=False, doc="The real parts, as a view; real tensors come back as they are."),
     Composite("imag(Tensor(a) self) -> Tensor(a)", method=False, doc="The imaginary parts of a complex tensor, as a view."),
+    _inplace("transpose_(Tensor(a!) self, int dim0, int dim1)", "g.transpose(dim0, dim1)", "Exchanges two dimensions of the tensor itself.",
+             aliases=("swapaxes_", "swapdims_")),
+    _inplace("t_(Tensor(a!) self)", "g.t()", "Transposes the matrix itself."),
+    _inplace("squeeze_(Tensor(a!) self)", "g.reshape(self.shape)", "Drops the tensor's own dimensions of size one."),
+    _inplace("squeeze_.dim(Tensor(a!) self, int dim)", "g.reshape(self.shape)", "Drops that dimension of the tensor itself if its size is one."),
+    _inplace("squeeze_.dims(Tensor(a!) self, int[] dim)", "g.reshape(self.shape)", "Drops those of the tensor's own dimensions whose size is one."),
+    _inplace("unsqueeze_(Tensor(a!) self, int dim)", "g.reshape(self.shape)", "Gives the tensor itself a new dimension of size one."),
+    _inplace("as_strided_(Tensor(a!) self, int[] size, int[] stride, int? storage_offset=None)",
+             "as_strided_backward(g, self.shape, self.stride(), self.storage_offset(), size, stride, storage_offset)",
+             "Gives the tensor itself sizes, strides and offset, all counted in elements."),
     Composite("reshape(Tensor(a) self, int[] shape) -> Tensor(a)", doc="The same elements in another shape: a view where one exists, else a copy."),
     Composite("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
               doc="The dimensions from start_dim to end_dim as one."),
     Composite("narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)", doc="`length` positions of a dimension, from `start` on."),
+    Composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)", doc="`length` positions of a dimension, from `start` on."),
     Composite("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", function=False, doc="Expanded to the other tensor's shape."),
     Composite("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", function=False, doc="Viewed in the other tensor's shape."),
     Composite("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", function=False, doc="Reshaped to the other tensor's shape."),

@@ -15,7 +15,7 @@ from importlib import import_module as _import_module
 import tl_core as _core
 from tl import _finder, _grafts, _packages
 from tl.version import __version__ as __version__
-from tl_core import *  # noqa: F403
+from tl_core import *
 
 _finder.install_finder()
 _core.providers.register("autograd", lambda: _import_module("tl_autograd"))

@@ -19,10 +19,13 @@ struct Device {
 };
 
 std::string device_name(DeviceType type);
-std::string device_name(Device device);    // "cpu", "toy:0"
+std::string device_name(Device device);        // "cpu", "toy:0"
 Device parse_device(const std::string& text);  // raises RuntimeError for names nobody registered
 
 int64_t device_to_abi(Device device);  // TL_DEVICE_OF
-Device device_from_abi(int64_t code);
+Device device_from_abi(int64_t code);  // raises for codes no device has
+int device_row(
+    int64_t code) noexcept;     // the device type's place in the dispatch tables; -1: no device has the code
+Device settled(Device device);  // as tensors report it: extensions with an index, the CPU without
 
 }  // namespace tl

@@ -13,10 +13,21 @@
 namespace tl {
 
 enum class ErrorKind : int {
-  None = TL_ERROR_NONE, Runtime = TL_ERROR_RUNTIME, Value = TL_ERROR_VALUE, Type = TL_ERROR_TYPE, Index = TL_ERROR_INDEX,
-  NotImplemented = TL_ERROR_NOT_IMPLEMENTED, OutOfMemory = TL_ERROR_OUT_OF_MEMORY, Overflow = TL_ERROR_OVERFLOW,
-  Attribute = TL_ERROR_ATTRIBUTE, Import = TL_ERROR_IMPORT, Interrupt = TL_ERROR_INTERRUPT, LinAlg = TL_ERROR_LINALG,
-  ZeroDivision = TL_ERROR_ZERO_DIVISION, Key = TL_ERROR_KEY, Python = TL_ERROR_PYTHON,
+  None = TL_ERROR_NONE,
+  Runtime = TL_ERROR_RUNTIME,
+  Value = TL_ERROR_VALUE,
+  Type = TL_ERROR_TYPE,
+  Index = TL_ERROR_INDEX,
+  NotImplemented = TL_ERROR_NOT_IMPLEMENTED,
+  OutOfMemory = TL_ERROR_OUT_OF_MEMORY,
+  Overflow = TL_ERROR_OVERFLOW,
+  Attribute = TL_ERROR_ATTRIBUTE,
+  Import = TL_ERROR_IMPORT,
+  Interrupt = TL_ERROR_INTERRUPT,
+  LinAlg = TL_ERROR_LINALG,
+  ZeroDivision = TL_ERROR_ZERO_DIVISION,
+  Key = TL_ERROR_KEY,
+  Python = TL_ERROR_PYTHON,
 };
 
 struct Error : std::exception {
@@ -28,7 +39,8 @@ struct Error : std::exception {
   const char* what() const noexcept override { return message.c_str(); }
 };
 
-// ---- text: cat(1, " of ", x) -------------------------------------------------------------------------------------
+// ---- text: cat(1, " of ", x)
+// -------------------------------------------------------------------------------------
 inline void append(std::string& out, std::string_view s) { out += s; }
 inline void append(std::string& out, char c) { out += c; }
 // Exactly bool: a character array would rather become one than a string_view.
@@ -45,7 +57,11 @@ void append(std::string& out, T value) {
 inline void append(std::string& out, double value) { out += shortest(value); }
 
 template <class Range>
-  requires requires(const Range& r) { r.begin(); r.end(); r.size(); } && (!std::is_convertible_v<Range, std::string_view>)
+  requires requires(const Range& r) {
+    r.begin();
+    r.end();
+    r.size();
+  } && (!std::is_convertible_v<Range, std::string_view>)
 void append(std::string& out, const Range& range) {
   out += '[';
   bool first = true;
@@ -69,12 +85,14 @@ template <class... Parts>
   throw Error(kind, cat(parts...));
 }
 
-#define TL_CHECK(condition, kind, ...)                                                            \
-  do {                                                                                            \
-    if (!(condition)) [[unlikely]] ::tl::fail(::tl::ErrorKind::kind, __VA_ARGS__);                \
+#define TL_CHECK(condition, kind, ...)                \
+  do {                                                \
+    if (!(condition)) [[unlikely]]                    \
+      ::tl::fail(::tl::ErrorKind::kind, __VA_ARGS__); \
   } while (0)
 
-// ---- the pending error of this thread ------------------------------------------------------------------------------
+// ---- the pending error of this thread
+// ------------------------------------------------------------------------------
 struct PendingError {
   ErrorKind kind = ErrorKind::None;
   std::string message;

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 
+#include "base/interrupt.h"
 #include "base/mt19937.h"
 
 namespace tl {
@@ -23,7 +23,7 @@ class Generator {
   }
 
   // Held by the caller of what is below, for one whole fill.
-  std::mutex mutex;
+  LongLock mutex;
 
   void seed(uint64_t seed);
   uint64_t seed_from_system();  // returns the seed it drew

@@ -28,7 +28,8 @@ class IntrusivePtr {
   ~IntrusivePtr() {
     if (!p_) return;
     // A sole owner needs no atomic read-modify-write.
-    if (p_->refs.load(std::memory_order_acquire) == 1 || p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    if (p_->refs.load(std::memory_order_acquire) == 1 ||
+        p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1)
       p_->destroy();
   }
 

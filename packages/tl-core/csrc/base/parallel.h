@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/interrupt.h"
+
 namespace tl {
 
 using RangeBody = void (*)(void* ctx, int64_t begin, int64_t end);
@@ -28,11 +30,5 @@ int num_threads();            // TL_NUM_THREADS, OMP_NUM_THREADS, or the CPUs th
 void set_num_threads(int n);  // raises RuntimeError below 1
 int num_interop_threads();
 void set_num_interop_threads(int n);  // once a process
-
-// Ctrl-C: the flag is set by a signal handler, polled between chunks.
-void request_interrupt() noexcept;  // async-signal-safe
-void clear_interrupt() noexcept;
-bool interrupt_requested() noexcept;
-void check_interrupt();  // raises Interrupt
 
 }  // namespace tl

@@ -1,4 +1,5 @@
-// All that the core keeps for a thread, behind one pointer: the loader's reserve for static thread storage is small.
+// All that the core keeps for a thread, behind one pointer: the loader's reserve for static thread storage is
+// small.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct InheritedState {
 
 struct ThreadLocals : InheritedState {
   bool in_parallel = false;  // inside a chunk of parallel work
+  int64_t next_poll = 0;     // when the runtime is asked for signals again, in the steady clock's nanoseconds
   AllocatorLists* lists = nullptr;
   PendingError error;
 };

@@ -25,9 +25,6 @@ namespace {
 constexpr int kMaxThreads = 1024;
 constexpr int64_t kNoFailure = std::numeric_limits<int64_t>::max();
 
-std::atomic<bool> g_interrupt{false};
-static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler writes it
-
 // One call of parallel_run, on the caller's stack. Helpers reach it through the pool's list only.
 class Job {
  public:
@@ -342,10 +339,5 @@ void set_num_interop_threads(int n) {
            "cannot set number of interop threads after parallel work has started or set_num_interop_threads "
            "called");
 }
-
-void request_interrupt() noexcept { g_interrupt.store(true, std::memory_order_relaxed); }
-void clear_interrupt() noexcept { g_interrupt.store(false, std::memory_order_relaxed); }
-bool interrupt_requested() noexcept { return g_interrupt.load(std::memory_order_relaxed); }
-void check_interrupt() { TL_CHECK(!interrupt_requested(), Interrupt, "interrupted"); }
 
 }  // namespace tl

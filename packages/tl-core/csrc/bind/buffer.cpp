@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "bind/error.h"
@@ -12,16 +13,17 @@
 namespace tl::bind {
 
 namespace {
-// Native format characters of the struct module; complex as numpy writes it.
+// Native format characters of the struct module, complex as numpy writes it; of two for a type the first is
+// numpy's own name.
 struct Format {
   const char* text;
   DType dtype;
 };
 constexpr Format kFormats[] = {
-    {"?", DType::Bool},    {"B", DType::UInt8},   {"b", DType::Int8},   {"h", DType::Int16},   {"i", DType::Int32},
-    {"q", DType::Int64},   {"l", DType::Int64},   {"H", DType::UInt16}, {"I", DType::UInt32},  {"Q", DType::UInt64},
-    {"L", DType::UInt64},  {"e", DType::Float16}, {"f", DType::Float32}, {"d", DType::Float64}, {"Zf", DType::Complex64},
-    {"Zd", DType::Complex128},
+    {"?", DType::Bool},    {"B", DType::UInt8},   {"b", DType::Int8},       {"h", DType::Int16},
+    {"i", DType::Int32},   {"l", DType::Int64},   {"q", DType::Int64},      {"H", DType::UInt16},
+    {"I", DType::UInt32},  {"L", DType::UInt64},  {"Q", DType::UInt64},     {"e", DType::Float16},
+    {"f", DType::Float32}, {"d", DType::Float64}, {"Zf", DType::Complex64}, {"Zd", DType::Complex128},
 };
 
 std::optional<DType> dtype_of_format(const char* format) {
@@ -56,24 +58,31 @@ Tensor share(Py_buffer* view, DType dtype) {
     negative |= view->strides[d] < 0 && view->shape[d] > 1;
     if (view->strides[d] % view->itemsize != 0 && view->shape[d] > 1) {
       release_view(view, nullptr, 0);
-      fail(ErrorKind::Value, "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+      fail(ErrorKind::Value,
+           "given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+           "reallocate the memory.");
     }
     if (sizes[d] <= 1 && strides[d] < 0) strides[d] = 1;
   }
   if (negative) {
     release_view(view, nullptr, 0);
-    fail(ErrorKind::Value, "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
+    fail(ErrorKind::Value,
+         "At least one stride in the given numpy array is negative, and tensors with negative strides are "
+         "not currently supported. "
          "(You can probably work around this by making a copy of your array  with array.copy().) ");
   }
   int64_t last = 1;
-  for (size_t d = 0; d < sizes.size(); ++d) last = sizes[d] == 0 ? 0 : last == 0 ? 0 : last + (sizes[d] - 1) * strides[d];
-  StoragePtr storage = adopt_storage(view->buf, static_cast<size_t>(last * view->itemsize), {}, release_view, view);
-  storage->read_only = false;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    last = sizes[d] == 0 ? 0 : last == 0 ? 0 : last + (sizes[d] - 1) * strides[d];
+  StoragePtr storage =
+      adopt_storage(view->buf, static_cast<size_t>(last * view->itemsize), {}, release_view, view);
+  storage->read_only = view->readonly;
   return on_storage(std::move(storage), dtype, sizes, strides, 0);
 }
 
 bool is_array(PyObject* o) {
-  return PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o) && PyObject_HasAttrString(o, "__array_interface__");
+  return PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o) &&
+         PyObject_HasAttrString(o, "__array_interface__");
 }
 
 std::optional<Tensor> shared(PyObject* o, bool explain) {
@@ -88,7 +97,8 @@ std::optional<Tensor> shared(PyObject* o, bool explain) {
   if (!dtype) {
     const std::string format = view->format;
     release_view(view, nullptr, 0);
-    fail(ErrorKind::Type, "can't convert np.ndarray of format '", format, "'. The only supported types are: float64, float32, float16, "
+    fail(ErrorKind::Type, "can't convert np.ndarray of format '", format,
+         "'. The only supported types are: float64, float32, float16, "
          "complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.");
   }
   return share(view, *dtype);
@@ -96,6 +106,15 @@ std::optional<Tensor> shared(PyObject* o, bool explain) {
 }  // namespace
 
 std::optional<Tensor> tensor_from_array(PyObject* o) { return is_array(o) ? shared(o, false) : std::nullopt; }
+
+Tensor tensor_from_buffer(PyObject* o) {
+  auto view = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(o, view.get(), PyBUF_SIMPLE) != 0) throw PythonError();
+  const Py_ssize_t n = view->len;
+  StoragePtr storage = adopt_storage(view->buf, static_cast<size_t>(n), {}, release_view, view.get());
+  storage->read_only = view.release()->readonly;
+  return on_storage(std::move(storage), DType::UInt8, DimVector{n}, DimVector{1}, 0);
+}
 
 DType dtype_of_numpy_scalar(PyObject* o, DType otherwise) {
   const char* name = Py_TYPE(o)->tp_name + std::strlen("numpy.");
@@ -105,38 +124,44 @@ DType dtype_of_numpy_scalar(PyObject* o, DType otherwise) {
 }
 
 PyObject* from_numpy(PyObject*, PyObject* array) {
-  return translated([&]() -> PyObject* {
-    TL_CHECK(is_array(array), Type, "expected np.ndarray (got ", Py_TYPE(array)->tp_name, ")");
-    return wrap(*shared(array, true));
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        TL_CHECK(is_array(array), Type, "expected np.ndarray (got ", Py_TYPE(array)->tp_name, ")");
+        return wrap(*shared(array, true));
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
-  return translated([&] {
-    const Tensor& t = tensor_of(self);
-    const char* format = format_of(t.dtype());
-    view->obj = nullptr;
-    TL_CHECK(t.device().is_cpu(), Type, "can't convert ", device_name(t.device()), " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
-    TL_CHECK(format, Type, "Got unsupported ScalarType ", dtype_name(t.dtype()));
-    TL_CHECK((flags & PyBUF_STRIDES) == PyBUF_STRIDES || t.is_contiguous(), Value, "the tensor is not contiguous, and the reader asked for no strides");
-    auto* dims = new Py_ssize_t[2 * t.dim() + 1];
-    for (int64_t d = 0; d < t.dim(); ++d) {
-      dims[d] = t.size(d);
-      dims[t.dim() + d] = t.stride(d) * t.itemsize();
-    }
-    view->obj = Py_NewRef(self);
-    view->buf = t.data();
-    view->itemsize = t.itemsize();
-    view->len = t.numel() * t.itemsize();
-    view->readonly = t.storage()->read_only;
-    view->ndim = static_cast<int>(t.dim());
-    view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(format) : nullptr;
-    view->shape = (flags & PyBUF_ND) ? dims : nullptr;
-    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims + t.dim() : nullptr;
-    view->suboffsets = nullptr;
-    view->internal = dims;
-    return 0;
-  }, -1);
+  return translated(
+      [&] {
+        const Tensor& t = tensor_of(self);
+        const char* format = format_of(t.dtype());
+        view->obj = nullptr;
+        TL_CHECK(t.device().is_cpu(), Type, "can't convert ", device_name(t.device()),
+                 " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
+        TL_CHECK(format, Type, "Got unsupported ScalarType ", dtype_name(t.dtype()));
+        TL_CHECK((flags & PyBUF_STRIDES) == PyBUF_STRIDES || t.is_contiguous(), Value,
+                 "the tensor is not contiguous, and the reader asked for no strides");
+        auto* dims = new Py_ssize_t[2 * t.dim() + 1];
+        for (int64_t d = 0; d < t.dim(); ++d) {
+          dims[d] = t.size(d);
+          dims[t.dim() + d] = t.stride(d) * t.itemsize();
+        }
+        view->obj = Py_NewRef(self);
+        view->buf = t.data();
+        view->itemsize = t.itemsize();
+        view->len = t.numel() * t.itemsize();
+        view->readonly = t.storage()->read_only;
+        view->ndim = static_cast<int>(t.dim());
+        view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(format) : nullptr;
+        view->shape = (flags & PyBUF_ND) ? dims : nullptr;
+        view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims + t.dim() : nullptr;
+        view->suboffsets = nullptr;
+        view->internal = dims;
+        return 0;
+      },
+      -1);
 }
 
 void release_buffer(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssize_t*>(view->internal); }

@@ -9,7 +9,9 @@
 
 namespace tl::bind {
 
-// The memory of an object with a buffer (a numpy array), shared; nothing if it has none.
+// The memory of an object with a buffer, as uint8; read-only where the object says so.
+Tensor tensor_from_buffer(PyObject* o);
+// The memory of a numpy array, shared; nothing if it is none.
 std::optional<Tensor> tensor_from_array(PyObject* o);
 // numpy's float32(1.5) is a float32, not a double.
 DType dtype_of_numpy_scalar(PyObject* o, DType otherwise);

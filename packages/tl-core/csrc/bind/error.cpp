@@ -10,19 +10,32 @@ PyObject* g_linalg = nullptr;
 
 PyObject* exception_class(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::Value: return PyExc_ValueError;
-    case ErrorKind::Type: return PyExc_TypeError;
-    case ErrorKind::Index: return PyExc_IndexError;
-    case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
-    case ErrorKind::OutOfMemory: return g_out_of_memory ? g_out_of_memory : PyExc_RuntimeError;
-    case ErrorKind::Overflow: return PyExc_OverflowError;
-    case ErrorKind::Attribute: return PyExc_AttributeError;
-    case ErrorKind::Import: return PyExc_ImportError;
-    case ErrorKind::Interrupt: return PyExc_KeyboardInterrupt;
-    case ErrorKind::LinAlg: return g_linalg ? g_linalg : PyExc_RuntimeError;
-    case ErrorKind::ZeroDivision: return PyExc_ZeroDivisionError;
-    case ErrorKind::Key: return PyExc_KeyError;
-    default: return PyExc_RuntimeError;
+    case ErrorKind::Value:
+      return PyExc_ValueError;
+    case ErrorKind::Type:
+      return PyExc_TypeError;
+    case ErrorKind::Index:
+      return PyExc_IndexError;
+    case ErrorKind::NotImplemented:
+      return PyExc_NotImplementedError;
+    case ErrorKind::OutOfMemory:
+      return g_out_of_memory ? g_out_of_memory : PyExc_RuntimeError;
+    case ErrorKind::Overflow:
+      return PyExc_OverflowError;
+    case ErrorKind::Attribute:
+      return PyExc_AttributeError;
+    case ErrorKind::Import:
+      return PyExc_ImportError;
+    case ErrorKind::Interrupt:
+      return PyExc_KeyboardInterrupt;
+    case ErrorKind::LinAlg:
+      return g_linalg ? g_linalg : PyExc_RuntimeError;
+    case ErrorKind::ZeroDivision:
+      return PyExc_ZeroDivisionError;
+    case ErrorKind::Key:
+      return PyExc_KeyError;
+    default:
+      return PyExc_RuntimeError;
   }
 }
 
@@ -54,7 +67,8 @@ void pending_from_python() {
   PyRef text(PyObject_Str(value));
   const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   std::string message = utf8 ? utf8 : "";
-  if (PyErr_Occurred()) PyErr_Clear();  // the message is a courtesy; the exception itself travels as the payload
+  if (PyErr_Occurred())
+    PyErr_Clear();  // the message is a courtesy; the exception itself travels as the payload
   set_pending(ErrorKind::Python, std::move(message), value);
   Py_XDECREF(type);
   Py_XDECREF(trace);

@@ -10,9 +10,9 @@ namespace tl::bind {
 // Thrown when a Python exception is already set.
 struct PythonError {};
 
-void raise_pending();               // the thread's pending error becomes a Python exception
+void raise_pending();  // the thread's pending error becomes a Python exception
 void raise(const Error& error);
-void pending_from_python();         // the other way round
+void pending_from_python();                                  // the other way round
 void set_exception_class(const char* name, PyObject* type);  // OutOfMemoryError, LinAlgError
 
 // Runs body where C++ exceptions must not pass: its value, or `failed` with a Python exception set.

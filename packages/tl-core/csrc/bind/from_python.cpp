@@ -20,7 +20,8 @@ bool is_sequence(PyObject* o) {
   return PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) && !is_tensor(o);
 }
 
-// ---- shape and type of nested sequences --------------------------------------------------------------------------------
+// ---- shape and type of nested sequences
+// --------------------------------------------------------------------------------
 DimVector shape_of(PyObject* o) {
   DimVector shape;
   PyRef held;
@@ -51,7 +52,8 @@ DType dtype_of_number(PyObject* o) {
   bool ignored = false;
   static constexpr TlArgInfo kScalar{"data", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
   if (!PyUnicode_Check(o) && parse_value(o, kScalar, v, scratch, ignored)) {
-    if (v.tag == TL_FLOAT && std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0) return dtype_of_numpy_scalar(o, DType::Float64);
+    if (v.tag == TL_FLOAT && std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0)
+      return dtype_of_numpy_scalar(o, DType::Float64);
     return number_dtype(Scalar::from(v));
   }
   if (PyUnicode_Check(o)) fail(ErrorKind::Type, "new(): invalid data type 'str'");
@@ -75,7 +77,8 @@ void infer(PyObject* o, Inferred& out) {
   for (Py_ssize_t i = 0; i < n; ++i) infer(data[i], out);
 }
 
-// ---- filling -------------------------------------------------------------------------------------------------------------
+// ---- filling
+// -------------------------------------------------------------------------------------------------------------
 void store_number(PyObject* o, DType dtype, char* out) {
   if (dtype == DType::Float32 && PyFloat_CheckExact(o)) {
     *reinterpret_cast<float*>(out) = static_cast<float>(PyFloat_AS_DOUBLE(o));
@@ -96,9 +99,11 @@ void store_number(PyObject* o, DType dtype, char* out) {
   Scratch scratch;
   bool ignored = false;
   static constexpr TlArgInfo kScalar{"data", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
-  TL_CHECK(!PyUnicode_Check(o) && parse_value(o, kScalar, v, scratch, ignored), Type, "must be real number, not ", Py_TYPE(o)->tp_name);
+  TL_CHECK(!PyUnicode_Check(o) && parse_value(o, kScalar, v, scratch, ignored), Type,
+           "must be real number, not ", Py_TYPE(o)->tp_name);
   const Scalar s = Scalar::from(v);
-  TL_CHECK(!s.is_complex() || is_complex(dtype), Type, "can't convert complex to ", is_floating(dtype) ? "float" : "int");
+  TL_CHECK(!s.is_complex() || is_complex(dtype), Type, "can't convert complex to ",
+           is_floating(dtype) ? "float" : "int");
   if (!(PyLong_Check(o) && dtype == DType::UInt64)) s.check_fits(dtype);
   s.store(dtype, out);
 }
@@ -110,10 +115,12 @@ class Filler {
   void fill(PyObject* o, int64_t d, char* out) {
     if (d == t_.dim()) return store_number(o, t_.dtype(), out);
     if (is_tensor(o)) return fill_tensor(tensor_of(o), d, out);
-    TL_CHECK(is_sequence(o), Type, "expected sequence of length ", t_.size(d), " at dim ", d, " (got '", Py_TYPE(o)->tp_name, "')");
+    TL_CHECK(is_sequence(o), Type, "expected sequence of length ", t_.size(d), " at dim ", d, " (got '",
+             Py_TYPE(o)->tp_name, "')");
     PyRef items = checked(PySequence_Fast(o, "expected a sequence"));
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
-    TL_CHECK(n == t_.size(d), Value, "expected sequence of length ", t_.size(d), " at dim ", d, " (got ", static_cast<int64_t>(n), ")");
+    TL_CHECK(n == t_.size(d), Value, "expected sequence of length ", t_.size(d), " at dim ", d, " (got ",
+             static_cast<int64_t>(n), ")");
     PyObject** data = PySequence_Fast_ITEMS(items.get());
     const int64_t step = t_.stride(d) * size_;
     for (Py_ssize_t i = 0; i < n; ++i) fill(data[i], d + 1, out + i * step);
@@ -122,10 +129,12 @@ class Filler {
  private:
   void fill_tensor(const Tensor& part, int64_t d, char* out) {
     const IntSpan rest = t_.sizes().subspan(static_cast<size_t>(d));
-    TL_CHECK(std::ranges::equal(part.sizes(), rest), Value, "expected sequence of length ", t_.size(d), " at dim ", d,
-             " (got ", part.dim() ? part.size(0) : 0, ")");
+    TL_CHECK(std::ranges::equal(part.sizes(), rest), Value, "expected sequence of length ", t_.size(d),
+             " at dim ", d, " (got ", part.dim() ? part.size(0) : 0, ")");
     const int64_t offset = (out - t_.ptr<char>()) / size_;
-    copy_elements(on_storage(StoragePtr::share(t_.storage()), t_.dtype(), rest, t_.strides().subspan(static_cast<size_t>(d)), offset), part);
+    copy_elements(on_storage(StoragePtr::share(t_.storage()), t_.dtype(), rest,
+                             t_.strides().subspan(static_cast<size_t>(d)), offset),
+                  part);
   }
 
   const Tensor& t_;
@@ -152,8 +161,10 @@ Tensor fresh_tensor(PyObject* data, std::optional<DType> dtype, Device device) {
     t = ops::_to_copy(tensor_of(data), dtype, std::nullopt, device);
     return t;
   }
-  if (auto array = tensor_from_array(data)) t = dtype && *dtype != array->dtype() ? to_dtype(*array, *dtype) : ops::clone(*array);
-  else t = from_nested(data, dtype);
+  if (auto array = tensor_from_array(data))
+    t = dtype && *dtype != array->dtype() ? to_dtype(*array, *dtype) : ops::clone(*array);
+  else
+    t = from_nested(data, dtype);
   return device.is_cpu() ? t : ops::_to_copy(t, std::nullopt, std::nullopt, device);
 }
 
@@ -165,23 +176,30 @@ struct TensorArguments {
 
   void keyword(PyObject* name, PyObject* o) {
     const char* text = PyUnicode_AsUTF8(name);
-    if (!std::strcmp(text, "data")) data = o;
-    else if (!std::strcmp(text, "dtype")) set_dtype(o);
-    else if (!std::strcmp(text, "device")) set_device(o);
-    else if (!std::strcmp(text, "requires_grad")) requires_grad = o;
-    else TL_CHECK(!std::strcmp(text, "pin_memory") || (!std::strcmp(text, "names") && o == Py_None), Type,
-                  "tensor() got an unexpected keyword argument '", text, "'");
+    if (!std::strcmp(text, "data"))
+      data = o;
+    else if (!std::strcmp(text, "dtype"))
+      set_dtype(o);
+    else if (!std::strcmp(text, "device"))
+      set_device(o);
+    else if (!std::strcmp(text, "requires_grad"))
+      requires_grad = o;
+    else
+      TL_CHECK(!std::strcmp(text, "pin_memory") || (!std::strcmp(text, "names") && o == Py_None), Type,
+               "tensor() got an unexpected keyword argument '", text, "'");
   }
   void set_dtype(PyObject* o) {
     DType d;
     if (o == Py_None) return;
-    TL_CHECK(to_dtype(o, d), Type, "tensor(): argument 'dtype' must be torch.dtype, not ", Py_TYPE(o)->tp_name);
+    TL_CHECK(to_dtype(o, d), Type, "tensor(): argument 'dtype' must be torch.dtype, not ",
+             Py_TYPE(o)->tp_name);
     dtype = d;
   }
   void set_device(PyObject* o) {
     Device d;
     if (o == Py_None) return;
-    TL_CHECK(to_device(o, d), Type, "tensor(): argument 'device' must be torch.device, not ", Py_TYPE(o)->tp_name);
+    TL_CHECK(to_device(o, d), Type, "tensor(): argument 'device' must be torch.device, not ",
+             Py_TYPE(o)->tp_name);
     device = d;
   }
   bool to_dtype(PyObject* o, DType& d) { return bind::to_dtype(o, d); }
@@ -194,18 +212,23 @@ Tensor tensor_from_python(PyObject* data, std::optional<DType> dtype, Device dev
 }
 
 PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  return translated([&]() -> PyObject* {
-    TensorArguments in;
-    TL_CHECK(nargs <= 1, Type, "tensor() takes 1 positional argument but ", static_cast<int64_t>(nargs), " were given");
-    if (nargs == 1) in.data = args[0];
-    for (Py_ssize_t i = 0, n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0; i < n; ++i) in.keyword(PyTuple_GET_ITEM(kwnames, i), args[nargs + i]);
-    TL_CHECK(in.data, Type, "tensor() missing 1 required positional argument: \"data\"");
-    Device device = in.device.value_or(is_tensor(in.data) ? tensor_of(in.data).device() : default_device());
-    PyObject* t = wrap(fresh_tensor(in.data, in.dtype, device));
-    if (!in.requires_grad || in.requires_grad == Py_False) return t;
-    PyRef owned(t);
-    return PyObject_CallMethod(t, "requires_grad_", "O", in.requires_grad);
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        TensorArguments in;
+        TL_CHECK(nargs <= 1, Type, "tensor() takes 1 positional argument but ", static_cast<int64_t>(nargs),
+                 " were given");
+        if (nargs == 1) in.data = args[0];
+        for (Py_ssize_t i = 0, n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0; i < n; ++i)
+          in.keyword(PyTuple_GET_ITEM(kwnames, i), args[nargs + i]);
+        TL_CHECK(in.data, Type, "tensor() missing 1 required positional argument: \"data\"");
+        Device device =
+            in.device.value_or(is_tensor(in.data) ? tensor_of(in.data).device() : default_device());
+        PyObject* t = wrap(fresh_tensor(in.data, in.dtype, device));
+        if (!in.requires_grad || in.requires_grad == Py_False) return t;
+        PyRef owned(t);
+        return PyObject_CallMethod(t, "requires_grad_", "O", in.requires_grad);
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
 }  // namespace tl::bind

@@ -15,7 +15,8 @@ constexpr int64_t kReleaseAbove = 32768;
 
 bool is_large(const TlValue* values, int n) {
   for (int i = 0; i < n; ++i)
-    if (values[i].tag == TL_TENSOR && reinterpret_cast<TensorImpl*>(values[i].u.t)->numel > kReleaseAbove) return true;
+    if (values[i].tag == TL_TENSOR && reinterpret_cast<TensorImpl*>(values[i].u.t)->numel > kReleaseAbove)
+      return true;
     else if (values[i].tag == TL_INT_LIST || values[i].tag == TL_TENSOR_LIST) {
       if (values[i].tag == TL_TENSOR_LIST) {
         auto* list = static_cast<TensorImpl* const*>(values[i].u.p);
@@ -24,7 +25,8 @@ bool is_large(const TlValue* values, int n) {
       } else {
         int64_t product = 1;
         for (uint32_t k = 0; k < values[i].len; ++k)
-          if (__builtin_mul_overflow(product, static_cast<const int64_t*>(values[i].u.p)[k], &product)) return false;
+          if (__builtin_mul_overflow(product, static_cast<const int64_t*>(values[i].u.p)[k], &product))
+            return false;
         if (product > kReleaseAbove) return true;
       }
     }
@@ -32,7 +34,8 @@ bool is_large(const TlValue* values, int n) {
 }
 
 int run(const Operator& op, const TlValue* values, int n, TlValue* rets) {
-  if (!is_large(values, n)) [[likely]] return call(op, values, n, rets, op.info.n_rets);
+  if (!is_large(values, n)) [[likely]]
+    return call(op, values, n, rets, op.info.n_rets);
   PyThreadState* saved = PyEval_SaveThread();
   const int status = call(op, values, n, rets, op.info.n_rets);
   PyEval_RestoreThread(saved);
@@ -44,7 +47,8 @@ const Operator& with_out(const Operator& op, ParsedCall& parsed) {
   const Operator& out_op = *op.out;
   const int first = op.info.n_args, n = out_op.info.n_rets;
   auto put = [&](int i, PyObject* o) {
-    TL_CHECK(is_tensor(o), Type, op.info.name, "(): argument 'out' must be Tensor, not ", Py_TYPE(o)->tp_name);
+    TL_CHECK(is_tensor(o), Type, op.info.name, "(): argument 'out' must be Tensor, not ",
+             Py_TYPE(o)->tp_name);
     parsed.values[first + i] = value(tensor_of(o));
   };
   if (n == 1) {
@@ -52,8 +56,9 @@ const Operator& with_out(const Operator& op, ParsedCall& parsed) {
     return out_op;
   }
   PyRef items = checked(PySequence_Fast(parsed.out, "argument 'out' must be tuple of Tensors"));
-  TL_CHECK(PySequence_Fast_GET_SIZE(items.get()) == n, Type, op.info.name, "(): argument 'out' must be tuple of ", n,
-           " Tensors, got ", static_cast<int64_t>(PySequence_Fast_GET_SIZE(items.get())));
+  TL_CHECK(PySequence_Fast_GET_SIZE(items.get()) == n, Type, op.info.name,
+           "(): argument 'out' must be tuple of ", n, " Tensors, got ",
+           static_cast<int64_t>(PySequence_Fast_GET_SIZE(items.get())));
   for (int i = 0; i < n; ++i) put(i, PySequence_Fast_GET_ITEM(items.get(), i));
   return out_op;
 }
@@ -73,9 +78,12 @@ PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
 
 std::string given(const PyArgs& in) {
   std::string text;
-  auto add = [&](const char* name, PyObject* o) { text += cat(text.empty() ? "" : ", ", name, Py_TYPE(o)->tp_name); };
+  auto add = [&](const char* name, PyObject* o) {
+    text += cat(text.empty() ? "" : ", ", name, Py_TYPE(o)->tp_name);
+  };
   for (Py_ssize_t i = 0; i < in.nargs; ++i) add("", in.args[i]);
-  for (Py_ssize_t i = 0; i < in.n_keywords(); ++i) add(cat(PyUnicode_AsUTF8(in.keyword(i)), "=").c_str(), in.keyword_value(i));
+  for (Py_ssize_t i = 0; i < in.n_keywords(); ++i)
+    add(cat(PyUnicode_AsUTF8(in.keyword(i)), "=").c_str(), in.keyword_value(i));
   return text;
 }
 
@@ -86,7 +94,8 @@ std::string given(const PyArgs& in) {
     Scratch scratch;
     parse_call(g_operators[f.overloads[0]], f.name, in, parsed, scratch, &why);
   } else {
-    why = cat(f.name, "() received an invalid combination of arguments - got (", given(in), "), but expected one of:");
+    why = cat(f.name, "() received an invalid combination of arguments - got (", given(in),
+              "), but expected one of:");
     for (int i = 0; i < f.n_overloads; ++i) {
       std::string reason;
       ParsedCall parsed;
@@ -107,13 +116,15 @@ bool any_override(const PyArgs& in) {
 
 PyObject* call_parsed(const FunctionDef& f, const PyArgs& in) {
   PyObject* object = g_function_objects[&f - kFunctions][in.self != nullptr];
-  if (override_mode_active()) [[unlikely]] return call_override(object, in);
+  if (override_mode_active()) [[unlikely]]
+    return call_override(object, in);
   for (int i = 0; i < f.n_overloads; ++i) {
     const Operator& op = g_operators[f.overloads[i]];
     ParsedCall parsed;
     Scratch scratch;
     if (!parse_call(op, f.name, in, parsed, scratch, nullptr)) continue;
-    if (parsed.overloaded || (parsed.out && has_torch_function(parsed.out))) [[unlikely]] return call_override(object, in);
+    if (parsed.overloaded || (parsed.out && has_torch_function(parsed.out))) [[unlikely]]
+      return call_override(object, in);
     return finish(op, f.name, parsed);
   }
   if (any_override(in)) return call_override(object, in);
@@ -123,7 +134,8 @@ PyObject* call_parsed(const FunctionDef& f, const PyArgs& in) {
 
 PyObject* call_function(const FunctionDef& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
                         PyObject* kwnames) noexcept {
-  return translated([&] { return call_parsed(f, {self, args, nargs, kwnames}); }, static_cast<PyObject*>(nullptr));
+  return translated([&] { return call_parsed(f, {self, args, nargs, kwnames}); },
+                    static_cast<PyObject*>(nullptr));
 }
 
 const FunctionDef* find_function(const char* name) {

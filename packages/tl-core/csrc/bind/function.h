@@ -9,7 +9,7 @@ namespace tl::bind {
 
 struct FunctionDef {
   const char* name;
-  const char* space;  // "" is the flat namespace
+  const char* space;          // "" is the flat namespace
   const uint16_t* overloads;  // indices into g_operators, in the order in which they are tried
   int n_overloads;
   bool function, method;
@@ -21,7 +21,8 @@ struct FunctionDef {
 
 extern const FunctionDef kFunctions[];  // generated
 extern const int kNumFunctions;
-extern PyObject* g_function_objects[][2];  // the function, the method descriptor; what __torch_function__ is given
+extern PyObject*
+    g_function_objects[][2];  // the function, the method descriptor; what __torch_function__ is given
 
 // Parses, calls, wraps. `self` is the method's tensor or NULL.
 PyObject* call_function(const FunctionDef& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
@@ -37,7 +38,7 @@ PyObject* entry_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, 
 }
 
 const FunctionDef* find_function(const char* name);
-void add_functions(PyObject* module);       // the flat namespace, and `_nn` as an attribute
-std::vector<PyMethodDef>& method_table();   // for the tensor type
+void add_functions(PyObject* module);      // the flat namespace, and `_nn` as an attribute
+std::vector<PyMethodDef>& method_table();  // for the tensor type
 
 }  // namespace tl::bind

@@ -21,7 +21,7 @@ PyObject* g_default_object;
 
 bool is_generator(PyObject* o) { return PyObject_TypeCheck(o, g_generator_type); }
 Generator& generator_of(PyObject* o) { return *reinterpret_cast<GeneratorObject*>(o)->generator; }
-std::lock_guard<std::mutex> locked(Generator& g) { return std::lock_guard(g.mutex); }
+std::lock_guard<LongLock> locked(Generator& g) { return std::lock_guard(g.mutex); }
 
 // The body of a method: C++ exceptions become Python's.
 template <class F>

@@ -30,7 +30,8 @@ int64_t dims_of(PyObject* o) {
   return is_tensor(o) && is_mask(tensor_of(o)) ? tensor_of(o).dim() : 1;
 }
 
-// Walks an index and applies what is a view at once; what is not (tensors, lists, bools) is gathered for the operator `index`.
+// Walks an index and applies what is a view at once; what is not (tensors, lists, bools) is gathered for the
+// operator `index`.
 class Indexer {
  public:
   Indexer(const Tensor& t, PyObject* index) : t_(t), ndim_(t.dim()) {
@@ -50,15 +51,24 @@ class Indexer {
 
  private:
   void one(PyObject* o) {
-    if (PySlice_Check(o)) slice(o);
-    else if (is_integer(o)) select(integer(o));
-    else if (o == Py_None) new_dim();
-    else if (o == Py_Ellipsis) at_ += ndim_ - named_;
-    else if (PyBool_Check(o)) boolean(o == Py_True);
-    else if (is_tensor(o)) tensor(tensor_of(o));
-    else if (PySequence_Check(o)) tensor(index_from_sequence(o));
+    if (PySlice_Check(o))
+      slice(o);
+    else if (is_integer(o))
+      select(integer(o));
+    else if (o == Py_None)
+      new_dim();
+    else if (o == Py_Ellipsis)
+      at_ += ndim_ - named_;
+    else if (PyBool_Check(o))
+      boolean(o == Py_True);
+    else if (is_tensor(o))
+      tensor(tensor_of(o));
+    else if (PySequence_Check(o))
+      tensor(index_from_sequence(o));
     else
-      fail(ErrorKind::Index, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
+      fail(ErrorKind::Index,
+           "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+           "(got ",
            Py_TYPE(o)->tp_name, ")");
   }
 
@@ -69,7 +79,8 @@ class Indexer {
 
   void need(int64_t dims) {
     TL_CHECK(ndim_ > 0 || named_ != 1, Index,
-             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+             "convert a 0-dim "
              "tensor to a number");
     TL_CHECK(at_ + dims <= t_.dim(), Index, "too many indices for tensor of dimension ", ndim_);
   }
@@ -86,7 +97,8 @@ class Indexer {
   void select(int64_t i) {
     need(1);
     const int64_t n = t_.size(at_);
-    TL_CHECK(i >= -n && i < n, Index, "index ", i, " is out of bounds for dimension ", at_ + dropped_, " with size ", n);
+    TL_CHECK(i >= -n && i < n, Index, "index ", i, " is out of bounds for dimension ", at_ + dropped_,
+             " with size ", n);
     t_ = ops::select_int(t_, at_, i);
     ++dropped_;
   }
@@ -103,11 +115,14 @@ class Indexer {
   }
 
   void tensor(const Tensor& index) {
-    TL_CHECK(is_integral(index.dtype(), true), Index, "tensors used as indices must be long, int, byte or bool tensors");
+    TL_CHECK(is_integral(index.dtype(), true), Index,
+             "tensors used as indices must be long, int, byte or bool tensors");
     if (index.dim() == 0 && !index.is_meta()) {
       const int64_t i = ops::_local_scalar_dense(index).to_int();
-      if (is_mask(index)) boolean(i != 0);
-      else select(i);
+      if (is_mask(index))
+        boolean(i != 0);
+      else
+        select(i);
       return;
     }
     const int64_t dims = is_mask(index) ? index.dim() : 1;
@@ -171,33 +186,41 @@ void write(const Tensor& self, PyObject* index, PyObject* o) {
   static constexpr TlArgInfo kScalar{"value", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
   const bool is_number = !is_tensor(o) && parse_value(o, kScalar, number, scratch, ignored);
   if (!indexer.advanced()) {
-    if (is_number) ops::fill__Scalar(indexer.view(), Scalar::from(number));
-    else ops::copy_(indexer.view(), without_leading_ones(tensor_from_python(o, self.dtype(), self.device()), indexer.view().dim()));
+    if (is_number)
+      ops::fill__Scalar(indexer.view(), Scalar::from(number));
+    else
+      ops::copy_(indexer.view(), without_leading_ones(tensor_from_python(o, self.dtype(), self.device()),
+                                                      indexer.view().dim()));
     return;
   }
-  const Tensor value = is_number ? ops::full(IntSpan{}, Scalar::from(number), self.dtype(), std::nullopt, self.device())
-                                 : tensor_from_python(o, std::nullopt, self.device());
+  const Tensor value =
+      is_number ? ops::full(IntSpan{}, Scalar::from(number), self.dtype(), std::nullopt, self.device())
+                : tensor_from_python(o, std::nullopt, self.device());
   ops::index_put_(indexer.view(), indexer.indices(), value, false);
 }
 }  // namespace
 
 PyObject* get_item(PyObject* self, PyObject* index) noexcept {
-  return translated([&]() -> PyObject* {
-    if (has_override(self, index)) return overridden("__getitem__", self, index, nullptr);
-    return wrap(read(tensor_of(self), index));
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        if (has_override(self, index)) return overridden("__getitem__", self, index, nullptr);
+        return wrap(read(tensor_of(self), index));
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
 int set_item(PyObject* self, PyObject* index, PyObject* value) noexcept {
-  return translated([&] {
-    TL_CHECK(value, Type, "Tensor does not support deleting items");
-    if (has_override(self, index) || has_torch_function(value)) {
-      PyRef done = checked(overridden("__setitem__", self, index, value));
-      return 0;
-    }
-    write(tensor_of(self), index, value);
-    return 0;
-  }, -1);
+  return translated(
+      [&] {
+        TL_CHECK(value, Type, "Tensor does not support deleting items");
+        if (has_override(self, index) || has_torch_function(value)) {
+          PyRef done = checked(overridden("__setitem__", self, index, value));
+          return 0;
+        }
+        write(tensor_of(self), index, value);
+        return 0;
+      },
+      -1);
 }
 
 }  // namespace tl::bind

@@ -4,6 +4,7 @@
 #include "base/allocator.h"
 #include "base/parallel.h"
 #include "bind/buffer.h"
+#include "bind/dlpack.h"
 #include "bind/error.h"
 #include "bind/from_python.h"
 #include "bind/function.h"
@@ -11,6 +12,7 @@
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/python_api.h"
+#include "bind/runtime_hooks.h"
 #include "bind/tensor_object.h"
 #include "bind/tensor_slots.h"
 #include "bind/types.h"
@@ -70,12 +72,14 @@ void add_modes(py::module_& m) {
     set_inference_mode(on);
     return before;
   });
-  m.def("get_default_dtype", [] { return py::reinterpret_borrow<py::object>(dtype_object(default_dtype())); });
+  m.def("get_default_dtype",
+        [] { return py::reinterpret_borrow<py::object>(dtype_object(default_dtype())); });
   m.def("_set_default_dtype", [](py::object o) { set_default_dtype(dtype_argument(o)); });
   m.def("_get_default_device", [] { return take(device_object(default_device())); });
   m.def("_set_default_device", [](py::object o) {
     Device d;
-    TL_CHECK(o.is_none() || to_device(o.ptr(), d), Type, "expected a device, got ", Py_TYPE(o.ptr())->tp_name);
+    TL_CHECK(o.is_none() || to_device(o.ptr(), d), Type, "expected a device, got ",
+             Py_TYPE(o.ptr())->tp_name);
     set_default_device(o.is_none() ? Device{} : d);
   });
 }
@@ -100,8 +104,10 @@ void add_types_and_promotion(py::module_& m) {
   m.def("promote_types", [](py::object a, py::object b) {
     return py::reinterpret_borrow<py::object>(dtype_object(promote(dtype_argument(a), dtype_argument(b))));
   });
-  m.def("can_cast", [](py::object from, py::object to) { return can_cast(dtype_argument(from), dtype_argument(to)); },
-        py::arg("from_"), py::arg("to"));
+  m.def(
+      "can_cast",
+      [](py::object from, py::object to) { return can_cast(dtype_argument(from), dtype_argument(to)); },
+      py::arg("from_"), py::arg("to"));
   m.def("result_type", [](py::object a, py::object b) {
     static constexpr TlArgInfo kOperand{"tensor", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
     Promotion p;
@@ -109,7 +115,8 @@ void add_types_and_promotion(py::module_& m) {
       TlValue v;
       Scratch scratch;
       bool ignored = false;
-      TL_CHECK(parse_value(o.ptr(), kOperand, v, scratch, ignored), Type, "result_type(): expected a Tensor or a number, got ", Py_TYPE(o.ptr())->tp_name);
+      TL_CHECK(parse_value(o.ptr(), kOperand, v, scratch, ignored), Type,
+               "result_type(): expected a Tensor or a number, got ", Py_TYPE(o.ptr())->tp_name);
       p.add(v);
     }
     return py::reinterpret_borrow<py::object>(dtype_object(p.result()));
@@ -127,10 +134,12 @@ void add_hooks(py::module_& m) {
   m.def("_set_exception_class", [](const char* name, py::object t) { set_exception_class(name, t.ptr()); });
 }
 
-// ---- tensors by hand ------------------------------------------------------------------------------------------------------
+// ---- tensors by hand
+// ------------------------------------------------------------------------------------------------------
 py::object make_subclass(py::object type, py::object data, bool) {
   auto* cls = reinterpret_cast<PyTypeObject*>(type.ptr());
-  TL_CHECK(PyType_Check(type.ptr()) && PyType_IsSubtype(cls, g_tensor_type), Type, "cls must be a type derived from Tensor");
+  TL_CHECK(PyType_Check(type.ptr()) && PyType_IsSubtype(cls, g_tensor_type), Type,
+           "cls must be a type derived from Tensor");
   const Tensor& source = tensor_argument(data);
   Tensor t = alias(source);
   return take(wrap_as(std::move(t), cls));
@@ -139,11 +148,12 @@ py::object make_subclass(py::object type, py::object data, bool) {
 py::object storage_facts(py::object o) {
   const Tensor& t = tensor_argument(o);
   Storage* s = t.storage();
-  return py::make_tuple(reinterpret_cast<uintptr_t>(s->data), s->bytes, take(device_object(s->device)), s->read_only, s->resizable,
-                        reinterpret_cast<uintptr_t>(s));
+  return py::make_tuple(reinterpret_cast<uintptr_t>(s->data), s->bytes, take(device_object(s->device)),
+                        s->read_only, s->resizable, reinterpret_cast<uintptr_t>(s));
 }
 
-py::object with_storage(py::object source, py::object dtype, py::tuple sizes, py::tuple strides, int64_t offset) {
+py::object with_storage(py::object source, py::object dtype, py::tuple sizes, py::tuple strides,
+                        int64_t offset) {
   const Tensor& t = tensor_argument(source);
   DimVector n, by;
   for (auto s : sizes) n.push_back(s.cast<int64_t>());
@@ -152,12 +162,14 @@ py::object with_storage(py::object source, py::object dtype, py::tuple sizes, py
   int64_t last = offset;
   bool empty = false;
   for (size_t i = 0; i < n.size(); ++i) {
-    TL_CHECK(n[i] >= 0 && by[i] >= 0, Runtime, "sizes and strides must not be negative, got ", n, " and ", by);
+    TL_CHECK(n[i] >= 0 && by[i] >= 0, Runtime, "sizes and strides must not be negative, got ", n, " and ",
+             by);
     empty |= n[i] == 0;
     last += (n[i] - 1) * by[i];
   }
-  TL_CHECK(empty || static_cast<size_t>((last + 1) * item_size(d)) <= t.storage()->bytes, Runtime, "sizes ", n, ", strides ", by, " and offset ",
-           offset, " reach beyond the storage of ", t.storage()->bytes, " bytes");
+  TL_CHECK(empty || static_cast<size_t>((last + 1) * item_size(d)) <= t.storage()->bytes, Runtime, "sizes ",
+           n, ", strides ", by, " and offset ", offset, " reach beyond the storage of ", t.storage()->bytes,
+           " bytes");
   return take(wrap(on_storage(StoragePtr::share(t.storage()), d, n, by, offset)));
 }
 
@@ -172,18 +184,28 @@ void add_tensors(py::module_& m) {
     set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
     t.dtype = source.dtype();
   });
-  m.def("_resize_storage", [](py::object o, size_t bytes) { resize_storage(*tensor_argument(o).storage(), bytes); });
+  m.def("_resize_storage",
+        [](py::object o, size_t bytes) { resize_storage(*tensor_argument(o).storage(), bytes); });
   m.def("_set_read_only", [](py::object o, bool on) { tensor_argument(o).storage()->read_only = on; });
-  m.def("_is_alias_of", [](py::object a, py::object b) { return tensor_argument(a).storage() == tensor_argument(b).storage(); });
+  m.def("_to_dlpack", [](py::object o, bool versioned, bool copied) {
+    return take(to_dlpack(tensor_argument(o), versioned, copied));
+  });
+  m.def("_from_dlpack", [](py::object capsule) { return take(wrap(from_dlpack(capsule.ptr()))); });
+  m.def("_from_buffer", [](py::object o) { return take(wrap(tensor_from_buffer(o.ptr()))); });
+  m.def("_is_alias_of", [](py::object a, py::object b) {
+    return tensor_argument(a).storage() == tensor_argument(b).storage();
+  });
   m.def("_bump_version", [](py::object o) { bump_version(*tensor_argument(o).impl()); });
 }
 
 PyMethodDef g_fast[] = {
-    {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor)), METH_FASTCALL | METH_KEYWORDS,
+    {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor)),
+     METH_FASTCALL | METH_KEYWORDS,
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
      "A tensor with a copy of the data: a number, nested sequences of numbers, an array or a tensor."},
     {"from_numpy", from_numpy, METH_O,
-     "from_numpy(ndarray)\n--\n\nA tensor on the array's own memory: a change of one is a change of the other."},
+     "from_numpy(ndarray)\n--\n\nA tensor on the array's own memory: a change of one is a change of the "
+     "other."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -197,6 +219,7 @@ void build(py::module_& m) {
   add_functions(module);
   checked(PyModule_AddFunctions(module, g_fast));
   add_python_api(module);
+  install_runtime_hooks();
   set_warn_handler(warn_in_python);
   add_modes(m);
   add_machine(m);

@@ -28,7 +28,8 @@ bool has_torch_function(PyObject* o) {
 }
 
 namespace {
-// ---- numbers -----------------------------------------------------------------------------------------------------------
+// ---- numbers
+// -----------------------------------------------------------------------------------------------------------
 TlValue int_value(int64_t i) { return {TL_INT, 0, {.i = i}}; }
 
 bool long_value(PyObject* o, TlValue& out) {
@@ -43,7 +44,8 @@ bool long_value(PyObject* o, TlValue& out) {
     out = int_value(static_cast<int64_t>(u));
     return true;
   }
-  TL_CHECK(overflow == 0, Runtime, "Overflow when unpacking long long: the integer does not fit into 64 bits");
+  TL_CHECK(overflow == 0, Runtime,
+           "Overflow when unpacking long long: the integer does not fit into 64 bits");
   out = int_value(v);
   return true;
 }
@@ -78,10 +80,13 @@ bool foreign_number(PyObject* o, TlValue& out, Scratch& scratch) {
     return true;
   }
   if (!number || PyUnicode_Check(o) || PySequence_Check(o)) {
-    // numpy's 0-d arrays and scalars are sequences by type but have __array_interface__ of no dimension; only scalars count
-    if (!number || !number->nb_float || PyUnicode_Check(o) || PyObject_HasAttrString(o, "__len__")) return false;
+    // numpy's 0-d arrays and scalars are sequences by type but have __array_interface__ of no dimension; only
+    // scalars count
+    if (!number || !number->nb_float || PyUnicode_Check(o) || PyObject_HasAttrString(o, "__len__"))
+      return false;
   }
-  if (std::strcmp(Py_TYPE(o)->tp_name, "numpy.bool_") == 0 || std::strcmp(Py_TYPE(o)->tp_name, "numpy.bool") == 0) {
+  if (std::strcmp(Py_TYPE(o)->tp_name, "numpy.bool_") == 0 ||
+      std::strcmp(Py_TYPE(o)->tp_name, "numpy.bool") == 0) {
     out = {TL_BOOL, 0, {.i = PyObject_IsTrue(o)}};
     return true;
   }
@@ -147,16 +152,20 @@ bool bool_argument(PyObject* o, TlValue& out) {
   return true;
 }
 
-// ---- lists -----------------------------------------------------------------------------------------------------------
+// ---- lists
+// -----------------------------------------------------------------------------------------------------------
 struct Items {
   PyObject* const* data;
   Py_ssize_t size;
 };
 
 bool items_of(PyObject* o, Items& out) {
-  if (PyTuple_Check(o)) out = {&PyTuple_GET_ITEM(o, 0), PyTuple_GET_SIZE(o)};
-  else if (PyList_Check(o)) out = {reinterpret_cast<PyListObject*>(o)->ob_item, PyList_GET_SIZE(o)};
-  else return false;
+  if (PyTuple_Check(o))
+    out = {&PyTuple_GET_ITEM(o, 0), PyTuple_GET_SIZE(o)};
+  else if (PyList_Check(o))
+    out = {reinterpret_cast<PyListObject*>(o)->ob_item, PyList_GET_SIZE(o)};
+  else
+    return false;
   return true;
 }
 
@@ -228,8 +237,8 @@ bool tensor_list(Items items, bool optional, TlValue& out, Scratch& scratch, boo
 }
 
 bool is_list(uint8_t kind) {
-  return kind == TL_ARG_INT_LIST || kind == TL_ARG_FLOAT_LIST || kind == TL_ARG_BOOL_LIST || kind == TL_ARG_SCALAR_LIST ||
-         kind == TL_ARG_TENSOR_LIST || kind == TL_ARG_OPTIONAL_TENSOR_LIST;
+  return kind == TL_ARG_INT_LIST || kind == TL_ARG_FLOAT_LIST || kind == TL_ARG_BOOL_LIST ||
+         kind == TL_ARG_SCALAR_LIST || kind == TL_ARG_TENSOR_LIST || kind == TL_ARG_OPTIONAL_TENSOR_LIST;
 }
 
 bool list_argument(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scratch, bool& overloaded) {
@@ -237,16 +246,23 @@ bool list_argument(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scr
   const bool sequence = items_of(o, items);
   if (!sequence) {
     // A single number stands for a list of it, as the reference allows for sizes and dims.
-    if (arg.kind == TL_ARG_INT_LIST) return (PyLong_Check(o) || is_tensor(o) || PyIndex_Check(o)) && !PyBool_Check(o) && int_list({&o, 1}, out, scratch);
+    if (arg.kind == TL_ARG_INT_LIST)
+      return (PyLong_Check(o) || is_tensor(o) || PyIndex_Check(o)) && !PyBool_Check(o) &&
+             int_list({&o, 1}, out, scratch);
     if (arg.kind == TL_ARG_FLOAT_LIST) return PyFloat_Check(o) && float_list({&o, 1}, out, scratch);
     return false;
   }
   switch (arg.kind) {
-    case TL_ARG_INT_LIST: return int_list(items, out, scratch);
-    case TL_ARG_FLOAT_LIST: return float_list(items, out, scratch);
-    case TL_ARG_BOOL_LIST: return bool_list(items, out, scratch);
-    case TL_ARG_SCALAR_LIST: return scalar_list(items, out, scratch);
-    default: return tensor_list(items, arg.kind == TL_ARG_OPTIONAL_TENSOR_LIST, out, scratch, overloaded);
+    case TL_ARG_INT_LIST:
+      return int_list(items, out, scratch);
+    case TL_ARG_FLOAT_LIST:
+      return float_list(items, out, scratch);
+    case TL_ARG_BOOL_LIST:
+      return bool_list(items, out, scratch);
+    case TL_ARG_SCALAR_LIST:
+      return scalar_list(items, out, scratch);
+    default:
+      return tensor_list(items, arg.kind == TL_ARG_OPTIONAL_TENSOR_LIST, out, scratch, overloaded);
   }
 }
 
@@ -300,42 +316,76 @@ bool parse_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scrat
     return true;
   }
   switch (arg.kind) {
-    case TL_ARG_TENSOR: return tensor_argument(o, out, overloaded);
-    case TL_ARG_OPERAND: return tensor_argument(o, out, overloaded) || number_value(o, out, scratch);
-    case TL_ARG_SCALAR: return note_override(o, overloaded) || scalar_value(o, out, scratch);
-    case TL_ARG_BOOL: return bool_argument(o, out);
-    case TL_ARG_INT: return int_argument(o, out, scratch);
-    case TL_ARG_FLOAT: return scalar_value(o, out, scratch) && out.tag != TL_COMPLEX;
-    case TL_ARG_STRING: return string_argument(o, out);
-    case TL_ARG_DTYPE: return dtype_argument(o, out);
-    case TL_ARG_DEVICE: return device_argument(o, out);
-    case TL_ARG_LAYOUT: return enum_argument(o, g_layout_type, TL_LAYOUT, out);
-    case TL_ARG_MEMORY_FORMAT: return enum_argument(o, g_memory_format_type, TL_MEMORY_FORMAT, out);
-    case TL_ARG_GENERATOR: return generator_argument(o, out);
-    case TL_ARG_OBJECT: out = {TL_OBJECT, 0, {.p = o}}; return true;
-    default: return list_argument(o, arg, out, scratch, overloaded);
+    case TL_ARG_TENSOR:
+      return tensor_argument(o, out, overloaded);
+    case TL_ARG_OPERAND:
+      return tensor_argument(o, out, overloaded) || number_value(o, out, scratch);
+    case TL_ARG_SCALAR:
+      return note_override(o, overloaded) || scalar_value(o, out, scratch);
+    case TL_ARG_BOOL:
+      return bool_argument(o, out);
+    case TL_ARG_INT:
+      return int_argument(o, out, scratch);
+    case TL_ARG_FLOAT:
+      return scalar_value(o, out, scratch) && out.tag != TL_COMPLEX;
+    case TL_ARG_STRING:
+      return string_argument(o, out);
+    case TL_ARG_DTYPE:
+      return dtype_argument(o, out);
+    case TL_ARG_DEVICE:
+      return device_argument(o, out);
+    case TL_ARG_LAYOUT:
+      return enum_argument(o, g_layout_type, TL_LAYOUT, out);
+    case TL_ARG_MEMORY_FORMAT:
+      return enum_argument(o, g_memory_format_type, TL_MEMORY_FORMAT, out);
+    case TL_ARG_GENERATOR:
+      return generator_argument(o, out);
+    case TL_ARG_OBJECT:
+      out = {TL_OBJECT, 0, {.p = o}};
+      return true;
+    default:
+      return list_argument(o, arg, out, scratch, overloaded);
   }
 }
 
 std::string kind_name(const TlArgInfo& arg) {
-  static constexpr const char* kNames[] = {
-      "Tensor", "tuple of Tensors", "tuple of Tensors", "Tensor", "Number", "bool", "int", "float", "str", "torch.dtype",
-      "torch.device", "torch.layout", "torch.memory_format", "torch.Generator", "tuple of ints", "tuple of floats",
-      "tuple of bools", "tuple of Numbers", "object"};
+  static constexpr const char* kNames[] = {"Tensor",
+                                           "tuple of Tensors",
+                                           "tuple of Tensors",
+                                           "Tensor",
+                                           "Number",
+                                           "bool",
+                                           "int",
+                                           "float",
+                                           "str",
+                                           "torch.dtype",
+                                           "torch.device",
+                                           "torch.layout",
+                                           "torch.memory_format",
+                                           "torch.Generator",
+                                           "tuple of ints",
+                                           "tuple of floats",
+                                           "tuple of bools",
+                                           "tuple of Numbers",
+                                           "object"};
   return kNames[arg.kind];
 }
 
-// ---- a whole call ----------------------------------------------------------------------------------------------------
+// ---- a whole call
+// ----------------------------------------------------------------------------------------------------
 namespace {
-bool same_name(PyObject* keyword, const char* name) { return PyUnicode_CompareWithASCIIString(keyword, name) == 0; }
+bool same_name(PyObject* keyword, const char* name) {
+  return PyUnicode_CompareWithASCIIString(keyword, name) == 0;
+}
 
 // The spellings of numpy and of the reference's documentation.
 const char* canonical(PyObject* keyword) {
   struct Alias {
     const char *from, *to;
   };
-  static constexpr Alias kAliases[] = {{"input", "self"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"x1", "self"},
-                                       {"x2", "other"},   {"x", "self"},   {"a", "self"}};
+  static constexpr Alias kAliases[] = {{"input", "self"}, {"axis", "dim"}, {"keepdims", "keepdim"},
+                                       {"x1", "self"},    {"x2", "other"}, {"x", "self"},
+                                       {"a", "self"}};
   for (const auto& a : kAliases)
     if (same_name(keyword, a.from)) return a.to;
   return nullptr;
@@ -352,7 +402,8 @@ int find_parameter(const TlOperatorInfo& info, PyObject* keyword) {
 
 class CallParser {
  public:
-  CallParser(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch, std::string* why)
+  CallParser(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch,
+             std::string* why)
       : op_(op), info_(op.info), name_(name), in_(in), out_(out), scratch_(scratch), why_(why) {}
 
   bool parse() {
@@ -374,7 +425,8 @@ class CallParser {
 
   bool accept(int param, PyObject* o, Py_ssize_t position) {
     const TlArgInfo& arg = info_.args[param];
-    if (!parse_value(o, arg, out_.values[param], scratch_, out_.overloaded)) return mismatch(arg, o, position);
+    if (!parse_value(o, arg, out_.values[param], scratch_, out_.overloaded))
+      return mismatch(arg, o, position);
     seen_ |= uint64_t{1} << param;
     return true;
   }
@@ -384,7 +436,9 @@ class CallParser {
     const char* shown = std::strcmp(arg.name, "self") == 0 ? "input" : arg.name;
     std::string at = position >= 0 ? cat(" (position ", position + 1, ")") : "";
     std::string got = Py_TYPE(o)->tp_name;
-    if (is_list(arg.kind) && (PyTuple_Check(o) || PyList_Check(o))) return refuse(name_, "(): argument '", shown, "'", at, " must be ", kind_name(arg), ", but found element of type ", first_bad(arg, o));
+    if (is_list(arg.kind) && (PyTuple_Check(o) || PyList_Check(o)))
+      return refuse(name_, "(): argument '", shown, "'", at, " must be ", kind_name(arg), ", but got ",
+                    first_bad(arg, o));
     return refuse(name_, "(): argument '", shown, "'", at, " must be ", kind_name(arg), ", not ", got);
   }
 
@@ -395,9 +449,15 @@ class CallParser {
       TlValue v;
       bool ignored = false, ok = false;
       switch (arg.kind) {
-        case TL_ARG_INT_LIST: ok = int_argument(items.data[i], v, scratch_); break;
-        case TL_ARG_TENSOR_LIST: case TL_ARG_OPTIONAL_TENSOR_LIST: ok = tensor_argument(items.data[i], v, ignored); break;
-        default: ok = number_value(items.data[i], v, scratch_);
+        case TL_ARG_INT_LIST:
+          ok = int_argument(items.data[i], v, scratch_);
+          break;
+        case TL_ARG_TENSOR_LIST:
+        case TL_ARG_OPTIONAL_TENSOR_LIST:
+          ok = tensor_argument(items.data[i], v, ignored);
+          break;
+        default:
+          ok = number_value(items.data[i], v, scratch_);
       }
       if (!ok) return cat(Py_TYPE(items.data[i])->tp_name, " at pos ", i);
     }
@@ -407,7 +467,9 @@ class CallParser {
   // `x.view(2, 3)`: a leading list may be written out.
   bool spread(int param, Py_ssize_t first) {
     const TlArgInfo& arg = info_.args[param];
-    if (arg.kind != TL_ARG_INT_LIST || param > 1 || (param == 1 && std::strcmp(info_.args[0].name, "self") != 0)) return false;
+    if (arg.kind != TL_ARG_INT_LIST || param > 1 ||
+        (param == 1 && std::strcmp(info_.args[0].name, "self") != 0))
+      return false;
     PyObject* o = in_.args[first];
     if (PyTuple_Check(o) || PyList_Check(o) || o == Py_None) return false;
     if (in_.nargs - first < 2) return false;
@@ -421,7 +483,8 @@ class CallParser {
   bool positional(int param) {
     for (Py_ssize_t i = 0; i < in_.nargs; ++i, ++param) {
       if (param >= n_ || info_.args[param].keyword_only)
-        return refuse(name_, "() takes ", positional_count(), " positional arguments but ", in_.nargs, " were given");
+        return refuse(name_, "() takes ", positional_count(), " positional arguments but ", in_.nargs,
+                      " were given");
       if (in_.nargs - i > 1 && spread(param, i)) return true;
       if (!accept(param, in_.args[i], i)) return false;
     }
@@ -440,7 +503,8 @@ class CallParser {
       PyObject* o = in_.keyword_value(i);
       const int param = find_parameter(info_, keyword);
       if (param >= 0) {
-        if (seen_ >> param & 1) return refuse(name_, "() got multiple values for argument '", PyUnicode_AsUTF8(keyword), "'");
+        if (seen_ >> param & 1)
+          return refuse(name_, "() got multiple values for argument '", PyUnicode_AsUTF8(keyword), "'");
         if (!accept(param, o, -1)) return false;
       } else if (!special(keyword, o)) {
         return refuse(name_, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(keyword), "'");
@@ -449,12 +513,19 @@ class CallParser {
     return true;
   }
 
+  // Creation operators have pin_memory as their last or, before memory_format, their last but one argument.
+  bool makes_tensor() const {
+    for (int i = n_ - 1; i >= 0 && i >= n_ - 2; --i)
+      if (std::strcmp(info_.args[i].name, "pin_memory") == 0) return true;
+    return false;
+  }
+
   bool special(PyObject* keyword, PyObject* o) {
     if (same_name(keyword, "out") && (op_.out || o == Py_None)) {
       out_.out = o == Py_None ? nullptr : o;
       return true;
     }
-    if (same_name(keyword, "requires_grad") && n_ && std::strcmp(info_.args[n_ - 1].name, "pin_memory") == 0) {
+    if (same_name(keyword, "requires_grad") && makes_tensor()) {
       out_.requires_grad = o;
       return true;
     }
@@ -464,7 +535,8 @@ class CallParser {
   bool defaults() {
     for (int i = 0; i < n_; ++i) {
       if (seen_ >> i & 1) continue;
-      if (!info_.args[i].has_default && !(info_.args[i].optional && info_.args[i].keyword_only)) return missing();
+      if (!info_.args[i].has_default && !(info_.args[i].optional && info_.args[i].keyword_only))
+        return missing();
       out_.values[i] = op_.defaults[i];
     }
     return true;
@@ -476,9 +548,11 @@ class CallParser {
     int count = 0;
     for (int i = 0; i < n_; ++i) {
       if ((seen_ >> i & 1) || info_.args[i].has_default) continue;
-      names += cat(count++ ? ", \"" : "\"", std::strcmp(info_.args[i].name, "self") ? info_.args[i].name : "input", "\"");
+      names += cat(count++ ? ", \"" : "\"",
+                   std::strcmp(info_.args[i].name, "self") ? info_.args[i].name : "input", "\"");
     }
-    return refuse(name_, "() missing ", count, " required positional argument", count > 1 ? "s" : "", ": ", names);
+    return refuse(name_, "() missing ", count, " required positional argument", count > 1 ? "s" : "", ": ",
+                  names);
   }
 
   const Operator& op_;
@@ -493,7 +567,8 @@ class CallParser {
 };
 }  // namespace
 
-bool parse_call(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch, std::string* why) {
+bool parse_call(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch,
+                std::string* why) {
   return CallParser(op, name, in, out, scratch, why).parse();
 }
 

@@ -1,4 +1,5 @@
-// Python arguments against an operator's table, into values of the calling convention. Nothing is allocated for short calls.
+// Python arguments against an operator's table, into values of the calling convention. Nothing is allocated
+// for short calls.
 #pragma once
 
 #include <Python.h>
@@ -51,13 +52,15 @@ struct PyArgs {
 
 struct ParsedCall {
   TlValue values[kMaxArgs];
-  PyObject* out = nullptr;             // the `out=` argument, not None
-  PyObject* requires_grad = nullptr;   // of factories
-  bool overloaded = false;             // an argument brings its own __torch_function__
+  PyObject* out = nullptr;            // the `out=` argument, not None
+  PyObject* requires_grad = nullptr;  // of factories
+  bool overloaded = false;            // an argument brings its own __torch_function__
 };
 
-// Whether the arguments fit the operator. On a mismatch `why` (if given) says which argument, what it got, what it needs.
-bool parse_call(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch, std::string* why);
+// Whether the arguments fit the operator. On a mismatch `why` (if given) says which argument, what it got,
+// what it needs.
+bool parse_call(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch,
+                std::string* why);
 
 // One value. False without an exception if the object is of another kind.
 bool parse_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scratch, bool& overloaded);

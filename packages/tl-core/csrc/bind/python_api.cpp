@@ -12,7 +12,8 @@ namespace tl::bind {
 
 namespace {
 PyObject* api_wrap(TlTensor* t) {
-  return translated([&] { return wrap(Tensor::adopt(reinterpret_cast<TensorImpl*>(t))); }, static_cast<PyObject*>(nullptr));
+  return translated([&] { return wrap(Tensor::adopt(reinterpret_cast<TensorImpl*>(t))); },
+                    static_cast<PyObject*>(nullptr));
 }
 TlTensor* api_unwrap(PyObject* o) { return is_tensor(o) ? reinterpret_cast<TlTensor*>(impl_of(o)) : nullptr; }
 PyObject* api_wrapper(TlTensor* t) { return reinterpret_cast<TensorImpl*>(t)->py; }
@@ -22,14 +23,17 @@ PyObject* api_from_value(TlValue* v) {
 }
 
 int api_to_value(PyObject* o, int kind, TlValue* out, void** scratch) {
-  return translated([&] {
-    auto held = std::make_unique<Scratch>();
-    bool overloaded = false;
-    const TlArgInfo arg{"value", static_cast<uint8_t>(kind), 1, 0, 0, 0, 0};
-    TL_CHECK(parse_value(o, arg, *out, *held, overloaded), Type, "expected ", kind_name(arg), ", got ", Py_TYPE(o)->tp_name);
-    *scratch = held.release();
-    return 0;
-  }, -1);
+  return translated(
+      [&] {
+        auto held = std::make_unique<Scratch>();
+        bool overloaded = false;
+        const TlArgInfo arg{"value", static_cast<uint8_t>(kind), 1, 0, 0, 0, 0};
+        TL_CHECK(parse_value(o, arg, *out, *held, overloaded), Type, "expected ", kind_name(arg), ", got ",
+                 Py_TYPE(o)->tp_name);
+        *scratch = held.release();
+        return 0;
+      },
+      -1);
 }
 void api_scratch_free(void* scratch) { delete static_cast<Scratch*>(scratch); }
 
@@ -41,26 +45,29 @@ PyObject* api_device(int64_t device) {
 }
 
 int api_extend(PyMethodDef* methods, PyGetSetDef* getset) {
-  return translated([&] {
-    for (PyMethodDef* m = methods; m && m->ml_name; ++m) {
-      PyRef d = checked(PyDescr_NewMethod(g_tensor_type, m));
-      checked(PyDict_SetItemString(g_tensor_type->tp_dict, m->ml_name, d.get()));
-    }
-    for (PyGetSetDef* g = getset; g && g->name; ++g) {
-      PyRef d = checked(PyDescr_NewGetSet(g_tensor_type, g));
-      checked(PyDict_SetItemString(g_tensor_type->tp_dict, g->name, d.get()));
-    }
-    PyType_Modified(g_tensor_type);
-    return 0;
-  }, -1);
+  return translated(
+      [&] {
+        for (PyMethodDef* m = methods; m && m->ml_name; ++m) {
+          PyRef d = checked(PyDescr_NewMethod(g_tensor_type, m));
+          checked(PyDict_SetItemString(g_tensor_type->tp_dict, m->ml_name, d.get()));
+        }
+        for (PyGetSetDef* g = getset; g && g->name; ++g) {
+          PyRef d = checked(PyDescr_NewGetSet(g_tensor_type, g));
+          checked(PyDict_SetItemString(g_tensor_type->tp_dict, g->name, d.get()));
+        }
+        PyType_Modified(g_tensor_type);
+        return 0;
+      },
+      -1);
 }
 
 TlPython g_table;
 }  // namespace
 
 void add_python_api(PyObject* module) {
-  g_table = {sizeof(TlPython), TL_API_MAJOR, TL_API_MINOR, g_tensor_type, api_wrap, api_unwrap, api_wrapper, raise_pending,
-             pending_from_python, api_from_value, api_to_value, api_scratch_free, api_dtype, api_device, api_extend};
+  g_table = {sizeof(TlPython), TL_API_MAJOR,     TL_API_MINOR,  g_tensor_type,       api_wrap,
+             api_unwrap,       api_wrapper,      raise_pending, pending_from_python, api_from_value,
+             api_to_value,     api_scratch_free, api_dtype,     api_device,          api_extend};
   PyRef python = checked(PyCapsule_New(&g_table, TL_PYTHON_CAPSULE, nullptr));
   checked(PyModule_AddObjectRef(module, "python_v1", python.get()));
   PyRef api = checked(PyCapsule_New(reinterpret_cast<void*>(c_abi::get_api), TL_API_CAPSULE, nullptr));

@@ -46,14 +46,24 @@ PyObject* scalar_to_python(const Scalar& s) {
 
 PyObject* to_python(TlValue& v) {
   switch (v.tag) {
-    case TL_NONE: return Py_NewRef(Py_None);
-    case TL_TENSOR: return wrap(TakeResult<Tensor>::take(v));
-    case TL_TENSOR_LIST: return tensor_tuple(v);
-    case TL_BOOL: case TL_INT: case TL_FLOAT: return scalar_to_python(Scalar::from(v));
-    case TL_COMPLEX: return scalar_to_python(TakeResult<Scalar>::take(v));
-    case TL_DTYPE: return Py_NewRef(dtype_object(dtype_from_abi(v.u.i)));
-    case TL_DEVICE: return device_object(device_from_abi(v.u.i));
-    case TL_LAYOUT: return Py_NewRef(layout_object(static_cast<Layout>(v.u.i)));
+    case TL_NONE:
+      return Py_NewRef(Py_None);
+    case TL_TENSOR:
+      return wrap(TakeResult<Tensor>::take(v));
+    case TL_TENSOR_LIST:
+      return tensor_tuple(v);
+    case TL_BOOL:
+    case TL_INT:
+    case TL_FLOAT:
+      return scalar_to_python(Scalar::from(v));
+    case TL_COMPLEX:
+      return scalar_to_python(TakeResult<Scalar>::take(v));
+    case TL_DTYPE:
+      return Py_NewRef(dtype_object(dtype_from_abi(v.u.i)));
+    case TL_DEVICE:
+      return device_object(device_from_abi(v.u.i));
+    case TL_LAYOUT:
+      return Py_NewRef(layout_object(static_cast<Layout>(v.u.i)));
     case TL_INT_LIST: {
       PyObject* tuple = int_tuple(Unbox<IntSpan>::get(v));
       release(v);
@@ -64,8 +74,10 @@ PyObject* to_python(TlValue& v) {
       release(v);
       return text;
     }
-    case TL_OBJECT: return static_cast<PyObject*>(const_cast<void*>(v.u.p));
-    default: fail(ErrorKind::Type, "a result with the tag ", static_cast<int>(v.tag), " has no Python form");
+    case TL_OBJECT:
+      return static_cast<PyObject*>(const_cast<void*>(v.u.p));
+    default:
+      fail(ErrorKind::Type, "a result with the tag ", static_cast<int>(v.tag), " has no Python form");
   }
 }
 
@@ -76,8 +88,10 @@ PyObject* results_to_python(const Operator& op, const char* name, TlValue* rets,
   PyRef tuple = checked(with_names ? PyStructSequence_New(named_tuple_type(op, name)) : PyTuple_New(n_rets));
   for (int i = 0; i < n_rets; ++i) {
     PyObject* item = to_python(rets[i]);
-    if (with_names) PyStructSequence_SetItem(tuple.get(), i, item);
-    else PyTuple_SET_ITEM(tuple.get(), i, item);
+    if (with_names)
+      PyStructSequence_SetItem(tuple.get(), i, item);
+    else
+      PyTuple_SET_ITEM(tuple.get(), i, item);
   }
   return tuple.release();
 }

@@ -8,7 +8,8 @@
 namespace tl::bind {
 
 PyObject* to_python(TlValue& v);  // takes over what the value holds; throws PythonError
-// The result of a whole call: nothing, one object, a tuple, or a named tuple where the schema names the results.
+// The result of a whole call: nothing, one object, a tuple, or a named tuple where the schema names the
+// results.
 PyObject* results_to_python(const Operator& op, const char* name, TlValue* rets, int n_rets);
 PyObject* scalar_to_python(const Scalar& s);
 

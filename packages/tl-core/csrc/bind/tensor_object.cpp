@@ -10,7 +10,8 @@ namespace tl::bind {
 PyTypeObject* g_tensor_type = nullptr;
 
 namespace {
-// ---- memory of plain tensors, kept while the GIL guards it ----------------------------------------------------------
+// ---- memory of plain tensors, kept while the GIL guards it
+// ----------------------------------------------------------
 #if defined(TL_NO_FREELISTS) || defined(Py_GIL_DISABLED)
 constexpr int kFreeLimit = 0;
 #else
@@ -43,7 +44,8 @@ void free_object(TensorObject* o) {
   Py_DECREF(type);
 }
 
-// ---- lifetime --------------------------------------------------------------------------------------------------------
+// ---- lifetime
+// --------------------------------------------------------------------------------------------------------
 bool has_identity(TensorObject* o) { return o->dict || o->weak || Py_TYPE(o) != g_tensor_type; }
 
 // The object dies while C++ still holds the tensor: what hangs on it must be there when it comes back.
@@ -101,7 +103,8 @@ int clear(PyObject* self) {
 
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   const int status = PyObject_GenericSetAttr(self, name, value);
-  if (status == 0 && reinterpret_cast<TensorObject*>(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  if (status == 0 && reinterpret_cast<TensorObject*>(self)->dict && !PyObject_GC_IsTracked(self))
+    PyObject_GC_Track(self);
   return status;
 }
 
@@ -115,7 +118,8 @@ PyMemberDef kMembers[] = {
 PyObject* wrap(Tensor t) {
   TensorImpl* impl = t.impl();
   if (auto* o = reinterpret_cast<TensorObject*>(impl->py)) {
-    if (impl->has(TensorImpl::OwnsPython)) {  // the object takes over our handle and hands out the impl's reference
+    if (impl->has(
+            TensorImpl::OwnsPython)) {  // the object takes over our handle and hands out the impl's reference
       impl->set(TensorImpl::OwnsPython, false);
       t.detach_handle();
       return reinterpret_cast<PyObject*>(o);
@@ -146,7 +150,8 @@ void add_tensor_type(PyObject* module) {
   PyType_Spec spec = {"tl_core.Tensor", sizeof(TensorObject), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   g_tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!g_tensor_type || PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(g_tensor_type)) < 0)
+  if (!g_tensor_type ||
+      PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(g_tensor_type)) < 0)
     throw PythonError();
 }
 

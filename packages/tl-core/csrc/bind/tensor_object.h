@@ -9,22 +9,23 @@
 namespace tl::bind {
 
 struct TensorObject {
-  PyObject_HEAD
-  TensorImpl* impl;  // owned, unless the impl owns the object (TensorImpl::OwnsPython)
+  PyObject_HEAD TensorImpl* impl;  // owned, unless the impl owns the object (TensorImpl::OwnsPython)
   PyObject* dict;
   PyObject* weak;
 };
 
 extern PyTypeObject* g_tensor_type;
 
-inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == g_tensor_type || PyType_IsSubtype(Py_TYPE(o), g_tensor_type); }
+inline bool is_tensor(PyObject* o) {
+  return Py_TYPE(o) == g_tensor_type || PyType_IsSubtype(Py_TYPE(o), g_tensor_type);
+}
 inline TensorImpl* impl_of(PyObject* o) { return reinterpret_cast<TensorObject*>(o)->impl; }
 inline const Tensor& tensor_of(PyObject* o) {
   return reinterpret_cast<const Tensor&>(reinterpret_cast<TensorObject*>(o)->impl);
 }
 
-PyObject* wrap(Tensor t);                        // the tensor's one object
-PyObject* wrap_as(Tensor t, PyTypeObject* type); // a fresh object of a subclass; the tensor must have none
+PyObject* wrap(Tensor t);                         // the tensor's one object
+PyObject* wrap_as(Tensor t, PyTypeObject* type);  // a fresh object of a subclass; the tensor must have none
 void add_tensor_type(PyObject* module);
 
 }  // namespace tl::bind

@@ -28,24 +28,78 @@ PyObject* helper(const char* name) {
   return f;
 }
 
-// ---- operators of the language ----------------------------------------------------------------------------------------
-// Which row serves `a + b`, looked up once.
+// ---- operators of the language
+// ---------------------------------------------------------------------------------------- Which row serves
+// `a + b`, looked up once.
 struct Entry {
   const char* op;      // "add.Tensor"
   const char* method;  // "__add__", for overrides
   const Operator* found = nullptr;
 };
-enum Language { Add, Sub, Mul, Div, FloorDiv, Mod, Pow, MatMul, And, Or, Xor, Neg, Abs, Invert, Eq, Ne, Lt, Le, Gt, Ge,
-                IAdd, ISub, IMul, IDiv, IFloorDiv, IMod, IPow, IAnd, IOr, IXor, LanguageCount };
+enum Language {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  FloorDiv,
+  Mod,
+  Pow,
+  MatMul,
+  And,
+  Or,
+  Xor,
+  Neg,
+  Abs,
+  Invert,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  IAdd,
+  ISub,
+  IMul,
+  IDiv,
+  IFloorDiv,
+  IMod,
+  IPow,
+  IAnd,
+  IOr,
+  IXor,
+  LanguageCount
+};
 Entry g_language[LanguageCount] = {
-    {"add.Tensor", "__add__"}, {"sub.Tensor", "__sub__"}, {"mul.Tensor", "__mul__"}, {"div.Tensor", "__truediv__"},
-    {"floor_divide", "__floordiv__"}, {"remainder.Tensor", "__mod__"}, {"pow.Tensor_Tensor", "__pow__"}, {"matmul", "__matmul__"},
-    {"bitwise_and.Tensor", "__and__"}, {"bitwise_or.Tensor", "__or__"}, {"bitwise_xor.Tensor", "__xor__"},
-    {"neg", "__neg__"}, {"abs", "__abs__"}, {"bitwise_not", "__invert__"},
-    {"eq.Tensor", "__eq__"}, {"ne.Tensor", "__ne__"}, {"lt.Tensor", "__lt__"}, {"le.Tensor", "__le__"}, {"gt.Tensor", "__gt__"}, {"ge.Tensor", "__ge__"},
-    {"add_.Tensor", "__iadd__"}, {"sub_.Tensor", "__isub__"}, {"mul_.Tensor", "__imul__"}, {"div_.Tensor", "__itruediv__"},
-    {"floor_divide_", "__ifloordiv__"}, {"remainder_.Tensor", "__imod__"}, {"pow_.Tensor_Tensor", "__ipow__"},
-    {"bitwise_and_.Tensor", "__iand__"}, {"bitwise_or_.Tensor", "__ior__"}, {"bitwise_xor_.Tensor", "__ixor__"},
+    {"add.Tensor", "__add__"},
+    {"sub.Tensor", "__sub__"},
+    {"mul.Tensor", "__mul__"},
+    {"div.Tensor", "__truediv__"},
+    {"floor_divide", "__floordiv__"},
+    {"remainder.Tensor", "__mod__"},
+    {"pow.Tensor_Tensor", "__pow__"},
+    {"matmul", "__matmul__"},
+    {"bitwise_and.Tensor", "__and__"},
+    {"bitwise_or.Tensor", "__or__"},
+    {"bitwise_xor.Tensor", "__xor__"},
+    {"neg", "__neg__"},
+    {"abs", "__abs__"},
+    {"bitwise_not", "__invert__"},
+    {"eq.Tensor", "__eq__"},
+    {"ne.Tensor", "__ne__"},
+    {"lt.Tensor", "__lt__"},
+    {"le.Tensor", "__le__"},
+    {"gt.Tensor", "__gt__"},
+    {"ge.Tensor", "__ge__"},
+    {"add_.Tensor", "__iadd__"},
+    {"sub_.Tensor", "__isub__"},
+    {"mul_.Tensor", "__imul__"},
+    {"div_.Tensor", "__itruediv__"},
+    {"floor_divide_", "__ifloordiv__"},
+    {"remainder_.Tensor", "__imod__"},
+    {"pow_.Tensor_Tensor", "__ipow__"},
+    {"bitwise_and_.Tensor", "__iand__"},
+    {"bitwise_or_.Tensor", "__ior__"},
+    {"bitwise_xor_.Tensor", "__ixor__"},
 };
 
 const Operator& language(Language which) {
@@ -55,7 +109,8 @@ const Operator& language(Language which) {
 }
 
 PyObject* override_operator(Language which, PyObject* a, PyObject* b) {
-  PyRef method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(g_tensor_type), g_language[which].method));
+  PyRef method =
+      checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(g_tensor_type), g_language[which].method));
   PyObject* args[] = {a, b};
   return call_override(method.get(), {nullptr, args, b ? 2 : 1, nullptr});
 }
@@ -66,7 +121,8 @@ PyObject* call_language(const Operator& op, TlValue* values) {
   TlValue rets[1] = {};
   bool large = false;
   for (int i = 0; i < 2 && i < op.info.n_args; ++i)
-    large |= values[i].tag == TL_TENSOR && reinterpret_cast<TensorImpl*>(values[i].u.t)->numel > kReleaseAbove;
+    large |=
+        values[i].tag == TL_TENSOR && reinterpret_cast<TensorImpl*>(values[i].u.t)->numel > kReleaseAbove;
   PyThreadState* saved = large ? PyEval_SaveThread() : nullptr;
   const int status = call(op, values, op.info.n_args, rets, 1);
   if (saved) PyEval_RestoreThread(saved);
@@ -80,108 +136,145 @@ PyObject* call_language(const Operator& op, TlValue* values) {
 // NotImplemented for what is neither tensor nor number, so that Python asks the other side.
 template <Language which>
 PyObject* binary(PyObject* a, PyObject* b) noexcept {
-  return translated([&]() -> PyObject* {
-    static constexpr TlArgInfo kOperand{"other", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
-    const Operator& op = language(which);
-    TlValue values[4];
-    Scratch scratch;
-    bool overloaded = override_mode_active();
-    if (!parse_value(a, kOperand, values[0], scratch, overloaded) || !parse_value(b, kOperand, values[1], scratch, overloaded)) {
-      if (!overloaded) return Py_NewRef(Py_NotImplemented);
-    }
-    if (overloaded) [[unlikely]] return override_operator(which, a, b);
-    for (int i = 2; i < op.info.n_args; ++i) values[i] = op.defaults[i];
-    return call_language(op, values);
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        static constexpr TlArgInfo kOperand{"other", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
+        const Operator& op = language(which);
+        TlValue values[4];
+        Scratch scratch;
+        bool overloaded = override_mode_active();
+        if (!parse_value(a, kOperand, values[0], scratch, overloaded) ||
+            !parse_value(b, kOperand, values[1], scratch, overloaded)) {
+          if (!overloaded) return Py_NewRef(Py_NotImplemented);
+        }
+        if (overloaded) [[unlikely]]
+          return override_operator(which, a, b);
+        for (int i = 2; i < op.info.n_args; ++i) values[i] = op.defaults[i];
+        return call_language(op, values);
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
 template <Language which>
-PyObject* power(PyObject* a, PyObject* b, PyObject*) noexcept { return binary<which>(a, b); }
+PyObject* power(PyObject* a, PyObject* b, PyObject*) noexcept {
+  return binary<which>(a, b);
+}
 
 template <Language which>
 PyObject* unary(PyObject* a) noexcept {
-  return translated([&]() -> PyObject* {
-    if (override_mode_active() || has_torch_function(a)) return override_operator(which, a, nullptr);
-    TlValue values[1] = {value(tensor_of(a))};
-    return call_language(language(which), values);
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        if (override_mode_active() || has_torch_function(a)) return override_operator(which, a, nullptr);
+        TlValue values[1] = {value(tensor_of(a))};
+        return call_language(language(which), values);
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
 PyObject* positive(PyObject* a) { return Py_NewRef(a); }
 
 PyObject* compare(PyObject* a, PyObject* b, int how) {
   switch (how) {
-    case Py_EQ: return binary<Eq>(a, b);
-    case Py_NE: return binary<Ne>(a, b);
-    case Py_LT: return binary<Lt>(a, b);
-    case Py_LE: return binary<Le>(a, b);
-    case Py_GT: return binary<Gt>(a, b);
-    default: return binary<Ge>(a, b);
+    case Py_EQ:
+      return binary<Eq>(a, b);
+    case Py_NE:
+      return binary<Ne>(a, b);
+    case Py_LT:
+      return binary<Lt>(a, b);
+    case Py_LE:
+      return binary<Le>(a, b);
+    case Py_GT:
+      return binary<Gt>(a, b);
+    default:
+      return binary<Ge>(a, b);
   }
 }
 
 Py_hash_t hash(PyObject* o) { return _Py_HashPointer(o); }
 
-// ---- one element --------------------------------------------------------------------------------------------------------
+// ---- one element
+// --------------------------------------------------------------------------------------------------------
 Scalar item_of(PyObject* o) {
   static const Operator& op = operator_named("_local_scalar_dense");
   return call_typed<Scalar>(op, tensor_of(o));
 }
 
 PyObject* item(PyObject* o, PyObject*) {
-  return translated([&]() -> PyObject* {
-    const Tensor& t = tensor_of(o);
-    if (t.dtype() == DType::UInt64 && t.numel() == 1) return PyLong_FromUnsignedLongLong(static_cast<uint64_t>(item_of(o).to_int()));
-    return scalar_to_python(item_of(o));
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        const Tensor& t = tensor_of(o);
+        if (t.dtype() == DType::UInt64 && t.numel() == 1)
+          return PyLong_FromUnsignedLongLong(static_cast<uint64_t>(item_of(o).to_int()));
+        return scalar_to_python(item_of(o));
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
 int truth(PyObject* o) {
-  return translated([&] {
-    const Tensor& t = tensor_of(o);
-    TL_CHECK(t.numel() != 0, Runtime, "Boolean value of Tensor with no values is ambiguous");
-    TL_CHECK(t.numel() == 1, Runtime, "Boolean value of Tensor with more than one value is ambiguous");
-    return static_cast<int>(item_of(o).to_bool());
-  }, -1);
+  return translated(
+      [&] {
+        const Tensor& t = tensor_of(o);
+        TL_CHECK(t.numel() != 0, Runtime, "Boolean value of Tensor with no values is ambiguous");
+        TL_CHECK(t.numel() == 1, Runtime, "Boolean value of Tensor with more than one value is ambiguous");
+        return static_cast<int>(item_of(o).to_bool());
+      },
+      -1);
 }
 
 template <class Convert>
 PyObject* converted(PyObject* o, const char* type, Convert convert) {
-  return translated([&]() -> PyObject* {
-    TL_CHECK(tensor_of(o).numel() == 1, Runtime, "a Tensor with ", tensor_of(o).numel(), " elements cannot be converted to Scalar");
-    const Scalar s = item_of(o);
-    TL_CHECK(!s.is_complex() || s.to_complex().imag() == 0, Runtime, "value cannot be converted to type ", type, " without overflow");
-    return convert(s);
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        TL_CHECK(tensor_of(o).numel() == 1, Runtime, "a Tensor with ", tensor_of(o).numel(),
+                 " elements cannot be converted to Scalar");
+        const Scalar s = item_of(o);
+        TL_CHECK(!s.is_complex() || s.to_complex().imag() == 0, Runtime, "value cannot be converted to type ",
+                 type, " without overflow");
+        return convert(s);
+      },
+      static_cast<PyObject*>(nullptr));
 }
 PyObject* to_float(PyObject* o) {
   return converted(o, "double", [](const Scalar& s) { return PyFloat_FromDouble(s.to_double()); });
 }
 PyObject* to_int(PyObject* o) {
-  return converted(o, "int64_t", [](const Scalar& s) { return s.is_integral() ? PyLong_FromLongLong(s.to_int()) : PyLong_FromDouble(s.to_double()); });
+  return converted(o, "int64_t", [](const Scalar& s) {
+    return s.is_integral() ? PyLong_FromLongLong(s.to_int()) : PyLong_FromDouble(s.to_double());
+  });
 }
 PyObject* to_index(PyObject* o) {
-  return translated([&]() -> PyObject* {
-    const Tensor& t = tensor_of(o);
-    TL_CHECK(is_integral(t.dtype(), true) && t.numel() == 1, Type, "only integer tensors of a single element can be converted to an index");
-    return PyLong_FromLongLong(item_of(o).to_int());
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        const Tensor& t = tensor_of(o);
+        TL_CHECK(is_integral(t.dtype(), true) && t.numel() == 1, Type,
+                 "only integer tensors of a single element can be converted to an index");
+        return PyLong_FromLongLong(item_of(o).to_int());
+      },
+      static_cast<PyObject*>(nullptr));
 }
 PyObject* to_complex_number(PyObject* o, PyObject*) {
-  return translated([&]() -> PyObject* {
-    const auto c = item_of(o).to_complex();
-    return PyComplex_FromDoubles(c.real(), c.imag());
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        const auto c = item_of(o).to_complex();
+        return PyComplex_FromDoubles(c.real(), c.imag());
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
-// ---- lists ----------------------------------------------------------------------------------------------------------------
+// ---- lists
+// ----------------------------------------------------------------------------------------------------------------
 PyObject* element_to_python(DType dtype, const char* p) {
   switch (dtype) {
-    case DType::Float32: return PyFloat_FromDouble(*reinterpret_cast<const float*>(p));
-    case DType::Float64: return PyFloat_FromDouble(*reinterpret_cast<const double*>(p));
-    case DType::Int64: return PyLong_FromLongLong(*reinterpret_cast<const int64_t*>(p));
-    case DType::UInt64: return PyLong_FromUnsignedLongLong(*reinterpret_cast<const uint64_t*>(p));
-    default: return scalar_to_python(load_scalar(dtype, p));
+    case DType::Float32:
+      return PyFloat_FromDouble(*reinterpret_cast<const float*>(p));
+    case DType::Float64:
+      return PyFloat_FromDouble(*reinterpret_cast<const double*>(p));
+    case DType::Int64:
+      return PyLong_FromLongLong(*reinterpret_cast<const int64_t*>(p));
+    case DType::UInt64:
+      return PyLong_FromUnsignedLongLong(*reinterpret_cast<const uint64_t*>(p));
+    default:
+      return scalar_to_python(load_scalar(dtype, p));
   }
 }
 
@@ -189,29 +282,41 @@ PyObject* nested_list(const Tensor& t, int64_t d, const char* p) {
   if (d == t.dim()) return element_to_python(t.dtype(), p);
   PyRef list = checked(PyList_New(t.size(d)));
   const int64_t step = t.stride(d) * t.itemsize();
-  for (int64_t i = 0; i < t.size(d); ++i) PyList_SET_ITEM(list.get(), i, checked(nested_list(t, d + 1, p + i * step)).release());
+  for (int64_t i = 0; i < t.size(d); ++i)
+    PyList_SET_ITEM(list.get(), i, checked(nested_list(t, d + 1, p + i * step)).release());
   return list.release();
 }
 
 PyObject* tolist(PyObject* o, PyObject*) {
-  return translated([&]() -> PyObject* {
-    const Tensor& t = tensor_of(o);
-    const Tensor host = t.device().is_cpu() ? t : ops::to_device(t, Device{}, std::nullopt);
-    return nested_list(host, 0, host.ptr<char>());
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        const Tensor& t = tensor_of(o);
+        const Tensor host = t.device().is_cpu() ? t : ops::to_device(t, Device{}, std::nullopt);
+        return nested_list(host, 0, host.ptr<char>());
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
-// ---- properties -----------------------------------------------------------------------------------------------------------
+// ---- properties
+// -----------------------------------------------------------------------------------------------------------
 template <class F>
-PyObject* get(F f) { return translated(f, static_cast<PyObject*>(nullptr)); }
+PyObject* get(F f) {
+  return translated(f, static_cast<PyObject*>(nullptr));
+}
 
-PyObject* get_shape(PyObject* o, void*) { return get([&] { return size_object(tensor_of(o).sizes()); }); }
+PyObject* get_shape(PyObject* o, void*) {
+  return get([&] { return size_object(tensor_of(o).sizes()); });
+}
 PyObject* get_dtype(PyObject* o, void*) { return Py_NewRef(dtype_object(tensor_of(o).dtype())); }
-PyObject* get_device(PyObject* o, void*) { return get([&] { return device_object(tensor_of(o).device()); }); }
+PyObject* get_device(PyObject* o, void*) {
+  return get([&] { return device_object(tensor_of(o).device()); });
+}
 PyObject* get_layout(PyObject* o, void*) { return Py_NewRef(layout_object(tensor_of(o).layout())); }
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLongLong(tensor_of(o).dim()); }
 PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromLongLong(tensor_of(o).itemsize()); }
-PyObject* get_nbytes(PyObject* o, void*) { return PyLong_FromLongLong(tensor_of(o).numel() * tensor_of(o).itemsize()); }
+PyObject* get_nbytes(PyObject* o, void*) {
+  return PyLong_FromLongLong(tensor_of(o).numel() * tensor_of(o).itemsize());
+}
 PyObject* get_version(PyObject* o, void*) { return PyLong_FromUnsignedLong(version(*impl_of(o))); }
 PyObject* get_base(PyObject* o, void*) {
   return get([&] { return impl_of(o)->base ? wrap(Tensor::share(impl_of(o)->base)) : Py_NewRef(Py_None); });
@@ -225,15 +330,18 @@ PyObject* get_data(PyObject* o, void*) {
   });
 }
 int set_data(PyObject* o, PyObject* to, void*) {
-  return translated([&] {
-    TL_CHECK(to && is_tensor(to), Type, "Variable data has to be a tensor, but got ", to ? Py_TYPE(to)->tp_name : "nothing");
-    TensorImpl& t = *impl_of(o);
-    const Tensor& source = tensor_of(to);
-    set_storage(t, StoragePtr::share(source.storage()));
-    t.dtype = source.dtype();
-    set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
-    return 0;
-  }, -1);
+  return translated(
+      [&] {
+        TL_CHECK(to && is_tensor(to), Type, "Variable data has to be a tensor, but got ",
+                 to ? Py_TYPE(to)->tp_name : "nothing");
+        TensorImpl& t = *impl_of(o);
+        const Tensor& source = tensor_of(to);
+        set_storage(t, StoragePtr::share(source.storage()));
+        t.dtype = source.dtype();
+        set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
+        return 0;
+      },
+      -1);
 }
 PyObject* get_T(PyObject* o, void*) {
   return get([&] {
@@ -246,14 +354,16 @@ PyObject* get_T(PyObject* o, void*) {
 PyObject* get_mT(PyObject* o, void*) {
   return get([&] {
     const Tensor& t = tensor_of(o);
-    TL_CHECK(t.dim() >= 2, Runtime, "tensor.mT is only supported on matrices or batches of matrices. Got ", t.dim(), "-D tensor.");
+    TL_CHECK(t.dim() >= 2, Runtime, "tensor.mT is only supported on matrices or batches of matrices. Got ",
+             t.dim(), "-D tensor.");
     return wrap(ops::transpose_int(t, -2, -1));
   });
 }
 PyObject* get_H(PyObject* o, void*) {
   return get([&] {
     const Tensor& t = tensor_of(o);
-    TL_CHECK(t.dim() == 2 || t.dim() == 0, Runtime, "tensor.H is only supported on matrices (2-D tensors). Got ", t.dim(), "-D tensor.");
+    TL_CHECK(t.dim() == 2 || t.dim() == 0, Runtime,
+             "tensor.H is only supported on matrices (2-D tensors). Got ", t.dim(), "-D tensor.");
     Tensor flipped = t.dim() == 2 ? ops::transpose_int(t, 0, 1) : t;
     return wrap(is_complex(t.dtype()) ? ops::conj_physical(flipped) : flipped);
   });
@@ -261,13 +371,18 @@ PyObject* get_H(PyObject* o, void*) {
 PyObject* get_mH(PyObject* o, void*) {
   return get([&] {
     const Tensor& t = tensor_of(o);
-    TL_CHECK(t.dim() >= 2, Runtime, "tensor.mH is only supported on matrices or batches of matrices. Got ", t.dim(), "-D tensor.");
+    TL_CHECK(t.dim() >= 2, Runtime, "tensor.mH is only supported on matrices or batches of matrices. Got ",
+             t.dim(), "-D tensor.");
     Tensor flipped = ops::transpose_int(t, -2, -1);
     return wrap(is_complex(t.dtype()) ? ops::conj_physical(flipped) : flipped);
   });
 }
-PyObject* get_real(PyObject* o, void*) { return get([&] { return wrap(ops::real(tensor_of(o))); }); }
-PyObject* get_imag(PyObject* o, void*) { return get([&] { return wrap(ops::imag(tensor_of(o))); }); }
+PyObject* get_real(PyObject* o, void*) {
+  return get([&] { return wrap(ops::real(tensor_of(o))); });
+}
+PyObject* get_imag(PyObject* o, void*) {
+  return get([&] { return wrap(ops::imag(tensor_of(o))); });
+}
 int set_part(PyObject* part, PyObject* to) {
   if (!part) return -1;
   PyRef owned(part);
@@ -276,7 +391,9 @@ int set_part(PyObject* part, PyObject* to) {
 int set_real(PyObject* o, PyObject* to, void*) { return set_part(get_real(o, nullptr), to); }
 int set_imag(PyObject* o, PyObject* to, void*) { return set_part(get_imag(o, nullptr), to); }
 template <DeviceType type>
-PyObject* on_device(PyObject* o, void*) { return PyBool_FromLong(tensor_of(o).device().type == type); }
+PyObject* on_device(PyObject* o, void*) {
+  return PyBool_FromLong(tensor_of(o).device().type == type);
+}
 PyObject* never(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_name(PyObject*, void*) { Py_RETURN_NONE; }
 
@@ -311,24 +428,31 @@ PyGetSetDef kGetset[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-// ---- methods --------------------------------------------------------------------------------------------------------------
+// ---- methods
+// --------------------------------------------------------------------------------------------------------------
 PyObject* sizes_or_one(PyObject* o, PyObject* args, PyObject* kwargs, bool strides) {
   PyObject* dim = Py_None;
   static const char* names[] = {"dim", nullptr};
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", const_cast<char**>(names), &dim)) return nullptr;
-  return translated([&]() -> PyObject* {
-    const Tensor& t = tensor_of(o);
-    const IntSpan values = strides ? t.strides() : t.sizes();
-    if (dim == Py_None) return strides ? int_tuple(values) : size_object(values);
-    const long long d = PyLong_AsLongLong(dim);
-    if (d == -1 && PyErr_Occurred()) throw PythonError();
-    TL_CHECK(t.dim() > 0, Index, "Dimension specified as ", static_cast<int64_t>(d), " but tensor has no dimensions");
-    TL_CHECK(d >= -t.dim() && d < t.dim(), Index, "Dimension out of range (expected to be in range of [", -t.dim(), ", ", t.dim() - 1, "], but got ", static_cast<int64_t>(d), ")");
-    return PyLong_FromLongLong(values[d < 0 ? d + t.dim() : d]);
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        const Tensor& t = tensor_of(o);
+        const IntSpan values = strides ? t.strides() : t.sizes();
+        if (dim == Py_None) return strides ? int_tuple(values) : size_object(values);
+        const long long d = PyLong_AsLongLong(dim);
+        if (d == -1 && PyErr_Occurred()) throw PythonError();
+        TL_CHECK(t.dim() > 0, Index, "Dimension specified as ", static_cast<int64_t>(d),
+                 " but tensor has no dimensions");
+        TL_CHECK(d >= -t.dim() && d < t.dim(), Index, "Dimension out of range (expected to be in range of [",
+                 -t.dim(), ", ", t.dim() - 1, "], but got ", static_cast<int64_t>(d), ")");
+        return PyLong_FromLongLong(values[d < 0 ? d + t.dim() : d]);
+      },
+      static_cast<PyObject*>(nullptr));
 }
 PyObject* size(PyObject* o, PyObject* args, PyObject* kwargs) { return sizes_or_one(o, args, kwargs, false); }
-PyObject* stride(PyObject* o, PyObject* args, PyObject* kwargs) { return sizes_or_one(o, args, kwargs, true); }
+PyObject* stride(PyObject* o, PyObject* args, PyObject* kwargs) {
+  return sizes_or_one(o, args, kwargs, true);
+}
 PyObject* dim(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).dim()); }
 PyObject* numel(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).numel()); }
 PyObject* element_size(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).itemsize()); }
@@ -337,114 +461,175 @@ PyObject* data_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(tensor_of
 PyObject* is_contiguous_(PyObject* o, PyObject* args, PyObject* kwargs) {
   PyObject* format = nullptr;
   static const char* names[] = {"memory_format", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O!", const_cast<char**>(names), g_memory_format_type, &format)) return nullptr;
-  return translated([&]() -> PyObject* {
-    const Tensor& t = tensor_of(o);
-    const auto f = format ? static_cast<MemoryFormat>(reinterpret_cast<EnumObject*>(format)->value) : MemoryFormat::Contiguous;
-    if (f == MemoryFormat::Contiguous || f == MemoryFormat::Preserve) return PyBool_FromLong(t.is_contiguous());
-    const int64_t rank = f == MemoryFormat::ChannelsLast ? 4 : 5;
-    return PyBool_FromLong(t.dim() == rank && is_channels_last(t.sizes(), t.strides()));
-  }, static_cast<PyObject*>(nullptr));
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O!", const_cast<char**>(names), g_memory_format_type,
+                                   &format))
+    return nullptr;
+  return translated(
+      [&]() -> PyObject* {
+        const Tensor& t = tensor_of(o);
+        const auto f = format ? static_cast<MemoryFormat>(reinterpret_cast<EnumObject*>(format)->value)
+                              : MemoryFormat::Contiguous;
+        if (f == MemoryFormat::Contiguous || f == MemoryFormat::Preserve)
+          return PyBool_FromLong(t.is_contiguous());
+        const int64_t rank = f == MemoryFormat::ChannelsLast ? 4 : 5;
+        return PyBool_FromLong(t.dim() == rank && is_channels_last(t.sizes(), t.strides()));
+      },
+      static_cast<PyObject*>(nullptr));
 }
 PyObject* is_complex_(PyObject* o, PyObject*) { return PyBool_FromLong(is_complex(tensor_of(o).dtype())); }
 PyObject* is_floating_(PyObject* o, PyObject*) { return PyBool_FromLong(is_floating(tensor_of(o).dtype())); }
 PyObject* is_signed_(PyObject* o, PyObject*) { return PyBool_FromLong(!is_unsigned(tensor_of(o).dtype())); }
-PyObject* is_inference_(PyObject* o, PyObject*) { return PyBool_FromLong(impl_of(o)->has(TensorImpl::Inference)); }
+PyObject* is_inference_(PyObject* o, PyObject*) {
+  return PyBool_FromLong(impl_of(o)->has(TensorImpl::Inference));
+}
 PyObject* is_view_(PyObject* o, PyObject*) { return PyBool_FromLong(impl_of(o)->base != nullptr); }
 PyObject* false_method(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 PyObject* get_device_index(PyObject* o, PyObject*) { return PyLong_FromLong(tensor_of(o).device().index); }
 PyObject* is_set_to(PyObject* o, PyObject* other) {
-  if (!is_tensor(other)) return PyErr_Format(PyExc_TypeError, "is_set_to(): argument 'tensor' must be Tensor, not %s", Py_TYPE(other)->tp_name);
+  if (!is_tensor(other))
+    return PyErr_Format(PyExc_TypeError, "is_set_to(): argument 'tensor' must be Tensor, not %s",
+                        Py_TYPE(other)->tp_name);
   const Tensor &a = tensor_of(o), &b = tensor_of(other);
-  return PyBool_FromLong(a.storage() == b.storage() && a.offset() == b.offset() && std::ranges::equal(a.sizes(), b.sizes()) &&
+  return PyBool_FromLong(a.storage() == b.storage() && a.offset() == b.offset() &&
+                         std::ranges::equal(a.sizes(), b.sizes()) &&
                          std::ranges::equal(a.strides(), b.strides()));
 }
 
 template <PyObject* (*f)(PyObject*, PyObject*, PyObject*)>
-constexpr PyCFunction with_keywords() { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
+constexpr PyCFunction with_keywords() {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
 
 PyMethodDef kMethods[] = {
-    {"size", with_keywords<size>(), METH_VARARGS | METH_KEYWORDS, "size($self, dim=None)\n--\n\nThe sizes, or one of them."},
-    {"stride", with_keywords<stride>(), METH_VARARGS | METH_KEYWORDS, "stride($self, dim=None)\n--\n\nThe strides in elements, or one of them."},
+    {"size", with_keywords<size>(), METH_VARARGS | METH_KEYWORDS,
+     "size($self, dim=None)\n--\n\nThe sizes, or one of them."},
+    {"stride", with_keywords<stride>(), METH_VARARGS | METH_KEYWORDS,
+     "stride($self, dim=None)\n--\n\nThe strides in elements, or one of them."},
     {"dim", dim, METH_NOARGS, "dim($self)\n--\n\nThe number of dimensions."},
     {"ndimension", dim, METH_NOARGS, "ndimension($self)\n--\n\nThe number of dimensions."},
     {"numel", numel, METH_NOARGS, "numel($self)\n--\n\nThe number of elements."},
     {"nelement", numel, METH_NOARGS, "nelement($self)\n--\n\nThe number of elements."},
     {"element_size", element_size, METH_NOARGS, "element_size($self)\n--\n\nBytes of one element."},
-    {"storage_offset", storage_offset, METH_NOARGS, "storage_offset($self)\n--\n\nElements in the storage before the first one."},
+    {"storage_offset", storage_offset, METH_NOARGS,
+     "storage_offset($self)\n--\n\nElements in the storage before the first one."},
     {"data_ptr", data_ptr, METH_NOARGS, "data_ptr($self)\n--\n\nThe address of the first element."},
     {"is_contiguous", with_keywords<is_contiguous_>(), METH_VARARGS | METH_KEYWORDS,
-     "is_contiguous($self, memory_format=torch.contiguous_format)\n--\n\nWhether the elements lie in that order without gaps."},
+     "is_contiguous($self, memory_format=torch.contiguous_format)\n--\n\nWhether the elements lie in that "
+     "order without gaps."},
     {"is_complex", is_complex_, METH_NOARGS, "is_complex($self)\n--\n\nWhether the elements are complex."},
-    {"is_floating_point", is_floating_, METH_NOARGS, "is_floating_point($self)\n--\n\nWhether the elements are floating-point numbers."},
+    {"is_floating_point", is_floating_, METH_NOARGS,
+     "is_floating_point($self)\n--\n\nWhether the elements are floating-point numbers."},
     {"is_signed", is_signed_, METH_NOARGS, "is_signed($self)\n--\n\nWhether the elements may be negative."},
-    {"is_inference", is_inference_, METH_NOARGS, "is_inference($self)\n--\n\nWhether it was made under inference_mode."},
+    {"is_inference", is_inference_, METH_NOARGS,
+     "is_inference($self)\n--\n\nWhether it was made under inference_mode."},
     {"_is_view", is_view_, METH_NOARGS, "_is_view($self)\n--\n\nWhether it is a view of another tensor."},
     {"is_conj", false_method, METH_NOARGS, "is_conj($self)\n--\n\nFalse: conjugates are written out."},
     {"is_neg", false_method, METH_NOARGS, "is_neg($self)\n--\n\nFalse: negatives are written out."},
-    {"is_pinned", false_method, METH_VARARGS, "is_pinned($self, device=None)\n--\n\nFalse: no accelerator is present."},
-    {"is_shared", false_method, METH_NOARGS, "is_shared($self)\n--\n\nWhether other processes see the memory."},
-    {"get_device", get_device_index, METH_NOARGS, "get_device($self)\n--\n\nThe index of the device; -1 on the CPU."},
-    {"is_set_to", is_set_to, METH_O, "is_set_to($self, tensor)\n--\n\nWhether both are the same view of the same memory."},
+    {"is_pinned", false_method, METH_VARARGS,
+     "is_pinned($self, device=None)\n--\n\nFalse: no accelerator is present."},
+    {"is_shared", false_method, METH_NOARGS,
+     "is_shared($self)\n--\n\nWhether other processes see the memory."},
+    {"get_device", get_device_index, METH_NOARGS,
+     "get_device($self)\n--\n\nThe index of the device; -1 on the CPU."},
+    {"is_set_to", is_set_to, METH_O,
+     "is_set_to($self, tensor)\n--\n\nWhether both are the same view of the same memory."},
     {"item", item, METH_NOARGS, "item($self)\n--\n\nThe one element as a Python number."},
     {"tolist", tolist, METH_NOARGS, "tolist($self)\n--\n\nThe elements as nested lists of Python numbers."},
     {"__complex__", to_complex_number, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
-// ---- the rest -------------------------------------------------------------------------------------------------------------
+// ---- the rest
+// -------------------------------------------------------------------------------------------------------------
 PyObject* repr(PyObject* o) {
   return translated([&] { return PyObject_CallOneArg(helper("repr"), o); }, static_cast<PyObject*>(nullptr));
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  return translated([&]() -> PyObject* {
-    const Py_ssize_t n = PyTuple_GET_SIZE(args);
-    PyRef all = checked(PyTuple_New(n + 1));
-    PyTuple_SET_ITEM(all.get(), 0, Py_NewRef(reinterpret_cast<PyObject*>(type)));
-    for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(all.get(), i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
-    return PyObject_Call(helper("new"), all.get(), kwargs);
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        const Py_ssize_t n = PyTuple_GET_SIZE(args);
+        PyRef all = checked(PyTuple_New(n + 1));
+        PyTuple_SET_ITEM(all.get(), 0, Py_NewRef(reinterpret_cast<PyObject*>(type)));
+        for (Py_ssize_t i = 0; i < n; ++i)
+          PyTuple_SET_ITEM(all.get(), i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
+        return PyObject_Call(helper("new"), all.get(), kwargs);
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
 int accept_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 Py_ssize_t length(PyObject* o) {
-  return translated([&]() -> Py_ssize_t {
-    TL_CHECK(tensor_of(o).dim() > 0, Type, "len() of a 0-d tensor");
-    return tensor_of(o).size(0);
-  }, Py_ssize_t{-1});
+  return translated(
+      [&]() -> Py_ssize_t {
+        TL_CHECK(tensor_of(o).dim() > 0, Type, "len() of a 0-d tensor");
+        return tensor_of(o).size(0);
+      },
+      Py_ssize_t{-1});
 }
 
 PyObject* iterate(PyObject* o) {
-  return translated([&]() -> PyObject* {
-    TL_CHECK(tensor_of(o).dim() > 0, Type, "iteration over a 0-d tensor");
-    PyRef parts = checked(PyObject_CallMethod(o, "unbind", "i", 0));
-    return PyObject_GetIter(parts.get());
-  }, static_cast<PyObject*>(nullptr));
+  return translated(
+      [&]() -> PyObject* {
+        TL_CHECK(tensor_of(o).dim() > 0, Type, "iteration over a 0-d tensor");
+        PyRef parts = checked(PyObject_CallMethod(o, "unbind", "i", 0));
+        return PyObject_GetIter(parts.get());
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
 void* slot(auto f) { return reinterpret_cast<void*>(f); }
 }  // namespace
 
-void set_python_helper(const char* name, PyObject* function) { Py_XSETREF(helpers()[name], Py_NewRef(function)); }
+void set_python_helper(const char* name, PyObject* function) {
+  Py_XSETREF(helpers()[name], Py_NewRef(function));
+}
 
 void add_tensor_slots(std::vector<PyType_Slot>& slots) {
   const PyType_Slot more[] = {
-      {Py_nb_add, slot(binary<Add>)}, {Py_nb_subtract, slot(binary<Sub>)}, {Py_nb_multiply, slot(binary<Mul>)},
-      {Py_nb_true_divide, slot(binary<Div>)}, {Py_nb_floor_divide, slot(binary<FloorDiv>)}, {Py_nb_remainder, slot(binary<Mod>)},
-      {Py_nb_power, slot(power<Pow>)}, {Py_nb_matrix_multiply, slot(binary<MatMul>)}, {Py_nb_and, slot(binary<And>)},
-      {Py_nb_or, slot(binary<Or>)}, {Py_nb_xor, slot(binary<Xor>)}, {Py_nb_negative, slot(unary<Neg>)},
-      {Py_nb_positive, slot(positive)}, {Py_nb_absolute, slot(unary<Abs>)}, {Py_nb_invert, slot(unary<Invert>)},
-      {Py_nb_inplace_add, slot(binary<IAdd>)}, {Py_nb_inplace_subtract, slot(binary<ISub>)},
-      {Py_nb_inplace_multiply, slot(binary<IMul>)}, {Py_nb_inplace_true_divide, slot(binary<IDiv>)},
-      {Py_nb_inplace_floor_divide, slot(binary<IFloorDiv>)}, {Py_nb_inplace_remainder, slot(binary<IMod>)},
-      {Py_nb_inplace_power, slot(power<IPow>)}, {Py_nb_inplace_and, slot(binary<IAnd>)}, {Py_nb_inplace_or, slot(binary<IOr>)},
-      {Py_nb_inplace_xor, slot(binary<IXor>)}, {Py_nb_bool, slot(truth)}, {Py_nb_float, slot(to_float)}, {Py_nb_int, slot(to_int)},
-      {Py_nb_index, slot(to_index)}, {Py_tp_richcompare, slot(compare)}, {Py_tp_hash, slot(hash)}, {Py_tp_repr, slot(repr)},
-      {Py_tp_str, slot(repr)}, {Py_tp_new, slot(make)}, {Py_tp_init, slot(accept_init)}, {Py_tp_iter, slot(iterate)},
-      {Py_mp_length, slot(length)}, {Py_mp_subscript, slot(get_item)}, {Py_mp_ass_subscript, slot(set_item)},
-      {Py_tp_getset, kGetset}, {Py_tp_methods, kMethods}, {Py_bf_getbuffer, slot(get_buffer)},
+      {Py_nb_add, slot(binary<Add>)},
+      {Py_nb_subtract, slot(binary<Sub>)},
+      {Py_nb_multiply, slot(binary<Mul>)},
+      {Py_nb_true_divide, slot(binary<Div>)},
+      {Py_nb_floor_divide, slot(binary<FloorDiv>)},
+      {Py_nb_remainder, slot(binary<Mod>)},
+      {Py_nb_power, slot(power<Pow>)},
+      {Py_nb_matrix_multiply, slot(binary<MatMul>)},
+      {Py_nb_and, slot(binary<And>)},
+      {Py_nb_or, slot(binary<Or>)},
+      {Py_nb_xor, slot(binary<Xor>)},
+      {Py_nb_negative, slot(unary<Neg>)},
+      {Py_nb_positive, slot(positive)},
+      {Py_nb_absolute, slot(unary<Abs>)},
+      {Py_nb_invert, slot(unary<Invert>)},
+      {Py_nb_inplace_add, slot(binary<IAdd>)},
+      {Py_nb_inplace_subtract, slot(binary<ISub>)},
+      {Py_nb_inplace_multiply, slot(binary<IMul>)},
+      {Py_nb_inplace_true_divide, slot(binary<IDiv>)},
+      {Py_nb_inplace_floor_divide, slot(binary<IFloorDiv>)},
+      {Py_nb_inplace_remainder, slot(binary<IMod>)},
+      {Py_nb_inplace_power, slot(power<IPow>)},
+      {Py_nb_inplace_and, slot(binary<IAnd>)},
+      {Py_nb_inplace_or, slot(binary<IOr>)},
+      {Py_nb_inplace_xor, slot(binary<IXor>)},
+      {Py_nb_bool, slot(truth)},
+      {Py_nb_float, slot(to_float)},
+      {Py_nb_int, slot(to_int)},
+      {Py_nb_index, slot(to_index)},
+      {Py_tp_richcompare, slot(compare)},
+      {Py_tp_hash, slot(hash)},
+      {Py_tp_repr, slot(repr)},
+      {Py_tp_str, slot(repr)},
+      {Py_tp_new, slot(make)},
+      {Py_tp_init, slot(accept_init)},
+      {Py_tp_iter, slot(iterate)},
+      {Py_mp_length, slot(length)},
+      {Py_mp_subscript, slot(get_item)},
+      {Py_mp_ass_subscript, slot(set_item)},
+      {Py_tp_getset, kGetset},
+      {Py_tp_methods, kMethods},
+      {Py_bf_getbuffer, slot(get_buffer)},
       {Py_bf_releasebuffer, slot(release_buffer)},
   };
   slots.insert(slots.end(), std::begin(more), std::end(more));

@@ -15,8 +15,10 @@ namespace {
 PyObject* g_dtypes[kNumDTypes];
 PyObject* g_layouts[6];
 PyObject* g_memory_formats[4];
-constexpr const char* kLayoutNames[] = {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"};
-constexpr const char* kFormatNames[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
+constexpr const char* kLayoutNames[] = {"strided",    "sparse_coo", "sparse_csr",
+                                        "sparse_csc", "sparse_bsr", "sparse_bsc"};
+constexpr const char* kFormatNames[] = {"contiguous_format", "preserve_format", "channels_last",
+                                        "channels_last_3d"};
 
 const EnumObject& as_enum(PyObject* o) { return *reinterpret_cast<EnumObject*>(o); }
 DType dtype_in(PyObject* o) { return static_cast<DType>(as_enum(o).value); }
@@ -33,20 +35,25 @@ PyMethodDef kEnumMethods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-// ---- dtype -----------------------------------------------------------------------------------------------------------
+// ---- dtype
+// -----------------------------------------------------------------------------------------------------------
 PyObject* dtype_to_real(PyObject* o, PyObject*) { return Py_NewRef(dtype_object(to_real(dtype_in(o)))); }
-PyObject* dtype_to_complex(PyObject* o, PyObject*) { return Py_NewRef(dtype_object(to_complex(dtype_in(o)))); }
+PyObject* dtype_to_complex(PyObject* o, PyObject*) {
+  return Py_NewRef(dtype_object(to_complex(dtype_in(o))));
+}
 PyMethodDef kDtypeMethods[] = {
     {"__reduce__", enum_reduce, METH_NOARGS, nullptr},
     {"__copy__", enum_self, METH_NOARGS, nullptr},
     {"__deepcopy__", enum_self, METH_O, nullptr},
-    {"to_real", dtype_to_real, METH_NOARGS, "to_real($self)\n--\n\nThe real element type of the same precision."},
-    {"to_complex", dtype_to_complex, METH_NOARGS, "to_complex($self)\n--\n\nThe complex element type of the same precision."},
+    {"to_real", dtype_to_real, METH_NOARGS,
+     "to_real($self)\n--\n\nThe real element type of the same precision."},
+    {"to_complex", dtype_to_complex, METH_NOARGS,
+     "to_complex($self)\n--\n\nThe complex element type of the same precision."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef kDtypeGetset[] = {
-    {"is_floating_point", [](PyObject* o, void*) { return PyBool_FromLong(is_floating(dtype_in(o))); }, nullptr,
-     "True for the floating-point types.", nullptr},
+    {"is_floating_point", [](PyObject* o, void*) { return PyBool_FromLong(is_floating(dtype_in(o))); },
+     nullptr, "True for the floating-point types.", nullptr},
     {"is_complex", [](PyObject* o, void*) { return PyBool_FromLong(is_complex(dtype_in(o))); }, nullptr,
      "True for the complex types.", nullptr},
     {"is_signed", [](PyObject* o, void*) { return PyBool_FromLong(!is_unsigned(dtype_in(o))); }, nullptr,
@@ -63,7 +70,8 @@ PyTypeObject* enum_type(PyObject* module, const char* full_name, PyMethodDef* me
       {getset ? Py_tp_getset : 0, getset},
       {0, nullptr},
   };
-  PyType_Spec spec = {full_name, sizeof(EnumObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  PyType_Spec spec = {full_name, sizeof(EnumObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   PyRef type = checked(PyType_FromSpec(&spec));
   checked(PyModule_AddObjectRef(module, std::strrchr(full_name, '.') + 1, type.get()));
   return reinterpret_cast<PyTypeObject*>(type.release());
@@ -78,33 +86,43 @@ PyObject* add_enum(PyObject* module, PyTypeObject* type, int64_t value, const ch
   return reinterpret_cast<PyObject*>(o);
 }
 
-// ---- device ------------------------------------------------------------------------------------------------------------
+// ---- device
+// ------------------------------------------------------------------------------------------------------------
 Device device_in(PyObject* o) { return reinterpret_cast<DeviceObject*>(o)->device; }
 
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"type", "index", nullptr};
   PyObject *type = nullptr, *index = nullptr;
   if (PyTuple_GET_SIZE(args) == 0 && kwargs && PyDict_GetItemString(kwargs, "device")) {
-    return translated([&]() -> PyObject* {
-      Device d;
-      if (!to_device(PyDict_GetItemString(kwargs, "device"), d)) fail(ErrorKind::Type, "device(): expected a device or a string");
-      return device_object(d);
-    }, static_cast<PyObject*>(nullptr));
+    return translated(
+        [&]() -> PyObject* {
+          Device d;
+          if (!to_device(PyDict_GetItemString(kwargs, "device"), d))
+            fail(ErrorKind::Type, "device(): expected a device or a string");
+          return device_object(d);
+        },
+        static_cast<PyObject*>(nullptr));
   }
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index)) return nullptr;
-  return translated([&]() -> PyObject* {
-    Device d;
-    TL_CHECK(to_device(type, d), Type, "device(): argument 'type' (position 1) must be str, not ", Py_TYPE(type)->tp_name);
-    if (index && index != Py_None) {
-      TL_CHECK(d.index < 0, Runtime, "type (string) must not include an index because index was passed explicitly: ",
-               device_name(d));
-      const long i = PyLong_AsLong(index);
-      if (i == -1 && PyErr_Occurred()) throw PythonError();
-      TL_CHECK(i >= 0 && i < 128, Runtime, "Device index must not be negative, got ", static_cast<int64_t>(i));
-      d.index = static_cast<int8_t>(i);
-    }
-    return device_object(d);
-  }, static_cast<PyObject*>(nullptr));
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index))
+    return nullptr;
+  return translated(
+      [&]() -> PyObject* {
+        Device d;
+        TL_CHECK(to_device(type, d), Type, "device(): argument 'type' (position 1) must be str, not ",
+                 Py_TYPE(type)->tp_name);
+        if (index && index != Py_None) {
+          TL_CHECK(d.index < 0, Runtime,
+                   "type (string) must not include an index because index was passed explicitly: ",
+                   device_name(d));
+          const long i = PyLong_AsLong(index);
+          if (i == -1 && PyErr_Occurred()) throw PythonError();
+          TL_CHECK(i >= 0 && i < 128, Runtime, "Device index must not be negative, got ",
+                   static_cast<int64_t>(i));
+          d.index = static_cast<int8_t>(i);
+        }
+        return device_object(d);
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
 PyObject* device_repr(PyObject* o) {
@@ -142,16 +160,13 @@ PyObject* device_exit(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 PyMethodDef kDeviceMethods[] = {
-    {"__reduce__", device_reduce, METH_NOARGS, nullptr},
-    {"__copy__", enum_self, METH_NOARGS, nullptr},
-    {"__deepcopy__", enum_self, METH_O, nullptr},
-    {"__enter__", device_enter, METH_NOARGS, nullptr},
-    {"__exit__", device_exit, METH_VARARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+    {"__reduce__", device_reduce, METH_NOARGS, nullptr}, {"__copy__", enum_self, METH_NOARGS, nullptr},
+    {"__deepcopy__", enum_self, METH_O, nullptr},        {"__enter__", device_enter, METH_NOARGS, nullptr},
+    {"__exit__", device_exit, METH_VARARGS, nullptr},    {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef kDeviceGetset[] = {
-    {"type", [](PyObject* o, void*) { return PyUnicode_FromString(device_name(device_in(o).type).c_str()); }, nullptr,
-     "The kind of device, such as 'cpu'.", nullptr},
+    {"type", [](PyObject* o, void*) { return PyUnicode_FromString(device_name(device_in(o).type).c_str()); },
+     nullptr, "The kind of device, such as 'cpu'.", nullptr},
     {"index",
      [](PyObject* o, void*) -> PyObject* {
        const Device d = device_in(o);
@@ -171,7 +186,8 @@ void add_device_type(PyObject* module) {
       {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
       {Py_tp_methods, kDeviceMethods},
       {Py_tp_getset, kDeviceGetset},
-      {Py_tp_doc, const_cast<char*>("device(type, index=None)\n--\n\nWhere a tensor lives; also a context in which new tensors go there.")},
+      {Py_tp_doc, const_cast<char*>("device(type, index=None)\n--\n\nWhere a tensor lives; also a context in "
+                                    "which new tensors go there.")},
       {0, nullptr},
   };
   PyType_Spec spec = {"tl_core.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT, slots};
@@ -211,15 +227,23 @@ PyObject* size_object(IntSpan sizes) {
   auto* type = reinterpret_cast<PyTypeObject*>(g_size_type);
   return fill_tuple(type->tp_alloc(type, static_cast<Py_ssize_t>(sizes.size())), sizes);
 }
-PyObject* int_tuple(IntSpan values) { return fill_tuple(PyTuple_New(static_cast<Py_ssize_t>(values.size())), values); }
+PyObject* int_tuple(IntSpan values) {
+  return fill_tuple(PyTuple_New(static_cast<Py_ssize_t>(values.size())), values);
+}
 
 bool to_dtype(PyObject* o, DType& out) {
-  if (Py_TYPE(o) == g_dtype_type) out = dtype_in(o);
-  else if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) out = DType::Float64;
-  else if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) out = DType::Int64;
-  else if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) out = DType::Bool;
-  else if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) out = DType::Complex128;
-  else return false;
+  if (Py_TYPE(o) == g_dtype_type)
+    out = dtype_in(o);
+  else if (o == reinterpret_cast<PyObject*>(&PyFloat_Type))
+    out = DType::Float64;
+  else if (o == reinterpret_cast<PyObject*>(&PyLong_Type))
+    out = DType::Int64;
+  else if (o == reinterpret_cast<PyObject*>(&PyBool_Type))
+    out = DType::Bool;
+  else if (o == reinterpret_cast<PyObject*>(&PyComplex_Type))
+    out = DType::Complex128;
+  else
+    return false;
   return true;
 }
 
@@ -232,7 +256,8 @@ bool to_device(PyObject* o, Device& out) {
     out = parse_device(text);
   } else if (PyLong_CheckExact(o)) {
     const long index = PyLong_AsLong(o);
-    TL_CHECK(index >= 0 && index < 128, Runtime, "Device index must not be negative, got ", static_cast<int64_t>(index));
+    TL_CHECK(index >= 0 && index < 128, Runtime, "Device index must not be negative, got ",
+             static_cast<int64_t>(index));
     out = {DeviceType::CUDA, static_cast<int8_t>(index)};
   } else {
     return false;
@@ -250,7 +275,8 @@ void add_types(PyObject* module) {
     g_dtypes[i] = add_enum(module, g_dtype_type, i, name);
   }
   for (int i = 0; i < 6; ++i) g_layouts[i] = add_enum(module, g_layout_type, i, kLayoutNames[i]);
-  for (int i = 0; i < 4; ++i) g_memory_formats[i] = add_enum(module, g_memory_format_type, i, kFormatNames[i]);
+  for (int i = 0; i < 4; ++i)
+    g_memory_formats[i] = add_enum(module, g_memory_format_type, i, kFormatNames[i]);
 }
 
 }  // namespace tl::bind

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "dispatch/fallback.h"
 #include "dispatch/operator.h"
 #include "dispatch/thread_state.h"
 #include "tensor/device_registry.h"
@@ -24,7 +25,8 @@ TlTensor* made(F&& body) {
   return out;
 }
 
-// ---- errors ------------------------------------------------------------------------------------------------------------
+// ---- errors
+// ------------------------------------------------------------------------------------------------------------
 void error_set(int kind, const char* message) {
   guarded([&] { set_pending(static_cast<ErrorKind>(kind), message ? message : ""); });
 }
@@ -44,7 +46,8 @@ void error_restore(void* error) {
   error_drop(error);
 }
 
-// ---- tensors -----------------------------------------------------------------------------------------------------------
+// ---- tensors
+// -----------------------------------------------------------------------------------------------------------
 void tensor_retain(TlTensor* t) { impl(t)->retain(); }
 void tensor_release(TlTensor* t) {
   if (t) impl(t)->release();
@@ -62,7 +65,10 @@ void* tensor_data(const TlTensor* t) { return impl(t)->data(); }
 int tensor_is_contiguous(const TlTensor* t) { return impl(t)->has(TensorImpl::Contiguous); }
 
 TlTensor* tensor_empty(int ndim, const int64_t* sizes, int64_t dtype, int64_t device) {
-  return made([&] { return empty(IntSpan(sizes, static_cast<size_t>(ndim)), {dtype_from_abi(dtype), device_from_abi(device)}); });
+  return made([&] {
+    return empty(IntSpan(sizes, static_cast<size_t>(ndim)),
+                 {dtype_from_abi(dtype), settled(device_from_abi(device))});
+  });
 }
 
 struct Foreign {
@@ -75,15 +81,16 @@ void free_foreign(void* ctx, void*, size_t) {
   delete foreign;
 }
 
-TlTensor* tensor_from_memory(void* data, int ndim, const int64_t* sizes, const int64_t* strides, int64_t dtype, int64_t device,
-                             void (*free)(void*), void* ctx) {
+TlTensor* tensor_from_memory(void* data, int ndim, const int64_t* sizes, const int64_t* strides,
+                             int64_t dtype, int64_t device, void (*free)(void*), void* ctx) {
   return made([&] {
     const DType d = dtype_from_abi(dtype);
     const IntSpan n(sizes, static_cast<size_t>(ndim)), by(strides, static_cast<size_t>(ndim));
     int64_t last = checked_numel(n) ? 1 : 0;
     for (int i = 0; i < ndim && last; ++i) last += (n[i] - 1) * by[i];
     auto* foreign = new Foreign{free, ctx};
-    StoragePtr s = adopt_storage(data, static_cast<size_t>(last * item_size(d)), device_from_abi(device), free_foreign, foreign);
+    StoragePtr s = adopt_storage(data, static_cast<size_t>(last * item_size(d)),
+                                 settled(device_from_abi(device)), free_foreign, foreign);
     return on_storage(std::move(s), d, n, by, 0);
   });
 }
@@ -99,13 +106,18 @@ int tensor_set_view_base(TlTensor* t, TlTensor* base) {
   return 0;
 }
 const void* tensor_storage_id(const TlTensor* t) { return impl(t)->storage; }
-int64_t tensor_storage_bytes(const TlTensor* t) { return impl(t)->storage ? static_cast<int64_t>(impl(t)->storage->bytes) : 0; }
+int64_t tensor_storage_bytes(const TlTensor* t) {
+  return impl(t)->storage ? static_cast<int64_t>(impl(t)->storage->bytes) : 0;
+}
 uint32_t tensor_version(const TlTensor* t) { return version(*impl(t)); }
 void tensor_bump_version(TlTensor* t) { bump_version(*impl(t)); }
 int tensor_is_inference(const TlTensor* t) { return impl(t)->has(TensorImpl::Inference); }
-int64_t tensor_storage_refcount(const TlTensor* t) { return impl(t)->storage ? impl(t)->storage->refs.load(std::memory_order_acquire) : 0; }
+int64_t tensor_storage_refcount(const TlTensor* t) {
+  return impl(t)->storage ? impl(t)->storage->refs.load(std::memory_order_acquire) : 0;
+}
 int tensor_view_flags(const TlTensor* t) {
-  return (impl(t)->has(TensorImpl::MultiOutputView) ? TL_VIEW_MULTI_OUTPUT : 0) | (impl(t)->has(TensorImpl::NoGradView) ? TL_VIEW_NO_GRAD : 0);
+  return (impl(t)->has(TensorImpl::MultiOutputView) ? TL_VIEW_MULTI_OUTPUT : 0) |
+         (impl(t)->has(TensorImpl::NoGradView) ? TL_VIEW_NO_GRAD : 0);
 }
 
 TlWeakTensor* weak_from(TlTensor* t) {
@@ -118,7 +130,8 @@ void weak_release(TlWeakTensor* w) {
   if (w) reinterpret_cast<WeakCell*>(w)->release();
 }
 
-// ---- slots and bits ----------------------------------------------------------------------------------------------------
+// ---- slots and bits
+// ----------------------------------------------------------------------------------------------------
 void* slot_get(const TlTensor* t, int layer) { return get_slot(*impl(t), layer); }
 int slot_set(TlTensor* t, int layer, void* data, const TlSlotType* type) {
   return guarded([&] { set_slot(*impl(t), layer, data, type); });
@@ -126,17 +139,22 @@ int slot_set(TlTensor* t, int layer, void* data, const TlSlotType* type) {
 void* slot_take(TlTensor* t, int layer) { return take_slot(*impl(t), layer); }
 
 void put_bits(std::atomic<uint64_t>& where, uint64_t bits, int on) {
-  if (on) where.fetch_or(bits, std::memory_order_relaxed);
-  else where.fetch_and(~bits, std::memory_order_relaxed);
+  if (on)
+    where.fetch_or(bits, std::memory_order_relaxed);
+  else
+    where.fetch_and(~bits, std::memory_order_relaxed);
 }
 uint64_t bits_get(const TlTensor* t) { return impl(t)->bits.load(std::memory_order_relaxed); }
 void bits_set(TlTensor* t, uint64_t bits, int on) { put_bits(impl(t)->bits, bits, on); }
-uint64_t storage_bits_get(const TlTensor* t) { return impl(t)->storage ? impl(t)->storage->bits.load(std::memory_order_relaxed) : 0; }
+uint64_t storage_bits_get(const TlTensor* t) {
+  return impl(t)->storage ? impl(t)->storage->bits.load(std::memory_order_relaxed) : 0;
+}
 void storage_bits_set(TlTensor* t, uint64_t bits, int on) {
   if (impl(t)->storage) put_bits(impl(t)->storage->bits, bits, on);
 }
 
-// ---- thread state ------------------------------------------------------------------------------------------------------
+// ---- thread state
+// ------------------------------------------------------------------------------------------------------
 uint64_t thread_included() { return thread_locals().included; }
 uint64_t thread_excluded() { return thread_locals().excluded; }
 void put_thread(uint64_t& where, uint64_t bits, int on) { where = on ? where | bits : where & ~bits; }
@@ -157,9 +175,10 @@ TlThreadState* thread_restore(TlThreadState* state) {
   return state;
 }
 void thread_state_drop(TlThreadState* state) { delete reinterpret_cast<ThreadState*>(state); }
-int interrupted() { return interrupt_requested(); }
+int interrupted() { return guarded(check_interrupt) != 0; }
 
-// ---- operators ---------------------------------------------------------------------------------------------------------
+// ---- operators
+// ---------------------------------------------------------------------------------------------------------
 const TlOperator* op_find(const char* name) {
   const TlOperator* op = nullptr;
   guarded([&] { op = &operator_named(name); });
@@ -168,15 +187,25 @@ const TlOperator* op_find(const char* name) {
 const TlOperatorInfo* op_info(const TlOperator* op) { return &op->info; }
 size_t op_count() { return num_operators(); }
 const TlOperator* op_at(size_t index) { return operator_at(index); }
-int op_call(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets) { return call(*op, args, n_args, rets, n_rets); }
-int op_call_below(const TlOperator* op, int layer, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+int op_call(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  return call(*op, args, n_args, rets, n_rets);
+}
+int op_call_below(const TlOperator* op, int layer, const TlValue* args, int n_args, TlValue* rets,
+                  int n_rets) {
   return call_below(*op, layer, args, n_args, rets, n_rets);
 }
 void value_release(TlValue* v) { release(*v); }
+int value_own(const TlValue* v, TlValue* out) {
+  return guarded([&] { *out = owned_copy(*v); });
+}
+int op_call_on_host(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  return call_on_host(*op, args, n_args, rets, n_rets);
+}
 
 int op_register(const TlOperatorDef* def, const TlOperator** out) {
   return guarded([&] {
-    TL_CHECK(def->struct_size >= offsetof(TlOperatorDef, program), Value, "TlOperatorDef.struct_size is ", def->struct_size, ", too small");
+    TL_CHECK(def->struct_size >= offsetof(TlOperatorDef, program), Value, "TlOperatorDef.struct_size is ",
+             def->struct_size, ", too small");
     TlOperatorDef whole{};
     std::memcpy(&whole, def, std::min(def->struct_size, sizeof whole));
     const TlOperator* op = register_operator(whole);
@@ -184,7 +213,8 @@ int op_register(const TlOperatorDef* def, const TlOperator** out) {
   });
 }
 int kernel_register(const char* op, int device_type, TlCall call, void* ctx) {
-  return guarded([&] { register_kernel(op, device_from_abi(TL_DEVICE_OF(device_type, -1)).type, call, ctx); });
+  return guarded(
+      [&] { register_kernel(op, device_from_abi(TL_DEVICE_OF(device_type, -1)).type, call, ctx); });
 }
 int layer_install(int layer, TlLayerBind bind, void* user) {
   return guarded([&] { install_layer(layer, bind, user); });
@@ -193,31 +223,100 @@ int device_register(const TlDeviceDef* def, int* device_type) {
   return guarded([&] { *device_type = TL_DEVICE_TYPE(device_to_abi({register_device(*def), -1})); });
 }
 
-// ---- the machine -------------------------------------------------------------------------------------------------------
-void api_parallel_for(int64_t begin, int64_t end, int64_t grain, void (*body)(void*, int64_t, int64_t), void* ctx) {
-  guarded([&] { parallel_run(begin, end, grain, body, ctx); });
+// ---- the machine
+// -------------------------------------------------------------------------------------------------------
+int api_parallel_for(int64_t begin, int64_t end, int64_t grain, void (*body)(void*, int64_t, int64_t),
+                     void* ctx) {
+  return guarded([&] {
+    error_clear();
+    parallel_for(begin, end, grain, [&](int64_t first, int64_t last) {
+      body(ctx, first, last);
+      if (pending_error().kind != ErrorKind::None) throw_pending();
+    });
+  });
 }
 
 constexpr TlApi kApi = {
-    sizeof(TlApi), TL_API_MAJOR, TL_API_MINOR,
-    error_set, error_kind, error_message, error_clear, error_take, error_restore, error_drop,
-    tensor_retain, tensor_release, tensor_refcount, tensor_ndim, tensor_sizes, tensor_strides, tensor_offset, tensor_numel,
-    tensor_dtype, tensor_device, tensor_layout, tensor_data, tensor_is_contiguous, tensor_empty, tensor_from_memory, tensor_alias,
-    tensor_view_base, tensor_set_view_base, tensor_storage_id, tensor_storage_bytes, tensor_version, tensor_bump_version,
-    tensor_is_inference, weak_from, weak_lock, weak_release,
-    slot_get, slot_set, slot_take, bits_get, bits_set, storage_bits_get, storage_bits_set,
-    thread_included, thread_excluded, thread_include, thread_exclude, api_grad_enabled, api_set_grad_enabled, api_inference_mode,
-    thread_capture, thread_restore, thread_state_drop, interrupted,
-    op_find, op_info, op_count, op_at, op_call, op_call_below, value_release, op_register, kernel_register, layer_install, device_register,
-    api_parallel_for, num_threads, tensor_storage_refcount, tensor_view_flags,
+    sizeof(TlApi),
+    TL_API_MAJOR,
+    TL_API_MINOR,
+    error_set,
+    error_kind,
+    error_message,
+    error_clear,
+    error_take,
+    error_restore,
+    error_drop,
+    tensor_retain,
+    tensor_release,
+    tensor_refcount,
+    tensor_ndim,
+    tensor_sizes,
+    tensor_strides,
+    tensor_offset,
+    tensor_numel,
+    tensor_dtype,
+    tensor_device,
+    tensor_layout,
+    tensor_data,
+    tensor_is_contiguous,
+    tensor_empty,
+    tensor_from_memory,
+    tensor_alias,
+    tensor_view_base,
+    tensor_set_view_base,
+    tensor_storage_id,
+    tensor_storage_bytes,
+    tensor_version,
+    tensor_bump_version,
+    tensor_is_inference,
+    weak_from,
+    weak_lock,
+    weak_release,
+    slot_get,
+    slot_set,
+    slot_take,
+    bits_get,
+    bits_set,
+    storage_bits_get,
+    storage_bits_set,
+    thread_included,
+    thread_excluded,
+    thread_include,
+    thread_exclude,
+    api_grad_enabled,
+    api_set_grad_enabled,
+    api_inference_mode,
+    thread_capture,
+    thread_restore,
+    thread_state_drop,
+    interrupted,
+    op_find,
+    op_info,
+    op_count,
+    op_at,
+    op_call,
+    op_call_below,
+    value_release,
+    op_register,
+    kernel_register,
+    layer_install,
+    device_register,
+    api_parallel_for,
+    num_threads,
+    tensor_storage_refcount,
+    tensor_view_flags,
+    value_own,
+    op_call_on_host,
 };
 }  // namespace
 
 const TlApi* get_api(uint32_t major, uint32_t min_minor) noexcept {
   if (major == TL_API_MAJOR && min_minor <= TL_API_MINOR) return &kApi;
   guarded([&] {
-    fail(ErrorKind::Import, "this extension needs the C interface ", major, ".", min_minor, " of tl-core, the installed one is ",
-         TL_API_MAJOR, ".", TL_API_MINOR, ": upgrade tl-core, or build the extension for an older interface");
+    fail(ErrorKind::Import, "this extension needs the C interface ", major, ".", min_minor,
+         " of tl-core, the installed one is ", TL_API_MAJOR, ".", TL_API_MINOR,
+         ": upgrade tl-core, or build the extension for an older interface");
   });
   return nullptr;
 }

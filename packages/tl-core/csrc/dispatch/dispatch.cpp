@@ -29,7 +29,7 @@ inline Key scan(const TlValue* args, int n_args) {
       for (uint32_t k = 0; k < args[i].len; ++k)
         if (list[k]) key.meet(*list[k]);
     } else if (args[i].tag == TL_DEVICE) {
-      key.device = std::max(key.device, static_cast<int>(device_from_abi(args[i].u.i).type));
+      key.device = std::max(key.device, device_row(args[i].u.i));
     }
   }
   return key;
@@ -54,14 +54,16 @@ void each_written(const Operator& op, const TlValue* args, F f) {
 }
 
 void check_writable(const TensorImpl& t) {
-  TL_CHECK(!(t.storage && t.storage->read_only), Runtime, "this tensor's memory is read-only: clone() it to change it");
+  TL_CHECK(!(t.storage && t.storage->read_only), Runtime,
+           "this tensor's memory is read-only: clone() it to change it");
   TL_CHECK(!t.has(TensorImpl::Inference) || inference_mode(), Runtime,
-           "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+           "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to "
+           "get a normal "
            "tensor before doing inplace update.");
 }
 
-int run_writing(const Operator& op, const KernelEntry& k, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
-  if (guarded([&] { each_written(op, args, check_writable); }) != 0) return -1;
+int run_writing(const Operator& op, const KernelEntry& k, const TlValue* args, int n_args, TlValue* rets,
+                int n_rets) {
   int n_in = n_args;
   if (op.info.variant == TL_INPLACE) {
     if (n_rets) rets[0] = args[0];
@@ -80,15 +82,19 @@ int run_writing(const Operator& op, const KernelEntry& k, const TlValue* args, i
 
 int run_backend(const Operator& op, int device, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   const KernelEntry& k = kernel_for(op, device);
-  if (!k.call) [[unlikely]] return run_without_kernel(op, static_cast<DeviceType>(device), args, n_args, rets, n_rets);
-  if (op.info.variant == TL_FUNCTIONAL) [[likely]] return k.call(k.ctx, args, n_args, rets, n_rets);
+  if (op.info.variant == TL_FUNCTIONAL && k.call) [[likely]]
+    return k.call(k.ctx, args, n_args, rets, n_rets);
+  if (guarded([&] { each_written(op, args, check_writable); }) != 0) return -1;
+  if (!k.call) return run_without_kernel(op, static_cast<DeviceType>(device), args, n_args, rets, n_rets);
   return run_writing(op, k, args, n_args, rets, n_rets);
 }
 
-int call_masked(const Operator& op, const ThreadLocals& tls, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+int call_masked(const Operator& op, const ThreadLocals& tls, const TlValue* args, int n_args, TlValue* rets,
+                int n_rets) {
   const Key key = scan(args, n_args);
   const uint64_t mask = (key.bits | tls.included) & ~tls.excluded & op.layer_mask;
-  if (mask == 0) [[likely]] return run_backend(op, key.device, args, n_args, rets, n_rets);
+  if (mask == 0) [[likely]]
+    return run_backend(op, key.device, args, n_args, rets, n_rets);
   const TlLayerEntry& layer = op.layers[std::countr_zero(mask)];
   return layer.call(layer.ctx, args, n_args, rets, n_rets);
 }
@@ -98,7 +104,8 @@ int call(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int
   return call_masked(op, thread_locals(), args, n_args, rets, n_rets);
 }
 
-int call_below(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+int call_below(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets,
+               int n_rets) noexcept {
   ThreadLocals& tls = thread_locals();
   const uint64_t saved = tls.excluded;
   tls.excluded |= (uint64_t{2} << layer) - 1;

@@ -24,7 +24,8 @@ Tensor to_host(const Tensor& t) {
 
 void from_host(const Tensor& dst, const Tensor& host) {
   const int64_t bytes = span_bytes(dst.sizes(), dst.strides(), dst.itemsize());
-  if (bytes) device_entry(dst.device().type).copy_from_host(dst.device().index, dst.data(), host.data(), bytes);
+  if (bytes)
+    device_entry(dst.device().type).copy_from_host(dst.device().index, dst.data(), host.data(), bytes);
 }
 
 const Operator& copy_op() {
@@ -40,9 +41,12 @@ class HostCall {
   HostCall(const Operator& op, const TlValue* args, int n_args) : op_(op), args_(args, args + n_args) {
     originals_.assign(args, args + n_args);
     for (auto& v : args_) move(v);
+    check_devices();
   }
 
-  int run(TlValue* rets, int n_rets) { return call(op_, args_.data(), static_cast<int>(args_.size()), rets, n_rets); }
+  int run(TlValue* rets, int n_rets) {
+    return call(op_, args_.data(), static_cast<int>(args_.size()), rets, n_rets);
+  }
 
   void write_back() const {
     for (size_t i = 0; i < args_.size(); ++i)
@@ -53,13 +57,27 @@ class HostCall {
   void deliver(TlValue* rets, int n_rets) {
     const int first_out = static_cast<int>(args_.size()) - n_rets;
     for (int i = 0; i < n_rets; ++i) {
-      if (op_.info.variant == TL_INPLACE) replace(rets[i], originals_[0]);
-      else if (op_.info.variant == TL_OUT) replace(rets[i], originals_[first_out + i]);
-      else lift(rets[i]);
+      if (op_.info.variant == TL_INPLACE)
+        replace(rets[i], originals_[0]);
+      else if (op_.info.variant == TL_OUT)
+        replace(rets[i], originals_[first_out + i]);
+      else
+        lift(rets[i]);
     }
   }
 
  private:
+  // Tensors in lists and indices may lie on the CPU, like numbers in 0-d tensors.
+  void check_devices() const {
+    for (const auto& v : originals_) {
+      if (v.tag != TL_TENSOR) continue;
+      const auto& t = *reinterpret_cast<TensorImpl*>(v.u.t);
+      TL_CHECK(t.device == device_ || (t.device.is_cpu() && t.ndim == 0), Runtime, op_.info.name,
+               ": Expected all tensors to be on the same device, but found at least two devices, ",
+               device_name(device_), " and ", device_name(t.device), "!");
+    }
+  }
+
   static bool foreign(const TensorImpl* t) { return t && !t->device.is_cpu(); }
 
   TensorImpl* host_copy(TensorImpl* t) {
@@ -78,7 +96,7 @@ class HostCall {
       for (auto& t : copy) t = host_copy(t);
       v.u.p = copy.data();
     } else if (v.tag == TL_DEVICE) {
-      device_ = device_from_abi(v.u.i);
+      device_ = settled(device_from_abi(v.u.i));
       v.u.i = device_to_abi({});
     }
   }
@@ -131,13 +149,18 @@ void run_on_host(const Operator& op, const TlValue* args, int n_args, TlValue* r
 }
 }  // namespace
 
+int call_on_host(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  return guarded([&] { run_on_host(op, args, n_args, rets, n_rets); });
+}
+
 int run_without_kernel(const Operator& op, DeviceType device, const TlValue* args, int n_args, TlValue* rets,
                        int n_rets) noexcept {
   return guarded([&] {
     TL_CHECK(device != DeviceType::Meta, NotImplemented, "'", op.info.name,
              "' needs the values of its tensors, which the device 'meta' does not have");
     const bool extension = device >= DeviceType::Extension0 && device_registered(device);
-    if (extension && device_entry(device).def.cpu_fallback) return run_on_host(op, args, n_args, rets, n_rets);
+    if (extension && device_entry(device).def.cpu_fallback)
+      return run_on_host(op, args, n_args, rets, n_rets);
     fail(ErrorKind::NotImplemented, "Could not run '", op.info.name, "' on the device '", device_name(device),
          "': it has no kernel there");
   });
@@ -152,7 +175,7 @@ void copy_across(const Tensor& dst, const Tensor& src) {
 }
 
 Tensor to_device(const Tensor& t, Device device) {
-  if (device.type >= DeviceType::Extension0 && device.index < 0) device.index = 0;
+  device = settled(device);
   Tensor out = empty_strided(t.sizes(), preserved_strides(t.sizes(), t.strides()), {t.dtype(), device});
   if (t.numel() && !device.is_meta()) copy_across(out, t);
   return out;

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/fork.h"
+#include "base/interrupt.h"
 #include "dispatch/schema.h"
 
 namespace tl {
@@ -15,16 +17,21 @@ struct Layer {
   void* user = nullptr;
 };
 
-// Everything here changes only under the mutex; calls read operators without it, after they were published.
+// Everything here changes only under the lock; calls read operators without it, after they were published. A
+// layer that is asked about an operator may look up others.
 struct Registry {
-  std::mutex mutex;
+  LongLock mutex;
   std::unordered_map<std::string_view, Operator*> by_name;
   std::deque<Operator*> all;
   Layer layers[TL_LAYER_COUNT];
 };
 Registry& registry() {
-  static auto* r = new Registry;
-  return *r;
+  static Registry* const registry = [] {
+    static auto* made = new Registry;
+    register_fork_lock(ForkOrder::Registry, [] { made->mutex.lock(); }, [] { made->mutex.unlock(); });
+    return made;
+  }();
+  return *registry;
 }
 
 void bind_layer(Operator& op, int index, const Layer& layer) {
@@ -113,8 +120,10 @@ const Operator* register_operator(const TlOperatorDef& def) {
   op->written_mask = written_mask(op->info);
   if (def.call) {
     const KernelEntry k{def.call, def.ctx};
-    if (def.device_type) op->kernels[static_cast<int>(device_from_abi(TL_DEVICE_OF(def.device_type, -1)).type)] = k;
-    else add_kernels(*op, Devices::Any, k);
+    if (def.device_type)
+      op->kernels[static_cast<int>(device_from_abi(TL_DEVICE_OF(def.device_type, -1)).type)] = k;
+    else
+      add_kernels(*op, Devices::Any, k);
   }
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
@@ -135,7 +144,8 @@ void register_kernel(std::string_view name, DeviceType device, TlCall call, void
 }
 
 void install_layer(int layer, TlLayerBind bind, void* user) {
-  TL_CHECK(layer >= 0 && layer < TL_LAYER_COUNT, Value, "layer ", layer, " is out of range [0, ", int{TL_LAYER_COUNT}, ")");
+  TL_CHECK(layer >= 0 && layer < TL_LAYER_COUNT, Value, "layer ", layer, " is out of range [0, ",
+           int{TL_LAYER_COUNT}, ")");
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
   TL_CHECK(!r.layers[layer].bind, Runtime, "layer ", layer, " is already installed");

@@ -61,9 +61,11 @@ void install_layer(int layer, TlLayerBind bind, void* user);
 
 // The whole call, from the first layer on.
 int call(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept;
-int call_below(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept;
+int call_below(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets,
+               int n_rets) noexcept;
 
-// ---- typed calls: R call<R>(op, a, b, …) raises tl::Error ----------------------------------------------------------
+// ---- typed calls: R call<R>(op, a, b, …) raises tl::Error
+// ----------------------------------------------------------
 namespace detail {
 template <class R>
 R take_results(TlValue* rets) {
@@ -75,10 +77,14 @@ R take_results(TlValue* rets) {
     return TakeResult<R>::take(rets[0]);
   }
 }
-template <class R> constexpr int result_count() {
-  if constexpr (std::is_void_v<R>) return 0;
-  else if constexpr (requires { std::tuple_size<R>::value; }) return std::tuple_size_v<R>;
-  else return 1;
+template <class R>
+constexpr int result_count() {
+  if constexpr (std::is_void_v<R>)
+    return 0;
+  else if constexpr (requires { std::tuple_size<R>::value; })
+    return std::tuple_size_v<R>;
+  else
+    return 1;
 }
 }  // namespace detail
 

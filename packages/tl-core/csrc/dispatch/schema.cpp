@@ -32,13 +32,27 @@ struct TypeName {
   uint8_t kind;
 };
 constexpr TypeName kTypes[] = {
-    {"Tensor[]", TL_ARG_TENSOR_LIST}, {"Tensor?[]", TL_ARG_OPTIONAL_TENSOR_LIST}, {"Tensor", TL_ARG_TENSOR},
-    {"Operand", TL_ARG_OPERAND},      {"Scalar", TL_ARG_SCALAR},                  {"Scalar[]", TL_ARG_SCALAR_LIST},
-    {"bool", TL_ARG_BOOL},            {"bool[]", TL_ARG_BOOL_LIST},               {"int", TL_ARG_INT},
-    {"SymInt", TL_ARG_INT},           {"int[]", TL_ARG_INT_LIST},                 {"SymInt[]", TL_ARG_INT_LIST},
-    {"float", TL_ARG_FLOAT},          {"float[]", TL_ARG_FLOAT_LIST},             {"str", TL_ARG_STRING},
-    {"ScalarType", TL_ARG_DTYPE},     {"Device", TL_ARG_DEVICE},                  {"Layout", TL_ARG_LAYOUT},
-    {"MemoryFormat", TL_ARG_MEMORY_FORMAT}, {"Generator", TL_ARG_GENERATOR},      {"Any", TL_ARG_OBJECT},
+    {"Tensor[]", TL_ARG_TENSOR_LIST},
+    {"Tensor?[]", TL_ARG_OPTIONAL_TENSOR_LIST},
+    {"Tensor", TL_ARG_TENSOR},
+    {"Operand", TL_ARG_OPERAND},
+    {"Scalar", TL_ARG_SCALAR},
+    {"Scalar[]", TL_ARG_SCALAR_LIST},
+    {"bool", TL_ARG_BOOL},
+    {"bool[]", TL_ARG_BOOL_LIST},
+    {"int", TL_ARG_INT},
+    {"SymInt", TL_ARG_INT},
+    {"int[]", TL_ARG_INT_LIST},
+    {"SymInt[]", TL_ARG_INT_LIST},
+    {"float", TL_ARG_FLOAT},
+    {"float[]", TL_ARG_FLOAT_LIST},
+    {"str", TL_ARG_STRING},
+    {"ScalarType", TL_ARG_DTYPE},
+    {"Device", TL_ARG_DEVICE},
+    {"Layout", TL_ARG_LAYOUT},
+    {"MemoryFormat", TL_ARG_MEMORY_FORMAT},
+    {"Generator", TL_ARG_GENERATOR},
+    {"Any", TL_ARG_OBJECT},
 };
 
 uint8_t kind_of(std::string_view type, std::string_view schema) {
@@ -121,7 +135,8 @@ TlValue ParsedSchema::parse_default(std::string_view text, uint8_t kind) {
   }
   if (kind == TL_ARG_STRING) return value(std::string_view(keep(text.substr(1, text.size() - 2))));
   const std::string number(text);
-  if (kind == TL_ARG_FLOAT || number.find_first_of(".e") != std::string::npos) return value(std::stod(number));
+  if (kind == TL_ARG_FLOAT || number.find_first_of(".e") != std::string::npos)
+    return value(std::stod(number));
   return value(static_cast<int64_t>(std::stoll(number)));
 }
 

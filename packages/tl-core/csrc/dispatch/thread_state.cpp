@@ -1,14 +1,11 @@
 #include "dispatch/thread_state.h"
 
-#include <atomic>
-
 #include "tl/c_api.h"
 
 namespace tl {
 
 namespace {
 constexpr uint64_t kAutograd = uint64_t{1} << TL_LAYER_AUTOGRAD;
-std::atomic<DType> g_default_dtype{DType::Float32};
 }  // namespace
 
 bool grad_enabled() { return !(thread_locals().excluded & kAutograd); }
@@ -25,8 +22,6 @@ void set_inference_mode(bool on) {
   set_grad_enabled(!on);
 }
 
-DType default_dtype() { return g_default_dtype.load(std::memory_order_relaxed); }
-void set_default_dtype(DType dtype) { g_default_dtype.store(dtype, std::memory_order_relaxed); }
 Device default_device() { return thread_locals().device; }
 void set_default_device(Device device) { thread_locals().device = device; }
 

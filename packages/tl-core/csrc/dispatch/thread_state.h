@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/device.h"
-#include "base/dtype.h"
 #include "base/thread_local.h"
+#include "tensor/default_dtype.h"
 
 namespace tl {
 
@@ -12,8 +12,6 @@ void set_grad_enabled(bool on);
 bool inference_mode();
 void set_inference_mode(bool on);  // also switches gradients off while on
 
-DType default_dtype();  // of the process
-void set_default_dtype(DType dtype);
 Device default_device();  // of the thread
 void set_default_device(Device device);
 

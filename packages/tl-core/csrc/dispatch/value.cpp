@@ -11,9 +11,9 @@ struct AbiType {
   uint8_t code, bits;
 };
 constexpr AbiType kAbiTypes[kNumDTypes] = {
-    {TL_CODE_BOOL, 8},   {TL_CODE_UINT, 8},   {TL_CODE_INT, 8},      {TL_CODE_INT, 16},
-    {TL_CODE_INT, 32},   {TL_CODE_INT, 64},   {TL_CODE_UINT, 16},    {TL_CODE_UINT, 32},
-    {TL_CODE_UINT, 64},  {TL_CODE_FLOAT, 16}, {TL_CODE_BFLOAT, 16},  {TL_CODE_FLOAT, 32},
+    {TL_CODE_BOOL, 8},   {TL_CODE_UINT, 8},     {TL_CODE_INT, 8},      {TL_CODE_INT, 16},
+    {TL_CODE_INT, 32},   {TL_CODE_INT, 64},     {TL_CODE_UINT, 16},    {TL_CODE_UINT, 32},
+    {TL_CODE_UINT, 64},  {TL_CODE_FLOAT, 16},   {TL_CODE_BFLOAT, 16},  {TL_CODE_FLOAT, 32},
     {TL_CODE_FLOAT, 64}, {TL_CODE_COMPLEX, 32}, {TL_CODE_COMPLEX, 64}, {TL_CODE_COMPLEX, 128},
 };
 
@@ -24,12 +24,22 @@ TlValue copied(uint32_t tag, const T* data, size_t n) {
   return {tag, static_cast<uint32_t>(n), {.p = memory}};
 }
 
+bool has_memory(const TlValue& v) {
+  return v.tag == TL_COMPLEX || v.tag == TL_STRING || v.tag >= TL_BOOL_LIST;
+}
+
 size_t list_bytes(const TlValue& v) {
   switch (v.tag) {
-    case TL_COMPLEX: return 2 * sizeof(double);
-    case TL_STRING: case TL_BOOL_LIST: return v.len;
-    case TL_SCALAR_LIST: case TL_STRING_LIST: return v.len * sizeof(TlValue);
-    default: return v.len * 8;
+    case TL_COMPLEX:
+      return 2 * sizeof(double);
+    case TL_STRING:
+    case TL_BOOL_LIST:
+      return v.len;
+    case TL_SCALAR_LIST:
+    case TL_STRING_LIST:
+      return v.len * sizeof(TlValue);
+    default:
+      return v.len * 8;
   }
 }
 }  // namespace
@@ -42,7 +52,8 @@ int64_t dtype_to_abi(DType d) {
 DType dtype_from_abi(int64_t code) {
   for (int i = 0; i < kNumDTypes; ++i)
     if (dtype_to_abi(static_cast<DType>(i)) == code) return static_cast<DType>(i);
-  fail(ErrorKind::Type, "no element type has the code ", TL_DTYPE_CODE(code), " with ", TL_DTYPE_BITS(code), " bits");
+  fail(ErrorKind::Type, "no element type has the code ", TL_DTYPE_CODE(code), " with ", TL_DTYPE_BITS(code),
+       " bits");
 }
 
 TlValue owned(const Scalar& s) {
@@ -60,6 +71,34 @@ TlValue owned(std::vector<Tensor> tensors) {
   return v;
 }
 
+namespace {
+void retain(const TlValue& v) {
+  if (v.tag == TL_TENSOR) {
+    reinterpret_cast<TensorImpl*>(v.u.t)->retain();
+  } else if (v.tag == TL_GENERATOR) {
+    static_cast<Generator*>(const_cast<void*>(v.u.p))->retain();
+  } else if (v.tag == TL_TENSOR_LIST) {
+    auto* list = static_cast<TensorImpl* const*>(v.u.p);
+    for (uint32_t i = 0; i < v.len; ++i)
+      if (list[i]) list[i]->retain();
+  }
+}
+}  // namespace
+
+TlValue owned_copy(const TlValue& v) {
+  TL_CHECK(v.tag != TL_OBJECT && v.tag != TL_SCALAR_LIST && v.tag != TL_STRING_LIST, Type,
+           "a value with the tag ", static_cast<int>(v.tag), " cannot be copied as a result");
+  TlValue out = v;
+  if (has_memory(v)) {
+    const size_t bytes = list_bytes(v);
+    void* memory = bytes ? allocate(bytes) : nullptr;
+    if (bytes) std::memcpy(memory, v.u.p, bytes);
+    out.u.p = memory;
+  }
+  retain(v);
+  return out;
+}
+
 void release(TlValue& v) {
   if (v.tag == TL_TENSOR) {
     if (v.u.t) reinterpret_cast<TensorImpl*>(v.u.t)->release();
@@ -70,8 +109,7 @@ void release(TlValue& v) {
     for (uint32_t i = 0; i < v.len; ++i)
       if (list[i]) list[i]->release();
   }
-  const bool allocated = v.tag == TL_COMPLEX || v.tag == TL_STRING || v.tag >= TL_BOOL_LIST;
-  if (allocated && v.u.p) deallocate(const_cast<void*>(v.u.p), list_bytes(v));
+  if (has_memory(v) && v.u.p) deallocate(const_cast<void*>(v.u.p), list_bytes(v));
   v = none();
 }
 

@@ -1,4 +1,5 @@
-// Typed views of the uniform calling convention's values, and the boxing that turns a typed function into a `TlCall`.
+// Typed views of the uniform calling convention's values, and the boxing that turns a typed function into a
+// `TlCall`.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "base/generator.h"
-#include "dispatch/scalar.h"
+#include "tensor/scalar.h"
 #include "tensor/tensor.h"
 
 namespace tl {
@@ -20,7 +21,9 @@ using OptTensor = const Tensor*;  // NULL: None
 class Operand {
  public:
   Operand(const Tensor& t) : value_{TL_TENSOR, 0, {.t = reinterpret_cast<TlTensor*>(t.impl())}} {}
-  Operand(const Scalar& s) : scalar_(s), value_(scalar_.value()) { if (s.is_complex()) value_ = scalar_.value(); }
+  Operand(const Scalar& s) : scalar_(s), value_(scalar_.value()) {
+    if (s.is_complex()) value_ = scalar_.value();
+  }
   explicit Operand(const TlValue& v) : value_(v) {}
   Operand(const Operand& o) : scalar_(o.scalar_), value_(o.value_) {
     if (o.value_.tag == TL_COMPLEX && o.scalar_.is_complex()) value_ = scalar_.value();
@@ -37,57 +40,99 @@ class Operand {
 
 static_assert(sizeof(Tensor) == sizeof(TlTensor*), "tensor lists cross the C interface as they are");
 
-// ---- DType and the ABI's code --------------------------------------------------------------------------------------
+// ---- DType and the ABI's code
+// --------------------------------------------------------------------------------------
 int64_t dtype_to_abi(DType dtype);
 DType dtype_from_abi(int64_t code);  // raises for codes tl has no type for
 
-// ---- reading arguments ---------------------------------------------------------------------------------------------
-template <class T> struct Unbox;
-template <> struct Unbox<Tensor> { static const Tensor& get(const TlValue& v) { return reinterpret_cast<const Tensor&>(v.u.t); } };
-template <> struct Unbox<OptTensor> {
-  static OptTensor get(const TlValue& v) { return v.tag == TL_TENSOR ? &reinterpret_cast<const Tensor&>(v.u.t) : nullptr; }
+// ---- reading arguments
+// ---------------------------------------------------------------------------------------------
+template <class T>
+struct Unbox;
+template <>
+struct Unbox<Tensor> {
+  static const Tensor& get(const TlValue& v) { return reinterpret_cast<const Tensor&>(v.u.t); }
 };
-template <> struct Unbox<Operand> { static Operand get(const TlValue& v) { return Operand(v); } };
-template <> struct Unbox<Scalar> { static Scalar get(const TlValue& v) { return Scalar::from(v); } };
-template <> struct Unbox<bool> { static bool get(const TlValue& v) { return v.u.i != 0; } };
-template <> struct Unbox<int64_t> { static int64_t get(const TlValue& v) { return v.u.i; } };
-template <> struct Unbox<double> {
+template <>
+struct Unbox<OptTensor> {
+  static OptTensor get(const TlValue& v) {
+    return v.tag == TL_TENSOR ? &reinterpret_cast<const Tensor&>(v.u.t) : nullptr;
+  }
+};
+template <>
+struct Unbox<Operand> {
+  static Operand get(const TlValue& v) { return Operand(v); }
+};
+template <>
+struct Unbox<Scalar> {
+  static Scalar get(const TlValue& v) { return Scalar::from(v); }
+};
+template <>
+struct Unbox<bool> {
+  static bool get(const TlValue& v) { return v.u.i != 0; }
+};
+template <>
+struct Unbox<int64_t> {
+  static int64_t get(const TlValue& v) { return v.u.i; }
+};
+template <>
+struct Unbox<double> {
   static double get(const TlValue& v) { return v.tag == TL_FLOAT ? v.u.f : static_cast<double>(v.u.i); }
 };
-template <> struct Unbox<std::string_view> {
+template <>
+struct Unbox<std::string_view> {
   static std::string_view get(const TlValue& v) { return {static_cast<const char*>(v.u.p), v.len}; }
 };
-template <> struct Unbox<DType> { static DType get(const TlValue& v) { return dtype_from_abi(v.u.i); } };
-template <> struct Unbox<Device> { static Device get(const TlValue& v) { return device_from_abi(v.u.i); } };
-template <> struct Unbox<Layout> { static Layout get(const TlValue& v) { return static_cast<Layout>(v.u.i); } };
-template <> struct Unbox<MemoryFormat> {
+template <>
+struct Unbox<DType> {
+  static DType get(const TlValue& v) { return dtype_from_abi(v.u.i); }
+};
+template <>
+struct Unbox<Device> {
+  static Device get(const TlValue& v) { return device_from_abi(v.u.i); }
+};
+template <>
+struct Unbox<Layout> {
+  static Layout get(const TlValue& v) { return static_cast<Layout>(v.u.i); }
+};
+template <>
+struct Unbox<MemoryFormat> {
   static MemoryFormat get(const TlValue& v) { return static_cast<MemoryFormat>(v.u.i); }
 };
-template <> struct Unbox<IntSpan> {
+template <>
+struct Unbox<IntSpan> {
   static IntSpan get(const TlValue& v) { return {static_cast<const int64_t*>(v.u.p), v.len}; }
 };
-template <> struct Unbox<std::span<const double>> {
+template <>
+struct Unbox<std::span<const double>> {
   static std::span<const double> get(const TlValue& v) { return {static_cast<const double*>(v.u.p), v.len}; }
 };
-template <> struct Unbox<std::span<const TlValue>> {
-  static std::span<const TlValue> get(const TlValue& v) { return {static_cast<const TlValue*>(v.u.p), v.len}; }
+template <>
+struct Unbox<std::span<const TlValue>> {
+  static std::span<const TlValue> get(const TlValue& v) {
+    return {static_cast<const TlValue*>(v.u.p), v.len};
+  }
 };
-template <> struct Unbox<TensorList> {
+template <>
+struct Unbox<TensorList> {
   static TensorList get(const TlValue& v) { return {static_cast<const Tensor*>(v.u.p), v.len}; }
 };
-template <> struct Unbox<Generator*> {
+template <>
+struct Unbox<Generator*> {
   static Generator* get(const TlValue& v) {
     return v.tag == TL_GENERATOR ? static_cast<Generator*>(const_cast<void*>(v.u.p)) : nullptr;
   }
 };
-template <class T> struct Unbox<std::optional<T>> {
+template <class T>
+struct Unbox<std::optional<T>> {
   static std::optional<T> get(const TlValue& v) {
     if (v.tag == TL_NONE) return std::nullopt;
     return Unbox<T>::get(v);
   }
 };
 
-// ---- writing arguments: value(x) borrows x ---------------------------------------------------------------------------
+// ---- writing arguments: value(x) borrows x
+// ---------------------------------------------------------------------------
 inline TlValue none() { return {TL_NONE, 0, {0}}; }
 inline TlValue value(const Tensor& t) {
   return t ? TlValue{TL_TENSOR, 0, {.t = reinterpret_cast<TlTensor*>(t.impl())}} : none();
@@ -99,19 +144,31 @@ inline TlValue value(bool b) { return {TL_BOOL, 0, {.i = b}}; }
 inline TlValue value(int64_t i) { return {TL_INT, 0, {.i = i}}; }
 inline TlValue value(int i) { return value(static_cast<int64_t>(i)); }
 inline TlValue value(double f) { return {TL_FLOAT, 0, {.f = f}}; }
-inline TlValue value(std::string_view s) { return {TL_STRING, static_cast<uint32_t>(s.size()), {.p = s.data()}}; }
+inline TlValue value(std::string_view s) {
+  return {TL_STRING, static_cast<uint32_t>(s.size()), {.p = s.data()}};
+}
 inline TlValue value(DType d) { return {TL_DTYPE, 0, {.i = dtype_to_abi(d)}}; }
 inline TlValue value(Device d) { return {TL_DEVICE, 0, {.i = device_to_abi(d)}}; }
 inline TlValue value(Layout l) { return {TL_LAYOUT, 0, {.i = static_cast<int64_t>(l)}}; }
 inline TlValue value(MemoryFormat m) { return {TL_MEMORY_FORMAT, 0, {.i = static_cast<int64_t>(m)}}; }
 inline TlValue value(IntSpan s) { return {TL_INT_LIST, static_cast<uint32_t>(s.size()), {.p = s.data()}}; }
-inline TlValue value(std::span<const double> s) { return {TL_FLOAT_LIST, static_cast<uint32_t>(s.size()), {.p = s.data()}}; }
-inline TlValue value(std::span<const TlValue> s) { return {TL_SCALAR_LIST, static_cast<uint32_t>(s.size()), {.p = s.data()}}; }
-inline TlValue value(TensorList s) { return {TL_TENSOR_LIST, static_cast<uint32_t>(s.size()), {.p = s.data()}}; }
+inline TlValue value(std::span<const double> s) {
+  return {TL_FLOAT_LIST, static_cast<uint32_t>(s.size()), {.p = s.data()}};
+}
+inline TlValue value(std::span<const TlValue> s) {
+  return {TL_SCALAR_LIST, static_cast<uint32_t>(s.size()), {.p = s.data()}};
+}
+inline TlValue value(TensorList s) {
+  return {TL_TENSOR_LIST, static_cast<uint32_t>(s.size()), {.p = s.data()}};
+}
 inline TlValue value(Generator* g) { return g ? TlValue{TL_GENERATOR, 0, {.p = g}} : none(); }
-template <class T> TlValue value(const std::optional<T>& o) { return o ? value(*o) : none(); }
+template <class T>
+TlValue value(const std::optional<T>& o) {
+  return o ? value(*o) : none();
+}
 
-// ---- results ---------------------------------------------------------------------------------------------------------
+// ---- results
+// ---------------------------------------------------------------------------------------------------------
 inline TlValue owned(Tensor t) {
   if (!t) return none();
   return {TL_TENSOR, 0, {.t = reinterpret_cast<TlTensor*>(t.detach_handle())}};
@@ -120,36 +177,48 @@ inline TlValue owned(bool b) { return value(b); }
 inline TlValue owned(int64_t i) { return value(i); }
 inline TlValue owned(double f) { return value(f); }
 inline TlValue owned(DType d) { return value(d); }
-TlValue owned(const Scalar& s);                 // complex: allocated
-TlValue owned(const DimVector& list);           // allocated
-TlValue owned(std::vector<Tensor> tensors);     // allocated
-void release(TlValue& v);                       // frees what an owned result holds
+TlValue owned(const Scalar& s);              // complex: allocated
+TlValue owned(const DimVector& list);        // allocated
+TlValue owned(std::vector<Tensor> tensors);  // allocated
+TlValue owned_copy(const TlValue& borrowed);
+void release(TlValue& v);  // frees what an owned result holds
 
-template <class T> struct TakeResult { static T take(TlValue& v) { return Unbox<T>::get(v); } };
-template <> struct TakeResult<Tensor> {
+template <class T>
+struct TakeResult {
+  static T take(TlValue& v) { return Unbox<T>::get(v); }
+};
+template <>
+struct TakeResult<Tensor> {
   static Tensor take(TlValue& v) {
     return v.tag == TL_TENSOR ? Tensor::adopt(reinterpret_cast<TensorImpl*>(v.u.t)) : Tensor();
   }
 };
-template <> struct TakeResult<Scalar> {
+template <>
+struct TakeResult<Scalar> {
   static Scalar take(TlValue& v) {
     Scalar s = Scalar::from(v);
     release(v);
     return s;
   }
 };
-template <> struct TakeResult<std::vector<Tensor>> { static std::vector<Tensor> take(TlValue& v); };
+template <>
+struct TakeResult<std::vector<Tensor>> {
+  static std::vector<Tensor> take(TlValue& v);
+};
 
-// The tensor an in-place or out= call writes; NULL: allocate. Trailing `Out` parameters are bound to the results in order.
+// The tensor an in-place or out= call writes; NULL: allocate. Trailing `Out` parameters are bound to the
+// results in order.
 struct Out {
   const Tensor* tensor = nullptr;
   explicit operator bool() const { return tensor; }
   const Tensor& operator*() const { return *tensor; }
 };
 
-// ---- boxing ----------------------------------------------------------------------------------------------------------
+// ---- boxing
+// ----------------------------------------------------------------------------------------------------------
 namespace detail {
-template <class T> using Bare = std::remove_cv_t<std::remove_reference_t<T>>;
+template <class T>
+using Bare = std::remove_cv_t<std::remove_reference_t<T>>;
 
 template <class T>
 decltype(auto) argument(const TlValue* args, TlValue* rets, size_t i, size_t n_args) {
@@ -176,8 +245,10 @@ void store_result(TlValue* rets, R&& result) {
 template <auto F, class R, class... A, size_t... I>
 void apply(const TlValue* args, TlValue* rets, R (*)(A...), std::index_sequence<I...>) {
   constexpr size_t n_args = (size_t{0} + ... + (std::is_same_v<Bare<A>, Out> ? 0 : 1));
-  if constexpr (std::is_void_v<R>) F(argument<A>(args, rets, I, n_args)...);
-  else store_result(rets, F(argument<A>(args, rets, I, n_args)...));
+  if constexpr (std::is_void_v<R>)
+    F(argument<A>(args, rets, I, n_args)...);
+  else
+    store_result(rets, F(argument<A>(args, rets, I, n_args)...));
 }
 
 template <auto F, class R, class... A>
@@ -198,9 +269,9 @@ int boxed(void*, const TlValue* args, int, TlValue* rets, int) noexcept {
 }
 
 // Gives a typed function the symbol that a row names as its kernel.
-#define TL_KERNEL(symbol, function)                                                                   \
-  int kernel_##symbol(void* c, const TlValue* a, int n, TlValue* r, int m) noexcept {                 \
-    return ::tl::boxed<&function>(c, a, n, r, m);                                                     \
+#define TL_KERNEL(symbol, function)                                                   \
+  int kernel_##symbol(void* c, const TlValue* a, int n, TlValue* r, int m) noexcept { \
+    return ::tl::boxed<&function>(c, a, n, r, m);                                     \
   }
 
 }  // namespace tl

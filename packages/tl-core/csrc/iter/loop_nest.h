@@ -1,8 +1,8 @@
-// A loop over the elements of several strided operands: dimensions ordered by memory, merged where they lie in one piece.
+// A loop over the elements of several strided operands: dimensions ordered by memory, merged where they lie
+// in one piece.
 #pragma once
 
 #include "base/parallel.h"
-#include "kernels/cpu/loop.h"
 #include "tensor/tensor.h"
 
 namespace tl {
@@ -36,7 +36,9 @@ class LoopNest {
     parallel_for(0, numel_, kGrain, [&](int64_t begin, int64_t end) { run_range(begin, end, body); });
   }
   template <class F>
-  void run_serial(F&& body) const { run_range(0, numel_, body); }
+  void run_serial(F&& body) const {
+    run_range(0, numel_, body);
+  }
 
  private:
   template <class F>
@@ -44,7 +46,7 @@ class LoopNest {
   void order();
   void merge();
 
-  DimVector sizes_;  // after plan(): fastest first
+  DimVector sizes_;                  // after plan(): fastest first
   DimVector strides_[kMaxOperands];  // bytes
   char* data_[kMaxOperands] = {};
   int n_ = 0;

@@ -1,6 +1,6 @@
 #include "iter/promotion.h"
 
-#include "dispatch/thread_state.h"
+#include "tensor/default_dtype.h"
 
 namespace tl {
 
@@ -15,11 +15,16 @@ DType promote_ints(DType a, DType b) {
   const DType u = ua ? a : b, s = ua ? b : a;
   if (item_size(s) > item_size(u)) return s;
   switch (item_size(u)) {  // the smallest signed type that holds both
-    case 1: return DType::Int16;
-    case 2: return DType::Int32;
-    case 4: return DType::Int64;
-    default: fail(ErrorKind::Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ",
-                  scalar_type_name(a), " and ", scalar_type_name(b), ": no integer type holds both");
+    case 1:
+      return DType::Int16;
+    case 2:
+      return DType::Int32;
+    case 4:
+      return DType::Int64;
+    default:
+      fail(ErrorKind::Runtime,
+           "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ",
+           scalar_type_name(a), " and ", scalar_type_name(b), ": no integer type holds both");
   }
 }
 
@@ -45,8 +50,9 @@ DType promote(DType a, DType b) {
 bool can_cast(DType from, DType to) { return category(from) <= category(to); }
 
 const char* scalar_type_name(DType d) {
-  static constexpr const char* kNames[] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "UInt16", "UInt32", "UInt64",
-                                           "Half", "BFloat16", "Float", "Double", "ComplexHalf", "ComplexFloat", "ComplexDouble"};
+  static constexpr const char* kNames[] = {
+      "Bool",   "Byte", "Char",     "Short", "Int",    "Long",        "UInt16",       "UInt32",
+      "UInt64", "Half", "BFloat16", "Float", "Double", "ComplexHalf", "ComplexFloat", "ComplexDouble"};
   return kNames[static_cast<int>(d)];
 }
 
@@ -56,15 +62,15 @@ DType number_dtype(const Scalar& s) {
   return s.is_float() ? default_dtype() : to_complex(default_dtype());
 }
 
-void Promotion::lift(Maybe& m, DType d) {
-  m = {m.defined ? promote(m.dtype, d) : d, true};
-}
+void Promotion::lift(Maybe& m, DType d) { m = {m.defined ? promote(m.dtype, d) : d, true}; }
 
 Promotion::Maybe Promotion::combine(Maybe higher, Maybe lower) {
   if (!higher.defined) return lower;
   if (!lower.defined || is_complex(higher.dtype)) return higher;
-  if (is_floating(higher.dtype)) return is_complex(lower.dtype) ? Maybe{to_complex(higher.dtype), true} : higher;
-  if (higher.dtype == DType::Bool || category(lower.dtype) >= 2) return {promote(higher.dtype, lower.dtype), true};
+  if (is_floating(higher.dtype))
+    return is_complex(lower.dtype) ? Maybe{to_complex(higher.dtype), true} : higher;
+  if (higher.dtype == DType::Bool || category(lower.dtype) >= 2)
+    return {promote(higher.dtype, lower.dtype), true};
   return higher;
 }
 

@@ -1,7 +1,8 @@
 // Which element type a mixture of tensors and numbers computes in.
 #pragma once
 
-#include "dispatch/value.h"
+#include "tensor/scalar.h"
+#include "tensor/tensor.h"
 
 namespace tl {
 
@@ -10,15 +11,18 @@ bool can_cast(DType from, DType to);
 const char* scalar_type_name(DType dtype);  // "Float", as the reference's messages say
 DType number_dtype(const Scalar& s);        // bool, int64, the default dtype or its complex twin
 
-// Tensors with dimensions count most, then tensors without, then numbers: a weaker kind only lifts the category.
+// Tensors with dimensions count most, then tensors without, then numbers: a weaker kind only lifts the
+// category.
 class Promotion {
  public:
   void add(const Tensor& t) { lift(t.dim() > 0 ? dims_ : zero_, t.dtype()); }
   void add(const Scalar& s) { lift(number_, number_dtype(s)); }
-  void add(const Operand& o) { o.is_tensor() ? add(o.tensor()) : add(o.scalar()); }
+  // A tensor or a number; TL_NONE counts for nothing.
   void add(const TlValue& v) {
-    if (v.tag == TL_TENSOR) add(Unbox<Tensor>::get(v));
-    else if (v.tag != TL_NONE) add(Scalar::from(v));
+    if (v.tag == TL_TENSOR)
+      add(reinterpret_cast<const Tensor&>(v.u.t));
+    else if (v.tag != TL_NONE)
+      add(Scalar::from(v));
   }
   DType result() const;
 

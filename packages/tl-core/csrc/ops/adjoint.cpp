@@ -24,7 +24,9 @@ Tensor pow_backward(const Tensor& g, const Tensor& self, const Operand& exponent
   if (is_number_equal(exponent, 0)) return ops::zeros_like(self);
   if (!exponent.is_tensor()) {
     const Scalar e = exponent.scalar();
-    const Scalar less = e.is_complex() ? Scalar(e.to_complex() - 1.0) : e.is_integral() ? Scalar(e.to_int() - 1) : Scalar(e.to_double() - 1);
+    const Scalar less = e.is_complex()    ? Scalar(e.to_complex() - 1.0)
+                        : e.is_integral() ? Scalar(e.to_int() - 1)
+                                          : Scalar(e.to_double() - 1);
     return ops::mul(g, conj(ops::mul(ops::pow_Tensor_Tensor(self, less), e)));
   }
   const Tensor& e = exponent.tensor();
@@ -33,11 +35,13 @@ Tensor pow_backward(const Tensor& g, const Tensor& self, const Operand& exponent
 }
 
 // d/dy x**y = x**y log x, and zero at x = 0 for y >= 0.
-Tensor pow_backward_exponent(const Tensor& g, const Operand& self, const Tensor& exponent, const Tensor& result) {
+Tensor pow_backward_exponent(const Tensor& g, const Operand& self, const Tensor& exponent,
+                             const Tensor& result) {
   const Tensor real_exponent = is_complex(exponent.dtype()) ? ops::real(exponent) : exponent;
   const Tensor still = ops::ge(real_exponent, Scalar(0));
   if (!self.is_tensor()) {
-    const Tensor base = ops::scalar_tensor(self.scalar(), promote(number_dtype(self.scalar()), result.dtype()));
+    const Tensor base =
+        ops::scalar_tensor(self.scalar(), promote(number_dtype(self.scalar()), result.dtype()));
     const Tensor slope = ops::mul(g, conj(ops::mul(result, ops::log(base))));
     return is_number_equal(self, 0) ? ops::where_self(still, Scalar(0.0), slope) : slope;
   }

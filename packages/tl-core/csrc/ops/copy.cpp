@@ -18,7 +18,8 @@ namespace tl {
 void copy_elements(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0) return;
   const bool same_layout = dst.dtype() == src.dtype() && std::ranges::equal(dst.sizes(), src.sizes()) &&
-                           std::ranges::equal(dst.strides(), src.strides()) && is_dense(dst.sizes(), dst.strides());
+                           std::ranges::equal(dst.strides(), src.strides()) &&
+                           is_dense(dst.sizes(), dst.strides());
   if (same_layout) {
     const int64_t size = dst.itemsize();
     parallel_for(0, dst.numel(), kGrain * 4, [&](int64_t begin, int64_t end) {
@@ -63,7 +64,8 @@ Tensor to_dtype(const Tensor& t, DType dtype) {
 
 namespace {
 DimVector strides_like(const Tensor& t, MemoryFormat format) {
-  return format == MemoryFormat::Preserve ? preserved_strides(t.sizes(), t.strides()) : strides_for(t.sizes(), format);
+  return format == MemoryFormat::Preserve ? preserved_strides(t.sizes(), t.strides())
+                                          : strides_for(t.sizes(), format);
 }
 
 bool ranges_overlap(const Tensor& a, const Tensor& b) {
@@ -81,44 +83,47 @@ Tensor copy_(const Tensor& self, const Tensor& src, bool) {
   if (is_complex(src.dtype()) && !is_complex(self.dtype()))
     warn("Casting complex values to real discards the imaginary part");
   if (self.device() == src.device() && self.device().is_cpu()) {
-    const bool aliased = self.storage() == src.storage() && ranges_overlap(self, src) && !(self.data() == src.data() && std::ranges::equal(self.strides(), src.strides()));
+    const bool aliased = self.storage() == src.storage() && ranges_overlap(self, src) &&
+                         !(self.data() == src.data() && std::ranges::equal(self.strides(), src.strides()));
     copy_elements(self, aliased ? ops::clone(src, MemoryFormat::Preserve) : src);
     return self;
   }
   TL_CHECK(!src.is_meta(), NotImplemented, "Cannot copy out of meta tensor; no data!");
   Tensor source = src.dtype() == self.dtype() ? src : ops::_to_copy(src, self.dtype());
-  copy_across(self, std::ranges::equal(source.sizes(), self.sizes()) ? source : ops::clone(ops::expand(source, self.sizes()), MemoryFormat::Contiguous));
+  copy_across(self, std::ranges::equal(source.sizes(), self.sizes())
+                        ? source
+                        : ops::clone(ops::expand(source, self.sizes()), MemoryFormat::Contiguous));
   return self;
 }
 
 Tensor clone(const Tensor& self, std::optional<MemoryFormat> format) {
-  Tensor out = empty_strided(self.sizes(), strides_like(self, format.value_or(MemoryFormat::Preserve)), {self.dtype(), self.device()});
+  Tensor out = empty_strided(self.sizes(), strides_like(self, format.value_or(MemoryFormat::Preserve)),
+                             {self.dtype(), self.device()});
   if (self.is_meta()) return out;
-  if (self.device().is_cpu()) copy_elements(out, self);
-  else copy_across(out, self);
+  if (self.device().is_cpu())
+    copy_elements(out, self);
+  else
+    copy_across(out, self);
   return out;
 }
 
 Tensor contiguous(const Tensor& self, MemoryFormat format) {
-  TL_CHECK(format != MemoryFormat::Preserve, Runtime, "preserve memory format is unsupported by the contiguous operator");
-  const bool already = format == MemoryFormat::Contiguous ? self.is_contiguous()
-                                                          : std::ranges::equal(strides_for(self.sizes(), format), self.strides());
+  TL_CHECK(format != MemoryFormat::Preserve, Runtime,
+           "preserve memory format is unsupported by the contiguous operator");
+  const bool already = format == MemoryFormat::Contiguous
+                           ? self.is_contiguous()
+                           : std::ranges::equal(strides_for(self.sizes(), format), self.strides());
   return already ? self : ops::clone(self, format);
 }
 
-Device whole(Device d) {
-  if (d.type >= DeviceType::Extension0 && d.index < 0) d.index = 0;
-  if (d.is_cpu() || d.is_meta()) d.index = -1;
-  return d;
-}
-
-Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-               std::optional<bool>, bool, std::optional<MemoryFormat> format) {
+Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
+               std::optional<Device> device, std::optional<bool>, bool, std::optional<MemoryFormat> format) {
   TL_CHECK(!layout || *layout == Layout::Strided, NotImplemented, "to(layout=…) supports torch.strided only");
-  const Device to = whole(device.value_or(self.device()));
+  const Device to = settled(device.value_or(self.device()));
   const DType type = dtype.value_or(self.dtype());
   TL_CHECK(!self.is_meta() || to.is_meta(), NotImplemented, "Cannot copy out of meta tensor; no data!");
-  Tensor out = empty_strided(self.sizes(), strides_like(self, format.value_or(MemoryFormat::Preserve)), {type, to});
+  Tensor out =
+      empty_strided(self.sizes(), strides_like(self, format.value_or(MemoryFormat::Preserve)), {type, to});
   if (!out.is_meta()) {
     NoGradGuard no_grad;
     ops::copy_(out, self);
@@ -126,28 +131,30 @@ Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Lay
   return out;
 }
 
-Tensor to(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device, bool non_blocking, bool copy,
-          std::optional<MemoryFormat> format) {
+Tensor to(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device, bool non_blocking,
+          bool copy, std::optional<MemoryFormat> format) {
   const bool same_dtype = !dtype || *dtype == self.dtype();
-  const bool same_device = !device || whole(*device) == self.device();
+  const bool same_device = !device || settled(*device) == self.device();
   const bool same_format = !format || *format == MemoryFormat::Preserve ||
                            std::ranges::equal(strides_for(self.sizes(), *format), self.strides());
   if (same_dtype && same_device && same_format && !copy) return self;
   return ops::_to_copy(self, dtype, std::nullopt, device, std::nullopt, non_blocking, format);
 }
 
-Tensor to_dtype_form(const Tensor& self, DType dtype, bool non_blocking, bool copy, std::optional<MemoryFormat> format) {
+Tensor to_dtype_form(const Tensor& self, DType dtype, bool non_blocking, bool copy,
+                     std::optional<MemoryFormat> format) {
   return to(self, dtype, std::nullopt, non_blocking, copy, format);
 }
-Tensor to_device_form(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype, bool non_blocking, bool copy,
-                      std::optional<MemoryFormat> format) {
+Tensor to_device_form(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype,
+                      bool non_blocking, bool copy, std::optional<MemoryFormat> format) {
   return to(self, dtype, device, non_blocking, copy, format);
 }
-Tensor to_layout_form(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device, bool non_blocking,
-                      bool copy, std::optional<MemoryFormat> format) {
+Tensor to_layout_form(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
+                      bool non_blocking, bool copy, std::optional<MemoryFormat> format) {
   return to(self, dtype, device, non_blocking, copy, format);
 }
-Tensor to_other_form(const Tensor& self, const Tensor& other, bool non_blocking, bool copy, std::optional<MemoryFormat> format) {
+Tensor to_other_form(const Tensor& self, const Tensor& other, bool non_blocking, bool copy,
+                     std::optional<MemoryFormat> format) {
   return to(self, other.dtype(), other.device(), non_blocking, copy, format);
 }
 
@@ -157,19 +164,22 @@ Tensor fill_scalar(const Tensor& self, const Scalar& value) {
   return self;
 }
 Tensor fill_tensor(const Tensor& self, const Tensor& value) {
-  TL_CHECK(value.dim() == 0, Runtime, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions.");
+  TL_CHECK(value.dim() == 0, Runtime, "fill_ only supports 0-dimension value tensor but got tensor with ",
+           value.dim(), " dimensions.");
   return ops::copy_(self, value);
 }
 Tensor zero_(const Tensor& self) { return fill_scalar(self, 0); }
 
 Tensor resize_(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format) {
   resize(self, size);
-  if (format && *format != MemoryFormat::Preserve) set_geometry(*self.impl(), DimVector(size), strides_for(size, *format), self.offset());
+  if (format && *format != MemoryFormat::Preserve)
+    set_geometry(*self.impl(), DimVector(size), strides_for(size, *format), self.offset());
   return self;
 }
 
 Scalar local_scalar_dense(const Tensor& self) {
-  TL_CHECK(self.numel() == 1, Runtime, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
+  TL_CHECK(self.numel() == 1, Runtime, "a Tensor with ", self.numel(),
+           " elements cannot be converted to Scalar");
   return load_scalar(self.dtype(), self.data());
 }
 
@@ -179,7 +189,8 @@ Tensor sum_to_size(const Tensor& self, IntSpan size) {
   DimVector dims;
   for (int64_t d = 0; d < self.dim(); ++d) {
     const int64_t wanted = d < missing ? 1 : size[d - missing];
-    TL_CHECK(wanted == 1 || wanted == self.size(d), Runtime, "size {", size, "} is not expandable to size {", self.sizes(), "}.");
+    TL_CHECK(wanted == 1 || wanted == self.size(d), Runtime, "size {", size, "} is not expandable to size {",
+             self.sizes(), "}.");
     if (d < missing || (wanted == 1 && self.size(d) != 1)) dims.push_back(d);
   }
   Tensor out = dims.empty() ? self : ops::sum_dim_IntList(self, IntSpan(dims), true);

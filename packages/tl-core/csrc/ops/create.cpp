@@ -18,31 +18,29 @@ using OptDevice = std::optional<Device>;
 using OptBool = std::optional<bool>;
 using OptFormat = std::optional<MemoryFormat>;
 
-Device device_or_default(OptDevice device) {
-  Device d = device.value_or(default_device());
-  if (d.type >= DeviceType::Extension0 && d.index < 0) d.index = 0;
-  if (d.is_cpu() || d.is_meta()) d.index = -1;
-  return d;
-}
-
 TensorOptions options(OptDType dtype, OptLayout layout, OptDevice device, DType fallback) {
-  TL_CHECK(!layout || *layout == Layout::Strided, NotImplemented, "only layout=torch.strided can be created by this operator");
-  return {dtype.value_or(fallback), device_or_default(device)};
+  TL_CHECK(!layout || *layout == Layout::Strided, NotImplemented,
+           "only layout=torch.strided can be created by this operator");
+  return {dtype.value_or(fallback), settled(device.value_or(default_device()))};
 }
 
 Tensor fresh(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, DType fallback, Out out) {
   if (!out) return empty(size, options(dtype, layout, device, fallback));
-  TL_CHECK(!dtype || *dtype == out.tensor->dtype(), Runtime, "dtype of out (", dtype_name(out.tensor->dtype()),
-           ") does not match the requested dtype ", dtype_name(dtype.value_or(DType::Bool)));
+  TL_CHECK(!dtype || *dtype == out.tensor->dtype(), Runtime, "dtype of out (",
+           dtype_name(out.tensor->dtype()), ") does not match the requested dtype ",
+           dtype_name(dtype.value_or(DType::Bool)));
   return prepare_out(out, size, {out.tensor->dtype(), out.tensor->device()});
 }
 
 void fill(const Tensor& t, const Scalar& value) {
-  if (t.device().is_cpu()) fill_elements(t, value);
-  else if (!t.is_meta()) ops::fill__Scalar(t, value);
+  if (t.device().is_cpu())
+    fill_elements(t, value);
+  else if (!t.is_meta())
+    ops::fill__Scalar(t, value);
 }
 
-Tensor empty_memory_format(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool, OptFormat format, Out out) {
+Tensor empty_memory_format(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool,
+                           OptFormat format, Out out) {
   const MemoryFormat f = format.value_or(MemoryFormat::Contiguous);
   if (out || f == MemoryFormat::Contiguous) return fresh(size, dtype, layout, device, default_dtype(), out);
   TL_CHECK(f != MemoryFormat::Preserve, Runtime, "empty(): memory_format preserve_format is not supported");
@@ -66,68 +64,85 @@ Tensor ones(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, Op
   return t;
 }
 
-Tensor full(IntSpan size, const Scalar& value, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
+Tensor full(IntSpan size, const Scalar& value, OptDType dtype, OptLayout layout, OptDevice device, OptBool,
+            Out out) {
   Tensor t = fresh(size, dtype, layout, device, number_dtype(value), out);
   fill(t, value);
   return t;
 }
 
-Tensor empty_strided_form(IntSpan size, IntSpan stride, OptDType dtype, OptLayout layout, OptDevice device, OptBool) {
-  TL_CHECK(size.size() == stride.size(), Runtime, "empty_strided: the size ", size, " and the stride ", stride, " differ in length");
-  for (int64_t s : stride) TL_CHECK(s >= 0, Runtime, "empty_strided: strides must not be negative, got ", stride);
+Tensor empty_strided_form(IntSpan size, IntSpan stride, OptDType dtype, OptLayout layout, OptDevice device,
+                          OptBool) {
+  TL_CHECK(size.size() == stride.size(), Runtime, "empty_strided: the size ", size, " and the stride ",
+           stride, " differ in length");
+  for (int64_t s : stride)
+    TL_CHECK(s >= 0, Runtime, "empty_strided: strides must not be negative, got ", stride);
   return empty_strided(size, stride, options(dtype, layout, device, default_dtype()));
 }
 
-Tensor empty_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool, OptFormat format) {
+Tensor empty_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool,
+                  OptFormat format) {
   const MemoryFormat f = format.value_or(MemoryFormat::Preserve);
-  const DimVector strides = f == MemoryFormat::Preserve ? preserved_strides(self.sizes(), self.strides()) : strides_for(self.sizes(), f);
-  return empty_strided(self.sizes(), strides, options(dtype ? dtype : self.dtype(), layout, device ? device : self.device(), self.dtype()));
+  const DimVector strides = f == MemoryFormat::Preserve ? preserved_strides(self.sizes(), self.strides())
+                                                        : strides_for(self.sizes(), f);
+  return empty_strided(
+      self.sizes(), strides,
+      options(dtype ? dtype : self.dtype(), layout, device ? device : self.device(), self.dtype()));
 }
-Tensor zeros_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, OptFormat format) {
+Tensor zeros_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
+                  OptFormat format) {
   Tensor t = empty_like(self, dtype, layout, device, pin, format);
   fill(t, 0);
   return t;
 }
-Tensor ones_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, OptFormat format) {
+Tensor ones_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
+                 OptFormat format) {
   Tensor t = empty_like(self, dtype, layout, device, pin, format);
   fill(t, 1);
   return t;
 }
-Tensor full_like(const Tensor& self, const Scalar& value, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, OptFormat format) {
+Tensor full_like(const Tensor& self, const Scalar& value, OptDType dtype, OptLayout layout, OptDevice device,
+                 OptBool pin, OptFormat format) {
   Tensor t = empty_like(self, dtype, layout, device, pin, format);
   fill(t, value);
   return t;
 }
 
-Tensor new_empty(const Tensor& self, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool) {
+Tensor new_empty(const Tensor& self, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device,
+                 OptBool) {
   return empty(size, options(dtype, layout, device ? device : self.device(), self.dtype()));
 }
-Tensor new_zeros(const Tensor& self, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
+Tensor new_zeros(const Tensor& self, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device,
+                 OptBool pin) {
   Tensor t = new_empty(self, size, dtype, layout, device, pin);
   fill(t, 0);
   return t;
 }
-Tensor new_ones(const Tensor& self, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
+Tensor new_ones(const Tensor& self, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device,
+                OptBool pin) {
   Tensor t = new_empty(self, size, dtype, layout, device, pin);
   fill(t, 1);
   return t;
 }
-Tensor new_full(const Tensor& self, IntSpan size, const Scalar& value, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
+Tensor new_full(const Tensor& self, IntSpan size, const Scalar& value, OptDType dtype, OptLayout layout,
+                OptDevice device, OptBool pin) {
   Tensor t = new_empty(self, size, dtype, layout, device, pin);
   fill(t, value);
   return t;
 }
 
-// ---- arange ------------------------------------------------------------------------------------------------------------
-int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step) {
+// ---- arange
+// ------------------------------------------------------------------------------------------------------------
+int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype) {
   const double s = step.to_double();
   TL_CHECK(s != 0, Runtime, "step must be nonzero");
-  TL_CHECK(std::isfinite(start.to_double()) && std::isfinite(end.to_double()), Runtime, "unsupported range: ", start.to_double(),
-           " -> ", end.to_double());
-  TL_CHECK((s > 0 && end.to_double() >= start.to_double()) || (s < 0 && end.to_double() <= start.to_double()), Runtime,
-           "upper bound and lower bound inconsistent with step sign");
-  if (start.is_integral() && end.is_integral() && step.is_integral()) {
+  TL_CHECK(std::isfinite(start.to_double()) && std::isfinite(end.to_double()), Runtime,
+           "unsupported range: ", start.to_double(), " -> ", end.to_double());
+  TL_CHECK((s > 0 && end.to_double() >= start.to_double()) || (s < 0 && end.to_double() <= start.to_double()),
+           Runtime, "upper bound and lower bound inconsistent with step sign");
+  if (dtype == DType::Int64) {
     const int64_t width = end.to_int() - start.to_int(), by = step.to_int();
+    TL_CHECK(by != 0, Runtime, "step must be nonzero as an integer, got ", s);
     return width / by + (width % by != 0);
   }
   const double n = std::ceil((end.to_double() - start.to_double()) / s);
@@ -136,29 +151,33 @@ int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step
 }
 
 Tensor arange_values(const Scalar& start, const Scalar& step, int64_t n, DType dtype) {
-  if (start.is_integral() && step.is_integral() && !is_floating(dtype)) {
+  if (!is_floating(dtype)) {
     Tensor t = empty(DimVector{n}, {DType::Int64, {}});
     for (int64_t i = 0; i < n; ++i) t.ptr<int64_t>()[i] = start.to_int() + i * step.to_int();
     return t;
   }
   Tensor t = empty(DimVector{n}, {DType::Float64, {}});
-  for (int64_t i = 0; i < n; ++i) t.ptr<double>()[i] = start.to_double() + static_cast<double>(i) * step.to_double();
+  for (int64_t i = 0; i < n; ++i)
+    t.ptr<double>()[i] = start.to_double() + static_cast<double>(i) * step.to_double();
   return t;
 }
 
-Tensor arange_start_step(const Scalar& start, const Scalar& end, const Scalar& step, OptDType dtype, OptLayout layout, OptDevice device,
-                         OptBool, Out out) {
+Tensor arange_start_step(const Scalar& start, const Scalar& end, const Scalar& step, OptDType dtype,
+                         OptLayout layout, OptDevice device, OptBool, Out out) {
   const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
-  const int64_t n = arange_length(start, end, step);
-  Tensor t = fresh(DimVector{n}, dtype, layout, device, integral ? DType::Int64 : default_dtype(), out);
-  TL_CHECK(!is_complex(t.dtype()), NotImplemented, "\"arange_cpu\" not implemented for '", scalar_type_name(t.dtype()), "'");
+  const DType wanted = dtype ? *dtype : out ? out.tensor->dtype() : integral ? DType::Int64 : default_dtype();
+  const int64_t n = arange_length(start, end, step, wanted);
+  Tensor t = fresh(DimVector{n}, dtype, layout, device, wanted, out);
+  TL_CHECK(!is_complex(t.dtype()), NotImplemented, "\"arange_cpu\" not implemented for '",
+           scalar_type_name(t.dtype()), "'");
   if (n && !t.is_meta()) ops::copy_(t, arange_values(start, step, n, t.dtype()));
   return t;
 }
 Tensor arange(const Scalar& end, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
   return arange_start_step(0, end, 1, dtype, layout, device, pin, out);
 }
-Tensor arange_start(const Scalar& start, const Scalar& end, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
+Tensor arange_start(const Scalar& start, const Scalar& end, OptDType dtype, OptLayout layout,
+                    OptDevice device, OptBool pin) {
   return arange_start_step(start, end, 1, dtype, layout, device, pin, {});
 }
 

@@ -25,7 +25,8 @@ struct Params {
 };
 
 void check_alpha(const Scalar& alpha, DType common) {
-  TL_CHECK(!alpha.is_bool() || common == DType::Bool, Runtime, "Boolean alpha only supported for Boolean results.");
+  TL_CHECK(!alpha.is_bool() || common == DType::Bool, Runtime,
+           "Boolean alpha only supported for Boolean results.");
   TL_CHECK(is_floating(common) || is_complex(common) || alpha.is_integral(), Runtime,
            "For integral input tensors, argument alpha must not be a floating point number.");
   TL_CHECK(is_complex(common) || !alpha.is_complex(), Runtime,
@@ -36,13 +37,16 @@ void store_params(const ElementwiseDef& def, const TlValue* values, DType common
   const DType d = compute_dtype(common);
   for (int i = 0; i < def.n_params; ++i) {
     const Scalar s = Scalar::from(values[i]);
-    if (def.alpha) check_alpha(s, common);
-    else s.check_fits(d);
+    if (def.alpha)
+      check_alpha(s, common);
+    else
+      s.check_fits(d);
     s.store(d, out.bytes + i * item_size(d));
   }
 }
 
-// ---- the short way: one type, one dense shape, nothing to convert ----------------------------------------------------
+// ---- the short way: one type, one dense shape, nothing to convert
+// ----------------------------------------------------
 struct Fast {
   const TensorImpl* first = nullptr;
   DType common;
@@ -50,7 +54,8 @@ struct Fast {
 
 // A number that only lifts within the tensor's category.
 bool number_fits(const TlValue& v, DType d) {
-  return v.tag == TL_BOOL || (v.tag == TL_INT && d != DType::Bool) || (v.tag == TL_FLOAT && (is_floating(d) || is_complex(d)));
+  return v.tag == TL_BOOL || (v.tag == TL_INT && d != DType::Bool) ||
+         (v.tag == TL_FLOAT && (is_floating(d) || is_complex(d)));
 }
 
 bool same_dense_shape(const TensorImpl& a, const TensorImpl& b) {
@@ -71,6 +76,7 @@ bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
     }
   }
   if (!out.first || (def.promote == Promote::Float && out.common < DType::Float16)) return false;
+  if (def.promote == Promote::Int && out.common == DType::Bool) return false;
   for (int i = 0; i < def.n_inputs; ++i)
     if (args[i].tag != TL_TENSOR && !number_fits(args[i], out.common)) return false;
   return true;
@@ -105,7 +111,8 @@ Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast
   return out;
 }
 
-// ---- the whole way ---------------------------------------------------------------------------------------------------
+// ---- the whole way
+// ---------------------------------------------------------------------------------------------------
 class Plan {
  public:
   Plan(const ElementwiseDef& def, const TlValue* args, Out out) : def_(def), args_(args), out_arg_(out) {}
@@ -127,6 +134,7 @@ class Plan {
     for (int i = def_.condition ? 1 : 0; i < def_.n_inputs; ++i) promotion.add(args_[i]);
     common_ = promotion.result();
     if (def_.promote == Promote::Float && is_integral(common_, true)) common_ = default_dtype();
+    if (def_.promote == Promote::Int && common_ == DType::Bool) common_ = DType::Int64;
     loop_ = def_.loop(common_);
     store_params(def_, args_ + def_.n_inputs, common_, params_);
     if (!def_.condition || !is_tensor(0)) return;
@@ -154,7 +162,8 @@ class Plan {
       has_device_ = true;
       return;
     }
-    TL_CHECK(t.device() == device_, Runtime, "Expected all tensors to be on the same device, but found at least two devices, ",
+    TL_CHECK(t.device() == device_, Runtime,
+             "Expected all tensors to be on the same device, but found at least two devices, ",
              device_name(device_), " and ", device_name(t.device()), "! (", def_.name, ")");
   }
 
@@ -167,8 +176,8 @@ class Plan {
     check_castable(result, *out_arg_);
     for (int i = 0; i < def_.n_inputs; ++i)
       if (is_tensor(i) && tensor(i).same(*out_arg_))
-        TL_CHECK(std::ranges::equal(out_arg_.tensor->sizes(), shape_), Runtime, "output with shape ", out_arg_.tensor->sizes(),
-                 " doesn't match the broadcast shape ", shape_);
+        TL_CHECK(std::ranges::equal(out_arg_.tensor->sizes(), shape_), Runtime, "output with shape ",
+                 out_arg_.tensor->sizes(), " doesn't match the broadcast shape ", shape_);
     out_ = prepare_out(out_arg_, shape_, {out_arg_.tensor->dtype(), device_});
     for (int i = 0; i < def_.n_inputs; ++i)
       if (is_tensor(i)) check_no_partial_overlap(out_, tensor(i));
@@ -210,7 +219,9 @@ class Plan {
     const Tensor& first = first_tensor();
     for (int i = 0; i < def_.n_inputs; ++i) {
       if (!is_tensor(i)) continue;
-      if (!std::ranges::equal(tensor(i).sizes(), shape_) || !std::ranges::equal(tensor(i).strides(), first.strides())) return false;
+      if (!std::ranges::equal(tensor(i).sizes(), shape_) ||
+          !std::ranges::equal(tensor(i).strides(), first.strides()))
+        return false;
     }
     return is_dense(first.sizes(), first.strides());
   }
@@ -233,7 +244,9 @@ class Plan {
     }
     nest.plan();
     if (!any_cast_) {
-      nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) { loop_(d, s, n0, n1, params_.bytes); });
+      nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
+        loop_(d, s, n0, n1, params_.bytes);
+      });
     } else {
       nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) { run_casting(d, s, n0, n1); });
     }
@@ -246,7 +259,8 @@ class Plan {
 
   void note_cast(int operand, DType has, DType needs) {
     if (has == needs) return;
-    casts_[operand] = {operand == 0 ? cpu::cast_loop(has, needs) : cpu::cast_loop(needs, has), item_size(needs)};
+    casts_[operand] = {operand == 0 ? cpu::cast_loop(has, needs) : cpu::cast_loop(needs, has),
+                       item_size(needs)};
     any_cast_ = true;
   }
 
@@ -264,16 +278,19 @@ class Plan {
           char* own = data[k] + row * strides[n + k] + begin * strides[k];
           at[k] = casts_[k].loop ? buffers[k] : own;
           step[k] = casts_[k].loop ? casts_[k].itemsize : strides[k];
-          if (k > 0 && casts_[k].loop) convert(casts_[k].loop, buffers[k], casts_[k].itemsize, own, strides[k], count);
+          if (k > 0 && casts_[k].loop)
+            convert(casts_[k].loop, buffers[k], casts_[k].itemsize, own, strides[k], count);
         }
         loop_(at, step, count, 1, params_.bytes);
         if (casts_[0].loop)
-          convert(casts_[0].loop, data[0] + row * strides[n] + begin * strides[0], strides[0], buffers[0], casts_[0].itemsize, count);
+          convert(casts_[0].loop, data[0] + row * strides[n] + begin * strides[0], strides[0], buffers[0],
+                  casts_[0].itemsize, count);
       }
     }
   }
 
-  static void convert(cpu::ElementwiseLoop loop, char* to, int64_t to_stride, char* from, int64_t from_stride, int64_t n) {
+  static void convert(cpu::ElementwiseLoop loop, char* to, int64_t to_stride, char* from, int64_t from_stride,
+                      int64_t n) {
     char* data[2] = {to, from};
     const int64_t strides[4] = {to_stride, from_stride, 0, 0};
     loop(data, strides, n, 1, nullptr);
@@ -301,6 +318,7 @@ DType ElementwiseDef::output(DType common) const {
 
 cpu::ElementwiseLoop ElementwiseDef::loop(DType common) const {
   const cpu::ElementwiseLoop found = loops[common];
+  if (!found && common == DType::Bool && not_bool) fail(ErrorKind::Runtime, not_bool);
   TL_CHECK(found, NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(common), "'");
   return found;
 }
@@ -312,7 +330,8 @@ void check_castable(DType from, const Tensor& out) {
 
 void check_no_internal_overlap(const Tensor& t) {
   TL_CHECK(!may_overlap(t.sizes(), t.strides()), Runtime,
-           "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+           "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+           "location. "
            "Please clone() the tensor before performing the operation.");
 }
 
@@ -325,15 +344,16 @@ void check_no_partial_overlap(const Tensor& out, const Tensor& in) {
   const char* b = in.ptr<char>();
   const bool apart = a + out.numel() * out.itemsize() <= b || b + in.numel() * in.itemsize() <= a;
   TL_CHECK(apart, Runtime,
-           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+           "single memory "
            "location. Please clone() the tensor before performing the operation.");
 }
 
 Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options) {
   if (!out) return empty(sizes, options);
   const Tensor& t = *out;
-  TL_CHECK(t.device() == options.device, Runtime, "Expected out tensor to be on the device ", device_name(options.device),
-           ", but got ", device_name(t.device()));
+  TL_CHECK(t.device() == options.device, Runtime, "Expected out tensor to be on the device ",
+           device_name(options.device), ", but got ", device_name(t.device()));
   if (!std::ranges::equal(t.sizes(), sizes)) {
     if (t.numel() != 0) warn_resized_out(t.sizes(), sizes);
     resize(t, sizes);
@@ -344,7 +364,8 @@ Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options) {
 
 Tensor run_elementwise(const ElementwiseDef& def, const TlValue* args, Out out) {
   Fast fast;
-  if (!out && fast_case(def, args, fast)) [[likely]] return run_fast(def, args, fast);
+  if (!out && fast_case(def, args, fast)) [[likely]]
+    return run_fast(def, args, fast);
   return Plan(def, args, out).run();
 }
 

@@ -9,6 +9,7 @@ namespace tl {
 enum class Promote : uint8_t {
   Same,   // the result has the common type
   Float,  // integers compute in the default float
+  Int,    // bool computes in int64
   Bool,   // computes in the common type, the result is bool
   Real,   // complex gives real
 };
@@ -18,8 +19,9 @@ struct ElementwiseDef {
   const char* name;
   int n_inputs, n_params;
   Promote promote;
-  bool condition;  // the first input is bool and takes no part in promotion
-  bool alpha;      // the parameter obeys the reference's rules for alpha
+  bool condition;        // the first input is bool and takes no part in promotion
+  bool alpha;            // the parameter obeys the reference's rules for alpha
+  const char* not_bool;  // why bool is refused; NULL: as any dtype without a loop
   cpu::ElementwiseLoops loops;
 
   DType output(DType common) const;

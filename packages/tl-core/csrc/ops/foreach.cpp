@@ -6,7 +6,8 @@ namespace tl {
 namespace {
 void check_lists(TensorList a, TensorList b) {
   TL_CHECK(!a.empty(), Runtime, "Tensor list must have at least one tensor.");
-  TL_CHECK(a.size() == b.size(), Runtime, "Tensor lists must have the same number of tensors, got ", a.size(), " and ", b.size());
+  TL_CHECK(a.size() == b.size(), Runtime, "Tensor lists must have the same number of tensors, got ", a.size(),
+           " and ", b.size());
 }
 
 template <class F>

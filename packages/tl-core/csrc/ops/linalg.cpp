@@ -15,28 +15,43 @@ cpu::MatrixView matrix(const Tensor& t) {
 }
 
 void check_same_type(const char* name, const Tensor& a, const Tensor& b) {
-  TL_CHECK(a.dtype() == b.dtype(), Runtime, "expected m1 and m2 to have the same dtype, but got: ", dtype_name(a.dtype()), " != ",
-           dtype_name(b.dtype()), " (", name, ")");
-  TL_CHECK(a.device() == b.device(), Runtime, "Expected all tensors to be on the same device, but found at least two devices, ",
+  TL_CHECK(a.dtype() == b.dtype(), Runtime,
+           "expected m1 and m2 to have the same dtype, but got: ", dtype_name(a.dtype()),
+           " != ", dtype_name(b.dtype()), " (", name, ")");
+  TL_CHECK(a.device() == b.device(), Runtime,
+           "Expected all tensors to be on the same device, but found at least two devices, ",
            device_name(a.device()), " and ", device_name(b.device()), "! (", name, ")");
   TL_CHECK(a.dtype() != DType::Bool, NotImplemented, "\"", name, "_impl_cpu_\" not implemented for 'Bool'");
 }
 
 Tensor product_out(Out out, IntSpan shape, const Tensor& like) {
-  if (out) TL_CHECK(out.tensor->dtype() == like.dtype(), Runtime, "Expected out tensor to have dtype ", dtype_name(like.dtype()), ", but got ",
-                    dtype_name(out.tensor->dtype()), " instead");
+  if (out)
+    TL_CHECK(out.tensor->dtype() == like.dtype(), Runtime, "Expected out tensor to have dtype ",
+             dtype_name(like.dtype()), ", but got ", dtype_name(out.tensor->dtype()), " instead");
   return prepare_out(out, shape, {like.dtype(), like.device()});
 }
 
-bool shares_memory(const Tensor& a, const Tensor& b) { return a.storage() == b.storage() && a.numel() && b.numel(); }
+bool shares_memory(const Tensor& a, const Tensor& b) {
+  return a.storage() == b.storage() && a.numel() && b.numel();
+}
 
-void run_product(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added, const void* alpha, const void* beta) {
-  const cpu::Product p{a.size(0), b.size(1), a.size(1), matrix(a), matrix(b), matrix(c), added ? matrix(*added) : cpu::MatrixView{}, alpha, beta};
+void run_product(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added, const void* alpha,
+                 const void* beta) {
+  const cpu::Product p{a.size(0),
+                       b.size(1),
+                       a.size(1),
+                       matrix(a),
+                       matrix(b),
+                       matrix(c),
+                       added ? matrix(*added) : cpu::MatrixView{},
+                       alpha,
+                       beta};
   cpu::matmul(c.dtype(), p);
 }
 
 // The result may be an input: then the product goes through memory of its own.
-void product_into(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added = nullptr, const void* alpha = nullptr, const void* beta = nullptr) {
+void product_into(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added = nullptr,
+                  const void* alpha = nullptr, const void* beta = nullptr) {
   if (c.is_meta() || c.numel() == 0) return;
   if (!shares_memory(c, a) && !shares_memory(c, b)) return run_product(c, a, b, added, alpha, beta);
   const Tensor fresh = empty(c.sizes(), {c.dtype(), {}});
@@ -47,8 +62,8 @@ void product_into(const Tensor& c, const Tensor& a, const Tensor& b, const Tenso
 Tensor mm(const Tensor& self, const Tensor& mat2, Out out) {
   TL_CHECK(self.dim() == 2, Runtime, "self must be a matrix, got ", self.dim(), " dimensions");
   TL_CHECK(mat2.dim() == 2, Runtime, "mat2 must be a matrix, got ", mat2.dim(), " dimensions");
-  TL_CHECK(self.size(1) == mat2.size(0), Runtime, "mat1 and mat2 shapes cannot be multiplied (", self.size(0), "x", self.size(1), " and ",
-           mat2.size(0), "x", mat2.size(1), ")");
+  TL_CHECK(self.size(1) == mat2.size(0), Runtime, "mat1 and mat2 shapes cannot be multiplied (", self.size(0),
+           "x", self.size(1), " and ", mat2.size(0), "x", mat2.size(1), ")");
   check_same_type("mm", self, mat2);
   const Tensor c = product_out(out, DimVector{self.size(0), mat2.size(1)}, self);
   product_into(c, self, mat2);
@@ -64,9 +79,10 @@ struct Factors {
   Factors(DType d, const Scalar& a, const Scalar& b) {
     const DType compute = is_half(d) ? DType::Float32 : d;
     for (const Scalar& s : {a, b}) {
-      TL_CHECK(!is_integral(d, true) || s.is_integral(), Runtime, "For integral input tensors, argument ", &s == &a ? "alpha" : "beta",
-               " must not be a floating point number.");
-      TL_CHECK(is_complex(d) || !s.is_complex(), Runtime, "For non-complex input tensors, argument alpha must not be a complex number.");
+      TL_CHECK(!is_integral(d, true) || s.is_integral(), Runtime, "For integral input tensors, argument ",
+               &s == &a ? "alpha" : "beta", " must not be a floating point number.");
+      TL_CHECK(is_complex(d) || !s.is_complex(), Runtime,
+               "For non-complex input tensors, argument alpha must not be a complex number.");
     }
     a.store(compute, alpha);
     b.store(compute, beta);
@@ -77,40 +93,45 @@ struct Factors {
 
 bool is_zero(const Scalar& s) { return !s.to_bool(); }
 
-Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha, Out out) {
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+             const Scalar& alpha, Out out) {
   TL_CHECK(mat1.dim() == 2, Runtime, "mat1 must be a matrix, got ", mat1.dim(), "-D tensor");
   TL_CHECK(mat2.dim() == 2, Runtime, "mat2 must be a matrix, got ", mat2.dim(), "-D tensor");
-  TL_CHECK(mat1.size(1) == mat2.size(0), Runtime, "mat1 and mat2 shapes cannot be multiplied (", mat1.size(0), "x", mat1.size(1), " and ",
-           mat2.size(0), "x", mat2.size(1), ")");
+  TL_CHECK(mat1.size(1) == mat2.size(0), Runtime, "mat1 and mat2 shapes cannot be multiplied (", mat1.size(0),
+           "x", mat1.size(1), " and ", mat2.size(0), "x", mat2.size(1), ")");
   check_same_type("addmm", mat1, mat2);
-  TL_CHECK(self.dtype() == mat1.dtype(), Runtime, "self and mat2 must have the same dtype, but got ", scalar_type_name(self.dtype()), " and ",
-           scalar_type_name(mat2.dtype()));
+  TL_CHECK(self.dtype() == mat1.dtype(), Runtime, "self and mat2 must have the same dtype, but got ",
+           scalar_type_name(self.dtype()), " and ", scalar_type_name(mat2.dtype()));
   const DimVector shape{mat1.size(0), mat2.size(1)};
   const Tensor added = [&] {
     try {
       return ops::expand(self, shape);
     } catch (const Error&) {
-      fail(ErrorKind::Runtime, "The expanded size of the tensor (", shape, ") must match the existing size ", self.sizes(), " of the input of addmm");
+      fail(ErrorKind::Runtime, "The expanded size of the tensor (", shape, ") must match the existing size ",
+           self.sizes(), " of the input of addmm");
     }
   }();
   const Tensor c = product_out(out, shape, mat1);
   const Factors f(c.dtype(), alpha, beta);
   const bool in_place = c.data() == added.data() && std::ranges::equal(c.strides(), added.strides());
   const Tensor safe = shares_memory(c, added) && !in_place ? ops::clone(added) : added;
-  product_into(c, mat1, mat2, is_zero(beta) ? nullptr : &safe, f.alpha_at, is_zero(beta) ? nullptr : f.beta_at);
+  product_into(c, mat1, mat2, is_zero(beta) ? nullptr : &safe, f.alpha_at,
+               is_zero(beta) ? nullptr : f.beta_at);
   return c;
 }
 
 void run_batched(const Tensor& c, const Tensor& a, const Tensor& b) {
-  const cpu::Product p{a.size(1), b.size(2), a.size(2), matrix(a), matrix(b), matrix(c), {}, nullptr, nullptr};
+  const cpu::Product p{a.size(1), b.size(2), a.size(2), matrix(a), matrix(b),
+                       matrix(c), {},        nullptr,   nullptr};
   cpu::matmul_batched(c.dtype(), p, a.size(0), a.stride(0), b.stride(0), c.stride(0), 0);
 }
 
 Tensor bmm(const Tensor& self, const Tensor& mat2, Out out) {
   TL_CHECK(self.dim() == 3, Runtime, "batch1 must be a 3D tensor, got ", self.dim(), "D");
   TL_CHECK(mat2.dim() == 3, Runtime, "batch2 must be a 3D tensor, got ", mat2.dim(), "D");
-  TL_CHECK(self.size(0) == mat2.size(0) && self.size(2) == mat2.size(1), Runtime, "Expected size for first two dimensions of batch2 tensor to be: [",
-           self.size(0), ", ", self.size(2), "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
+  TL_CHECK(self.size(0) == mat2.size(0) && self.size(2) == mat2.size(1), Runtime,
+           "Expected size for first two dimensions of batch2 tensor to be: [", self.size(0), ", ",
+           self.size(2), "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
   check_same_type("bmm", self, mat2);
   const Tensor c = product_out(out, DimVector{self.size(0), self.size(1), mat2.size(2)}, self);
   if (c.is_meta() || c.numel() == 0) return c;
@@ -131,8 +152,10 @@ Tensor as_matrix(const Tensor& t, int64_t dim, IntSpan shape) {
 }
 
 Tensor mv(const Tensor& self, const Tensor& vec, Out out) {
-  TL_CHECK(self.dim() == 2 && vec.dim() == 1, Runtime, "vector + matrix @ vector expected, got 1, ", self.dim(), ", ", vec.dim());
-  TL_CHECK(self.size(1) == vec.size(0), Runtime, "size mismatch, got input (", self.size(0), "), mat (", self.size(0), "x", self.size(1), "), vec (", vec.size(0), ")");
+  TL_CHECK(self.dim() == 2 && vec.dim() == 1, Runtime, "vector + matrix @ vector expected, got 1, ",
+           self.dim(), ", ", vec.dim());
+  TL_CHECK(self.size(1) == vec.size(0), Runtime, "size mismatch, got input (", self.size(0), "), mat (",
+           self.size(0), "x", self.size(1), "), vec (", vec.size(0), ")");
   check_same_type("mv", self, vec);
   const Tensor c = product_out(out, DimVector{self.size(0)}, self);
   product_into(as_matrix(c, 1, DimVector{c.size(0), 1}), self, as_matrix(vec, 1, DimVector{vec.size(0), 1}));
@@ -140,18 +163,24 @@ Tensor mv(const Tensor& self, const Tensor& vec, Out out) {
 }
 
 Tensor dot(const Tensor& self, const Tensor& tensor, Out out) {
-  TL_CHECK(self.dim() == 1 && tensor.dim() == 1, Runtime, "1D tensors expected, but got ", self.dim(), "D and ", tensor.dim(), "D tensors");
-  TL_CHECK(self.dtype() == tensor.dtype(), Runtime, "dot : expected both vectors to have same dtype, but found ", scalar_type_name(self.dtype()), " and ", scalar_type_name(tensor.dtype()));
-  TL_CHECK(self.numel() == tensor.numel(), Runtime, "inconsistent tensor size, expected tensor [", self.numel(), "] and src [", tensor.numel(),
-           "] to have the same number of elements, but got ", self.numel(), " and ", tensor.numel(), " elements respectively");
+  TL_CHECK(self.dim() == 1 && tensor.dim() == 1, Runtime, "1D tensors expected, but got ", self.dim(),
+           "D and ", tensor.dim(), "D tensors");
+  TL_CHECK(self.dtype() == tensor.dtype(), Runtime,
+           "dot : expected both vectors to have same dtype, but found ", scalar_type_name(self.dtype()),
+           " and ", scalar_type_name(tensor.dtype()));
+  TL_CHECK(self.numel() == tensor.numel(), Runtime, "inconsistent tensor size, expected tensor [",
+           self.numel(), "] and src [", tensor.numel(), "] to have the same number of elements, but got ",
+           self.numel(), " and ", tensor.numel(), " elements respectively");
   check_same_type("dot", self, tensor);
   const Tensor c = product_out(out, {}, self);
   const Tensor view = view_of(c, DimVector{1, 1}, DimVector{1, 1}, c.offset());
-  product_into(view, as_matrix(self, 0, DimVector{1, self.size(0)}), as_matrix(tensor, 1, DimVector{tensor.size(0), 1}));
+  product_into(view, as_matrix(self, 0, DimVector{1, self.size(0)}),
+               as_matrix(tensor, 1, DimVector{tensor.size(0), 1}));
   return c;
 }
 
-// ---- matmul: every number of dimensions ----------------------------------------------------------------------------------
+// ---- matmul: every number of dimensions
+// ----------------------------------------------------------------------------------
 Tensor as_batch(const Tensor& t, IntSpan batch) {
   DimVector shape(batch);
   shape.push_back(t.size(t.dim() - 2));
@@ -162,7 +191,8 @@ Tensor as_batch(const Tensor& t, IntSpan batch) {
 }
 
 Tensor matmul_batched(const Tensor& a, const Tensor& b) {
-  const DimVector batch = broadcast_shapes(a.sizes().first(static_cast<size_t>(a.dim() - 2)), b.sizes().first(static_cast<size_t>(b.dim() - 2)));
+  const DimVector batch = broadcast_shapes(a.sizes().first(static_cast<size_t>(a.dim() - 2)),
+                                           b.sizes().first(static_cast<size_t>(b.dim() - 2)));
   DimVector shape(batch);
   shape.push_back(a.size(a.dim() - 2));
   shape.push_back(b.size(b.dim() - 1));
@@ -172,14 +202,16 @@ Tensor matmul_batched(const Tensor& a, const Tensor& b) {
 // A batch of rows times one matrix is one large product.
 Tensor matmul_folded(const Tensor& a, const Tensor& b) {
   DimVector shape(a.sizes().first(static_cast<size_t>(a.dim() - 1)));
-  const Tensor rows = ops::reshape(a, DimVector{a.size(a.dim() - 1) ? -1 : checked_numel(shape), a.size(a.dim() - 1)});
+  const Tensor rows =
+      ops::reshape(a, DimVector{a.size(a.dim() - 1) ? -1 : checked_numel(shape), a.size(a.dim() - 1)});
   if (b.dim() == 1) return ops::view(ops::mv(rows, b), shape);
   shape.push_back(b.size(1));
   return ops::view(ops::mm(rows, b), shape);
 }
 
 Tensor matmul_any(const Tensor& a, const Tensor& b) {
-  TL_CHECK(a.dim() > 0 && b.dim() > 0, Runtime, "both arguments to matmul need to be at least 1D, but they are ", a.dim(), "D and ", b.dim(), "D");
+  TL_CHECK(a.dim() > 0 && b.dim() > 0, Runtime,
+           "both arguments to matmul need to be at least 1D, but they are ", a.dim(), "D and ", b.dim(), "D");
   if (a.dim() == 1 && b.dim() == 1) return ops::dot(a, b);
   if (a.dim() == 2 && b.dim() == 2) return ops::mm(a, b);
   if (a.dim() == 2 && b.dim() == 1) return ops::mv(a, b);
@@ -197,9 +229,11 @@ Tensor matmul(const Tensor& self, const Tensor& other, Out out) {
 }
 
 Tensor linear(const Tensor& input, const Tensor& weight, OptTensor bias) {
-  TL_CHECK(weight.dim() == 2 || weight.dim() == 1, Runtime, "linear(): weight must be a matrix or a vector, got ", weight.dim(), "D");
+  TL_CHECK(weight.dim() == 2 || weight.dim() == 1, Runtime,
+           "linear(): weight must be a matrix or a vector, got ", weight.dim(), "D");
   const Tensor transposed = ops::t(weight);
-  if (input.dim() == 2 && weight.dim() == 2 && bias && bias->dim() == 1) return ops::addmm(*bias, input, transposed);
+  if (input.dim() == 2 && weight.dim() == 2 && bias && bias->dim() == 1)
+    return ops::addmm(*bias, input, transposed);
   const Tensor product = ops::matmul(input, transposed);
   return bias ? ops::add(product, *bias) : product;
 }

@@ -13,7 +13,9 @@ namespace {
 class Dense {
  public:
   explicit Dense(const Tensor& t) : original_(t), dense_(to_contiguous(t)) {}
-  ~Dense() { if (!dense_.same(original_)) copy_elements(original_, dense_); }
+  ~Dense() {
+    if (!dense_.same(original_)) copy_elements(original_, dense_);
+  }
   Dense(const Dense&) = delete;
   char* data() const { return dense_.ptr<char>(); }
 
@@ -23,23 +25,27 @@ class Dense {
 };
 
 void check_list(const char* op, const char* name, TensorList params, TensorList list) {
-  TL_CHECK(list.size() == params.size(), Runtime, op, "(): argument '", name, "' must have as many tensors as self (", params.size(), "), got ", list.size());
+  TL_CHECK(list.size() == params.size(), Runtime, op, "(): argument '", name,
+           "' must have as many tensors as self (", params.size(), "), got ", list.size());
   for (size_t i = 0; i < list.size(); ++i)
-    TL_CHECK(std::ranges::equal(list[i].sizes(), params[i].sizes()) && list[i].dtype() == params[i].dtype(), Runtime, op, "(): tensor ", i, " of '", name,
-             "' must have the parameter's shape ", params[i].sizes(), " and type ", dtype_name(params[i].dtype()), ", got ", list[i].sizes(), " and ",
-             dtype_name(list[i].dtype()));
+    TL_CHECK(std::ranges::equal(list[i].sizes(), params[i].sizes()) && list[i].dtype() == params[i].dtype(),
+             Runtime, op, "(): tensor ", i, " of '", name, "' must have the parameter's shape ",
+             params[i].sizes(), " and type ", dtype_name(params[i].dtype()), ", got ", list[i].sizes(),
+             " and ", dtype_name(list[i].dtype()));
 }
 
 void check_params(const char* op, TensorList params) {
   for (size_t i = 0; i < params.size(); ++i) {
-    TL_CHECK(is_floating(params[i].dtype()), Runtime, op, "(): tensor ", i, " of self must be of a floating-point type, got ", dtype_name(params[i].dtype()));
-    TL_CHECK(params[i].device().is_cpu(), Runtime, op, "(): tensor ", i, " of self must be on the CPU, got ", device_name(params[i].device()));
+    TL_CHECK(is_floating(params[i].dtype()), Runtime, op, "(): tensor ", i,
+             " of self must be of a floating-point type, got ", dtype_name(params[i].dtype()));
+    TL_CHECK(params[i].device().is_cpu(), Runtime, op, "(): tensor ", i, " of self must be on the CPU, got ",
+             device_name(params[i].device()));
     check_no_internal_overlap(params[i]);
   }
 }
 
-void fused_sgd(TensorList self, TensorList grads, TensorList buffers, double weight_decay, double momentum, double lr, double dampening,
-               bool nesterov, bool maximize, bool is_first_step) {
+void fused_sgd(TensorList self, TensorList grads, TensorList buffers, double weight_decay, double momentum,
+               double lr, double dampening, bool nesterov, bool maximize, bool is_first_step) {
   check_params("_fused_sgd_", self);
   check_list("_fused_sgd_", "grads", self, grads);
   if (!buffers.empty()) check_list("_fused_sgd_", "momentum_buffer_list", self, buffers);
@@ -56,36 +62,46 @@ void fused_sgd(TensorList self, TensorList grads, TensorList buffers, double wei
   }
 }
 
-void adam(const char* name, bool decoupled, TensorList self, TensorList grads, TensorList averages, TensorList squares, TensorList largest,
-          TensorList steps, double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize) {
+void adam(const char* name, bool decoupled, TensorList self, TensorList grads, TensorList averages,
+          TensorList squares, TensorList largest, TensorList steps, double lr, double beta1, double beta2,
+          double weight_decay, double eps, bool amsgrad, bool maximize) {
   check_params(name, self);
   check_list(name, "grads", self, grads);
   check_list(name, "exp_avgs", self, averages);
   check_list(name, "exp_avg_sqs", self, squares);
   if (amsgrad) check_list(name, "max_exp_avg_sqs", self, largest);
-  TL_CHECK(steps.size() == self.size(), Runtime, name, "(): argument 'state_steps' must have as many tensors as self (", self.size(), "), got ", steps.size());
+  TL_CHECK(steps.size() == self.size(), Runtime, name,
+           "(): argument 'state_steps' must have as many tensors as self (", self.size(), "), got ",
+           steps.size());
   for (size_t i = 0; i < self.size(); ++i) {
-    TL_CHECK(steps[i].numel() == 1, Runtime, name, "(): tensor ", i, " of 'state_steps' must have one element, got ", steps[i].numel());
+    TL_CHECK(steps[i].numel() == 1, Runtime, name, "(): tensor ", i,
+             " of 'state_steps' must have one element, got ", steps[i].numel());
     const double count = load_scalar(steps[i].dtype(), steps[i].data()).to_double();
     const cpu::AdamStep step{lr, beta1, beta2, eps, weight_decay, count, decoupled, maximize};
     const Dense param(self[i]), average(averages[i]), square(squares[i]);
     const Tensor grad = to_contiguous(grads[i]);
     if (amsgrad) {
       const Dense top(largest[i]);
-      cpu::adam_step(self[i].dtype(), self[i].numel(), param.data(), grad.ptr<char>(), average.data(), square.data(), top.data(), step);
+      cpu::adam_step(self[i].dtype(), self[i].numel(), param.data(), grad.ptr<char>(), average.data(),
+                     square.data(), top.data(), step);
     } else {
-      cpu::adam_step(self[i].dtype(), self[i].numel(), param.data(), grad.ptr<char>(), average.data(), square.data(), nullptr, step);
+      cpu::adam_step(self[i].dtype(), self[i].numel(), param.data(), grad.ptr<char>(), average.data(),
+                     square.data(), nullptr, step);
     }
   }
 }
 
-void fused_adam(TensorList self, TensorList grads, TensorList averages, TensorList squares, TensorList largest, TensorList steps, double lr,
-                double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize) {
-  adam("_fused_adam_", false, self, grads, averages, squares, largest, steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize);
+void fused_adam(TensorList self, TensorList grads, TensorList averages, TensorList squares,
+                TensorList largest, TensorList steps, double lr, double beta1, double beta2,
+                double weight_decay, double eps, bool amsgrad, bool maximize) {
+  adam("_fused_adam_", false, self, grads, averages, squares, largest, steps, lr, beta1, beta2, weight_decay,
+       eps, amsgrad, maximize);
 }
-void fused_adamw(TensorList self, TensorList grads, TensorList averages, TensorList squares, TensorList largest, TensorList steps, double lr,
-                 double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize) {
-  adam("_fused_adamw_", true, self, grads, averages, squares, largest, steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize);
+void fused_adamw(TensorList self, TensorList grads, TensorList averages, TensorList squares,
+                 TensorList largest, TensorList steps, double lr, double beta1, double beta2,
+                 double weight_decay, double eps, bool amsgrad, bool maximize) {
+  adam("_fused_adamw_", true, self, grads, averages, squares, largest, steps, lr, beta1, beta2, weight_decay,
+       eps, amsgrad, maximize);
 }
 }  // namespace
 

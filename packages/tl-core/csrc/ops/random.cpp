@@ -1,4 +1,6 @@
 // Operators that draw random numbers.
+#include "kernels/cpu/random.h"
+
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -6,10 +8,10 @@
 #include "dispatch/thread_state.h"
 #include "iter/loop_nest.h"
 #include "iter/promotion.h"
-#include "kernels/cpu/random.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -21,7 +23,7 @@ using OptDevice = std::optional<Device>;
 using OptBool = std::optional<bool>;
 using OptFormat = std::optional<MemoryFormat>;
 
-// ---- the order of elements -------------------------------------------------------------------------------------------
+// ---- the order of elements --------------------------------------------------------------------------------
 
 // The dimensions from the slowest to the fastest in memory: numbers are handed out in that order.
 DimVector memory_order(const Tensor& t) {
@@ -72,10 +74,11 @@ Tensor overwrite(const Tensor& self, Generator* generator, Fill fill) {
   return self;
 }
 
-// ---- checks ----------------------------------------------------------------------------------------------------------
+// ---- checks -----------------------------------------------------------------------------------------------
 
 void check_implemented(const char* what, bool implemented, const Tensor& t) {
-  TL_CHECK(implemented, NotImplemented, "\"", what, "\" not implemented for '", scalar_type_name(t.dtype()), "'");
+  TL_CHECK(implemented, NotImplemented, "\"", what, "\" not implemented for '", scalar_type_name(t.dtype()),
+           "'");
 }
 bool is_inexact(DType d) { return is_floating(d) || is_complex(d); }
 bool is_wide_unsigned(DType d) { return d == DType::UInt16 || d == DType::UInt32 || d == DType::UInt64; }
@@ -83,15 +86,20 @@ bool is_common_real(DType d) { return !is_complex(d) && !is_wide_unsigned(d); }
 
 double largest(DType real) {
   switch (real) {
-    case DType::Float16: return 65504;
-    case DType::BFloat16: return 0x1.fep127;
-    case DType::Float32: return std::numeric_limits<float>::max();
-    default: return std::numeric_limits<double>::max();
+    case DType::Float16:
+      return 65504;
+    case DType::BFloat16:
+      return 0x1.fep127;
+    case DType::Float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
   }
 }
 
 void check_bound(const char* name, double bound, DType real) {
-  TL_CHECK(std::abs(bound) <= largest(real), Runtime, name, " is out of bounds for ", dtype_name(real), ": got ", bound);
+  TL_CHECK(std::abs(bound) <= largest(real), Runtime, name, " is out of bounds for ", dtype_name(real),
+           ": got ", bound);
 }
 
 void check_uniform(const Tensor& self, double from, double to) {
@@ -99,16 +107,19 @@ void check_uniform(const Tensor& self, double from, double to) {
   const DType real = to_real(self.dtype());
   check_bound("from", from, real);
   check_bound("to", to, real);
-  TL_CHECK(from <= to, Runtime, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
-  TL_CHECK(to - from <= largest(real), Runtime, "uniform_ expects to-from <= std::numeric_limits<", scalar_type_name(real),
-           ">::max(), but found to=", to, " and from=", from, " which result in to-from to exceed the limit");
+  TL_CHECK(from <= to, Runtime, "uniform_ expects to return a [from, to) range, but found from=", from,
+           " > to=", to);
+  TL_CHECK(to - from <= largest(real), Runtime, "uniform_ expects to-from <= std::numeric_limits<",
+           scalar_type_name(real), ">::max(), but found to=", to, " and from=", from,
+           " which result in to-from to exceed the limit");
 }
 
 void check_std(double std) { TL_CHECK(std >= 0, Runtime, "normal expects std >= 0.0, but found std ", std); }
 
 void check_continuous(const char* distribution, const Tensor& self) {
   TL_CHECK(is_floating(self.dtype()) || self.numel() == 0, Runtime, distribution,
-           " distribution is a continuous probability distribution. dtype must be a floating point but you specified ",
+           " distribution is a continuous probability distribution. dtype must be a floating point but you "
+           "specified ",
            scalar_type_name(self.dtype()));
 }
 
@@ -116,11 +127,12 @@ void check_probability(double p) {
   TL_CHECK(p >= 0 && p <= 1, Runtime, "bernoulli_ expects p to be in [0, 1], but got p=", p);
 }
 
-// ---- floating numbers in place ---------------------------------------------------------------------------------------
+// ---- floating numbers in place ----------------------------------------------------------------------------
 
 Tensor uniform_(const Tensor& self, double from, double to, Generator* generator) {
   check_uniform(self, from, to);
-  return overwrite(self, generator, [=](Elements e, Generator& g) { cpu::fill_uniform(e.dtype, e.data, e.n, from, to, g); });
+  return overwrite(self, generator,
+                   [=](Elements e, Generator& g) { cpu::fill_uniform(e.dtype, e.data, e.n, from, to, g); });
 }
 
 Tensor normal_(const Tensor& self, double mean, double std, Generator* generator) {
@@ -128,43 +140,55 @@ Tensor normal_(const Tensor& self, double mean, double std, Generator* generator
   check_implemented("normal_kernel_cpu", is_inexact(self.dtype()), self);
   if (is_complex(self.dtype())) std /= std::sqrt(2.0);  // the variance is shared by both parts
   const auto fill = self.is_contiguous() ? cpu::fill_normal : cpu::fill_normal_in_turn;
-  return overwrite(self, generator, [=](Elements e, Generator& g) { fill(e.dtype, e.data, e.n, mean, std, g); });
+  return overwrite(self, generator,
+                   [=](Elements e, Generator& g) { fill(e.dtype, e.data, e.n, mean, std, g); });
 }
 
 Tensor exponential_(const Tensor& self, double rate, Generator* generator) {
   TL_CHECK(rate > 0, Runtime, "exponential_ expects lambda > 0.0, but found lambda=", rate);
   check_continuous("Exponential", self);
-  return overwrite(self, generator, [=](Elements e, Generator& g) { cpu::fill_exponential(e.dtype, e.data, e.n, rate, g); });
+  return overwrite(self, generator,
+                   [=](Elements e, Generator& g) { cpu::fill_exponential(e.dtype, e.data, e.n, rate, g); });
 }
 
 Tensor cauchy_(const Tensor& self, double median, double sigma, Generator* generator) {
   TL_CHECK(sigma > 0, Runtime, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
   check_continuous("Cauchy", self);
-  return overwrite(self, generator, [=](Elements e, Generator& g) { cpu::fill_cauchy(e.dtype, e.data, e.n, median, sigma, g); });
+  return overwrite(self, generator, [=](Elements e, Generator& g) {
+    cpu::fill_cauchy(e.dtype, e.data, e.n, median, sigma, g);
+  });
 }
 
 Tensor log_normal_(const Tensor& self, double mean, double std, Generator* generator) {
   TL_CHECK(std > 0, Runtime, "log_normal_ expects std > 0.0, but found std=", std);
   check_implemented("log_normal_cpu", is_floating(self.dtype()), self);
-  return overwrite(self, generator, [=](Elements e, Generator& g) { cpu::fill_log_normal(e.dtype, e.data, e.n, mean, std, g); });
+  return overwrite(self, generator, [=](Elements e, Generator& g) {
+    cpu::fill_log_normal(e.dtype, e.data, e.n, mean, std, g);
+  });
 }
 
 Tensor geometric_(const Tensor& self, double p, Generator* generator) {
   TL_CHECK(p > 0 && p < 1, Runtime, "geometric_ expects p to be in (0, 1), but got p=", p);
   check_implemented("geometric_cpu", is_common_real(self.dtype()) && self.dtype() != DType::Bool, self);
-  return overwrite(self, generator, [=](Elements e, Generator& g) { cpu::fill_geometric(e.dtype, e.data, e.n, p, g); });
+  return overwrite(self, generator,
+                   [=](Elements e, Generator& g) { cpu::fill_geometric(e.dtype, e.data, e.n, p, g); });
 }
 
-// ---- integers in place -----------------------------------------------------------------------------------------------
+// ---- integers in place ------------------------------------------------------------------------------------
 
 // The bits of a floating dtype's mantissa; 63 for the others, which hold every int64 in their range.
 int digits(DType dtype) {
   switch (dtype) {
-    case DType::Float16: return 11;
-    case DType::BFloat16: return 8;
-    case DType::Float32: return 24;
-    case DType::Float64: return 53;
-    default: return 63;
+    case DType::Float16:
+      return 11;
+    case DType::BFloat16:
+      return 8;
+    case DType::Float32:
+      return 24;
+    case DType::Float64:
+      return 53;
+    default:
+      return 63;
   }
 }
 
@@ -178,90 +202,126 @@ int64_t largest_drawn(DType dtype) {
 
 void check_integer(const char* name, int64_t value, DType dtype) {
   const auto magnitude = static_cast<double>(value);
-  const bool fits = is_floating(dtype)   ? std::abs(magnitude) <= largest(dtype)
-                    : is_unsigned(dtype) ? value >= 0 && value <= largest_drawn(dtype)
-                                         : value <= largest_drawn(dtype) && value >= -largest_drawn(dtype) - 1;
+  const bool fits = is_floating(dtype) ? std::abs(magnitude) <= largest(dtype)
+                    : is_unsigned(dtype)
+                        ? value >= 0 && value <= largest_drawn(dtype)
+                        : value <= largest_drawn(dtype) && value >= -largest_drawn(dtype) - 1;
   TL_CHECK(fits, Runtime, name, " is out of bounds for ", dtype_name(dtype), ": got ", value);
+}
+
+// The value as the dtype holds it; what does not fit becomes the least integer, as on x86.
+int64_t rounded(int64_t value, DType dtype) {
+  auto x = static_cast<double>(value);
+  if (dtype == DType::Float16)
+    x = static_cast<float>(Half(static_cast<float>(value)));
+  else if (dtype == DType::BFloat16)
+    x = static_cast<float>(BFloat16(static_cast<float>(value)));
+  else if (dtype == DType::Float32)
+    x = static_cast<float>(value);
+  return x >= -0x1p63 && x < 0x1p63 ? static_cast<int64_t>(x) : std::numeric_limits<int64_t>::min();
 }
 
 // The distance between neighbours of that magnitude in a floating dtype.
 int64_t spacing(int64_t value, DType dtype) {
   const uint64_t magnitude = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-  const int bits = 64 - __builtin_clzll(magnitude | 1);
-  return bits <= digits(dtype) ? 1 : int64_t{1} << (bits - digits(dtype));
+  return int64_t{1} << std::max(64 - __builtin_clzll(magnitude | 1) - digits(dtype), 0);
 }
 
-// Beyond the mantissa a bound moves inwards, to the next number that the dtype holds.
-int64_t round_up(int64_t value, DType dtype) {
-  const int64_t step = spacing(value, dtype), rest = value % step;
-  return rest == 0 ? value : value - rest + (value > 0 ? step : 0);
+// Bounds that a floating dtype would round outwards move inwards: the stream depends on how far, and this is
+// the reference's.
+int64_t moved_up(int64_t from, DType dtype) {
+  const int64_t next = rounded(from + 1, dtype);
+  return next < from ? next + spacing(from + 1, dtype) : from;
 }
-int64_t round_down(int64_t value, DType dtype) {
-  const int64_t step = spacing(value, dtype), rest = value % step;
-  return rest == 0 ? value : value - rest - (value < 0 ? step : 0);
+int64_t moved_down(int64_t to, DType dtype) {
+  const int64_t last = rounded(to - 1, dtype);
+  return last >= to ? last - spacing(to - 1, dtype) : to;
+}
+
+void warn_inexact(const char* name, int64_t bound, DType dtype) {
+  const int64_t exact = int64_t{1} << digits(dtype);
+  if (bound < -exact || bound > exact)
+    warn(cat(
+        name, " is out of bounds [-(2^", digits(dtype), "), 2^", digits(dtype), "]. ", dtype_name(dtype),
+        " holds only the integers in that range exactly: beyond, not all are drawn, nor all equally often."));
 }
 
 Tensor draw_integers(const Tensor& self, uint64_t range, int64_t base, Generator* generator) {
-  return overwrite(self, generator, [=](Elements e, Generator& g) { cpu::fill_integers(e.dtype, e.data, e.n, range, base, g); });
+  return overwrite(self, generator, [=](Elements e, Generator& g) {
+    cpu::fill_integers(e.dtype, e.data, e.n, range, base, g);
+  });
 }
 
 Tensor random_between(const Tensor& self, int64_t from, int64_t to, Generator* generator) {
   const DType dtype = self.dtype();
-  TL_CHECK(from < to, Runtime, "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", to);
+  TL_CHECK(from < to, Runtime, "random_ expects 'from' to be less than 'to', but got from=", from,
+           " >= to=", to);
   if (is_floating(dtype)) {
-    from = round_up(from, dtype);
-    to = round_down(to - 1, dtype) + 1;
-    TL_CHECK(from < to, Runtime, "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from=",
+    from = moved_up(from, dtype);
+    to = moved_down(to, dtype);
+    TL_CHECK(from < to, Runtime,
+             "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from=",
              from, " >= to=", to);
   }
   check_integer("from", from, dtype);
   check_integer("to - 1", to - 1, dtype);
+  if (is_floating(dtype)) {
+    warn_inexact("from", from, dtype);
+    warn_inexact("to - 1", to - 1, dtype);
+  }
   return draw_integers(self, static_cast<uint64_t>(to) - static_cast<uint64_t>(from), from, generator);
 }
 
 Tensor random_upward(const Tensor& self, int64_t from, Generator* generator) {
   const DType dtype = self.dtype();
   const int64_t last = largest_drawn(dtype);
-  if (is_floating(dtype)) from = round_up(from, dtype);
   check_integer("from", from, dtype);
-  TL_CHECK(from <= last, Runtime, "random_ expects 'from' casted to dtype to be less than or equal to ", last, ", but got from=", from);
+  TL_CHECK(from <= last, Runtime, "random_ expects 'from' casted to dtype to be less than or equal to ", last,
+           ", but got from=", from);
+  if (is_floating(dtype)) from = moved_up(from, dtype);
   return draw_integers(self, static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1, from, generator);
 }
 
 Tensor random_every_bit(const Tensor& self, Generator* generator) {
   const DType d = self.dtype();
-  TL_CHECK(d == DType::Int64 || (is_floating(d) && d != DType::Float16), Runtime,
-           "random_ over all 64-bit integers handles only int64, double, float and bfloat16, but got ", dtype_name(d));
+  check_implemented("random_full_64_bits_range_kernel_cpu",
+                    d == DType::Int64 || (is_floating(d) && d != DType::Float16), self);
   return draw_integers(self, 0, 0, generator);
 }
 
 Tensor random__from(const Tensor& self, int64_t from, std::optional<int64_t> to, Generator* generator) {
-  TL_CHECK(!is_complex(self.dtype()), Runtime, "check_random_bounds handles only integral, floating-point and boolean types, but got ",
+  TL_CHECK(!is_complex(self.dtype()), Runtime,
+           "check_random_bounds handles only integral, floating-point and boolean types, but got ",
            dtype_name(self.dtype()));
   if (to) return random_between(self, from, *to, generator);
   if (from == std::numeric_limits<int64_t>::min()) return random_every_bit(self, generator);
   return random_upward(self, from, generator);
 }
-Tensor random__to(const Tensor& self, int64_t to, Generator* generator) { return random__from(self, 0, to, generator); }
+Tensor random__to(const Tensor& self, int64_t to, Generator* generator) {
+  return random__from(self, 0, to, generator);
+}
 
 Tensor random_(const Tensor& self, Generator* generator) {
   check_implemented("random_kernel_cpu", is_common_real(self.dtype()), self);
-  return overwrite(self, generator, [](Elements e, Generator& g) { cpu::fill_all_integers(e.dtype, e.data, e.n, g); });
+  return overwrite(self, generator,
+                   [](Elements e, Generator& g) { cpu::fill_all_integers(e.dtype, e.data, e.n, g); });
 }
 
-// ---- bernoulli -------------------------------------------------------------------------------------------------------
+// ---- bernoulli --------------------------------------------------------------------------------------------
 
 Tensor bernoulli__float(const Tensor& self, double p, Generator* generator) {
   check_probability(p);
   check_implemented("bernoulli_scalar_cpu_", !is_complex(self.dtype()), self);
-  return overwrite(self, generator, [=](Elements e, Generator& g) { cpu::fill_bernoulli(e.dtype, e.data, e.n, p, g); });
+  return overwrite(self, generator,
+                   [=](Elements e, Generator& g) { cpu::fill_bernoulli(e.dtype, e.data, e.n, p, g); });
 }
 
 template <class P>
 void check_probabilities(const Tensor& p) {
   const P* values = p.ptr<P>();
   const P* bad = std::find_if(values, values + p.numel(), [](P x) { return !(x >= 0 && x <= 1); });
-  TL_CHECK(bad == values + p.numel(), Runtime, "Expected p_in >= 0 && p_in <= 1 to be true, but got p=", static_cast<double>(*bad));
+  TL_CHECK(bad == values + p.numel(), Runtime,
+           "Expected p_in >= 0 && p_in <= 1 to be true, but got p=", static_cast<double>(*bad));
 }
 
 // The probabilities, one for each element of `self`, in the order of its memory and in a type that is drawn.
@@ -278,8 +338,10 @@ Tensor bernoulli__Tensor(const Tensor& self, const Tensor& p, Generator* generat
   const bool wide = each.dtype() == DType::Float64;
   wide ? check_probabilities<double>(each) : check_probabilities<float>(each);
   return overwrite(self, generator, [&](Elements e, Generator& g) {
-    if (wide) cpu::fill_bernoulli(e.dtype, e.data, e.n, each.ptr<double>(), g);
-    else cpu::fill_bernoulli(e.dtype, e.data, e.n, each.ptr<float>(), g);
+    if (wide)
+      cpu::fill_bernoulli(e.dtype, e.data, e.n, each.ptr<double>(), g);
+    else
+      cpu::fill_bernoulli(e.dtype, e.data, e.n, each.ptr<float>(), g);
   });
 }
 
@@ -288,112 +350,133 @@ Tensor like(const Tensor& self, Out out) {
   return empty(self.sizes(), {self.dtype(), self.device()});
 }
 
-Tensor bernoulli(const Tensor& self, Generator* generator, Out out) { return ops::bernoulli_(like(self, out), self, generator); }
-Tensor bernoulli_p(const Tensor& self, double p, Generator* generator) { return ops::bernoulli__float(like(self, {}), p, generator); }
+Tensor bernoulli(const Tensor& self, Generator* generator, Out out) {
+  return ops::bernoulli_(like(self, out), self, generator);
+}
+Tensor bernoulli_p(const Tensor& self, double p, Generator* generator) {
+  return ops::bernoulli__float(like(self, {}), p, generator);
+}
 
-// ---- fresh tensors ---------------------------------------------------------------------------------------------------
+// ---- fresh tensors ----------------------------------------------------------------------------------------
 
 Tensor fresh(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, DType fallback, Out out) {
   if (!out) return ops::empty_memory_format(size, dtype.value_or(fallback), layout, device);
   const DType given = out.tensor->dtype();
-  TL_CHECK(!dtype || *dtype == given, Runtime, "dtype ", scalar_type_name(dtype.value_or(given)), " does not match dtype of out parameter (",
-           scalar_type_name(given), ")");
+  TL_CHECK(!dtype || *dtype == given, Runtime, "dtype ", scalar_type_name(dtype.value_or(given)),
+           " does not match dtype of out parameter (", scalar_type_name(given), ")");
   return prepare_out(out, size, {given, out.tensor->device()});
 }
 
-Tensor rand_generator(IntSpan size, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
+Tensor rand_generator(IntSpan size, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device,
+                      OptBool, Out out) {
   return ops::uniform_(fresh(size, dtype, layout, device, default_dtype(), out), 0.0, 1.0, generator);
 }
 Tensor rand(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
   return rand_generator(size, nullptr, dtype, layout, device, pin, out);
 }
-Tensor rand_like_generator(const Tensor& self, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
-                           OptFormat format) {
+Tensor rand_like_generator(const Tensor& self, Generator* generator, OptDType dtype, OptLayout layout,
+                           OptDevice device, OptBool pin, OptFormat format) {
   return ops::uniform_(ops::empty_like(self, dtype, layout, device, pin, format), 0.0, 1.0, generator);
 }
-Tensor rand_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, OptFormat format) {
+Tensor rand_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
+                 OptFormat format) {
   return rand_like_generator(self, nullptr, dtype, layout, device, pin, format);
 }
 
-Tensor normal_float_float(double mean, double std, IntSpan size, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device,
-                          OptBool, Out out) {
+Tensor normal_float_float(double mean, double std, IntSpan size, Generator* generator, OptDType dtype,
+                          OptLayout layout, OptDevice device, OptBool, Out out) {
   check_std(std);
   return ops::normal_(fresh(size, dtype, layout, device, default_dtype(), out), mean, std, generator);
 }
-Tensor randn_generator(IntSpan size, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
+Tensor randn_generator(IntSpan size, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device,
+                       OptBool pin, Out out) {
   return normal_float_float(0, 1, size, generator, dtype, layout, device, pin, out);
 }
 Tensor randn(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
   return randn_generator(size, nullptr, dtype, layout, device, pin, out);
 }
-Tensor randn_like_generator(const Tensor& self, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
-                            OptFormat format) {
+Tensor randn_like_generator(const Tensor& self, Generator* generator, OptDType dtype, OptLayout layout,
+                            OptDevice device, OptBool pin, OptFormat format) {
   return ops::normal_(ops::empty_like(self, dtype, layout, device, pin, format), 0.0, 1.0, generator);
 }
-Tensor randn_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, OptFormat format) {
+Tensor randn_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
+                  OptFormat format) {
   return randn_like_generator(self, nullptr, dtype, layout, device, pin, format);
 }
 
-Tensor randint_low_generator(int64_t low, int64_t high, IntSpan size, Generator* generator, OptDType dtype, OptLayout layout,
-                             OptDevice device, OptBool, Out out) {
-  return ops::random__from(fresh(size, out ? std::nullopt : dtype, layout, device, DType::Int64, out), low, high, generator);
+Tensor randint_low_generator(int64_t low, int64_t high, IntSpan size, Generator* generator, OptDType dtype,
+                             OptLayout layout, OptDevice device, OptBool, Out out) {
+  return ops::random__from(fresh(size, out ? std::nullopt : dtype, layout, device, DType::Int64, out), low,
+                           high, generator);
 }
-Tensor randint_low(int64_t low, int64_t high, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
+Tensor randint_low(int64_t low, int64_t high, IntSpan size, OptDType dtype, OptLayout layout,
+                   OptDevice device, OptBool pin, Out out) {
   return randint_low_generator(low, high, size, nullptr, dtype, layout, device, pin, out);
 }
-Tensor randint_generator(int64_t high, IntSpan size, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
-                         Out out) {
+Tensor randint_generator(int64_t high, IntSpan size, Generator* generator, OptDType dtype, OptLayout layout,
+                         OptDevice device, OptBool pin, Out out) {
   return randint_low_generator(0, high, size, generator, dtype, layout, device, pin, out);
 }
-Tensor randint(int64_t high, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
+Tensor randint(int64_t high, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
+               Out out) {
   return randint_low_generator(0, high, size, nullptr, dtype, layout, device, pin, out);
 }
 
-Tensor randint_like_low_generator_dtype(const Tensor& self, int64_t low, int64_t high, Generator* generator, OptDType dtype,
-                                        OptLayout layout, OptDevice device, OptBool pin, OptFormat format) {
+Tensor randint_like_low_generator_dtype(const Tensor& self, int64_t low, int64_t high, Generator* generator,
+                                        OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
+                                        OptFormat format) {
   return ops::random__from(ops::empty_like(self, dtype, layout, device, pin, format), low, high, generator);
 }
-Tensor randint_like_low_dtype(const Tensor& self, int64_t low, int64_t high, OptDType dtype, OptLayout layout, OptDevice device,
-                              OptBool pin, OptFormat format) {
+Tensor randint_like_low_dtype(const Tensor& self, int64_t low, int64_t high, OptDType dtype, OptLayout layout,
+                              OptDevice device, OptBool pin, OptFormat format) {
   return randint_like_low_generator_dtype(self, low, high, nullptr, dtype, layout, device, pin, format);
 }
-Tensor randint_like_generator(const Tensor& self, int64_t high, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device,
-                              OptBool pin, OptFormat format) {
+Tensor randint_like_generator(const Tensor& self, int64_t high, Generator* generator, OptDType dtype,
+                              OptLayout layout, OptDevice device, OptBool pin, OptFormat format) {
   return randint_like_low_generator_dtype(self, 0, high, generator, dtype, layout, device, pin, format);
 }
-Tensor randint_like(const Tensor& self, int64_t high, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, OptFormat format) {
+Tensor randint_like(const Tensor& self, int64_t high, OptDType dtype, OptLayout layout, OptDevice device,
+                    OptBool pin, OptFormat format) {
   return randint_like_low_generator_dtype(self, 0, high, nullptr, dtype, layout, device, pin, format);
 }
-Tensor randint_like_Tensor_generator(const Tensor& self, const Tensor& high, Generator* generator, OptDType dtype, OptLayout layout,
-                                     OptDevice device, OptBool pin, OptFormat format) {
-  TL_CHECK(high.dim() == 0 && high.device().is_cpu(), Runtime, "high must be a scalar tensor and on CPU, got sizes ", high.sizes(), " on ",
+Tensor randint_like_Tensor_generator(const Tensor& self, const Tensor& high, Generator* generator,
+                                     OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
+                                     OptFormat format) {
+  TL_CHECK(high.dim() == 0 && high.device().is_cpu(), Runtime,
+           "high must be a scalar tensor and on CPU, got sizes ", high.sizes(), " on ",
            device_name(high.device()));
-  return randint_like_generator(self, ops::_local_scalar_dense(high).to_int(), generator, dtype, layout, device, pin, format);
+  return randint_like_generator(self, ops::_local_scalar_dense(high).to_int(), generator, dtype, layout,
+                                device, pin, format);
 }
-Tensor randint_like_Tensor(const Tensor& self, const Tensor& high, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
-                           OptFormat format) {
+Tensor randint_like_Tensor(const Tensor& self, const Tensor& high, OptDType dtype, OptLayout layout,
+                           OptDevice device, OptBool pin, OptFormat format) {
   return randint_like_Tensor_generator(self, high, nullptr, dtype, layout, device, pin, format);
 }
 
-// ---- permutations ----------------------------------------------------------------------------------------------------
+// ---- permutations -----------------------------------------------------------------------------------------
 
 void check_permutation(int64_t n, DType dtype) {
-  TL_CHECK(n >= 0, Runtime, "n must be non-negative, got: ", n, ". Trying to create tensor with negative dimension ", n);
-  TL_CHECK(is_common_real(dtype) && dtype != DType::Bool, NotImplemented, "\"randperm\" not implemented for '", scalar_type_name(dtype), "'");
+  TL_CHECK(n >= 0, Runtime, "n must be non-negative, got: ", n,
+           ". Trying to create tensor with negative dimension ", n);
+  TL_CHECK(is_common_real(dtype) && dtype != DType::Bool, NotImplemented,
+           "\"randperm\" not implemented for '", scalar_type_name(dtype), "'");
   if (is_floating(dtype)) {
     const int64_t most = (int64_t{1} << digits(dtype)) + 1;
-    TL_CHECK(n <= most, Runtime, "n cannot be greater than ", most, " for ", scalar_type_name(dtype), " type, got ", n);
+    TL_CHECK(n <= most, Runtime, "n cannot be greater than ", most, " for ", scalar_type_name(dtype),
+             " type, got ", n);
   } else if (n > 0) {
     Scalar(n - 1).check_fits(dtype);
   }
 }
 
-Tensor randperm_generator(int64_t n, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
+Tensor randperm_generator(int64_t n, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device,
+                          OptBool, Out out) {
   const DType d = out ? out.tensor->dtype() : dtype.value_or(DType::Int64);
   check_permutation(n, d);
   Tensor t = fresh(DimVector{n}, out ? std::nullopt : dtype, layout, device, DType::Int64, out);
   if (t.device().is_cpu())
-    return overwrite(t, generator, [=](Elements e, Generator& g) { cpu::fill_permutation(e.dtype, e.data, e.n, g); });
+    return overwrite(t, generator,
+                     [=](Elements e, Generator& g) { cpu::fill_permutation(e.dtype, e.data, e.n, g); });
   if (t.is_meta()) return t;
   return ops::copy_(t, randperm_generator(n, generator, d, layout, Device{}, {}, {}));
 }
@@ -401,20 +484,23 @@ Tensor randperm(int64_t n, OptDType dtype, OptLayout layout, OptDevice device, O
   return randperm_generator(n, nullptr, dtype, layout, device, pin, out);
 }
 
-// ---- normal numbers with parameters in tensors -------------------------------------------------------------------------
+// ---- normal numbers with parameters in tensors ------------------------------------------------------------
 
 void check_std(const Tensor& std) {
-  TL_CHECK(!is_complex(std.dtype()), Runtime, "normal expects standard deviation to be non-complex, got ", dtype_name(std.dtype()));
+  TL_CHECK(!is_complex(std.dtype()), Runtime, "normal expects standard deviation to be non-complex, got ",
+           dtype_name(std.dtype()));
   if (std.is_meta() || std.numel() == 0) return;
   const Tensor host = std.device().is_cpu() ? std : ops::_to_copy(std, DType::Float64, {}, Device{});
   const Tensor values = to_dtype(to_contiguous(host), DType::Float64);
   const double* p = values.ptr<double>();
-  TL_CHECK(std::all_of(p, p + values.numel(), [](double x) { return x >= 0; }), Runtime, "normal expects all elements of std >= 0.0");
+  TL_CHECK(std::all_of(p, p + values.numel(), [](double x) { return x >= 0; }), Runtime,
+           "normal expects all elements of std >= 0.0");
 }
 
 Tensor normal_like(IntSpan sizes, const Tensor& model, double std, Generator* generator, Out out) {
   if (out && out.tensor->numel()) broadcast_shapes(out.tensor->sizes(), sizes);
-  Tensor t = out ? prepare_out(out, sizes, {out.tensor->dtype(), model.device()}) : empty(sizes, {model.dtype(), model.device()});
+  Tensor t = out ? prepare_out(out, sizes, {out.tensor->dtype(), model.device()})
+                 : empty(sizes, {model.dtype(), model.device()});
   return ops::normal_(t, 0.0, std, generator);
 }
 
@@ -432,9 +518,25 @@ Tensor normal_Tensor_Tensor(const Tensor& mean, const Tensor& std, Generator* ge
   return ops::add_(ops::mul_(normal_like(sizes, mean, 1, generator, out), std), mean);
 }
 
-// ---- dropout ---------------------------------------------------------------------------------------------------------
+// ---- dropout ----------------------------------------------------------------------------------------------
 
-Tensor native_dropout_backward(const Tensor& grad, const Tensor& mask, double scale) { return ops::mul(ops::mul(grad, mask), Scalar(scale)); }
+// One pass instead of two multiplications.
+bool is_masked_in_one_pass(const Tensor& x, const Tensor& mask) {
+  const bool plain = x.dtype() == DType::Float32 || x.dtype() == DType::Float64;
+  return plain && x.device().is_cpu() && x.is_contiguous() && mask.device().is_cpu() &&
+         mask.dtype() == DType::Bool && mask.is_contiguous() && std::ranges::equal(x.sizes(), mask.sizes());
+}
+
+Tensor native_dropout_backward(const Tensor& grad, const Tensor& mask, double scale) {
+  if (!is_masked_in_one_pass(grad, mask)) return ops::mul(ops::mul(grad, mask), Scalar(scale));
+  Tensor out = empty(grad.sizes(), {grad.dtype()});
+  const int64_t size = grad.itemsize();
+  parallel_for(0, grad.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    cpu::scale_masked(grad.dtype(), grad.ptr<char>() + begin * size, mask.ptr<uint8_t>() + begin, end - begin,
+                      scale, out.ptr<char>() + begin * size);
+  });
+  return out;
+}
 
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, OptBool train) {
   if (input.numel() == 0) return {input, ops::empty_like(input)};

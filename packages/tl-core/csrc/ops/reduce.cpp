@@ -4,10 +4,10 @@
 
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
-#include "iter/reduction.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/reduction.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -19,21 +19,27 @@ using OptDims = std::optional<IntSpan>;
 
 uint64_t mask_of(const Tensor& t, OptDims dim) { return dim_mask(dim.value_or(IntSpan()), t.dim()); }
 
-// A kernel's own result type may differ from the operator's (means of halves in float): then through a temporary.
-void run_into(Reduce op, const Tensor& in, uint64_t mask, bool keepdim, const Tensor& out, const Tensor* second = nullptr, double param = 0) {
+// A kernel's own result type may differ from the operator's (means of halves in float): then through a
+// temporary.
+void run_into(Reduce op, const Tensor& in, uint64_t mask, bool keepdim, const Tensor& out,
+              const Tensor* second = nullptr, double param = 0) {
   if (out.is_meta() || out.numel() == 0) return;
   const DType own = cpu::reduce_result(op, in.dtype());
   const Tensor target = own == out.dtype() ? out : empty(out.sizes(), {own, {}});
   const ReduceGeometry geometry(in, mask, target, second, keepdim, false);
-  cpu::reduce(op, in.dtype(), target.ptr<char>(), second ? second->ptr<char>() : nullptr, in.ptr<char>(), geometry.shape(), param);
+  cpu::reduce(op, in.dtype(), target.ptr<char>(), second ? second->ptr<char>() : nullptr, in.ptr<char>(),
+              geometry.shape(), param);
   if (!target.same(out)) copy_elements(out, target);
 }
 
-Tensor reduced(Reduce op, const char* name, const Tensor& self, OptDims dim, bool keepdim, DType in_dtype, DType out_dtype, Out out) {
-  TL_CHECK(cpu::reduce_exists(op, in_dtype), NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(in_dtype), "'");
+Tensor reduced(Reduce op, const char* name, const Tensor& self, OptDims dim, bool keepdim, DType in_dtype,
+               DType out_dtype, Out out) {
+  TL_CHECK(cpu::reduce_exists(op, in_dtype), NotImplemented, "\"", name, "_cpu\" not implemented for '",
+           scalar_type_name(in_dtype), "'");
   const uint64_t mask = mask_of(self, dim);
   if (out) check_castable(out_dtype, *out);
-  Tensor result = prepare_out(out, reduced_shape(self.sizes(), mask, keepdim), {out ? out.tensor->dtype() : out_dtype, self.device()});
+  Tensor result = prepare_out(out, reduced_shape(self.sizes(), mask, keepdim),
+                              {out ? out.tensor->dtype() : out_dtype, self.device()});
   if (!result.is_meta()) run_into(op, to_dtype(self, in_dtype), mask, keepdim, result);
   return result;
 }
@@ -44,28 +50,33 @@ DType sum_dtype(const Tensor& self, OptDType dtype, Out out) {
   return is_integral(self.dtype(), true) ? DType::Int64 : self.dtype();
 }
 
-// The type to read: a narrower request reads the source as it is when the kernel's result already is that type.
+// The type to read: a narrower request reads the source as it is when the kernel's result already is that
+// type.
 DType input_dtype(Reduce op, DType self, DType wanted) {
   return cpu::reduce_exists(op, self) && cpu::reduce_result(op, self) == wanted ? self : wanted;
 }
 
 void check_out_dtype(const char* name, OptDType dtype, Out out) {
   if (out && dtype)
-    TL_CHECK(out.tensor->dtype() == *dtype, Runtime, name, ": Expected out tensor to have dtype ", dtype_name(*dtype), ", but got ",
-             dtype_name(out.tensor->dtype()), " instead");
+    TL_CHECK(out.tensor->dtype() == *dtype, Runtime, name, ": Expected out tensor to have dtype ",
+             dtype_name(*dtype), ", but got ", dtype_name(out.tensor->dtype()), " instead");
 }
 
 Tensor sum_dim(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Out out) {
   check_out_dtype("sum", dtype, out);
   const DType wanted = sum_dtype(self, dtype, out);
-  return reduced(Reduce::Sum, "sum", self, dim, keepdim, input_dtype(Reduce::Sum, self.dtype(), wanted), wanted, out);
+  return reduced(Reduce::Sum, "sum", self, dim, keepdim, input_dtype(Reduce::Sum, self.dtype(), wanted),
+                 wanted, out);
 }
-Tensor sum(const Tensor& self, OptDType dtype, Out out) { return sum_dim(self, std::nullopt, false, dtype, out); }
+Tensor sum(const Tensor& self, OptDType dtype, Out out) {
+  return sum_dim(self, std::nullopt, false, dtype, out);
+}
 
 Tensor mean_dim(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Out out) {
   const DType type = dtype.value_or(self.dtype());
   TL_CHECK(is_floating(type) || is_complex(type), Runtime, "mean(): could not infer output dtype. ",
-           dtype ? "Optional dtype must be either a floating point or complex dtype. Got: " : "Input dtype must be either a floating point or complex dtype. Got: ",
+           dtype ? "Optional dtype must be either a floating point or complex dtype. Got: "
+                 : "Input dtype must be either a floating point or complex dtype. Got: ",
            scalar_type_name(type));
   if (is_complex(type)) {
     const Tensor total = sum_dim(self, dim, keepdim, type, out);
@@ -75,9 +86,12 @@ Tensor mean_dim(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, O
   check_out_dtype("mean", dtype, out);
   return reduced(Reduce::Mean, "mean", self, dim, keepdim, type, type, out);
 }
-Tensor mean(const Tensor& self, OptDType dtype, Out out) { return mean_dim(self, std::nullopt, false, dtype, out); }
+Tensor mean(const Tensor& self, OptDType dtype, Out out) {
+  return mean_dim(self, std::nullopt, false, dtype, out);
+}
 
-// ---- extremes ----------------------------------------------------------------------------------------------------------
+// ---- extremes
+// ----------------------------------------------------------------------------------------------------------
 void check_not_empty(const char* name, const Tensor& self, uint64_t mask) {
   for (int64_t d = 0; d < self.dim(); ++d)
     if (mask >> d & 1)
@@ -86,32 +100,48 @@ void check_not_empty(const char* name, const Tensor& self, uint64_t mask) {
 
 Tensor amax_or_min(Reduce op, const char* name, const Tensor& self, IntSpan dim, bool keepdim, Out out) {
   check_not_empty(name, self, mask_of(self, dim));
-  if (out) TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime, "Expected the dtype for input and out to match, but got ",
-                    scalar_type_name(self.dtype()), " for input's dtype and ", scalar_type_name(out.tensor->dtype()), " for out's dtype.");
+  if (out)
+    TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime,
+             "Expected the dtype for input and out to match, but got ", scalar_type_name(self.dtype()),
+             " for input's dtype and ", scalar_type_name(out.tensor->dtype()), " for out's dtype.");
   return reduced(op, name, self, dim, keepdim, self.dtype(), self.dtype(), out);
 }
-Tensor amax(const Tensor& self, IntSpan dim, bool keepdim, Out out) { return amax_or_min(Reduce::Amax, "amax", self, dim, keepdim, out); }
-Tensor amin(const Tensor& self, IntSpan dim, bool keepdim, Out out) { return amax_or_min(Reduce::Amin, "amin", self, dim, keepdim, out); }
+Tensor amax(const Tensor& self, IntSpan dim, bool keepdim, Out out) {
+  return amax_or_min(Reduce::Amax, "amax", self, dim, keepdim, out);
+}
+Tensor amin(const Tensor& self, IntSpan dim, bool keepdim, Out out) {
+  return amax_or_min(Reduce::Amin, "amin", self, dim, keepdim, out);
+}
 
 Tensor extreme_of_all(Reduce op, const char* name, const Tensor& self, Out out) {
-  TL_CHECK(self.numel() > 0, Runtime, name, "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+  TL_CHECK(self.numel() > 0, Runtime, name,
+           "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+           "with the 'dim' argument.");
   return reduced(op, name, self, std::nullopt, false, self.dtype(), self.dtype(), out);
 }
 Tensor max_all(const Tensor& self, Out out) { return extreme_of_all(Reduce::Amax, "max", self, out); }
 Tensor min_all(const Tensor& self, Out out) { return extreme_of_all(Reduce::Amin, "min", self, out); }
 
-std::tuple<Tensor, Tensor> extreme_dim(bool largest, const char* name, const Tensor& self, int64_t dim, bool keepdim, Out out, Out out_index) {
-  TL_CHECK(!is_complex(self.dtype()), NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(self.dtype()), "'");
+std::tuple<Tensor, Tensor> extreme_dim(bool largest, const char* name, const Tensor& self, int64_t dim,
+                                       bool keepdim, Out out, Out out_index) {
+  TL_CHECK(!is_complex(self.dtype()), NotImplemented, "\"", name, "_cpu\" not implemented for '",
+           scalar_type_name(self.dtype()), "'");
   const uint64_t mask = uint64_t{1} << wrap_dim(dim, self.dim());
   check_not_empty(name, self, self.dim() ? mask : 0);
-  if (out) TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime, "Expected out tensor to have dtype ", dtype_name(self.dtype()), ", but got ", dtype_name(out.tensor->dtype()), " instead");
-  if (out_index) TL_CHECK(out_index.tensor->dtype() == DType::Int64, Runtime, "Expected out tensor to have dtype int64, but got ", dtype_name(out_index.tensor->dtype()), " instead");
+  if (out)
+    TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime, "Expected out tensor to have dtype ",
+             dtype_name(self.dtype()), ", but got ", dtype_name(out.tensor->dtype()), " instead");
+  if (out_index)
+    TL_CHECK(out_index.tensor->dtype() == DType::Int64, Runtime,
+             "Expected out tensor to have dtype int64, but got ", dtype_name(out_index.tensor->dtype()),
+             " instead");
   const DimVector shape = reduced_shape(self.sizes(), mask, keepdim);
   Tensor values = prepare_out(out, shape, {self.dtype(), self.device()});
   Tensor indices = prepare_out(out_index, shape, {DType::Int64, self.device()});
   if (!values.is_meta() && values.numel()) {
     const ReduceGeometry geometry(self, mask, values, &indices, keepdim, true);
-    cpu::extreme(largest, self.dtype(), values.ptr<char>(), indices.ptr<char>(), self.ptr<char>(), geometry.shape());
+    cpu::extreme(largest, self.dtype(), values.ptr<char>(), indices.ptr<char>(), self.ptr<char>(),
+                 geometry.shape());
   }
   return {values, indices};
 }
@@ -122,21 +152,34 @@ std::tuple<Tensor, Tensor> min_dim(const Tensor& self, int64_t dim, bool keepdim
   return extreme_dim(false, "min", self, dim, keepdim, out, index);
 }
 
-Tensor arg_extreme(bool largest, const char* name, const Tensor& self, std::optional<int64_t> dim, bool keepdim, Out out) {
-  TL_CHECK(!is_complex(self.dtype()) && self.dtype() != DType::Bool, NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(self.dtype()), "'");
-  if (dim) check_not_empty(name, self, self.dim() ? uint64_t{1} << wrap_dim(*dim, self.dim()) : 0);
-  else TL_CHECK(self.numel() > 0, Index, name, "(): Expected reduction dim to be specified for input.numel() == 0.");
+Tensor arg_extreme(bool largest, const char* name, const Tensor& self, std::optional<int64_t> dim,
+                   bool keepdim, Out out) {
+  TL_CHECK(!is_complex(self.dtype()) && self.dtype() != DType::Bool, NotImplemented, "\"", name,
+           "_cpu\" not implemented for '", scalar_type_name(self.dtype()), "'");
+  if (dim)
+    check_not_empty(name, self, self.dim() ? uint64_t{1} << wrap_dim(*dim, self.dim()) : 0);
+  else
+    TL_CHECK(self.numel() > 0, Index, name,
+             "(): Expected reduction dim to be specified for input.numel() == 0.");
   const uint64_t mask = dim ? uint64_t{1} << wrap_dim(*dim, self.dim()) : mask_of(self, std::nullopt);
-  if (out) TL_CHECK(out.tensor->dtype() == DType::Int64, Runtime, "Expected out tensor to have dtype int64, but got ", dtype_name(out.tensor->dtype()), " instead");
-  Tensor indices = prepare_out(out, reduced_shape(self.sizes(), mask, keepdim), {DType::Int64, self.device()});
+  if (out)
+    TL_CHECK(out.tensor->dtype() == DType::Int64, Runtime,
+             "Expected out tensor to have dtype int64, but got ", dtype_name(out.tensor->dtype()),
+             " instead");
+  Tensor indices =
+      prepare_out(out, reduced_shape(self.sizes(), mask, keepdim), {DType::Int64, self.device()});
   if (!indices.is_meta() && indices.numel()) {
     const ReduceGeometry geometry(self, mask, Tensor(), &indices, keepdim, true);
     cpu::extreme(largest, self.dtype(), nullptr, indices.ptr<char>(), self.ptr<char>(), geometry.shape());
   }
   return indices;
 }
-Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim, Out out) { return arg_extreme(true, "argmax", self, dim, keepdim, out); }
-Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim, Out out) { return arg_extreme(false, "argmin", self, dim, keepdim, out); }
+Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim, Out out) {
+  return arg_extreme(true, "argmax", self, dim, keepdim, out);
+}
+Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim, Out out) {
+  return arg_extreme(false, "argmin", self, dim, keepdim, out);
+}
 
 Tensor max_other(const Tensor& self, const Tensor& other, Out out) {
   return out ? ops::maximum_out(self, other, *out) : ops::maximum(self, other);
@@ -145,25 +188,37 @@ Tensor min_other(const Tensor& self, const Tensor& other, Out out) {
   return out ? ops::minimum_out(self, other, *out) : ops::minimum(self, other);
 }
 
-// ---- logical -----------------------------------------------------------------------------------------------------------
+// ---- logical
+// -----------------------------------------------------------------------------------------------------------
 // uint8 answers in uint8, a habit of the reference from before bool.
 Tensor logical(Reduce op, const char* name, const Tensor& self, OptDims dim, bool keepdim, Out out) {
   const DType result = self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool;
-  if (out) TL_CHECK(out.tensor->dtype() == DType::Bool || out.tensor->dtype() == DType::UInt8, Runtime, name, " only supports bool tensor for result, got: ", scalar_type_name(out.tensor->dtype()));
+  if (out)
+    TL_CHECK(out.tensor->dtype() == DType::Bool || out.tensor->dtype() == DType::UInt8, Runtime, name,
+             " only supports bool tensor for result, got: ", scalar_type_name(out.tensor->dtype()));
   return reduced(op, name, self, dim, keepdim, self.dtype(), result, out);
 }
-Tensor any_all(const Tensor& self, Out out) { return logical(Reduce::Any, "any", self, std::nullopt, false, out); }
-Tensor all_all(const Tensor& self, Out out) { return logical(Reduce::All, "all", self, std::nullopt, false, out); }
+Tensor any_all(const Tensor& self, Out out) {
+  return logical(Reduce::Any, "any", self, std::nullopt, false, out);
+}
+Tensor all_all(const Tensor& self, Out out) {
+  return logical(Reduce::All, "all", self, std::nullopt, false, out);
+}
 // An empty list of dimensions reduces nothing here, unlike in sum.
 Tensor logical_dims(Reduce op, const char* name, const Tensor& self, OptDims dim, bool keepdim, Out out) {
   if (!dim || !dim->empty()) return logical(op, name, self, dim, keepdim, out);
-  const Tensor flags = to_dtype(ops::ne(self, Scalar(0)), self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool);
+  const Tensor flags =
+      to_dtype(ops::ne(self, Scalar(0)), self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool);
   if (!out) return flags;
   Tensor result = prepare_out(out, self.sizes(), {out.tensor->dtype(), self.device()});
   return ops::copy_(result, flags);
 }
-Tensor any_dims(const Tensor& self, OptDims dim, bool keepdim, Out out) { return logical_dims(Reduce::Any, "any", self, dim, keepdim, out); }
-Tensor all_dims(const Tensor& self, OptDims dim, bool keepdim, Out out) { return logical_dims(Reduce::All, "all", self, dim, keepdim, out); }
+Tensor any_dims(const Tensor& self, OptDims dim, bool keepdim, Out out) {
+  return logical_dims(Reduce::Any, "any", self, dim, keepdim, out);
+}
+Tensor all_dims(const Tensor& self, OptDims dim, bool keepdim, Out out) {
+  return logical_dims(Reduce::All, "all", self, dim, keepdim, out);
+}
 Tensor any_dim(const Tensor& self, int64_t dim, bool keepdim, Out out) {
   const DimVector dims{dim};
   return logical(Reduce::Any, "any", self, IntSpan(dims), keepdim, out);
@@ -173,14 +228,19 @@ Tensor all_dim(const Tensor& self, int64_t dim, bool keepdim, Out out) {
   return logical(Reduce::All, "all", self, IntSpan(dims), keepdim, out);
 }
 
-// ---- variances -----------------------------------------------------------------------------------------------------------
-double correction_of(const std::optional<Scalar>& correction) { return correction ? correction->to_double() : 1.0; }
-
-void check_variance(const char* name, const Tensor& self) {
-  TL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()), Runtime, name, " only support floating point and complex dtypes");
+// ---- variances
+// -----------------------------------------------------------------------------------------------------------
+double correction_of(const std::optional<Scalar>& correction) {
+  return correction ? correction->to_double() : 1.0;
 }
 
-Tensor variance(Reduce op, const char* name, const Tensor& self, OptDims dim, const std::optional<Scalar>& correction, bool keepdim, Out out) {
+void check_variance(const char* name, const Tensor& self) {
+  TL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()), Runtime, name,
+           " only support floating point and complex dtypes");
+}
+
+Tensor variance(Reduce op, const char* name, const Tensor& self, OptDims dim,
+                const std::optional<Scalar>& correction, bool keepdim, Out out) {
   check_variance(name, self);
   const double c = correction_of(correction);
   if (is_complex(self.dtype())) {
@@ -188,11 +248,13 @@ Tensor variance(Reduce op, const char* name, const Tensor& self, OptDims dim, co
     const Tensor imag = variance(Reduce::Var, name, ops::imag(self), dim, correction, keepdim, {});
     Tensor total = ops::add(real, imag);
     if (op == Reduce::Std) total = ops::sqrt(total);
-    return out ? ops::copy_(prepare_out(out, total.sizes(), {out.tensor->dtype(), self.device()}), total) : total;
+    return out ? ops::copy_(prepare_out(out, total.sizes(), {out.tensor->dtype(), self.device()}), total)
+               : total;
   }
   const uint64_t mask = mask_of(self, dim);
   if (out) check_castable(self.dtype(), *out);
-  Tensor result = prepare_out(out, reduced_shape(self.sizes(), mask, keepdim), {out ? out.tensor->dtype() : self.dtype(), self.device()});
+  Tensor result = prepare_out(out, reduced_shape(self.sizes(), mask, keepdim),
+                              {out ? out.tensor->dtype() : self.dtype(), self.device()});
   run_into(op, self, mask, keepdim, result, nullptr, c);
   return result;
 }
@@ -202,28 +264,43 @@ Tensor var(const Tensor& self, OptDims dim, const std::optional<Scalar>& correct
 Tensor std_(const Tensor& self, OptDims dim, const std::optional<Scalar>& correction, bool keepdim, Out out) {
   return variance(Reduce::Std, "std", self, dim, correction, keepdim, out);
 }
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptDims dim, const std::optional<Scalar>& correction, bool keepdim) {
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptDims dim, const std::optional<Scalar>& correction,
+                                    bool keepdim) {
   check_variance("var_mean", self);
   return {ops::var_correction(self, dim, correction, keepdim), ops::mean_dim(self, dim, keepdim)};
 }
-std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptDims dim, const std::optional<Scalar>& correction, bool keepdim) {
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptDims dim, const std::optional<Scalar>& correction,
+                                    bool keepdim) {
   check_variance("std_mean", self);
   return {ops::std_correction(self, dim, correction, keepdim), ops::mean_dim(self, dim, keepdim)};
 }
 template <auto f>
-Tensor unbiased(const Tensor& self, bool unbiased) { return f(self, std::nullopt, Scalar(unbiased ? 1 : 0), false); }
+Tensor unbiased(const Tensor& self, bool unbiased) {
+  return f(self, std::nullopt, Scalar(unbiased ? 1 : 0), false, {});
+}
 template <auto f>
-Tensor unbiased_dim(const Tensor& self, OptDims dim, bool unbiased, bool keepdim) { return f(self, dim, Scalar(unbiased ? 1 : 0), keepdim); }
+Tensor unbiased_dim(const Tensor& self, OptDims dim, bool unbiased, bool keepdim, Out out) {
+  return f(self, dim, Scalar(unbiased ? 1 : 0), keepdim, out);
+}
 template <auto f>
-std::tuple<Tensor, Tensor> both_unbiased(const Tensor& self, bool unbiased) { return f(self, std::nullopt, Scalar(unbiased ? 1 : 0), false); }
+std::tuple<Tensor, Tensor> both_unbiased(const Tensor& self, bool unbiased) {
+  return f(self, std::nullopt, Scalar(unbiased ? 1 : 0), false);
+}
 template <auto f>
 std::tuple<Tensor, Tensor> both_unbiased_dim(const Tensor& self, OptDims dim, bool unbiased, bool keepdim) {
   return f(self, dim, Scalar(unbiased ? 1 : 0), keepdim);
 }
-Tensor var_op(const Tensor& self, OptDims dim, const std::optional<Scalar>& c, bool keepdim) { return ops::var_correction(self, dim, c, keepdim); }
-Tensor std_op(const Tensor& self, OptDims dim, const std::optional<Scalar>& c, bool keepdim) { return ops::std_correction(self, dim, c, keepdim); }
+Tensor var_op(const Tensor& self, OptDims dim, const std::optional<Scalar>& c, bool keepdim, Out out) {
+  return out ? ops::var_correction_out(self, dim, c, keepdim, *out)
+             : ops::var_correction(self, dim, c, keepdim);
+}
+Tensor std_op(const Tensor& self, OptDims dim, const std::optional<Scalar>& c, bool keepdim, Out out) {
+  return out ? ops::std_correction_out(self, dim, c, keepdim, *out)
+             : ops::std_correction(self, dim, c, keepdim);
+}
 
-Tensor var_backward(const Tensor& g, const Tensor& self, OptDims dim, const std::optional<Scalar>& correction, bool keepdim) {
+Tensor var_backward(const Tensor& g, const Tensor& self, OptDims dim, const std::optional<Scalar>& correction,
+                    bool keepdim) {
   const uint64_t mask = mask_of(self, dim);
   int64_t count = 1;
   for (int64_t d = 0; d < self.dim(); ++d)
@@ -231,24 +308,32 @@ Tensor var_backward(const Tensor& g, const Tensor& self, OptDims dim, const std:
   const double freedom = static_cast<double>(count) - correction_of(correction);
   const Tensor spread = ops::unsum(g, self.sizes(), dim, keepdim);
   const Tensor centered = ops::sub(self, ops::mean_dim(self, dim, true));
-  if (freedom <= 0) return ops::mul(spread, ops::where_self(ops::eq(centered, Scalar(0)), Scalar(std::numeric_limits<double>::quiet_NaN()), Scalar(std::numeric_limits<double>::infinity())));
+  if (freedom <= 0)
+    return ops::mul(spread, ops::where_self(ops::eq(centered, Scalar(0)),
+                                            Scalar(std::numeric_limits<double>::quiet_NaN()),
+                                            Scalar(std::numeric_limits<double>::infinity())));
   return ops::mul(ops::mul(spread, Scalar(2.0 / freedom)), centered);
 }
-Tensor std_backward(const Tensor& g, const Tensor& result, const Tensor& self, OptDims dim, const std::optional<Scalar>& correction, bool keepdim) {
-  const Tensor scaled = ops::where_self(ops::eq(result, Scalar(0)), Scalar(0.0), ops::div(g, ops::mul(result, Scalar(2))));
+Tensor std_backward(const Tensor& g, const Tensor& result, const Tensor& self, OptDims dim,
+                    const std::optional<Scalar>& correction, bool keepdim) {
+  const Tensor scaled =
+      ops::where_self(ops::eq(result, Scalar(0)), Scalar(0.0), ops::div(g, ops::mul(result, Scalar(2))));
   return var_backward(scaled, self, dim, correction, keepdim);
 }
 
 // The gradient of an extreme value, shared evenly among equal elements.
 Tensor amax_backward(const Tensor& g, const Tensor& self, const Tensor& result, IntSpan dim, bool keepdim) {
   const Tensor value = ops::unsum(result, self.sizes(), dim, keepdim);
-  const Tensor hit = to_dtype(ops::logical_or(ops::eq(self, value), ops::logical_and(ops::isnan(self), ops::isnan(value))), g.dtype());
+  const Tensor hit =
+      to_dtype(ops::logical_or(ops::eq(self, value), ops::logical_and(ops::isnan(self), ops::isnan(value))),
+               g.dtype());
   const Tensor ties = ops::sum_dim_IntList(hit, dim, true);
   return ops::mul(ops::div(ops::unsum(g, self.sizes(), dim, keepdim), ties), hit);
 }
 
 // The gradient of a value picked along a dimension goes to its place.
-Tensor value_selecting_backward(const Tensor& g, int64_t dim, const Tensor& indices, IntSpan sizes, bool keepdim) {
+Tensor value_selecting_backward(const Tensor& g, int64_t dim, const Tensor& indices, IntSpan sizes,
+                                bool keepdim) {
   const Tensor zeros = ops::zeros(sizes, g.dtype(), std::nullopt, g.device());
   if (sizes.empty()) return ops::add(zeros, g);
   const Tensor spread = keepdim ? g : ops::unsqueeze(g, dim);

@@ -10,7 +10,8 @@ namespace tl {
 
 namespace {
 void check_inexact(const char* name, const Tensor& t) {
-  TL_CHECK(is_floating(t.dtype()), NotImplemented, "\"", name, "_lastdim_kernel_impl\" not implemented for '", scalar_type_name(t.dtype()), "'");
+  TL_CHECK(is_floating(t.dtype()), NotImplemented, "\"", name, "_lastdim_kernel_impl\" not implemented for '",
+           scalar_type_name(t.dtype()), "'");
 }
 
 // Halves compute in float, as all of a row meets in one sum.
@@ -43,7 +44,8 @@ Tensor log_softmax(const Tensor& self, int64_t dim, bool, Out out) {
 Tensor softmax_backward(const Tensor& g, const Tensor& output, int64_t dim, DType input_dtype, Out out) {
   const DimVector dims{dim};
   const Tensor o = in_float(output), weighted = ops::mul(in_float(g), o);
-  return deliver(ops::sub(weighted, ops::mul(o, ops::sum_dim_IntList(weighted, IntSpan(dims), true))), input_dtype, out);
+  return deliver(ops::sub(weighted, ops::mul(o, ops::sum_dim_IntList(weighted, IntSpan(dims), true))),
+                 input_dtype, out);
 }
 
 Tensor log_softmax_backward(const Tensor& g, const Tensor& output, int64_t dim, DType input_dtype, Out out) {

@@ -10,7 +10,8 @@
 namespace tl {
 
 namespace {
-// ---- cat, stack --------------------------------------------------------------------------------------------------------
+// ---- cat, stack
+// --------------------------------------------------------------------------------------------------------
 // The reference lets empty one-dimensional tensors join anything.
 bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
 
@@ -20,25 +21,30 @@ DimVector cat_shape(TensorList tensors, const Tensor& first, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     if (is_skipped(t)) continue;
-    TL_CHECK(t.dim() == first.dim(), Runtime, "Tensors must have same number of dimensions: got ", first.dim(), " and ", t.dim());
+    TL_CHECK(t.dim() == first.dim(), Runtime, "Tensors must have same number of dimensions: got ",
+             first.dim(), " and ", t.dim());
     for (int64_t d = 0; d < t.dim(); ++d)
-      TL_CHECK(d == dim || t.size(d) == first.size(d), Runtime, "Sizes of tensors must match except in dimension ", dim,
-               ". Expected size ", first.size(d), " but got size ", t.size(d), " for tensor number ", i, " in the list.");
+      TL_CHECK(d == dim || t.size(d) == first.size(d), Runtime,
+               "Sizes of tensors must match except in dimension ", dim, ". Expected size ", first.size(d),
+               " but got size ", t.size(d), " for tensor number ", i, " in the list.");
     shape[dim] += t.size(dim);
   }
   return shape;
 }
 
-MemoryFormat common_format(TensorList tensors) {
+MemoryFormat common_format(TensorList tensors, const Tensor& first) {
+  if (is_skipped(first)) return MemoryFormat::Contiguous;
   for (const Tensor& t : tensors)
-    if (!is_skipped(t) && (t.is_contiguous() || !is_channels_last(t.sizes(), t.strides()))) return MemoryFormat::Contiguous;
-  return tensors[0].dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
+    if (!is_skipped(t) && (t.is_contiguous() || !is_channels_last(t.sizes(), t.strides())))
+      return MemoryFormat::Contiguous;
+  return first.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
 }
 
 Tensor piece(const Tensor& out, int64_t dim, int64_t start, int64_t length) {
   DimVector sizes(out.sizes());
   sizes[dim] = length;
-  return on_storage(StoragePtr::share(out.storage()), out.dtype(), sizes, out.strides(), out.offset() + start * out.stride(dim));
+  return on_storage(StoragePtr::share(out.storage()), out.dtype(), sizes, out.strides(),
+                    out.offset() + start * out.stride(dim));
 }
 
 Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
@@ -46,8 +52,10 @@ Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
   Promotion promotion;
   const Tensor* first = nullptr;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    TL_CHECK(tensors[i].dim() > 0, Runtime, "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
-    TL_CHECK(tensors[i].device() == tensors[0].device(), Runtime, "Expected all tensors to be on the same device, but found at least two devices, ",
+    TL_CHECK(tensors[i].dim() > 0, Runtime, "zero-dimensional tensor (at position ", i,
+             ") cannot be concatenated");
+    TL_CHECK(tensors[i].device() == tensors[0].device(), Runtime,
+             "Expected all tensors to be on the same device, but found at least two devices, ",
              device_name(tensors[0].device()), " and ", device_name(tensors[i].device()), "! (cat)");
     promotion.add(tensors[i]);
     if (!first && !is_skipped(tensors[i])) first = &tensors[i];
@@ -60,11 +68,14 @@ Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
   if (out) {
     check_castable(dtype, *out);
     for (const Tensor& t : tensors)
-      TL_CHECK(!t.same(*out) && !(t.storage() == out.tensor->storage() && t.numel() && out.tensor->numel()), Runtime,
-               "unsupported operation: the input tensors cannot refer to any of the output memory locations. Found overlap in input tensor.");
+      TL_CHECK(!t.same(*out) && !(t.storage() == out.tensor->storage() && t.numel() && out.tensor->numel()),
+               Runtime,
+               "unsupported operation: the input tensors cannot refer to any of the output memory locations. "
+               "Found overlap in input tensor.");
     result = prepare_out(out, shape, {out.tensor->dtype(), first->device()});
   } else {
-    result = empty_strided(shape, strides_for(shape, common_format(tensors)), {dtype, first->device()});
+    result =
+        empty_strided(shape, strides_for(shape, common_format(tensors, *first)), {dtype, first->device()});
   }
   if (result.is_meta()) return result;
   int64_t at = 0;
@@ -79,8 +90,9 @@ Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
 Tensor stack(TensorList tensors, int64_t dim, Out out) {
   TL_CHECK(!tensors.empty(), Runtime, "stack expects a non-empty TensorList");
   for (size_t i = 1; i < tensors.size(); ++i)
-    TL_CHECK(std::ranges::equal(tensors[i].sizes(), tensors[0].sizes()), Runtime, "stack expects each tensor to be equal size, but got ",
-             tensors[0].sizes(), " at entry 0 and ", tensors[i].sizes(), " at entry ", i);
+    TL_CHECK(std::ranges::equal(tensors[i].sizes(), tensors[0].sizes()), Runtime,
+             "stack expects each tensor to be equal size, but got ", tensors[0].sizes(), " at entry 0 and ",
+             tensors[i].sizes(), " at entry ", i);
   const int64_t d = wrap_dim(dim, tensors[0].dim() + 1);
   std::vector<Tensor> parts;
   parts.reserve(tensors.size());
@@ -93,8 +105,11 @@ Tensor stack(TensorList tensors, int64_t dim, Out out) {
   return cat_tensors(parts, d, out);
 }
 
-// ---- adjoints of views: zeros with the gradient written where the view looked --------------------------------------------
-Tensor zeros_for(const Tensor& g, IntSpan sizes) { return ops::zeros(sizes, g.dtype(), std::nullopt, g.device()); }
+// ---- adjoints of views: zeros with the gradient written where the view looked
+// --------------------------------------------
+Tensor zeros_for(const Tensor& g, IntSpan sizes) {
+  return ops::zeros(sizes, g.dtype(), std::nullopt, g.device());
+}
 
 template <class View>
 Tensor scattered(const Tensor& g, IntSpan sizes, View view) {
@@ -105,10 +120,12 @@ Tensor scattered(const Tensor& g, IntSpan sizes, View view) {
 
 Tensor permute_backward(const Tensor& g, IntSpan dims) {
   DimVector inverse(dims.size());
-  for (size_t i = 0; i < dims.size(); ++i) inverse[wrap_dim(dims[i], static_cast<int64_t>(dims.size()))] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < dims.size(); ++i)
+    inverse[wrap_dim(dims[i], static_cast<int64_t>(dims.size()))] = static_cast<int64_t>(i);
   return ops::permute(g, inverse);
 }
-Tensor slice_backward(const Tensor& g, IntSpan sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Tensor slice_backward(const Tensor& g, IntSpan sizes, int64_t dim, std::optional<int64_t> start,
+                      std::optional<int64_t> end, int64_t step) {
   return scattered(g, sizes, [&](const Tensor& t) { return ops::slice(t, dim, start, end, step); });
 }
 Tensor select_backward(const Tensor& g, IntSpan sizes, int64_t dim, int64_t index) {
@@ -137,45 +154,55 @@ Tensor accumulated(const Tensor& g, IntSpan sizes, View view) {
     return out;
   }
   const Tensor where = view(ops::view(ops::arange(out.numel(), DType::Int64), sizes));
-  ops::index_put_(ops::view(out, DimVector{-1}), std::vector<Tensor>{ops::reshape(where, DimVector{-1})}, ops::reshape(g, DimVector{-1}), true);
+  ops::index_put_(ops::view(out, DimVector{-1}), std::vector<Tensor>{ops::reshape(where, DimVector{-1})},
+                  ops::reshape(g, DimVector{-1}), true);
   return out;
 }
 Tensor unfold_backward(const Tensor& g, IntSpan sizes, int64_t dim, int64_t size, int64_t step) {
   return accumulated(g, sizes, [&](const Tensor& t) { return ops::unfold(t, dim, size, step); });
 }
-Tensor as_strided_backward(const Tensor& g, IntSpan in_sizes, IntSpan in_strides, int64_t in_offset, IntSpan size, IntSpan stride,
-                           std::optional<int64_t> storage_offset) {
+Tensor as_strided_backward(const Tensor& g, IntSpan in_sizes, IntSpan in_strides, int64_t in_offset,
+                           IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
   const int64_t offset = storage_offset.value_or(in_offset);
   const int64_t low = std::min(in_offset, offset);
-  const int64_t length = std::max(in_offset + span_bytes(in_sizes, in_strides, 1), offset + span_bytes(size, stride, 1)) - low;
-  const Tensor flat = accumulated(g, DimVector{length}, [&](const Tensor& t) { return ops::as_strided(t, size, stride, offset - low); });
+  const int64_t length =
+      std::max(in_offset + span_bytes(in_sizes, in_strides, 1), offset + span_bytes(size, stride, 1)) - low;
+  const Tensor flat = accumulated(
+      g, DimVector{length}, [&](const Tensor& t) { return ops::as_strided(t, size, stride, offset - low); });
   Tensor out = ops::as_strided(flat, in_sizes, in_strides, in_offset - low);
   if (!may_overlap(in_sizes, in_strides)) return ops::clone(out, MemoryFormat::Contiguous);
   // An input that visits a place several times shares that place's gradient among its visits.
-  const Tensor visits = accumulated(ops::ones_like(out), DimVector{length}, [&](const Tensor& t) { return ops::as_strided(t, in_sizes, in_strides, in_offset - low); });
+  const Tensor visits = accumulated(ops::ones_like(out), DimVector{length}, [&](const Tensor& t) {
+    return ops::as_strided(t, in_sizes, in_strides, in_offset - low);
+  });
   return ops::div(out, ops::as_strided(visits, in_sizes, in_strides, in_offset - low));
 }
 
 template <class View>
-Tensor replaced(const Tensor& self, const Tensor& src, View view) {
-  Tensor out = ops::clone(self);
-  const Tensor place = view(out);
-  TL_CHECK(std::ranges::equal(place.sizes(), src.sizes()), Runtime, "expected src to have a size equal to the slice of self. src size = ",
-           src.sizes(), ", slice size = ", place.sizes());
+Tensor replaced(const Tensor& self, const Tensor& src, Out out, View view) {
+  const Tensor result = out ? ops::copy_(prepare_out(out, self.sizes(), {self.dtype(), self.device()}), self)
+                            : ops::clone(self);
+  const Tensor place = view(result);
+  TL_CHECK(std::ranges::equal(place.sizes(), src.sizes()), Runtime,
+           "expected src to have a size equal to the slice of self. src size = ", src.sizes(),
+           ", slice size = ", place.sizes());
   ops::copy_(place, src);
-  return out;
+  return result;
 }
-Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-  return replaced(self, src, [&](const Tensor& t) { return ops::slice(t, dim, start, end, step); });
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
+                     std::optional<int64_t> end, int64_t step, Out out) {
+  return replaced(self, src, out, [&](const Tensor& t) { return ops::slice(t, dim, start, end, step); });
 }
-Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
-  return replaced(self, src, [&](const Tensor& t) { return ops::select_int(t, dim, index); });
+Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index, Out out) {
+  return replaced(self, src, out, [&](const Tensor& t) { return ops::select_int(t, dim, index); });
 }
-Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
-  return replaced(self, src, [&](const Tensor& t) { return ops::diagonal(t, offset, dim1, dim2); });
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2,
+                        Out out) {
+  return replaced(self, src, out, [&](const Tensor& t) { return ops::diagonal(t, offset, dim1, dim2); });
 }
 
-// ---- several gradients ---------------------------------------------------------------------------------------------------
+// ---- several gradients
+// ---------------------------------------------------------------------------------------------------
 // Gradients nobody asked for come as undefined tensors: zeros of the piece's shape.
 Tensor joined(TensorList grads, const std::vector<DimVector>& shapes, int64_t dim) {
   const Tensor* known = nullptr;
@@ -183,7 +210,8 @@ Tensor joined(TensorList grads, const std::vector<DimVector>& shapes, int64_t di
     if (g) known = &g;
   TL_CHECK(known, Runtime, "a gradient of several outputs needs at least one that is defined");
   std::vector<Tensor> parts;
-  for (size_t i = 0; i < grads.size(); ++i) parts.push_back(grads[i] ? grads[i] : zeros_for(*known, shapes[i]));
+  for (size_t i = 0; i < grads.size(); ++i)
+    parts.push_back(grads[i] ? grads[i] : zeros_for(*known, shapes[i]));
   return ops::cat(parts, dim);
 }
 std::vector<DimVector> piece_shapes(IntSpan sizes, int64_t dim, IntSpan lengths) {
@@ -201,7 +229,8 @@ Tensor split_with_sizes_backward(TensorList grads, IntSpan sizes, IntSpan length
 Tensor split_backward(TensorList grads, IntSpan sizes, int64_t split_size, int64_t dim) {
   const int64_t d = wrap_dim(dim, static_cast<int64_t>(sizes.size())), n = sizes[d];
   DimVector lengths;
-  for (size_t i = 0; i < grads.size(); ++i) lengths.push_back(std::min(split_size, n - static_cast<int64_t>(i) * split_size));
+  for (size_t i = 0; i < grads.size(); ++i)
+    lengths.push_back(std::min(split_size, n - static_cast<int64_t>(i) * split_size));
   return split_with_sizes_backward(grads, sizes, lengths, d);
 }
 Tensor unbind_backward(TensorList grads, IntSpan sizes, int64_t dim) {

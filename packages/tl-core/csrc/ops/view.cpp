@@ -12,9 +12,10 @@ Tensor view(const Tensor& self, IntSpan size) {
   const DimVector sizes = infer_size(size, self.numel());
   DimVector strides;
   TL_CHECK(view_strides(self.sizes(), self.strides(), sizes, strides), Runtime,
-           "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-           "contiguous subspaces): size ", self.sizes(), ", stride ", self.strides(), " as ", sizes,
-           ". Use .reshape(...) instead.");
+           "view size is not compatible with input tensor's size and stride (at least one dimension spans "
+           "across two "
+           "contiguous subspaces): size ",
+           self.sizes(), ", stride ", self.strides(), " as ", sizes, ". Use .reshape(...) instead.");
   return view_of(self, sizes, strides, self.offset());
 }
 
@@ -31,8 +32,8 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
   if (from == to) return view_of(self, sizes, strides, self.offset(), dtype);
   TL_CHECK(self.dim() > 0, Runtime, "self.dim() cannot be 0 to view ", scalar_type_name(self.dtype()), " as ",
            scalar_type_name(dtype), " (different element sizes)");
-  TL_CHECK(strides.back() == 1, Runtime, "self.stride(-1) must be 1 to view ", scalar_type_name(self.dtype()), " as ",
-           scalar_type_name(dtype), " (different element sizes), but got ", strides.back());
+  TL_CHECK(strides.back() == 1, Runtime, "self.stride(-1) must be 1 to view ", scalar_type_name(self.dtype()),
+           " as ", scalar_type_name(dtype), " (different element sizes), but got ", strides.back());
   const int64_t last = self.dim() - 1;
   if (from > to) {
     const int64_t ratio = from / to;
@@ -42,12 +43,15 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
   }
   const int64_t ratio = to / from;
   TL_CHECK(sizes[last] % ratio == 0, Runtime, "self.size(-1) must be divisible by ", ratio, " to view ",
-           scalar_type_name(self.dtype()), " as ", scalar_type_name(dtype), " (different element sizes), but got ", sizes[last]);
-  TL_CHECK(self.offset() % ratio == 0, Runtime, "self.storage_offset() must be divisible by ", ratio, " to view ",
-           scalar_type_name(self.dtype()), " as ", scalar_type_name(dtype), " (different element sizes), but got ", self.offset());
+           scalar_type_name(self.dtype()), " as ", scalar_type_name(dtype),
+           " (different element sizes), but got ", sizes[last]);
+  TL_CHECK(self.offset() % ratio == 0, Runtime, "self.storage_offset() must be divisible by ", ratio,
+           " to view ", scalar_type_name(self.dtype()), " as ", scalar_type_name(dtype),
+           " (different element sizes), but got ", self.offset());
   for (int64_t d = 0; d < last; ++d) {
-    TL_CHECK(strides[d] % ratio == 0, Runtime, "self.stride(", d, ") must be divisible by ", ratio, " to view ",
-             scalar_type_name(self.dtype()), " as ", scalar_type_name(dtype), " (different element sizes), but got ", strides[d]);
+    TL_CHECK(strides[d] % ratio == 0, Runtime, "self.stride(", d, ") must be divisible by ", ratio,
+             " to view ", scalar_type_name(self.dtype()), " as ", scalar_type_name(dtype),
+             " (different element sizes), but got ", strides[d]);
     strides[d] /= ratio;
   }
   sizes[last] /= ratio;
@@ -65,15 +69,18 @@ Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
 }
 
 Tensor t(const Tensor& self) {
-  TL_CHECK(self.dim() <= 2, Runtime, "t() expects a tensor with <= 2 dimensions, but self is ", self.dim(), "D");
+  TL_CHECK(self.dim() <= 2, Runtime, "t() expects a tensor with <= 2 dimensions, but self is ", self.dim(),
+           "D");
   return transpose(self, 0, self.dim() < 2 ? 0 : 1);
 }
 
 Tensor permute(const Tensor& self, IntSpan dims) {
   const int64_t n = self.dim();
   TL_CHECK(static_cast<int64_t>(dims.size()) == n, Runtime,
-           "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
-           "of dimensions i.e. input.dim() = ", n, " is not equal to len(dims) = ", dims.size());
+           "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+           "desired ordering "
+           "of dimensions i.e. input.dim() = ",
+           n, " is not equal to len(dims) = ", dims.size());
   DimVector sizes(n), strides(n);
   uint64_t seen = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -88,19 +95,21 @@ Tensor permute(const Tensor& self, IntSpan dims) {
 
 Tensor expand(const Tensor& self, IntSpan size, bool) {
   const int64_t n = static_cast<int64_t>(size.size()), own = self.dim();
-  TL_CHECK(n >= own, Runtime, "expand(", scalar_type_name(self.dtype()), "Tensor{", self.sizes(), "}, size=", size,
-           "): the number of sizes provided (", n, ") must be greater or equal to the number of dimensions in the tensor (", own, ")");
+  TL_CHECK(n >= own, Runtime, "expand(", scalar_type_name(self.dtype()), "Tensor{", self.sizes(),
+           "}, size=", size, "): the number of sizes provided (", n,
+           ") must be greater or equal to the number of dimensions in the tensor (", own, ")");
   DimVector sizes(size), strides(n);
   for (int64_t i = n - 1, d = own - 1; i >= 0; --i, --d) {
     const int64_t have = d >= 0 ? self.size(d) : 1;
     if (sizes[i] == -1) {
-      TL_CHECK(d >= 0, Runtime, "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ", i);
+      TL_CHECK(d >= 0, Runtime,
+               "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ", i);
       sizes[i] = have;
     }
     TL_CHECK(sizes[i] >= 0, Runtime, "expand: sizes must be non-negative or -1, got ", size);
     TL_CHECK(have == 1 || have == sizes[i], Runtime, "The expanded size of the tensor (", sizes[i],
-             ") must match the existing size (", have, ") at non-singleton dimension ", i, ".  Target sizes: ", size,
-             ".  Tensor sizes: ", self.sizes());
+             ") must match the existing size (", have, ") at non-singleton dimension ", i,
+             ".  Target sizes: ", size, ".  Tensor sizes: ", self.sizes());
     const int64_t stride = d >= 0 ? self.stride(d) : (i + 1 < n ? sizes[i + 1] * strides[i + 1] : 0);
     strides[i] = have == sizes[i] && d >= 0 ? stride : have == 1 && sizes[i] != 1 ? 0 : stride;
   }
@@ -109,24 +118,30 @@ Tensor expand(const Tensor& self, IntSpan size, bool) {
 
 // The geometry must stay inside the storage.
 void check_bounds(const Tensor& self, IntSpan sizes, IntSpan strides, int64_t offset) {
-  TL_CHECK(sizes.size() == strides.size(), Runtime, "mismatch in length of strides and shape: size ", sizes, ", stride ", strides);
+  TL_CHECK(sizes.size() == strides.size(), Runtime, "mismatch in length of strides and shape: size ", sizes,
+           ", stride ", strides);
   checked_numel(sizes);
   for (int64_t s : strides)
-    TL_CHECK(s >= 0, Runtime, "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
+    TL_CHECK(s >= 0, Runtime,
+             "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
   TL_CHECK(offset >= 0, Runtime, "Tensor: invalid storage offset ", offset);
   int64_t last = offset;
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == 0) return;
     int64_t reach;
-    const bool fits = !__builtin_mul_overflow(sizes[d] - 1, strides[d], &reach) && !__builtin_add_overflow(last, reach, &last);
-    TL_CHECK(fits, Runtime, "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
+    const bool fits = !__builtin_mul_overflow(sizes[d] - 1, strides[d], &reach) &&
+                      !__builtin_add_overflow(last, reach, &last);
+    TL_CHECK(fits, Runtime, "Storage size calculation overflowed with sizes=", sizes,
+             " and strides=", strides);
   }
   int64_t bytes;
-  const bool fits = !__builtin_add_overflow(last, 1, &last) && !__builtin_mul_overflow(last, self.itemsize(), &bytes);
+  const bool fits =
+      !__builtin_add_overflow(last, 1, &last) && !__builtin_mul_overflow(last, self.itemsize(), &bytes);
   TL_CHECK(fits, Runtime, "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
-  TL_CHECK(static_cast<size_t>(bytes) <= self.storage()->bytes, Runtime, "setStorage: sizes ", sizes, ", strides ", strides,
-           ", storage offset ", offset, ", and itemsize ", self.itemsize(), " requiring a storage size of ", bytes,
-           " are out of bounds for storage of size ", self.storage()->bytes);
+  TL_CHECK(static_cast<size_t>(bytes) <= self.storage()->bytes, Runtime, "setStorage: sizes ", sizes,
+           ", strides ", strides, ", storage offset ", offset, ", and itemsize ", self.itemsize(),
+           " requiring a storage size of ", bytes, " are out of bounds for storage of size ",
+           self.storage()->bytes);
 }
 
 Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
@@ -135,7 +150,8 @@ Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optiona
   return view_of(self, size, stride, offset);
 }
 
-Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
+             int64_t step) {
   TL_CHECK(self.dim() > 0, Runtime, "slice() cannot be applied to a 0-dim tensor.");
   const int64_t d = wrap_dim(dim, self.dim());
   TL_CHECK(step > 0, Value, "slice step must be positive, got ", step);
@@ -154,8 +170,8 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
   TL_CHECK(self.dim() > 0, Index, "select() cannot be applied to a 0-dim tensor.");
   const int64_t d = wrap_dim(dim, self.dim());
   const int64_t n = self.size(d);
-  TL_CHECK(index >= -n && index < n, Index, "select(): index ", index, " out of range for tensor of size ", self.sizes(),
-           " at dimension ", d);
+  TL_CHECK(index >= -n && index < n, Index, "select(): index ", index, " out of range for tensor of size ",
+           self.sizes(), " at dimension ", d);
   DimVector sizes(self.sizes()), strides(self.strides());
   const int64_t offset = self.offset() + (index < 0 ? index + n : index) * strides[d];
   sizes.erase(d);
@@ -173,8 +189,12 @@ Tensor squeeze_where(const Tensor& self, uint64_t mask) {
   return view_of(self, sizes, strides, self.offset());
 }
 Tensor squeeze(const Tensor& self) { return squeeze_where(self, ~uint64_t{0}); }
-Tensor squeeze_dim(const Tensor& self, int64_t dim) { return squeeze_where(self, uint64_t{1} << wrap_dim(dim, self.dim())); }
-Tensor squeeze_dims(const Tensor& self, IntSpan dim) { return squeeze_where(self, dim_mask(dim, self.dim(), false)); }
+Tensor squeeze_dim(const Tensor& self, int64_t dim) {
+  return squeeze_where(self, uint64_t{1} << wrap_dim(dim, self.dim()));
+}
+Tensor squeeze_dims(const Tensor& self, IntSpan dim) {
+  return squeeze_where(self, dim_mask(dim, self.dim(), false));
+}
 
 Tensor unsqueeze(const Tensor& self, int64_t dim) {
   const int64_t d = wrap_dim(dim, self.dim() + 1);
@@ -189,7 +209,8 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   const int64_t d = wrap_dim(dimension, self.dim());
   const int64_t have = self.dim() ? self.size(d) : 1;
   TL_CHECK(size >= 0, Runtime, "size is ", size, " but must be >= 0");
-  TL_CHECK(size <= have, Runtime, "maximum size for tensor at dimension ", d, " is ", have, " but size is ", size);
+  TL_CHECK(size <= have, Runtime, "maximum size for tensor at dimension ", d, " is ", have, " but size is ",
+           size);
   TL_CHECK(step > 0, Runtime, "step is ", step, " but must be > 0");
   DimVector sizes(self.sizes()), strides(self.strides());
   const int64_t stride = self.dim() ? strides[d] : 1;
@@ -207,7 +228,8 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
   TL_CHECK(a != b, Runtime, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   DimVector sizes(self.sizes()), strides(self.strides());
   const int64_t rows = sizes[a], columns = sizes[b];
-  const int64_t length = std::max<int64_t>(offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
+  const int64_t length =
+      std::max<int64_t>(offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
   const int64_t start = length == 0 ? 0 : offset >= 0 ? offset * strides[b] : -offset * strides[a];
   const int64_t stride = strides[a] + strides[b];
   sizes.erase(std::max(a, b));
@@ -231,7 +253,8 @@ Tensor view_as_real(const Tensor& self) {
 Tensor view_as_complex(const Tensor& self) {
   const DType d = self.dtype();
   TL_CHECK(d == DType::Float16 || d == DType::Float32 || d == DType::Float64, Runtime,
-           "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ",
+           "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar "
+           "type: ",
            scalar_type_name(d));
   TL_CHECK(self.dim() > 0, Runtime, "Input tensor must have one or more dimensions");
   DimVector sizes(self.sizes()), strides(self.strides());
@@ -247,7 +270,9 @@ Tensor view_as_complex(const Tensor& self) {
   return view_of(self, sizes, strides, self.offset() / 2, to_complex(d));
 }
 
-Tensor real(const Tensor& self) { return is_complex(self.dtype()) ? ops::select_int(ops::view_as_real(self), -1, 0) : self; }
+Tensor real(const Tensor& self) {
+  return is_complex(self.dtype()) ? ops::select_int(ops::view_as_real(self), -1, 0) : self;
+}
 Tensor imag(const Tensor& self) {
   TL_CHECK(is_complex(self.dtype()), Runtime, "imag is not implemented for tensors with non-complex dtypes.");
   return ops::select_int(ops::view_as_real(self), -1, 1);
@@ -260,7 +285,8 @@ Tensor detach(const Tensor& self) {
   return t;
 }
 
-// ---- several views ---------------------------------------------------------------------------------------------------
+// ---- several views
+// ---------------------------------------------------------------------------------------------------
 Tensor mark_multi(Tensor t) {
   t->set(TensorImpl::MultiOutputView, true);
   return t;
@@ -274,13 +300,16 @@ Tensor stretch(const Tensor& self, int64_t d, int64_t start, int64_t length) {
 
 std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   TL_CHECK(self.dim() > 0, Runtime, "split expects at least a 1-dimensional tensor");
-  TL_CHECK(split_size >= 0, Runtime, "split expects split_size be non-negative, but got split_size=", split_size);
+  TL_CHECK(split_size >= 0, Runtime,
+           "split expects split_size be non-negative, but got split_size=", split_size);
   const int64_t d = wrap_dim(dim, self.dim()), n = self.size(d);
-  TL_CHECK(split_size > 0 || n == 0, Runtime, "split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
+  TL_CHECK(split_size > 0 || n == 0, Runtime,
+           "split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
   const int64_t pieces = split_size == 0 ? 1 : std::max<int64_t>((n + split_size - 1) / split_size, 1);
   std::vector<Tensor> out;
   out.reserve(pieces);
-  for (int64_t i = 0; i < pieces; ++i) out.push_back(stretch(self, d, i * split_size, std::min(split_size, n - i * split_size)));
+  for (int64_t i = 0; i < pieces; ++i)
+    out.push_back(stretch(self, d, i * split_size, std::min(split_size, n - i * split_size)));
   return out;
 }
 
@@ -290,14 +319,17 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntSpan split_sizes, in
   int64_t start = 0;
   std::vector<Tensor> out;
   for (int64_t length : split_sizes) {
-    TL_CHECK(length >= 0, Runtime, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", split_sizes);
-    TL_CHECK(start + length <= self.size(d), Runtime, "split_with_sizes expects split_sizes to sum exactly to ", self.size(d),
+    TL_CHECK(length >= 0, Runtime,
+             "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
+             split_sizes);
+    TL_CHECK(start + length <= self.size(d), Runtime,
+             "split_with_sizes expects split_sizes to sum exactly to ", self.size(d),
              " (input tensor's size at dimension ", d, "), but got split_sizes=", split_sizes);
     out.push_back(stretch(self, d, start, length));
     start += length;
   }
-  TL_CHECK(start == self.size(d), Runtime, "split_with_sizes expects split_sizes to sum exactly to ", self.size(d),
-           " (input tensor's size at dimension ", d, "), but got split_sizes=", split_sizes);
+  TL_CHECK(start == self.size(d), Runtime, "split_with_sizes expects split_sizes to sum exactly to ",
+           self.size(d), " (input tensor's size at dimension ", d, "), but got split_sizes=", split_sizes);
   return out;
 }
 
@@ -327,7 +359,8 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   return out;
 }
 
-// ---- through other views ---------------------------------------------------------------------------------------------
+// ---- through other views
+// ---------------------------------------------------------------------------------------------
 Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
   const int64_t first = wrap_dim(start_dim, self.dim()), last = wrap_dim(end_dim, self.dim());
   TL_CHECK(first <= last, Runtime, "flatten() has invalid args: start_dim cannot come after end_dim");
@@ -336,8 +369,10 @@ Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
   DimVector shape;
   int64_t merged = 1;
   for (int64_t d = 0; d < self.dim(); ++d) {
-    if (d < first || d > last) shape.push_back(self.size(d));
-    else merged *= self.size(d);
+    if (d < first || d > last)
+      shape.push_back(self.size(d));
+    else
+      merged *= self.size(d);
     if (d == last) shape.push_back(merged);
   }
   return ops::reshape(self, shape);
@@ -347,11 +382,31 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   TL_CHECK(self.dim() > 0, Runtime, "narrow() cannot be applied to a 0-dim tensor.");
   TL_CHECK(length >= 0, Runtime, "narrow(): length must be non-negative.");
   const int64_t n = self.size(wrap_dim(dim, self.dim()));
-  TL_CHECK(start >= -n && start <= n, Index, "start out of range (expected to be in range of [", -n, ", ", n, "], but got ", start, ")");
+  TL_CHECK(start >= -n && start <= n, Index, "start out of range (expected to be in range of [", -n, ", ", n,
+           "], but got ", start, ")");
   const int64_t first = start < 0 ? start + n : start;
-  TL_CHECK(first <= n - length, Runtime, "start (", first, ") + length (", length, ") exceeds dimension size (", n, ").");
+  TL_CHECK(first <= n - length, Runtime, "start (", first, ") + length (", length,
+           ") exceeds dimension size (", n, ").");
   return ops::slice(self, dim, first, first + length, 1);
 }
+
+Tensor narrow_tensor(const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
+  TL_CHECK(start.dim() == 0 && is_integral(start.dtype(), false), Runtime,
+           "start must be an 0-dim integral Tensor.");
+  return ops::narrow(self, dim, ops::_local_scalar_dense(start).to_int(), length);
+}
+
+// The tensor itself gets the geometry of a view of it.
+template <auto F, class Signature = decltype(F)>
+struct InPlace;
+template <auto F, class... A>
+struct InPlace<F, Tensor (*)(const Tensor&, A...)> {
+  static Tensor run(const Tensor& self, A... a) {
+    const Tensor view = F(self, a...);
+    set_geometry(*self.impl(), view.sizes(), view.strides(), view.offset());
+    return self;
+  }
+};
 
 Tensor expand_as(const Tensor& self, const Tensor& other) { return ops::expand(self, other.sizes(), false); }
 Tensor view_as(const Tensor& self, const Tensor& other) { return ops::view(self, other.sizes()); }
@@ -386,6 +441,14 @@ TL_KERNEL(chunk, chunk)
 TL_KERNEL(unbind_int, unbind)
 TL_KERNEL(flatten_using_ints, flatten)
 TL_KERNEL(narrow, narrow)
+TL_KERNEL(narrow_Tensor, narrow_tensor)
+TL_KERNEL(transpose_, InPlace<&transpose>::run)
+TL_KERNEL(t_, InPlace<&t>::run)
+TL_KERNEL(squeeze_, InPlace<&squeeze>::run)
+TL_KERNEL(squeeze__dim, InPlace<&squeeze_dim>::run)
+TL_KERNEL(squeeze__dims, InPlace<&squeeze_dims>::run)
+TL_KERNEL(unsqueeze_, InPlace<&unsqueeze>::run)
+TL_KERNEL(as_strided_, InPlace<&as_strided>::run)
 TL_KERNEL(expand_as, expand_as)
 TL_KERNEL(view_as, view_as)
 TL_KERNEL(reshape_as, reshape_as)

@@ -1,12 +1,15 @@
 #include "tensor/device_registry.h"
 
 #include <atomic>
+#include <charconv>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/fork.h"
 
 namespace tl {
 
@@ -15,14 +18,32 @@ constexpr int kFirst = static_cast<int>(DeviceType::Extension0);
 std::unique_ptr<DeviceEntry> g_entries[kNumDeviceTypes];
 std::atomic<int> g_count{0};
 
-// An allocation's context travels in front of nobody: devices hand back {data, ctx}, and the pair is found by the data.
-struct Contexts {
-  std::mutex mutex;
-  std::unordered_map<void*, std::pair<void*, int>> map;
+// Where an allocation came from, found by its address: a storage remembers no more than that.
+struct Origin {
+  void* ctx;
+  int index;
 };
-Contexts& contexts() {
-  static auto* c = new Contexts;
-  return *c;
+struct Allocations {
+  std::mutex mutex;
+  std::unordered_map<void*, Origin> map;
+};
+Allocations& allocations() {
+  static Allocations* const allocations = [] {
+    static auto* made = new Allocations;
+    register_fork_lock(ForkOrder::Allocator, [] { made->mutex.lock(); }, [] { made->mutex.unlock(); });
+    return made;
+  }();
+  return *allocations;
+}
+
+// Guards registration only.
+std::mutex& registration() {
+  static std::mutex* const mutex = [] {
+    static auto* made = new std::mutex;
+    register_fork_lock(ForkOrder::Registry, [] { made->lock(); }, [] { made->unlock(); });
+    return made;
+  }();
+  return *mutex;
 }
 
 void check(int status) {
@@ -31,22 +52,25 @@ void check(int status) {
 }  // namespace
 
 void* DeviceEntry::allocate(int index, size_t bytes) const {
+  TL_CHECK(index >= 0 && index < def.device_count, Runtime, "there is no device '", name, ":", index,
+           "': the number of ", name, " devices is ", def.device_count);
   TlAllocation out{};
   check(def.allocate(def.user, index, bytes, &out));
-  std::lock_guard lock(contexts().mutex);
-  contexts().map[out.data] = {out.ctx, index};
+  TL_CHECK(out.data, OutOfMemory, "the device '", name, ":", index, "' gave no memory for ", bytes, " bytes");
+  std::lock_guard lock(allocations().mutex);
+  allocations().map[out.data] = {out.ctx, index};
   return out.data;
 }
 
 void DeviceEntry::free(void* data, size_t bytes) const {
-  std::pair<void*, int> found;
+  Origin origin;
   {
-    std::lock_guard lock(contexts().mutex);
-    auto it = contexts().map.find(data);
-    found = it->second;
-    contexts().map.erase(it);
+    std::lock_guard lock(allocations().mutex);
+    auto it = allocations().map.find(data);
+    origin = it->second;
+    allocations().map.erase(it);
   }
-  def.free(def.user, found.second, TlAllocation{data, found.first}, bytes);
+  def.free(def.user, origin.index, TlAllocation{data, origin.ctx}, bytes);
 }
 
 void DeviceEntry::copy_to_host(int index, void* host, const void* device, size_t bytes) const {
@@ -65,19 +89,34 @@ bool device_registered(DeviceType type) {
 }
 
 const DeviceEntry& device_entry(DeviceType type) {
-  TL_CHECK(type != DeviceType::CUDA, Runtime, "tl was built without CUDA: no installed plug-in provides the device 'cuda'");
-  TL_CHECK(device_registered(type) && g_entries[static_cast<int>(type)], Runtime, "no library has registered the device '",
-           device_name(type), "'");
+  TL_CHECK(type != DeviceType::CUDA, Runtime,
+           "tl was built without CUDA: no installed plug-in provides the device 'cuda'");
+  TL_CHECK(device_registered(type) && g_entries[static_cast<int>(type)], Runtime,
+           "no library has registered the device '", device_name(type), "'");
   return *g_entries[static_cast<int>(type)];
 }
 
+namespace {
+void check_complete(const TlDeviceDef& def) {
+  TL_CHECK(def.struct_size >= offsetof(TlDeviceDef, cpu_fallback), Value, "TlDeviceDef.struct_size is ",
+           def.struct_size, ", too small");
+  TL_CHECK(def.name && *def.name, Value, "TlDeviceDef.name is empty");
+  TL_CHECK(def.device_count > 0 && def.device_count < 128, Value,
+           "TlDeviceDef.device_count must lie in [1, 127], got ", def.device_count);
+  TL_CHECK(def.allocate && def.free && def.copy_to_host && def.copy_from_host && def.copy_within, Value,
+           "the device '", def.name, "' lacks a function: allocate, free and the three copies are needed");
+}
+}  // namespace
+
 DeviceType register_device(const TlDeviceDef& def) {
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
+  check_complete(def);
+  std::lock_guard lock(registration());
   const int slot = kFirst + g_count.load();
-  TL_CHECK(slot < kNumDeviceTypes, Runtime, "at most ", kNumDeviceTypes - kFirst, " devices can be registered");
-  for (int i = kFirst; i < slot; ++i)
-    TL_CHECK(g_entries[i]->name != def.name, Value, "a device named '", def.name, "' is already registered");
+  TL_CHECK(slot < kNumDeviceTypes, Runtime, "at most ", kNumDeviceTypes - kFirst,
+           " devices can be registered");
+  for (int i = 0; i < slot; ++i)
+    TL_CHECK(device_name(static_cast<DeviceType>(i)) != def.name, Value, "a device named '", def.name,
+             "' is already registered");
   auto entry = std::make_unique<DeviceEntry>();
   std::memcpy(&entry->def, &def, std::min(def.struct_size, sizeof(TlDeviceDef)));
   entry->name = def.name;
@@ -89,9 +128,12 @@ DeviceType register_device(const TlDeviceDef& def) {
 
 std::string device_name(DeviceType type) {
   switch (type) {
-    case DeviceType::CPU: return "cpu";
-    case DeviceType::Meta: return "meta";
-    case DeviceType::CUDA: return "cuda";
+    case DeviceType::CPU:
+      return "cpu";
+    case DeviceType::Meta:
+      return "meta";
+    case DeviceType::CUDA:
+      return "cuda";
     default: {
       const auto& entry = g_entries[static_cast<int>(type)];
       return entry ? entry->name : cat("extension", static_cast<int>(type) - kFirst);
@@ -122,7 +164,8 @@ Device parse_device(const std::string& text) {
   const std::string digits = text.substr(colon + 1);
   int value = -1;
   auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const bool whole = code == std::errc() && end == digits.data() + digits.size() && (digits == "0" || digits[0] != '0');
+  const bool whole =
+      code == std::errc() && end == digits.data() + digits.size() && (digits == "0" || digits[0] != '0');
   TL_CHECK(whole && value >= 0 && value < 128, Runtime, "Invalid device string: '", text, "'");
   d.index = static_cast<int8_t>(value);
   return d;
@@ -134,14 +177,30 @@ int64_t device_to_abi(Device d) {
   return TL_DEVICE_OF(i < kFirst ? kCodes[i] : TL_DEVICE_EXTENSION + (i - kFirst), d.index);
 }
 
-Device device_from_abi(int64_t code) {
+int device_row(int64_t code) noexcept {
   const int type = TL_DEVICE_TYPE(code);
-  Device d;
-  d.index = static_cast<int8_t>(TL_DEVICE_INDEX(code));
-  d.type = type == TL_DEVICE_CPU    ? DeviceType::CPU
-           : type == TL_DEVICE_META ? DeviceType::Meta
-           : type == TL_DEVICE_CUDA ? DeviceType::CUDA
-                                    : static_cast<DeviceType>(kFirst + (type - TL_DEVICE_EXTENSION));
+  if (type >= TL_DEVICE_EXTENSION && type < TL_DEVICE_LIMIT) return kFirst + (type - TL_DEVICE_EXTENSION);
+  switch (type) {
+    case TL_DEVICE_CPU:
+      return static_cast<int>(DeviceType::CPU);
+    case TL_DEVICE_META:
+      return static_cast<int>(DeviceType::Meta);
+    case TL_DEVICE_CUDA:
+      return static_cast<int>(DeviceType::CUDA);
+    default:
+      return -1;
+  }
+}
+
+Device device_from_abi(int64_t code) {
+  const int row = device_row(code);
+  TL_CHECK(row >= 0, Runtime, "no device has the type code ", TL_DEVICE_TYPE(code));
+  return {static_cast<DeviceType>(row), static_cast<int8_t>(TL_DEVICE_INDEX(code))};
+}
+
+Device settled(Device d) {
+  if (d.type >= DeviceType::Extension0 && d.index < 0) d.index = 0;
+  if (d.is_cpu() || d.is_meta()) d.index = -1;
   return d;
 }
 

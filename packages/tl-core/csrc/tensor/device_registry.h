@@ -1,4 +1,5 @@
-// The devices other libraries brought: their allocators and copies. Constant after registration, so reads take no lock.
+// The devices other libraries brought: their allocators and copies. Constant after registration, so reads
+// take no lock.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,8 @@ DimVector contiguous_strides(IntSpan sizes) {
 
 DimVector channels_last_strides(IntSpan sizes) {
   const size_t n = sizes.size();
-  TL_CHECK(n == 4 || n == 5, Runtime, "required rank ", n == 5 ? 5 : 4, " tensor to use channels_last format");
+  TL_CHECK(n == 4 || n == 5, Runtime, "required rank ", n == 5 ? 5 : 4,
+           " tensor to use channels_last format");
   DimVector strides(n);
   int64_t step = 1;
   strides[1] = step;
@@ -142,8 +143,9 @@ DimVector broadcast_shapes(IntSpan a, IntSpan b) {
   for (size_t i = 0; i < n; ++i) {
     const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
     const int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    TL_CHECK(x == y || x == 1 || y == 1, Runtime, "The size of tensor a (", x, ") must match the size of tensor b (", y,
-             ") at non-singleton dimension ", n - 1 - i, ": the shapes are ", a, " and ", b);
+    TL_CHECK(x == y || x == 1 || y == 1, Runtime, "The size of tensor a (", x,
+             ") must match the size of tensor b (", y, ") at non-singleton dimension ", n - 1 - i,
+             ": the shapes are ", a, " and ", b);
     out[n - 1 - i] = x == 1 ? y : x;
   }
   return out;
@@ -158,7 +160,8 @@ DimVector infer_size(IntSpan sizes, int64_t numel) {
       TL_CHECK(unknown < 0, Runtime, "only one dimension can be inferred, got shape ", sizes);
       unknown = static_cast<int>(d);
     } else {
-      TL_CHECK(sizes[d] >= 0, Runtime, "invalid shape dimension ", sizes[d], " at index ", d, " of shape ", sizes);
+      TL_CHECK(sizes[d] >= 0, Runtime, "invalid shape dimension ", sizes[d], " at index ", d, " of shape ",
+               sizes);
       TL_CHECK(!__builtin_mul_overflow(known, sizes[d], &known), Runtime, "shape '", sizes, "' is too large");
     }
   }
@@ -212,8 +215,8 @@ bool view_strides(IntSpan sizes, IntSpan strides, IntSpan new_sizes, DimVector& 
 int64_t wrap_dim(int64_t dim, int64_t ndim, bool scalar_has_one) {
   const int64_t n = ndim == 0 && scalar_has_one ? 1 : ndim;
   TL_CHECK(n > 0, Index, "Dimension specified as ", dim, " but tensor has no dimensions");
-  TL_CHECK(dim >= -n && dim < n, Index, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1,
-           "], but got ", dim, ")");
+  TL_CHECK(dim >= -n && dim < n, Index, "Dimension out of range (expected to be in range of [", -n, ", ",
+           n - 1, "], but got ", dim, ")");
   return dim < 0 ? dim + n : dim;
 }
 
@@ -222,7 +225,8 @@ uint64_t dim_mask(IntSpan dims, int64_t ndim, bool empty_is_all) {
   uint64_t mask = 0;
   for (int64_t d : dims) {
     const uint64_t bit = uint64_t{1} << wrap_dim(d, ndim);
-    TL_CHECK(!(mask & bit), Runtime, "dim ", wrap_dim(d, ndim), " appears multiple times in the list of dims");
+    TL_CHECK(!(mask & bit), Runtime, "dim ", wrap_dim(d, ndim),
+             " appears multiple times in the list of dims");
     mask |= bit;
   }
   return mask;

@@ -13,7 +13,7 @@ DimVector strides_for(IntSpan sizes, MemoryFormat format);
 DimVector preserved_strides(IntSpan sizes, IntSpan strides);
 bool is_contiguous(IntSpan sizes, IntSpan strides);
 bool is_channels_last(IntSpan sizes, IntSpan strides);
-bool is_dense(IntSpan sizes, IntSpan strides);  // no gaps and no overlap, in some order of dimensions
+bool is_dense(IntSpan sizes, IntSpan strides);     // no gaps and no overlap, in some order of dimensions
 bool may_overlap(IntSpan sizes, IntSpan strides);  // two elements may share memory
 
 // The broadcast of two shapes; raises with both shapes in the message.

@@ -1,4 +1,5 @@
-// What layers hang on a tensor. Autograd's slot is a field of the tensor; the rare others share a small table.
+// What layers hang on a tensor. Autograd's slot is a field of the tensor; the rare others share a small
+// table.
 #pragma once
 
 #include "tensor/tensor.h"

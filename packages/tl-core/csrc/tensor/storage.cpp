@@ -47,7 +47,8 @@ StoragePtr new_storage(size_t bytes, Device device) {
   return storage;
 }
 
-StoragePtr adopt_storage(void* data, size_t bytes, Device device, void (*free)(void*, void*, size_t), void* ctx) {
+StoragePtr adopt_storage(void* data, size_t bytes, Device device, void (*free)(void*, void*, size_t),
+                         void* ctx) {
   auto storage = StoragePtr::adopt(new (allocate(sizeof(Storage))) Storage);
   storage->data = data;
   storage->bytes = bytes;
@@ -59,7 +60,8 @@ StoragePtr adopt_storage(void* data, size_t bytes, Device device, void (*free)(v
 }
 
 void resize_storage(Storage& s, size_t bytes) {
-  TL_CHECK(s.resizable, Runtime, "Trying to resize storage that is not resizable: its memory belongs to another library");
+  TL_CHECK(s.resizable, Runtime,
+           "Trying to resize storage that is not resizable: its memory belongs to another library");
   if (bytes == s.bytes) return;
   if (s.device.is_meta()) {
     s.bytes = bytes;
@@ -68,7 +70,8 @@ void resize_storage(Storage& s, size_t bytes) {
   StoragePtr fresh = new_storage(bytes, s.device);
   const size_t kept = std::min(bytes, s.bytes);
   if (kept && s.device.is_cpu()) std::memcpy(fresh->data, s.data, kept);
-  if (kept && !s.device.is_cpu()) device_entry(s.device.type).copy_within(s.device.index, fresh->data, s.data, kept);
+  if (kept && !s.device.is_cpu())
+    device_entry(s.device.type).copy_within(s.device.index, fresh->data, s.data, kept);
   std::swap(fresh->data, s.data);
   std::swap(fresh->bytes, s.bytes);
 }

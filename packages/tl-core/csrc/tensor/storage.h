@@ -29,7 +29,8 @@ using StoragePtr = IntrusivePtr<Storage>;
 // Uninitialised memory on `device`; none for meta.
 StoragePtr new_storage(size_t bytes, Device device);
 // Memory that belongs to somebody else until `free(ctx, data, bytes)`.
-StoragePtr adopt_storage(void* data, size_t bytes, Device device, void (*free)(void*, void*, size_t), void* ctx);
+StoragePtr adopt_storage(void* data, size_t bytes, Device device, void (*free)(void*, void*, size_t),
+                         void* ctx);
 // Grows or shrinks, keeping what fits.
 void resize_storage(Storage& storage, size_t bytes);
 

@@ -31,8 +31,8 @@ void free_dims(TensorImpl& t) {
 void write_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides) {
   const int n = static_cast<int>(sizes.size());
   TL_CHECK(n <= 64, Runtime, "tensors with more than 64 dimensions are not supported, got ", n);
-  int64_t* dims = n <= TensorImpl::kInlineDims ? t.inline_dims
-                                               : static_cast<int64_t*>(allocate(2 * n * sizeof(int64_t)));
+  int64_t* dims =
+      n <= TensorImpl::kInlineDims ? t.inline_dims : static_cast<int64_t*>(allocate(2 * n * sizeof(int64_t)));
   std::memmove(dims, sizes.data(), n * sizeof(int64_t));
   std::memmove(dims + n, strides.data(), n * sizeof(int64_t));
   free_dims(t);
@@ -185,7 +185,8 @@ void resize(const Tensor& t, IntSpan sizes) {
   if (std::ranges::equal(t.sizes(), sizes)) return;
   const int64_t numel = checked_numel(sizes);
   const int64_t bytes = checked_mul(checked_add(t.offset(), numel), t.itemsize());
-  if (numel && static_cast<size_t>(bytes) > t.storage()->bytes) resize_storage(*t.storage(), static_cast<size_t>(bytes));
+  if (numel && static_cast<size_t>(bytes) > t.storage()->bytes)
+    resize_storage(*t.storage(), static_cast<size_t>(bytes));
   set_geometry(*t.impl(), DimVector(sizes), contiguous_strides(sizes), t.offset());
 }
 

@@ -16,7 +16,10 @@ namespace tl {
 
 enum class Layout : uint8_t { Strided = TL_STRIDED, SparseCoo, SparseCsr, SparseCsc, SparseBsr, SparseBsc };
 enum class MemoryFormat : uint8_t {
-  Contiguous = TL_CONTIGUOUS, Preserve = TL_PRESERVE, ChannelsLast = TL_CHANNELS_LAST, ChannelsLast3d = TL_CHANNELS_LAST_3D,
+  Contiguous = TL_CONTIGUOUS,
+  Preserve = TL_PRESERVE,
+  ChannelsLast = TL_CHANNELS_LAST,
+  ChannelsLast3d = TL_CHANNELS_LAST_3D,
 };
 
 struct WeakCell;   // tensor/weak.h
@@ -43,11 +46,11 @@ struct TensorImpl {
   Storage* storage = nullptr;
   int64_t offset = 0;
   int64_t numel = 1;
-  int64_t* dims = inline_dims;  // sizes, then strides
-  void* autograd = nullptr;     // the autograd layer's slot
-  TensorImpl* base = nullptr;   // what this is a view of; owned
-  struct _object* py = nullptr; // the Python object; needs the GIL
-  SlotTable* slots = nullptr;   // the other layers'
+  int64_t* dims = inline_dims;   // sizes, then strides
+  void* autograd = nullptr;      // the autograd layer's slot
+  TensorImpl* base = nullptr;    // what this is a view of; owned
+  struct _object* py = nullptr;  // the Python object; needs the GIL
+  SlotTable* slots = nullptr;    // the other layers'
   std::atomic<WeakCell*> weak{nullptr};
   uint32_t own_version = 0;
   int64_t inline_dims[2 * kInlineDims];
@@ -60,7 +63,8 @@ struct TensorImpl {
     return storage && storage->data ? static_cast<char*>(storage->data) + offset * item_size(dtype) : nullptr;
   }
   uint64_t all_bits() const {
-    return bits.load(std::memory_order_relaxed) | (storage ? storage->bits.load(std::memory_order_relaxed) : 0);
+    return bits.load(std::memory_order_relaxed) |
+           (storage ? storage->bits.load(std::memory_order_relaxed) : 0);
   }
   void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
   void release();
@@ -74,17 +78,35 @@ int64_t checked_numel(IntSpan sizes);
 class [[gnu::may_alias]] Tensor {
  public:
   Tensor() = default;
-  static Tensor adopt(TensorImpl* impl) { Tensor t; t.impl_ = impl; return t; }
-  static Tensor share(TensorImpl* impl) { if (impl) impl->retain(); return adopt(impl); }
-  Tensor(const Tensor& o) : impl_(o.impl_) { if (impl_) impl_->retain(); }
+  static Tensor adopt(TensorImpl* impl) {
+    Tensor t;
+    t.impl_ = impl;
+    return t;
+  }
+  static Tensor share(TensorImpl* impl) {
+    if (impl) impl->retain();
+    return adopt(impl);
+  }
+  Tensor(const Tensor& o) : impl_(o.impl_) {
+    if (impl_) impl_->retain();
+  }
   Tensor(Tensor&& o) noexcept : impl_(o.impl_) { o.impl_ = nullptr; }
-  Tensor& operator=(Tensor o) noexcept { std::swap(impl_, o.impl_); return *this; }
-  ~Tensor() { if (impl_) impl_->release(); }
+  Tensor& operator=(Tensor o) noexcept {
+    std::swap(impl_, o.impl_);
+    return *this;
+  }
+  ~Tensor() {
+    if (impl_) impl_->release();
+  }
 
   explicit operator bool() const { return impl_; }
   TensorImpl* impl() const { return impl_; }
   TensorImpl* operator->() const { return impl_; }
-  TensorImpl* detach_handle() { auto* p = impl_; impl_ = nullptr; return p; }
+  TensorImpl* detach_handle() {
+    auto* p = impl_;
+    impl_ = nullptr;
+    return p;
+  }
   bool same(const Tensor& o) const { return impl_ == o.impl_; }
 
   DType dtype() const { return impl_->dtype; }
@@ -99,7 +121,10 @@ class [[gnu::may_alias]] Tensor {
   int64_t stride(int64_t d) const { return strides()[d]; }
   Storage* storage() const { return impl_->storage; }
   void* data() const { return impl_->data(); }
-  template <class T> T* ptr() const { return static_cast<T*>(impl_->data()); }
+  template <class T>
+  T* ptr() const {
+    return static_cast<T*>(impl_->data());
+  }
   bool is_contiguous() const { return impl_->has(TensorImpl::Contiguous); }
   bool is_meta() const { return impl_->device.is_meta(); }
   int64_t itemsize() const { return item_size(impl_->dtype); }

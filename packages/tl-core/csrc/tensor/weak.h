@@ -8,7 +8,7 @@
 namespace tl {
 
 struct WeakCell {
-  std::atomic<int32_t> refs{1};          // the handles, and one for the tensor while it lives
+  std::atomic<int32_t> refs{1};  // the handles, and one for the tensor while it lives
   std::atomic<TensorImpl*> target{nullptr};
 
   void retain() { refs.fetch_add(1, std::memory_order_relaxed); }

@@ -1,11 +1,13 @@
-/* The C interface of tl-core: one append-only table of functions, handed over as the capsule `tl_core._C.api_v1`.
+/* The C interface of tl-core: one append-only table of functions, handed over as the capsule
+ * `tl_core._C.api_v1`.
  *
  * Conventions that hold for every entry:
- *   - A function returns 0 on success and -1 on failure unless its comment says otherwise; functions that return a pointer
- *     return NULL on failure. The error (kind, message) is then pending on the calling thread: see `error_*`.
+ *   - A function returns 0 on success and -1 on failure unless its comment says otherwise; functions that
+ * return a pointer return NULL on failure. The error (kind, message) is then pending on the calling thread:
+ * see `error_*`.
  *   - No entry lets a C++ exception through.
- *   - Handles are reference counted. A pointer is *borrowed* unless its comment says *owned*; an owned handle is given back
- *     with `tensor_release`.
+ *   - Handles are reference counted. A pointer is *borrowed* unless its comment says *owned*; an owned handle
+ * is given back with `tensor_release`.
  *   - Sizes, strides and offsets count elements and are int64_t. Dtypes and devices carry DLPack's codes.
  *   - No entry needs the GIL. `tl/python.h` is the bridge to Python objects.
  */
@@ -23,15 +25,17 @@ extern "C" {
 #define TL_API_MINOR 0
 #define TL_API_CAPSULE "tl_core._C.api_v1"
 
-typedef struct TlTensor TlTensor;       /* reference counted */
+typedef struct TlTensor TlTensor;         /* reference counted */
 typedef struct TlWeakTensor TlWeakTensor; /* reference counted, does not keep the tensor's memory */
-typedef struct TlGenerator TlGenerator; /* reference counted */
-typedef struct TlOperator TlOperator;   /* lives as long as the process */
+typedef struct TlGenerator TlGenerator;   /* reference counted */
+typedef struct TlOperator TlOperator;     /* lives as long as the process */
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values
+ * ------------------------------------------------------------------------------------------------------ */
 
-/* Lists and complex numbers are borrowed from the caller's frame as arguments, and owned by the caller as results
- * (free with `value_release`). Tags 0x40-0x7f are reserved for later minors, 0x80 and up for the core's own use. */
+/* Lists and complex numbers are borrowed from the caller's frame as arguments, and owned by the caller as
+ * results (free with `value_release`). Tags 0x40-0x7f are reserved for later minors, 0x80 and up for the
+ * core's own use. */
 typedef enum TlTag {
   TL_NONE = 0,
   TL_BOOL = 1,          /* i: 0 or 1 */
@@ -68,27 +72,52 @@ typedef struct TlValue {
 } TlValue;
 
 /* DLPack's type codes; 0x80 and above are tl's own. */
-enum { TL_CODE_INT = 0, TL_CODE_UINT = 1, TL_CODE_FLOAT = 2, TL_CODE_BFLOAT = 4, TL_CODE_COMPLEX = 5, TL_CODE_BOOL = 6 };
+enum {
+  TL_CODE_INT = 0,
+  TL_CODE_UINT = 1,
+  TL_CODE_FLOAT = 2,
+  TL_CODE_BFLOAT = 4,
+  TL_CODE_COMPLEX = 5,
+  TL_CODE_BOOL = 6
+};
 #define TL_DTYPE_OF(code, bits) ((int64_t)(((uint32_t)(code) << 16) | (uint32_t)(bits)))
 #define TL_DTYPE_CODE(dtype) ((int)((dtype) >> 16))
 #define TL_DTYPE_BITS(dtype) ((int)((dtype) & 0xffff))
 
 /* DLPack's device types; META has no memory, 0x80-0x87 are open to extensions (`device_register`). */
-enum { TL_DEVICE_CPU = 1, TL_DEVICE_CUDA = 2, TL_DEVICE_META = 0x7f, TL_DEVICE_EXTENSION = 0x80, TL_DEVICE_LIMIT = 0x88 };
+enum {
+  TL_DEVICE_CPU = 1,
+  TL_DEVICE_CUDA = 2,
+  TL_DEVICE_META = 0x7f,
+  TL_DEVICE_EXTENSION = 0x80,
+  TL_DEVICE_LIMIT = 0x88
+};
 #define TL_DEVICE_OF(type, index) ((int64_t)(((int64_t)(index) << 32) | (uint32_t)(type)))
 #define TL_DEVICE_TYPE(device) ((int)((device) & 0xffffffff))
 #define TL_DEVICE_INDEX(device) ((int)((device) >> 32))
 
-typedef enum TlLayout { TL_STRIDED = 0, TL_SPARSE_COO = 1, TL_SPARSE_CSR = 2, TL_SPARSE_CSC = 3, TL_SPARSE_BSR = 4,
-                        TL_SPARSE_BSC = 5 } TlLayout;
-typedef enum TlMemoryFormat { TL_CONTIGUOUS = 0, TL_PRESERVE = 1, TL_CHANNELS_LAST = 2, TL_CHANNELS_LAST_3D = 3 }
-    TlMemoryFormat;
+typedef enum TlLayout {
+  TL_STRIDED = 0,
+  TL_SPARSE_COO = 1,
+  TL_SPARSE_CSR = 2,
+  TL_SPARSE_CSC = 3,
+  TL_SPARSE_BSR = 4,
+  TL_SPARSE_BSC = 5
+} TlLayout;
+typedef enum TlMemoryFormat {
+  TL_CONTIGUOUS = 0,
+  TL_PRESERVE = 1,
+  TL_CHANNELS_LAST = 2,
+  TL_CHANNELS_LAST_3D = 3
+} TlMemoryFormat;
 
-/* Every operator, kernel, layer and plug-in is called this way. `rets` come in as TL_NONE or, for an operator's in-place and
- * out= forms, as the borrowed tensor to be written (and resized where the reference resizes); they go out owned. */
+/* Every operator, kernel, layer and plug-in is called this way. `rets` come in as TL_NONE or, for an
+ * operator's in-place and out= forms, as the borrowed tensor to be written (and resized where the reference
+ * resizes); they go out owned. */
 typedef int (*TlCall)(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets);
 
-/* ---- errors ------------------------------------------------------------------------------------------------------ */
+/* ---- errors
+ * ------------------------------------------------------------------------------------------------------ */
 
 typedef enum TlErrorKind {
   TL_ERROR_NONE = 0,
@@ -108,9 +137,11 @@ typedef enum TlErrorKind {
   TL_ERROR_PYTHON = 14, /* a Python exception travels with the error (python.h) */
 } TlErrorKind;
 
-/* ---- layers ------------------------------------------------------------------------------------------------------ */
+/* ---- layers
+ * ------------------------------------------------------------------------------------------------------ */
 
-/* In the order in which a call meets them. Bit `1 << layer` of a tensor, a storage or a thread switches a layer on. */
+/* In the order in which a call meets them. Bit `1 << layer` of a tensor, a storage or a thread switches a
+ * layer on. */
 typedef enum TlLayer {
   TL_LAYER_OBSERVE = 0, /* counting, profiling */
   TL_LAYER_TRANSFORMS = 1,
@@ -133,8 +164,9 @@ typedef struct TlLayerEntry {
 /* Asked once an operator, when the layer is installed or the operator is registered, whichever is later. */
 typedef int (*TlLayerBind)(void* user, const TlOperator* op, TlLayerEntry* out);
 
-/* Data a layer hangs on a tensor. `destroy` runs when the tensor dies or the slot is overwritten, on any thread, without the
- * GIL. `traverse` (may be NULL) reports the Python objects reachable through the slot, under the GIL, to `visit`. */
+/* Data a layer hangs on a tensor. `destroy` runs when the tensor dies or the slot is overwritten, on any
+ * thread, without the GIL. `traverse` (may be NULL) reports the Python objects reachable through the slot,
+ * under the GIL, to `visit`. */
 typedef int (*TlVisit)(void* py_object, void* arg);
 typedef struct TlSlotType {
   void (*destroy)(void* data);
@@ -142,7 +174,8 @@ typedef struct TlSlotType {
   void (*clear)(void* data); /* breaks cycles for the garbage collector; may be NULL */
 } TlSlotType;
 
-/* ---- operators --------------------------------------------------------------------------------------------------- */
+/* ---- operators
+ * --------------------------------------------------------------------------------------------------- */
 
 typedef enum TlVariant { TL_FUNCTIONAL = 0, TL_INPLACE = 1, TL_OUT = 2 } TlVariant;
 
@@ -170,10 +203,10 @@ typedef enum TlArgKind {
 
 typedef struct TlArgInfo {
   const char* name;
-  uint8_t kind;       /* TlArgKind */
-  uint8_t optional;   /* None is accepted */
-  uint8_t alias;      /* 0: none; 1, 2, …: alias set, as (a), (b) in a schema */
-  uint8_t written;    /* the alias set is written, as in (a!) */
+  uint8_t kind;     /* TlArgKind */
+  uint8_t optional; /* None is accepted */
+  uint8_t alias;    /* 0: none; 1, 2, …: alias set, as (a), (b) in a schema */
+  uint8_t written;  /* the alias set is written, as in (a!) */
   uint8_t keyword_only;
   uint8_t has_default;
 } TlArgInfo;
@@ -183,9 +216,9 @@ typedef struct TlOperatorInfo {
   const char* schema; /* "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" */
   int n_args, n_rets;
   const TlArgInfo* args;
-  const TlArgInfo* rets;           /* alias says which argument a result is a view of */
-  uint8_t variant;                 /* TlVariant */
-  uint8_t is_view;                 /* results alias an input without being written */
+  const TlArgInfo* rets; /* alias says which argument a result is a view of */
+  uint8_t variant;       /* TlVariant */
+  uint8_t is_view;       /* results alias an input without being written */
   uint8_t is_random;
   const TlOperator* functional;    /* the row's functional form; itself if it is one */
   const struct TlProgram* program; /* the derivative (tl/program.h), NULL if composite or none */
@@ -203,10 +236,13 @@ typedef struct TlOperatorDef {
   const struct TlProgram* program; /* must outlive the process; NULL: none */
 } TlOperatorDef;
 
-enum { TL_VIEW_MULTI_OUTPUT = 1, /* one of several views that a call returned */
-       TL_VIEW_NO_GRAD = 2 /* taken while gradients were off */ };
+enum {
+  TL_VIEW_MULTI_OUTPUT = 1, /* one of several views that a call returned */
+  TL_VIEW_NO_GRAD = 2       /* taken while gradients were off */
+};
 
-/* ---- devices ----------------------------------------------------------------------------------------------------- */
+/* ---- devices
+ * ----------------------------------------------------------------------------------------------------- */
 
 typedef struct TlAllocation {
   void* data;
@@ -229,7 +265,8 @@ typedef struct TlDeviceDef {
 
 typedef struct TlThreadState TlThreadState; /* a snapshot of a thread's modes */
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- the table
+ * --------------------------------------------------------------------------------------------------- */
 
 typedef struct TlApi {
   size_t struct_size;
@@ -240,7 +277,7 @@ typedef struct TlApi {
   int (*error_kind)(void);            /* of the pending error; TL_ERROR_NONE: none is pending */
   const char* (*error_message)(void); /* borrowed until the next call of an error_ entry */
   void (*error_clear)(void);
-  void* (*error_take)(void);      /* owned: moves the pending error out, to be restored on another thread */
+  void* (*error_take)(void); /* owned: moves the pending error out, to be restored on another thread */
   void (*error_restore)(void* error); /* takes ownership */
   void (*error_drop)(void* error);
 
@@ -259,9 +296,11 @@ typedef struct TlApi {
   void* (*tensor_data)(const TlTensor* t); /* first element, or NULL (meta, empty) */
   int (*tensor_is_contiguous)(const TlTensor* t);
   TlTensor* (*tensor_empty)(int ndim, const int64_t* sizes, int64_t dtype, int64_t device); /* owned */
-  TlTensor* (*tensor_from_memory)(void* data, int ndim, const int64_t* sizes, const int64_t* strides, int64_t dtype,
-                                  int64_t device, void (*free)(void* ctx), void* ctx); /* owned; free when unused */
-  TlTensor* (*tensor_alias)(TlTensor* t); /* owned: same storage and geometry, no slots, no bits, same version counter */
+  TlTensor* (*tensor_from_memory)(void* data, int ndim, const int64_t* sizes, const int64_t* strides,
+                                  int64_t dtype, int64_t device, void (*free)(void* ctx),
+                                  void* ctx); /* owned; free when unused */
+  TlTensor* (*tensor_alias)(
+      TlTensor* t); /* owned: same storage and geometry, no slots, no bits, same version counter */
   TlTensor* (*tensor_view_base)(TlTensor* t); /* the tensor `t` is a view of, or NULL; borrowed */
   int (*tensor_set_view_base)(TlTensor* t, TlTensor* base); /* base NULL: not a view any more */
   const void* (*tensor_storage_id)(const TlTensor* t);
@@ -276,9 +315,10 @@ typedef struct TlApi {
 
   /* slots and bits */
   void* (*slot_get)(const TlTensor* t, int layer);
-  int (*slot_set)(TlTensor* t, int layer, void* data, const TlSlotType* type); /* destroys what was there; data may be NULL */
-  void* (*slot_take)(TlTensor* t, int layer);                                  /* moves it out without destroying it */
-  uint64_t (*bits_get)(const TlTensor* t);                 /* the tensor's own, without the storage's */
+  int (*slot_set)(TlTensor* t, int layer, void* data,
+                  const TlSlotType* type);    /* destroys what was there; data may be NULL */
+  void* (*slot_take)(TlTensor* t, int layer); /* moves it out without destroying it */
+  uint64_t (*bits_get)(const TlTensor* t);    /* the tensor's own, without the storage's */
   void (*bits_set)(TlTensor* t, uint64_t bits, int on);
   uint64_t (*storage_bits_get)(const TlTensor* t);
   void (*storage_bits_set)(TlTensor* t, uint64_t bits, int on); /* seen by every tensor on the storage */
@@ -291,10 +331,10 @@ typedef struct TlApi {
   int (*grad_enabled)(void);
   void (*set_grad_enabled)(int on);
   int (*inference_mode)(void);
-  TlThreadState* (*thread_capture)(void);        /* owned */
+  TlThreadState* (*thread_capture)(void);                 /* owned */
   TlThreadState* (*thread_restore)(TlThreadState* state); /* installs it; returns the previous one, owned */
   void (*thread_state_drop)(TlThreadState* state);
-  int (*interrupted)(void); /* 1 if the running work should stop */
+  int (*interrupted)(void); /* 1 if the running work should stop; the error to end with is then pending */
 
   /* operators */
   const TlOperator* (*op_find)(const char* name); /* "add.Tensor"; NULL with an error if there is none */
@@ -303,7 +343,8 @@ typedef struct TlApi {
   const TlOperator* (*op_at)(size_t index);
   int (*op_call)(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets);
   /* The rest of a call: `layer` and those above it are excluded while it runs. */
-  int (*op_call_below)(const TlOperator* op, int layer, const TlValue* args, int n_args, TlValue* rets, int n_rets);
+  int (*op_call_below)(const TlOperator* op, int layer, const TlValue* args, int n_args, TlValue* rets,
+                       int n_rets);
   void (*value_release)(TlValue* value); /* frees what an owned result holds and makes it TL_NONE */
   int (*op_register)(const TlOperatorDef* def, const TlOperator** out);
   int (*kernel_register)(const char* op, int device_type, TlCall call, void* ctx);
@@ -311,18 +352,29 @@ typedef struct TlApi {
   int (*device_register)(const TlDeviceDef* def, int* device_type); /* the device's type code comes back */
 
   /* the machine */
-  void (*parallel_for)(int64_t begin, int64_t end, int64_t grain, void (*body)(void* ctx, int64_t begin, int64_t end),
-                       void* ctx);
+  /* A body that fails leaves its error pending: the call then returns -1 with the error of the first chunk
+   * that failed. */
+  int (*parallel_for)(int64_t begin, int64_t end, int64_t grain,
+                      void (*body)(void* ctx, int64_t begin, int64_t end), void* ctx);
   int (*num_threads)(void);
 
   /* what autograd asks of tensors */
-  int64_t (*tensor_storage_refcount)(const TlTensor* t); /* tensors and others that share the storage; 0: there is none */
-  int (*tensor_view_flags)(const TlTensor* t);           /* TL_VIEW_… */
+  int64_t (*tensor_storage_refcount)(
+      const TlTensor* t); /* tensors and others that share the storage; 0: there is none */
+  int (*tensor_view_flags)(const TlTensor* t); /* TL_VIEW_… */
+
+  /* what kernels outside the core need */
+  int (*value_own)(const TlValue* value,
+                   TlValue* out); /* a copy that may be a result: memory of its own, tensors retained */
+  /* The call on the CPU with copies of a device's tensors, for a kernel that does not handle these arguments
+   * itself. */
+  int (*op_call_on_host)(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets);
 
   /* Appended entries go here; `abi/v1.txt` records the order. */
 } TlApi;
 
-/* In the capsule TL_API_CAPSULE. NULL with an error if the core is of another major or older than `min_minor`. */
+/* In the capsule TL_API_CAPSULE. NULL with an error if the core is of another major or older than
+ * `min_minor`. */
 typedef const TlApi* (*TlGetApi)(uint32_t major, uint32_t min_minor);
 
 #ifdef __cplusplus

@@ -1,11 +1,12 @@
 /* The derivative of an operator, as data.
  *
- * A row's formula is compiled at build time to a TlProgram. The core only carries it; whoever differentiates runs it. A program
- * says what to keep of a call (`saved`), and for each differentiable argument, or group of them, how its gradient follows from
- * the gradients of the results (`blocks`). Operators are called by handle, so a derivative is differentiable in turn.
+ * A row's formula is compiled at build time to a TlProgram. The core only carries it; whoever differentiates
+ * runs it. A program says what to keep of a call (`saved`), and for each differentiable argument, or group of
+ * them, how its gradient follows from the gradients of the results (`blocks`). Operators are called by
+ * handle, so a derivative is differentiable in turn.
  *
- * An undefined gradient is a value of tag TL_NONE. It flows through: a call that meets one where its operator demands a tensor
- * yields TL_NONE without calling.
+ * An undefined gradient is a value of tag TL_NONE. It flows through: a call that meets one where its operator
+ * demands a tensor yields TL_NONE without calling.
  */
 #ifndef TL_PROGRAM_H
 #define TL_PROGRAM_H
@@ -49,8 +50,8 @@ typedef struct TlSaved {
 typedef enum TlOperandKind {
   TL_OPERAND_CONST = 0,
   TL_OPERAND_SAVED = 1,
-  TL_OPERAND_GRAD = 2,      /* the gradient of result `index` */
-  TL_OPERAND_GRADS = 3,     /* the list of the gradients of all results */
+  TL_OPERAND_GRAD = 2,  /* the gradient of result `index` */
+  TL_OPERAND_GRADS = 3, /* the list of the gradients of all results */
   TL_OPERAND_REGISTER = 4,
   TL_OPERAND_NEEDS = 5,     /* whether target `index` of the program is needed */
   TL_OPERAND_NEEDS_ALL = 6, /* the same for every target of the block, as a bool list */
@@ -61,9 +62,10 @@ typedef enum TlOperandKind {
 
 typedef enum TlStepCode {
   TL_STEP_CALL = 0, /* op(inputs) to registers target, target + 1, … */
-  TL_STEP_ARITH = 1, /* like CALL, but evaluated directly (`arith`) if no input is a tensor; as a sum or difference, an
-                        undefined operand counts as zero; a product with the number 1 is the other operand */
-  TL_STEP_CONJ = 2,  /* like CALL; a real tensor or number is passed on */
+  TL_STEP_ARITH =
+      1, /* like CALL, but evaluated directly (`arith`) if no input is a tensor; as a sum or difference, an
+            undefined operand counts as zero; a product with the number 1 is the other operand */
+  TL_STEP_CONJ = 2, /* like CALL; a real tensor or number is passed on */
   TL_STEP_MOVE = 3,
   TL_STEP_JUMP = 4,        /* to step `op` */
   TL_STEP_JUMP_UNLESS = 5, /* to step `op` if input 0 is false */
@@ -73,8 +75,9 @@ typedef enum TlStepCode {
   TL_STEP_SLICE = 9,       /* list[start:stop], either may be None */
   TL_STEP_LIST = 10,       /* a list of the inputs */
   TL_STEP_ZIP = 11,        /* a list of lists; stops with the shortest */
-  TL_STEP_NEXT = 12,       /* inputs: list, counter register. At the end: jump to step `op`. Else target = list[counter++] */
-  TL_STEP_APPEND = 13,     /* input 0 to the list in register target */
+  TL_STEP_NEXT =
+      12, /* inputs: list, counter register. At the end: jump to step `op`. Else target = list[counter++] */
+  TL_STEP_APPEND = 13, /* input 0 to the list in register target */
 } TlStepCode;
 
 typedef enum TlArith {
@@ -125,7 +128,8 @@ typedef struct TlTarget {
   uint16_t count; /* of a list: the index in `saved` of its length */
 } TlTarget;
 
-/* The steps that make the gradients of targets [first_target, first_target + n_targets), run if one of them is needed. */
+/* The steps that make the gradients of targets [first_target, first_target + n_targets), run if one of them
+ * is needed. */
 typedef struct TlBlock {
   uint16_t first_target, n_targets;
   uint16_t first_step, n_steps;
@@ -133,7 +137,8 @@ typedef struct TlBlock {
 } TlBlock;
 
 enum {
-  TL_PROGRAM_ELEMENTWISE = 1, /* reserved for compilers: every block is elementwise in gradients and saved tensors */
+  TL_PROGRAM_ELEMENTWISE =
+      1, /* reserved for compilers: every block is elementwise in gradients and saved tensors */
 };
 
 typedef struct TlProgram {

@@ -2,12 +2,21 @@
 
 from math import e, inf, nan, pi
 
-from tl_core import _C
-from tl_core._C import *  # noqa: F403  (the operators: one name a row)
-from tl_core._C import Generator, Tensor, device, dtype, layout, memory_format, promote_types, can_cast, result_type
-from tl_core._size import Size
+from tl_core import _C, overrides, providers, storage, switches
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
-from tl_core import overrides, providers, storage, switches
+from tl_core._C import *
+from tl_core._C import (
+    Generator,
+    Tensor,
+    can_cast,
+    device,
+    dtype,
+    layout,
+    memory_format,
+    promote_types,
+    result_type,
+)
+from tl_core._size import Size
 from tl_core.defaults import (
     get_default_device,
     get_default_dtype,
@@ -15,7 +24,7 @@ from tl_core.defaults import (
     set_default_dtype,
     set_default_tensor_type,
 )
-from tl_core.functional import *  # noqa: F403
+from tl_core.functional import *
 from tl_core.grad_mode import (
     enable_grad,
     inference_mode,
@@ -24,10 +33,16 @@ from tl_core.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from tl_core.machine import cpu_capability, get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
+from tl_core.machine import (
+    cpu_capability,
+    get_num_interop_threads,
+    get_num_threads,
+    set_num_interop_threads,
+    set_num_threads,
+)
 from tl_core.parameter import Buffer, Parameter
 from tl_core.printing import set_printoptions
-from tl_core.random import *  # noqa: F403
+from tl_core.random import *
 from tl_core.type_info import finfo, iinfo
 from tl_core.version import __version__
 
@@ -37,4 +52,6 @@ short, int, long = int16, int32, int64  # noqa: F405
 newaxis = None
 
 # Operators whose names begin with an underscore, as the reference has them: `_foreach_add_`, `_fused_adam_`, `_softmax`.
-globals().update({name: f for name, f in vars(_C).items() if name[0] == "_" and getattr(f, "__module__", "") == "tl_core"})
+globals().update(
+    {name: f for name, f in vars(_C).items() if name[0] == "_" and getattr(f, "__module__", "") == "tl_core"}
+)

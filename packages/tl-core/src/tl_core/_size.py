@@ -21,9 +21,7 @@ class Size(tuple):
         items = tuple(sizes)
         for i, item in enumerate(items):
             if not hasattr(item, "__index__"):
-                raise TypeError(
-                    f"Size() takes an iterable of 'int' (item {i} is '{type(item).__name__}')"
-                )
+                raise TypeError(f"Size() takes an iterable of 'int' (item {i} is '{type(item).__name__}')")
         return tuple.__new__(cls, (item.__index__() for item in items))
 
     def numel(self) -> int:

@@ -47,9 +47,13 @@ def _cpu(self: Tensor, memory_format: Any = _C.preserve_format) -> Tensor:
     return self.to("cpu", memory_format=memory_format)
 
 
-def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _C.preserve_format) -> Tensor:
+def _cuda(
+    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _C.preserve_format
+) -> Tensor:
     """On a CUDA device."""
-    return self.to("cuda" if device is None else device, non_blocking=non_blocking, memory_format=memory_format)
+    return self.to(
+        "cuda" if device is None else device, non_blocking=non_blocking, memory_format=memory_format
+    )
 
 
 def _numpy(self: Tensor, *, force: bool = False) -> Any:
@@ -59,7 +63,9 @@ def _numpy(self: Tensor, *, force: bool = False) -> Any:
     if force:
         self = self.detach().cpu()
     elif self.requires_grad:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
     if self.dtype is _C.bfloat16 or self.dtype is _C.complex32:
         raise TypeError(f"Got unsupported ScalarType {_TYPE_NAMES[str(self.dtype).removeprefix('torch.')]}")
     return numpy.asarray(memoryview(self))
@@ -82,7 +88,15 @@ def _rebuild_tensor(storage: Any, offset: int, size: Any, stride: Any) -> Tensor
     return _C._with_storage(storage._tensor, storage.dtype, tuple(size), tuple(stride), offset)
 
 
-def _rebuild_tensor_v2(storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, metadata: Any = None) -> Tensor:
+def _rebuild_tensor_v2(
+    storage: Any,
+    offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Tensor:
     made = _rebuild_tensor(storage, offset, size, stride)
     if requires_grad:
         made.requires_grad_()
@@ -101,7 +115,9 @@ def _rebuild_from_type(func: Any, type: Any, args: Any, state: Any) -> Any:
 def _reduce_ex(self: Tensor, protocol: Any) -> Any:
     state = dict(self.__dict__) if hasattr(self, "__dict__") else {}
     if not self.is_leaf:
-        raise RuntimeError("only tensors that no operator made can be pickled with their gradient: detach() first")
+        raise RuntimeError(
+            "only tensors that no operator made can be pickled with their gradient: detach() first"
+        )
     storage = TypedStorage(self.detach() if self.requires_grad else self)
     args = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
     if type(self) is Tensor and not state:
@@ -118,7 +134,9 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]
     storage = _copy.deepcopy(self.untyped_storage(), memo)
-    made = _C._with_storage(storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset())
+    made = _C._with_storage(
+        storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
+    )
     if type(self) is not Tensor:
         made = made.as_subclass(type(self))
     if self.requires_grad:
@@ -154,12 +172,18 @@ def _storage(self: Tensor) -> TypedStorage:
     return TypedStorage(self)
 
 
-def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+def _set_(
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
     """Makes the tensor another view: of a storage, or the same as another tensor."""
     if source is None:
         source = _C.empty(0, dtype=self.dtype)
     if isinstance(source, Tensor):
-        view = source if size is None else source.as_strided(size, stride or _dense_strides(size), storage_offset)
+        view = (
+            source
+            if size is None
+            else source.as_strided(size, stride or _dense_strides(size), storage_offset)
+        )
     else:
         held = source._tensor
         n = source.nbytes() // self.element_size()
@@ -195,19 +219,27 @@ def _made(args: Any) -> Tensor:
         return _C.empty(args)
     if len(args) == 1 and isinstance(args[0], Tensor):
         return args[0].detach()
-    if len(args) == 1 and isinstance(args[0], (list, tuple)) and not isinstance(args[0], _C.empty(0).shape.__class__):
+    if (
+        len(args) == 1
+        and isinstance(args[0], (list, tuple))
+        and not isinstance(args[0], _C.empty(0).shape.__class__)
+    ):
         return _C.tensor(args[0], dtype=dtype)
     if len(args) == 1 and hasattr(args[0], "numel") and isinstance(args[0], tuple):
         return _C.empty(args[0])
     if len(args) == 1 and hasattr(args[0], "__len__"):
         return _C.tensor(args[0], dtype=dtype)
-    raise TypeError(f"new(): data must be a sequence, sizes or a tensor, got {', '.join(type(a).__name__ for a in args)}")
+    raise TypeError(
+        f"new(): data must be a sequence, sizes or a tensor, got {', '.join(type(a).__name__ for a in args)}"
+    )
 
 
 def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, int, float, complex, bool)):
         return bool(_C.any(_C.eq(self, element)))
-    raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+    raise RuntimeError(
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+    )
 
 
 def _reversed(self: Tensor) -> Tensor:
@@ -239,15 +271,21 @@ def _rsub(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return _C.sub(other if isinstance(other, Tensor) else _C.tensor(other), self, alpha=alpha)
 
 
-def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def _new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A copy of the data with this tensor's type and device."""
-    return _C.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return _C.tensor(
+        data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+    )
 
 
 # Without tl-autograd nothing is ever recorded. These stand in until it is loaded, and it replaces them.
 def _load_autograd(asked: str) -> None:
     if not providers.load("autograd"):
-        raise RuntimeError(f"{asked} needs the package tl-autograd: pip install tl-autograd, then import tl_autograd or tl")
+        raise RuntimeError(
+            f"{asked} needs the package tl-autograd: pip install tl-autograd, then import tl_autograd or tl"
+        )
 
 
 def _after_loading(name: str) -> Any:

@@ -23,7 +23,9 @@ _TENSOR_TYPES = {"torch.FloatTensor": _C.float32, "torch.DoubleTensor": _C.float
 def set_default_tensor_type(t: Any, /) -> None:
     """The older spelling of set_default_dtype: takes names such as "torch.DoubleTensor"."""
     if t not in _TENSOR_TYPES:
-        raise TypeError(f"invalid type object: only floating-point types are supported as the default type, got {t!r}")
+        raise TypeError(
+            f"invalid type object: only floating-point types are supported as the default type, got {t!r}"
+        )
     _C._set_default_dtype(_TENSOR_TYPES[t])
 
 

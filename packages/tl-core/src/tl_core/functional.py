@@ -65,7 +65,9 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape and bool(_C.all(_C.eq(input, other)))
 
 
-def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
     """Whether |input - other| <= atol + rtol * |other| everywhere."""
     same = _C.eq(input, other)
     near = _C.le(_C.abs(_C.sub(input, other)), atol + rtol * _C.abs(other))
@@ -84,12 +86,16 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return _C.tensor(data, dtype=dtype, device=device)
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
     """The object as a tensor; `copy` says whether it must, may (None) or must not have memory of its own."""
     made = as_tensor(obj, dtype=dtype, device=device)
-    shares = isinstance(obj, Tensor) and _C._is_alias_of(made, obj) or hasattr(obj, "__array_interface__")
+    shares = (isinstance(obj, Tensor) and _C._is_alias_of(made, obj)) or hasattr(obj, "__array_interface__")
     if copy is False and not shares:
-        raise ValueError("can't alias arbitrary sequence: asarray(copy=False) needs a tensor or an array of that type and device")
+        raise ValueError(
+            "can't alias arbitrary sequence: asarray(copy=False) needs a tensor or an array of that type and device"
+        )
     if copy and shares:
         made = made.clone()
     if not requires_grad:
@@ -100,7 +106,11 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes broadcast to."""
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
-    return broadcast_tensors(*(_C.empty(s, device="meta") for s in sizes))[0].shape if sizes else _C.empty(()).shape
+    return (
+        broadcast_tensors(*(_C.empty(s, device="meta") for s in sizes))[0].shape
+        if sizes
+        else _C.empty(()).shape
+    )
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
@@ -137,5 +147,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 def _wrapped(dim: int, ndim: int) -> int:
     if not -ndim <= dim < ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
+        )
     return dim % ndim

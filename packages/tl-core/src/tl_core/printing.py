@@ -57,30 +57,21 @@ class _Formatter:
         self.width = 1
         if floating:
             self._choose([v for v in values if math.isfinite(v) and v != 0])
-            texts = [v for v in values if not math.isfinite(v)]
-            self.width = max([self.width, *(len(str(v)) for v in texts)])
         else:
             self.width = max([1, *(len(str(v)) for v in values)])
-        if PRINT_OPTS.sci_mode is not None and floating:
-            self.sci_mode = PRINT_OPTS.sci_mode
 
     def _choose(self, values: list[float]) -> None:
+        """The notation and the width from the numbers that have digits; `inf` and `nan` take what width there is."""
         if not values:
             return
         sizes = [abs(v) for v in values]
         largest, smallest = max(sizes), min(sizes)
         self.int_mode = all(v == math.ceil(v) for v in values)
-        precision = PRINT_OPTS.precision
-        if self.int_mode:
-            self.sci_mode = largest / smallest > 1000.0 or largest > 1.0e8
-        else:
-            self.sci_mode = largest / smallest > 1000.0 or largest > 1.0e8 or smallest < 1.0e-4
-        if self.int_mode and not self.sci_mode:
-            self.width = max(len(f"{v:.0f}") + 1 for v in values)
-        elif self.sci_mode:
-            self.width = max(len(f"{v:.{precision}e}") for v in values)
-        else:
-            self.width = max(len(f"{v:.{precision}f}") for v in values)
+        far_apart = largest / smallest > 1000.0 or largest > 1.0e8
+        self.sci_mode = far_apart or (not self.int_mode and smallest < 1.0e-4)
+        if PRINT_OPTS.sci_mode is not None:
+            self.sci_mode = PRINT_OPTS.sci_mode
+        self.width = max(len(self._text(v)) for v in values)
 
     def format(self, value: Any) -> str:
         """One element, as wide as all of them."""
@@ -125,7 +116,11 @@ def _vector(t: Tensor, indent: int, summarize: bool, formatter: Any) -> str:
     per_line = max(1, math.floor((PRINT_OPTS.linewidth - indent) / width))
     edge = PRINT_OPTS.edgeitems
     if summarize and t.shape[0] > 2 * edge:
-        texts = [formatter.format(v) for v in t[:edge].tolist()] + [" ..."] + [formatter.format(v) for v in t[-edge:].tolist()]
+        texts = (
+            [formatter.format(v) for v in t[:edge].tolist()]
+            + [" ..."]
+            + [formatter.format(v) for v in t[-edge:].tolist()]
+        )
     else:
         texts = [formatter.format(v) for v in t.tolist()]
     lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
@@ -193,7 +188,9 @@ def _repr(self: Tensor) -> str:
         plain = self.detach()
         body = _tensor_str(plain.cpu() if self.device.type not in ("cpu", "meta") else plain, len(prefix))
     empty_default = self.numel() == 0 and self.dtype is default
-    suffixes = _suffixes(self, empty_default if self.numel() == 0 else self.dtype in natural) + _gradient_suffix(self)
+    suffixes = _suffixes(
+        self, empty_default if self.numel() == 0 else self.dtype in natural
+    ) + _gradient_suffix(self)
     if type(self) is not Tensor and not getattr(type(self), "_mark", None):
         prefix = f"{type(self).__name__}("
     return _joined(prefix + body, suffixes, len(prefix))

@@ -1,8 +1,8 @@
 """The default random generator: seeds, states, and blocks after which it is as it was before.
 
-Functions that draw random numbers and are given no ``generator`` draw from `default_generator`, which all threads share.
-Generators of accelerators are seeded and forked through their device modules, which register themselves with
-`register_device_random`.
+Functions that draw random numbers and are given no ``generator`` draw from `default_generator`, which all threads
+share. Generators of accelerators are seeded and forked through their device modules, which register themselves
+with `register_device_random`.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def fork_rng(
     """A block that leaves the generators as it found them.
 
     Args:
-        devices: indices of the devices of ``device_type`` to save as well; all of them by default. The CPU always is.
+        devices: indices of the devices of ``device_type`` that are saved beside the CPU; all of them by default.
         enabled: False makes the block do nothing.
         device_type: the type of the devices.
 
@@ -118,7 +118,7 @@ def fork_rng(
         yield
     finally:
         default_generator.set_state(cpu_state)
-        for index, state in zip(indices, states):
+        for index, state in zip(indices, states, strict=True):
             functions.set_state(state, index)
 
 
@@ -130,7 +130,9 @@ def _forked_devices(
     functions = _devices.get(device_type)
     if functions is None:
         if indices:
-            raise RuntimeError(f"{caller}(): the device type {device_type!r} has no random generators, got {keyword}={indices}")
+            raise RuntimeError(
+                f"{caller}(): the device type {device_type!r} has no random generators, got {keyword}={indices}"
+            )
         return None, []
     if indices is None:
         indices = list(range(functions.count()))
@@ -141,7 +143,7 @@ def _forked_devices(
 def _warn_of_many(count: int, device_type: str, caller: str, keyword: str) -> None:
     if count > _MANY_DEVICES:
         warnings.warn(
-            f"{caller}() saves the states of all {count} {device_type} devices, which is slow; name those that draw "
-            f"random numbers with {keyword}=, or pass {keyword}=range({count}) to say that all do.",
+            f"{caller}() saves the states of all {count} {device_type} devices, which is slow; name those that "
+            f"draw random numbers with {keyword}=, or pass {keyword}=range({count}) to say that all do.",
             stacklevel=5,
         )

@@ -107,7 +107,10 @@ class UntypedStorage:
         return False
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and _C._storage_facts(self._tensor)[5] == _C._storage_facts(other._tensor)[5]
+        return (
+            isinstance(other, UntypedStorage)
+            and _C._storage_facts(self._tensor)[5] == _C._storage_facts(other._tensor)[5]
+        )
 
     def __hash__(self) -> int:
         return hash(_C._storage_facts(self._tensor)[5])
@@ -213,7 +216,9 @@ class TypedStorage:
         return (_typed, (self._untyped, self.dtype))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TypedStorage) and self.dtype is other.dtype and self._untyped == other._untyped
+        return (
+            isinstance(other, TypedStorage) and self.dtype is other.dtype and self._untyped == other._untyped
+        )
 
     def __hash__(self) -> int:
         return hash((self.dtype, self._untyped))

@@ -23,7 +23,9 @@ class finfo:
     def __init__(self, type: Any = None, /) -> None:
         given = _C.get_default_dtype() if type is None else type
         if not isinstance(given, _C.dtype) or not (given.is_floating_point or given.is_complex):
-            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{given}'")
+            raise TypeError(
+                f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{given}'"
+            )
         self.dtype = str(given.to_real()).removeprefix("torch.")
         self.bits, digits, largest, smallest = _FLOATS[self.dtype]
         self.eps = 2.0**-digits
@@ -56,7 +58,9 @@ class iinfo:
 
     def __init__(self, type: Any, /) -> None:
         if not isinstance(type, _C.dtype) or type.is_floating_point or type.is_complex or type is _C.bool:
-            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'")
+            raise TypeError(
+                f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'"
+            )
         self.dtype = str(type).removeprefix("torch.")
         self.bits = 8 * type.itemsize
         self.min = -(1 << self.bits - 1) if type.is_signed else 0

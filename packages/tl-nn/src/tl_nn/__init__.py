@@ -1,7 +1,7 @@
 """Neural network modules, their functional forms, initialisation and optimizers."""
 
 from . import functional, init, modules, optim, parameter, utils
-from .modules import *  # noqa: F403
+from .modules import *
 from .parameter import Buffer, Parameter
 from .version import __version__ as __version__
 

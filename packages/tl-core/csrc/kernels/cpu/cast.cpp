@@ -16,30 +16,38 @@ struct Conversion {
   static constexpr int params = 0;
   static constexpr bool simd = false;
   template <class From, class P>
-  static TL_INLINE Compute<To> apply(From x, const P*) { return convert<Compute<To>>(x); }
+  static TL_INLINE Compute<To> apply(From x, const P*) {
+    return convert<Compute<To>>(x);
+  }
 };
 
 template <class T>
-constexpr bool is_hot_type = !is_complex_type<T> && !std::is_same_v<T, int8_t> && !std::is_same_v<T, int16_t> &&
-                             !std::is_same_v<T, uint16_t> && !std::is_same_v<T, uint32_t> && !std::is_same_v<T, uint64_t>;
+constexpr bool is_hot_type =
+    !is_complex_type<T> && !std::is_same_v<T, int8_t> && !std::is_same_v<T, int16_t> &&
+    !std::is_same_v<T, uint16_t> && !std::is_same_v<T, uint32_t> && !std::is_same_v<T, uint64_t>;
 
 template <class To, class From>
 constexpr ElementwiseLoop cast_entry() {
-  if constexpr (std::is_same_v<To, From>) return nullptr;
-  else if constexpr (kIsaLevel > 1 && !(is_hot_type<To> && is_hot_type<From>)) return nullptr;
+  if constexpr (std::is_same_v<To, From>)
+    return nullptr;
+  else if constexpr (kIsaLevel > 1 && !(is_hot_type<To> && is_hot_type<From>))
+    return nullptr;
   else if constexpr (std::is_same_v<Compute<To>, float> && std::is_same_v<Compute<From>, float>) {
     return &elementwise_loop<functions::identity, To, From>;
-  } else return &elementwise_loop<Conversion<To>, To, From>;
+  } else
+    return &elementwise_loop<Conversion<To>, To, From>;
 }
 
 }  // namespace
 
 extern const ElementwiseLoop casts[kNumDTypes][kNumDTypes] = {
-#define TL_ROW(E, T, name) \
-  {cast_entry<T, bool>(), cast_entry<T, uint8_t>(), cast_entry<T, int8_t>(), cast_entry<T, int16_t>(),          \
-   cast_entry<T, int32_t>(), cast_entry<T, int64_t>(), cast_entry<T, uint16_t>(), cast_entry<T, uint32_t>(),    \
-   cast_entry<T, uint64_t>(), cast_entry<T, Half>(), cast_entry<T, BFloat16>(), cast_entry<T, float>(),         \
-   cast_entry<T, double>(), cast_entry<T, Complex32>(), cast_entry<T, Complex64>(), cast_entry<T, Complex128>()},
+#define TL_ROW(E, T, name)                                                             \
+  {cast_entry<T, bool>(),      cast_entry<T, uint8_t>(),   cast_entry<T, int8_t>(),    \
+   cast_entry<T, int16_t>(),   cast_entry<T, int32_t>(),   cast_entry<T, int64_t>(),   \
+   cast_entry<T, uint16_t>(),  cast_entry<T, uint32_t>(),  cast_entry<T, uint64_t>(),  \
+   cast_entry<T, Half>(),      cast_entry<T, BFloat16>(),  cast_entry<T, float>(),     \
+   cast_entry<T, double>(),    cast_entry<T, Complex32>(), cast_entry<T, Complex64>(), \
+   cast_entry<T, Complex128>()},
     TL_ALL_DTYPES(TL_ROW)
 #undef TL_ROW
 };

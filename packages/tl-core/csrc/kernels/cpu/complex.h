@@ -1,4 +1,5 @@
-// Complex arithmetic and functions on ComplexOf<float> and ComplexOf<double>, without overflow on the way where the result fits.
+// Complex arithmetic and functions on ComplexOf<float> and ComplexOf<double>, without overflow on the way
+// where the result fits.
 #pragma once
 
 #include <cmath>
@@ -8,24 +9,64 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
-template <class T> inline constexpr bool is_complex_type = false;
-template <class R> inline constexpr bool is_complex_type<ComplexOf<R>> = true;
-template <class T> struct RealOf { using type = T; };
-template <class R> struct RealOf<ComplexOf<R>> { using type = R; };
-template <class T> using Real = typename RealOf<T>::type;
+template <class T>
+inline constexpr bool is_complex_type = false;
+template <class R>
+inline constexpr bool is_complex_type<ComplexOf<R>> = true;
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class R>
+struct RealOf<ComplexOf<R>> {
+  using type = R;
+};
+template <class T>
+using Real = typename RealOf<T>::type;
 
-template <class R> using C = ComplexOf<R>;
+template <class R>
+using C = ComplexOf<R>;
 
-template <class R> TL_INLINE C<R> operator+(C<R> a, C<R> b) { return {a.re + b.re, a.im + b.im}; }
-template <class R> TL_INLINE C<R> operator-(C<R> a, C<R> b) { return {a.re - b.re, a.im - b.im}; }
-template <class R> TL_INLINE C<R> operator-(C<R> a) { return {-a.re, -a.im}; }
-template <class R> TL_INLINE C<R> operator*(C<R> a, C<R> b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
-template <class R> TL_INLINE C<R> operator*(C<R> a, R s) { return {a.re * s, a.im * s}; }
-template <class R> TL_INLINE bool operator==(C<R> a, C<R> b) { return a.re == b.re && a.im == b.im; }
-template <class R> TL_INLINE bool operator!=(C<R> a, C<R> b) { return !(a == b); }
-template <class R> TL_INLINE C<R> conj(C<R> a) { return {a.re, -a.im}; }
-template <class R> TL_INLINE bool is_zero(C<R> a) { return a.re == 0 && a.im == 0; }
-template <class R> TL_INLINE bool is_nan(C<R> a) { return a.re != a.re || a.im != a.im; }
+template <class R>
+TL_INLINE C<R> operator+(C<R> a, C<R> b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <class R>
+TL_INLINE C<R> operator-(C<R> a, C<R> b) {
+  return {a.re - b.re, a.im - b.im};
+}
+template <class R>
+TL_INLINE C<R> operator-(C<R> a) {
+  return {-a.re, -a.im};
+}
+template <class R>
+TL_INLINE C<R> operator*(C<R> a, C<R> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <class R>
+TL_INLINE C<R> operator*(C<R> a, R s) {
+  return {a.re * s, a.im * s};
+}
+template <class R>
+TL_INLINE bool operator==(C<R> a, C<R> b) {
+  return a.re == b.re && a.im == b.im;
+}
+template <class R>
+TL_INLINE bool operator!=(C<R> a, C<R> b) {
+  return !(a == b);
+}
+template <class R>
+TL_INLINE C<R> conj(C<R> a) {
+  return {a.re, -a.im};
+}
+template <class R>
+TL_INLINE bool is_zero(C<R> a) {
+  return a.re == 0 && a.im == 0;
+}
+template <class R>
+TL_INLINE bool is_nan(C<R> a) {
+  return a.re != a.re || a.im != a.im;
+}
 
 // Smith's method: both parts of the divisor are brought to the size of the larger one.
 template <class R>
@@ -40,8 +81,14 @@ inline C<R> operator/(C<R> a, C<R> b) {
   return {(a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale};
 }
 
-template <class R> inline R abs(C<R> a) { return std::hypot(a.re, a.im); }
-template <class R> inline R arg(C<R> a) { return std::atan2(a.im, a.re); }
+template <class R>
+inline R abs(C<R> a) {
+  return std::hypot(a.re, a.im);
+}
+template <class R>
+inline R arg(C<R> a) {
+  return std::atan2(a.im, a.re);
+}
 
 template <class R>
 inline C<R> exp(C<R> a) {
@@ -57,7 +104,8 @@ inline C<R> exp(C<R> a) {
 template <class R>
 inline C<R> log(C<R> a) {
   const R re = std::fabs(a.re), im = std::fabs(a.im), large = re > im ? re : im, small = re > im ? im : re;
-  if (large > R(0.5) && large < R(2) && large * large + small * small < R(3)) {  // near the unit circle log|a| cancels
+  if (large > R(0.5) && large < R(2) &&
+      large * large + small * small < R(3)) {  // near the unit circle log|a| cancels
     const double l = large, s = small;
     return {static_cast<R>(0.5 * std::log1p((l - 1) * (l + 1) + s * s)), arg(a)};
   }
@@ -79,7 +127,8 @@ inline C<R> sqrt(C<R> a) {
     re *= up * up, im *= up * up, back = 1 / up;
   }
   const R root = std::sqrt((std::fabs(re) + std::hypot(re, im)) / 2);
-  const C<R> principal = a.re >= 0 ? C<R>{root, im / (2 * root)} : C<R>{std::fabs(im) / (2 * root), std::copysign(root, im)};
+  const C<R> principal =
+      a.re >= 0 ? C<R>{root, im / (2 * root)} : C<R>{std::fabs(im) / (2 * root), std::copysign(root, im)};
   return principal * back;
 }
 
@@ -93,8 +142,15 @@ inline C<R> cosh(C<R> a) {
   if (a.im == 0) return {std::cosh(a.re), a.re * a.im};
   return {std::cosh(a.re) * std::cos(a.im), std::sinh(a.re) * std::sin(a.im)};
 }
-template <class R> inline C<R> sin(C<R> a) { const C<R> r = sinh(C<R>{-a.im, a.re}); return {r.im, -r.re}; }
-template <class R> inline C<R> cos(C<R> a) { return cosh(C<R>{-a.im, a.re}); }
+template <class R>
+inline C<R> sin(C<R> a) {
+  const C<R> r = sinh(C<R>{-a.im, a.re});
+  return {r.im, -r.re};
+}
+template <class R>
+inline C<R> cos(C<R> a) {
+  return cosh(C<R>{-a.im, a.re});
+}
 
 // Kahan's form: nothing overflows before the limit ±1 is reached.
 template <class R>

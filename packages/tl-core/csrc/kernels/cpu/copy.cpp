@@ -13,7 +13,8 @@ struct alignas(8) Item16 {
   uint64_t words[2];
 };
 
-// ---- transposing ----------------------------------------------------------------------------------------------------
+// ---- transposing
+// ----------------------------------------------------------------------------------------------------
 
 // Other sizes: eight by eight through the stack.
 template <class T>
@@ -32,17 +33,19 @@ struct SmallSquare {
 
 // Elements that are lanes of a vector are transposed in registers.
 template <class T>
-using SquareOf = std::conditional_t<std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>, Square<T>, SmallSquare<T>>;
+using SquareOf =
+    std::conditional_t<std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>, Square<T>, SmallSquare<T>>;
 
 template <class T>
 TL_INLINE void copy_elements(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t n) {
   for (int64_t i = 0; i < n; ++i) __builtin_memcpy(out + i * out_stride, in + i * in_stride, sizeof(T));
 }
 
-// out[j][i] = in[i][j] for i < n0, j < n1; both inner sides are dense. Bands of the output, as wide as a few cache lines of
-// the input, are filled square by square.
+// out[j][i] = in[i][j] for i < n0, j < n1; both inner sides are dense. Bands of the output, as wide as a few
+// cache lines of the input, are filled square by square.
 template <class T>
-void transpose_copy(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t n0, int64_t n1) {
+void transpose_copy(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t n0,
+                    int64_t n1) {
   using S = SquareOf<T>;
   constexpr int64_t kSide = S::kSide, size = sizeof(T), kBand = 64 / size > kSide ? 64 / size : kSide;
   for (int64_t band = 0; band < n1; band += kBand) {
@@ -53,15 +56,19 @@ void transpose_copy(char* out, int64_t out_stride, const char* in, int64_t in_st
       for (; j + kSide <= end; j += kSide) {
         S::transpose(out + j * out_stride + i * size, out_stride, in + i * in_stride + j * size, in_stride);
       }
-      for (; j < end; ++j) copy_elements<T>(out + j * out_stride + i * size, size, in + i * in_stride + j * size, in_stride, kSide);
+      for (; j < end; ++j)
+        copy_elements<T>(out + j * out_stride + i * size, size, in + i * in_stride + j * size, in_stride,
+                         kSide);
     }
     for (int64_t j = band; j < end; ++j) {
-      copy_elements<T>(out + j * out_stride + i * size, size, in + i * in_stride + j * size, in_stride, n0 - i);
+      copy_elements<T>(out + j * out_stride + i * size, size, in + i * in_stride + j * size, in_stride,
+                       n0 - i);
     }
   }
 }
 
-// ---- rows -----------------------------------------------------------------------------------------------------------
+// ---- rows
+// -----------------------------------------------------------------------------------------------------------
 
 template <class T>
 TL_INLINE void fill_row(char* out, int64_t stride, T value, int64_t n) {
@@ -92,9 +99,12 @@ void copy(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, con
   for (int64_t j = 0; j < n1; ++j) {
     char* out = data[0] + j * strides[2];
     const char* in = data[1] + j * strides[3];
-    if (dense) copy_dense<T>(out, in, n0);
-    else if (strides[1] == 0 && n0 > 0) fill_row<T>(out, strides[0], read<T>(in), n0);
-    else copy_elements<T>(out, strides[0], in, strides[1], n0);
+    if (dense)
+      copy_dense<T>(out, in, n0);
+    else if (strides[1] == 0 && n0 > 0)
+      fill_row<T>(out, strides[0], read<T>(in), n0);
+    else
+      copy_elements<T>(out, strides[0], in, strides[1], n0);
   }
 }
 
@@ -107,8 +117,10 @@ void fill(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, con
 }  // namespace
 
 // By the logarithm of the item size.
-extern const ElementwiseLoop copies[5] = {&copy<int8_t>, &copy<int16_t>, &copy<int32_t>, &copy<int64_t>, &copy<Item16>};
-extern const ElementwiseLoop fills[5] = {&fill<int8_t>, &fill<int16_t>, &fill<int32_t>, &fill<int64_t>, &fill<Item16>};
+extern const ElementwiseLoop copies[5] = {&copy<int8_t>, &copy<int16_t>, &copy<int32_t>, &copy<int64_t>,
+                                          &copy<Item16>};
+extern const ElementwiseLoop fills[5] = {&fill<int8_t>, &fill<int16_t>, &fill<int32_t>, &fill<int64_t>,
+                                         &fill<Item16>};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
@@ -117,8 +129,12 @@ TL_LEVELS(extern const ElementwiseLoop copies[5]; extern const ElementwiseLoop f
 
 namespace tl::cpu {
 
-ElementwiseLoop copy_loop(int64_t item_size) { return TL_SELECT(copies)[__builtin_ctzll(static_cast<uint64_t>(item_size))]; }
-ElementwiseLoop fill_loop(int64_t item_size) { return TL_SELECT(fills)[__builtin_ctzll(static_cast<uint64_t>(item_size))]; }
+ElementwiseLoop copy_loop(int64_t item_size) {
+  return TL_SELECT(copies)[__builtin_ctzll(static_cast<uint64_t>(item_size))];
+}
+ElementwiseLoop fill_loop(int64_t item_size) {
+  return TL_SELECT(fills)[__builtin_ctzll(static_cast<uint64_t>(item_size))];
+}
 
 }  // namespace tl::cpu
 #endif

@@ -37,7 +37,8 @@ template <class T>
 void linspace_dtype(char* out, int64_t stride, int64_t n, Number start, Number end) {
   const double step = n > 1 ? (end.real - start.real) / static_cast<double>(n - 1) : 0;
   generate<T>(out, stride, n, [=](int64_t i) {
-    return i < n / 2 || n == 1 ? start.real + static_cast<double>(i) * step : end.real - static_cast<double>(n - 1 - i) * step;
+    return i < n / 2 || n == 1 ? start.real + static_cast<double>(i) * step
+                               : end.real - static_cast<double>(n - 1 - i) * step;
   });
 }
 
@@ -45,7 +46,9 @@ void linspace_dtype(char* out, int64_t stride, int64_t n, Number start, Number e
 
 void arange(DType dtype, char* out, int64_t stride, int64_t n, Number start, Number step) {
   switch (dtype) {
-#define TL_CASE(E, T, name) case DType::E: return arange_dtype<T>(out, stride, n, start, step);
+#define TL_CASE(E, T, name) \
+  case DType::E:            \
+    return arange_dtype<T>(out, stride, n, start, step);
     TL_ALL_DTYPES(TL_CASE)
 #undef TL_CASE
   }
@@ -53,7 +56,9 @@ void arange(DType dtype, char* out, int64_t stride, int64_t n, Number start, Num
 
 void linspace(DType dtype, char* out, int64_t stride, int64_t n, Number start, Number end) {
   switch (dtype) {
-#define TL_CASE(E, T, name) case DType::E: return linspace_dtype<T>(out, stride, n, start, end);
+#define TL_CASE(E, T, name) \
+  case DType::E:            \
+    return linspace_dtype<T>(out, stride, n, start, end);
     TL_ALL_DTYPES(TL_CASE)
 #undef TL_CASE
   }

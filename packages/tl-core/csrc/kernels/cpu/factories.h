@@ -1,5 +1,6 @@
-// Arrays made from a formula. Strides are in bytes; numbers come as double and int64, both holding the value: integer dtypes
-// use the int64 (their results are exact), the others the double. Complex results have no imaginary part.
+// Arrays made from a formula. Strides are in bytes; numbers come as double and int64, both holding the value:
+// integer dtypes use the int64 (their results are exact), the others the double. Complex results have no
+// imaginary part.
 #pragma once
 
 #include "kernels/cpu/loop.h"

@@ -33,18 +33,24 @@ struct CombineItem {
   }
   template <class A>
   static TL_INLINE A combined(A x, A y) {
-    if constexpr (combine == Combine::Add) return plus(x, y);
-    else if constexpr (combine == Combine::Multiply) return times(x, y);
-    else if constexpr (combine == Combine::Max) return functions::maximum::apply(x, y, static_cast<const int*>(nullptr));
-    else return functions::minimum::apply(x, y, static_cast<const int*>(nullptr));
+    if constexpr (combine == Combine::Add)
+      return plus(x, y);
+    else if constexpr (combine == Combine::Multiply)
+      return times(x, y);
+    else if constexpr (combine == Combine::Max)
+      return functions::maximum::apply(x, y, static_cast<const int*>(nullptr));
+    else
+      return functions::minimum::apply(x, y, static_cast<const int*>(nullptr));
   }
 };
 
-// ---- along one dimension --------------------------------------------------------------------------------------------------
+// ---- along one dimension
+// --------------------------------------------------------------------------------------------------
 
 TL_INLINE int64_t offset_along(const char* index, const AlongIndex& along) {
   const int64_t i = read<int64_t>(index);
-  if (static_cast<uint64_t>(i) >= static_cast<uint64_t>(along.size)) [[unlikely]] raise_index(i, along.dim, along.size);
+  if (static_cast<uint64_t>(i) >= static_cast<uint64_t>(along.size)) [[unlikely]]
+    raise_index(i, along.dim, along.size);
   return i * along.stride;
 }
 
@@ -68,7 +74,8 @@ void along_loop(char* const* data, const int64_t* strides, int64_t n0, int64_t n
     }
     for (int64_t i = 0; i < n0; ++i) {
       const int64_t offset = offset_along(index + i * strides[2], along);
-      Write::apply(out + i * strides[0] + (Indexed == 0 ? offset : 0), in + i * strides[1] + (Indexed == 1 ? offset : 0));
+      Write::apply(out + i * strides[0] + (Indexed == 0 ? offset : 0),
+                   in + i * strides[1] + (Indexed == 1 ? offset : 0));
     }
   }
 }
@@ -76,23 +83,33 @@ void along_loop(char* const* data, const int64_t* strides, int64_t n0, int64_t n
 template <class T>
 ElementwiseLoop scatter_of(Combine combine) {
   switch (combine) {
-    case Combine::Set: return &along_loop<SetItem<T>, sizeof(T), 0>;
-    case Combine::Add: return &along_loop<CombineItem<T, Combine::Add>, sizeof(T), 0>;
-    case Combine::Multiply: return &along_loop<CombineItem<T, Combine::Multiply>, sizeof(T), 0>;
-    case Combine::Max: if constexpr (!is_complex_type<T>) return &along_loop<CombineItem<T, Combine::Max>, sizeof(T), 0>; break;
-    case Combine::Min: if constexpr (!is_complex_type<T>) return &along_loop<CombineItem<T, Combine::Min>, sizeof(T), 0>; break;
+    case Combine::Set:
+      return &along_loop<SetItem<T>, sizeof(T), 0>;
+    case Combine::Add:
+      return &along_loop<CombineItem<T, Combine::Add>, sizeof(T), 0>;
+    case Combine::Multiply:
+      return &along_loop<CombineItem<T, Combine::Multiply>, sizeof(T), 0>;
+    case Combine::Max:
+      if constexpr (!is_complex_type<T>) return &along_loop<CombineItem<T, Combine::Max>, sizeof(T), 0>;
+      break;
+    case Combine::Min:
+      if constexpr (!is_complex_type<T>) return &along_loop<CombineItem<T, Combine::Min>, sizeof(T), 0>;
+      break;
   }
   return nullptr;
 }
 
-// ---- at points ------------------------------------------------------------------------------------------------------------
+// ---- at points
+// ------------------------------------------------------------------------------------------------------------
 
-TL_INLINE int64_t offset_at(char* const* indices, const int64_t* strides, int64_t i, const PointIndex& points) {
+TL_INLINE int64_t offset_at(char* const* indices, const int64_t* strides, int64_t i,
+                            const PointIndex& points) {
   int64_t offset = 0;
   for (int k = 0; k < points.count; ++k) {
     int64_t at = read<int64_t>(indices[k] + i * strides[k]);
     const int64_t size = points.sizes[k];
-    if (at < -size || at >= size) [[unlikely]] raise_index(at, points.dims[k], size);
+    if (at < -size || at >= size) [[unlikely]]
+      raise_index(at, points.dims[k], size);
     offset += (at < 0 ? at + size : at) * points.strides[k];
   }
   return offset;
@@ -112,7 +129,8 @@ void point_loop(char* const* data, const int64_t* strides, int64_t n0, int64_t n
     int64_t offset = one_point && n0 > 0 ? offset_at(indices, strides + 2, 0, points) : 0;
     for (int64_t i = 0; i < n0; ++i) {
       if (!one_point) offset = offset_at(indices, strides + 2, i, points);
-      Write::apply(out + i * strides[0] + (Indexed == 0 ? offset : 0), in + i * strides[1] + (Indexed == 1 ? offset : 0));
+      Write::apply(out + i * strides[0] + (Indexed == 0 ? offset : 0),
+                   in + i * strides[1] + (Indexed == 1 ? offset : 0));
     }
   }
 }
@@ -120,18 +138,33 @@ void point_loop(char* const* data, const int64_t* strides, int64_t n0, int64_t n
 template <template <class> class Pick>
 ElementwiseLoop by_size(int64_t item_size) {
   switch (item_size) {
-    case 1: return Pick<int8_t>::loop;
-    case 2: return Pick<int16_t>::loop;
-    case 4: return Pick<int32_t>::loop;
-    case 8: return Pick<int64_t>::loop;
-    default: return Pick<Item16>::loop;
+    case 1:
+      return Pick<int8_t>::loop;
+    case 2:
+      return Pick<int16_t>::loop;
+    case 4:
+      return Pick<int32_t>::loop;
+    case 8:
+      return Pick<int64_t>::loop;
+    default:
+      return Pick<Item16>::loop;
   }
 }
-template <class T> struct Gather { static constexpr ElementwiseLoop loop = &along_loop<SetItem<T>, sizeof(T), 1>; };
-template <class T> struct Get { static constexpr ElementwiseLoop loop = &point_loop<SetItem<T>, 1>; };
-template <class T> struct Put { static constexpr ElementwiseLoop loop = &point_loop<SetItem<T>, 0>; };
+template <class T>
+struct Gather {
+  static constexpr ElementwiseLoop loop = &along_loop<SetItem<T>, sizeof(T), 1>;
+};
+template <class T>
+struct Get {
+  static constexpr ElementwiseLoop loop = &point_loop<SetItem<T>, 1>;
+};
+template <class T>
+struct Put {
+  static constexpr ElementwiseLoop loop = &point_loop<SetItem<T>, 0>;
+};
 
-// ---- nonzero --------------------------------------------------------------------------------------------------------------
+// ---- nonzero
+// --------------------------------------------------------------------------------------------------------------
 
 // f(row offset) for the rows along the innermost dimension, in order, with the outer dimensions' indices.
 template <class F>
@@ -188,32 +221,38 @@ ElementwiseLoop gather_loop(int64_t item_size) { return by_size<Gather>(item_siz
 ElementwiseLoop index_get_loop(int64_t item_size) { return by_size<Get>(item_size); }
 ElementwiseLoop index_put_loop(int64_t item_size) { return by_size<Put>(item_size); }
 
-#define TL_BY_DTYPE(dtype, ...)          \
-  switch (dtype) {                       \
-    TL_ALL_DTYPES(TL_CASE)               \
-  }                                      \
+#define TL_BY_DTYPE(dtype, ...)             \
+  switch (dtype) { TL_ALL_DTYPES(TL_CASE) } \
   __VA_ARGS__
 
 ElementwiseLoop scatter_loop(Combine combine, DType dtype) {
-#define TL_CASE(E, T, name) case DType::E: return scatter_of<T>(combine);
+#define TL_CASE(E, T, name) \
+  case DType::E:            \
+    return scatter_of<T>(combine);
   TL_BY_DTYPE(dtype, return nullptr;)
 #undef TL_CASE
 }
 
 ElementwiseLoop index_add_loop(DType dtype) {
-#define TL_CASE(E, T, name) case DType::E: return &point_loop<CombineItem<T, Combine::Add>, 0>;
+#define TL_CASE(E, T, name) \
+  case DType::E:            \
+    return &point_loop<CombineItem<T, Combine::Add>, 0>;
   TL_BY_DTYPE(dtype, return nullptr;)
 #undef TL_CASE
 }
 
 int64_t count_nonzero(DType dtype, const Block& block) {
-#define TL_CASE(E, T, name) case DType::E: return count_dtype<T>(block);
+#define TL_CASE(E, T, name) \
+  case DType::E:            \
+    return count_dtype<T>(block);
   TL_BY_DTYPE(dtype, return 0;)
 #undef TL_CASE
 }
 
 void nonzero(DType dtype, const Block& block, int64_t* out, int64_t row_stride, int64_t column_stride) {
-#define TL_CASE(E, T, name) case DType::E: return nonzero_dtype<T>(block, out, row_stride, column_stride);
+#define TL_CASE(E, T, name) \
+  case DType::E:            \
+    return nonzero_dtype<T>(block, out, row_stride, column_stride);
   TL_BY_DTYPE(dtype, )
 #undef TL_CASE
 }

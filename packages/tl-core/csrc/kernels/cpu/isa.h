@@ -1,5 +1,6 @@
-// The instruction-set level a kernel is compiled for. A file whose first line is `// isa: all` is compiled once a level; all
-// it defines stands in tl::cpu::TL_ISA_NAMESPACE, so that the linker never takes a wide function for a narrow processor.
+// The instruction-set level a kernel is compiled for. A file whose first line is `// isa: all` is compiled
+// once a level; all it defines stands in tl::cpu::TL_ISA_NAMESPACE, so that the linker never takes a wide
+// function for a narrow processor.
 #pragma once
 
 #ifndef TL_ISA_LEVEL

@@ -7,10 +7,11 @@
 
 namespace tl::cpu {
 
-// Runs over n1 rows of n0 elements. data[0] is the output, the inputs follow; strides are in bytes: first that of each operand
-// within a row, then that of each operand between rows. Operands may be the same memory, but not partly overlap. `params` are
-// the operator's numbers in the type it computes in.
-using ElementwiseLoop = void (*)(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, const void* params);
+// Runs over n1 rows of n0 elements. data[0] is the output, the inputs follow; strides are in bytes: first
+// that of each operand within a row, then that of each operand between rows. Operands may be the same memory,
+// but not partly overlap. `params` are the operator's numbers in the type it computes in.
+using ElementwiseLoop = void (*)(char* const* data, const int64_t* strides, int64_t n0, int64_t n1,
+                                 const void* params);
 
 // The level that this processor, or TL_CPU_CAPABILITY, selects: 0 portable, 1 x86-64-v3, 2 x86-64-v4.
 int chosen_level();
@@ -27,11 +28,19 @@ struct ElementwiseLoops {
 };
 
 #if defined(TL_ISA_X86)
-#define TL_LOOPS_OF(table) \
-  { { ::tl::cpu::base::table, ::tl::cpu::v3::table, ::tl::cpu::v4::table } }
+#define TL_LOOPS_OF(table)                                               \
+  {                                                                      \
+    {                                                                    \
+      ::tl::cpu::base::table, ::tl::cpu::v3::table, ::tl::cpu::v4::table \
+    }                                                                    \
+  }
 #else
-#define TL_LOOPS_OF(table) \
-  { { ::tl::cpu::base::table, ::tl::cpu::base::table, ::tl::cpu::base::table } }
+#define TL_LOOPS_OF(table)                                                   \
+  {                                                                          \
+    {                                                                        \
+      ::tl::cpu::base::table, ::tl::cpu::base::table, ::tl::cpu::base::table \
+    }                                                                        \
+  }
 #endif
 
 // Kernels raise through these: they are compiled once, for the portable level.

@@ -22,7 +22,8 @@ T number_or_zero(const void* p) {
   return p ? *static_cast<const T*>(p) : T{};
 }
 
-// ---- integers and complex numbers: a row of c at a time -----------------------------------------------------------------
+// ---- integers and complex numbers: a row of c at a time
+// -----------------------------------------------------------------
 
 template <class T>
 struct RowProduct {
@@ -42,7 +43,8 @@ struct RowProduct {
       if (p.b.column_stride == 1) {
         for (int64_t j = 0; j < columns; ++j) sums[j] = plus(sums[j], times(factor, b[j]));
       } else {
-        for (int64_t j = 0; j < columns; ++j) sums[j] = plus(sums[j], times(factor, b[j * p.b.column_stride]));
+        for (int64_t j = 0; j < columns; ++j)
+          sums[j] = plus(sums[j], times(factor, b[j * p.b.column_stride]));
       }
     }
     for (int64_t j = 0; j < columns; ++j) {
@@ -58,15 +60,17 @@ void row_product(const Product& p) {
   const RowProduct<T> rows{p, number_or_one<T>(p.alpha), number_or_zero<T>(p.beta)};
   constexpr int64_t kWidth = RowProduct<T>::kWidth;
   const int64_t parts = (p.n + kWidth - 1) / kWidth;
-  parallel_for(0, p.m * parts, (1 << 18) / (p.k * (p.n < kWidth ? p.n : kWidth) + 16) + 1, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t j = task % parts * kWidth;
-      rows.run(task / parts, j, p.n - j < kWidth ? p.n - j : kWidth);
-    }
-  });
+  parallel_for(0, p.m * parts, (1 << 18) / (p.k * (p.n < kWidth ? p.n : kWidth) + 16) + 1,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t task = begin; task < end; ++task) {
+                   const int64_t j = task % parts * kWidth;
+                   rows.run(task / parts, j, p.n - j < kWidth ? p.n - j : kWidth);
+                 }
+               });
 }
 
-// ---- halves: through float (complex64) ----------------------------------------------------------------------------------
+// ---- halves: through float (complex64)
+// ----------------------------------------------------------------------------------
 
 void widen_matrix(DType to, DType from, char* out, const MatrixView& in, int64_t rows, int64_t columns) {
   const int64_t wide = item_size(to), narrow = item_size(from);
@@ -108,22 +112,38 @@ void widened_product(DType dtype, DType wide, const Product& p) {
 void matmul(DType dtype, const Product& p) {
   if (p.m == 0 || p.n == 0) return;
   switch (dtype) {
-    case DType::Float32: return float_product()(p);
-    case DType::Float64: return double_product()(p);
-    case DType::Float16: case DType::BFloat16: return widened_product(dtype, DType::Float32, p);
-    case DType::Complex32: return widened_product(dtype, DType::Complex64, p);
-    case DType::Complex64: return row_product<Complex64>(p);
-    case DType::Complex128: return row_product<Complex128>(p);
-    case DType::UInt8: case DType::Int8: return row_product<uint8_t>(p);
-    case DType::UInt16: case DType::Int16: return row_product<uint16_t>(p);
-    case DType::UInt32: case DType::Int32: return row_product<uint32_t>(p);
-    case DType::UInt64: case DType::Int64: return row_product<uint64_t>(p);
-    case DType::Bool: break;
+    case DType::Float32:
+      return float_product()(p);
+    case DType::Float64:
+      return double_product()(p);
+    case DType::Float16:
+    case DType::BFloat16:
+      return widened_product(dtype, DType::Float32, p);
+    case DType::Complex32:
+      return widened_product(dtype, DType::Complex64, p);
+    case DType::Complex64:
+      return row_product<Complex64>(p);
+    case DType::Complex128:
+      return row_product<Complex128>(p);
+    case DType::UInt8:
+    case DType::Int8:
+      return row_product<uint8_t>(p);
+    case DType::UInt16:
+    case DType::Int16:
+      return row_product<uint16_t>(p);
+    case DType::UInt32:
+    case DType::Int32:
+      return row_product<uint32_t>(p);
+    case DType::UInt64:
+    case DType::Int64:
+      return row_product<uint64_t>(p);
+    case DType::Bool:
+      break;
   }
 }
 
-void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step, int64_t c_step,
-                    int64_t added_step) {
+void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step,
+                    int64_t c_step, int64_t added_step) {
   const int64_t item = item_size(dtype);
   const auto one = [&](int64_t i) {
     Product p = first;

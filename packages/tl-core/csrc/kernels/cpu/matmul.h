@@ -1,5 +1,5 @@
-// Matrix products on any strides. The terms of a sum over k are added in one fixed order, so that a row of the product does not
-// depend on how many rows there are, nor on the number of threads.
+// Matrix products on any strides. The terms of a sum over k are added in one fixed order, so that a row of
+// the product does not depend on how many rows there are, nor on the number of threads.
 #pragma once
 
 #include "kernels/cpu/loop.h"
@@ -8,13 +8,13 @@ namespace tl::cpu {
 
 // A matrix in memory; strides count elements.
 struct MatrixView {
-  char* data;
-  int64_t row_stride, column_stride;
+  char* data = nullptr;
+  int64_t row_stride = 0, column_stride = 0;
 };
 
-// c = beta * added + alpha * a b, for a: m x k, b: k x n. `added` is not read when beta is 0; a bias has a row stride of 0; it
-// may be c itself, with c's strides. alpha and beta are numbers of the dtype (of its compute type for halves), null meaning 1
-// and 0.
+// c = beta * added + alpha * a b, for a: m x k, b: k x n. `added` is not read when beta is 0; a bias has a
+// row stride of 0; it may be c itself, with c's strides. alpha and beta are numbers of the dtype (of its
+// compute type for halves), null meaning 1 and 0.
 struct Product {
   int64_t m, n, k;
   MatrixView a, b, c, added;
@@ -26,7 +26,7 @@ struct Product {
 void matmul(DType dtype, const Product& product);
 
 // `count` products, whose matrices lie these numbers of elements apart.
-void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step, int64_t c_step,
-                    int64_t added_step);
+void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step,
+                    int64_t c_step, int64_t added_step);
 
 }  // namespace tl::cpu

@@ -12,11 +12,15 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// ---- the micro-kernel -------------------------------------------------------------------------------------------------
+constexpr int64_t kProductGrain = 1 << 21;  // multiplications that are worth a thread's while
+
+// ---- the micro-kernel
+// -------------------------------------------------------------------------------------------------
 
 // out[i * kCols + j] = sum over p of a[i, p] * b[p, j], for R rows and N vectors of columns.
 template <class T>
-using Micro = void (*)(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step, int64_t depth);
+using Micro = void (*)(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step,
+                       int64_t depth);
 
 template <class T, int R, int N, bool packed>
 void micro(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step, int64_t depth) {
@@ -50,7 +54,8 @@ inline constexpr std::array<std::array<Micro<T>, packed ? Tile<T>::kRows : kLoos
     micros<T, 1, packed>(std::make_index_sequence<packed ? Tile<T>::kRows : kLooseRows<T>>{}),
     micros<T, 2, packed>(std::make_index_sequence<packed ? Tile<T>::kRows : kLooseRows<T>>{})};
 
-// ---- from sums to c -----------------------------------------------------------------------------------------------------
+// ---- from sums to c
+// -----------------------------------------------------------------------------------------------------
 
 template <class T>
 struct Output {
@@ -76,11 +81,15 @@ void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows,
       V value = read<V>(reinterpret_cast<const char*>(sum + j)) * o.alpha;
       if (o.beta != 0) {
         const char* from = reinterpret_cast<const char*>(add + j * o.added_column);
-        const V more = o.added_column == 0 ? broadcast<V>(*add) : left == W ? read<V>(from) : load_partial<T>(from, left);
+        const V more = o.added_column == 0 ? broadcast<V>(*add)
+                       : left == W         ? read<V>(from)
+                                           : load_partial<T>(from, left);
         value = more * o.beta + value;
       }
-      if (left == W) write(c + j * sizeof(T), value);
-      else store_partial<T>(c + j * sizeof(T), left, value);
+      if (left == W)
+        write(c + j * sizeof(T), value);
+      else
+        store_partial<T>(c + j * sizeof(T), left, value);
     }
     for (int j = 0; !dense && j < columns; ++j) {
       T value = sum[j] * o.alpha;
@@ -96,12 +105,14 @@ Output<T> continued(const Output<T>& o) {
   return {o.c, o.row, o.column, o.c, o.row, o.column, o.alpha, T(1)};
 }
 
-// ---- blocks -------------------------------------------------------------------------------------------------------------
+// ---- blocks
+// -------------------------------------------------------------------------------------------------------------
 
 // rows x columns of c from a block of a as it lies in memory, or packed, and a panel of b.
 template <class T, bool packed>
-TL_INLINE void panel_product(const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step, int64_t depth,
-                             const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
+TL_INLINE void panel_product(const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step,
+                             int64_t depth, const Output<T>& o, int64_t i0, int64_t j0, int rows,
+                             int columns) {
   alignas(64) T sums[Tile<T>::kRows * Tile<T>::kCols];
   constexpr int step = packed ? Tile<T>::kRows : kLooseRows<T>;
   const auto& kernels = kMicros<T, packed>[columns > kLanes<T>];
@@ -112,18 +123,27 @@ TL_INLINE void panel_product(const T* a, int64_t a_row, int64_t a_step, const T*
   }
 }
 
-// Small products read a, and b if its rows are dense, where they are.
+// Small products, and those of few rows, read a, and b if its rows are dense, where they are; else b is
+// packed a panel at a time.
 template <class T>
-void small_product(Operand<T> a, Operand<T> b, int64_t m, int64_t n, int64_t k, const Output<T>& o) {
+void product_by_panels(Operand<T> a, Operand<T> b, int64_t m, int64_t n, int64_t k, const Output<T>& first) {
   constexpr int kCols = Tile<T>::kCols;
-  Scratch<T, Tile<T>::kDepth * kCols> panel(k * kCols);
-  for (int64_t j = 0; j < n; j += kCols) {
+  constexpr int64_t kDepth = Tile<T>::kDepth;
+  const auto one_panel = [&](int64_t j, T* panel) {
     const int columns = static_cast<int>(n - j < kCols ? n - j : kCols);
     const bool loose = b.column == 1 && columns % kLanes<T> == 0;
-    if (!loose) pack_columns<T>(panel.data(), {b.at(0, j), b.row, b.column}, columns, k);
-    panel_product<T, false>(a.data, a.row, a.column, loose ? b.at(0, j) : panel.data(), loose ? b.row : kCols, k, o, 0, j,
-                            static_cast<int>(m), columns);
-  }
+    for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
+      const int64_t depth = k - p < kDepth ? k - p : kDepth;
+      if (!loose) pack_columns<T>(panel, {b.at(p, j), b.row, b.column}, columns, depth);
+      panel_product<T, false>(a.at(0, p), a.row, a.column, loose ? b.at(p, j) : panel, loose ? b.row : kCols,
+                              depth, p == 0 ? first : continued(first), 0, j, static_cast<int>(m), columns);
+    }
+  };
+  const int64_t panels = (n + kCols - 1) / kCols, grain = kProductGrain / (m * k * kCols + 1) + 1;
+  parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
+    Scratch<T, Tile<T>::kDepth * Tile<T>::kCols> panel(kDepth * kCols);
+    for (int64_t i = begin; i < end; ++i) one_panel(i * kCols, panel.data());
+  });
 }
 
 template <class T>
@@ -146,8 +166,6 @@ struct BlockedProduct {
   }
 
  private:
-  static constexpr int64_t kGrain = 1 << 21;  // multiplications that are worth a thread's while
-
   void pack_b(T* packed, int64_t p, int64_t j, int64_t depth, int64_t columns) const {
     const int64_t panels = (columns + S::kCols - 1) / S::kCols, grain = (1 << 16) / (depth * S::kCols) + 1;
     parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
@@ -160,12 +178,14 @@ struct BlockedProduct {
   }
 
   // A task is a block of rows against some panels; with few blocks of rows the panels are divided as well.
-  void multiply(const T* packed_b, int64_t p, int64_t j, int64_t depth, int64_t columns, const Output<T>& o) const {
-    const int64_t blocks = (m + S::kBlockRows - 1) / S::kBlockRows, panels = (columns + S::kCols - 1) / S::kCols;
+  void multiply(const T* packed_b, int64_t p, int64_t j, int64_t depth, int64_t columns,
+                const Output<T>& o) const {
+    const int64_t blocks = (m + S::kBlockRows - 1) / S::kBlockRows,
+                  panels = (columns + S::kCols - 1) / S::kCols;
     const int64_t share = blocks >= 8 ? panels : panels / 8 > 8 ? panels / 8 : panels < 8 ? panels : 8;
     const int64_t shares = (panels + share - 1) / share;
     const int64_t work = (m < S::kBlockRows ? m : S::kBlockRows) * depth * share * S::kCols;
-    parallel_for(0, blocks * shares, kGrain / work + 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, blocks * shares, kProductGrain / work + 1, [&](int64_t begin, int64_t end) {
       Scratch<T> packed_a(S::kBlockRows * depth + kLanes<T>);
       int64_t held = -1;
       for (int64_t task = begin; task < end; ++task) {
@@ -176,8 +196,9 @@ struct BlockedProduct {
         const int64_t last = (task % shares + 1) * share;
         for (int64_t panel = task % shares * share; panel < (last < panels ? last : panels); ++panel) {
           const int64_t left = columns - panel * S::kCols;
-          panel_product<T, true>(packed_a.data(), 0, 0, packed_b + panel * S::kCols * depth, S::kCols, depth, o, i,
-                                 j + panel * S::kCols, rows, static_cast<int>(left < S::kCols ? left : S::kCols));
+          panel_product<T, true>(packed_a.data(), 0, 0, packed_b + panel * S::kCols * depth, S::kCols, depth,
+                                 o, i, j + panel * S::kCols, rows,
+                                 static_cast<int>(left < S::kCols ? left : S::kCols));
         }
       }
     });
@@ -185,7 +206,8 @@ struct BlockedProduct {
 
   void pack_a(T* packed, int64_t i, int64_t p, int rows, int64_t depth) const {
     for (int r = 0; r < rows; r += S::kRows) {
-      pack_rows<T>(packed + r * depth, {a.at(i + r, p), a.row, a.column}, rows - r < S::kRows ? rows - r : S::kRows, depth);
+      pack_rows<T>(packed + r * depth, {a.at(i + r, p), a.row, a.column},
+                   rows - r < S::kRows ? rows - r : S::kRows, depth);
     }
   }
 };
@@ -200,11 +222,16 @@ void product(const Product& p) {
   const auto operand = [](const MatrixView& v) {
     return Operand<T>{reinterpret_cast<const T*>(v.data), v.row_stride, v.column_stride};
   };
-  const Output<T> out{reinterpret_cast<T*>(p.c.data), p.c.row_stride, p.c.column_stride,
-                      reinterpret_cast<const T*>(p.added.data), p.added.row_stride, p.added.column_stride,
-                      number_or<T>(p.alpha, 1), number_or<T>(p.beta, 0)};
-  if (p.k <= Tile<T>::kDepth && p.m * p.n * p.k <= 64 * 64 * 64) {
-    small_product(operand(p.a), operand(p.b), p.m, p.n, p.k, out);
+  const Output<T> out{reinterpret_cast<T*>(p.c.data),
+                      p.c.row_stride,
+                      p.c.column_stride,
+                      reinterpret_cast<const T*>(p.added.data),
+                      p.added.row_stride,
+                      p.added.column_stride,
+                      number_or<T>(p.alpha, 1),
+                      number_or<T>(p.beta, 0)};
+  if (p.m <= 2 * Tile<T>::kRows || p.m * p.n * p.k <= 64 * 64 * 64) {
+    product_by_panels(operand(p.a), operand(p.b), p.m, p.n, p.k, out);
   } else {
     BlockedProduct<T>{operand(p.a), operand(p.b), p.m, p.n, p.k}.run(out);
   }

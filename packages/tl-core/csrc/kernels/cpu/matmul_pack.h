@@ -10,7 +10,7 @@ template <class T>
 struct Tile {
   static constexpr int kVectors = 2, kWidth = kLanes<T>, kCols = kVectors * kWidth;
   static constexpr int kRows = kIsaLevel >= 4 ? 14 : kIsaLevel >= 3 ? 6 : 4;
-  static constexpr int64_t kDepth = 256;           // of a block: a panel of b stays in the first-level cache
+  static constexpr int64_t kDepth = 256;  // of a block: a panel of b stays in the first-level cache
   static constexpr int64_t kBlockRows = kRows * 16;  // a block of a stays in the second-level cache
   static constexpr int64_t kBlockCols = 2048;
 };
@@ -23,7 +23,8 @@ struct Operand {
   const T* at(int64_t i, int64_t j) const { return data + i * row + j * column; }
 };
 
-// Rows i.. of a, `rows` of them, columns 0..depth: out[p * kRows + i]. The panel has room for one vector more.
+// Rows i.. of a, `rows` of them, columns 0..depth: out[p * kRows + i]. The panel has room for one vector
+// more.
 template <class T>
 void pack_rows(T* out, Operand<T> a, int rows, int64_t depth) {
   constexpr int kRows = Tile<T>::kRows, W = kLanes<T>, kGroups = (kRows + W - 1) / W;
@@ -41,7 +42,8 @@ void pack_rows(T* out, Operand<T> a, int rows, int64_t depth) {
       }
       // Ascending: what a vector writes beyond its panel's rows is overwritten by the next.
       for (int q = 0; q < W; ++q) {
-        for (int g = 0; g < kGroups; ++g) write(reinterpret_cast<char*>(out + (p + q) * kRows + g * W), squares[g][q]);
+        for (int g = 0; g < kGroups; ++g)
+          write(reinterpret_cast<char*>(out + (p + q) * kRows + g * W), squares[g][q]);
       }
     }
   }
@@ -58,7 +60,8 @@ void pack_columns(T* out, Operand<T> b, int columns, int64_t depth) {
   if (b.column == 1 && columns == kCols) {
     for (int64_t p = 0; p < depth; ++p) {
       for (int j = 0; j < kCols; j += W) {
-        write(reinterpret_cast<char*>(out + p * kCols + j), read<V>(reinterpret_cast<const char*>(b.at(p, j))));
+        write(reinterpret_cast<char*>(out + p * kCols + j),
+              read<V>(reinterpret_cast<const char*>(b.at(p, j))));
       }
     }
     return;
@@ -68,7 +71,8 @@ void pack_columns(T* out, Operand<T> b, int columns, int64_t depth) {
     for (; p + W <= depth; p += W) {
       for (int j = 0; j < kCols; j += W) {
         V square[W];
-        for (int i = 0; i < W; ++i) square[i] = j + i < columns ? read<V>(reinterpret_cast<const char*>(b.at(p, j + i))) : V{};
+        for (int i = 0; i < W; ++i)
+          square[i] = j + i < columns ? read<V>(reinterpret_cast<const char*>(b.at(p, j + i))) : V{};
         Square<T>::transpose(square);
         for (int q = 0; q < W; ++q) write(reinterpret_cast<char*>(out + (p + q) * kCols + j), square[q]);
       }

@@ -1,12 +1,14 @@
-// Between memory and vectors: elements of T become lanes of Compute<T> and back. The partial and strided forms take the number
-// of elements; the lanes above it hold zeros. Bool elements are masks as wide as the lanes they accompany.
+// Between memory and vectors: elements of T become lanes of Compute<T> and back. The partial and strided
+// forms take the number of elements; the lanes above it hold zeros. Bool elements are masks as wide as the
+// lanes they accompany.
 #pragma once
 
 #include "kernels/cpu/vec.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
-template <class T, int n> using Pack = typename VecOf<T, n * static_cast<int>(sizeof(T))>::type;
+template <class T, int n>
+using Pack = typename VecOf<T, n* static_cast<int>(sizeof(T))>::type;
 
 template <class V>
 TL_INLINE V read(const char* p) {
@@ -19,7 +21,8 @@ TL_INLINE void write(char* p, V v) {
   __builtin_memcpy(p, &v, sizeof v);
 }
 
-// ---- 16-bit formats -------------------------------------------------------------------------------------------------
+// ---- 16-bit formats
+// -------------------------------------------------------------------------------------------------
 using Bits16 = Pack<uint16_t, kLanes<float>>;
 
 TL_INLINE VecF widen(Bits16 x, Half) {
@@ -28,7 +31,8 @@ TL_INLINE VecF widen(Bits16 x, Half) {
 #elif TL_ISA_LEVEL >= 3
   return _mm256_cvtph_ps(bitcast<__m128i>(x));
 #else
-  // Shifting aligns mantissa and exponent; a multiplication then corrects the exponent's bias, denormals included.
+  // Shifting aligns mantissa and exponent; a multiplication then corrects the exponent's bias, denormals
+  // included.
   using U = Pack<uint32_t, kLanes<float>>;
   const U wide = __builtin_convertvector(x, U);
   const VecF scaled = bitcast<VecF>((wide & 0x7fffu) << 13) * 0x1p112f;
@@ -58,7 +62,8 @@ TL_INLINE Bits16 narrow(VecF x, BFloat16) {
   return __builtin_convertvector((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded, Bits16);
 }
 
-// ---- whole vectors --------------------------------------------------------------------------------------------------
+// ---- whole vectors
+// --------------------------------------------------------------------------------------------------
 template <class T>
 inline constexpr bool kIs16 = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
@@ -85,7 +90,8 @@ TL_INLINE void store(char* p, V v) {
   }
 }
 
-// ---- parts of a vector ----------------------------------------------------------------------------------------------
+// ---- parts of a vector
+// ----------------------------------------------------------------------------------------------
 template <class T, class Like = Compute<T>>
 TL_INLINE auto load_strided(const char* p, int64_t stride, int n) {
 #if TL_ISA_LEVEL >= 4
@@ -115,7 +121,9 @@ TL_INLINE void store_strided(char* p, int64_t stride, int n, V v) {
 
 #if TL_ISA_LEVEL >= 3 && TL_ISA_LEVEL < 4
 TL_INLINE __m256i first_lanes32(int n) { return reinterpret_cast<__m256i>(iota<VecI>() < n); }
-TL_INLINE __m256i first_lanes64(int n) { return reinterpret_cast<__m256i>(iota<VecL>() < static_cast<int64_t>(n)); }
+TL_INLINE __m256i first_lanes64(int n) {
+  return reinterpret_cast<__m256i>(iota<VecL>() < static_cast<int64_t>(n));
+}
 #endif
 
 // 0 < n <= lanes.
@@ -123,18 +131,24 @@ template <class T, class Like = Compute<T>>
 TL_INLINE auto load_partial(const char* p, int n) {
 #if TL_ISA_LEVEL >= 4
   const uint32_t lanes = (1u << n) - 1;
-  if constexpr (kIs16<T>) return widen(bitcast<Bits16>(_mm256_maskz_loadu_epi16(static_cast<__mmask16>(lanes), p)), T{});
+  if constexpr (kIs16<T>)
+    return widen(bitcast<Bits16>(_mm256_maskz_loadu_epi16(static_cast<__mmask16>(lanes), p)), T{});
   else if constexpr (std::is_same_v<T, bool>) {
     const __m128i bytes = _mm_maskz_loadu_epi8(static_cast<__mmask16>(lanes), p);
     Pack<uint8_t, kLanes<Like>> first;
     __builtin_memcpy(&first, &bytes, sizeof first);
     return __builtin_convertvector(first, Mask<Vec<Like>>) != 0;
-  } else if constexpr (sizeof(T) == 4) return bitcast<Vec<T>>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(lanes), p));
-  else return bitcast<Vec<T>>(_mm512_maskz_loadu_epi64(static_cast<__mmask8>(lanes), p));
+  } else if constexpr (sizeof(T) == 4)
+    return bitcast<Vec<T>>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(lanes), p));
+  else
+    return bitcast<Vec<T>>(_mm512_maskz_loadu_epi64(static_cast<__mmask8>(lanes), p));
 #elif TL_ISA_LEVEL >= 3
-  if constexpr (kIs16<T> || std::is_same_v<T, bool>) return load_strided<T, Like>(p, sizeof(T), n);
-  else if constexpr (sizeof(T) == 4) return bitcast<Vec<T>>(_mm256_maskload_epi32(reinterpret_cast<const int*>(p), first_lanes32(n)));
-  else return bitcast<Vec<T>>(_mm256_maskload_epi64(reinterpret_cast<const long long*>(p), first_lanes64(n)));
+  if constexpr (kIs16<T> || std::is_same_v<T, bool>)
+    return load_strided<T, Like>(p, sizeof(T), n);
+  else if constexpr (sizeof(T) == 4)
+    return bitcast<Vec<T>>(_mm256_maskload_epi32(reinterpret_cast<const int*>(p), first_lanes32(n)));
+  else
+    return bitcast<Vec<T>>(_mm256_maskload_epi64(reinterpret_cast<const long long*>(p), first_lanes64(n)));
 #else
   return load_strided<T, Like>(p, sizeof(T), n);
 #endif
@@ -144,21 +158,29 @@ template <class T, class V>
 TL_INLINE void store_partial(char* p, int n, V v) {
 #if TL_ISA_LEVEL >= 4
   const uint32_t lanes = (1u << n) - 1;
-  if constexpr (kIs16<T>) _mm256_mask_storeu_epi16(p, static_cast<__mmask16>(lanes), bitcast<__m256i>(narrow(v, T{})));
-  else if constexpr (std::is_same_v<T, bool>) store_strided<T>(p, 1, n, v);
-  else if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, static_cast<__mmask16>(lanes), bitcast<__m512i>(v));
-  else _mm512_mask_storeu_epi64(p, static_cast<__mmask8>(lanes), bitcast<__m512i>(v));
+  if constexpr (kIs16<T>)
+    _mm256_mask_storeu_epi16(p, static_cast<__mmask16>(lanes), bitcast<__m256i>(narrow(v, T{})));
+  else if constexpr (std::is_same_v<T, bool>)
+    store_strided<T>(p, 1, n, v);
+  else if constexpr (sizeof(T) == 4)
+    _mm512_mask_storeu_epi32(p, static_cast<__mmask16>(lanes), bitcast<__m512i>(v));
+  else
+    _mm512_mask_storeu_epi64(p, static_cast<__mmask8>(lanes), bitcast<__m512i>(v));
 #elif TL_ISA_LEVEL >= 3
-  if constexpr (kIs16<T> || std::is_same_v<T, bool>) store_strided<T>(p, sizeof(T), n, v);
-  else if constexpr (sizeof(T) == 4) _mm256_maskstore_epi32(reinterpret_cast<int*>(p), first_lanes32(n), bitcast<__m256i>(v));
-  else _mm256_maskstore_epi64(reinterpret_cast<long long*>(p), first_lanes64(n), bitcast<__m256i>(v));
+  if constexpr (kIs16<T> || std::is_same_v<T, bool>)
+    store_strided<T>(p, sizeof(T), n, v);
+  else if constexpr (sizeof(T) == 4)
+    _mm256_maskstore_epi32(reinterpret_cast<int*>(p), first_lanes32(n), bitcast<__m256i>(v));
+  else
+    _mm256_maskstore_epi64(reinterpret_cast<long long*>(p), first_lanes64(n), bitcast<__m256i>(v));
 #else
   store_strided<T>(p, sizeof(T), n, v);
 #endif
 }
 
-// ---- single elements ------------------------------------------------------------------------------------------------
-// A bool's byte may hold any value when its memory came from elsewhere: not zero means true.
+// ---- single elements
+// ------------------------------------------------------------------------------------------------ A bool's
+// byte may hold any value when its memory came from elsewhere: not zero means true.
 template <class T>
 TL_INLINE Compute<T> load_one(const char* p) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -172,9 +194,12 @@ TL_INLINE Compute<T> load_one(const char* p) {
 }
 template <class T>
 TL_INLINE void store_one(char* p, Compute<T> x) {
-  if constexpr (std::is_same_v<T, Complex32>) write(p, Complex32{Half(x.re), Half(x.im)});
-  else if constexpr (std::is_same_v<T, bool>) write<uint8_t>(p, x);
-  else write<T>(p, static_cast<T>(x));
+  if constexpr (std::is_same_v<T, Complex32>)
+    write(p, Complex32{Half(x.re), Half(x.im)});
+  else if constexpr (std::is_same_v<T, bool>)
+    write<uint8_t>(p, x);
+  else
+    write<T>(p, static_cast<T>(x));
 }
 
 // Broadcasts the element at p: a value for scalars, all lanes for vectors.

@@ -32,8 +32,10 @@ struct Array {
   }
   TL_INLINE void set(int64_t i, int count, V v) const {
     char* p = data + i * sizeof(T);
-    if (count == W) store<T>(p, v);
-    else store_partial<T>(p, count, v);
+    if (count == W)
+      store<T>(p, v);
+    else
+      store_partial<T>(p, count, v);
   }
 };
 
@@ -64,8 +66,10 @@ void adam(int64_t n, char* const* data, const AdamStep& s) {
   const Array<T> param{data[0]}, grad{data[1]}, average{data[2]}, square{data[3]}, largest{data[4]};
   const double correction1 = 1 - std::pow(s.beta1, s.step), correction2 = 1 - std::pow(s.beta2, s.step);
   const A sign = s.maximize ? A(-1) : A(1), decay = static_cast<A>(s.decoupled ? 0 : s.weight_decay);
-  const A shrink = static_cast<A>(s.decoupled ? 1 - s.lr * s.weight_decay : 1), size = static_cast<A>(s.lr / correction1);
-  const A beta2 = static_cast<A>(s.beta2), rest1 = static_cast<A>(1 - s.beta1), rest2 = static_cast<A>(1 - s.beta2);
+  const A shrink = static_cast<A>(s.decoupled ? 1 - s.lr * s.weight_decay : 1),
+          size = static_cast<A>(s.lr / correction1);
+  const A beta2 = static_cast<A>(s.beta2), rest1 = static_cast<A>(1 - s.beta1),
+          rest2 = static_cast<A>(1 - s.beta2);
   const A root = static_cast<A>(std::sqrt(correction2)), eps = static_cast<A>(s.eps);
   for_each_vector<T>(n, [&](int64_t i, int count) {
     const V p = param.get(i, count) * shrink;
@@ -108,8 +112,8 @@ void sgd_step(DType dtype, int64_t n, char* param, const char* grad, char* buffe
   TL_SELECT(sgd_kernels)[column(dtype)](n, data, step);
 }
 
-void adam_step(DType dtype, int64_t n, char* param, const char* grad, char* average, char* average_square, char* largest,
-               const AdamStep& step) {
+void adam_step(DType dtype, int64_t n, char* param, const char* grad, char* average, char* average_square,
+               char* largest, const AdamStep& step) {
   char* const data[] = {param, const_cast<char*>(grad), average, average_square, largest};
   TL_SELECT(adam_kernels)[column(dtype)](n, data, step);
 }

@@ -1,5 +1,5 @@
-// One step of an optimizer over one parameter: dense arrays of n elements of one dtype, Float32, Float64, BFloat16 or Float16.
-// Arithmetic is in the compute type.
+// One step of an optimizer over one parameter: dense arrays of n elements of one dtype, Float32, Float64,
+// BFloat16 or Float16. Arithmetic is in the compute type.
 #pragma once
 
 #include "kernels/cpu/loop.h"
@@ -16,12 +16,12 @@ void sgd_step(DType dtype, int64_t n, char* param, const char* grad, char* buffe
 
 struct AdamStep {
   double lr, beta1, beta2, eps, weight_decay = 0;
-  double step;  // counts from 1
+  double step;             // counts from 1
   bool decoupled = false;  // AdamW: the decay acts on the parameter, not through the gradient
   bool maximize = false;
 };
 // `largest` (AMSGrad's running maximum) may be null.
-void adam_step(DType dtype, int64_t n, char* param, const char* grad, char* average, char* average_square, char* largest,
-               const AdamStep& step);
+void adam_step(DType dtype, int64_t n, char* param, const char* grad, char* average, char* average_square,
+               char* largest, const AdamStep& step);
 
 }  // namespace tl::cpu

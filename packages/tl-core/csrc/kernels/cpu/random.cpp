@@ -46,12 +46,14 @@ void convert(DType dtype, const From* in, int64_t n, void* out) {
   case DType::E:         \
     return convert_to(in, n, static_cast<T*>(out));
     TL_CONVERT(Bool, bool)
-    TL_CONVERT(UInt8, uint8_t) TL_CONVERT(Int8, int8_t) TL_CONVERT(Int16, int16_t) TL_CONVERT(Int32, int32_t)
-        TL_CONVERT(Int64, int64_t) TL_CONVERT(UInt16, uint16_t) TL_CONVERT(UInt32, uint32_t)
-            TL_CONVERT(UInt64, uint64_t) TL_CONVERT(Float16, Half) TL_CONVERT(BFloat16, BFloat16)
-                TL_CONVERT(Float32, float) TL_CONVERT(Float64, double)
+    TL_CONVERT(UInt8, uint8_t)
+    TL_CONVERT(Int8, int8_t)
+    TL_CONVERT(Int16, int16_t)
+    TL_CONVERT(Int32, int32_t) TL_CONVERT(Int64, int64_t) TL_CONVERT(UInt16, uint16_t)
+        TL_CONVERT(UInt32, uint32_t) TL_CONVERT(UInt64, uint64_t) TL_CONVERT(Float16, Half)
+            TL_CONVERT(BFloat16, BFloat16) TL_CONVERT(Float32, float) TL_CONVERT(Float64, double)
 #undef TL_CONVERT
-                    default
+                default
         : fail(ErrorKind::NotImplemented, "random numbers are not implemented for dtype ", dtype_name(dtype));
   }
 }
@@ -276,6 +278,11 @@ void fill_bernoulli_each(DType dtype, void* out, int64_t n, const P* p, Generato
   });
 }
 
+template <class T>
+void scale_masked_as(const T* x, const uint8_t* mask, int64_t n, T scale, T* out) {
+  for (int64_t i = 0; i < n; ++i) out[i] = x[i] * static_cast<T>(mask[i] != 0) * scale;
+}
+
 }  // namespace
 
 void fill_uniform(DType dtype, void* out, int64_t n, double from, double to, Generator& g) {
@@ -316,9 +323,8 @@ void fill_exponential(DType dtype, void* out, int64_t n, double rate, Generator&
 }
 
 void fill_cauchy(DType dtype, void* out, int64_t n, double median, double sigma, Generator& g) {
-  map_uniform(dtype, out, n, g, [=](double u) {
-    return std::fma(sigma, std::tan(std::numbers::pi * (u - 0.5)), median);
-  });
+  map_uniform(dtype, out, n, g,
+              [=](double u) { return std::fma(sigma, std::tan(std::numbers::pi * (u - 0.5)), median); });
 }
 
 void fill_geometric(DType dtype, void* out, int64_t n, double p, Generator& g) {
@@ -372,13 +378,21 @@ void fill_permutation(DType dtype, void* out, int64_t n, Generator& g) {
   case DType::E:         \
     return permute(static_cast<T*>(out), n, g);
     TL_PERMUTE(UInt8, uint8_t)
-    TL_PERMUTE(Int8, int8_t) TL_PERMUTE(Int16, int16_t) TL_PERMUTE(Int32, int32_t) TL_PERMUTE(Int64, int64_t)
-        TL_PERMUTE(Float16, Half) TL_PERMUTE(BFloat16, BFloat16) TL_PERMUTE(Float32, float)
-            TL_PERMUTE(Float64, double)
+    TL_PERMUTE(Int8, int8_t)
+    TL_PERMUTE(Int16, int16_t)
+    TL_PERMUTE(Int32, int32_t)
+    TL_PERMUTE(Int64, int64_t) TL_PERMUTE(Float16, Half) TL_PERMUTE(BFloat16, BFloat16)
+        TL_PERMUTE(Float32, float) TL_PERMUTE(Float64, double)
 #undef TL_PERMUTE
-                default
+            default
         : fail(ErrorKind::NotImplemented, "\"randperm\" not implemented for '", dtype_name(dtype), "'");
   }
+}
+
+void scale_masked(DType dtype, const void* x, const uint8_t* mask, int64_t n, double scale, void* out) {
+  if (dtype == DType::Float64)
+    return scale_masked_as(static_cast<const double*>(x), mask, n, scale, static_cast<double*>(out));
+  scale_masked_as(static_cast<const float*>(x), mask, n, static_cast<float>(scale), static_cast<float*>(out));
 }
 
 }  // namespace tl::cpu

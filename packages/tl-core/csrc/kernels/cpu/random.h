@@ -30,4 +30,7 @@ void fill_all_integers(DType dtype, void* out, int64_t n, Generator& g);
 // The numbers below n in random order.
 void fill_permutation(DType dtype, void* out, int64_t n, Generator& g);
 
+// x * scale where the mask is not zero, else x * 0; float32 and float64.
+void scale_masked(DType dtype, const void* x, const uint8_t* mask, int64_t n, double scale, void* out);
+
 }  // namespace tl::cpu

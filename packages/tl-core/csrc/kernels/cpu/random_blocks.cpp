@@ -39,7 +39,8 @@ void words_below(const uint32_t* words, int64_t n, uint64_t bound, uint8_t* out)
 // For angles from 0 to 2 pi.
 TL_INLINE static void sine_and_cosine(VecF angle, VecF& sine, VecF& cosine) {
   const VecF quarters = round_even(angle * 0x1.45f306p-1f);
-  VecF r = fma(quarters, VecF{} - 0x1.92p0f, angle);  // pi/2 in three parts, the first two with room for the quarters
+  VecF r = fma(quarters, VecF{} - 0x1.92p0f,
+               angle);  // pi/2 in three parts, the first two with room for the quarters
   r = fma(quarters, VecF{} - 0x1.fb4p-12f, r);
   r = fma(quarters, VecF{} - 0x1.4442d2p-24f, r);
   const VecF z = r * r;

@@ -1,8 +1,8 @@
 #include "kernels/cpu/reduce.h"
 
 #include "base/parallel.h"
-#include "kernels/cpu/memory.h"
 #include "kernels/cpu/complex.h"
+#include "kernels/cpu/memory.h"
 #include "kernels/cpu/reduce_kernels.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/strides.h"
@@ -13,17 +13,19 @@ namespace {
 
 using namespace base;
 
-constexpr int64_t kChunk = 1 << 16;   // elements that are worth a thread's while
-constexpr int64_t kFewResults = 16;   // up to this many results, each is itself cut into chunks
+constexpr int64_t kChunk = 1 << 16;  // elements that are worth a thread's while
+constexpr int64_t kFewResults = 16;  // up to this many results, each is itself cut into chunks
 constexpr int kAccumulatorMax = 16;
 
-// ---- from partial results to results ----------------------------------------------------------------------------------
+// ---- from partial results to results
+// ----------------------------------------------------------------------------------
 
 using Finish = void (*)(char* out, int64_t stride, const void* acc, int n, int64_t count, double param);
 
 template <class Out, class A, class F>
 void finish_each(char* out, int64_t stride, const void* acc, int n, F f) {
-  for (int c = 0; c < n; ++c) store_one<Out>(out + c * stride, static_cast<Compute<Out>>(f(static_cast<const A*>(acc)[c])));
+  for (int c = 0; c < n; ++c)
+    store_one<Out>(out + c * stride, static_cast<Compute<Out>>(f(static_cast<const A*>(acc)[c])));
 }
 
 template <class Out, class A>
@@ -34,8 +36,10 @@ template <class T>
 void finish_mean(char* out, int64_t stride, const void* acc, int n, int64_t count, double) {
   using A = Compute<T>;
   finish_each<T, A>(out, stride, acc, n, [=](A a) {
-    if constexpr (is_complex_type<A>) return A{a.re / static_cast<Real<A>>(count), a.im / static_cast<Real<A>>(count)};
-    else return a / static_cast<A>(count);
+    if constexpr (is_complex_type<A>)
+      return A{a.re / static_cast<Real<A>>(count), a.im / static_cast<Real<A>>(count)};
+    else
+      return a / static_cast<A>(count);
   });
 }
 template <class T>
@@ -57,21 +61,39 @@ template <class T>
 Finish finish_of(Reduce op) {
   constexpr bool real = has_float_lanes<Compute<T>>, whole = std::is_integral_v<T>;
   switch (op) {
-    case Reduce::Sum: case Reduce::Prod:
-      return whole ? &finish_same<std::conditional_t<whole, int64_t, T>, std::conditional_t<whole, int64_t, Compute<T>>> : &finish_same<T, Compute<T>>;
-    case Reduce::Any: case Reduce::All: return &finish_same<bool, bool>;
-    case Reduce::Amax: case Reduce::Amin: if constexpr (!is_complex_type<T>) return &finish_same<T, Compute<T>>; break;
-    case Reduce::Mean: if constexpr (!whole) return &finish_mean<T>; break;
-    case Reduce::Norm2: if constexpr (real) return &finish_norm<T>; break;
-    case Reduce::Var: if constexpr (real) return &finish_var<T, false>; break;
-    case Reduce::Std: if constexpr (real) return &finish_var<T, true>; break;
+    case Reduce::Sum:
+    case Reduce::Prod:
+      return whole ? &finish_same<std::conditional_t<whole, int64_t, T>,
+                                  std::conditional_t<whole, int64_t, Compute<T>>>
+                   : &finish_same<T, Compute<T>>;
+    case Reduce::Any:
+    case Reduce::All:
+      return &finish_same<bool, bool>;
+    case Reduce::Amax:
+    case Reduce::Amin:
+      if constexpr (!is_complex_type<T>) return &finish_same<T, Compute<T>>;
+      break;
+    case Reduce::Mean:
+      if constexpr (!whole) return &finish_mean<T>;
+      break;
+    case Reduce::Norm2:
+      if constexpr (real) return &finish_norm<T>;
+      break;
+    case Reduce::Var:
+      if constexpr (real) return &finish_var<T, false>;
+      break;
+    case Reduce::Std:
+      if constexpr (real) return &finish_var<T, true>;
+      break;
   }
   return nullptr;
 }
 
 Finish find_finish(Reduce op, DType in) {
   switch (in) {
-#define TL_CASE(E, T, name) case DType::E: return finish_of<T>(op);
+#define TL_CASE(E, T, name) \
+  case DType::E:            \
+    return finish_of<T>(op);
     TL_ALL_DTYPES(TL_CASE)
 #undef TL_CASE
   }
@@ -80,19 +102,31 @@ Finish find_finish(Reduce op, DType in) {
 
 // The means of n sums, in their place.
 void centre(DType in, void* acc, int n, int64_t count) {
-  if (in == DType::Float64) finish_mean<double>(static_cast<char*>(acc), sizeof(double), acc, n, count, 0);
-  else finish_mean<float>(static_cast<char*>(acc), sizeof(float), acc, n, count, 0);
+  if (in == DType::Float64)
+    finish_mean<double>(static_cast<char*>(acc), sizeof(double), acc, n, count, 0);
+  else
+    finish_mean<float>(static_cast<char*>(acc), sizeof(float), acc, n, count, 0);
 }
 
 Step step_of(Reduce op) {
   switch (op) {
-    case Reduce::Prod: return Step::Prod;
-    case Reduce::Amax: return Step::Amax;
-    case Reduce::Amin: return Step::Amin;
-    case Reduce::Any: return Step::Any;
-    case Reduce::All: return Step::All;
-    case Reduce::Norm2: case Reduce::Var: case Reduce::Std: return Step::Squares;
-    case Reduce::Sum: case Reduce::Mean: break;
+    case Reduce::Prod:
+      return Step::Prod;
+    case Reduce::Amax:
+      return Step::Amax;
+    case Reduce::Amin:
+      return Step::Amin;
+    case Reduce::Any:
+      return Step::Any;
+    case Reduce::All:
+      return Step::All;
+    case Reduce::Norm2:
+    case Reduce::Var:
+    case Reduce::Std:
+      return Step::Squares;
+    case Reduce::Sum:
+    case Reduce::Mean:
+      break;
   }
   return Step::Sum;
 }
@@ -103,10 +137,12 @@ int64_t accumulator_size(Step step, DType in) {
   return is_half(in) ? 4 : in == DType::Complex32 ? 8 : item_size(in);
 }
 
-// ---- cutting the reduced dimensions -------------------------------------------------------------------------------------
+// ---- cutting the reduced dimensions
+// -------------------------------------------------------------------------------------
 
 ReducedRange whole_range(const ReduceShape& s) {
-  return {s.reduced_sizes, s.reduced_strides, s.reduced_dims, 0, s.reduced_dims ? s.reduced_sizes[s.reduced_dims - 1] : 1};
+  return {s.reduced_sizes, s.reduced_strides, s.reduced_dims, 0,
+          s.reduced_dims ? s.reduced_sizes[s.reduced_dims - 1] : 1};
 }
 
 struct Chunks {
@@ -140,18 +176,23 @@ struct Pass {
   int64_t size;  // of a partial result
   int64_t item;
 
-  Pass(Step step, DType in) : kernels(step_kernels(step, in)), size(accumulator_size(step, in)), item(item_size(in)) {}
+  Pass(Step step, DType in)
+      : kernels(step_kernels(step, in)), size(accumulator_size(step, in)), item(item_size(in)) {}
 
   void run(char* acc, const Task& task, const ReducedRange& range, const void* shifts) const {
-    if (!task.columns) kernels.row(acc, task.in, range, shifts);
-    else if (is_foldable(task, range)) run_folded(acc, task, range, shifts);
-    else kernels.columns(acc, task.in, task.n, task.in_stride, range, shifts);
+    if (!task.columns)
+      kernels.row(acc, task.in, range, shifts);
+    else if (is_foldable(task, range))
+      run_folded(acc, task, range, shifts);
+    else
+      kernels.columns(acc, task.in, task.n, task.in_stride, range, shifts);
   }
 
-  // A matrix of few columns without gaps is taken as one of more and longer columns, whose results are merged.
+  // A matrix of few columns without gaps is taken as one of more and longer columns, whose results are
+  // merged.
   bool is_foldable(const Task& task, const ReducedRange& range) const {
-    return task.n <= kColumns / 4 && task.in_stride == item && range.dims == 1 && range.strides[0] == task.n * item &&
-           range.last - range.first >= 4 * (kColumns / task.n);
+    return task.n <= kColumns / 4 && task.in_stride == item && range.dims == 1 &&
+           range.strides[0] == task.n * item && range.last - range.first >= 4 * (kColumns / task.n);
   }
   void run_folded(char* acc, const Task& task, const ReducedRange& range, const void* shifts) const {
     const int n = task.n, times = kColumns / n;
@@ -160,17 +201,20 @@ struct Pass {
     const int64_t stride = range.strides[0] * times;
     alignas(64) char wide[kColumns * kAccumulatorMax], wide_shifts[kColumns * kAccumulatorMax];
     if (shifts) {
-      for (int i = 0; i < times; ++i) __builtin_memcpy(wide_shifts + i * n * size, shifts, static_cast<size_t>(n * size));
+      for (int i = 0; i < times; ++i)
+        __builtin_memcpy(wide_shifts + i * n * size, shifts, static_cast<size_t>(n * size));
     }
-    kernels.columns(wide, from, n * times, item, {&whole, &stride, 1, 0, whole}, shifts ? wide_shifts : nullptr);
+    kernels.columns(wide, from, n * times, item, {&whole, &stride, 1, 0, whole},
+                    shifts ? wide_shifts : nullptr);
     for (int i = 1; i < times; ++i) kernels.merge(wide, wide + i * n * size, n);
     kernels.columns(acc, from, n, item, {range.sizes, range.strides, 1, whole * times, rows}, shifts);
     kernels.merge(acc, wide, n);
   }
 
-  // Partial results of n columns (or one row) of `elements` elements each, by chunks if they are many. Neighbours are merged
-  // pairwise, so that errors grow slowly.
-  void run_chunked(char* acc, const Task& task, const ReducedRange& range, int64_t elements, const void* shifts) const {
+  // Partial results of n columns (or one row) of `elements` elements each, by chunks if they are many.
+  // Neighbours are merged pairwise, so that errors grow slowly.
+  void run_chunked(char* acc, const Task& task, const ReducedRange& range, int64_t elements,
+                   const void* shifts) const {
     const int n = task.n;
     if (elements * n <= 2 * kChunk) return run(acc, task, range, shifts);
     const Chunks chunks(range, elements * n);
@@ -186,25 +230,28 @@ struct Pass {
   }
 };
 
-// ---- walking over the results -----------------------------------------------------------------------------------------
+// ---- walking over the results
+// -----------------------------------------------------------------------------------------
 
 struct Tasks {
   const ReduceShape& s;
-  bool columns;        // tasks are blocks of columns; else single rows
+  bool columns;  // tasks are blocks of columns; else single rows
   int64_t count, per_row;
 
   Tasks(const ReduceShape& shape, int64_t item) : s(shape) {
     columns = s.reduced_dims > 0 && s.kept_dims > 0 && (has_dense_columns(item) || has_short_rows());
     const int64_t width = s.kept_dims ? s.kept_sizes[0] : 1;
     per_row = columns ? (width + kColumns - 1) / kColumns : width;
-    count = per_row * product(s.kept_sizes + 1, s.kept_dims - 1);
+    count = per_row * outer_product(s.kept_sizes, s.kept_dims);
   }
 
   bool has_dense_columns(int64_t item) const {
     return s.kept_strides[0] == item && s.kept_sizes[0] > 1 && s.reduced_strides[0] != item;
   }
   // Then it pays to work on many rows at once.
-  bool has_short_rows() const { return s.reduced_dims == 1 && s.reduced_sizes[0] <= 32 && s.kept_sizes[0] >= 8; }
+  bool has_short_rows() const {
+    return s.reduced_dims == 1 && s.reduced_sizes[0] <= 32 && s.kept_sizes[0] >= 8;
+  }
 
   Task at(int64_t i, char* out, char* second, const char* in) const {
     if (s.kept_dims == 0) return {false, 1, out, second, in, 0, 0, 0};
@@ -246,7 +293,8 @@ DType reduce_result(Reduce op, DType in) {
   return is_integral(in, true) && (op == Reduce::Sum || op == Reduce::Prod) ? DType::Int64 : in;
 }
 
-void reduce(Reduce op, DType in_dtype, char* out, char* second, const char* in, const ReduceShape& shape, double param) {
+void reduce(Reduce op, DType in_dtype, char* out, char* second, const char* in, const ReduceShape& shape,
+            double param) {
   const Tasks tasks(shape, item_size(in_dtype));
   const ReducedRange range = whole_range(shape);
   const int64_t elements = product(shape.reduced_sizes, shape.reduced_dims);
@@ -257,13 +305,16 @@ void reduce(Reduce op, DType in_dtype, char* out, char* second, const char* in, 
     const Task task = tasks.at(i, out, second, in);
     alignas(64) char acc[kColumns * kAccumulatorMax], shifts[kColumns * kAccumulatorMax];
     const auto run = [&](const Pass& p, char* to, const void* about) {
-      if (chunked) p.run_chunked(to, task, range, elements, about);
-      else p.run(to, task, range, about);
+      if (chunked)
+        p.run_chunked(to, task, range, elements, about);
+      else
+        p.run(to, task, range, about);
     };
     if (centred) {
       run(sums, shifts, nullptr);
       centre(in_dtype, shifts, task.n, elements);
-      if (task.second) find_finish(Reduce::Sum, in_dtype)(task.second, task.second_stride, shifts, task.n, 0, 0);
+      if (task.second)
+        find_finish(Reduce::Sum, in_dtype)(task.second, task.second_stride, shifts, task.n, 0, 0);
     }
     run(pass, acc, centred ? shifts : nullptr);
     finish(task.out, task.out_stride, acc, task.n, elements, param);
@@ -280,11 +331,14 @@ void extreme(bool largest, DType dtype, char* out, char* second, const char* in,
   tasks.each(elements, [&](int64_t i, bool chunked) {
     const Task task = tasks.at(i, out, second, in);
     if (task.columns) {
-      return kernels.columns(task.out, task.out_stride, task.second, task.second_stride, task.in, task.n, task.in_stride, range);
+      return kernels.columns(task.out, task.out_stride, task.second, task.second_stride, task.in, task.n,
+                             task.in_stride, range);
     }
     alignas(64) char best[kAccumulatorMax];
-    if (chunked) pass.run_chunked(best, task, range, elements, nullptr);
-    else pass.run(best, task, range, nullptr);
+    if (chunked)
+      pass.run_chunked(best, task, range, elements, nullptr);
+    else
+      pass.run(best, task, range, nullptr);
     if (task.out) finish(task.out, 0, best, 1, elements, 0);
     const int64_t index = kernels.find(task.in, range, best);
     __builtin_memcpy(task.second, &index, sizeof index);

@@ -18,7 +18,9 @@ TL_INLINE void each(const ReducedRange& r, int from, F f) {
                     [&](int64_t offset) { f(i * r.strides[r.dims - 1] + offset); });
   }
 }
-TL_INLINE int64_t inner_size(const ReducedRange& r) { return r.dims == 0 ? 1 : r.dims == 1 ? r.last - r.first : r.sizes[0]; }
+TL_INLINE int64_t inner_size(const ReducedRange& r) {
+  return r.dims == 0 ? 1 : r.dims == 1 ? r.last - r.first : r.sizes[0];
+}
 TL_INLINE int64_t inner_stride(const ReducedRange& r) { return r.dims == 0 ? 0 : r.strides[0]; }
 
 template <class S, class T>
@@ -31,7 +33,8 @@ void reduce_row(void* acc, const char* in, const ReducedRange& range, const void
 }
 
 template <class S, class T>
-void reduce_columns(void* acc, const char* in, int n, int64_t stride, const ReducedRange& range, const void* shifts) {
+void reduce_columns(void* acc, const char* in, int n, int64_t stride, const ReducedRange& range,
+                    const void* shifts) {
   using A = Accumulator<S, T>;
   Columns<S, T> columns(n, stride, static_cast<const A*>(shifts));
   if (range.dims == 1) {
@@ -49,7 +52,8 @@ void merge(void* acc, const void* part, int n) {
   for (int c = 0; c < n; ++c) a[c] = S::template merge<A>(a[c], static_cast<const A*>(part)[c]);
 }
 
-// ---- the first occurrence of an extreme -----------------------------------------------------------------------------
+// ---- the first occurrence of an extreme
+// -----------------------------------------------------------------------------
 
 template <class T>
 TL_INLINE auto matches(T x, T wanted) {
@@ -69,7 +73,8 @@ TL_INLINE bool block_matches(const char* p, Compute<T> wanted) {
     return any(found);
   } else {
     UnsignedLike<T> found = 0;
-    for (int64_t i = 0; i < kBlock; ++i) found |= static_cast<UnsignedLike<T>>(load_one<T>(p + i * sizeof(T)) == wanted);
+    for (int64_t i = 0; i < kBlock; ++i)
+      found |= static_cast<UnsignedLike<T>>(load_one<T>(p + i * sizeof(T)) == wanted);
     return found != 0;
   }
 }
@@ -113,8 +118,10 @@ struct ExtremeColumns {
     }
   }
   [[gnu::noinline]] void add(const char* p, int n, int64_t stride, Index row) {
-    if (stride == static_cast<int64_t>(sizeof(T))) compare(p, n, sizeof(T), row);
-    else compare(p, n, stride, row);
+    if (stride == static_cast<int64_t>(sizeof(T)))
+      compare(p, n, sizeof(T), row);
+    else
+      compare(p, n, stride, row);
   }
   TL_INLINE void compare(const char* p, int n, int64_t stride, Index row) {
     for (int c = 0; c < n; ++c) {
@@ -128,8 +135,8 @@ struct ExtremeColumns {
 };
 
 template <class S, class T>
-void extreme_columns(char* out, int64_t out_stride, char* second, int64_t second_stride, const char* in, int n,
-                     int64_t stride, const ReducedRange& range) {
+void extreme_columns(char* out, int64_t out_stride, char* second, int64_t second_stride, const char* in,
+                     int n, int64_t stride, const ReducedRange& range) {
   using State = ExtremeColumns<S, T>;
   State columns(in, n, stride);
   typename State::Index row = 0;
@@ -140,29 +147,38 @@ void extreme_columns(char* out, int64_t out_stride, char* second, int64_t second
   }
 }
 
-// ---- tables ---------------------------------------------------------------------------------------------------------
+// ---- tables
+// ---------------------------------------------------------------------------------------------------------
 
 template <class T>
-inline constexpr bool is_portable_only = is_complex_type<T> || std::is_same_v<T, int8_t> || std::is_same_v<T, int16_t> ||
-                                         std::is_same_v<T, uint16_t> || std::is_same_v<T, uint32_t> || std::is_same_v<T, uint64_t>;
+inline constexpr bool is_portable_only =
+    is_complex_type<T> || std::is_same_v<T, int8_t> || std::is_same_v<T, int16_t> ||
+    std::is_same_v<T, uint16_t> || std::is_same_v<T, uint32_t> || std::is_same_v<T, uint64_t>;
 
 template <class S, class T>
 constexpr StepKernels entry() {
-  constexpr bool refused = (is_extreme<S> && is_complex_type<T>) || (std::is_same_v<S, steps::Squares> && !has_float_lanes<Compute<T>>);
-  if constexpr (refused || (kIsaLevel > 1 && (is_portable_only<T> || is_logical<S>))) return {nullptr, nullptr, nullptr};
-  else return {&reduce_row<S, T>, &reduce_columns<S, T>, &merge<S, Accumulator<S, T>>};
+  constexpr bool refused = (is_extreme<S> && is_complex_type<T>) ||
+                           (std::is_same_v<S, steps::Squares> && !has_float_lanes<Compute<T>>);
+  if constexpr (refused || (kIsaLevel > 1 && (is_portable_only<T> || is_logical<S>)))
+    return {nullptr, nullptr, nullptr};
+  else if constexpr (is_logical<S> && std::is_integral_v<T> && !std::is_same_v<T, UnsignedLike<T>>)
+    return entry<S, UnsignedLike<T>>();  // zero is zero
+  else
+    return {&reduce_row<S, T>, &reduce_columns<S, T>, &merge<S, Accumulator<S, T>>};
 }
 template <class S, class T>
 constexpr ExtremeKernels extreme_entry() {
-  if constexpr (is_complex_type<T> || (kIsaLevel > 1 && is_portable_only<T>)) return {nullptr, nullptr};
-  else return {&find<T>, &extreme_columns<S, T>};
+  if constexpr (is_complex_type<T> || (kIsaLevel > 1 && is_portable_only<T>))
+    return {nullptr, nullptr};
+  else
+    return {&find<T>, &extreme_columns<S, T>};
 }
 
 }  // namespace
 
 extern const StepKernels step_table[kNumDTypes][kNumSteps] = {
-#define TL_STEPS(E, T, name)                                                                                 \
-  {entry<steps::Sum, T>(), entry<steps::Prod, T>(), entry<steps::Amax, T>(),   entry<steps::Amin, T>(),      \
+#define TL_STEPS(E, T, name)                                                                            \
+  {entry<steps::Sum, T>(), entry<steps::Prod, T>(), entry<steps::Amax, T>(),   entry<steps::Amin, T>(), \
    entry<steps::Any, T>(), entry<steps::All, T>(),  entry<steps::Squares, T>()},
     TL_ALL_DTYPES(TL_STEPS)
 #undef TL_STEPS

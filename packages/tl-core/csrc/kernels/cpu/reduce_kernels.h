@@ -1,4 +1,5 @@
-// The inner parts of reductions, chosen by dtype: what reduce.cpp and extreme.cpp carry over a whole ReduceShape.
+// The inner parts of reductions, chosen by dtype: what reduce.cpp and extreme.cpp carry over a whole
+// ReduceShape.
 #pragma once
 
 #include "kernels/cpu/reduce.h"
@@ -17,12 +18,14 @@ struct ReducedRange {
 enum class Step { Sum, Prod, Amax, Amin, Any, All, Squares };
 inline constexpr int kNumSteps = 7;
 
-// Partial results are bool for Any and All, int64 for sums and products of integers, else of the dtype's compute type.
+// Partial results are bool for Any and All, int64 for sums and products of integers, else of the dtype's
+// compute type.
 struct StepKernels {
   // One partial result; `shift` points to a partial result (Squares only).
   void (*row)(void* acc, const char* in, const ReducedRange& range, const void* shift);
   // Those of n columns, `stride` bytes apart, each with its shift.
-  void (*columns)(void* acc, const char* in, int n, int64_t stride, const ReducedRange& range, const void* shifts);
+  void (*columns)(void* acc, const char* in, int n, int64_t stride, const ReducedRange& range,
+                  const void* shifts);
   // acc[i] = acc[i] with part[i]
   void (*merge)(void* acc, const void* part, int n);
 };
@@ -32,8 +35,8 @@ struct ExtremeKernels {
   // The running number of the first element equal to *wanted (a NaN equals a NaN).
   int64_t (*find)(const char* in, const ReducedRange& range, const void* wanted);
   // Values and indices of n columns, `stride` bytes apart; `out` may be null.
-  void (*columns)(char* out, int64_t out_stride, char* second, int64_t second_stride, const char* in, int n, int64_t stride,
-                  const ReducedRange& range);
+  void (*columns)(char* out, int64_t out_stride, char* second, int64_t second_stride, const char* in, int n,
+                  int64_t stride, const ReducedRange& range);
 };
 const ExtremeKernels& extreme_kernels(bool largest, DType dtype);
 

@@ -1,8 +1,8 @@
 // Partial results of reductions: a row's, and those of many columns side by side.
 //
-// Floating numbers are accumulated in a fixed number of lanes (kRowBytes of them, whatever the level's vectors hold), in two
-// stages of kStage additions so that rounding errors stay small, and the lanes are merged by halves. So every level adds in the
-// same order.
+// Floating numbers are accumulated in a fixed number of lanes (kRowBytes of them, whatever the level's
+// vectors hold), in two stages of kStage additions so that rounding errors stay small, and the lanes are
+// merged by halves. So every level adds in the same order.
 #pragma once
 
 #include "kernels/cpu/convert.h"
@@ -21,13 +21,15 @@ inline constexpr bool is_extreme = std::is_same_v<S, steps::Amax> || std::is_sam
 
 // The type partial results have.
 template <class S, class T>
-using Accumulator = std::conditional_t<is_logical<S>, bool,
-                                       std::conditional_t<std::is_integral_v<T> && !is_extreme<S>, int64_t, Compute<T>>>;
+using Accumulator =
+    std::conditional_t<is_logical<S>, bool,
+                       std::conditional_t<std::is_integral_v<T> && !is_extreme<S>, int64_t, Compute<T>>>;
 
 template <class S, class T>
 inline constexpr bool reduces_vectors = has_float_lanes<Compute<T>> && !is_logical<S>;
 
-// ---- units: what is loaded and accumulated at once ------------------------------------------------------------------
+// ---- units: what is loaded and accumulated at once
+// ------------------------------------------------------------------
 
 template <class S, class T>
 struct VectorUnit {
@@ -38,10 +40,13 @@ struct VectorUnit {
   static TL_INLINE Unit at(const char* p) { return load<T>(p); }
   // Lanes beyond n hold `rest`.
   static TL_INLINE Unit part(const char* p, int64_t stride, int n, Unit rest) {
-    const Unit x = stride == static_cast<int64_t>(sizeof(T)) ? load_partial<T>(p, n) : load_strided<T>(p, stride, n);
+    const Unit x =
+        stride == static_cast<int64_t>(sizeof(T)) ? load_partial<T>(p, n) : load_strided<T>(p, stride, n);
     return select<Unit>(iota<Mask<Unit>>() < static_cast<Lane<Mask<Unit>>>(n), x, rest);
   }
-  static TL_INLINE Unit read(const A* p) { return cpu::TL_ISA_NAMESPACE::read<Unit>(reinterpret_cast<const char*>(p)); }
+  static TL_INLINE Unit read(const A* p) {
+    return cpu::TL_ISA_NAMESPACE::read<Unit>(reinterpret_cast<const char*>(p));
+  }
   static TL_INLINE void write(A* p, Unit x) { cpu::TL_ISA_NAMESPACE::write(reinterpret_cast<char*>(p), x); }
 };
 
@@ -52,8 +57,10 @@ struct PlainUnit {
   static constexpr int kWidth = 1;
 
   static TL_INLINE Unit at(const char* p) {
-    if constexpr (is_logical<S>) return functions::truth(load_one<T>(p));
-    else return convert<A>(load_one<T>(p));
+    if constexpr (is_logical<S>)
+      return functions::truth(load_one<T>(p));
+    else
+      return convert<A>(load_one<T>(p));
   }
   static TL_INLINE Unit read(const A* p) { return *p; }
   static TL_INLINE void write(A* p, Unit x) { *p = x; }
@@ -62,7 +69,8 @@ struct PlainUnit {
 template <class S, class T>
 using UnitOf = std::conditional_t<reduces_vectors<S, T>, VectorUnit<S, T>, PlainUnit<S, T>>;
 
-// ---- one row --------------------------------------------------------------------------------------------------------
+// ---- one row
+// --------------------------------------------------------------------------------------------------------
 
 template <class S, class T>
 class VectorRow {
@@ -121,7 +129,8 @@ class VectorRow {
     for (int k = 0; k < kUnits && k * kWidth < n; ++k) {
       const int64_t left = n - k * kWidth;
       const int count = left < kWidth ? static_cast<int>(left) : kWidth;
-      const V next = S::template step<V>(stage_[k], U::part(p + k * kWidth * stride, stride, count, rest), shift_);
+      const V next =
+          S::template step<V>(stage_[k], U::part(p + k * kWidth * stride, stride, count, rest), shift_);
       stage_[k] = select<V>(iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(count), next, stage_[k]);
     }
     if (++steps_ == kStage) merge_stage();
@@ -141,8 +150,9 @@ class VectorRow {
 
 // Integers in any order, complex numbers in stages; any and all stop at the first element that decides.
 template <class T>
-using UnsignedLike = std::conditional_t<sizeof(T) == 1, uint8_t, std::conditional_t<sizeof(T) == 2, uint16_t,
-                                        std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+using UnsignedLike = std::conditional_t<
+    sizeof(T) == 1, uint8_t,
+    std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
 
 template <class S, class T>
 class PlainRow {
@@ -157,7 +167,8 @@ class PlainRow {
     for (; n > 0; n -= kBlock, p += kBlock * stride) {
       const int64_t count = n < kBlock ? n : kBlock;
       const bool dense = stride == static_cast<int64_t>(sizeof(T));
-      total_ = S::template merge<A>(total_, dense ? block<true>(p, stride, count) : block<false>(p, stride, count));
+      total_ = S::template merge<A>(total_,
+                                    dense ? block<true>(p, stride, count) : block<false>(p, stride, count));
       if constexpr (is_logical<S>) {
         if (total_ != S::template start<A>()) return;
       }
@@ -172,7 +183,8 @@ class PlainRow {
     if constexpr (dense) stride = sizeof(T);
     if constexpr (is_logical<S>) {
       UnsignedLike<T> decided = 0;  // as wide as the elements, for the compiler's vectors
-      for (int64_t i = 0; i < n; ++i) decided |= static_cast<UnsignedLike<T>>(U::at(p + i * stride) != S::template start<A>());
+      for (int64_t i = 0; i < n; ++i)
+        decided |= static_cast<UnsignedLike<T>>(U::at(p + i * stride) != S::template start<A>());
       return decided ? !acc : acc;
     } else {
       for (int64_t i = 0; i < n; ++i) acc = S::template step<A>(acc, U::at(p + i * stride), shift_);
@@ -186,9 +198,11 @@ class PlainRow {
 template <class S, class T>
 using Row = std::conditional_t<reduces_vectors<S, T>, VectorRow<S, T>, PlainRow<S, T>>;
 
-// ---- columns side by side -------------------------------------------------------------------------------------------
+// ---- columns side by side
+// -------------------------------------------------------------------------------------------
 
-// Up to kColumns columns, `stride` bytes apart, each with its own partial result; rows are added one at a time.
+// Up to kColumns columns, `stride` bytes apart, each with its own partial result; rows are added one at a
+// time.
 template <class S, class T>
 class Columns {
   using U = UnitOf<S, T>;
@@ -212,8 +226,10 @@ class Columns {
       for (; c + U::kWidth <= n_; c += U::kWidth) step(c, U::at(p + c * sizeof(T)));
     }
     for (; c < n_; c += U::kWidth) {
-      if constexpr (U::kWidth > 1) step(c, U::part(p + c * stride_, stride_, n_ - c < U::kWidth ? n_ - c : U::kWidth, Unit{}));
-      else step(c, U::at(p + c * stride_));
+      if constexpr (U::kWidth > 1)
+        step(c, U::part(p + c * stride_, stride_, n_ - c < U::kWidth ? n_ - c : U::kWidth, Unit{}));
+      else
+        step(c, U::at(p + c * stride_));
     }
     if (++steps_ == kStage) merge_stage();
   }

@@ -11,15 +11,27 @@ namespace {
 
 using namespace base;
 
-template <class T> struct RunningOf { using type = Compute<T>; };
-template <> struct RunningOf<float> { using type = double; };
-template <> struct RunningOf<Complex64> { using type = Complex128; };
-template <class T> using Running = typename RunningOf<T>::type;
+template <class T>
+struct RunningOf {
+  using type = Compute<T>;
+};
+template <>
+struct RunningOf<float> {
+  using type = double;
+};
+template <>
+struct RunningOf<Complex64> {
+  using type = Complex128;
+};
+template <class T>
+using Running = typename RunningOf<T>::type;
 
 template <class T, bool products>
 TL_INLINE T combine(T a, T b) {
-  if constexpr (products) return times(a, b);
-  else return plus(a, b);
+  if constexpr (products)
+    return times(a, b);
+  else
+    return plus(a, b);
 }
 
 // Lines side by side keep their running values in a small array, so that memory is read in its order.
@@ -58,8 +70,10 @@ void scan_line(const AlongShape& s, char* const* data) {
 template <class T, bool products>
 void scan_dtype(const AlongShape& s, char* const* data) {
   const bool side_by_side = s.dims > 0 && s.strides[1][0] < s.along[1];
-  if (side_by_side) scan_lines<T, products>(s, data);
-  else scan_line<T, products>(s, data);
+  if (side_by_side)
+    scan_lines<T, products>(s, data);
+  else
+    scan_line<T, products>(s, data);
 }
 
 }  // namespace
@@ -68,7 +82,8 @@ void scan(Scan op, DType dtype, const AlongShape& shape, char* out, const char* 
   char* const data[] = {out, const_cast<char*>(in)};
   switch (dtype) {
 #define TL_CASE(E, T, name) \
-  case DType::E: return op == Scan::Sum ? scan_dtype<T, false>(shape, data) : scan_dtype<T, true>(shape, data);
+  case DType::E:            \
+    return op == Scan::Sum ? scan_dtype<T, false>(shape, data) : scan_dtype<T, true>(shape, data);
     TL_ALL_DTYPES(TL_CASE)
 #undef TL_CASE
   }

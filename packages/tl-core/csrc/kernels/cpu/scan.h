@@ -8,8 +8,8 @@ namespace tl::cpu {
 
 enum class Scan { Sum, Prod };
 
-// Operands of the shape: output, input, both of this dtype. Float32 and the halves accumulate in double and float; integers wrap
-// around; of bool, Sum is a running or, Prod a running and.
+// Operands of the shape: output, input, both of this dtype. Float32 and the halves accumulate in double and
+// float; integers wrap around; of bool, Sum is a running or, Prod a running and.
 void scan(Scan op, DType dtype, const AlongShape& shape, char* out, const char* in);
 
 }  // namespace tl::cpu

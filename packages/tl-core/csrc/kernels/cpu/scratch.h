@@ -15,7 +15,8 @@ class Scratch {
  public:
   explicit Scratch(int64_t n)
       : data_(n <= kInline ? reinterpret_cast<T*>(inline_)
-                           : static_cast<T*>(::operator new(static_cast<size_t>(n) * sizeof(T), std::align_val_t{64}))) {}
+                           : static_cast<T*>(
+                                 ::operator new(static_cast<size_t>(n) * sizeof(T), std::align_val_t{64}))) {}
   ~Scratch() {
     if (data_ != reinterpret_cast<T*>(inline_)) ::operator delete(data_, std::align_val_t{64});
   }

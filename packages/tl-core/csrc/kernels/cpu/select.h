@@ -5,17 +5,25 @@
 
 #if defined(TL_ISA_X86)
 // Declares something in every level's namespace.
-#define TL_LEVELS(...)                     \
-  namespace tl::cpu::base { __VA_ARGS__; } \
-  namespace tl::cpu::v3 { __VA_ARGS__; }   \
-  namespace tl::cpu::v4 { __VA_ARGS__; }
+#define TL_LEVELS(...)      \
+  namespace tl::cpu::base { \
+  __VA_ARGS__;              \
+  }                         \
+  namespace tl::cpu::v3 {   \
+  __VA_ARGS__;              \
+  }                         \
+  namespace tl::cpu::v4 {   \
+  __VA_ARGS__;              \
+  }
 // The chosen level's.
-#define TL_SELECT(name)                                \
+#define TL_SELECT(name)                                   \
   (::tl::cpu::chosen_level() == 2   ? ::tl::cpu::v4::name \
    : ::tl::cpu::chosen_level() == 1 ? ::tl::cpu::v3::name \
                                     : ::tl::cpu::base::name)
 #else
-#define TL_LEVELS(...) \
-  namespace tl::cpu::base { __VA_ARGS__; }
+#define TL_LEVELS(...)      \
+  namespace tl::cpu::base { \
+  __VA_ARGS__;              \
+  }
 #define TL_SELECT(name) (::tl::cpu::base::name)
 #endif

@@ -10,8 +10,8 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// A line seen as vectors. Dense lines: neighbouring elements of one line are lanes. Otherwise: neighbouring lines are lanes,
-// and every reduction over the line is one over vectors.
+// A line seen as vectors. Dense lines: neighbouring elements of one line are lanes. Otherwise: neighbouring
+// lines are lanes, and every reduction over the line is one over vectors.
 template <class T>
 struct DenseLine {
   using A = Compute<T>;
@@ -25,12 +25,15 @@ struct DenseLine {
     const int c = count(i);
     const char* from = p + i * W * sizeof(T);
     if (c == W) return load<T>(from);
-    return select<V>(iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(c), load_partial<T>(from, c), broadcast<V>(rest));
+    return select<V>(iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(c), load_partial<T>(from, c),
+                     broadcast<V>(rest));
   }
   void write(char* p, int64_t, int64_t i, V v) const {
     const int c = count(i);
-    if (c == W) store<T>(p + i * W * sizeof(T), v);
-    else store_partial<T>(p + i * W * sizeof(T), c, v);
+    if (c == W)
+      store<T>(p + i * W * sizeof(T), v);
+    else
+      store_partial<T>(p + i * W * sizeof(T), c, v);
   }
   // Lanes of partial results, folded by halves, back in all lanes.
   template <class F>
@@ -64,15 +67,21 @@ struct ParallelLines {
   void write(char* p, int64_t operand, int64_t i, V v) const {
     char* to = p + i * along[operand];
     const int64_t stride = line_strides[operand];
-    if (stride != static_cast<int64_t>(sizeof(T))) store_strided<T>(to, stride, lines, v);
-    else if (lines == W) store<T>(to, v);
-    else store_partial<T>(to, lines, v);
+    if (stride != static_cast<int64_t>(sizeof(T)))
+      store_strided<T>(to, stride, lines, v);
+    else if (lines == W)
+      store<T>(to, v);
+    else
+      store_partial<T>(to, lines, v);
   }
   template <class F>
-  static V fold(V v, F) { return v; }
+  static V fold(V v, F) {
+    return v;
+  }
 };
 
-// A sum in kParts interleaved vectors, 256 bytes of lanes on every level, so that all levels add in the same order.
+// A sum in kParts interleaved vectors, 256 bytes of lanes on every level, so that all levels add in the same
+// order.
 template <class Line>
 class LineSum {
   using V = typename Line::V;
@@ -115,9 +124,12 @@ void softmax_line(const Line& line, char* const* at) {
   const V total = sum.value();
   const V shift = log_form ? log(total) : V{};
   for (int64_t i = 0; i < steps; ++i) {
-    if constexpr (log_form) line.write(at[0], 0, i, line.read(at[1], 1, i, 0) - top - shift);
-    else if constexpr (keeps) line.write(at[0], 0, i, line.read(at[0], 0, i, 0) / total);
-    else line.write(at[0], 0, i, exp(line.read(at[1], 1, i, lowest) - top) / total);
+    if constexpr (log_form)
+      line.write(at[0], 0, i, line.read(at[1], 1, i, 0) - top - shift);
+    else if constexpr (keeps)
+      line.write(at[0], 0, i, line.read(at[0], 0, i, 0) / total);
+    else
+      line.write(at[0], 0, i, exp(line.read(at[1], 1, i, lowest) - top) / total);
   }
 }
 
@@ -128,14 +140,18 @@ void backward_line(const Line& line, char* const* at) {
   LineSum<Line> sum;
   for (int64_t i = 0; i < steps; ++i) {
     const V g = line.read(at[1], 1, i, 0);
-    if constexpr (log_form) sum.add(g);
-    else sum.add(g * line.read(at[2], 2, i, 0));
+    if constexpr (log_form)
+      sum.add(g);
+    else
+      sum.add(g * line.read(at[2], 2, i, 0));
   }
   const V total = sum.value();
   for (int64_t i = 0; i < steps; ++i) {
     const V g = line.read(at[1], 1, i, 0), y = line.read(at[2], 2, i, 0);
-    if constexpr (log_form) line.write(at[0], 0, i, g - exp(y) * total);
-    else line.write(at[0], 0, i, (g - total) * y);
+    if constexpr (log_form)
+      line.write(at[0], 0, i, g - exp(y) * total);
+    else
+      line.write(at[0], 0, i, (g - total) * y);
   }
 }
 
@@ -144,16 +160,22 @@ void run(const AlongShape& s, char* const* data) {
   constexpr int operands = backward ? 3 : 2;
   constexpr int W = kLanes<Compute<T>>;
   const auto line_function = [](const auto& line, char* const* at) {
-    if constexpr (backward) backward_line<log_form, T>(line, at);
-    else softmax_line<log_form, T>(line, at);
+    if constexpr (backward)
+      backward_line<log_form, T>(line, at);
+    else
+      softmax_line<log_form, T>(line, at);
   };
   bool dense = true;
   for (int k = 0; k < operands; ++k) dense &= s.along[k] == static_cast<int64_t>(sizeof(T));
-  if (dense || s.dims == 0) {
+  const bool many_short =
+      s.n <= 32 && s.dims > 0 && s.sizes[0] >= 8;  // then it pays to work on many lines at once
+  if ((dense && !many_short) || s.dims == 0) {
     int64_t strides[operands] = {};
     for_each_lines<operands>(s, data, 1, [&](char* const* at, int64_t) {
-      if (dense) line_function(DenseLine<T>{s.n}, at);
-      else line_function(ParallelLines<T>{s.n, 1, strides, s.along}, at);
+      if (dense)
+        line_function(DenseLine<T>{s.n}, at);
+      else
+        line_function(ParallelLines<T>{s.n, 1, strides, s.along}, at);
     });
     return;
   }
@@ -170,16 +192,17 @@ using SoftmaxKernel = void (*)(const AlongShape&, char* const*);
 
 // By backward, log, and dtype from Float16 on.
 extern const SoftmaxKernel softmaxes[2][2][4] = {
-#define TL_SOFTMAX(log, backward) \
-  {&run<log, backward, Half>, &run<log, backward, BFloat16>, &run<log, backward, float>, &run<log, backward, double>}
-    {TL_SOFTMAX(false, false), TL_SOFTMAX(true, false)},
-    {TL_SOFTMAX(false, true), TL_SOFTMAX(true, true)}};
+#define TL_SOFTMAX(log, backward)                                                        \
+  {&run<log, backward, Half>, &run<log, backward, BFloat16>, &run<log, backward, float>, \
+   &run<log, backward, double>}
+    {TL_SOFTMAX(false, false), TL_SOFTMAX(true, false)}, {TL_SOFTMAX(false, true), TL_SOFTMAX(true, true)}};
 #undef TL_SOFTMAX
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
-TL_LEVELS(using SoftmaxKernel = void (*)(const AlongShape&, char* const*); extern const SoftmaxKernel softmaxes[2][2][4])
+TL_LEVELS(using SoftmaxKernel = void (*)(const AlongShape&, char* const*);
+          extern const SoftmaxKernel softmaxes[2][2][4])
 
 namespace tl::cpu {
 
@@ -190,7 +213,8 @@ void softmax(bool log, DType dtype, const AlongShape& shape, char* out, const ch
   if (shape.n > 0) TL_SELECT(softmaxes)[0][log][column(dtype)](shape, data);
 }
 
-void softmax_backward(bool log, DType dtype, const AlongShape& shape, char* out, const char* grad, const char* result) {
+void softmax_backward(bool log, DType dtype, const AlongShape& shape, char* out, const char* grad,
+                      const char* result) {
   char* const data[] = {out, const_cast<char*>(grad), const_cast<char*>(result)};
   if (shape.n > 0) TL_SELECT(softmaxes)[1][log][column(dtype)](shape, data);
 }

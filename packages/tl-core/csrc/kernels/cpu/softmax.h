@@ -10,6 +10,7 @@ namespace tl::cpu {
 void softmax(bool log, DType dtype, const AlongShape& shape, char* out, const char* in);
 
 // The gradient of the input from that of the result. Operands: output, gradient, result.
-void softmax_backward(bool log, DType dtype, const AlongShape& shape, char* out, const char* grad, const char* result);
+void softmax_backward(bool log, DType dtype, const AlongShape& shape, char* out, const char* grad,
+                      const char* result);
 
 }  // namespace tl::cpu

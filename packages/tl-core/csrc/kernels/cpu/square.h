@@ -15,11 +15,13 @@ struct Square {
 
   template <size_t... I>
   static TL_INLINE V zip_low(V a, V b, std::index_sequence<I...>) {
-    return __builtin_shufflevector(a, b, (I % 2 ? kSide + static_cast<int>(I / 2) : static_cast<int>(I / 2))...);
+    return __builtin_shufflevector(a, b,
+                                   (I % 2 ? kSide + static_cast<int>(I / 2) : static_cast<int>(I / 2))...);
   }
   template <size_t... I>
   static TL_INLINE V zip_high(V a, V b, std::index_sequence<I...>) {
-    return __builtin_shufflevector(a, b, (kSide / 2 + (I % 2 ? kSide + static_cast<int>(I / 2) : static_cast<int>(I / 2)))...);
+    return __builtin_shufflevector(
+        a, b, (kSide / 2 + (I % 2 ? kSide + static_cast<int>(I / 2) : static_cast<int>(I / 2)))...);
   }
 
   static TL_INLINE void shuffle(V* rows) {

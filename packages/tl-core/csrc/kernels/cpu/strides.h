@@ -15,6 +15,11 @@ TL_INLINE int64_t product(const int64_t* sizes, int dims) {
   return n;
 }
 
+// Of the dimensions but the innermost one; the pointer may be null where there are none.
+TL_INLINE int64_t outer_product(const int64_t* sizes, int dims) {
+  return dims > 1 ? product(sizes + 1, dims - 1) : 1;
+}
+
 // The byte offset of the element with this running number.
 TL_INLINE int64_t offset_of(int64_t number, const int64_t* sizes, const int64_t* strides, int dims) {
   int64_t offset = 0;

@@ -1,5 +1,6 @@
-// Vectors of float, double, int32 and int64 as wide as the level allows, on the compiler's vector types: + - * / and
-// comparisons come from the language, a comparison gives a mask (0 or -1 in each lane of an integer vector).
+// Vectors of float, double, int32 and int64 as wide as the level allows, on the compiler's vector types: + -
+// * / and comparisons come from the language, a comparison gives a mask (0 or -1 in each lane of an integer
+// vector).
 #pragma once
 
 #include <cmath>
@@ -24,43 +25,94 @@ template <class T, int bytes>
 struct VecOf {
   typedef T type __attribute__((vector_size(bytes)));
 };
-template <class T> using Vec = typename VecOf<T, kVecBytes>::type;
-template <class T> inline constexpr int kLanes = kVecBytes / static_cast<int>(sizeof(T));
+template <class T>
+using Vec = typename VecOf<T, kVecBytes>::type;
+template <class T>
+inline constexpr int kLanes = kVecBytes / static_cast<int>(sizeof(T));
 
 using VecF = Vec<float>;
 using VecD = Vec<double>;
 using VecI = Vec<int32_t>;
 using VecL = Vec<int64_t>;
 
-template <class T> struct LaneOf { using type = T; };
-template <> struct LaneOf<VecF> { using type = float; };
-template <> struct LaneOf<VecD> { using type = double; };
-template <> struct LaneOf<VecI> { using type = int32_t; };
-template <> struct LaneOf<VecL> { using type = int64_t; };
-template <class V> using Lane = typename LaneOf<V>::type;  // the element of a vector; a scalar is its own
-template <class V> inline constexpr bool is_vec = !std::is_same_v<Lane<V>, V>;
+template <class T>
+struct LaneOf {
+  using type = T;
+};
+template <>
+struct LaneOf<VecF> {
+  using type = float;
+};
+template <>
+struct LaneOf<VecD> {
+  using type = double;
+};
+template <>
+struct LaneOf<VecI> {
+  using type = int32_t;
+};
+template <>
+struct LaneOf<VecL> {
+  using type = int64_t;
+};
+template <class V>
+using Lane = typename LaneOf<V>::type;  // the element of a vector; a scalar is its own
+template <class V>
+inline constexpr bool is_vec = !std::is_same_v<Lane<V>, V>;
 
-template <class T> struct MaskOf { using type = bool; };
-template <> struct MaskOf<VecF> { using type = VecI; };
-template <> struct MaskOf<VecD> { using type = VecL; };
-template <> struct MaskOf<VecI> { using type = VecI; };
-template <> struct MaskOf<VecL> { using type = VecL; };
-template <class V> using Mask = typename MaskOf<V>::type;
+template <class T>
+struct MaskOf {
+  using type = bool;
+};
+template <>
+struct MaskOf<VecF> {
+  using type = VecI;
+};
+template <>
+struct MaskOf<VecD> {
+  using type = VecL;
+};
+template <>
+struct MaskOf<VecI> {
+  using type = VecI;
+};
+template <>
+struct MaskOf<VecL> {
+  using type = VecL;
+};
+template <class V>
+using Mask = typename MaskOf<V>::type;
 
 // Whether vectors of T are computed with.
-template <class T> inline constexpr bool has_float_lanes = std::is_same_v<T, float> || std::is_same_v<T, double>;
+template <class T>
+inline constexpr bool has_float_lanes = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
 // The type in which values of T are computed.
-template <class T> struct ComputeOf { using type = T; };
-template <> struct ComputeOf<Half> { using type = float; };
-template <> struct ComputeOf<BFloat16> { using type = float; };
-template <> struct ComputeOf<Complex32> { using type = Complex64; };
-template <class T> using Compute = typename ComputeOf<T>::type;
+template <class T>
+struct ComputeOf {
+  using type = T;
+};
+template <>
+struct ComputeOf<Half> {
+  using type = float;
+};
+template <>
+struct ComputeOf<BFloat16> {
+  using type = float;
+};
+template <>
+struct ComputeOf<Complex32> {
+  using type = Complex64;
+};
+template <class T>
+using Compute = typename ComputeOf<T>::type;
 
 template <class V>
 TL_INLINE V broadcast(Lane<V> x) {
-  if constexpr (is_vec<V>) return x - V{};
-  else return x;
+  if constexpr (is_vec<V>)
+    return x - V{};
+  else
+    return x;
 }
 // -0.0 - 0.0 is -0.0 and NaN payloads stay, so the subtraction above changes no value.
 
@@ -119,9 +171,11 @@ TL_INLINE bool any(VecI mask) {
 }
 TL_INLINE bool any(VecL mask) { return any(reinterpret_cast<VecI>(mask)); }
 
-// ---- arithmetic beyond the language's operators --------------------------------------------------------------------
+// ---- arithmetic beyond the language's operators
+// --------------------------------------------------------------------
 
-// Where the processor has no fused multiply-add the product is rounded: a call into the maths library would be far slower.
+// Where the processor has no fused multiply-add the product is rounded: a call into the maths library would
+// be far slower.
 TL_INLINE float fma(float a, float b, float c) {
 #ifdef __FMA__
   return __builtin_fmaf(a, b, c);
@@ -152,25 +206,33 @@ TL_INLINE VecF fma(VecF a, VecF b, VecF c) { return _mm512_fmadd_ps(a, b, c); }
 TL_INLINE VecD fma(VecD a, VecD b, VecD c) { return _mm512_fmadd_pd(a, b, c); }
 TL_INLINE VecF sqrt(VecF x) { return _mm512_sqrt_ps(x); }
 TL_INLINE VecD sqrt(VecD x) { return _mm512_sqrt_pd(x); }
-#define TL_ROUNDING(name, mode)                                                                       \
-  TL_INLINE VecF name(VecF x) { return _mm512_roundscale_ps(x, (mode) | _MM_FROUND_NO_EXC); }         \
+#define TL_ROUNDING(name, mode)                                                               \
+  TL_INLINE VecF name(VecF x) { return _mm512_roundscale_ps(x, (mode) | _MM_FROUND_NO_EXC); } \
   TL_INLINE VecD name(VecD x) { return _mm512_roundscale_pd(x, (mode) | _MM_FROUND_NO_EXC); }
 #elif TL_ISA_LEVEL >= 3
 TL_INLINE VecF fma(VecF a, VecF b, VecF c) { return _mm256_fmadd_ps(a, b, c); }
 TL_INLINE VecD fma(VecD a, VecD b, VecD c) { return _mm256_fmadd_pd(a, b, c); }
 TL_INLINE VecF sqrt(VecF x) { return _mm256_sqrt_ps(x); }
 TL_INLINE VecD sqrt(VecD x) { return _mm256_sqrt_pd(x); }
-#define TL_ROUNDING(name, mode)                                                                       \
-  TL_INLINE VecF name(VecF x) { return _mm256_round_ps(x, (mode) | _MM_FROUND_NO_EXC); }              \
+#define TL_ROUNDING(name, mode)                                                          \
+  TL_INLINE VecF name(VecF x) { return _mm256_round_ps(x, (mode) | _MM_FROUND_NO_EXC); } \
   TL_INLINE VecD name(VecD x) { return _mm256_round_pd(x, (mode) | _MM_FROUND_NO_EXC); }
 #else
 TL_INLINE VecF fma(VecF a, VecF b, VecF c) { return a * b + c; }
 TL_INLINE VecD fma(VecD a, VecD b, VecD c) { return a * b + c; }
-TL_INLINE VecF sqrt(VecF x) { return map(x, [](float v) { return __builtin_sqrtf(v); }); }
-TL_INLINE VecD sqrt(VecD x) { return map(x, [](double v) { return __builtin_sqrt(v); }); }
-#define TL_ROUNDING(name, mode)                                                                       \
-  TL_INLINE VecF name(VecF x) { return map(x, [](float v) { return name(v); }); }                     \
-  TL_INLINE VecD name(VecD x) { return map(x, [](double v) { return name(v); }); }
+TL_INLINE VecF sqrt(VecF x) {
+  return map(x, [](float v) { return __builtin_sqrtf(v); });
+}
+TL_INLINE VecD sqrt(VecD x) {
+  return map(x, [](double v) { return __builtin_sqrt(v); });
+}
+#define TL_ROUNDING(name, mode)                      \
+  TL_INLINE VecF name(VecF x) {                      \
+    return map(x, [](float v) { return name(v); });  \
+  }                                                  \
+  TL_INLINE VecD name(VecD x) {                      \
+    return map(x, [](double v) { return name(v); }); \
+  }
 #endif
 TL_ROUNDING(floor, _MM_FROUND_TO_NEG_INF)
 TL_ROUNDING(ceil, _MM_FROUND_TO_POS_INF)
@@ -178,10 +240,11 @@ TL_ROUNDING(trunc, _MM_FROUND_TO_ZERO)
 TL_ROUNDING(round_even, _MM_FROUND_TO_NEAREST_INT)
 #undef TL_ROUNDING
 
-template <class V> using BitsOf = std::conditional_t<is_vec<V>, Mask<V>, std::conditional_t<sizeof(V) == 4, int32_t, int64_t>>;
 template <class V>
-inline constexpr Lane<BitsOf<V>> kSignBit = static_cast<Lane<BitsOf<V>>>(sizeof(Lane<V>) == 4 ? 0x80000000u
-                                                                                             : 0x8000000000000000u);
+using BitsOf = std::conditional_t<is_vec<V>, Mask<V>, std::conditional_t<sizeof(V) == 4, int32_t, int64_t>>;
+template <class V>
+inline constexpr Lane<BitsOf<V>> kSignBit =
+    static_cast<Lane<BitsOf<V>>>(sizeof(Lane<V>) == 4 ? 0x80000000u : 0x8000000000000000u);
 
 // Of floating-point scalars and vectors.
 template <class V>
@@ -190,7 +253,8 @@ TL_INLINE V abs(V x) {
 }
 template <class V>
 TL_INLINE V copysign(V magnitude, V sign) {
-  return bitcast<V>((bitcast<BitsOf<V>>(magnitude) & ~kSignBit<V>) | (bitcast<BitsOf<V>>(sign) & kSignBit<V>));
+  return bitcast<V>((bitcast<BitsOf<V>>(magnitude) & ~kSignBit<V>) |
+                    (bitcast<BitsOf<V>>(sign) & kSignBit<V>));
 }
 template <class V>
 TL_INLINE auto is_nan(V x) {
@@ -206,7 +270,8 @@ TL_INLINE V minimum(V a, V b) {
   return select<V>(is_nan(b), b, select<V>(a > b, b, a));
 }
 
-// ---- float vectors as two halves of double -------------------------------------------------------------------------
+// ---- float vectors as two halves of double
+// -------------------------------------------------------------------------
 #if TL_ISA_LEVEL >= 4
 TL_INLINE VecD low_double(VecF x) { return _mm512_cvtps_pd(_mm512_castps512_ps256(x)); }
 TL_INLINE VecD high_double(VecF x) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)); }

@@ -1,5 +1,6 @@
-// Elementary functions of vectors. In float at most about 1 unit in the last place off (sigmoid: 2), in double as well;
-// infinities, NaN, denormals and signed zeros come out as IEEE 754 says. What has no vector form goes lane by lane through libm.
+// Elementary functions of vectors. In float at most about 1 unit in the last place off (sigmoid: 2), in
+// double as well; infinities, NaN, denormals and signed zeros come out as IEEE 754 says. What has no vector
+// form goes lane by lane through libm.
 //
 // Polynomials were fitted to minimise the largest relative error over the stated interval.
 #pragma once
@@ -20,8 +21,9 @@ TL_INLINE V polynomial(V x, Lane<V> first, Rest... rest) {
   return sum;
 }
 
-// ---- powers of two --------------------------------------------------------------------------------------------------
-// 2^n for whole |n| within half the exponent range: adding `shift` leaves n, biased, in the low bits.
+// ---- powers of two
+// -------------------------------------------------------------------------------------------------- 2^n for
+// whole |n| within half the exponent range: adding `shift` leaves n, biased, in the low bits.
 TL_INLINE VecF exp2_whole(VecF n) { return bitcast<VecF>(bitcast<VecI>(n + (0x1.8p23f + 127.0f)) << 23); }
 TL_INLINE VecD exp2_whole(VecD n) { return bitcast<VecD>(bitcast<VecL>(n + (0x1.8p52 + 1023.0)) << 52); }
 
@@ -29,27 +31,31 @@ TL_INLINE VecD exp2_whole(VecD n) { return bitcast<VecD>(bitcast<VecL>(n + (0x1.
 template <class V>
 TL_INLINE V scale(V x, V n) {
 #if TL_ISA_LEVEL >= 4
-  if constexpr (std::is_same_v<V, VecF>) return _mm512_scalef_ps(x, n);
-  else return _mm512_scalef_pd(x, n);
+  if constexpr (std::is_same_v<V, VecF>)
+    return _mm512_scalef_ps(x, n);
+  else
+    return _mm512_scalef_pd(x, n);
 #else
   const V half = round_even(n * Lane<V>(0.5));
   return x * exp2_whole(half) * exp2_whole(n - half);
 #endif
 }
 
-// ---- exp ------------------------------------------------------------------------------------------------------------
+// ---- exp
+// ------------------------------------------------------------------------------------------------------------
 TL_INLINE VecF exp(VecF x) {
   const VecF bounded = select<VecF>(x > 89.0f, VecF{} + 89.0f, select<VecF>(x < -104.0f, VecF{} - 104.0f, x));
   const VecF n = round_even(bounded * 0x1.715476p0f);
   VecF r = fma(n, VecF{} - 0x1.62e4p-1f, bounded);  // ln 2 in two parts, the first with room for n
   r = fma(n, VecF{} - 0x1.7f7d1cp-20f, r);
-  const VecF q = polynomial(r, 0x1.6a21a8p-10f, 0x1.123b6ap-7f, 0x1.5558fcp-5f, 0x1.555490p-3f, 0x1.fffffcp-2f);
+  const VecF q =
+      polynomial(r, 0x1.6a21a8p-10f, 0x1.123b6ap-7f, 0x1.5558fcp-5f, 0x1.555490p-3f, 0x1.fffffcp-2f);
   return scale<VecF>(fma(r * r, q, r) + 1.0f, n);
 }
 
 TL_INLINE VecD exp_reduced(VecD r, VecD n) {
-  const VecD q = polynomial(r, 1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
-                            1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5);
+  const VecD q = polynomial(r, 1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
+                            1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5);
   return scale<VecD>(fma(r * r, q, r) + 1.0, n);
 }
 TL_INLINE VecD exp(VecD x) {
@@ -59,7 +65,8 @@ TL_INLINE VecD exp(VecD x) {
   return exp_reduced(fma(n, VecD{} - 0x1.a39ef35793c76p-33, r), n);
 }
 
-// ---- log ------------------------------------------------------------------------------------------------------------
+// ---- log
+// ------------------------------------------------------------------------------------------------------------
 // x = m 2^k with m between sqrt(1/2) and sqrt(2).
 TL_INLINE void split_exponent(VecF x, VecF& m, VecF& k) {
   const auto tiny = x < std::numeric_limits<float>::min();
@@ -69,10 +76,13 @@ TL_INLINE void split_exponent(VecF x, VecF& m, VecF& k) {
 }
 TL_INLINE void split_exponent(VecD x, VecD& m, VecD& k) {
   const auto tiny = x < std::numeric_limits<double>::min();
-  const VecL bits = bitcast<VecL>(select<VecD>(tiny, x * 0x1p54, x)) - (0x3fe6a09e667f3bcdLL - (1024LL << 52));
-  using U = VecOf<uint64_t, kVecBytes>::type;  // the shift must be a logical one: there is no other before AVX-512
+  const VecL bits =
+      bitcast<VecL>(select<VecD>(tiny, x * 0x1p54, x)) - (0x3fe6a09e667f3bcdLL - (1024LL << 52));
+  using U =
+      VecOf<uint64_t, kVecBytes>::type;  // the shift must be a logical one: there is no other before AVX-512
   const VecL biased = bitcast<VecL>(bitcast<U>(bits) >> 52);
-  k = bitcast<VecD>(biased | 0x4338000000000000LL) - (0x1.8p52 + 1024.0) - select<VecD>(tiny, VecD{} + 54.0, VecD{});
+  k = bitcast<VecD>(biased | 0x4338000000000000LL) - (0x1.8p52 + 1024.0) -
+      select<VecD>(tiny, VecD{} + 54.0, VecD{});
   m = bitcast<VecD>((bits & 0x000fffffffffffffLL) + 0x3fe6a09e667f3bcdLL);
 }
 
@@ -88,8 +98,8 @@ TL_INLINE V log_edges(V x, V result) {
 // log(1 + f) + k log 2 + more for f between sqrt(1/2) - 1 and sqrt(2) - 1.
 TL_INLINE VecF log_assemble(VecF f, VecF k, VecF more) {
   const VecF square = f * f;
-  const VecF p = polynomial(f, 0x1.14573ep-4f, -0x1.de3bf8p-4f, 0x1.e6f08cp-4f, -0x1.fc220ep-4f, 0x1.233766p-3f,
-                            -0x1.555c4ep-3f, 0x1.99a4b6p-3f, -0x1.000006p-2f, 0x1.555548p-2f);
+  const VecF p = polynomial(f, 0x1.14573ep-4f, -0x1.de3bf8p-4f, 0x1.e6f08cp-4f, -0x1.fc220ep-4f,
+                            0x1.233766p-3f, -0x1.555c4ep-3f, 0x1.99a4b6p-3f, -0x1.000006p-2f, 0x1.555548p-2f);
   VecF tail = fma(square * f, p, fma(k, VecF{} + 0x1.7f7d1cp-20f, more));
   tail = fma(square, VecF{} - 0.5f, tail);
   return fma(k, VecF{} + 0x1.62e4p-1f, f + tail);
@@ -104,7 +114,8 @@ TL_INLINE VecF log1p(VecF x) {
   VecF m, k;
   split_exponent(whole, m, k);
   const auto near = k == 0.0f;  // x is used as it is; elsewhere what rounding took from 1 + x comes back
-  const VecF result = log_assemble(select<VecF>(near, x, m - 1.0f), k, select<VecF>(near, VecF{}, lost / whole));
+  const VecF result =
+      log_assemble(select<VecF>(near, x, m - 1.0f), k, select<VecF>(near, VecF{}, lost / whole));
   return copysign(log_edges<VecF>(whole, result), x);
 }
 
@@ -112,17 +123,18 @@ TL_INLINE VecD log(VecD x) {
   VecD m, k;
   split_exponent(x, m, k);
   const VecD f = m - 1.0, s = f / (2.0 + f), z = s * s, half_square = 0.5 * f * f;
-  const VecD p = z * polynomial(z, 2.0 / 23, 2.0 / 21, 2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13, 2.0 / 11, 2.0 / 9, 2.0 / 7,
-                                2.0 / 5, 2.0 / 3);
+  const VecD p = z * polynomial(z, 2.0 / 23, 2.0 / 21, 2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13, 2.0 / 11,
+                                2.0 / 9, 2.0 / 7, 2.0 / 5, 2.0 / 3);
   const VecD tail = half_square - fma(s, half_square + p, k * 0x1.a39ef35793c76p-33);
   return log_edges(x, k * 0x1.62e42feep-1 - (tail - f));
 }
 
-// ---- tanh, sigmoid, erf ---------------------------------------------------------------------------------------------
+// ---- tanh, sigmoid, erf
+// ---------------------------------------------------------------------------------------------
 TL_INLINE VecF tanh(VecF x) {
   const VecF size = abs(x), z = x * x;
-  const VecF p = polynomial(z, -0x1.77dcb2p-12f, 0x1.2da4c0p-9f, -0x1.0460b0p-7f, 0x1.60098cp-6f, -0x1.b96222p-5f,
-                            0x1.110be2p-3f, -0x1.55553cp-2f);
+  const VecF p = polynomial(z, -0x1.77dcb2p-12f, 0x1.2da4c0p-9f, -0x1.0460b0p-7f, 0x1.60098cp-6f,
+                            -0x1.b96222p-5f, 0x1.110be2p-3f, -0x1.55553cp-2f);
   const VecF large = 1.0f - 2.0f / (exp(size + size) + 1.0f);
   return copysign(select<VecF>(size < 1.0f, fma(x * z, p, x), large), x);
 }
@@ -131,23 +143,26 @@ TL_INLINE VecD sigmoid(VecD x) { return 1.0 / (1.0 + exp(-x)); }
 
 TL_INLINE VecF erf(VecF x) {
   const VecF size = abs(x), z = x * x;
-  const VecF p = polynomial(z, 0x1.d3ca66p-21f, -0x1.b5ddc4p-17f, 0x1.eeb930p-14f, -0x1.bf0be4p-11f, 0x1.5649e2p-8f,
-                            -0x1.b82ba2p-6f, 0x1.ce2f16p-4f, -0x1.812746p-2f, 0x1.06eba8p-3f);
+  const VecF p = polynomial(z, 0x1.d3ca66p-21f, -0x1.b5ddc4p-17f, 0x1.eeb930p-14f, -0x1.bf0be4p-11f,
+                            0x1.5649e2p-8f, -0x1.b82ba2p-6f, 0x1.ce2f16p-4f, -0x1.812746p-2f, 0x1.06eba8p-3f);
   const VecF bounded = select<VecF>(size > 4.0f, VecF{} + 4.0f, size);
-  const VecF log_rest = polynomial(bounded, -0x1.5ecddap-16f, 0x1.c54d74p-12f, -0x1.10aa10p-8f, 0x1.9b195ep-6f,
-                                   -0x1.bb5652p-4f, -0x1.444b42p-1f, -0x1.212698p+0f, 0x1.65ac6ap-13f);
+  const VecF log_rest =
+      polynomial(bounded, -0x1.5ecddap-16f, 0x1.c54d74p-12f, -0x1.10aa10p-8f, 0x1.9b195ep-6f, -0x1.bb5652p-4f,
+                 -0x1.444b42p-1f, -0x1.212698p+0f, 0x1.65ac6ap-13f);
   const VecF large = copysign(1.0f - exp(log_rest), x);
   return select<VecF>(size < 1.0f, fma(x, p, x), select<VecF>(is_nan(x), x, large));
 }
 
-// ---- float functions computed in double: polynomials need only a float's accuracy ----------------------------------
+// ---- float functions computed in double: polynomials need only a float's accuracy
+// ----------------------------------
 namespace brief {  // relative error below 1e-9
 
 TL_INLINE VecD exp(VecD x) {
   const VecD bounded = select<VecD>(x > 710.0, VecD{} + 710.0, select<VecD>(x < -746.0, VecD{} - 746.0, x));
   const VecD n = round_even(bounded * 0x1.71547652b82fep0);
   const VecD r = fma(n, VecD{} - 0x1.62e42fefa39efp-1, bounded);
-  const VecD q = polynomial(r, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5);
+  const VecD q =
+      polynomial(r, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5);
   return scale<VecD>(fma(r * r, q, r) + 1.0, n);
 }
 TL_INLINE VecD log(VecD x) {
@@ -158,8 +173,8 @@ TL_INLINE VecD log(VecD x) {
   return log_edges(x, fma(k, VecD{} + 0x1.62e42fefa39efp-1, s * p));
 }
 TL_INLINE VecD expm1(VecD x) {
-  const VecD p = polynomial(x, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6,
-                            0.5);
+  const VecD p = polynomial(x, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
+                            1.0 / 24, 1.0 / 6, 0.5);
   return select<VecD>(abs(x) < 0.35, fma(x * x, p, x), exp(x) - 1.0);
 }
 TL_INLINE VecD sinh(VecD x) {
@@ -175,14 +190,17 @@ TL_INLINE VecD cosh(VecD x) {
 // sin(x + turns * pi/2) for |x| up to 4e6.
 TL_INLINE VecD sin_turned(VecD x, double turns) {
   constexpr double magic = 0x1.8p52;
-  const VecD shifted = fma(x, VecD{} + 0x1.45f306dc9c883p-1, VecD{} + magic);  // 2/pi; the low bits count quarter turns
+  const VecD shifted =
+      fma(x, VecD{} + 0x1.45f306dc9c883p-1, VecD{} + magic);  // 2/pi; the low bits count quarter turns
   const VecD n = shifted - magic;
   VecD r = fma(n, VecD{} - 0x1.921fb544p0, x);  // pi/2 with 33 bits: the product is exact
   r = fma(n, VecD{} - 0x1.0b4611a626331p-34, r);
   const VecL quarter = bitcast<VecL>(shifted + turns);
   const VecD z = r * r;
-  const VecD sine = fma(r * z, polynomial(z, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6), r);
-  const VecD cosine = polynomial(z, 1.0 / 479001600, -1.0 / 3628800, 1.0 / 40320, -1.0 / 720, 1.0 / 24, -0.5, 1.0);
+  const VecD sine =
+      fma(r * z, polynomial(z, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6), r);
+  const VecD cosine =
+      polynomial(z, 1.0 / 479001600, -1.0 / 3628800, 1.0 / 40320, -1.0 / 720, 1.0 / 24, -0.5, 1.0);
   const VecD value = select<VecD>((quarter & 1) != 0, cosine, sine);
   return bitcast<VecD>(bitcast<VecL>(value) ^ ((quarter & 2) << 62));
 }
@@ -195,18 +213,20 @@ TL_INLINE VecD pow(VecD x, VecD y) {
   VecD out = select<VecD>(negative & odd, -result, result);
   const auto unreal = (x < 0.0) & (whole != y) & (x > -std::numeric_limits<double>::infinity());
   out = select<VecD>(unreal, VecD{} + std::numeric_limits<double>::quiet_NaN(), out);
-  const auto one = (y == 0.0) | (x == 1.0) | ((x == -1.0) & (abs(y) == std::numeric_limits<double>::infinity()));
+  const auto one =
+      (y == 0.0) | (x == 1.0) | ((x == -1.0) & (abs(y) == std::numeric_limits<double>::infinity()));
   return select<VecD>(one, VecD{} + 1.0, out);
 }
 
 }  // namespace brief
 
-// Beyond the range of the fast reduction the library's function takes over, for those lanes only: a value must not depend on
-// its neighbours.
+// Beyond the range of the fast reduction the library's function takes over, for those lanes only: a value
+// must not depend on its neighbours.
 template <class F>
 TL_INLINE VecF beyond_reduction(VecF x, VecF fast, F library) {
   const auto far = abs(x) > 4e6f;
-  if (any(far)) [[unlikely]] fast = select<VecF>(far, map(x, library), fast);
+  if (any(far)) [[unlikely]]
+    fast = select<VecF>(far, map(x, library), fast);
   return fast;
 }
 TL_INLINE VecF sin(VecF x) {
@@ -220,14 +240,16 @@ TL_INLINE VecF cos(VecF x) {
 TL_INLINE VecF expm1(VecF x) {
   return copysign(in_double(x, [](VecD v) { return brief::expm1(v); }), x);
 }
-TL_INLINE VecF sinh(VecF x) { return in_double(x, [](VecD v) { return brief::sinh(v); }); }
-TL_INLINE VecF cosh(VecF x) { return in_double(x, [](VecD v) { return brief::cosh(v); }); }
-TL_INLINE VecF pow(VecF x, VecF y) {
-  return in_double(x, y, [](VecD a, VecD b) { return brief::pow(a, b); });
+TL_INLINE VecF sinh(VecF x) {
+  return in_double(x, [](VecD v) { return brief::sinh(v); });
 }
-
-#define TL_BY_LANE(name) \
-  TL_INLINE VecD name(VecD x) { return map(x, [](double v) { return std::name(v); }); }
+TL_INLINE VecF cosh(VecF x) {
+  return in_double(x, [](VecD v) { return brief::cosh(v); });
+}
+#define TL_BY_LANE(name)                                  \
+  TL_INLINE VecD name(VecD x) {                           \
+    return map(x, [](double v) { return std::name(v); }); \
+  }
 TL_BY_LANE(sin)
 TL_BY_LANE(cos)
 TL_BY_LANE(tanh)
@@ -237,8 +259,35 @@ TL_BY_LANE(log1p)
 TL_BY_LANE(sinh)
 TL_BY_LANE(cosh)
 #undef TL_BY_LANE
+// The exponents people use most, without a logarithm; what they give may not depend on neighbouring lanes.
+template <class V>
+TL_INLINE V pow_half(V x) {
+  constexpr Lane<V> infinity = std::numeric_limits<Lane<V>>::infinity();
+  return select<V>(x == -infinity, V{} + infinity, select<V>(x == 0, V{}, sqrt(x)));
+}
+template <class V, class General>
+TL_INLINE V pow_by(V x, V y, General general) {
+  using L = Lane<V>;
+  const L first = y[0];
+  if (!any(y != broadcast<V>(first))) {
+    if (first == L(2)) return x * x;
+    if (first == L(3)) return x * x * x;
+    if (first == L(0.5)) return pow_half(x);
+    if (first == L(-1)) return L(1) / x;
+  }
+  V out = general(x, y);
+  out = select<V>(y == L(2), x * x, out);
+  out = select<V>(y == L(3), x * x * x, out);
+  out = select<V>(y == L(0.5), pow_half(x), out);
+  return select<V>(y == L(-1), L(1) / x, out);
+}
+TL_INLINE VecF pow(VecF x, VecF y) {
+  return pow_by(
+      x, y, [](VecF a, VecF b) { return in_double(a, b, [](VecD c, VecD d) { return brief::pow(c, d); }); });
+}
 TL_INLINE VecD pow(VecD x, VecD y) {
-  return map(x, y, [](double a, double b) { return std::pow(a, b); });
+  return pow_by(x, y,
+                [](VecD a, VecD b) { return map(a, b, [](double c, double d) { return std::pow(c, d); }); });
 }
 template <class V>
 TL_INLINE V atan2(V y, V x) {

@@ -1,7 +1,6 @@
 """The computations of the layers as plain functions, without parameters of their own."""
 
 # Each file lists its public names itself.
-# ruff: noqa: F403
 
 from . import activations, affine, class_losses, dropouts, elementwise_losses, sparse
 from .activations import *

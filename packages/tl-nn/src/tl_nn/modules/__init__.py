@@ -1,7 +1,6 @@
 """The modules, one file a family."""
 
 # Each file lists its public names itself.
-# ruff: noqa: F403
 
 from . import activation, container, dropout, flatten, linear, loss
 from . import module as module

@@ -1,4 +1,5 @@
-// Arithmetic that is defined for every element type: integers wrap, bool means or / and, complex numbers have complex.h.
+// Arithmetic that is defined for every element type: integers wrap, bool means or / and, complex numbers have
+// complex.h.
 #pragma once
 
 #include <limits>
@@ -20,41 +21,56 @@ TL_INLINE auto wrapping(T x) {
 
 template <class T>
 TL_INLINE T plus(T x, T y) {
-  if constexpr (std::is_same_v<T, bool>) return x || y;
-  else if constexpr (std::is_integral_v<T>) return static_cast<T>(wrapping(x) + wrapping(y));
-  else return x + y;
+  if constexpr (std::is_same_v<T, bool>)
+    return x || y;
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(wrapping(x) + wrapping(y));
+  else
+    return x + y;
 }
 template <class T>
 TL_INLINE T minus(T x, T y) {
-  if constexpr (std::is_same_v<T, bool>) return x != y;
-  else if constexpr (std::is_integral_v<T>) return static_cast<T>(wrapping(x) - wrapping(y));
-  else return x - y;
+  if constexpr (std::is_same_v<T, bool>)
+    return x != y;
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(wrapping(x) - wrapping(y));
+  else
+    return x - y;
 }
 template <class T>
 TL_INLINE T times(T x, T y) {
-  if constexpr (std::is_same_v<T, bool>) return x && y;
-  else if constexpr (std::is_integral_v<T>) return static_cast<T>(wrapping(x) * wrapping(y));
-  else return x * y;
+  if constexpr (std::is_same_v<T, bool>)
+    return x && y;
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(wrapping(x) * wrapping(y));
+  else
+    return x * y;
 }
 template <class T>
 TL_INLINE T one_like(T) {
-  if constexpr (is_complex_type<T>) return {1, 0};
-  else return T{} + 1;
+  if constexpr (is_complex_type<T>)
+    return {1, 0};
+  else
+    return T{} + 1;
 }
 // A vector, or a scalar, holding the parameter.
 template <class T, class P>
 TL_INLINE T spread(P p) {
-  if constexpr (is_vec<T>) return broadcast<T>(p);
-  else return p;
+  if constexpr (is_vec<T>)
+    return broadcast<T>(p);
+  else
+    return p;
 }
 
 // Whole division towards zero; min / -1 wraps instead of trapping.
 template <class T>
 TL_INLINE T quotient(T x, T y) {
   if constexpr (std::is_integral_v<T>) {
-    if (y == 0) [[unlikely]] raise_zero_division();
+    if (y == 0) [[unlikely]]
+      raise_zero_division();
     if constexpr (std::is_signed_v<T>) {
-      if (y == -1) [[unlikely]] return static_cast<T>(Wrapping<T>{} - wrapping(x));
+      if (y == -1) [[unlikely]]
+        return static_cast<T>(Wrapping<T>{} - wrapping(x));
     }
     return static_cast<T>(x / y);
   } else {
@@ -64,9 +80,11 @@ TL_INLINE T quotient(T x, T y) {
 
 template <class T>
 TL_INLINE T rest(T x, T y) {
-  if (y == 0) [[unlikely]] raise_zero_division();
+  if (y == 0) [[unlikely]]
+    raise_zero_division();
   if constexpr (std::is_signed_v<T>) {
-    if (y == -1) [[unlikely]] return 0;
+    if (y == -1) [[unlikely]]
+      return 0;
   }
   return static_cast<T>(x % y);
 }
@@ -85,6 +103,12 @@ inline T integer_power(T base, T exponent) {
     if (n & 1) result *= factor;
   }
   return static_cast<T>(result);
+}
+
+namespace functions {
+
+namespace math = ::tl::cpu::TL_ISA_NAMESPACE;  // the functions that functors of the same name hide
+
 }
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE

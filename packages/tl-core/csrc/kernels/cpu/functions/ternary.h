@@ -10,21 +10,27 @@ struct where {
   static constexpr int params = 0;
   static constexpr bool simd = true;
   template <class M, class T, class P>
-  static TL_INLINE T apply(M condition, T x, T y, const P*) { return select<T>(condition, x, y); }
+  static TL_INLINE T apply(M condition, T x, T y, const P*) {
+    return select<T>(condition, x, y);
+  }
 };
 
 struct addcmul {  // x + value * y * z
   static constexpr int params = 1;
   static constexpr bool simd = true;
   template <class T, class P>
-  static TL_INLINE T apply(T x, T y, T z, const P* p) { return plus(x, times(times(spread<T>(p[0]), y), z)); }
+  static TL_INLINE T apply(T x, T y, T z, const P* p) {
+    return plus(x, times(times(spread<T>(p[0]), y), z));
+  }
 };
 
 struct addcdiv {  // x + value * y / z
   static constexpr int params = 1;
   static constexpr bool simd = true;
   template <class T, class P>
-  static TL_INLINE T apply(T x, T y, T z, const P* p) { return plus(x, quotient(times(spread<T>(p[0]), y), z)); }
+  static TL_INLINE T apply(T x, T y, T z, const P* p) {
+    return plus(x, quotient(times(spread<T>(p[0]), y), z));
+  }
 };
 
 struct clamp_tensor {  // between y and z; the upper bound wins, NaN anywhere stays
@@ -47,11 +53,12 @@ struct lerp {
   static constexpr bool simd = true;
   template <class T, class P>
   static TL_INLINE T apply(T start, T end, T weight, const P*) {
-    const T span = end - start, from_start = start + weight * span, from_end = end - span * (one_like(weight) - weight);
+    const T span = end - start, from_start = start + weight * span,
+            from_end = end - span * (one_like(weight) - weight);
     if constexpr (is_complex_type<T>) {
       return weight.re * weight.re + weight.im * weight.im < Real<T>(0.25) ? from_start : from_end;
     } else {
-      return select<T>(cpu::TL_ISA_NAMESPACE::abs(weight) < Lane<T>(0.5), from_start, from_end);
+      return select<T>(math::abs(weight) < Lane<T>(0.5), from_start, from_end);
     }
   }
 };

@@ -1,4 +1,4 @@
-#include "iter/reduction.h"
+#include "ops/reduction.h"
 
 #include <algorithm>
 
@@ -9,8 +9,10 @@ namespace tl {
 DimVector reduced_shape(IntSpan sizes, uint64_t mask, bool keepdim) {
   DimVector out;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (!(mask >> d & 1)) out.push_back(sizes[d]);
-    else if (keepdim) out.push_back(1);
+    if (!(mask >> d & 1))
+      out.push_back(sizes[d]);
+    else if (keepdim)
+      out.push_back(1);
   }
   return out;
 }
@@ -47,8 +49,10 @@ void reorder(DimVector& v, const DimVector& order) {
 }
 }  // namespace
 
-ReduceGeometry::ReduceGeometry(const Tensor& in, uint64_t mask, const Tensor& out, const Tensor* second, bool keepdim, bool ordered) {
-  const int64_t size = in.itemsize(), out_size = out ? out.itemsize() : 0, second_size = second ? second->itemsize() : 0;
+ReduceGeometry::ReduceGeometry(const Tensor& in, uint64_t mask, const Tensor& out, const Tensor* second,
+                               bool keepdim, bool ordered) {
+  const int64_t size = in.itemsize(), out_size = out ? out.itemsize() : 0,
+                second_size = second ? second->itemsize() : 0;
   const Tensor& shaped = out ? out : *second;
   int64_t at = shaped.dim() - 1;
   for (int64_t d = in.dim() - 1; d >= 0; --d) {
@@ -78,8 +82,14 @@ ReduceGeometry::ReduceGeometry(const Tensor& in, uint64_t mask, const Tensor& ou
 }
 
 cpu::ReduceShape ReduceGeometry::shape() const {
-  return {static_cast<int>(kept_sizes_.size()), static_cast<int>(reduced_sizes_.size()), kept_sizes_.data(), out_strides_.data(),
-          second_strides_.data(), kept_strides_.data(), reduced_sizes_.data(), reduced_strides_.data()};
+  return {static_cast<int>(kept_sizes_.size()),
+          static_cast<int>(reduced_sizes_.size()),
+          kept_sizes_.data(),
+          out_strides_.data(),
+          second_strides_.data(),
+          kept_strides_.data(),
+          reduced_sizes_.data(),
+          reduced_strides_.data()};
 }
 
 }  // namespace tl

@@ -15,7 +15,8 @@ class ReduceGeometry {
  public:
   // `out` and `second` (may be NULL) have the reduced shape with or without the kept ones.
   // `ordered`: the reduced dimensions stay in the order that counts their elements.
-  ReduceGeometry(const Tensor& in, uint64_t mask, const Tensor& out, const Tensor* second, bool keepdim, bool ordered);
+  ReduceGeometry(const Tensor& in, uint64_t mask, const Tensor& out, const Tensor* second, bool keepdim,
+                 bool ordered);
   cpu::ReduceShape shape() const;
 
  private:

@@ -21,22 +21,29 @@ class Scalar {
 
   static Scalar from(const TlValue& v) {
     switch (v.tag) {
-      case TL_BOOL: return Scalar(v.u.i != 0);
-      case TL_INT: return Scalar(v.u.i);
-      case TL_FLOAT: return Scalar(v.u.f);
+      case TL_BOOL:
+        return Scalar(v.u.i != 0);
+      case TL_INT:
+        return Scalar(v.u.i);
+      case TL_FLOAT:
+        return Scalar(v.u.f);
       case TL_COMPLEX: {
         const auto* c = static_cast<const double*>(v.u.p);
         return Scalar(std::complex<double>(c[0], c[1]));
       }
-      default: fail(ErrorKind::Type, "expected a number");
+      default:
+        fail(ErrorKind::Type, "expected a number");
     }
   }
   // Complex numbers point into this scalar, which must outlive the value.
   TlValue value() const {
     TlValue v{static_cast<uint32_t>(tag_), 0, {0}};
-    if (tag_ == TL_FLOAT) v.u.f = re_;
-    else if (tag_ == TL_COMPLEX) v.u.p = &re_;
-    else v.u.i = i_;
+    if (tag_ == TL_FLOAT)
+      v.u.f = re_;
+    else if (tag_ == TL_COMPLEX)
+      v.u.p = &re_;
+    else
+      v.u.i = i_;
     return v;
   }
 
@@ -53,7 +60,8 @@ class Scalar {
 
   // Writes the number as one element of `dtype`.
   void store(DType dtype, void* out) const;
-  // Raises RuntimeError if an integer does not fit ("value cannot be converted to type int8_t without overflow").
+  // Raises RuntimeError if an integer does not fit ("value cannot be converted to type int8_t without
+  // overflow").
   void check_fits(DType dtype) const;
 
  private:

@@ -1,0 +1,209 @@
+#include "bind/dlpack.h"
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "bind/error.h"
+#include "dispatch/value.h"
+#include "tensor/geometry.h"
+
+namespace tl::bind {
+
+namespace {
+// ---- the structures of the specification
+// -------------------------------------------------------------------------------
+struct DlDevice {
+  int32_t type;
+  int32_t index;
+};
+struct DlDataType {
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+};
+struct DlTensor {
+  void* data;
+  DlDevice device;
+  int32_t ndim;
+  DlDataType dtype;
+  int64_t* shape;
+  int64_t* strides;  // in elements; NULL: dense rows
+  uint64_t byte_offset;
+};
+struct Unversioned {
+  DlTensor tensor;
+  void* ctx;
+  void (*deleter)(Unversioned* self);
+};
+struct Versioned {
+  uint32_t major, minor;
+  void* ctx;
+  void (*deleter)(Versioned* self);
+  uint64_t flags;
+  DlTensor tensor;
+};
+enum : uint64_t { kReadOnly = 1, kCopied = 2 };
+enum : int32_t { kCpu = 1, kPinnedHost = 3 };
+constexpr uint32_t kMajor = 1, kMinor = 0;
+
+template <class Managed>
+constexpr const char* kName = "dltensor";
+template <>
+constexpr const char* kName<Versioned> = "dltensor_versioned";
+template <class Managed>
+constexpr const char* kUsedName = "used_dltensor";
+template <>
+constexpr const char* kUsedName<Versioned> = "used_dltensor_versioned";
+
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  PyErr_SetString(PyExc_BufferError, cat(parts...).c_str());
+  throw PythonError();
+}
+
+// ---- giving
+// ----------------------------------------------------------------------------------------------------------------
+// What a capsule points at: the structure, and all that it refers to.
+template <class Managed>
+struct Given {
+  Managed managed{};
+  Tensor tensor;
+  std::vector<int64_t> dims;
+};
+
+template <class Managed>
+void delete_given(Managed* self) {
+  delete static_cast<Given<Managed>*>(self->ctx);
+}
+
+template <class Managed>
+void drop_unused(PyObject* capsule) {
+  if (!PyCapsule_IsValid(capsule, kName<Managed>))
+    return;  // the reader renamed it and looks after the memory
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, kName<Managed>));
+  if (managed->deleter) managed->deleter(managed);
+}
+
+DlTensor described(const Tensor& t, std::vector<int64_t>& dims) {
+  const int64_t dtype = dtype_to_abi(t.dtype());
+  for (int64_t d = 0; d < t.dim(); ++d) dims.push_back(t.size(d));
+  // Readers may rely on the strides of a dimension of one element.
+  for (int64_t d = 0; d < t.dim(); ++d) dims.push_back(t.size(d) == 1 ? 1 : t.stride(d));
+  return {t.data(),
+          {kCpu, 0},
+          static_cast<int32_t>(t.dim()),
+          {static_cast<uint8_t>(TL_DTYPE_CODE(dtype)), static_cast<uint8_t>(TL_DTYPE_BITS(dtype)), 1},
+          dims.data(),
+          dims.data() + t.dim(),
+          0};
+}
+
+template <class Managed>
+PyObject* give(const Tensor& t, uint64_t flags) {
+  auto given = std::make_unique<Given<Managed>>();
+  given->tensor = t;
+  given->managed.tensor = described(t, given->dims);
+  given->managed.ctx = given.get();
+  given->managed.deleter = delete_given<Managed>;
+  if constexpr (std::is_same_v<Managed, Versioned>) {
+    given->managed.major = kMajor;
+    given->managed.minor = kMinor;
+    given->managed.flags = flags;
+  }
+  PyRef capsule = checked(PyCapsule_New(&given->managed, kName<Managed>, drop_unused<Managed>));
+  given.release();
+  return capsule.release();
+}
+
+// ---- taking
+// ----------------------------------------------------------------------------------------------------------------
+template <class Managed>
+void delete_taken(void* ctx, void*, size_t) {
+  auto* managed = static_cast<Managed*>(ctx);
+  if (!managed->deleter || !Py_IsInitialized()) return;
+  const PyGILState_STATE gil = PyGILState_Ensure();  // some givers' deleters touch Python objects
+  managed->deleter(managed);
+  PyGILState_Release(gil);
+}
+
+DType dtype_of(const DlDataType& type) {
+  if (type.lanes != 1) refuse("from_dlpack: vector types are not supported, got ", type.lanes, " lanes");
+  if (type.code >= 0x80) refuse("from_dlpack: unknown type code ", type.code);
+  try {
+    return dtype_from_abi(TL_DTYPE_OF(type.code, type.bits));
+  } catch (const Error& e) {
+    refuse("from_dlpack: ", e.message);
+  }
+}
+
+DimVector strides_of(const DlTensor& d, IntSpan sizes) {
+  if (!d.strides) return contiguous_strides(sizes);
+  DimVector strides;
+  for (int32_t i = 0; i < d.ndim; ++i) {
+    if (d.strides[i] < 0 && sizes[i] > 1)
+      refuse("from_dlpack: negative strides are not supported, got ", d.strides[i], " in dimension ", i,
+             ": copy the array first");
+    strides.push_back(d.strides[i] < 0 ? 1 : d.strides[i]);
+  }
+  return strides;
+}
+
+template <class Managed>
+Tensor adopt(Managed* managed, bool read_only) {
+  const DlTensor& d = managed->tensor;
+  if (d.device.type != kCpu && d.device.type != kPinnedHost)
+    refuse("from_dlpack: the array is on a device of type ", d.device.type,
+           ", which no installed package provides");
+  const DType dtype = dtype_of(d.dtype);
+  const IntSpan sizes(d.shape, static_cast<size_t>(d.ndim));
+  const DimVector strides = strides_of(d, sizes);
+  checked_numel(sizes);
+  char* data = d.data ? static_cast<char*>(d.data) + d.byte_offset : nullptr;
+  StoragePtr storage = adopt_storage(data, static_cast<size_t>(span_bytes(sizes, strides, item_size(dtype))),
+                                     {}, delete_taken<Managed>, managed);
+  storage->read_only = read_only;
+  return on_storage(std::move(storage), dtype, sizes, strides, 0);
+}
+
+Tensor take_versioned(PyObject* capsule) {
+  auto* managed = static_cast<Versioned*>(PyCapsule_GetPointer(capsule, kName<Versioned>));
+  if (managed->major > kMajor)
+    refuse("from_dlpack: the array speaks DLPack ", managed->major, ".", managed->minor,
+           ", this version knows ", kMajor, ".x");
+  Tensor t = adopt(managed, managed->flags & kReadOnly);
+  checked(PyCapsule_SetName(capsule, kUsedName<Versioned>));
+  return t;
+}
+
+Tensor take_unversioned(PyObject* capsule) {
+  Tensor t = adopt(static_cast<Unversioned*>(PyCapsule_GetPointer(capsule, kName<Unversioned>)), false);
+  checked(PyCapsule_SetName(capsule, kUsedName<Unversioned>));
+  return t;
+}
+}  // namespace
+
+PyObject* to_dlpack(const Tensor& t, bool versioned, bool copied) {
+  if (!t.device().is_cpu())
+    refuse("a tensor on the device '", device_name(t.device()),
+           "' cannot be exported through DLPack: use .cpu() first");
+  const bool read_only = t.storage()->read_only;
+  if (read_only && !versioned)
+    refuse(
+        "read-only memory cannot be exported to a reader that does not know DLPack 1.0 (max_version=(1, 0)): "
+        "clone() it first");
+  if (!versioned) return give<Unversioned>(t, 0);
+  return give<Versioned>(t, (read_only ? kReadOnly : 0) | (copied ? kCopied : 0));
+}
+
+Tensor from_dlpack(PyObject* capsule) {
+  if (PyCapsule_IsValid(capsule, kName<Versioned>)) return take_versioned(capsule);
+  if (PyCapsule_IsValid(capsule, kName<Unversioned>)) return take_unversioned(capsule);
+  fail(ErrorKind::Runtime,
+       "from_dlpack received an invalid capsule: expected one named 'dltensor' or 'dltensor_versioned' that "
+       "nobody has read yet. Note that DLTensor capsules can be consumed only once, so you might have "
+       "already constructed a "
+       "tensor from it once.");
+}
+
+}  // namespace tl::bind

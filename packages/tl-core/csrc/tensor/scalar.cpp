@@ -1,0 +1,112 @@
+#include "tensor/scalar.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tl {
+
+namespace {
+template <class T>
+inline constexpr bool is_complex_type = requires(T t) { t.re; };
+
+template <class T>
+inline constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+template <class R>
+R convert_real(double value) {
+  if constexpr (is_half_type<R>)
+    return R(static_cast<float>(value));
+  else
+    return static_cast<R>(value);
+}
+
+template <class T>
+T convert(const Scalar& s) {
+  if constexpr (is_complex_type<T>) {
+    using R = decltype(T::re);
+    const auto c = s.to_complex();
+    return {convert_real<R>(c.real()), convert_real<R>(c.imag())};
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return s.to_bool();
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(s.to_int());
+  } else {
+    return convert_real<T>(s.to_double());
+  }
+}
+
+// A negative number that fits the signed twin of an unsigned type wraps around, as in the reference.
+template <class T>
+bool int_fits(int64_t value) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (sizeof(T) == 8)
+    return true;
+  else if constexpr (std::is_unsigned_v<T>)
+    return value >= -static_cast<int64_t>(Limits::max()) - 1 && value <= int64_t{Limits::max()};
+  else
+    return value >= int64_t{Limits::min()} && value <= int64_t{Limits::max()};
+}
+
+template <class T>
+bool fits(const Scalar& s) {
+  const bool real = !s.is_complex() || s.to_complex().imag() == 0;
+  if constexpr (is_complex_type<T> || std::is_same_v<T, bool>) {
+    return true;
+  } else if constexpr (std::is_integral_v<T>) {
+    if (s.is_integral()) return int_fits<T>(s.to_int());
+    const double v = s.to_double();
+    return real && v >= static_cast<double>(std::numeric_limits<T>::min()) &&
+           v <= static_cast<double>(std::numeric_limits<T>::max());
+  } else {
+    return real;
+  }
+}
+
+template <class T>
+Scalar load(const T& value) {
+  if constexpr (is_complex_type<T>) {
+    return Scalar(std::complex<double>(static_cast<double>(value.re), static_cast<double>(value.im)));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return Scalar(value);
+  } else if constexpr (std::is_integral_v<T>) {
+    return Scalar(static_cast<int64_t>(value));
+  } else {
+    return Scalar(static_cast<double>(value));
+  }
+}
+}  // namespace
+
+void Scalar::store(DType dtype, void* out) const {
+  switch (dtype) {
+#define TL_STORE(E, T, name)                   \
+  case DType::E:                               \
+    *static_cast<T*>(out) = convert<T>(*this); \
+    return;
+    TL_ALL_DTYPES(TL_STORE)
+#undef TL_STORE
+  }
+}
+
+void Scalar::check_fits(DType dtype) const {
+  switch (dtype) {
+#define TL_CHECK_FITS(E, T, name)                                                                     \
+  case DType::E:                                                                                      \
+    TL_CHECK(fits<T>(*this), Runtime, "value cannot be converted to type ", #T, " without overflow"); \
+    return;
+    TL_ALL_DTYPES(TL_CHECK_FITS)
+#undef TL_CHECK_FITS
+  }
+}
+
+Scalar load_scalar(DType dtype, const void* data) {
+  switch (dtype) {
+#define TL_LOAD(E, T, name) \
+  case DType::E:            \
+    return load(*static_cast<const T*>(data));
+    TL_ALL_DTYPES(TL_LOAD)
+#undef TL_LOAD
+  }
+  return {};
+}
+
+}  // namespace tl
