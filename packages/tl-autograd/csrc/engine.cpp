@@ -246,7 +246,7 @@ void Run::execute() {
   GradMode mode(options_.keep_mode ? api->grad_enabled() != 0 : options_.create_graph);
   for (auto& [root, grad] : pending_roots_) deliver(root, std::move(grad));
   for (uint32_t count = 1; !heap_.empty(); ++count) {
-    if (count % 1024 == 0 && api->interrupted()) fail(TL_ERROR_INTERRUPT, "the backward was interrupted");
+    if (count % 1024 == 0 && api->interrupted()) throw Pending();
     process(pop());
   }
 }
