@@ -7,11 +7,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from opgen import derivative  # noqa: E402
-from opgen.derivative import FormulaError, compile_formulas  # noqa: E402
-from opgen.overload import Resolver  # noqa: E402
-from opgen.program_text import Saved  # noqa: E402
-from opgen.row import Binary, Op, Unary  # noqa: E402
+from opgen import derivative
+from opgen.derivative import FormulaError, compile_formulas
+from opgen.overload import Resolver
+from opgen.program_text import Saved
+from opgen.row import Binary, Op, Unary
 
 COMMON = {"jvp": "linear", "batch": "dims", "doc": "A row of the tests."}
 
