@@ -24,7 +24,8 @@ PyObject* named_repr(PyObject* o) {
   PyRef text = checked(PyUnicode_FromFormat("%s(\n", Py_TYPE(o)->tp_name));
   const Py_ssize_t n = PyTuple_GET_SIZE(o);
   for (Py_ssize_t i = 0; i < n; ++i)
-    text = checked(PyUnicode_FromFormat("%U%s=%R%s", text.get(), Py_TYPE(o)->tp_members[i].name, PyTuple_GET_ITEM(o, i), i + 1 < n ? ",\n" : ")"));
+    text = checked(PyUnicode_FromFormat("%U%s=%R%s", text.get(), Py_TYPE(o)->tp_members[i].name,
+                                        PyTuple_GET_ITEM(o, i), i + 1 < n ? ",\n" : ")"));
   return text.release();
 }
 
@@ -40,7 +41,9 @@ PyTypeObject* named_tuple_type(const Operator& op, const char* name) {
   PyStructSequence_Desc desc = {full.c_str(), nullptr, fields.data(), op.info.n_rets};
   type = PyStructSequence_NewType(&desc);
   if (!type) throw PythonError();
-  type->tp_repr = [](PyObject* o) { return translated([&] { return named_repr(o); }, static_cast<PyObject*>(nullptr)); };
+  type->tp_repr = [](PyObject* o) {
+    return translated([&] { return named_repr(o); }, static_cast<PyObject*>(nullptr));
+  };
   return type;
 }
 

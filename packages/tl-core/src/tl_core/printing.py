@@ -14,7 +14,9 @@ from tl_core.overrides import DisableTorchFunctionSubclass
 class PrintOptions:
     """What set_printoptions sets."""
 
-    def __init__(self, precision: int = 4, threshold: float = 1000, edgeitems: int = 3, linewidth: int = 80) -> None:
+    def __init__(
+        self, precision: int = 4, threshold: float = 1000, edgeitems: int = 3, linewidth: int = 80
+    ) -> None:
         self.precision = precision
         self.threshold = threshold
         self.edgeitems = edgeitems
