@@ -32,9 +32,15 @@ _PROFILES = {
 }
 
 
-def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
-                     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None) -> None:  # fmt: skip
-    """Digits, the size from which tensors are abbreviated, items at the edges, width of a line, and scientific notation."""
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Digits, the size from which tensors are abbreviated, items at the edges, a line's width, scientific notation."""
     if profile is not None:
         if profile not in _PROFILES:
             raise ValueError(f"unknown print profile {profile!r}: use one of {', '.join(_PROFILES)}")
