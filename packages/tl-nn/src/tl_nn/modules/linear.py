@@ -92,10 +92,11 @@ class Linear(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The affine map of ``input``, shape (*, in_features), to shape (*, out_features)."""
         own = self._parameters
-        if "weight" in own and "bias" in own:
-            # Ten times as fast as an attribute, which a parameter isn't.
-            return F.linear(input, own["weight"], own["bias"])
-        return F.linear(input, self.weight, self.bias)
+        try:  # ten times as fast as attributes, which parameters aren't
+            weight, bias = own["weight"], own["bias"]
+        except KeyError:
+            weight, bias = self.weight, self.bias
+        return F.linear(input, weight, bias)
 
     def extra_repr(self) -> str:
         return (
