@@ -11,12 +11,22 @@ from tl_autograd import _C
 from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor
 
-__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
-           "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]  # fmt: skip
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 
-class Node(abc.ABC):
-    """A node of the graph: `isinstance(tensor.grad_fn, Node)`. It has `name()`, `metadata`, `next_functions`, `register_hook`
+class Node(abc.ABC):  # noqa: B024  (only a name for isinstance)
+    """A node of the graph: `isinstance(tensor.grad_fn, Node)`. It has `name()`, `metadata`,
+    `next_functions`, `register_hook`
     and `register_prehook`, and `_saved_<argument>` for what was kept of an argument or `result`."""
 
 
@@ -70,7 +80,8 @@ def register_multi_grad_hook(
     """Calls `fn` when the gradients of `tensors` were computed.
 
     Args:
-        mode: "all" calls `fn(grads)` once a backward, after the last of those gradients that this backward computes, with None
+        mode: "all" calls `fn(grads)` once a backward, after the last of those gradients that this backward
+            computes, with None
             for the others. "any" calls `fn(grad)` with the first.
 
     Raises:

@@ -13,7 +13,8 @@ __all__ = ["RemovableHandle"]
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager that does so at its end.
+    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager that
+    does so at its end.
 
     Args:
         hooks: the dictionary that holds the hook under `handle.id`.

@@ -1,4 +1,5 @@
-"""Function transforms on the transforms layer: `grad`, which nests with itself and with recorded gradients."""
+"""Function transforms on the transforms layer: `grad`, which nests with itself and with recorded
+gradients."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ def grad(func: Callable[..., Tensor], argnums: int = 0) -> Callable[..., Tensor]
     """The function that gives the gradient of `func` with respect to one of its arguments.
 
     Args:
-        func: takes tensors, returns a tensor of one element. It may not change tensors in place that it differentiates.
+        func: takes tensors, returns a tensor of one element. It may not change tensors in place that it
+            differentiates.
         argnums: which positional argument.
 
     Example::

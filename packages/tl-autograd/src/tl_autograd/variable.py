@@ -13,7 +13,8 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """`Variable(tensor, requires_grad=False)` gives the tensor's data as a tensor. Tensors need no wrapper any more."""
+    """`Variable(tensor, requires_grad=False)` gives the tensor's data as a tensor. Tensors need no wrapper
+    any more."""
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # type: ignore[misc]
         if not isinstance(data, Tensor):
