@@ -1,6 +1,7 @@
 """Anomaly detection."""
 
 import pytest
+
 import tl_autograd
 import tl_core as tl
 

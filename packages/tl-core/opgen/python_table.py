@@ -76,7 +76,8 @@ def _parameter(a: Arg) -> str:
         return f"{name}=None" if a.optional and a.keyword_only else name
     default = a.default
     if default.startswith("["):
-        default = f"({', '.join(x.strip() for x in default[1:-1].split(',') if x.strip())}{',' if default != '[]' else ''})"
+        items = [x.strip() for x in default[1:-1].split(",") if x.strip()]
+        default = f"({', '.join(items)}{',' if items else ''})"
     return f"{name}={'None' if a.type == 'MemoryFormat' else default}"
 
 
@@ -118,7 +119,7 @@ def python_table_cpp(rows: list[Row]) -> str:
 
 
 def ops_json(rows: list[Row]) -> str:
-    """[{name, kind, signature, doc, ...}] of every public function and method, for the reference pages and the tests."""
+    """[{name, kind, signature, doc, ...}] of every public function and method, for reference pages and tests."""
     entries = []
     for f in functions(rows):
         for kind, wanted in (("function", f.function), ("method", f.method)):

@@ -195,6 +195,12 @@ void add_tensors(py::module_& m) {
   m.def("_is_alias_of", [](py::object a, py::object b) {
     return tensor_argument(a).storage() == tensor_argument(b).storage();
   });
+  m.def("_operators", [] {
+    py::dict schemas;
+    for (size_t i = 0; i < num_operators(); ++i)
+      schemas[operator_at(i)->info.name] = operator_at(i)->info.schema;
+    return schemas;
+  });
   m.def("_bump_version", [](py::object o) { bump_version(*tensor_argument(o).impl()); });
 }
 
@@ -206,6 +212,10 @@ PyMethodDef g_fast[] = {
     {"from_numpy", from_numpy, METH_O,
      "from_numpy(ndarray)\n--\n\nA tensor on the array's own memory: a change of one is a change of the "
      "other."},
+    {"_call_operator", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_operator)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "_call_operator(names, *args, **kwargs)\n--\n\nCalls the first of the named operators that takes the "
+     "arguments."},
     {nullptr, nullptr, 0, nullptr},
 };
 

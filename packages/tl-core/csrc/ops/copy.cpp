@@ -184,6 +184,7 @@ Scalar local_scalar_dense(const Tensor& self) {
 }
 
 Tensor sum_to_size(const Tensor& self, IntSpan size) {
+  if (size.empty() && is_integral(self.dtype(), true)) return ops::sum(self);
   const int64_t missing = self.dim() - static_cast<int64_t>(size.size());
   TL_CHECK(missing >= 0, Runtime, "size {", size, "} is not expandable to size {", self.sizes(), "}.");
   DimVector dims;

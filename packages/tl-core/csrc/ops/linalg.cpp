@@ -228,12 +228,23 @@ Tensor matmul(const Tensor& self, const Tensor& other, Out out) {
   return ops::copy_(prepare_out(out, c.sizes(), {out.tensor->dtype(), c.device()}), c);
 }
 
+// Rows of any number of leading dimensions are the rows of one matrix.
+Tensor linear_rows(const Tensor& input, const Tensor& transposed, const Tensor& bias) {
+  DimVector shape(input.sizes());
+  shape.back() = transposed.size(1);
+  const Tensor rows = ops::reshape(input, DimVector{-1, input.size(input.dim() - 1)});
+  return ops::view(ops::addmm(bias, rows, transposed), shape);
+}
+
 Tensor linear(const Tensor& input, const Tensor& weight, OptTensor bias) {
   TL_CHECK(weight.dim() == 2 || weight.dim() == 1, Runtime,
            "linear(): weight must be a matrix or a vector, got ", weight.dim(), "D");
+  TL_CHECK(input.dim() > 0, Runtime, "both arguments to linear need to be at least 1D, but they are 0D and ",
+           weight.dim(), "D");
   const Tensor transposed = ops::t(weight);
-  if (input.dim() == 2 && weight.dim() == 2 && bias && bias->dim() == 1)
-    return ops::addmm(*bias, input, transposed);
+  const bool with_rows = bias && bias->dim() == 1 && weight.dim() == 2 && input.numel() > 0;
+  if (with_rows && input.dim() == 2) return ops::addmm(*bias, input, transposed);
+  if (with_rows && input.dim() > 2) return linear_rows(input, transposed, *bias);
   const Tensor product = ops::matmul(input, transposed);
   return bias ? ops::add(product, *bias) : product;
 }

@@ -24,6 +24,8 @@ from tl_core.defaults import (
     set_default_dtype,
     set_default_tensor_type,
 )
+from tl_core.dlpack import from_dlpack, to_dlpack
+from tl_core.errors import OutOfMemoryError
 from tl_core.functional import *
 from tl_core.grad_mode import (
     enable_grad,
@@ -33,6 +35,7 @@ from tl_core.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tl_core.headers import get_include
 from tl_core.machine import (
     cpu_capability,
     get_num_interop_threads,
@@ -51,7 +54,7 @@ float, cfloat, chalf = float32, complex64, complex32  # noqa: F405
 short, int, long = int16, int32, int64  # noqa: F405
 newaxis = None
 
-# Operators whose names begin with an underscore, as the reference has them: `_foreach_add_`, `_fused_adam_`, `_softmax`.
+# Operators whose names begin with an underscore, as the reference has them: `_foreach_add_`, `_fused_adam_`.
 globals().update(
     {name: f for name, f in vars(_C).items() if name[0] == "_" and getattr(f, "__module__", "") == "tl_core"}
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy as _copy
 from typing import Any
 
-from tl_core import _C, providers
+from tl_core import _C, functional, providers
 from tl_core._C import Tensor
 from tl_core.storage import TypedStorage, UntypedStorage
 
@@ -161,7 +161,7 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     return made.requires_grad_() if require_grad else made
 
 
-# ---- storages ----------------------------------------------------------------------------------------------------------
+# ---- storages --------------------------------------------------------------------------------------------
 def _untyped_storage(self: Tensor) -> UntypedStorage:
     """The bytes the tensor's elements lie in."""
     return UntypedStorage._of(self)
@@ -201,7 +201,7 @@ def _dense_strides(size: Any) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-# ---- construction --------------------------------------------------------------------------------------------------------
+# ---- construction ----------------------------------------------------------------------------------------
 def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """`Tensor(2, 3)`, `Tensor([1, 2])`, `Tensor(tensor)`: the older constructor, in the default type."""
     kwargs.pop("device", None)
@@ -271,6 +271,19 @@ def _rsub(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return _C.sub(other if isinstance(other, Tensor) else _C.tensor(other), self, alpha=alpha)
 
 
+def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor's elements where the condition holds, else the other's."""
+    return _C.where(condition, self, other)
+
+
+_find_nonzero = Tensor.nonzero
+
+
+def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
+    """The positions of the elements that are not zero: one a row, or with `as_tuple` a tensor a dimension."""
+    return self.nonzero_numpy() if as_tuple else _find_nonzero(self)
+
+
 def _new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -321,8 +334,12 @@ _METHODS = {
     "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
     "untyped_storage": _untyped_storage, "storage": _storage, "set_": _set_, "__contains__": _contains,
     "__reversed__": _reversed, "__format__": _format, "__dir__": _dir, "is_same_size": _is_same_size,
-    "resolve_conj": _resolved, "resolve_neg": _resolved, "new_tensor": _new_tensor,
-    "requires_grad_": _requires_grad_, "__array_priority__": 1000,
+    "resolve_conj": _resolved, "resolve_neg": _resolved, "where": _where,
+    "nonzero": _nonzero,
+    "new_tensor": _new_tensor,
+    "requires_grad_": _requires_grad_, "unflatten": functional.unflatten, "movedim": functional.movedim,
+    "allclose": functional.allclose, "equal": functional.equal,
+    "__array_priority__": 1000,
 }  # fmt: skip
 
 for _name, _method in _METHODS.items():

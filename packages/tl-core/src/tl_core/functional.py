@@ -8,8 +8,8 @@ from tl_core import _C
 from tl_core._C import Tensor
 
 __all__ = [
-    "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "equal", "allclose", "get_device", "is_complex",
-    "is_floating_point", "is_nonzero", "is_storage", "is_tensor", "numel", "typename", "movedim",
+    "as_tensor", "asarray", "broadcast_shapes", "frombuffer", "broadcast_tensors", "equal", "allclose", "get_device", "is_complex",
+    "is_floating_point", "is_nonzero", "nonzero", "is_storage", "is_tensor", "numel", "typename", "movedim", "unflatten",
 ]  # fmt: skip
 
 
@@ -38,6 +38,15 @@ def is_complex(input: Tensor) -> bool:
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero; RuntimeError if there are more or none."""
     return bool(input)
+
+
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
+    """The positions of the elements that are not zero: one a row, or with `as_tuple` a tensor a dimension."""
+    if not as_tuple:
+        return _C.nonzero(input, out=out)
+    if out is not None:
+        raise TypeError("nonzero(): argument 'out' cannot be given with as_tuple=True")
+    return input.nonzero_numpy()
 
 
 def numel(input: Tensor) -> int:
@@ -103,6 +112,41 @@ def asarray(
     return made.detach().requires_grad_()
 
 
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A one-dimensional tensor on the memory of an object with the buffer protocol, such as `bytes` or `array.array`.
+
+    ``count`` elements (-1: as many as there are) are read from byte ``offset`` on. Read-only memory gives a tensor that
+    cannot be written.
+
+    Raises ValueError if the memory is too small, or does not hold whole elements.
+
+    >>> frombuffer(bytearray([1, 0, 2, 0]), dtype=int16)
+    tensor([1, 2], dtype=torch.int16)
+    """
+    memory = memoryview(buffer).cast("B")
+    size, available = dtype.itemsize, memory.nbytes - offset
+    if memory.nbytes == 0:
+        raise ValueError(f"both buffer length ({memory.nbytes}) and count ({count}) must not be 0")
+    if not 0 <= offset < memory.nbytes:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({memory.nbytes} bytes) minus 1"
+        )
+    if count == 0 or count < -1:
+        raise ValueError(f"count must be positive or -1, got {count}")
+    if count == -1 and available % size:
+        raise ValueError(
+            f"buffer length ({available} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})"
+        )
+    n = available // size if count == -1 else count
+    if n * size > available:
+        raise ValueError(f"requested buffer length ({n} * {size} bytes) after offset ({offset} bytes) must not be greater than "
+                         f"actual buffer length ({memory.nbytes} bytes)")  # fmt: skip
+    made = _C._from_buffer(memory[offset : offset + n * size]).view(dtype)
+    return made.detach().requires_grad_() if requires_grad else made
+
+
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes broadcast to."""
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
@@ -151,3 +195,19 @@ def _wrapped(dim: int, ndim: int) -> int:
             f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
         )
     return dim % ndim
+
+
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dimension as several; -1 stands for the size that fits."""
+    at = _wrapped(dim, input.dim())
+    if not len(sizes):
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    product = 1
+    for size in sizes:
+        product *= size
+    fits = product == input.shape[at] or (-1 in sizes and product and input.shape[at] % product == 0)
+    if not fits:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({input.shape[at]}) in the input tensor"
+        )
+    return input.view(*input.shape[:at], *sizes, *input.shape[at + 1 :])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from tl_core import _C
@@ -12,15 +11,17 @@ from tl_core.grad_mode import no_grad
 from tl_core.overrides import DisableTorchFunctionSubclass
 
 
-@dataclass
 class PrintOptions:
     """What set_printoptions sets."""
 
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
+    def __init__(
+        self, precision: int = 4, threshold: float = 1000, edgeitems: int = 3, linewidth: int = 80
+    ) -> None:
+        self.precision = precision
+        self.threshold = threshold
+        self.edgeitems = edgeitems
+        self.linewidth = linewidth
+        self.sci_mode: bool | None = None
 
 
 PRINT_OPTS = PrintOptions()
@@ -31,9 +32,15 @@ _PROFILES = {
 }
 
 
-def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
-                     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None) -> None:  # fmt: skip
-    """Digits, the size from which tensors are abbreviated, items at the edges, width of a line, and scientific notation."""
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Digits, the size from which tensors are abbreviated, items at the edges, a line's width, scientific notation."""
     if profile is not None:
         if profile not in _PROFILES:
             raise ValueError(f"unknown print profile {profile!r}: use one of {', '.join(_PROFILES)}")

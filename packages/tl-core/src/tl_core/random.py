@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tl_core._C import Generator, default_generator, device
 
@@ -19,8 +19,7 @@ __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "
 _MANY_DEVICES = 1
 
 
-@dataclass(frozen=True)
-class DeviceRandom:
+class DeviceRandom(NamedTuple):
     """How a device type's generators are seeded, saved and restored; the index of a device is an int."""
 
     manual_seed_all: Callable[[int], object]

@@ -196,8 +196,8 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 def _exponential_unit(x: Tensor, alpha: float, scale: float, stretch: float) -> Tensor:
-    # Clamped, so that the branch that isn't taken has no infinite gradient.
-    bent = (x.clamp(max=0.0) * stretch).expm1() * (alpha * scale)
+    # The branch that isn't taken mustn't have an infinite gradient: it sees harmless numbers.
+    bent = (where(x > 0, 0.0, x) * stretch).expm1() * (alpha * scale)
     return where(x > 0, x * scale, bent)
 
 
@@ -227,9 +227,10 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` exceeds ``threshold``."""
     scaled = input * beta
-    # Clamped, so that the branch that isn't taken has no infinite gradient.
-    curved = scaled.clamp(max=threshold).exp().log1p() / beta
-    return where(scaled > threshold, input, curved)
+    # The branch that isn't taken mustn't have an infinite gradient: it sees harmless numbers.
+    straight = scaled > threshold
+    curved = where(straight, threshold, scaled).exp().log1p() / beta
+    return where(straight, input, curved)
 
 
 def logsigmoid(input: Tensor) -> Tensor:

@@ -2,58 +2,11 @@
 
 from __future__ import annotations
 
-from tl_core import Tensor, addmm, matmul
+from tl_core import Tensor, matmul, nn_functions
 
 __all__ = ["bilinear", "linear"]
 
-
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``.
-
-    Parameters
-    ----------
-    input : Tensor, shape (*, in_features)
-        Any number of leading dimensions, none included.
-    weight : Tensor, shape (out_features, in_features) or (in_features,)
-        A vector gives results without a last dimension.
-    bias : Tensor, shape (out_features,) or (), optional
-        Added to every result.
-
-    Returns
-    -------
-    Tensor, shape (*, out_features)
-
-    Raises
-    ------
-    TypeError
-        If ``input`` isn't a tensor.
-    RuntimeError
-        If the sizes or element types don't fit.
-
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.functional.linear(tl_core.ones(2, 3), tl_core.ones(4, 3)).shape
-    torch.Size([2, 4])
-    """
-    try:
-        rank = input.dim()
-    except AttributeError:
-        raise TypeError(
-            f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
-        ) from None
-    if bias is None:
-        if rank == 0:
-            raise RuntimeError(
-                f"both arguments to linear need to be at least 1D, but they are 0D and {weight.dim()}D"
-            )
-        return matmul(input, weight.t())
-    if rank == 2:
-        return addmm(bias, input, weight.t())
-    if rank > 2 and weight.dim() == 2:
-        rows = addmm(bias, input.reshape(-1, input.shape[-1]), weight.t())
-        return rows.view(*input.shape[:-1], weight.shape[0])
-    return linear(input, weight) + bias
+linear = nn_functions.linear
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -127,33 +127,31 @@ def cross_entropy(
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """Refuse shapes and types that don't belong together."""
-    if input.dim() == 0:
+    sizes, positions = input.shape, target.shape
+    if len(sizes) == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if input.dim() > 1 and target.dim() > 0 and input.shape[0] != target.shape[0]:
+    if len(sizes) > 1 and len(positions) > 0 and sizes[0] != positions[0]:
         raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+            f"Expected input batch_size ({sizes[0]}) to match target batch_size ({positions[0]})."
         )
     if target.dtype not in (tl_core.int64, tl_core.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype}")
-    if input.dim() <= 2 and target.dim() > 1:
+    if len(sizes) <= 2 and len(positions) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    _check_target_shape(input, target)
-    if weight is not None and tuple(weight.shape) != (input.shape[_class_dim(input)],):
+    if len(sizes) == 1 and target.numel() != 1:
+        raise RuntimeError(f"Expected a target of one class for a 1D input, got {list(positions)}")
+    if len(sizes) > 2 and (sizes[0], *sizes[2:]) != tuple(positions):
+        raise RuntimeError(f"Expected target size {[sizes[0], *sizes[2:]]}, got {list(positions)}")
+    if weight is not None:
+        _check_weight(weight, sizes[_class_dim(input)])
+
+
+def _check_weight(weight: Tensor, classes: int) -> None:
+    if tuple(weight.shape) != (classes,):
         raise RuntimeError(
-            "weight tensor should be defined either for all "
-            f"{input.shape[_class_dim(input)]} classes or no classes "
+            f"weight tensor should be defined either for all {classes} classes or no classes "
             f"but got weight tensor of shape: {list(weight.shape)}"
         )
-
-
-def _check_target_shape(input: Tensor, target: Tensor) -> None:
-    if input.dim() == 1:
-        if target.numel() != 1:
-            raise RuntimeError(f"Expected a target of one class for a 1D input, got {list(target.shape)}")
-        return
-    expected = [input.shape[0], *input.shape[2:]]
-    if list(target.shape) != expected:
-        raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
 
 
 def _class_dim(input: Tensor) -> int:
@@ -165,17 +163,19 @@ def _nll(scores: Tensor, target: Tensor, weight: Tensor | None, ignore_index: in
         target = target.reshape(())
     if target.dtype != tl_core.int64:
         target = target.to(tl_core.int64)
-    if weight is None and _all_count(target, scores.shape[_class_dim(scores)], ignore_index):
-        return reduced(-_picked(scores, target), reduction)
+    if weight is None and not 0 <= ignore_index < scores.shape[_class_dim(scores)]:
+        try:
+            return _plain_nll(scores, target, reduction)
+        except (IndexError, RuntimeError):
+            # Some target isn't a class: either it is ignored, or the masked form tells which one it is.
+            return _masked_nll(scores, target, weight, ignore_index, reduction)
     return _masked_nll(scores, target, weight, ignore_index, reduction)
 
 
-def _all_count(target: Tensor, classes: int, ignore_index: int) -> bool:
-    """Whether every target is a class and none is ignored, so that no mask is needed."""
-    if target.is_meta or target.numel() == 0:
-        return True
-    lowest, highest = int(target.amin()), int(target.amax())
-    return lowest >= 0 and highest < classes and not lowest <= ignore_index <= highest
+def _plain_nll(scores: Tensor, target: Tensor, reduction: str) -> Tensor:
+    dim = _class_dim(scores)
+    picked = scores.gather(dim, target.unsqueeze(dim))
+    return -reduced(picked if reduction != "none" else picked.squeeze(dim), reduction)
 
 
 def _picked(scores: Tensor, target: Tensor) -> Tensor:
@@ -260,9 +260,5 @@ def _check_probabilities(input: Tensor, target: Any, weight: Tensor | None, igno
         raise ValueError("Expected 1 or more dimensions (got 0)")
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
-    classes = input.shape[_class_dim(input)]
-    if weight is not None and tuple(weight.shape) != (classes,):
-        raise RuntimeError(
-            "cross_entropy: weight tensor should be defined either for all "
-            f"{classes} classes or no classes but got weight tensor of shape: {list(weight.shape)}"
-        )
+    if weight is not None:
+        _check_weight(weight, input.shape[_class_dim(input)])

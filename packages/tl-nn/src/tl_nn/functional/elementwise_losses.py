@@ -222,8 +222,9 @@ def kl_div(
     if log_target:
         losses = target.exp() * (target - input)
     else:
-        safe = where(target > 0, target, 1.0)  # 0 log 0 is 0, with a finite gradient
-        losses = where(target > 0, safe * safe.log(), target * 0) - target * input
+        nothing = target == 0
+        safe = where(nothing, 1.0, target)  # 0 log 0 is 0, with a finite gradient
+        losses = where(nothing, target, safe * safe.log()) - target * input
     if reduction == "batchmean":
         return losses.sum() / (input.shape[0] if input.dim() else 1)
     if reduction == "mean":
@@ -306,7 +307,7 @@ def _log_of_rest(x: Tensor) -> Tensor:
 def _steep_log(x: Tensor) -> Tensor:
     """The logarithm of numbers close to 0, with the slope it has at ``_TINY``."""
     fixed = x.detach()
-    return fixed.log().clamp(min=-100.0) + (x - fixed) * (1 / _TINY)
+    return where(fixed > 3.8e-44, fixed.log(), -100.0) + (x - fixed) * (1 / _TINY)
 
 
 def binary_cross_entropy_with_logits(

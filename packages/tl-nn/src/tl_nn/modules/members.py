@@ -6,9 +6,9 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import Any, NoReturn, Self
 
+from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor
 
-from ..hooks import RemovableHandle
 from ..parameter import Buffer, Parameter
 
 _buffer_hooks: OrderedDict[int, Any] = OrderedDict()

@@ -8,9 +8,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor, no_grad
 
-from ..hooks import RemovableHandle
 from ..parameter import Parameter
 from .traversable import Traversable
 

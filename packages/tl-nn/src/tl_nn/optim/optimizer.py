@@ -11,9 +11,8 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import tl_core
+from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor, enable_grad, is_grad_enabled, set_grad_enabled
-
-from ..hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 

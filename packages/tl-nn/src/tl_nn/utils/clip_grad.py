@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import tl_core
-from tl_core import Tensor, no_grad
+from tl_core import Tensor, no_grad, where
 
 __all__ = [
     "clip_grad_norm",
@@ -72,7 +72,8 @@ def clip_grads_with_norm_(
     foreach: bool | None = None,
 ) -> None:
     """Scale the gradients, in place, by ``max_norm / total_norm`` where that is less than 1."""
-    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    factor = float(max_norm) / (total_norm + 1e-6)
+    factor = where(factor > 1.0, 1.0, factor)
     for grad in _gradients(parameters):
         grad.mul_(factor.to(grad.device))
 
@@ -148,8 +149,9 @@ def clip_grad_value_(
     >>> weight.grad
     tensor([-1.0000,  0.5000])
     """
+    bound = float(clip_value)
     for grad in _gradients(parameters):
-        grad.clamp_(min=-float(clip_value), max=float(clip_value))
+        grad.copy_(where(grad > bound, bound, where(grad < -bound, -bound, grad)))
 
 
 def _as_list(tensors: Any) -> list[Tensor]:
