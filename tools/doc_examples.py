@@ -1,6 +1,6 @@
 """`python -m tools.doc_examples`: runs the examples in the pages and in the installed packages' docstrings.
 
-A page is run from its beginning to its end, a docstring alone; in a docstring all packages are known, and the names of its own.
+A page is run from its beginning to its end, a docstring alone, where all packages and the names of its own are known.
 """
 
 from __future__ import annotations
