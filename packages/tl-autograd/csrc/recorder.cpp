@@ -246,14 +246,17 @@ struct Outputs {
   }
 };
 
+// Takes over the caller's reference.
 void attach(Node* node, const Outputs& outputs, bool is_view) {
   note_origin(*node);
+  bool given = false;
   for (uint32_t i = 0; i < outputs.n; ++i) {
     if (!outputs.differentiable(i)) continue;
-    node->retain();
+    if (std::exchange(given, true)) node->retain();
     set_slot(outputs.tensors[i], node, i);
     if (is_view && !node->base_slot) node->base_slot = base_slot_of(outputs.tensors[i]);
   }
+  if (!given) drop(node);
 }
 
 void record_results(const Recorder& r, const TlValue* args, const CallEdges& edges, const TlValue* rets,
@@ -262,7 +265,6 @@ void record_results(const Recorder& r, const TlValue* args, const CallEdges& edg
   if (!outputs.any_differentiable()) return;
   Node* node = make_node(r, args, edges, outputs.tensors, outputs.n, nullptr);
   attach(node, outputs, r.info->is_view);
-  drop(node);
 }
 
 int record(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
@@ -346,7 +348,6 @@ int record_missing(void* ctx, const TlValue* args, int n_args, TlValue* rets, in
     if (!needed || !outputs.any_differentiable()) return 0;
     Node* node = new MissingNode(r, outputs.n);
     attach(node, outputs, r.info->is_view);
-    drop(node);
     return 0;
   } catch (...) {
     release_all(rets, n_rets);

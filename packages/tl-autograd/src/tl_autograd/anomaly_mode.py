@@ -12,8 +12,8 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 class set_detect_anomaly:
     """Switches anomaly detection for the whole process, at once; as a context manager until its end.
 
-    While it is on, recorded calls remember their Python stack, which a failing backward shows, and gradients that hold NaN
-    raise. Everything is much slower.
+    While it is on, recorded calls remember their Python stack, which a failing backward shows, and
+    gradients that hold NaN raise. Everything is much slower.
 
     Args:
         mode: on or off.
@@ -44,7 +44,8 @@ class detect_anomaly:
     def __init__(self, check_nan: bool = True):
         self.check_nan = check_nan
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            "Anomaly Detection has been enabled. This mode will increase the runtime "
+            "and should only be enabled for debugging.",
             stacklevel=2,
         )
 

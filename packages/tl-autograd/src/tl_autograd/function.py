@@ -263,14 +263,14 @@ class NestedIOFunction(Function):
 
         class Flat(Function):
             @staticmethod
-            def forward(ctx, *flat):
+            def forward(ctx: Any, *flat: Any) -> tuple:
                 ctx_holder["ctx"] = ctx
                 result = cls.forward_extended(ctx, *_unflatten(iter(flat), args))
                 structure.append(result)
                 return tuple(_flatten(result))
 
             @staticmethod
-            def backward(ctx, *grads):
+            def backward(ctx: Any, *grads: Any) -> tuple:
                 result = cls.backward_extended(ctx, *_unflatten(iter(grads), _nested(structure[0])))
                 return tuple(_flatten(result if isinstance(result, tuple) else (result,)))
 

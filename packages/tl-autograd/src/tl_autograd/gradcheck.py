@@ -111,7 +111,7 @@ def _numerical_jacobian(problem: _Problem, x: Tensor) -> list[Tensor]:
     With complex x it is dy/dx* in the convention of the gradients: the sum over the real and the imaginary
     move.
     """
-    columns = [[] for _ in problem.detached_outputs()]
+    columns: list[list] = [[] for _ in problem.detached_outputs()]
     for index in range(x.numel()):
         unit = _unit(x, index)
         real = _difference(problem, x, unit, problem.eps)
@@ -166,12 +166,12 @@ def _complex(real: Tensor, imaginary: Tensor) -> Tensor:
     return tl_core.view_as_complex(tl_core.stack([real, imaginary], -1).contiguous())
 
 
-def _expected_gradient(real: Tensor, imaginary: Tensor | None, y_complex: bool, factor: complex) -> Tensor:
-    """What `grad` gives for v = factor * unit, one row an output element, from the quotients (numel of x,
-    numel of y).
+def _expected_gradient(quotients: tuple[Tensor, Tensor | None], factor: complex) -> Tensor:
+    """What `grad` gives for v = factor * unit, one row an output element, from quotients (numel of x, numel of y).
 
     The gradient of Re(conj(v) y) with respect to x = a + ib is d/da + i d/db.
     """
+    real, imaginary = quotients
 
     def along(d: Tensor) -> Tensor:
         moved = _real(d) if factor == 1 else _imag(d)
@@ -202,7 +202,7 @@ def _check_slow(problem: _Problem) -> None:
             for i, analytical in enumerate(_analytical_rows(problem, y, factor)):
                 if analytical is None or problem.differentiated[i].numel() == 0:
                     continue
-                expected = _expected_gradient(*numerical[i][k], y.is_complex(), factor)
+                expected = _expected_gradient(numerical[i][k], factor)
                 part = (
                     ""
                     if factor == 1 and not y.is_complex()

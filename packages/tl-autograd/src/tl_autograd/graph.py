@@ -67,10 +67,10 @@ class _Handles(RemovableHandle):
         for handle in self.handles:
             handle.remove()
 
-    def __getstate__(self):
+    def __getstate__(self) -> tuple:
         return self.handles
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: tuple) -> None:
         self.handles = state
 
 
@@ -96,7 +96,7 @@ def register_multi_grad_hook(
 def _any_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
     lock, done = threading.Lock(), set()
 
-    def hook(grad):
+    def hook(grad: Tensor) -> None:
         run = _C.run_number()
         with lock:
             first = run not in done
@@ -113,7 +113,7 @@ def _all_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
     edges = [_C.gradient_edge(t)[0] for t in tensors]
 
     def make(index: int) -> Callable:
-        def hook(grad):
+        def hook(grad: Tensor) -> None:
             run = _C.run_number()
             with lock:
                 state = waiting.get(run)

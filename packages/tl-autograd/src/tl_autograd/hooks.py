@@ -44,10 +44,10 @@ class RemovableHandle:
             if hooks is not None:
                 hooks.pop(self.id, None)
 
-    def __getstate__(self):
+    def __getstate__(self) -> tuple:
         return self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref)
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: tuple) -> None:
         hooks, self.id, extras = state[0], state[1], state[2] if len(state) > 2 else ()
         empty: dict = _Hooks()
         self.hooks_dict_ref = weakref.ref(empty if hooks is None else hooks)

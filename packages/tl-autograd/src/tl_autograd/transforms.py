@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from tl_autograd import _C
 from tl_core import Tensor
@@ -28,7 +29,7 @@ def grad(func: Callable[..., Tensor], argnums: int = 0) -> Callable[..., Tensor]
     """
 
     @functools.wraps(func)
-    def gradient(*args, **kwargs):
+    def gradient(*args: Any, **kwargs: Any) -> Tensor:
         _C.enter_level()
         try:
             x = _C.level_input(args[argnums])
