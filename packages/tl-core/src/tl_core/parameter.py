@@ -18,7 +18,7 @@ def _disabled_torch_function(cls: Any, func: Any, types: Any, args: Any = (), kw
 _C._set_disabled_torch_function(_disabled_torch_function)
 
 
-class _Kind(type(Tensor)):
+class _Kind(type):
     def __instancecheck__(cls, instance: object) -> bool:
         """Tensors of other subclasses count if they were marked as one of these."""
         if super().__instancecheck__(instance):
