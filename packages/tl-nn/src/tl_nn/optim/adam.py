@@ -254,7 +254,9 @@ def _fused(
     numbers: dict[str, Any],
 ) -> None:
     rule = tl_core._fused_adamw_ if decoupled_weight_decay else tl_core._fused_adam_
-    plain = {name: value if isinstance(value, bool) else float(value) for name, value in numbers.items()}
+    plain: dict[str, Any] = {
+        name: value if isinstance(value, bool) else float(value) for name, value in numbers.items()
+    }
     tl_core._foreach_add_(steps, 1)
     rule(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, **plain)
 
