@@ -75,9 +75,10 @@ class ProgramNode final : public Node {
 // The edges of a call: one a differentiable argument, or one an element of a list.
 struct CallEdges {
   static constexpr uint32_t kInline = 8;
-  Edge inline_edges[kInline];
+  alignas(
+      Edge) unsigned char inline_memory[kInline * sizeof(Edge)];  // not cleared: this stands on the hot path
   std::vector<Edge> more;
-  Edge* edges = inline_edges;
+  Edge* edges = reinterpret_cast<Edge*>(inline_memory);
   uint32_t n = 0;
   uint32_t blocks = 0;               // bit b: a target of block b requires grad
   std::vector<uint32_t> first_edge;  // only with lists

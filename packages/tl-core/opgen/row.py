@@ -58,8 +58,9 @@ class Elementwise:
 class Row:
     """All that is known of one operator.
 
-    grad: formulas by argument name, "composite", or "none:<reason>". jvp: "elementwise", "linear", a formula, "double-vjp",
-    "composite" or "none:<reason>". batch: "elementwise", "dims", "composite" or "loop". replay and inverse belong to views.
+    grad: formulas by argument name, "composite", or "none:<reason>". jvp: "elementwise", "linear", a formula,
+    "double-vjp", "composite" or "none:<reason>". batch: "elementwise", "dims", "composite" or "loop". replay and
+    inverse belong to views.
     """
 
     schema: Schema

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "anomaly.h"
 #include "bind/hooks.h"
 #include "bind/node_object.h"
 #include "extra.h"
@@ -276,6 +277,7 @@ class Finishing {
                              static_cast<uint32_t>(edges_.size()));
     node_->materialize = materialize;
     link_edges();
+    note_origin(*node_);
   }
   ~Finishing() { drop(node_); }
 

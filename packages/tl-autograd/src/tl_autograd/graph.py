@@ -11,12 +11,22 @@ from tl_autograd import _C
 from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor
 
-__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
-           "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]  # fmt: skip
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 
-class Node(abc.ABC):
-    """A node of the graph: `isinstance(tensor.grad_fn, Node)`. It has `name()`, `metadata`, `next_functions`, `register_hook`
+class Node(abc.ABC):  # noqa: B024  (only a name for isinstance)
+    """A node of the graph: `isinstance(tensor.grad_fn, Node)`. It has `name()`, `metadata`,
+    `next_functions`, `register_hook`
     and `register_prehook`, and `_saved_<argument>` for what was kept of an argument or `result`."""
 
 
@@ -57,10 +67,10 @@ class _Handles(RemovableHandle):
         for handle in self.handles:
             handle.remove()
 
-    def __getstate__(self):
+    def __getstate__(self) -> tuple:
         return self.handles
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: tuple) -> None:
         self.handles = state
 
 
@@ -70,7 +80,8 @@ def register_multi_grad_hook(
     """Calls `fn` when the gradients of `tensors` were computed.
 
     Args:
-        mode: "all" calls `fn(grads)` once a backward, after the last of those gradients that this backward computes, with None
+        mode: "all" calls `fn(grads)` once a backward, after the last of those gradients that this backward
+            computes, with None
             for the others. "any" calls `fn(grad)` with the first.
 
     Raises:
@@ -85,7 +96,7 @@ def register_multi_grad_hook(
 def _any_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
     lock, done = threading.Lock(), set()
 
-    def hook(grad):
+    def hook(grad: Tensor) -> None:
         run = _C.run_number()
         with lock:
             first = run not in done
@@ -102,7 +113,7 @@ def _all_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
     edges = [_C.gradient_edge(t)[0] for t in tensors]
 
     def make(index: int) -> Callable:
-        def hook(grad):
+        def hook(grad: Tensor) -> None:
             run = _C.run_number()
             with lock:
                 state = waiting.get(run)

@@ -13,9 +13,10 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """`Variable(tensor, requires_grad=False)` gives the tensor's data as a tensor. Tensors need no wrapper any more."""
+    """`Variable(tensor, requires_grad=False)` gives the tensor's data as a tensor. Tensors need no wrapper
+    any more."""
 
-    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # type: ignore[misc]
+    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         return data.detach().requires_grad_(bool(requires_grad))

@@ -397,7 +397,23 @@ PyObject* on_device(PyObject* o, void*) {
 PyObject* never(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_name(PyObject*, void*) { Py_RETURN_NONE; }
 
+// A tensor with attributes may be part of a cycle, which the collector has to see.
+void track(PyObject* self) {
+  if (!PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+}
+PyObject* get_dict(PyObject* self, void* closure) {
+  PyObject* dict = PyObject_GenericGetDict(self, closure);
+  if (dict) track(self);
+  return dict;
+}
+int set_dict(PyObject* self, PyObject* value, void* closure) {
+  const int status = PyObject_GenericSetDict(self, value, closure);
+  if (status == 0) track(self);
+  return status;
+}
+
 PyGetSetDef kGetset[] = {
+    {"__dict__", get_dict, set_dict, "The attributes that were set on this tensor.", nullptr},
     {"shape", get_shape, nullptr, "The sizes of the dimensions.", nullptr},
     {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
     {"device", get_device, nullptr, "Where the memory lies.", nullptr},

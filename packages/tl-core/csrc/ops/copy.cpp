@@ -89,10 +89,7 @@ Tensor copy_(const Tensor& self, const Tensor& src, bool) {
     return self;
   }
   TL_CHECK(!src.is_meta(), NotImplemented, "Cannot copy out of meta tensor; no data!");
-  Tensor source = src.dtype() == self.dtype() ? src : ops::_to_copy(src, self.dtype());
-  copy_across(self, std::ranges::equal(source.sizes(), self.sizes())
-                        ? source
-                        : ops::clone(ops::expand(source, self.sizes()), MemoryFormat::Contiguous));
+  copy_across(self, src);
   return self;
 }
 

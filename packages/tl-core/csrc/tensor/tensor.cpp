@@ -19,7 +19,7 @@ TensorImpl* new_impl(DType dtype, Device device) {
   auto* t = new (allocate(sizeof(TensorImpl))) TensorImpl;
   t->dtype = dtype;
   t->device = device;
-  if (thread_locals().inference) t->flags = TensorImpl::Inference;
+  t->set(TensorImpl::Inference, thread_locals().inference);
   return t;
 }
 

@@ -1,5 +1,6 @@
-// C++ over the table of tl/c_api.h and the bridge of tl/python.h, for extension modules: owned handles, values, operators
-// called and kernels written with exceptions, none of which crosses the boundary. Header-only; C++17; links to nothing.
+// C++ over the table of tl/c_api.h and the bridge of tl/python.h, for extension modules: owned handles,
+// values, operators called and kernels written with exceptions, none of which crosses the boundary.
+// Header-only; C++17; links to nothing.
 //
 //   PyMODINIT_FUNC PyInit_mine() {
 //     if (!tl::load(0)) return nullptr;               // an ImportError says which version is missing
@@ -20,7 +21,8 @@
 
 namespace tl {
 
-// ---- the tables ------------------------------------------------------------------------------------------------------
+// ---- the tables
+// ------------------------------------------------------------------------------------------------------
 
 namespace detail {
 inline const TlApi* table = nullptr;
@@ -30,14 +32,16 @@ inline const TlPython* bridge = nullptr;
 inline const TlApi& api() { return *detail::table; }
 inline const TlPython& python() { return *detail::bridge; }
 
-// Fetches both tables; false with a Python exception set. `min_minor` is the newest minor whose entries are used.
+// Fetches both tables; false with a Python exception set. `min_minor` is the newest minor whose entries are
+// used.
 inline bool load(uint32_t min_minor) {
   detail::bridge = tl_import_python();
   detail::table = detail::bridge ? tl_import_api(min_minor) : nullptr;
   return detail::table != nullptr;
 }
 
-// ---- errors ----------------------------------------------------------------------------------------------------------
+// ---- errors
+// ----------------------------------------------------------------------------------------------------------
 
 // An error of this library's own making.
 class Error : public std::runtime_error {
@@ -97,7 +101,8 @@ PyObject* to_python(F&& body) noexcept {
   return result;
 }
 
-// ---- tensors ---------------------------------------------------------------------------------------------------------
+// ---- tensors
+// ---------------------------------------------------------------------------------------------------------
 
 // A run of numbers somebody else owns.
 class Span {
@@ -116,14 +121,34 @@ class Span {
   int size_;
 };
 
-template <class T> struct DTypeOf;
-template <> struct DTypeOf<bool> { static constexpr int64_t code = TL_DTYPE_OF(TL_CODE_BOOL, 8); };
-template <> struct DTypeOf<uint8_t> { static constexpr int64_t code = TL_DTYPE_OF(TL_CODE_UINT, 8); };
-template <> struct DTypeOf<int32_t> { static constexpr int64_t code = TL_DTYPE_OF(TL_CODE_INT, 32); };
-template <> struct DTypeOf<int64_t> { static constexpr int64_t code = TL_DTYPE_OF(TL_CODE_INT, 64); };
-template <> struct DTypeOf<float> { static constexpr int64_t code = TL_DTYPE_OF(TL_CODE_FLOAT, 32); };
-template <> struct DTypeOf<double> { static constexpr int64_t code = TL_DTYPE_OF(TL_CODE_FLOAT, 64); };
-template <class T> inline constexpr int64_t dtype_of = DTypeOf<T>::code;
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<bool> {
+  static constexpr int64_t code = TL_DTYPE_OF(TL_CODE_BOOL, 8);
+};
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr int64_t code = TL_DTYPE_OF(TL_CODE_UINT, 8);
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr int64_t code = TL_DTYPE_OF(TL_CODE_INT, 32);
+};
+template <>
+struct DTypeOf<int64_t> {
+  static constexpr int64_t code = TL_DTYPE_OF(TL_CODE_INT, 64);
+};
+template <>
+struct DTypeOf<float> {
+  static constexpr int64_t code = TL_DTYPE_OF(TL_CODE_FLOAT, 32);
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr int64_t code = TL_DTYPE_OF(TL_CODE_FLOAT, 64);
+};
+template <class T>
+inline constexpr int64_t dtype_of = DTypeOf<T>::code;
 
 inline constexpr int64_t kCpu = TL_DEVICE_OF(TL_DEVICE_CPU, -1);
 
@@ -170,7 +195,8 @@ class Tensor {
   // The elements; raises TypeError if they are of another type.
   template <class T>
   T* elements() const {
-    if (dtype() != dtype_of<T>) throw Error(TL_ERROR_TYPE, "the tensor's elements are of another type than the kernel's");
+    if (dtype() != dtype_of<T>)
+      throw Error(TL_ERROR_TYPE, "the tensor's elements are of another type than the kernel's");
     return static_cast<T*>(data());
   }
 
@@ -178,7 +204,8 @@ class Tensor {
   TlTensor* handle_ = nullptr;
 };
 
-// ---- values ----------------------------------------------------------------------------------------------------------
+// ---- values
+// ----------------------------------------------------------------------------------------------------------
 
 // Borrowed arguments: what they are made from must outlive the call.
 inline TlValue tagged(TlTag tag, int64_t i = 0) {
@@ -212,7 +239,9 @@ inline TlValue value(double f) {
 inline TlValue value(std::string_view s) { return listed(TL_STRING, s.data(), s.size()); }
 inline TlValue value(const char* s) { return value(std::string_view(s)); }
 inline TlValue value(Span s) { return listed(TL_INT_LIST, s.data(), static_cast<size_t>(s.size())); }
-inline TlValue value(const std::vector<TlTensor*>& list) { return listed(TL_TENSOR_LIST, list.data(), list.size()); }
+inline TlValue value(const std::vector<TlTensor*>& list) {
+  return listed(TL_TENSOR_LIST, list.data(), list.size());
+}
 inline TlValue dtype_value(int64_t code) { return tagged(TL_DTYPE, code); }
 inline TlValue device_value(int64_t code) { return tagged(TL_DEVICE, code); }
 
@@ -256,7 +285,8 @@ class Value {
   TlValue value_;
 };
 
-// ---- operators -------------------------------------------------------------------------------------------------------
+// ---- operators
+// -------------------------------------------------------------------------------------------------------
 
 class Operator {
  public:
@@ -271,7 +301,8 @@ class Operator {
   template <class... A>
   Value operator()(const A&... a) const {
     const TlValue args[sizeof...(A) + 1] = {value(a)...};
-    if (info().n_rets > 1) throw Error(TL_ERROR_TYPE, std::string(info().name) + " has several results: use all()");
+    if (info().n_rets > 1)
+      throw Error(TL_ERROR_TYPE, std::string(info().name) + " has several results: use all()");
     Value result;
     check(api().op_call(op_, args, sizeof...(A), result.slot(), info().n_rets));
     return result;
@@ -290,7 +321,8 @@ class Operator {
   const TlOperator* op_;
 };
 
-// ---- kernels ---------------------------------------------------------------------------------------------------------
+// ---- kernels
+// ---------------------------------------------------------------------------------------------------------
 
 // What a kernel is called with.
 class Arguments {
@@ -337,8 +369,8 @@ int boxed(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets)
   return guarded([&] { F(ctx, Arguments(args, n_args), Results(rets, n_rets)); });
 }
 
-inline Operator register_operator(const char* schema, TlCall call, const TlProgram* program = nullptr, int device_type = 0,
-                                  void* ctx = nullptr) {
+inline Operator register_operator(const char* schema, TlCall call, const TlProgram* program = nullptr,
+                                  int device_type = 0, void* ctx = nullptr) {
   TlOperatorDef def{};
   def.struct_size = sizeof def;
   def.schema = schema;

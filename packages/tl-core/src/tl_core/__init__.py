@@ -54,7 +54,7 @@ float, cfloat, chalf = float32, complex64, complex32  # noqa: F405
 short, int, long = int16, int32, int64  # noqa: F405
 newaxis = None
 
-# Operators whose names begin with an underscore, as the reference has them: `_foreach_add_`, `_fused_adam_`, `_softmax`.
+# Operators whose names begin with an underscore, as the reference has them: `_foreach_add_`, `_fused_adam_`.
 globals().update(
     {name: f for name, f in vars(_C).items() if name[0] == "_" and getattr(f, "__module__", "") == "tl_core"}
 )

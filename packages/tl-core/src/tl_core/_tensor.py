@@ -161,7 +161,7 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     return made.requires_grad_() if require_grad else made
 
 
-# ---- storages ----------------------------------------------------------------------------------------------------------
+# ---- storages --------------------------------------------------------------------------------------------
 def _untyped_storage(self: Tensor) -> UntypedStorage:
     """The bytes the tensor's elements lie in."""
     return UntypedStorage._of(self)
@@ -201,7 +201,7 @@ def _dense_strides(size: Any) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-# ---- construction --------------------------------------------------------------------------------------------------------
+# ---- construction ----------------------------------------------------------------------------------------
 def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """`Tensor(2, 3)`, `Tensor([1, 2])`, `Tensor(tensor)`: the older constructor, in the default type."""
     kwargs.pop("device", None)
@@ -337,7 +337,8 @@ _METHODS = {
     "resolve_conj": _resolved, "resolve_neg": _resolved, "where": _where,
     "nonzero": _nonzero,
     "new_tensor": _new_tensor,
-    "requires_grad_": _requires_grad_, "unflatten": functional.unflatten, "movedim": functional.movedim, "allclose": functional.allclose, "equal": functional.equal,
+    "requires_grad_": _requires_grad_, "unflatten": functional.unflatten, "movedim": functional.movedim,
+    "allclose": functional.allclose, "equal": functional.equal,
     "__array_priority__": 1000,
 }  # fmt: skip
 

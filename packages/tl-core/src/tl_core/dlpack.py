@@ -76,7 +76,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """
     if not hasattr(ext_tensor, "__dlpack__"):
         if device is not None or copy is not None:
-            raise ValueError("device and copy need an object with __dlpack__, not a capsule: nobody is left to make a copy")
+            raise ValueError(
+                "device and copy need an object with __dlpack__, not a capsule: nobody is left to make a copy"
+            )
         return _C._from_dlpack(ext_tensor)
     options: dict[str, Any] = {}
     if copy is not None:
@@ -100,5 +102,5 @@ def _capsule(array: Any, options: dict[str, Any]) -> Any:
         return array.__dlpack__(**options)
 
 
-setattr(Tensor, "__dlpack__", _dlpack)
-setattr(Tensor, "__dlpack_device__", _dlpack_device)
+Tensor.__dlpack__ = _dlpack
+Tensor.__dlpack_device__ = _dlpack_device

@@ -112,7 +112,9 @@ def asarray(
     return made.detach().requires_grad_()
 
 
-def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
     """A one-dimensional tensor on the memory of an object with the buffer protocol, such as `bytes` or `array.array`.
 
     ``count`` elements (-1: as many as there are) are read from byte ``offset`` on. Read-only memory gives a tensor that
@@ -128,11 +130,15 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     if memory.nbytes == 0:
         raise ValueError(f"both buffer length ({memory.nbytes}) and count ({count}) must not be 0")
     if not 0 <= offset < memory.nbytes:
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({memory.nbytes} bytes) minus 1")
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({memory.nbytes} bytes) minus 1"
+        )
     if count == 0 or count < -1:
         raise ValueError(f"count must be positive or -1, got {count}")
     if count == -1 and available % size:
-        raise ValueError(f"buffer length ({available} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})")
+        raise ValueError(
+            f"buffer length ({available} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})"
+        )
     n = available // size if count == -1 else count
     if n * size > available:
         raise ValueError(f"requested buffer length ({n} * {size} bytes) after offset ({offset} bytes) must not be greater than "

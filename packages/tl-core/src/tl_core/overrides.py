@@ -81,7 +81,8 @@ def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwa
         return public_api(*args, **kwargs)
     name = getattr(public_api, "__qualname__", public_api)
     raise TypeError(
-        f"no implementation found for '{name}' on types that implement __torch_function__: {[t.__name__ for t in types]}"
+        f"no implementation found for '{name}' on types that implement __torch_function__: "
+        f"{[t.__name__ for t in types]}"
     )
 
 
@@ -126,7 +127,7 @@ _C._set_override_handler(_dispatch)
 
 
 def _default_torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What Tensor itself does for its subclasses: runs the function on plain tensors, gives the results the subclass."""
+    """What Tensor does for its subclasses: runs the function on plain tensors, gives the results the subclass."""
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():

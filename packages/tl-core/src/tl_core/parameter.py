@@ -18,7 +18,7 @@ def _disabled_torch_function(cls: Any, func: Any, types: Any, args: Any = (), kw
 _C._set_disabled_torch_function(_disabled_torch_function)
 
 
-class _Kind(type(Tensor)):
+class _Kind(type):
     def __instancecheck__(cls, instance: object) -> bool:
         """Tensors of other subclasses count if they were marked as one of these."""
         if super().__instancecheck__(instance):
@@ -47,8 +47,8 @@ class Parameter(Tensor, metaclass=_Kind):
         made = data.detach().requires_grad_(requires_grad)
         if type(made) is not type(data):
             raise RuntimeError(
-                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
-                f"instance of the same type, but return type {type(made).__name__} was found instead."
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
+                f"an instance of the same type, but return type {type(made).__name__} was found instead."
             )
         made._is_param = True
         return made
@@ -81,6 +81,5 @@ class Buffer(Tensor, metaclass=_Kind):
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
-    made = Parameter(data, requires_grad)
-    made._backward_hooks = backward_hooks
-    return made
+    """Hooks are not part of a pickle: the reference writes an empty dictionary in their place, too."""
+    return Parameter(data, requires_grad)

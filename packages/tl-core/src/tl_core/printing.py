@@ -14,7 +14,9 @@ from tl_core.overrides import DisableTorchFunctionSubclass
 class PrintOptions:
     """What set_printoptions sets."""
 
-    def __init__(self, precision: int = 4, threshold: float = 1000, edgeitems: int = 3, linewidth: int = 80) -> None:
+    def __init__(
+        self, precision: int = 4, threshold: float = 1000, edgeitems: int = 3, linewidth: int = 80
+    ) -> None:
         self.precision = precision
         self.threshold = threshold
         self.edgeitems = edgeitems
@@ -30,9 +32,15 @@ _PROFILES = {
 }
 
 
-def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
-                     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None) -> None:  # fmt: skip
-    """Digits, the size from which tensors are abbreviated, items at the edges, width of a line, and scientific notation."""
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Digits, the size from which tensors are abbreviated, items at the edges, a line's width, scientific notation."""
     if profile is not None:
         if profile not in _PROFILES:
             raise ValueError(f"unknown print profile {profile!r}: use one of {', '.join(_PROFILES)}")

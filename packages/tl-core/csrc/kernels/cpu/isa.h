@@ -8,7 +8,12 @@
 #define TL_ISA_NAMESPACE base
 #endif
 
+#ifdef __SANITIZE_ADDRESS__  // every access carries a check: inlined by force, functions take minutes to
+                             // compile
+#define TL_INLINE inline
+#else
 #define TL_INLINE inline __attribute__((always_inline))
+#endif
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 

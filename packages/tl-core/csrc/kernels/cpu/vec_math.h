@@ -138,6 +138,16 @@ TL_INLINE VecF tanh(VecF x) {
   const VecF large = 1.0f - 2.0f / (exp(size + size) + 1.0f);
   return copysign(select<VecF>(size < 1.0f, fma(x * z, p, x), large), x);
 }
+TL_INLINE VecD tanh(VecD x) {
+  const VecD size = abs(x), z = x * x;
+  const VecD p = polynomial(
+      z, 0x1.b028f6cb72ebfp-26, -0x1.1ab979c0ab58cp-22, 0x1.7238a0a7e22b6p-20, -0x1.4eb911dcd9788p-18,
+      0x1.ea19b73b128d8p-17, -0x1.42090e21d3d28p-15, 0x1.94981e5bdbe6fp-14, -0x1.f5211730ee038p-13,
+      0x1.3551ae34bdfffp-11, -0x1.7da2bdc3daa27p-10, 0x1.d6d3c538d0bbep-9, -0x1.226e3519865dfp-7,
+      0x1.664f4880d2a47p-6, -0x1.ba1ba1ba1453ep-5, 0x1.11111111110b9p-3, -0x1.5555555555555p-2);
+  const VecD large = 1.0 - 2.0 / (exp(size + size) + 1.0);
+  return copysign(select<VecD>(size < 1.0, fma(x * z, p, x), large), x);
+}
 TL_INLINE VecF sigmoid(VecF x) { return 1.0f / (1.0f + exp(-x)); }
 TL_INLINE VecD sigmoid(VecD x) { return 1.0 / (1.0 + exp(-x)); }
 
@@ -252,7 +262,6 @@ TL_INLINE VecF cosh(VecF x) {
   }
 TL_BY_LANE(sin)
 TL_BY_LANE(cos)
-TL_BY_LANE(tanh)
 TL_BY_LANE(erf)
 TL_BY_LANE(expm1)
 TL_BY_LANE(log1p)

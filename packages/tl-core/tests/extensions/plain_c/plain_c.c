@@ -1,9 +1,8 @@
-/* An extension in plain C on tl/c_api.h: an operator with kernel and derivative, one that fails inside parallel work, and a
- * layer that counts calls. */
+/* An extension in plain C on tl/c_api.h: an operator with kernel and derivative, one that fails inside
+ * parallel work, and a layer that counts calls. */
+#include <string.h>
 #include <tl/program.h>
 #include <tl/python.h>
-
-#include <string.h>
 
 static const TlApi* api;
 static const TlPython* python;
@@ -16,7 +15,8 @@ static TlValue tensor_value(TlTensor* t) {
   return v;
 }
 
-/* ---- plain::cube: x * x * x of float64, its derivative as a program ------------------------------------------------ */
+/* ---- plain::cube: x * x * x of float64, its derivative as a program
+ * ------------------------------------------------ */
 
 static int fail(int kind, const char* message) {
   api->error_set(kind, message);
@@ -51,7 +51,8 @@ static int cube(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n
     return fail(TL_ERROR_TYPE, "plain::cube: argument 'self' must be of float64");
   in = dense(args[0].u.t);
   if (!in) return -1;
-  out = api->tensor_empty(api->tensor_ndim(in), api->tensor_sizes(in), api->tensor_dtype(in), api->tensor_device(in));
+  out = api->tensor_empty(api->tensor_ndim(in), api->tensor_sizes(in), api->tensor_dtype(in),
+                          api->tensor_device(in));
   if (out) {
     work.in = (const double*)api->tensor_data(in);
     work.out = (double*)api->tensor_data(out);
@@ -83,11 +84,27 @@ static const TlBlock cube_blocks[] = {{0, 1, 0, 3, 6}};
 static const TlValue cube_consts[] = {{TL_INT, 0, {3}}};
 static const char* const cube_ops[] = {"mul.Tensor"};
 static const TlProgram cube_program = {
-    TL_PROGRAM_FORMAT, 0, 1, 1, 1, 3, 7, 1, 1, 3,
-    cube_targets, cube_saved, cube_blocks, cube_steps, cube_operands, cube_consts, cube_ops,
+    TL_PROGRAM_FORMAT,
+    0,
+    1,
+    1,
+    1,
+    3,
+    7,
+    1,
+    1,
+    3,
+    cube_targets,
+    cube_saved,
+    cube_blocks,
+    cube_steps,
+    cube_operands,
+    cube_consts,
+    cube_ops,
 };
 
-/* ---- plain::checked_sum: fails from within a chunk ------------------------------------------------------------------ */
+/* ---- plain::checked_sum: fails from within a chunk
+ * ------------------------------------------------------------------ */
 
 static void check_range(void* ctx, int64_t begin, int64_t end) {
   const double* in = (const double*)ctx;
@@ -113,7 +130,8 @@ static int checked_sum(void* ctx, const TlValue* args, int n_args, TlValue* rets
   return 0;
 }
 
-/* ---- a layer that counts -------------------------------------------------------------------------------------------- */
+/* ---- a layer that counts
+ * -------------------------------------------------------------------------------------------- */
 
 enum { MAX_OPERATORS = 8192 };
 static struct Count {
@@ -159,7 +177,8 @@ static PyObject* calls_of(PyObject* self, PyObject* name) {
   Py_RETURN_NONE;
 }
 
-/* ---- the module ------------------------------------------------------------------------------------------------------ */
+/* ---- the module
+ * ------------------------------------------------------------------------------------------------------ */
 
 static PyObject* call_unary(const char* name, PyObject* argument) {
   TlTensor* t = python->unwrap(argument);
@@ -201,7 +220,8 @@ static PyMethodDef methods[] = {
     {"need_minor", py_need_minor, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "plain_c", NULL, -1, methods, NULL, NULL, NULL, NULL};
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "plain_c", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
 static int register_op(const char* schema, TlCall call, const TlProgram* program) {
   TlOperatorDef def;
