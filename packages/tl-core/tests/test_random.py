@@ -8,12 +8,13 @@ import pickle
 import threading
 import weakref
 
-import numpy as np
 import pytest
-from scipy import stats
 
 import tl_core as tl
 from tl_core import random as tl_random
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
+stats = pytest.importorskip("scipy.stats", reason="the distributions are held against scipy's")
 
 
 def generator(seed=5):
