@@ -11,7 +11,7 @@ import pytest
 
 import tl_core as tl
 
-np = pytest.importorskip("numpy", reason="the references are numpy's")
+np = pytest.importorskip("numpy", reason="expected values come from numpy")
 
 SEEDS = [0, 5, 2**31, 2**32 - 1]
 SIZES = [0, 1, 2, 7, 15, 100, 623, 624, 625, 5000]
