@@ -7,6 +7,7 @@
 #include "inplace.h"
 #include "leaf.h"
 #include "ops.h"
+#include "saved_hooks.h"
 #include "thread.h"
 #include "view.h"
 
@@ -90,6 +91,8 @@ TlValue saved_result(TlTensor* t, SavedResults how) {
   if (how == SavedResults::Shared) return keep(value(t));
   TlTensor* alias = api->tensor_alias(t);
   if (!alias) throw Pending();
+  if (packing()) [[unlikely]]
+    return pack(Tensor(alias).get());
   return {TL_TENSOR, api->tensor_version(alias), {.t = alias}};
 }
 
@@ -112,15 +115,34 @@ TlValue save_result(const Recorder& r, const TlSaved& what, TlTensor* const* out
   return whole;
 }
 
+// A saved tensor, or each of a list, through the hooks of this thread.
+TlValue packed_value(const TlValue& v) {
+  if (v.tag == TL_TENSOR) return pack(v.u.t);
+  if (v.tag != TL_TENSOR_LIST) return keep(v);
+  auto* list = new List;
+  TlValue whole{kList, 0, {.p = list}};
+  try {
+    for (uint32_t i = 0; i < v.len; ++i) list->push_back(packed_value(list_element(v, i)));
+  } catch (...) {
+    forget(whole);
+    throw;
+  }
+  return whole;
+}
+
 TlValue save_argument(const TlValue& v, int meta) {
   if (meta != TL_META_VALUE) return read_meta(v, meta);
   refuse_inference(v);
-  return keep(v);
+  if (!packing()) [[likely]]
+    return keep(v);
+  return packed_value(v);
 }
 
 void save_all(const Recorder& r, ProgramNode& node, const TlValue* args, uint32_t blocks,
               TlTensor* const* outputs, uint32_t n_outputs, TlValue* before, SavedResults how) {
   const TlProgram& p = r.derivative->program;
+  if (packing()) [[unlikely]]
+    node.set(Node::HoldsPacked);
   for (int i = 0; i < p.n_saved; ++i) {
     const TlSaved& what = p.saved[i];
     if (!(what.blocks & blocks)) continue;

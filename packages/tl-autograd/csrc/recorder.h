@@ -63,11 +63,12 @@ class ProgramNode final : public Node {
   ~ProgramNode() override { delete fixes; }
   size_t bytes() const;
   void forget_saved();
+  struct Presented;
   void check_version(const TlValue& v, const TlSaved& what, int element) const;
-  void check_versions(const Inputs& in) const;
-  TlValue linked(int i, std::vector<Tensor>& holders) const;
-  TlValue linked_tensor(const TlValue& v, const TlSaved& what, int element,
-                        std::vector<Tensor>& holders) const;
+  void check_versions(uint32_t blocks) const;
+  void present(uint32_t blocks, bool linked, Presented& out) const;
+  TlValue presented(const TlValue& v, const TlSaved& what, int element, bool linked, Presented& out) const;
+  TlValue linked_tensor(const TlValue& v, const TlSaved& what, int element, Presented& out) const;
   Edge edge_of(const TlSaved& what, int element) const;
   void fix(TlTensor** out) const;
 };

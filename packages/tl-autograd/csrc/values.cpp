@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "saved_hooks.h"
 #include "thread.h"
 
 namespace tl::autograd {
@@ -322,6 +323,9 @@ void forget(TlValue& v) {
       delete list;
       break;
     }
+    case kPacked:
+      drop_packed(v);
+      break;
     default:
       break;
   }

@@ -40,7 +40,7 @@ ROWS = [
     _new(f"new_ones(Tensor self, int[] size, {OPTIONS}) -> Tensor", doc="Ones of the input's type and device."),
     _new(f"new_full(Tensor self, int[] size, Scalar fill_value, {OPTIONS}) -> Tensor", doc="One number, of the input's type and device."),
     _create(f"arange(Scalar end, {OPTIONS}) -> Tensor", out=True,
-            shown="start=0, end, step=1, *, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False",
+            shown="start, end=None, step=1, *, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False",
             doc="The numbers from start up to, but without, end."),
     _create(f"arange.start(Scalar start, Scalar end, {OPTIONS}) -> Tensor", doc="The numbers from start up to end."),
     _create(f"arange.start_step(Scalar start, Scalar end, Scalar step=1, {OPTIONS}) -> Tensor", out=True, out_name="arange.start_out",

@@ -5,6 +5,7 @@
 #include "bind/hooks.h"
 #include "bind/node_object.h"
 #include "bind/python.h"
+#include "bind/saved_hooks_functions.h"
 #include "bind/tensor_methods.h"
 #include "recorder.h"
 #include "transforms.h"
@@ -119,6 +120,9 @@ PyMethodDef kFunctions[] = {
     {"level_input", level_input_function, METH_O, nullptr},
     {"leave_with_gradients", fast(leave_with_gradients_function), METH_FASTCALL, nullptr},
     {"set_anomaly", fast(set_anomaly), METH_FASTCALL, nullptr},
+    {"push_saved_hooks", fast(push_saved_hooks), METH_FASTCALL, nullptr},
+    {"pop_saved_hooks", pop_saved_hooks, METH_NOARGS, nullptr},
+    {"disable_saved_hooks", disable_saved_hooks, METH_O, nullptr},
     {"set_handle_factory", set_handle_factory_function, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from tl_autograd import _C
@@ -133,18 +134,67 @@ def _all_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
     return _Handles([t.register_hook(make(i)) for i, t in enumerate(tensors)])
 
 
-def _absent(name: str) -> Any:
-    def absent(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            f"tl_autograd.graph.{name} is not there yet: saved tensors cannot be packed by hooks"
-        )
+class saved_tensors_hooks:
+    """Inside, each tensor that is saved for the backward goes through a pair of hooks.
 
-    absent.__name__ = name
-    absent.__doc__ = "Not there yet: hooks that pack saved tensors."
-    return absent
+    Args:
+        pack_hook: called with the tensor when it is saved; what it returns is kept instead.
+        unpack_hook: called with that when the backward needs the tensor; returns one of the same values.
+
+    Contexts nest; the innermost is in force.
+
+    Example::
+
+        >>> import tl_autograd.graph
+        >>> x = tl_core.tensor([3.0], requires_grad=True)
+        >>> with tl_autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), lambda kept: tl_core.tensor(kept)):
+        ...     y = x * x
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([6.])
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]):
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        _C.push_saved_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *exc: object) -> None:
+        _C.pop_saved_hooks()
 
 
-saved_tensors_hooks = _absent("saved_tensors_hooks")
-save_on_cpu = _absent("save_on_cpu")
-disable_saved_tensors_hooks = _absent("disable_saved_tensors_hooks")
-allow_mutation_on_saved_tensors = _absent("allow_mutation_on_saved_tensors")
+class save_on_cpu(saved_tensors_hooks):
+    """Inside, tensors that are saved for the backward wait on the CPU and go back to their device when needed.
+
+    Args:
+        pin_memory: keep them in page-locked memory; there is none for devices of this package yet.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
+        if pin_memory:
+            raise NotImplementedError(
+                "save_on_cpu(pin_memory=True) needs page-locked memory, which is not there yet"
+            )
+
+        def pack(t: Tensor) -> tuple[Any, Tensor]:
+            return t.device, t.detach().cpu()
+
+        super().__init__(pack, lambda packed: packed[1].to(packed[0]))
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Inside, entering `saved_tensors_hooks` raises RuntimeError with this message."""
+    before = _C.disable_saved_hooks(error_message)
+    try:
+        yield
+    finally:
+        _C.disable_saved_hooks(before)
+
+
+def allow_mutation_on_saved_tensors() -> Any:
+    """Not there yet: raises NotImplementedError."""
+    raise NotImplementedError(
+        "allow_mutation_on_saved_tensors is not there yet: clone() a tensor before changing it"
+    )
