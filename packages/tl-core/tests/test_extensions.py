@@ -39,7 +39,9 @@ def in_fresh_process(folder, program):
 
 
 def test_asking_for_a_newer_minor_names_both_versions(plain):
-    with pytest.raises(ImportError, match=r"needs the C interface 1\.77 of tl-core, the installed one is 1\.\d+"):
+    with pytest.raises(
+        ImportError, match=r"needs the C interface 1\.77 of tl-core, the installed one is 1\.\d+"
+    ):
         plain.need_minor(77)
     plain.need_minor(0)
 
@@ -62,7 +64,10 @@ print(plain_c.cube(tl.tensor([1.0, 2.0], dtype=tl.float64)).tolist(), plain_c.ch
 def test_an_operator_in_c_computes(plain):
     values = tl.arange(20000, dtype=tl.float64)
     assert plain.cube(values).tolist() == [float(i) ** 3 for i in range(20000)]
-    assert plain.cube(tl.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=tl.float64).t()).tolist() == [[1.0, 27.0], [8.0, 64.0]]
+    assert plain.cube(tl.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=tl.float64).t()).tolist() == [
+        [1.0, 27.0],
+        [8.0, 64.0],
+    ]
 
 
 def test_its_errors_become_exceptions(plain):

@@ -25,6 +25,10 @@ def _tuple(value: Any) -> tuple:
     return (value,) if isinstance(value, Tensor) else tuple(value)
 
 
+# One output's difference quotients: moves along the real, and for complex inputs along the imaginary axis.
+_Quotients = tuple[Tensor, Tensor | None]
+
+
 class _Problem:
     """One function at one point, and the tolerances."""
 
@@ -105,7 +109,7 @@ def _unit(x: Tensor, index: int) -> Tensor:
     return direction.reshape(x.shape)
 
 
-def _numerical_jacobian(problem: _Problem, x: Tensor) -> list[Tensor]:
+def _numerical_jacobian(problem: _Problem, x: Tensor) -> list[_Quotients]:
     """For each output the matrix (numel of x, numel of the output) of what the analytical side computes.
 
     With complex x it is dy/dx* in the convention of the gradients: the sum over the real and the imaginary
@@ -166,7 +170,7 @@ def _complex(real: Tensor, imaginary: Tensor) -> Tensor:
     return tl_core.view_as_complex(tl_core.stack([real, imaginary], -1).contiguous())
 
 
-def _expected_gradient(quotients: tuple[Tensor, Tensor | None], factor: complex) -> Tensor:
+def _expected_gradient(quotients: _Quotients, factor: complex) -> Tensor:
     """What `grad` gives for v = factor * unit, one row an output element, from quotients (numel of x, numel of y).
 
     The gradient of Re(conj(v) y) with respect to x = a + ib is d/da + i d/db.

@@ -56,14 +56,16 @@ Tensor cumsum_backward(const Tensor& g, int64_t dim) {
 // Without the k-th factor, the running product is that before k times that of the factors behind k.
 Tensor without_factor(const Tensor& g, const Tensor& self, int64_t d, int64_t k) {
   const int64_t n = self.size(d);
-  const Tensor before = k ? ops::select_int(ops::cumprod(ops::slice(self, d, 0, k, 1), d), d, k - 1)
-                          : ops::ones_like(ops::select_int(self, d, 0));
   const Tensor first = ops::select_int(g, d, k);
-  if (k + 1 == n) return ops::mul(first, before);
-  const Tensor behind = ops::cumprod(ops::slice(self, d, k + 1, n, 1), d);
-  const Tensor weighted = ops::sum_dim_IntList(
-      ops::mul(ops::slice(g, d, k + 1, n, 1), ops::conj_physical(behind)), DimVector{d}, false);
-  return ops::mul(ops::add(first, weighted), ops::conj_physical(before));
+  Tensor total = first;
+  if (k + 1 < n) {
+    const Tensor behind = ops::conj_physical(ops::cumprod(ops::slice(self, d, k + 1, n, 1), d));
+    total = ops::add(
+        first, ops::sum_dim_IntList(ops::mul(ops::slice(g, d, k + 1, n, 1), behind), DimVector{d}, false));
+  }
+  if (k == 0) return total;
+  return ops::mul(
+      total, ops::conj_physical(ops::select_int(ops::cumprod(ops::slice(self, d, 0, k, 1), d), d, k - 1)));
 }
 
 // Dividing the products by a factor is quick but says nothing where the factor is zero: then each is left out

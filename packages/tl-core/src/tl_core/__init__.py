@@ -1,6 +1,7 @@
 """Tensors, their operators and kernels: the core of tl, and all of it that needs no other package."""
 
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING
 
 from tl_core import _C, overrides, providers, storage, switches
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
@@ -53,6 +54,18 @@ half, double, cdouble = float16, float64, complex128  # noqa: F405
 float, cfloat, chalf = float32, complex64, complex32  # noqa: F405
 short, int, long = int16, int32, int64  # noqa: F405
 newaxis = None
+
+if TYPE_CHECKING:
+    from tl_core._C import (
+        _foreach_add_ as _foreach_add_,
+        _foreach_mul_ as _foreach_mul_,
+        _foreach_zero_ as _foreach_zero_,
+        _fused_adam_ as _fused_adam_,
+        _fused_adamw_ as _fused_adamw_,
+        _fused_sgd_ as _fused_sgd_,
+        _log_softmax as _log_softmax,
+        _softmax as _softmax,
+    )
 
 # Operators whose names begin with an underscore, as the reference has them: `_foreach_add_`, `_fused_adam_`.
 globals().update(

@@ -106,7 +106,7 @@ def _rebuild_tensor_v2(
 def _rebuild_from_type(func: Any, type: Any, args: Any, state: Any) -> Any:
     made = func(*args)
     if type is not Tensor and not isinstance(made, type):
-        made = made.as_subclass(type)
+        made = _make_subclass(type, made, made.requires_grad)
     for name, value in state.items():
         setattr(made, name, value)
     return made
@@ -119,7 +119,7 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
             "only tensors that no operator made can be pickled with their gradient: detach() first"
         )
     storage = TypedStorage(self.detach() if self.requires_grad else self)
-    args = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
+    args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
     if type(self) is Tensor and not state:
         return (_rebuild_tensor_v2, args)
     return (_rebuild_from_type, (_rebuild_tensor_v2, type(self), args, state))
@@ -138,7 +138,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
     )
     if type(self) is not Tensor:
-        made = made.as_subclass(type(self))
+        made = _C._make_subclass(type(self), made)
     if self.requires_grad:
         made.requires_grad_()
     if self.grad is not None:
@@ -150,9 +150,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _as_subclass(self: Tensor, cls: type) -> Any:
-    """The same memory as an object of a subclass."""
-    made = _C._make_subclass(cls, self)
-    return made
+    """The same memory as an object of a subclass; gradients flow through."""
+    return _C._as_subclass(cls, self)
 
 
 def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
@@ -350,9 +349,9 @@ for _name, _dtype in {"float": _C.float32, "double": _C.float64, "half": _C.floa
     setattr(Tensor, _name, _converter(_name, _dtype))
 for _name in ("backward", "register_hook", "retain_grad", "register_post_accumulate_grad_hook"):
     setattr(Tensor, _name, _after_loading(_name))
-Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type: ignore[assignment,method-assign]
-Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment,method-assign]
-Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment,method-assign]
-Tensor.grad_fn = property(lambda self: None)  # type: ignore[assignment,method-assign]
-Tensor._make_subclass = classmethod(_make_subclass)  # type: ignore[attr-defined]
+Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type: ignore[assignment]
+Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment]
+Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment]
+Tensor.grad_fn = property(lambda self: None)  # type: ignore[assignment]
+Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 _C._set_python_helper("new", _new)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.overrides import overridable
 
 __all__ = [
     "as_tensor", "asarray", "broadcast_shapes", "frombuffer", "broadcast_tensors", "equal", "allclose", "get_device", "is_complex",
@@ -67,6 +68,7 @@ def typename(obj: Any, /) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
+@overridable
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape and elements."""
     if not isinstance(other, Tensor):
@@ -74,6 +76,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape and bool(_C.all(_C.eq(input, other)))
 
 
+@overridable
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -157,6 +160,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
     )
 
 
+@overridable
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
@@ -174,6 +178,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple(t.expand(shape) for t in given)
 
 
+@overridable
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dimensions moved to other places; the rest keep their order."""
     ndim = input.dim()

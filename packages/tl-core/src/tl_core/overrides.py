@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import Any
 
@@ -33,6 +34,19 @@ def has_torch_function(relevant_args: Any) -> bool:
     return bool(_modes()) or any(_overrides(a) for a in relevant_args)
 
 
+def overridable(function: Any) -> Any:
+    """A function of tensors whose arguments and modes may take a call over before it runs."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        given = list(_arguments(args, kwargs))
+        if has_torch_function(given):
+            return handle_torch_function(wrapped, given, *args, **kwargs)
+        return function(*args, **kwargs)
+
+    return wrapped
+
+
 def is_tensor_like(inp: Any) -> bool:
     """Whether the object is a tensor or brings an override."""
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
@@ -42,7 +56,7 @@ def _overrides(o: Any) -> bool:
     if type(o) is Tensor or _C._overrides_disabled():
         return False
     found = getattr(type(o), "__torch_function__", None)
-    return found is not None and getattr(found, "__func__", None) is not _disabled_torch_function.__func__
+    return found is not None and getattr(found, "__func__", None) is not _PASSING
 
 
 def _arguments(args: Any, kwargs: Any) -> Any:
@@ -131,7 +145,15 @@ def _default_torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwa
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
-        return _convert(func(*args, **(kwargs or {})), cls)
+        result = func(*args, **(kwargs or {}))
+    if getattr(func, "__name__", "") == "__get__" and func in get_default_nowrap_functions():
+        return result
+    return _convert(result, cls)
+
+
+def get_default_nowrap_functions() -> frozenset[Any]:
+    """Functions whose results `Tensor.__torch_function__` hands on as they are: other tensors, not new ones."""
+    return frozenset(getattr(Tensor, name).__get__ for name in ("_base", "grad", "_grad") if hasattr(Tensor, name))
 
 
 def _convert(result: Any, cls: Any) -> Any:
@@ -144,4 +166,4 @@ def _convert(result: Any, cls: Any) -> Any:
     return result
 
 
-Tensor.__torch_function__ = classmethod(_default_torch_function)  # type: ignore[attr-defined]
+Tensor.__torch_function__ = classmethod(_default_torch_function)

@@ -188,18 +188,20 @@ def _tensor_str(self: Tensor, indent: int = 0) -> str:
 
 
 def _repr(self: Tensor) -> str:
-    prefix = "tensor("
-    default = _C.get_default_dtype()
-    natural = (default, _C.int64, _C.bool, default.to_complex())
     with no_grad(), DisableTorchFunctionSubclass():
-        plain = self.detach()
-        body = _tensor_str(plain.cpu() if self.device.type not in ("cpu", "meta") else plain, len(prefix))
-    empty_default = self.numel() == 0 and self.dtype is default
-    suffixes = _suffixes(
-        self, empty_default if self.numel() == 0 else self.dtype in natural
-    ) + _gradient_suffix(self)
+        return _whole(self)
+
+
+def _whole(self: Tensor) -> str:
+    prefix = "tensor("
     if type(self) is not Tensor and not getattr(type(self), "_mark", None):
         prefix = f"{type(self).__name__}("
+    default = _C.get_default_dtype()
+    natural = (default, _C.int64, _C.bool, default.to_complex())
+    plain = self.detach()
+    body = _tensor_str(plain.cpu() if self.device.type not in ("cpu", "meta") else plain, len(prefix))
+    obvious = self.dtype is default if self.numel() == 0 else self.dtype in natural
+    suffixes = _suffixes(self, obvious) + _gradient_suffix(self)
     return _joined(prefix + body, suffixes, len(prefix))
 
 

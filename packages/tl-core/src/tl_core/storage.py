@@ -126,6 +126,8 @@ class UntypedStorage:
         return known[key]
 
     def __reduce__(self) -> Any:
+        if self.device.type == "meta":
+            return (_without_memory, (self.nbytes(),))
         return (_from_bytes, (bytes(memoryview(self._bytes().cpu())), str(self.device)))
 
     def __repr__(self) -> str:
@@ -138,6 +140,10 @@ def _from_bytes(data: bytes, device: str = "cpu") -> UntypedStorage:
     if data:
         memoryview(made._tensor)[:] = data  # type: ignore[call-overload]
     return made if device == "cpu" else UntypedStorage._of(made._bytes().to(device))
+
+
+def _without_memory(nbytes: int) -> UntypedStorage:
+    return UntypedStorage(nbytes, device="meta")
 
 
 class TypedStorage:
