@@ -119,7 +119,7 @@ def without_integers(array, index):
     own = [
         int(i) if whole else slice(None) for i, whole in zip(index, is_integer, strict=True) if i is not None
     ]
-    return array[tuple(own)], tuple(i for i, whole in zip(index, is_integer, strict=True) if not whole)
+    return array[(*own, ...)], tuple(i for i, whole in zip(index, is_integer, strict=True) if not whole)
 
 
 def check_read(array, tensor, index):
