@@ -124,16 +124,9 @@ def check(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Builds the site and runs the examples in it."""
     install(session, ["tl-all"], {"tl-all": "numpy"})
-    session.install(*SPHINX, "pytest>=8")
-    names = [p.import_name for p in packages().values()]
-    pages = [
-        str(p.relative_to(ROOT)) for p in (*ROOT.glob("docs/**/*.md"), *ROOT.glob("packages/*/README.md"))
-    ]
-    options = ["-p", "no:cacheprovider", "--doctest-glob=*.md", "--doctest-modules"]
-    session.run("python", "-m", "pytest", *options, "README.md", *sorted(pages), "--pyargs", *names)
-    session.run(
-        "sphinx-build", "-W", "--keep-going", "-b", "html", "docs", "docs/_build/html", *session.posargs
-    )
+    session.install(*SPHINX)
+    session.run("python", "-m", "tools.doc_examples")
+    session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "docs/_build/html", *session.posargs)
 
 
 @nox.session

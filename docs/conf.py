@@ -25,3 +25,8 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "show-inheritance": True}
 
 reference.write(Path(__file__).parent / "reference" / "generated")
+
+
+def setup(app):
+    """Connects the reference's hooks."""
+    app.connect("autodoc-process-docstring", reference.convert_docstring)

@@ -25,6 +25,16 @@ def operators() -> list[dict[str, Any]]:
     return found
 
 
+def as_rst(text: str) -> str:
+    """A docstring, which is plain text with `names` in backticks, as reStructuredText."""
+    return re.sub(r"(?<!`)`([^`\n]+)`(?!`)|([*|])", lambda m: f"``{m[1]}``" if m[1] else f"\\{m[2]}", text)
+
+
+def convert_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Sphinx's hook: converts what is no example."""
+    lines[:] = [line if line.lstrip().startswith((">>>", "...")) else as_rst(line) for line in lines]
+
+
 def entry(operator: dict[str, Any]) -> str:
     """One operator: its signature, its text, its schemas."""
     prefix = "Tensor." if operator["kind"] == "method" else ""
@@ -33,7 +43,7 @@ def entry(operator: dict[str, Any]) -> str:
     signature = operator["signature"]
     signature = signature if signature.startswith("(") else signature[signature.index("(") :]
     lines = [f".. py:{operator['kind']}:: {name}{signature}", "   :no-index:", ""]
-    lines += textwrap.indent(operator["doc"], "   ").splitlines()
+    lines += textwrap.indent(as_rst(operator["doc"]), "   ").splitlines()
     lines += ["", *(f"   - ``{schema}``" for schema in operator.get("schemas", ())), ""]
     return "\n".join(lines)
 

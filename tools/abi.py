@@ -59,7 +59,7 @@ def fields(body: str) -> list[tuple[str, str]]:
 
 
 def _statements(body: str) -> list[str]:
-    flat = re.sub(r"\s+", " ", body)
+    flat = re.sub(r"(?<=\() | (?=\))", "", re.sub(r"\s+", " ", body))
     parts, depth, start = [], 0, 0
     for at, sign in enumerate(flat):
         depth += {"{": 1, "}": -1}.get(sign, 0)

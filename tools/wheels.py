@@ -28,7 +28,11 @@ def inputs(package: Package) -> list[Path]:
     if package.is_native:
         folders.append(package.folder.parent / "tl-core" / "include")
     files = (f for folder in folders for f in folder.rglob("*") if f.is_file())
-    return sorted({f for f in files if not OUTSIDE.intersection(f.relative_to(package.folder.parent).parts)})
+    return sorted(f for f in files if not any(map(_is_outside, f.relative_to(package.folder.parent).parts)))
+
+
+def _is_outside(part: str) -> bool:
+    return part in OUTSIDE or part.startswith(".")
 
 
 def digest(package: Package, sanitize: bool) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools import release
+from tools import release, wheels
 from tools.affected import affected
 from tools.packages import Package, packages
 from tools.sizes import report
@@ -88,3 +88,15 @@ def test_a_broken_ceiling_is_reported():
     assert [line for line in lines if "too big" in line] == [lines[1]]
     assert report({"a": 10}, {"a": 20}, 5)[1] is False
     assert report({"a": 10}, {"a": 20}, 50)[1] is True
+
+
+def test_a_wheels_digest_follows_its_sources_only(core):
+    before = wheels.digest(core, False)
+    (core.folder / ".pytest_cache").mkdir()
+    (core.folder / ".pytest_cache" / "x").write_text("x")
+    (core.folder / "tests").mkdir()
+    (core.folder / "tests" / "test_a.py").write_text("x")
+    assert wheels.digest(core, False) == before
+    assert wheels.digest(core, True) != before
+    core.version_file.write_text('__version__ = "0.2.0"\n')
+    assert wheels.digest(core, False) != before

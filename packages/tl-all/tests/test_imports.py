@@ -59,9 +59,13 @@ def test_the_forms_of_an_import():
 
 
 def test_a_star_import_gives_the_core(execute):
-    execute(
-        "from tl import *\nimport tl, tl_core\nassert all(globals()[n] is getattr(tl_core, n) for n in tl.__all__)"
-    )
+    program = """
+from tl import *
+import tl, tl_core
+for name in tl.__all__:
+    assert globals()[name] is getattr(tl_core, name), name
+"""
+    execute(program)
 
 
 def test_only_the_core_is_loaded_at_first(execute):

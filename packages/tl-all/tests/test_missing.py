@@ -56,6 +56,15 @@ def test_an_attribute_names_the_package_to_install(name):
     assert caught.value.name == last
 
 
+def test_a_module_that_its_package_does_not_have_yet(monkeypatch):
+    monkeypatch.setattr(_names, "OBJECTS", {**_names.OBJECTS, "later": "tl_core.later:later"})
+    monkeypatch.setattr(_names, "TOPS", _names.TOPS | {"later"})
+    assert not hasattr(tl, "later")
+    assert "later" not in dir(tl)
+    with pytest.raises(ImportError, match="cannot import name 'later'"):
+        exec("from tl import later")
+
+
 def test_dir_leaves_out_what_is_missing():
     assert "nowhere" not in dir(tl)
     assert "teleport" not in dir(tl)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "anomaly.h"
 #include "extra.h"
 #include "leaf.h"
 #include "ops.h"
@@ -178,7 +179,7 @@ void Run::evaluate(Node* node, TlTensor* const* grads) {
   Frame frame(node->n_edges);
   for (uint32_t i = 0; i < node->n_edges; ++i)
     frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
-  node->apply({grads, node->n_outputs, frame.needs, options_.create_graph}, frame.out);
+  apply_node(*node, {grads, node->n_outputs, frame.needs, options_.create_graph}, frame.out);
   if (!options_.retain_graph) node->release();
   deliver_all(node, frame.out);
 }
@@ -207,7 +208,7 @@ void Run::run_with_extra(Node* node, Buffer& grads) {
   Frame frame(node->n_edges);
   for (uint32_t i = 0; i < node->n_edges; ++i)
     frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
-  node->apply({given.data(), node->n_outputs, frame.needs, options_.create_graph}, frame.out);
+  apply_node(*node, {given.data(), node->n_outputs, frame.needs, options_.create_graph}, frame.out);
   if (!options_.retain_graph) node->release();
   if (node->extra) run_post_hooks(node, frame.out, grads);
   if (is_leaf && node->extra) run_accumulated_hooks(node);

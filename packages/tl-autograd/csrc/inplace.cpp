@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "anomaly.h"
 #include "copy_slices.h"
 #include "extra.h"
 #include "leaf.h"
@@ -162,6 +163,7 @@ void Writing::finish(const TlValue* args) {
     node = new ConstantNode(r_, n, n == 1 ? gradient_edge(written_[0]) : Edge{});
   }
   try {
+    note_origin(*node);
     for (uint32_t i = 0; i < n; ++i) {
       int self_edge = r_.derivative ? -1 : 0;
       if (r_.written_target >= 0)

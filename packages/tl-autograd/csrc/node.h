@@ -33,7 +33,7 @@ struct GradientsIn {
 
 class Node {
  public:
-  enum Flag : uint8_t { Leaf = 1, Released = 2, Hooked = 4 };
+  enum Flag : uint8_t { Leaf = 1, Released = 2, Hooked = 4, HoldsPacked = 8 };
 
   std::atomic<uint32_t> refs{1};
   uint32_t n_outputs;

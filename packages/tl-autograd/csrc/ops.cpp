@@ -113,6 +113,17 @@ Tensor zeros(const TensorMeta& meta) {
   return t;
 }
 
+bool holds_nan(TlTensor* t) {
+  static const TlOperator* isnan = operator_named("isnan");
+  static const TlOperator* any = operator_named("any");
+  static const TlOperator* item = operator_named("_local_scalar_dense");
+  Tensor found = call_one(any, {value(call_one(isnan, {value(t)}))});
+  const TlValue arg = value(found);
+  TlValue ret = none();
+  check(api->op_call(item, &arg, 1, &ret, 1));
+  return ret.u.i != 0;
+}
+
 bool same_shape(const TlTensor* t, size_t ndim, const int64_t* sizes) {
   return static_cast<size_t>(api->tensor_ndim(t)) == ndim &&
          std::equal(sizes, sizes + ndim, api->tensor_sizes(t));

@@ -26,6 +26,7 @@ Tensor as_strided(TlTensor* t, size_t ndim, const int64_t* sizes, const int64_t*
 Tensor sum_to_size(TlTensor* t, size_t ndim, const int64_t* sizes);
 Tensor converted(TlTensor* t, int64_t dtype, int64_t device);  // complex to real takes the real part
 
+bool holds_nan(TlTensor* t);
 bool same_shape(const TlTensor* t, size_t ndim, const int64_t* sizes);
 // Whether a tensor of these sizes may have been broadcast to the shape of `t`.
 bool broadcasts_to(size_t ndim, const int64_t* sizes, const TlTensor* t);

@@ -6,6 +6,7 @@
 #include "leaf.h"
 #include "ops.h"
 #include "recorder.h"
+#include "saved_hooks.h"
 #include "thread.h"
 
 namespace tl::autograd {
@@ -53,7 +54,8 @@ void ProgramNode::release() {
   NodeLock lock(*this);
   const TlProgram& p = recorder.derivative->program;
   for (int i = 0; i < p.n_saved; ++i)
-    if (p.saved[i].meta == TL_META_VALUE && (saved[i].tag == TL_TENSOR || saved[i].tag == kList)) {
+    if (p.saved[i].meta == TL_META_VALUE &&
+        (saved[i].tag == TL_TENSOR || saved[i].tag == kList || saved[i].tag == kPacked)) {
       forget(saved[i]);
       set(Released);
     }
@@ -132,11 +134,8 @@ void ProgramNode::check_version(const TlValue& v, const TlSaved& what, int eleme
   fail_changed(v.u.t, v.len, source);
 }
 
-void ProgramNode::check_versions(const Inputs& in) const {
+void ProgramNode::check_versions(uint32_t blocks) const {
   const TlProgram& p = recorder.derivative->program;
-  uint32_t blocks = 0;
-  for (int b = 0; b < p.n_blocks; ++b)
-    if (block_needed(*recorder.derivative, in, b)) blocks |= 1u << b;
   for (int i = 0; i < p.n_saved; ++i) {
     if (!(p.saved[i].blocks & blocks) || p.saved[i].meta != TL_META_VALUE) continue;
     if (saved[i].tag == TL_TENSOR) check_version(saved[i], p.saved[i], -1);
@@ -156,9 +155,15 @@ Edge ProgramNode::edge_of(const TlSaved& what, int element) const {
   return {};
 }
 
+// What a program reads where it cannot read the saved values as they are.
+struct ProgramNode::Presented {
+  std::vector<TlValue> values;
+  std::vector<Tensor> holders;
+  std::vector<std::unique_ptr<List>> lists;
+};
+
 // A saved tensor with the place in the graph that it had, for a derivative that is recorded itself.
-TlValue ProgramNode::linked_tensor(const TlValue& v, const TlSaved& what, int element,
-                                   std::vector<Tensor>& holders) const {
+TlValue ProgramNode::linked_tensor(const TlValue& v, const TlSaved& what, int element, Presented& out) const {
   Edge wanted = edge_of(what, element);
   if (what.source == TL_SOURCE_RESULT)
     wanted = {const_cast<ProgramNode*>(this), static_cast<uint32_t>(element < 0 ? what.index : element)};
@@ -172,25 +177,44 @@ TlValue ProgramNode::linked_tensor(const TlValue& v, const TlSaved& what, int el
     wanted.node->retain();
     set_slot(alias.get(), wanted.node, wanted.output);
   }
-  return value(holders.emplace_back(std::move(alias)));
+  return value(out.holders.emplace_back(std::move(alias)));
 }
 
-TlValue ProgramNode::linked(int i, std::vector<Tensor>& holders) const {
-  const TlSaved& what = recorder.derivative->program.saved[i];
-  const TlValue& v = saved[i];
-  if (what.meta == TL_META_VALUE && v.tag == TL_TENSOR) return linked_tensor(v, what, -1, holders);
-  return v;
+TlValue ProgramNode::presented(const TlValue& v, const TlSaved& what, int element, bool linked,
+                               Presented& out) const {
+  TlValue t = v;
+  if (v.tag == kPacked) t = value(out.holders.emplace_back(unpack(v)));
+  return linked && t.tag == TL_TENSOR ? linked_tensor(t, what, element, out) : t;
+}
+
+void ProgramNode::present(uint32_t blocks, bool linked, Presented& out) const {
+  const TlProgram& p = recorder.derivative->program;
+  for (int i = 0; i < p.n_saved; ++i) {
+    const TlSaved& what = p.saved[i];
+    TlValue v = saved[i];
+    if (what.meta != TL_META_VALUE || !(what.blocks & blocks)) {
+      out.values.push_back(v);
+    } else if (v.tag == kList) {
+      List& list = *out.lists.emplace_back(std::make_unique<List>(list_of(v)));
+      for (size_t k = 0; k < list.size(); ++k)
+        list[k] = presented(list[k], what, static_cast<int>(k), linked, out);
+      out.values.push_back({kList, 0, {.p = &list}});
+    } else {
+      out.values.push_back(presented(v, what, -1, linked, out));
+    }
+  }
 }
 
 TlValue ProgramNode::read_saved(int i) const {
   if (is(Released)) fail_released();
   const TlSaved& what = recorder.derivative->program.saved[i];
-  if (saved[i].tag != TL_TENSOR || what.meta != TL_META_VALUE) return keep(saved[i]);
-  check_version(saved[i], what, -1);
-  std::vector<Tensor> holders;
-  const TlValue v = linked(i, holders);
-  api->tensor_retain(v.u.t);
-  return {TL_TENSOR, 0, {.t = v.u.t}};
+  const TlValue& v = saved[i];
+  if (what.meta != TL_META_VALUE || (v.tag != TL_TENSOR && v.tag != kPacked)) return keep(v);
+  if (v.tag == TL_TENSOR) check_version(v, what, -1);
+  Presented out;
+  const TlValue t = presented(v, what, -1, true, out);
+  api->tensor_retain(t.u.t);
+  return {TL_TENSOR, 0, {.t = t.u.t}};
 }
 
 // ---- running
@@ -210,13 +234,12 @@ void ProgramNode::fix(TlTensor** out) const {
 }
 
 namespace {
-// Saved values of which the tensors stand where they stood in the graph.
-class LinkedValues {
- public:
-  std::vector<TlValue> values;
-  std::vector<Tensor> holders;
-  std::vector<std::unique_ptr<List>> lists;
-};
+uint32_t needed_blocks(const Derivative& derivative, const Inputs& in) {
+  uint32_t blocks = 0;
+  for (int b = 0; b < derivative.program.n_blocks; ++b)
+    if (block_needed(derivative, in, b)) blocks |= 1u << b;
+  return blocks;
+}
 }  // namespace
 
 void ProgramNode::apply(const GradientsIn& in, TlTensor** out) {
@@ -224,22 +247,12 @@ void ProgramNode::apply(const GradientsIn& in, TlTensor** out) {
   NodeLock lock(*this);
   if (is(Released)) fail_released();
   Inputs inputs{saved, in.grads, in.count, in.needs, first_edge(), lists ? lists->results.data() : nullptr};
-  check_versions(inputs);
-  LinkedValues linked_values;
-  if (in.create_graph) {
-    const TlProgram& p = recorder.derivative->program;
-    for (int i = 0; i < p.n_saved; ++i) {
-      TlValue v = linked(i, linked_values.holders);
-      if (v.tag == kList && p.saved[i].meta == TL_META_VALUE) {
-        auto& list = linked_values.lists.emplace_back(std::make_unique<List>(list_of(v)));
-        for (size_t k = 0; k < list->size(); ++k)
-          if ((*list)[k].tag == TL_TENSOR)
-            (*list)[k] = linked_tensor((*list)[k], p.saved[i], static_cast<int>(k), linked_values.holders);
-        v.u.p = list.get();
-      }
-      linked_values.values.push_back(v);
-    }
-    inputs.saved = linked_values.values.data();
+  const uint32_t blocks = needed_blocks(*recorder.derivative, inputs);
+  check_versions(blocks);
+  Presented presented;
+  if (in.create_graph || is(HoldsPacked)) {
+    present(blocks, in.create_graph, presented);
+    inputs.saved = presented.values.data();
   }
   run_program(*recorder.derivative, inputs, out);
   if (fixes) fix(out);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "anomaly.h"
 #include "inplace.h"
 #include "leaf.h"
 #include "ops.h"
+#include "saved_hooks.h"
 #include "thread.h"
 #include "view.h"
 
@@ -58,10 +60,10 @@ Recorder::Recorder(const TlOperator* op) : op(op), info(api->op_info(op)), node_
 void CallEdges::add(Edge e, int block) {
   if (e.node) blocks |= 1u << block;
   if (n < kInline && more.empty()) {
-    inline_edges[n++] = e;
+    new (edges + n++) Edge(e);
     return;
   }
-  if (more.empty()) more.assign(inline_edges, inline_edges + n);
+  if (more.empty()) more.assign(edges, edges + n);
   more.push_back(e);
   edges = more.data();
   ++n;
@@ -89,6 +91,8 @@ TlValue saved_result(TlTensor* t, SavedResults how) {
   if (how == SavedResults::Shared) return keep(value(t));
   TlTensor* alias = api->tensor_alias(t);
   if (!alias) throw Pending();
+  if (packing()) [[unlikely]]
+    return pack(Tensor(alias).get());
   return {TL_TENSOR, api->tensor_version(alias), {.t = alias}};
 }
 
@@ -111,15 +115,34 @@ TlValue save_result(const Recorder& r, const TlSaved& what, TlTensor* const* out
   return whole;
 }
 
+// A saved tensor, or each of a list, through the hooks of this thread.
+TlValue packed_value(const TlValue& v) {
+  if (v.tag == TL_TENSOR) return pack(v.u.t);
+  if (v.tag != TL_TENSOR_LIST) return keep(v);
+  auto* list = new List;
+  TlValue whole{kList, 0, {.p = list}};
+  try {
+    for (uint32_t i = 0; i < v.len; ++i) list->push_back(packed_value(list_element(v, i)));
+  } catch (...) {
+    forget(whole);
+    throw;
+  }
+  return whole;
+}
+
 TlValue save_argument(const TlValue& v, int meta) {
   if (meta != TL_META_VALUE) return read_meta(v, meta);
   refuse_inference(v);
-  return keep(v);
+  if (!packing()) [[likely]]
+    return keep(v);
+  return packed_value(v);
 }
 
 void save_all(const Recorder& r, ProgramNode& node, const TlValue* args, uint32_t blocks,
               TlTensor* const* outputs, uint32_t n_outputs, TlValue* before, SavedResults how) {
   const TlProgram& p = r.derivative->program;
+  if (packing()) [[unlikely]]
+    node.set(Node::HoldsPacked);
   for (int i = 0; i < p.n_saved; ++i) {
     const TlSaved& what = p.saved[i];
     if (!(what.blocks & blocks)) continue;
@@ -137,25 +160,44 @@ void add_fix(ProgramNode& node, uint32_t edge, const TlTensor* t) {
   node.fixes->push_back({edge, meta_of(t)});
 }
 
-// Compares an input with the result: where they differ, its gradient may have to be summed or converted.
-void note_difference(const Recorder& r, ProgramNode& node, uint32_t edge, const TlTensor* input,
-                     const TlTensor* output) {
-  const auto n = static_cast<size_t>(api->tensor_ndim(input));
-  const int64_t* sizes = api->tensor_sizes(input);
-  const bool broadcast = r.may_broadcast && !same_shape(output, n, sizes) && broadcasts_to(n, sizes, output);
-  if (broadcast || api->tensor_dtype(input) != api->tensor_dtype(output) ||
-      api->tensor_device(input) != api->tensor_device(output))
-    add_fix(node, edge, input);
-}
+// What an input is compared with: where they differ, its gradient may have to be summed or converted.
+struct ResultMeta {
+  const TlTensor* tensor;
+  size_t ndim;
+  const int64_t* sizes;
+  int64_t dtype, device;
+
+  explicit ResultMeta(const TlTensor* t)
+      : tensor(t),
+        ndim(static_cast<size_t>(api->tensor_ndim(t))),
+        sizes(api->tensor_sizes(t)),
+        dtype(api->tensor_dtype(t)),
+        device(api->tensor_device(t)) {}
+
+  bool has_shape_of(const TlTensor* t) const {
+    if (static_cast<size_t>(api->tensor_ndim(t)) != ndim) return false;
+    const int64_t* other = api->tensor_sizes(t);
+    for (size_t d = 0; d < ndim; ++d)
+      if (other[d] != sizes[d]) return false;
+    return true;
+  }
+  bool differs_from(const TlTensor* input, bool may_broadcast) const {
+    if (api->tensor_dtype(input) != dtype || api->tensor_device(input) != device) return true;
+    return may_broadcast && !has_shape_of(input) &&
+           broadcasts_to(static_cast<size_t>(api->tensor_ndim(input)), api->tensor_sizes(input), tensor);
+  }
+};
 
 void note_differences(const Recorder& r, ProgramNode& node, const TlValue* args, const TlTensor* output) {
   const TlProgram& p = r.derivative->program;
+  const ResultMeta result(output);
+  const uint32_t* first_edge = node.first_edge();
   for (int t = 0; t < p.n_targets; ++t) {
     const TlValue& v = args[p.targets[t].arg];
-    const uint32_t first = node.first_edge()[t], end = node.first_edge()[t + 1];
-    for (uint32_t e = first; e < end; ++e) {
+    for (uint32_t e = first_edge[t]; e < first_edge[t + 1]; ++e) {
       if (!node.edges[e].node) continue;
-      note_difference(r, node, e, v.tag == TL_TENSOR ? v.u.t : list_element(v, e - first).u.t, output);
+      const TlTensor* input = v.tag == TL_TENSOR ? v.u.t : list_element(v, e - first_edge[t]).u.t;
+      if (result.differs_from(input, r.may_broadcast)) add_fix(node, e, input);
     }
   }
 }
@@ -226,13 +268,17 @@ struct Outputs {
   }
 };
 
+// Takes over the caller's reference.
 void attach(Node* node, const Outputs& outputs, bool is_view) {
+  note_origin(*node);
+  bool given = false;
   for (uint32_t i = 0; i < outputs.n; ++i) {
     if (!outputs.differentiable(i)) continue;
-    node->retain();
+    if (std::exchange(given, true)) node->retain();
     set_slot(outputs.tensors[i], node, i);
     if (is_view && !node->base_slot) node->base_slot = base_slot_of(outputs.tensors[i]);
   }
+  if (!given) drop(node);
 }
 
 void record_results(const Recorder& r, const TlValue* args, const CallEdges& edges, const TlValue* rets,
@@ -241,7 +287,6 @@ void record_results(const Recorder& r, const TlValue* args, const CallEdges& edg
   if (!outputs.any_differentiable()) return;
   Node* node = make_node(r, args, edges, outputs.tensors, outputs.n, nullptr);
   attach(node, outputs, r.info->is_view);
-  drop(node);
 }
 
 int record(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
@@ -325,7 +370,6 @@ int record_missing(void* ctx, const TlValue* args, int n_args, TlValue* rets, in
     if (!needed || !outputs.any_differentiable()) return 0;
     Node* node = new MissingNode(r, outputs.n);
     attach(node, outputs, r.info->is_view);
-    drop(node);
     return 0;
   } catch (...) {
     release_all(rets, n_rets);

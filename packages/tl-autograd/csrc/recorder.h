@@ -63,11 +63,12 @@ class ProgramNode final : public Node {
   ~ProgramNode() override { delete fixes; }
   size_t bytes() const;
   void forget_saved();
+  struct Presented;
   void check_version(const TlValue& v, const TlSaved& what, int element) const;
-  void check_versions(const Inputs& in) const;
-  TlValue linked(int i, std::vector<Tensor>& holders) const;
-  TlValue linked_tensor(const TlValue& v, const TlSaved& what, int element,
-                        std::vector<Tensor>& holders) const;
+  void check_versions(uint32_t blocks) const;
+  void present(uint32_t blocks, bool linked, Presented& out) const;
+  TlValue presented(const TlValue& v, const TlSaved& what, int element, bool linked, Presented& out) const;
+  TlValue linked_tensor(const TlValue& v, const TlSaved& what, int element, Presented& out) const;
   Edge edge_of(const TlSaved& what, int element) const;
   void fix(TlTensor** out) const;
 };
@@ -75,9 +76,10 @@ class ProgramNode final : public Node {
 // The edges of a call: one a differentiable argument, or one an element of a list.
 struct CallEdges {
   static constexpr uint32_t kInline = 8;
-  Edge inline_edges[kInline];
+  alignas(
+      Edge) unsigned char inline_memory[kInline * sizeof(Edge)];  // not cleared: this stands on the hot path
   std::vector<Edge> more;
-  Edge* edges = inline_edges;
+  Edge* edges = reinterpret_cast<Edge*>(inline_memory);
   uint32_t n = 0;
   uint32_t blocks = 0;               // bit b: a target of block b requires grad
   std::vector<uint32_t> first_edge;  // only with lists

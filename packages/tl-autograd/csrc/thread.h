@@ -35,7 +35,7 @@ inline ThreadData& thread_data() {
   return t ? *t : detail::make_thread_data();
 }
 
-// Memory of nodes, kept in per-thread lists.
+// Memory of nodes and of what they save, kept in per-thread lists.
 void* allocate_node(size_t bytes);
 void free_node(void* memory, size_t bytes);
 

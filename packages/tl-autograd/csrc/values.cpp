@@ -6,6 +6,9 @@
 #include <cstring>
 #include <new>
 
+#include "saved_hooks.h"
+#include "thread.h"
+
 namespace tl::autograd {
 
 // ---- lists
@@ -249,12 +252,23 @@ TlValue arithmetic(int arith, const TlValue* in, int n_inputs) {
 // -------------------------------------------------------------------------------------------------------
 
 namespace {
-TlValue copied(const TlValue& v, size_t bytes) {
+size_t bytes_of(const TlValue& v) {
+  switch (v.tag) {
+    case TL_COMPLEX:
+      return 2 * sizeof(double);
+    case TL_INT_LIST:
+      return v.len * sizeof(int64_t);
+    case TL_FLOAT_LIST:
+      return v.len * sizeof(double);
+    default:
+      return v.len;  // strings and lists of bools
+  }
+}
+
+TlValue copied(const TlValue& v) {
   TlValue out = v;
-  void* memory = std::malloc(bytes ? bytes : 1);
-  if (!memory) throw std::bad_alloc();
-  if (bytes) std::memcpy(memory, v.u.p, bytes);
-  out.u.p = memory;
+  const size_t bytes = bytes_of(v);
+  out.u.p = bytes ? std::memcpy(allocate_node(bytes), v.u.p, bytes) : nullptr;
   return out;
 }
 
@@ -276,15 +290,11 @@ TlValue keep(const TlValue& v) {
     case TL_TENSOR:
       return kept_tensor(v.u.t);
     case TL_COMPLEX:
-      return copied(v, 2 * sizeof(double));
     case TL_STRING:
-      return copied(v, v.len);
     case TL_BOOL_LIST:
-      return copied(v, v.len);
     case TL_INT_LIST:
-      return copied(v, v.len * sizeof(int64_t));
     case TL_FLOAT_LIST:
-      return copied(v, v.len * sizeof(double));
+      return copied(v);
     case TL_SCALAR_LIST:
     case TL_STRING_LIST:
     case TL_TENSOR_LIST:
@@ -305,7 +315,7 @@ void forget(TlValue& v) {
     case TL_BOOL_LIST:
     case TL_INT_LIST:
     case TL_FLOAT_LIST:
-      std::free(const_cast<void*>(v.u.p));
+      if (const size_t bytes = bytes_of(v)) free_node(const_cast<void*>(v.u.p), bytes);
       break;
     case kList: {
       auto* list = static_cast<List*>(const_cast<void*>(v.u.p));
@@ -313,6 +323,9 @@ void forget(TlValue& v) {
       delete list;
       break;
     }
+    case kPacked:
+      drop_packed(v);
+      break;
     default:
       break;
   }

@@ -83,7 +83,7 @@ def test_several_outputs_and_materialized_gradients():
             return (0 if a is None else a * 2) + (0 if b is None else b * 3), None
 
     x = leaf(1.0)
-    a, text, b = Two.apply(x, True)
+    _, text, b = Two.apply(x, True)
     assert text == "text"
     b.backward()
     assert seen[-1][0].item() == 0.0 and x.grad.item() == 3.0

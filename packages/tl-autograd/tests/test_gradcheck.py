@@ -66,9 +66,21 @@ def test_bad_requests():
         gradcheck(lambda x: x, real(2), check_forward_ad=True)
 
 
-UNARY = [lambda a: a.exp(), lambda a: a.sin(), lambda a: a.tanh(), lambda a: a * a, lambda a: -a, lambda a: a.t(), lambda a: a[1:].sum(0),
-         lambda a: a.sum(1, keepdim=True), lambda a: a.mean(), lambda a: a.reshape(-1)[:3], lambda a: a.clone().mul_(2),
-         lambda a: a.unsqueeze(0), lambda a: a / (a * a + 1)]  # fmt: skip
+UNARY = [
+    lambda a: a.exp(),
+    lambda a: a.sin(),
+    lambda a: a.tanh(),
+    lambda a: a * a,
+    lambda a: -a,
+    lambda a: a.t(),
+    lambda a: a[1:].sum(0),
+    lambda a: a.sum(1, keepdim=True),
+    lambda a: a.mean(),
+    lambda a: a.reshape(-1)[:3],
+    lambda a: a.clone().mul_(2),
+    lambda a: a.unsqueeze(0),
+    lambda a: a / (a * a + 1),
+]
 BINARY = [
     lambda a, b: a + b,
     lambda a, b: a * b,
@@ -79,7 +91,8 @@ BINARY = [
 
 
 def random_program(seed):
-    """A function of two 3x3 matrices made of random operators; shapes that do not fit are summed to a number."""
+    """A function of two 3x3 matrices made of random operators; shapes that do not fit are summed to a
+    number."""
 
     def program(x, y):
         rng = random.Random(seed)

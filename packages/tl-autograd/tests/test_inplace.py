@@ -75,13 +75,13 @@ def test_leaves_refuse():
         lambda: x.copy_(tl.zeros(2, dtype=tl.float64)),
     ):
         with pytest.raises(
-            RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation."
+            RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"
         ):
             write()
     assert values(x) == [1.0, 2.0]
     with pytest.raises(
         RuntimeError,
-        match="a view of a leaf Variable that requires grad is being used in an in-place operation.",
+        match="a view of a leaf Variable that requires grad is being used in an in-place operation",
     ):
         x[0] = 5.0
     with tl.no_grad():
@@ -167,7 +167,7 @@ def test_second_derivative_through_a_view_write():
 
 def test_one_of_several_views_refuses():
     x = leaf(1.0, 2.0, 3.0, 4.0)
-    first, second = (x * 1.0).split(2)
+    first, _ = (x * 1.0).split(2)
     with pytest.raises(
         RuntimeError, match="This view is the output of a function that returns multiple views"
     ):

@@ -21,7 +21,7 @@ def outputs() -> dict[str, str]:
         "elementwise_defs.cpp": elementwise.defs_cpp(rows),
         "python_table.cpp": python_table.python_table_cpp(rows),
         "_ops.json": python_table.ops_json(rows),
-        "_ops.pyi": python_table.ops_pyi(rows),
+        "_C.pyi": python_table.native_pyi(rows),
         "names.txt": "\n".join(
             sorted({f.name for f in python_table.functions(rows) if f.function or f.method})
         )

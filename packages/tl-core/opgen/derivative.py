@@ -3,12 +3,15 @@
 A formula is a Python expression. It may use
 
 - `g`, or `g0`, `g1`, … and `g_<result>` with several results, and `grads`, the list of all;
-- the row's arguments, `result` or a result's name (kept for the backward only where a needed formula reads them), and their
+- the row's arguments, `result` or a result's name (kept for the backward only where a needed formula reads
+  them), and their
   `shape`, `dtype`, … (kept without keeping the tensor);
 - operators, methods and functions of any row: `g * other.conj()`, `unsum(g, self.shape, dim, keepdim)`;
-- on plain values: arithmetic, comparisons, `and`, `or`, `not`, indexing and slicing of lists, `len`, `range`, `min`, `max`,
+- on plain values: arithmetic, comparisons, `and`, `or`, `not`, indexing and slicing of lists, `len`,
+  `range`, `min`, `max`,
   `abs`, `prod`, `sum`; `a if c else b`; a comprehension over a list, `zip` or `enumerate`;
-- `defined(g)`, `is_tensor(x)`, and under a key of several arguments a tuple and `needs[i]`, or all of `needs` as a list.
+- `defined(g)`, `is_tensor(x)`, and under a key of several arguments a tuple and `needs[i]`, or all of
+  `needs` as a list.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ class FormulaError(ValueError):
 
 @dataclass(frozen=True)
 class Value:
-    """An operand word and what is known of it: tensor, operand, tensors, none, bool, int, float, list, value."""
+    """An operand word and what is known of it: tensor, operand, tensors, none, bool, int, float, list,
+    value."""
 
     word: tuple[str, int]
     kind: str
@@ -44,15 +48,45 @@ class Stored:
 
 
 METAS = {"shape": "SHAPE", "ndim": "NDIM", "dtype": "DTYPE", "device": "DEVICE", "layout": "LAYOUT"}
-META_CALLS = {"size": "SHAPE", "stride": "STRIDES", "storage_offset": "OFFSET", "dim": "NDIM", "numel": "NUMEL",
-              "is_complex": "IS_COMPLEX", "is_floating_point": "IS_FLOATING"}  # fmt: skip
-META_KIND = {"SHAPE": "list", "STRIDES": "list", "NDIM": "int", "NUMEL": "int", "OFFSET": "int", "DTYPE": "dtype",
-             "DEVICE": "device", "LAYOUT": "layout", "IS_COMPLEX": "bool", "IS_FLOATING": "bool", "IS_TENSOR": "bool",
-             "COUNT": "int"}  # fmt: skip
-ARITH = {ast.Add: ("ADD", "add"), ast.Sub: ("SUB", "sub"), ast.Mult: ("MUL", "mul"), ast.Div: ("DIV", "div"),
-         ast.FloorDiv: ("FLOORDIV", "floor_divide"), ast.Mod: ("MOD", "remainder"), ast.Pow: ("POW", "pow"),
-         ast.Eq: ("EQ", "eq"), ast.NotEq: ("NE", "ne"), ast.Lt: ("LT", "lt"), ast.LtE: ("LE", "le"), ast.Gt: ("GT", "gt"),
-         ast.GtE: ("GE", "ge"), ast.In: ("IN", "")}  # fmt: skip
+META_CALLS = {
+    "size": "SHAPE",
+    "stride": "STRIDES",
+    "storage_offset": "OFFSET",
+    "dim": "NDIM",
+    "numel": "NUMEL",
+    "is_complex": "IS_COMPLEX",
+    "is_floating_point": "IS_FLOATING",
+}
+META_KIND = {
+    "SHAPE": "list",
+    "STRIDES": "list",
+    "NDIM": "int",
+    "NUMEL": "int",
+    "OFFSET": "int",
+    "DTYPE": "dtype",
+    "DEVICE": "device",
+    "LAYOUT": "layout",
+    "IS_COMPLEX": "bool",
+    "IS_FLOATING": "bool",
+    "IS_TENSOR": "bool",
+    "COUNT": "int",
+}
+ARITH = {
+    ast.Add: ("ADD", "add"),
+    ast.Sub: ("SUB", "sub"),
+    ast.Mult: ("MUL", "mul"),
+    ast.Div: ("DIV", "div"),
+    ast.FloorDiv: ("FLOORDIV", "floor_divide"),
+    ast.Mod: ("MOD", "remainder"),
+    ast.Pow: ("POW", "pow"),
+    ast.Eq: ("EQ", "eq"),
+    ast.NotEq: ("NE", "ne"),
+    ast.Lt: ("LT", "lt"),
+    ast.LtE: ("LE", "le"),
+    ast.Gt: ("GT", "gt"),
+    ast.GtE: ("GE", "ge"),
+    ast.In: ("IN", ""),
+}
 MIRRORED = {
     ast.Eq: ast.Eq,
     ast.NotEq: ast.NotEq,
@@ -125,7 +159,8 @@ class _Compiler:
     def __post_init__(self) -> None:
         self.program = Program(self.row.name)
 
-    # ---- blocks ----------------------------------------------------------------------------------------------------
+    # ---- blocks
+    # ----------------------------------------------------------------------------------------------------
 
     def run(self) -> Program:
         for key, formula in self.row.grad.items():
@@ -204,7 +239,8 @@ class _Compiler:
         }
         return kinds.get(arg.type, "list" if arg.type.endswith("[]") else "value")
 
-    # ---- expressions -----------------------------------------------------------------------------------------------
+    # ---- expressions
+    # -----------------------------------------------------------------------------------------------
 
     def _value(self, node: ast.expr, n_results: int = 1) -> Value:
         if isinstance(node, ast.Call):
@@ -346,7 +382,8 @@ class _Compiler:
         self.program.steps.append(step)
         return to
 
-    # ---- lists -----------------------------------------------------------------------------------------------------
+    # ---- lists
+    # -----------------------------------------------------------------------------------------------------
 
     def _list(self, node: ast.List | ast.Tuple) -> Value:
         values = [self._value(e) for e in node.elts]
@@ -438,7 +475,8 @@ class _Compiler:
         kind = "tensor" if value.kind == "tensors" else "value"
         return self._emit(Step("INDEX", inputs=[value.word, index.word]), kind)
 
-    # ---- attributes and calls --------------------------------------------------------------------------------------
+    # ---- attributes and calls
+    # --------------------------------------------------------------------------------------
 
     def _attribute(self, node: ast.Attribute) -> Value:
         if node.attr in METAS:
@@ -499,8 +537,16 @@ class _Compiler:
         kind = "list" if name == "range" else "bool" if name == "defined" else "value"
         return self._emit(Step("UNARY", VALUE_FUNCTIONS[name], [args[0].word]), kind)
 
-    def _operator(self, node: ast.expr, name: str, args: list[Value], code: str = "CALL", arith: str = "ADD",
-                  n_results: int = 1, keywords: list[ast.keyword] = ()) -> Value:  # fmt: skip
+    def _operator(
+        self,
+        node: ast.expr,
+        name: str,
+        args: list[Value],
+        code: str = "CALL",
+        arith: str = "ADD",
+        n_results: int = 1,
+        keywords: list[ast.keyword] = (),
+    ) -> Value:
         named = {k.arg: self._value(k.value) for k in keywords}
         row, bound = self._resolve(node, name, args, named, code)
         words = [self._argument(arg, bound.get(arg.name)) for arg in row.args]

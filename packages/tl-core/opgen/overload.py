@@ -50,7 +50,8 @@ def _bind(row: Row, args: list, keywords: dict) -> dict | None:
 
 
 def fits(arg: Arg, kind: str) -> bool:
-    """Whether an argument takes a value known to be a tensor, operand, tensors, none, bool, int, float, dtype, device, layout, list or value."""
+    """Whether an argument takes a value known to be a tensor, operand, tensors, none, bool, int, float,
+    dtype, device, layout, list or value."""
     if kind == "none":
         return arg.optional
     if kind == "value":

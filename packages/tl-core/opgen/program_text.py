@@ -8,10 +8,23 @@ import re
 from dataclasses import dataclass, field
 
 DTYPES = {
-    "bool": (6, 8), "uint8": (1, 8), "uint16": (1, 16), "uint32": (1, 32), "uint64": (1, 64), "int8": (0, 8),
-    "int16": (0, 16), "int32": (0, 32), "int64": (0, 64), "float16": (2, 16), "bfloat16": (4, 16), "float32": (2, 32),
-    "float64": (2, 64), "complex32": (5, 32), "complex64": (5, 64), "complex128": (5, 128),
-}  # fmt: skip
+    "bool": (6, 8),
+    "uint8": (1, 8),
+    "uint16": (1, 16),
+    "uint32": (1, 32),
+    "uint64": (1, 64),
+    "int8": (0, 8),
+    "int16": (0, 16),
+    "int32": (0, 32),
+    "int64": (0, 64),
+    "float16": (2, 16),
+    "bfloat16": (4, 16),
+    "float32": (2, 32),
+    "float64": (2, 64),
+    "complex32": (5, 32),
+    "complex64": (5, 64),
+    "complex128": (5, 128),
+}
 Word = tuple[str, int]
 
 
@@ -150,7 +163,8 @@ def _saved(s: Saved, blocks: int) -> str:
 def _step(s: Step, operands: _Operands) -> str:
     arith = f"TL_META_{s.arith}" if s.code == "META" else f"TL_ARITH_{s.arith}"
     op = s.op if s.jump is None else s.jump
-    return f"{{TL_STEP_{s.code}, {arith}, {len(s.inputs)}, {s.n_results}, {s.target}, {operands.place(s.inputs)}, {op}}}"
+    counts = f"{len(s.inputs)}, {s.n_results}, {s.target}, {operands.place(s.inputs)}"
+    return f"{{TL_STEP_{s.code}, {arith}, {counts}, {op}}}"
 
 
 def _const_memory(value, name: str) -> list[str]:

@@ -1,13 +1,16 @@
-"""What the binding needs: `generated/python_table.cpp`, and the same facts for people: `_ops.json` and `_ops.pyi`."""
+"""What the binding needs: `generated/python_table.cpp`, and the same facts for people: `_ops.json` and `_C.pyi`."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from opgen.operators import Form, c_string, forms
 from opgen.row import Row
-from opgen.schema import KINDS, Arg, Schema
+from opgen.schema import Arg, Schema
 
 
 @dataclass
@@ -56,7 +59,7 @@ def _is_function(form: Form) -> bool:
 def signature(form: Form, method: bool) -> str:
     """The text inspect.signature reads."""
     if form.row.shown and not method and form.variant == "functional":
-        return f"({form.row.shown})"
+        return f"({readable(form.row.shown)})"
     parts = ["$self"] if method else []
     starred = False
     args = form.schema.args[1:] if method else form.schema.args
@@ -70,13 +73,19 @@ def signature(form: Form, method: bool) -> str:
     return f"({', '.join(parts)})"
 
 
+def readable(parameters: str) -> str:
+    """What `inspect` can read: defaults that are constants (an omitted layout is as good as None)."""
+    return re.sub(r"=torch\.\w+", "=None", parameters)
+
+
 def _parameter(a: Arg) -> str:
-    name = "input" if a.name == "self" else a.name
+    name = {"self": "input", "from": "from_"}.get(a.name, a.name)
     if a.default is None:
         return f"{name}=None" if a.optional and a.keyword_only else name
     default = a.default
     if default.startswith("["):
-        default = f"({', '.join(x.strip() for x in default[1:-1].split(',') if x.strip())}{',' if default != '[]' else ''})"
+        items = [x.strip() for x in default[1:-1].split(",") if x.strip()]
+        default = f"({', '.join(items)}{',' if items else ''})"
     return f"{name}={'None' if a.type == 'MemoryFormat' else default}"
 
 
@@ -118,7 +127,7 @@ def python_table_cpp(rows: list[Row]) -> str:
 
 
 def ops_json(rows: list[Row]) -> str:
-    """[{name, kind, signature, doc, ...}] of every public function and method, for the reference pages and the tests."""
+    """[{name, kind, signature, doc, ...}] of every public function and method, for reference pages and tests."""
     entries = []
     for f in functions(rows):
         for kind, wanted in (("function", f.function), ("method", f.method)):
@@ -132,11 +141,9 @@ def ops_json(rows: list[Row]) -> str:
     return json.dumps(entries, indent=1)
 
 
-def ops_pyi(rows: list[Row]) -> str:
-    """Stubs of the functions and of the Tensor methods."""
-    lines = ["from collections.abc import Sequence", "from typing import Any, overload", "",
-             "from tl_core import Generator, Tensor, device, dtype, layout, memory_format", "",
-             "Number = bool | int | float | complex", ""]  # fmt: skip
+def native_pyi(rows: list[Row]) -> str:
+    """The stub of the native module: its types from `native.pyi`, then the functions and the Tensor methods."""
+    lines = [(Path(__file__).parent / "native.pyi").read_text()]
     table = [f for f in functions(rows) if not f.namespace]
     for f in table:
         if f.function:
@@ -155,20 +162,36 @@ def _stubs(f: Function, method: bool, indent: str) -> list[str]:
 
 def _typed(form: Form, method: bool) -> str:
     parts, starred = ["self"] if method else [], False
-    for a in form.schema.args[1:] if method else form.schema.args:
+    args = form.schema.args[1:] if method else form.schema.args
+    for i, a in enumerate(args):
         if a.keyword_only and not starred:
             parts.append("*")
             starred = True
         default = " = ..." if a.default is not None or a.optional else ""
-        parts.append(f"{'input' if a.name == 'self' else a.name}: {a.python_type}{default}")
+        name = {"self": "input", "from": "from_"}.get(a.name, a.name)  # `from` is a word of the language
+        if _may_be_spread(args, i):
+            parts += [f"{name}: builtins.int | {_hint(a)}", "*more: builtins.int"]
+            starred = True
+        else:
+            parts.append(f"{name}: {_hint(a)}{default}")
     if form.row.out and not method and form.variant == "functional":
         parts += ([] if starred else ["*"]) + ["out: Any = ..."]
     return f"({', '.join(parts)}) -> {_returned(form.schema)}"
 
 
+def _may_be_spread(args: Sequence[Arg], i: int) -> bool:
+    """`view(2, 3)`: a leading list of sizes may be written out where nothing positional follows."""
+    return i == 0 and args[0].type == "int[]" and all(a.keyword_only for a in args[1:])
+
+
+def _hint(a: Arg) -> str:
+    """The type of an argument; the module's own `bool` is a dtype."""
+    return re.sub(r"\b(bool|int|float|complex)\b", r"builtins.\1", a.python_type)
+
+
 def _returned(schema: Schema) -> str:
-    types = ["list[Tensor]" if r.type == "Tensor[]" else "bool | int | float | complex" if r.type == "Scalar"
-             else KINDS[r.type][1] for r in schema.rets]  # fmt: skip
+    names = {"Tensor[]": "list[Tensor]", "Scalar": "Number"}
+    types = [names.get(r.type) or _hint(replace(r, optional=False)) for r in schema.rets]
     if not types:
         return "None"
     return types[0] if len(types) == 1 else f"tuple[{', '.join(types)}]"

@@ -58,8 +58,9 @@ class Elementwise:
 class Row:
     """All that is known of one operator.
 
-    grad: formulas by argument name, "composite", or "none:<reason>". jvp: "elementwise", "linear", a formula, "double-vjp",
-    "composite" or "none:<reason>". batch: "elementwise", "dims", "composite" or "loop". replay and inverse belong to views.
+    grad: formulas by argument name, "composite", or "none:<reason>". jvp: "elementwise", "linear", a formula,
+    "double-vjp", "composite" or "none:<reason>". batch: "elementwise", "dims", "composite" or "loop". replay and
+    inverse belong to views.
     """
 
     schema: Schema
@@ -171,7 +172,8 @@ def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str =
            not_bool: str = "", **fields: Any) -> Row:  # fmt: skip
     """f(x, y), with broadcasting and promotion; `scalars` are keyword parameters such as alpha.
 
-    `number_first`: a number may stand for the first input of the function, as in `sub(1, x)`. `other`: Operand or Tensor.
+    `number_first`: a number may stand for the first input of the function, as in `sub(1, x)`. `other`:
+    Operand or Tensor.
     """
     fields.setdefault("jvp", "elementwise")
     tail = f", *, {scalars}" if scalars else ""

@@ -18,6 +18,10 @@ ROWS = [
        jvp="double-vjp", batch="dims", ref="numpy.dot", doc="The sum of the products of two vectors' elements; nothing is conjugated."),
     Composite("matmul(Tensor self, Tensor other) -> Tensor", out=True, ref="numpy.matmul",
               doc="The matrix product of tensors of any dimensions: vectors join as rows or columns, further dimensions are batches."),
+    Op("tril(Tensor self, int diagonal=0) -> Tensor", devices="Any", inplace=True, out=True, grad={"self": "g.tril(diagonal)"}, jvp="linear",
+       batch="dims", ref="numpy.tril", doc="The matrices' lower triangles, up to the given diagonal; zeros elsewhere."),
+    Op("triu(Tensor self, int diagonal=0) -> Tensor", devices="Any", inplace=True, out=True, grad={"self": "g.triu(diagonal)"}, jvp="linear",
+       batch="dims", ref="numpy.triu", doc="The matrices' upper triangles, from the given diagonal on; zeros elsewhere."),
     Composite("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", method=False, namespace="_nn",
               doc="The input, shape (*, in), times the transposed weight, shape (out, in) or (in,), plus the bias, shape (out,)."),
 ]  # fmt: skip

@@ -8,12 +8,13 @@ import pickle
 import threading
 import weakref
 
-import numpy as np
 import pytest
-from scipy import stats
 
 import tl_core as tl
 from tl_core import random as tl_random
+
+np = pytest.importorskip("numpy", reason="expected values come from numpy")
+stats = pytest.importorskip("scipy.stats", reason="distributions are tested against scipy's")
 
 
 def generator(seed=5):

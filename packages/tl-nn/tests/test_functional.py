@@ -254,6 +254,10 @@ def test_flatten_and_unflatten():
     assert nn.Flatten(2, 3)(x).shape == (2, 3, 20)
     assert repr(nn.Flatten()) == "Flatten(start_dim=1, end_dim=-1)"
     assert nn.Unflatten(3, (5, -1))(x).shape == (2, 3, 4, 5, 1)
+    with pytest.raises(IndexError):
+        nn.Unflatten(4, (1, 1))(x)
+    with pytest.raises(RuntimeError):
+        nn.Unflatten(1, (2, 2))(x)
     with pytest.raises(TypeError, match="must be a tuple of ints, but found type int"):
         nn.Unflatten(1, 3)
     with pytest.raises(TypeError, match="found element of type float at pos 1"):

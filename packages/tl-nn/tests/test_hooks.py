@@ -8,7 +8,7 @@ import pytest
 
 import tl_core as tl
 import tl_nn as nn
-from tl_nn.hooks import RemovableHandle
+from tl_autograd.hooks import RemovableHandle
 from tl_nn.modules import module as module_file
 
 

@@ -20,12 +20,13 @@ from tl_core import *
 _finder.install_finder()
 _core.providers.register("autograd", lambda: _import_module("tl_autograd"))
 
-__all__ = [_name for _name in getattr(_core, "__all__", vars(_core)) if not _name.startswith("_")]
+_public = [_name for _name in getattr(_core, "__all__", vars(_core)) if not _name.startswith("_")]
+# the core's modules are served by the finder, like all others
+_modules = {_name for _name in _public if isinstance(getattr(_core, _name), type(_sys))}
+__all__ = [_name for _name in _public if _name not in _modules]
 
-for _name in __all__:
-    if isinstance(globals()[_name], type(_sys)):
-        # a module of the core, to be served by the finder like all others
-        del globals()[_name]
+for _name in _modules:
+    globals().pop(_name, None)
 
 
 def __getattr__(name: str):
@@ -33,4 +34,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_packages.served()})
+    return sorted({*globals(), *_modules, *_packages.served()})

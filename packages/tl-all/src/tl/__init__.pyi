@@ -1,9 +1,10 @@
 # What type checkers and editors see of tl: the names that the finder serves when they are first touched.
 
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import tl_autograd as _autograd
-import tl_autograd.func as _func
 import tl_backends.accelerator as _accelerator
 import tl_backends.backends as _backends
 import tl_backends.compiler as _compiler
@@ -19,7 +20,6 @@ from tl import examples as examples
 from tl import torch as torch
 from tl import version as version
 from tl.version import __version__ as __version__
-from tl_autograd.func import vmap as vmap
 from tl_backends.compiler import compile as compile  # noqa: A004
 from tl_core import *  # noqa: F403
 
@@ -29,11 +29,12 @@ backends = _backends
 compiler = _compiler
 cpu = _cpu
 cuda = _cuda
-func = _func
 jit = _jit
 mps = _mps
 mtia = _mtia
 nn = _nn
 optim = _optim
 xpu = _xpu
+func: ModuleType
 utils: ModuleType
+vmap: Callable[..., Any]

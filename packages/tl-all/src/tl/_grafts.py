@@ -43,7 +43,7 @@ def attribute(module: ModuleType, dotted: str) -> "Any":
 def _find(dotted: str) -> "Any":
     if dotted in _names.OBJECTS:
         _packages.refuse_missing(dotted)
-        return _load(_names.OBJECTS[dotted])
+        return _load(_names.OBJECTS[dotted]) if _packages.there(dotted) else _NOTHING
     module = _import(f"tl.{dotted}")
     if module is not _NOTHING or dotted.startswith("_") or "._" in dotted:
         return module

@@ -75,7 +75,12 @@ def refuse_missing(dotted: str | None) -> None:
         raise MissingPackage(dotted)
 
 
+def there(dotted: str) -> bool:
+    """Whether what the table gives a façade name can be had: its module, or one below it."""
+    modules = [_names.missing_part(name).partition(":")[0] for name in (dotted, *_names.below(dotted))]
+    return dotted in _names.OWN or any(find_real(module) is not None for module in modules)
+
+
 def served() -> set[str]:
-    """The public names directly under `tl` that the table gives and whose package is there."""
-    public = {name for name in _names.TOPS if not name.startswith("_")}
-    return {name for name in public if name in _names.OWN or installed(_names.missing_part(name))}
+    """The public names directly under `tl` that the table gives and that are there."""
+    return {name for name in _names.TOPS if not name.startswith("_") and there(name)}

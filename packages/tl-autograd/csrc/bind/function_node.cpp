@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "anomaly.h"
 #include "bind/hooks.h"
 #include "bind/node_object.h"
 #include "extra.h"
 #include "inplace.h"
 #include "leaf.h"
 #include "ops.h"
+#include "saved_hooks.h"
 #include "view.h"
 
 namespace tl::autograd {
@@ -37,7 +39,7 @@ FunctionNode::FunctionNode(PyObject* context, uint32_t n_outputs, uint32_t n_edg
 }
 
 FunctionNode::~FunctionNode() {
-  for (Kept& k : kept) drop(k.edge);
+  forget_kept();
   drop_python();
 }
 
@@ -48,10 +50,17 @@ void FunctionNode::drop_python() {
   Py_CLEAR(context_);
 }
 
+void FunctionNode::forget_kept() {
+  for (Kept& k : kept) {
+    drop(k.edge);
+    forget(k.packed);
+  }
+  kept.clear();
+}
+
 void FunctionNode::release() {
   if (kept.empty()) return;
-  for (Kept& k : kept) drop(k.edge);
-  kept.clear();
+  forget_kept();
   set(Released);
 }
 
@@ -131,15 +140,16 @@ Tensor FunctionNode::fitted(TlTensor* grad, uint32_t edge) const {
 // -------------------------------------------------------------------------------------------------
 
 Tensor FunctionNode::linked(const Kept& k) {
-  if (!k.tensor) return {};
-  TlTensor* t = k.tensor.get();
-  if (api->tensor_version(t) != k.version)
+  Tensor kept = k.packed.tag == kPacked ? unpack(k.packed) : k.tensor;
+  if (!kept) return {};
+  TlTensor* t = kept.get();
+  if (k.packed.tag != kPacked && api->tensor_version(t) != k.version)
     fail_changed(t, k.version,
                  k.output < 0 ? "" : ", which is output " + std::to_string(k.output) + " of " + name_ + ",");
   Edge wanted = k.edge;
   if (k.output >= 0) wanted = {this, static_cast<uint32_t>(k.output)};
   const Edge has = k.output >= 0 ? Edge{} : gradient_edge(t);
-  if (has.node == wanted.node && has.output == wanted.output) return k.tensor;
+  if (has.node == wanted.node && has.output == wanted.output) return kept;
   Tensor alias(api->tensor_alias(t));
   if (!alias) throw Pending();
   if (wanted.node && is_differentiable(api->tensor_dtype(t))) {
@@ -276,6 +286,7 @@ class Finishing {
                              static_cast<uint32_t>(edges_.size()));
     node_->materialize = materialize;
     link_edges();
+    note_origin(*node_);
   }
   ~Finishing() { drop(node_); }
 
@@ -370,11 +381,23 @@ class Finishing {
       if (PyTuple_GET_ITEM(results, k) != item || gradient_edge(t).node != node_) continue;
       Tensor alias(api->tensor_alias(t));
       if (!alias) throw Pending();
-      return {std::move(alias), api->tensor_version(t), static_cast<int>(k), {}};
+      return stored(std::move(alias), static_cast<int>(k), {});
     }
     Edge e = gradient_edge(t);
     if (e.node) e.node->retain();
-    return {Tensor::share(t), api->tensor_version(t), -1, e};
+    return stored(Tensor::share(t), -1, e);
+  }
+
+  static Kept stored(Tensor t, int output, Edge e) {
+    Kept k;
+    k.version = api->tensor_version(t.get());
+    k.output = output;
+    k.edge = e;
+    if (packing())
+      k.packed = pack(t.get());
+    else
+      k.tensor = std::move(t);
+    return k;
   }
 
   PyObject *inputs_, *outputs_, *to_save_, *dirty_, *constant_;

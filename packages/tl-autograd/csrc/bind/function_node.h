@@ -12,6 +12,7 @@ namespace tl::autograd {
 // A tensor kept by save_for_backward.
 struct Kept {
   Tensor tensor;
+  TlValue packed = none();  // instead of the tensor: what a pack hook made of it; owned
   uint32_t version = 0;
   int output = -1;  // it is this output of the function: kept as an alias without its place in the graph
   Edge edge;        // else where it stood in the graph; owned
@@ -41,6 +42,7 @@ class FunctionNode final : public HeapNode<FunctionNode> {
   void take_results(PyObject* tuple, const GradientsIn& in, TlTensor** out);
   Tensor fitted(TlTensor* grad, uint32_t edge) const;
   Tensor linked(const Kept& k);
+  void forget_kept();
 
   PyObject* context_;  // owned
   std::string name_;

@@ -1,9 +1,11 @@
 // The extension module tl_autograd._C.
+#include "anomaly.h"
 #include "bind/backward.h"
 #include "bind/function_node.h"
 #include "bind/hooks.h"
 #include "bind/node_object.h"
 #include "bind/python.h"
+#include "bind/saved_hooks_functions.h"
 #include "bind/tensor_methods.h"
 #include "recorder.h"
 #include "transforms.h"
@@ -40,6 +42,17 @@ PyObject* bump_version(PyObject*, PyObject* tensor) {
   return guarded([&] {
     api->tensor_bump_version(tensor_of(tensor));
     return Py_NewRef(Py_None);
+  });
+}
+
+// set_anomaly(mode, check_nan) -> the previous pair
+PyObject* set_anomaly(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&] {
+    if (n_args != 2) raise(PyExc_TypeError, "set_anomaly(mode, check_nan)");
+    const int mode = PyObject_IsTrue(args[0]), nan = PyObject_IsTrue(args[1]);
+    if (mode < 0 || nan < 0) throw PythonError();
+    const bool old_mode = g_anomaly.exchange(mode), old_nan = g_anomaly_nan.exchange(nan);
+    return checked(Py_BuildValue("(NN)", PyBool_FromLong(old_mode), PyBool_FromLong(old_nan))).take();
   });
 }
 
@@ -106,6 +119,10 @@ PyMethodDef kFunctions[] = {
     {"leave_level", leave_level_function, METH_NOARGS, nullptr},
     {"level_input", level_input_function, METH_O, nullptr},
     {"leave_with_gradients", fast(leave_with_gradients_function), METH_FASTCALL, nullptr},
+    {"set_anomaly", fast(set_anomaly), METH_FASTCALL, nullptr},
+    {"push_saved_hooks", fast(push_saved_hooks), METH_FASTCALL, nullptr},
+    {"pop_saved_hooks", pop_saved_hooks, METH_NOARGS, nullptr},
+    {"disable_saved_hooks", disable_saved_hooks, METH_O, nullptr},
     {"set_handle_factory", set_handle_factory_function, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

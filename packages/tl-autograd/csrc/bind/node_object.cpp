@@ -37,12 +37,11 @@ void dealloc(PyObject* self) {
 // ---- what was saved
 // ------------------------------------------------------------------------------------------------
 
-bool named(const TlOperatorInfo& info, const TlSaved& what, const std::string& name) {
-  if (what.source == TL_SOURCE_ARG) return what.meta == TL_META_VALUE && name == info.args[what.index].name;
-  if (what.meta != TL_META_VALUE) return false;
+std::string saved_name(const TlOperatorInfo& info, const TlSaved& what) {
+  if (what.meta != TL_META_VALUE) return {};
+  if (what.source == TL_SOURCE_ARG) return info.args[what.index].name;
   const char* ret = info.n_rets > what.index ? info.rets[what.index].name : nullptr;
-  return (ret && *ret && name == ret) ||
-         name == (what.index ? "result" + std::to_string(what.index) : "result");
+  return ret && *ret ? ret : what.index ? "result" + std::to_string(what.index) : "result";
 }
 
 PyObject* from_kept(TlValue v) {
@@ -62,7 +61,8 @@ PyObject* saved_attribute(Node& node, const std::string& name) {
   if (!program_node) return nullptr;
   const Recorder& r = program_node->recorder;
   for (int i = 0; i < r.derivative->program.n_saved; ++i)
-    if (named(*r.info, r.derivative->program.saved[i], name)) return from_kept(program_node->read_saved(i));
+    if (saved_name(*r.info, r.derivative->program.saved[i]) == name)
+      return from_kept(program_node->read_saved(i));
   return nullptr;
 }
 
@@ -90,6 +90,27 @@ PyObject* getattro(PyObject* self, PyObject* name) {
 PyObject* name(PyObject* self, PyObject*) {
   return guarded([&] { return checked(PyUnicode_FromString(self_node(self).name().c_str())).take(); });
 }
+PyObject* repr(PyObject* self) {
+  return guarded([&] {
+    return checked(PyUnicode_FromFormat("<%s object at %p>", self_node(self).name().c_str(), self)).take();
+  });
+}
+
+// The class's names and those of what was saved.
+PyObject* dir(PyObject* self, PyObject*) {
+  return guarded([&] {
+    Ref base = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__dir__"));
+    Ref names = checked(PyObject_CallOneArg(base.get(), self));
+    auto* node = dynamic_cast<ProgramNode*>(&self_node(self));
+    for (int i = 0; node && i < node->recorder.derivative->program.n_saved; ++i) {
+      const std::string saved = saved_name(*node->recorder.info, node->recorder.derivative->program.saved[i]);
+      if (!saved.empty())
+        checked(PyList_Append(names.get(), checked(PyUnicode_FromString(("_saved_" + saved).c_str())).get()));
+    }
+    return names.take();
+  });
+}
+
 PyObject* get_next_functions(PyObject* self, void*) {
   return guarded([&] { return next_functions(self_node(self)).take(); });
 }
@@ -141,6 +162,7 @@ PyMethodDef kMethods[] = {
     {"register_prehook", register_prehook, METH_O,
      "register_prehook(fn) -> handle\n\nCalls fn(grad_outputs) before the node runs. It may return a tuple "
      "that replaces them."},
+    {"__dir__", dir, METH_NOARGS, nullptr},
     {"_sequence_nr", sequence_nr, METH_NOARGS, "The number by which the backward orders nodes."},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -162,6 +184,7 @@ PyTypeObject* make_type(const std::string& qualified, PyTypeObject* base) {
     slots = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
              {Py_tp_getattro, reinterpret_cast<void*>(getattro)},
              {Py_tp_call, reinterpret_cast<void*>(call)},
+             {Py_tp_repr, reinterpret_cast<void*>(repr)},
              {Py_tp_methods, kMethods},
              {Py_tp_getset, kGetSet},
              {Py_tp_members, kMembers},

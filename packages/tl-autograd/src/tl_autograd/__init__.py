@@ -1,6 +1,7 @@
 """Automatic differentiation for tl_core's tensors.
 
-Importing this package gives tensors `requires_grad`, `grad`, `backward()` and the rest, and records what they go through.
+Importing this package gives tensors `requires_grad`, `grad`, `backward()` and the rest, and records what
+they go through.
 """
 
 from __future__ import annotations
@@ -27,9 +28,27 @@ from tl_autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from tl_autograd.variable import Variable
 from tl_autograd.version import __version__
 
-__all__ = ["Function", "GradcheckError", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad",
-           "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
-           "set_multithreading_enabled", "variable"]  # fmt: skip
+__all__ = [
+    "Function",
+    "GradcheckError",
+    "NestedIOFunction",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "functional",
+    "grad",
+    "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+    "variable",
+]
 
 _LATER = ("functional", "graph")
 _ABSENT = {

@@ -1,30 +1,56 @@
-"""Names of the anomaly mode, which is not there yet."""
+"""Anomaly detection: where a failing derivative was recorded, and whether NaN turns up."""
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+
+from tl_autograd import _C
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
 class set_detect_anomaly:
-    """Switching anomaly detection off does nothing; switching it on raises: it is not there yet."""
+    """Switches anomaly detection for the whole process, at once; as a context manager until its end.
+
+    While it is on, recorded calls remember their Python stack, which a failing backward shows, and
+    gradients that hold NaN raise. Everything is much slower.
+
+    Args:
+        mode: on or off.
+        check_nan: raise RuntimeError when a backward step returns NaN.
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True):
-        if mode:
-            raise NotImplementedError(
-                "anomaly detection (set_detect_anomaly, detect_anomaly) is not there yet in tl_autograd"
-            )
+        self._before = _C.set_anomaly(mode, check_nan)
 
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exc: Any) -> None:
-        pass
+    def __exit__(self, *exc: object) -> None:
+        _C.set_anomaly(*self._before)
 
 
-class detect_anomaly(set_detect_anomaly):
-    """Not there yet: raises NotImplementedError."""
+class detect_anomaly:
+    """A context manager that switches anomaly detection on.
+
+    Example::
+
+        >>> with tl_autograd.detect_anomaly(check_nan=False):
+        ...     y = tl_core.ones(1, requires_grad=True) * 2
+        >>> "traceback_" in y.grad_fn.metadata
+        True
+    """
 
     def __init__(self, check_nan: bool = True):
-        super().__init__(True, check_nan)
+        self.check_nan = check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime "
+            "and should only be enabled for debugging.",
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        self._before = _C.set_anomaly(True, self.check_nan)
+
+    def __exit__(self, *exc: object) -> None:
+        _C.set_anomaly(*self._before)

@@ -39,14 +39,16 @@ def backward(
 
     Args:
         tensors: what to differentiate.
-        grad_tensors: the vector of the vector-Jacobian product, one entry a tensor; may be left out for tensors of one element.
+        grad_tensors: the vector of the vector-Jacobian product, one entry a tensor; may be left out for
+            tensors of one element.
         retain_graph: keep what the graph saved, for another backward. Default: the value of `create_graph`.
         create_graph: record the backward itself, for higher derivatives.
         grad_variables: the former name of `grad_tensors`.
         inputs: accumulate into these only. Default: into all leaves.
 
     Raises:
-        RuntimeError: a tensor does not require grad, has more than one element and no gradient given, or its graph was freed.
+        RuntimeError: a tensor does not require grad, has more than one element and no gradient given, or
+            its graph was freed.
 
     Example::
 
@@ -58,7 +60,8 @@ def backward(
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both "
+                "passed to `backward()`. Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
     only = () if inputs is None else _as_tuple(inputs)
@@ -104,15 +107,26 @@ def grad(
         )
     if is_grads_batched:
         raise NotImplementedError(
-            "grad(..., is_grads_batched=True) needs vmap, which tl_autograd does not have yet: loop over grad_outputs"
+            "grad(..., is_grads_batched=True) needs vmap, which tl_autograd does "
+            "not have yet: loop over grad_outputs"
         )
     if materialize_grads and allow_unused is False:
         raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            "Expected allow_unused to be True or not passed when "
+            "materialize_grads=True, but got: allow_unused=False."
         )
     if isinstance(inputs, dict):
-        values = grad(outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, True, allow_unused,
-                      is_grads_batched, materialize_grads)  # fmt: skip
+        values = grad(
+            outputs,
+            tuple(inputs.values()),
+            grad_outputs,
+            retain_graph,
+            create_graph,
+            True,
+            allow_unused,
+            is_grads_batched,
+            materialize_grads,
+        )
         return dict(zip(inputs, values))  # type: ignore[return-value]
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
     if not wanted:

@@ -29,7 +29,8 @@ class FunctionCtx:
     needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps inputs or outputs of `forward` for `backward`, where `saved_tensors` has them. Call it once."""
+        """Keeps inputs or outputs of `forward` for `backward`, where `saved_tensors` has them. Call it
+        once."""
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
@@ -62,7 +63,8 @@ class BackwardCFunction(_C.ContextBase, FunctionCtx):
         function: Any = self._forward_cls
         if function.vjp is not Function.vjp and function.backward is not Function.backward:
             raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+                "Implementing both 'backward' and 'vjp' for a custom Function is not "
+                "allowed. You should only implement one of them."
             )
         return (function.vjp if function.vjp is not Function.vjp else function.backward)(self, *grads)
 
@@ -83,9 +85,11 @@ class _FunctionMeta(type):
 class Function(FunctionCtx, metaclass=_FunctionMeta):
     """A differentiable operation with its own derivative.
 
-    Subclass it, write `forward` and `backward` as static methods, and call `MyFunction.apply(...)`. `forward(ctx, ...)` may
+    Subclass it, write `forward` and `backward` as static methods, and call `MyFunction.apply(...)`.
+    `forward(ctx, ...)` may
     save what `backward(ctx, *grad_outputs)` needs in `ctx`; alternatively `forward(...)` takes no context and
-    `setup_context(ctx, inputs, output)` fills it. `backward` returns a gradient, or None, for each argument of `forward`.
+    `setup_context(ctx, inputs, output)` fills it. `backward` returns a gradient, or None, for each argument
+    of `forward`.
 
     Example::
 
@@ -109,8 +113,12 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     _backward_cls: type
 
     def __init__(self, *args: Any, **kwargs: Any):
-        raise RuntimeError(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
-                           "invoke them on the class itself. Instantiating an autograd function is not supported.")  # fmt: skip
+        raise RuntimeError(
+            f"{type(self)} should not be instantiated. Methods on autograd "
+            "functions are all static, so you should "
+            "invoke them on the class itself. Instantiating an autograd function "
+            "is not supported."
+        )
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -126,7 +134,8 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The vector-Jacobian product; must be overridden (here or as `vjp`) to differentiate."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
         )
 
     vjp = backward
@@ -142,7 +151,8 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
         """What happens under vmap."""
         raise NotImplementedError(
-            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+            "To use autograd.Function with vmap, you must either override the vmap "
+            "staticmethod or set generate_vmap_rule=True."
         )
 
     @classmethod
@@ -165,10 +175,21 @@ def _record(ctx: Any, args: tuple, output: Any) -> Any:
     outputs = output if isinstance(output, tuple) else (output,)
     for dirty in ctx.dirty_tensors:
         if not any(dirty is o for o in outputs):
-            raise RuntimeError(f"Some elements marked as dirty during the forward method were not returned as output. The inputs "
-                               f"that are modified inplace must all be outputs of the Function: {type(ctx).__name__}")  # fmt: skip
-    results = _C.finish_function(ctx, args, outputs, tuple(ctx.to_save), tuple(ctx.dirty_tensors), tuple(ctx.non_differentiable),
-                                 bool(ctx.materialize_grads))  # fmt: skip
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not "
+                "returned as output. The inputs "
+                "that are modified inplace must all be outputs of the Function: "
+                f"{type(ctx).__name__}"
+            )
+    results = _C.finish_function(
+        ctx,
+        args,
+        outputs,
+        tuple(ctx.to_save),
+        tuple(ctx.dirty_tensors),
+        tuple(ctx.non_differentiable),
+        bool(ctx.materialize_grads),
+    )
     ctx.to_save = ()
     if not isinstance(output, tuple):
         return results[0]
@@ -187,7 +208,8 @@ def _unrecorded(ctx: Any, args: tuple, output: Any) -> Any:
 
 
 def once_differentiable(fn: Callable) -> Callable:
-    """Decorates a `backward` that must not be differentiated itself: a second derivative through it raises."""
+    """Decorates a `backward` that must not be differentiated itself: a second derivative through it
+    raises."""
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
@@ -231,7 +253,8 @@ def _unflatten(values: Any, like: Any) -> Any:
 
 
 class NestedIOFunction(Function):
-    """A `Function` whose arguments and results may be nested; override `forward_extended` and `backward_extended`."""
+    """A `Function` whose arguments and results may be nested; override `forward_extended` and
+    `backward_extended`."""
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -240,14 +263,14 @@ class NestedIOFunction(Function):
 
         class Flat(Function):
             @staticmethod
-            def forward(ctx, *flat):
+            def forward(ctx: Any, *flat: Any) -> tuple:
                 ctx_holder["ctx"] = ctx
                 result = cls.forward_extended(ctx, *_unflatten(iter(flat), args))
                 structure.append(result)
                 return tuple(_flatten(result))
 
             @staticmethod
-            def backward(ctx, *grads):
+            def backward(ctx: Any, *grads: Any) -> tuple:
                 result = cls.backward_extended(ctx, *_unflatten(iter(grads), _nested(structure[0])))
                 return tuple(_flatten(result if isinstance(result, tuple) else (result,)))
 

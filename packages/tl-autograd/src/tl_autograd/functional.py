@@ -24,7 +24,8 @@ def _tuple(value: Any, what: str) -> tuple[bool, tuple]:
 
 
 def _fresh(inputs: tuple, create_graph: bool) -> tuple:
-    """The inputs as tensors of their own that require grad; connected to the originals only if the result shall be."""
+    """The inputs as tensors of their own that require grad; connected to the originals only if the result
+    shall be."""
     return tuple(
         x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_(True) for x in inputs
     )
@@ -45,7 +46,8 @@ def _vector(v: Any, like: tuple, like_many: bool, what: str) -> tuple:
     _, vs = _tuple(v, "v")
     if len(vs) != len(like) or any(a.shape != b.shape for a, b in zip(vs, like)):
         raise RuntimeError(
-            f"v has shapes {[tuple(a.shape) for a in vs]}, expected those of the {what}: {[tuple(b.shape) for b in like]}"
+            f"v has shapes {[tuple(a.shape) for a in vs]}, expected those of the "
+            f"{what}: {[tuple(b.shape) for b in like]}"
         )
     return vs
 
@@ -57,7 +59,8 @@ def _grad(
     if not used:
         if strict:
             raise RuntimeError(
-                "The output of the user-provided function is independent of the inputs. This is not allowed in strict mode."
+                "The output of the user-provided function is independent of the "
+                "inputs. This is not allowed in strict mode."
             )
         return tuple(tl_core.zeros_like(x) for x in inputs)
     found = grad(
@@ -70,7 +73,8 @@ def _grad(
     )
     if strict and any(g is None for g in found):
         raise RuntimeError(
-            "The output of the user-provided function is independent of an input. This is not allowed in strict mode."
+            "The output of the user-provided function is independent of an input. "
+            "This is not allowed in strict mode."
         )
     return tuple(tl_core.zeros_like(x) if g is None else g for g, x in zip(found, inputs))
 
@@ -102,8 +106,14 @@ def jvp(
     return _result(ys, out_many, create_graph), _result(pushed, out_many, create_graph)
 
 
-def jacobian(func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
-             strategy: str = "reverse-mode") -> Any:  # fmt: skip
+def jacobian(
+    func: Callable,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
     """The Jacobian: a tensor of shape (*output, *input), or tuples of them for several outputs or inputs.
 
     Raises:
@@ -151,9 +161,16 @@ def _scalar(func: Callable) -> Callable:
     return checked
 
 
-def hessian(func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
-            outer_jacobian_strategy: str = "reverse-mode") -> Any:  # fmt: skip
-    """The Hessian of a function with one element: shape (*input, *input), or tuples of tuples for several inputs."""
+def hessian(
+    func: Callable,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a function with one element: shape (*input, *input), or tuples of tuples for several
+    inputs."""
     many, _ = _tuple(inputs, "inputs")
 
     def gradient(*xs: Tensor) -> Any:

@@ -8,7 +8,8 @@ __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_
 
 
 class set_multithreading_enabled:
-    """Accepted as a context manager and a function; a backward runs on the thread that asks for it, whatever the mode."""
+    """Accepted as a context manager and a function; a backward runs on the thread that asks for it,
+    whatever the mode."""
 
     def __init__(self, mode: bool):
         self.mode = bool(mode)

@@ -25,6 +25,10 @@ def _tuple(value: Any) -> tuple:
     return (value,) if isinstance(value, Tensor) else tuple(value)
 
 
+# One output's difference quotients: moves along the real, and for complex inputs along the imaginary axis.
+_Quotients = tuple[Tensor, Tensor | None]
+
+
 class _Problem:
     """One function at one point, and the tolerances."""
 
@@ -43,21 +47,32 @@ class _Problem:
 def _check_inputs(problem: _Problem) -> None:
     if not problem.differentiated:
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but "
+            "none of the them have requires_grad=True."
         )
     for i, x in enumerate(problem.inputs):
         if not (isinstance(x, Tensor) and x.requires_grad):
             continue
         if x.dtype not in (tl_core.float64, tl_core.complex128):
-            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely "
-                          "fail if all the inputs are not of double precision floating point or complex. ", stacklevel=4)  # fmt: skip
+            warnings.warn(
+                f"Input #{i} requires gradient and is not a double precision floating "
+                "point or complex. This check will likely "
+                "fail if all the inputs are not of double precision floating point or "
+                "complex. ",
+                stacklevel=4,
+            )
         if any(stride == 0 and size > 1 for size, stride in zip(x.shape, x.stride())):
-            raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
-                               "be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
-                               "passing it to gradcheck.")  # fmt: skip
+            raise RuntimeError(
+                f"The {i}th input has a dimension with stride 0. gradcheck only "
+                "supports inputs that are non-overlapping to "
+                "be able to compute the numerical gradients correctly. You should call "
+                ".contiguous on the input before "
+                "passing it to gradcheck."
+            )
 
 
-# ---- numerical ------------------------------------------------------------------------------------------------------
+# ---- numerical
+# ------------------------------------------------------------------------------------------------------
 
 
 class _Nudged:
@@ -94,12 +109,13 @@ def _unit(x: Tensor, index: int) -> Tensor:
     return direction.reshape(x.shape)
 
 
-def _numerical_jacobian(problem: _Problem, x: Tensor) -> list[Tensor]:
+def _numerical_jacobian(problem: _Problem, x: Tensor) -> list[_Quotients]:
     """For each output the matrix (numel of x, numel of the output) of what the analytical side computes.
 
-    With complex x it is dy/dx* in the convention of the gradients: the sum over the real and the imaginary move.
+    With complex x it is dy/dx* in the convention of the gradients: the sum over the real and the imaginary
+    move.
     """
-    columns = [[] for _ in problem.detached_outputs()]
+    columns: list[list] = [[] for _ in problem.detached_outputs()]
     for index in range(x.numel()):
         unit = _unit(x, index)
         real = _difference(problem, x, unit, problem.eps)
@@ -117,7 +133,8 @@ def _stack_moves(moves: list) -> Any:
     return real, imaginary
 
 
-# ---- analytical -----------------------------------------------------------------------------------------------------
+# ---- analytical
+# -----------------------------------------------------------------------------------------------------
 
 
 def _gradients(problem: _Problem, y: Tensor, v: Tensor | None) -> list[Tensor]:
@@ -131,7 +148,8 @@ def _gradients(problem: _Problem, y: Tensor, v: Tensor | None) -> list[Tensor]:
 
 
 def _analytical_rows(problem: _Problem, y: Tensor, factor: complex) -> list[Any]:
-    """For each input the matrix (numel of y, numel of the input) of gradients for v = factor * unit vectors."""
+    """For each input the matrix (numel of y, numel of the input) of gradients for v = factor * unit
+    vectors."""
     rows: list[list[Tensor]] = [[] for _ in problem.differentiated]
     for index in range(y.numel()):
         v = _unit(y, index) * factor
@@ -152,11 +170,12 @@ def _complex(real: Tensor, imaginary: Tensor) -> Tensor:
     return tl_core.view_as_complex(tl_core.stack([real, imaginary], -1).contiguous())
 
 
-def _expected_gradient(real: Tensor, imaginary: Tensor | None, y_complex: bool, factor: complex) -> Tensor:
-    """What `grad` gives for v = factor * unit, one row an output element, from the quotients (numel of x, numel of y).
+def _expected_gradient(quotients: _Quotients, factor: complex) -> Tensor:
+    """What `grad` gives for v = factor * unit, one row an output element, from quotients (numel of x, numel of y).
 
     The gradient of Re(conj(v) y) with respect to x = a + ib is d/da + i d/db.
     """
+    real, imaginary = quotients
 
     def along(d: Tensor) -> Tensor:
         moved = _real(d) if factor == 1 else _imag(d)
@@ -174,7 +193,8 @@ def _compare(problem: _Problem, analytical: Tensor, numerical: Tensor, what: str
         analytical.to(numerical.dtype), numerical, rtol=problem.rtol, atol=problem.atol, equal_nan=False
     ):
         raise GradcheckError(
-            f"Jacobian mismatch for {what},\nnumerical:{numerical.transpose(0, 1)}\nanalytical:{analytical.transpose(0, 1)}\n"
+            f"Jacobian mismatch for {what},\nnumerical:{numerical.transpose(0, 1)}\n"
+            f"analytical:{analytical.transpose(0, 1)}\n"
         )
 
 
@@ -186,7 +206,7 @@ def _check_slow(problem: _Problem) -> None:
             for i, analytical in enumerate(_analytical_rows(problem, y, factor)):
                 if analytical is None or problem.differentiated[i].numel() == 0:
                     continue
-                expected = _expected_gradient(*numerical[i][k], y.is_complex(), factor)
+                expected = _expected_gradient(numerical[i][k], factor)
                 part = (
                     ""
                     if factor == 1 and not y.is_complex()
@@ -206,7 +226,8 @@ def _position(problem: _Problem, i: int) -> int:
     return next(p for p, x in enumerate(problem.inputs) if x is problem.differentiated[i])
 
 
-# ---- fast: one random projection on either side ---------------------------------------------------------------------
+# ---- fast: one random projection on either side
+# ---------------------------------------------------------------------
 
 
 def _random_direction(x: Tensor, generator: Any) -> Tensor:
@@ -234,12 +255,18 @@ def _check_fast(problem: _Problem) -> None:
             numerical = _dot(v, moved[k])
             analytical = _dot(_gradients(problem, y, v)[i], u)
             if abs(analytical - numerical) > problem.atol + problem.rtol * abs(numerical):
-                raise GradcheckError(f"Jacobian mismatch for output {k} with respect to input {_position(problem, i)},\n"
-                                     f"numerical:{numerical}\nanalytical:{analytical}\n\nThe above quantities relating the numerical and "
-                                     "analytical jacobians are computed in fast mode; run with fast_mode=False for the whole matrices.")  # fmt: skip
+                raise GradcheckError(
+                    f"Jacobian mismatch for output {k} with respect to input "
+                    f"{_position(problem, i)},\n"
+                    f"numerical:{numerical}\nanalytical:{analytical}\n\nThe above "
+                    "quantities relating the numerical and "
+                    "analytical jacobians are computed in fast mode; run with "
+                    "fast_mode=False for the whole matrices."
+                )
 
 
-# ---- further checks -------------------------------------------------------------------------------------------------
+# ---- further checks
+# -------------------------------------------------------------------------------------------------
 
 
 def _check_deterministic(problem: _Problem) -> None:
@@ -249,9 +276,13 @@ def _check_deterministic(problem: _Problem) -> None:
         v = tl_core.ones_like(y)
         for a, b in zip(_gradients(problem, y, v), _gradients(problem, y, v)):
             if a.numel() and float((a - b).abs().max()) > problem.nondet_tol:
-                raise GradcheckError(f"Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-                                     f"different values, although analytical gradient matches numerical gradient. The tolerance for "
-                                     f"nondeterminism was {problem.nondet_tol}. (output {k})")  # fmt: skip
+                raise GradcheckError(
+                    "Backward is not reentrant, i.e., running backward with same input and "
+                    "grad_output multiple times gives "
+                    "different values, although analytical gradient matches numerical "
+                    "gradient. The tolerance for "
+                    f"nondeterminism was {problem.nondet_tol}. (output {k})"
+                )
 
 
 def _check_shapes(problem: _Problem, check_dtypes: bool) -> None:
@@ -318,7 +349,8 @@ def gradcheck(
 
     Args:
         func: takes the inputs, returns one tensor or several.
-        inputs: those that require grad are checked; they should be float64 or complex128 and must not overlap.
+        inputs: those that require grad are checked; they should be float64 or complex128 and must not
+            overlap.
         eps: the step of the differences.
         atol, rtol: tolerances of the comparison.
         raise_exception: raise GradcheckError on a mismatch; otherwise return False.
@@ -331,7 +363,8 @@ def gradcheck(
         True if all is well.
 
     Raises:
-        GradcheckError: a mismatch. ValueError: no input requires grad. NotImplementedError: an option that needs vmap or forward mode.
+        GradcheckError: a mismatch. ValueError: no input requires grad. NotImplementedError: an option that
+            needs vmap or forward mode.
 
     Example::
 
@@ -407,9 +440,20 @@ def gradgradcheck(
         else _random_vectors(func, inputs, gen_non_contig_grad_outputs)
     )
     first = _gradient_function(func, len(inputs))
-    return gradcheck(first, (*inputs, *vectors), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
-                     check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
-                     check_batched_grad=check_batched_grad, fast_mode=fast_mode, masked=masked)  # fmt: skip
+    return gradcheck(
+        first,
+        (*inputs, *vectors),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
 
 
 def _random_vectors(func: Callable, inputs: tuple, strided: bool) -> tuple[Tensor, ...]:

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from tl_autograd import _C
 from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor
 
-__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
-           "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]  # fmt: skip
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 
-class Node(abc.ABC):
-    """A node of the graph: `isinstance(tensor.grad_fn, Node)`. It has `name()`, `metadata`, `next_functions`, `register_hook`
+class Node(abc.ABC):  # noqa: B024  (only a name for isinstance)
+    """A node of the graph: `isinstance(tensor.grad_fn, Node)`. It has `name()`, `metadata`,
+    `next_functions`, `register_hook`
     and `register_prehook`, and `_saved_<argument>` for what was kept of an argument or `result`."""
 
 
@@ -57,10 +68,10 @@ class _Handles(RemovableHandle):
         for handle in self.handles:
             handle.remove()
 
-    def __getstate__(self):
+    def __getstate__(self) -> tuple:
         return self.handles
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: tuple) -> None:
         self.handles = state
 
 
@@ -70,7 +81,8 @@ def register_multi_grad_hook(
     """Calls `fn` when the gradients of `tensors` were computed.
 
     Args:
-        mode: "all" calls `fn(grads)` once a backward, after the last of those gradients that this backward computes, with None
+        mode: "all" calls `fn(grads)` once a backward, after the last of those gradients that this backward
+            computes, with None
             for the others. "any" calls `fn(grad)` with the first.
 
     Raises:
@@ -85,7 +97,7 @@ def register_multi_grad_hook(
 def _any_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
     lock, done = threading.Lock(), set()
 
-    def hook(grad):
+    def hook(grad: Tensor) -> None:
         run = _C.run_number()
         with lock:
             first = run not in done
@@ -102,7 +114,7 @@ def _all_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
     edges = [_C.gradient_edge(t)[0] for t in tensors]
 
     def make(index: int) -> Callable:
-        def hook(grad):
+        def hook(grad: Tensor) -> None:
             run = _C.run_number()
             with lock:
                 state = waiting.get(run)
@@ -122,18 +134,67 @@ def _all_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
     return _Handles([t.register_hook(make(i)) for i, t in enumerate(tensors)])
 
 
-def _absent(name: str) -> Any:
-    def absent(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            f"tl_autograd.graph.{name} is not there yet: saved tensors cannot be packed by hooks"
-        )
+class saved_tensors_hooks:
+    """Inside, each tensor that is saved for the backward goes through a pair of hooks.
 
-    absent.__name__ = name
-    absent.__doc__ = "Not there yet: hooks that pack saved tensors."
-    return absent
+    Args:
+        pack_hook: called with the tensor when it is saved; what it returns is kept instead.
+        unpack_hook: called with that when the backward needs the tensor; returns one of the same values.
+
+    Contexts nest; the innermost is in force.
+
+    Example::
+
+        >>> import tl_autograd.graph
+        >>> x = tl_core.tensor([3.0], requires_grad=True)
+        >>> with tl_autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), lambda kept: tl_core.tensor(kept)):
+        ...     y = x * x
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([6.])
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]):
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        _C.push_saved_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *exc: object) -> None:
+        _C.pop_saved_hooks()
 
 
-saved_tensors_hooks = _absent("saved_tensors_hooks")
-save_on_cpu = _absent("save_on_cpu")
-disable_saved_tensors_hooks = _absent("disable_saved_tensors_hooks")
-allow_mutation_on_saved_tensors = _absent("allow_mutation_on_saved_tensors")
+class save_on_cpu(saved_tensors_hooks):
+    """Inside, tensors that are saved for the backward wait on the CPU and go back to their device when needed.
+
+    Args:
+        pin_memory: keep them in page-locked memory; there is none for devices of this package yet.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
+        if pin_memory:
+            raise NotImplementedError(
+                "save_on_cpu(pin_memory=True) needs page-locked memory, which is not there yet"
+            )
+
+        def pack(t: Tensor) -> tuple[Any, Tensor]:
+            return t.device, t.detach().cpu()
+
+        super().__init__(pack, lambda packed: packed[1].to(packed[0]))
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Inside, entering `saved_tensors_hooks` raises RuntimeError with this message."""
+    before = _C.disable_saved_hooks(error_message)
+    try:
+        yield
+    finally:
+        _C.disable_saved_hooks(before)
+
+
+def allow_mutation_on_saved_tensors() -> Any:
+    """Not there yet: raises NotImplementedError."""
+    raise NotImplementedError(
+        "allow_mutation_on_saved_tensors is not there yet: clone() a tensor before changing it"
+    )

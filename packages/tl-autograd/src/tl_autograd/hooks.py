@@ -13,7 +13,8 @@ __all__ = ["RemovableHandle"]
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager that does so at its end.
+    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager that
+    does so at its end.
 
     Args:
         hooks: the dictionary that holds the hook under `handle.id`.
@@ -43,10 +44,10 @@ class RemovableHandle:
             if hooks is not None:
                 hooks.pop(self.id, None)
 
-    def __getstate__(self):
+    def __getstate__(self) -> tuple:
         return self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref)
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: tuple) -> None:
         hooks, self.id, extras = state[0], state[1], state[2] if len(state) > 2 else ()
         empty: dict = _Hooks()
         self.hooks_dict_ref = weakref.ref(empty if hooks is None else hooks)

@@ -1,9 +1,11 @@
-"""Function transforms on the transforms layer: `grad`, which nests with itself and with recorded gradients."""
+"""Function transforms on the transforms layer: `grad`, which nests with itself and with recorded
+gradients."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from tl_autograd import _C
 from tl_core import Tensor
@@ -15,7 +17,8 @@ def grad(func: Callable[..., Tensor], argnums: int = 0) -> Callable[..., Tensor]
     """The function that gives the gradient of `func` with respect to one of its arguments.
 
     Args:
-        func: takes tensors, returns a tensor of one element. It may not change tensors in place that it differentiates.
+        func: takes tensors, returns a tensor of one element. It may not change tensors in place that it
+            differentiates.
         argnums: which positional argument.
 
     Example::
@@ -26,7 +29,7 @@ def grad(func: Callable[..., Tensor], argnums: int = 0) -> Callable[..., Tensor]
     """
 
     @functools.wraps(func)
-    def gradient(*args, **kwargs):
+    def gradient(*args: Any, **kwargs: Any) -> Tensor:
         _C.enter_level()
         try:
             x = _C.level_input(args[argnums])

@@ -138,6 +138,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         const Tensor& t = tensor_of(self);
         const char* format = format_of(t.dtype());
         view->obj = nullptr;
+        TL_CHECK(!(t->bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1), Runtime,
+                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
         TL_CHECK(t.device().is_cpu(), Type, "can't convert ", device_name(t.device()),
                  " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
         TL_CHECK(format, Type, "Got unsupported ScalarType ", dtype_name(t.dtype()));

@@ -138,6 +138,33 @@ PyObject* call_function(const FunctionDef& f, PyObject* self, PyObject* const* a
                     static_cast<PyObject*>(nullptr));
 }
 
+namespace {
+PyObject* call_named(PyObject* names, const PyArgs& in) {
+  std::string why;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
+    if (!name) throw PythonError();
+    const Operator& op = operator_named(name);
+    ParsedCall parsed;
+    Scratch scratch;
+    std::string reason;
+    if (parse_call(op, name, in, parsed, scratch, &reason)) return finish(op, name, parsed);
+    why += cat(i ? "\n" : "", reason);
+  }
+  fail(ErrorKind::Type, why);
+}
+}  // namespace
+
+PyObject* call_operator(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) noexcept {
+  return translated(
+      [&] {
+        TL_CHECK(nargs > 0 && PyTuple_Check(args[0]), Type,
+                 "_call_operator(): argument 'names' must be a tuple of str");
+        return call_named(args[0], {nullptr, args + 1, nargs - 1, kwnames});
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
 const FunctionDef* find_function(const char* name) {
   for (int i = 0; i < kNumFunctions; ++i)
     if (!kFunctions[i].space[0] && std::strcmp(kFunctions[i].name, name) == 0) return &kFunctions[i];

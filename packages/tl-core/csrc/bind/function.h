@@ -37,6 +37,10 @@ PyObject* entry_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, 
   return call_function(kFunctions[I], self, args, nargs, kwnames);
 }
 
+// `_call_operator(names, *args, **kwargs)`: calls the first of the named operators that takes the arguments.
+PyObject* call_operator(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
+                        PyObject* kwnames) noexcept;
+
 const FunctionDef* find_function(const char* name);
 void add_functions(PyObject* module);      // the flat namespace, and `_nn` as an attribute
 std::vector<PyMethodDef>& method_table();  // for the tensor type

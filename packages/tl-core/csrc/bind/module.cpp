@@ -19,6 +19,7 @@
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/loop.h"
+#include "ops.h"
 #include "ops/warn.h"
 
 namespace py = pybind11;
@@ -136,13 +137,21 @@ void add_hooks(py::module_& m) {
 
 // ---- tensors by hand
 // ------------------------------------------------------------------------------------------------------
-py::object make_subclass(py::object type, py::object data, bool) {
+PyTypeObject* subclass_argument(py::handle type) {
   auto* cls = reinterpret_cast<PyTypeObject*>(type.ptr());
   TL_CHECK(PyType_Check(type.ptr()) && PyType_IsSubtype(cls, g_tensor_type), Type,
            "cls must be a type derived from Tensor");
+  return cls;
+}
+
+py::object make_subclass(py::object type, py::object data, bool) {
+  return take(wrap_as(alias(tensor_argument(data)), subclass_argument(type)));
+}
+
+// In the graph, as a view: what is done with the new object has a gradient.
+py::object as_subclass(py::object type, py::object data) {
   const Tensor& source = tensor_argument(data);
-  Tensor t = alias(source);
-  return take(wrap_as(std::move(t), cls));
+  return take(wrap_as(ops::view(source, source.sizes()), subclass_argument(type)));
 }
 
 py::object storage_facts(py::object o) {
@@ -175,6 +184,7 @@ py::object with_storage(py::object source, py::object dtype, py::tuple sizes, py
 
 void add_tensors(py::module_& m) {
   m.def("_make_subclass", make_subclass, py::arg("cls"), py::arg("data"), py::arg("require_grad") = false);
+  m.def("_as_subclass", as_subclass, py::arg("cls"), py::arg("data"));
   m.def("_storage_facts", storage_facts);
   m.def("_with_storage", with_storage);
   m.def("_set_storage", [](py::object o, py::object from) {
@@ -195,6 +205,12 @@ void add_tensors(py::module_& m) {
   m.def("_is_alias_of", [](py::object a, py::object b) {
     return tensor_argument(a).storage() == tensor_argument(b).storage();
   });
+  m.def("_operators", [] {
+    py::dict schemas;
+    for (size_t i = 0; i < num_operators(); ++i)
+      schemas[operator_at(i)->info.name] = operator_at(i)->info.schema;
+    return schemas;
+  });
   m.def("_bump_version", [](py::object o) { bump_version(*tensor_argument(o).impl()); });
 }
 
@@ -206,6 +222,10 @@ PyMethodDef g_fast[] = {
     {"from_numpy", from_numpy, METH_O,
      "from_numpy(ndarray)\n--\n\nA tensor on the array's own memory: a change of one is a change of the "
      "other."},
+    {"_call_operator", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_operator)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "_call_operator(names, *args, **kwargs)\n--\n\nCalls the first of the named operators that takes the "
+     "arguments."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "bind/tensor_object.h"
+
 namespace tl::bind {
 
 namespace {
@@ -24,7 +26,39 @@ PyObject* call_override(PyObject* function, const PyArgs& in) {
   PyRef kwargs = checked(PyDict_New());
   for (Py_ssize_t i = 0; i < in.n_keywords(); ++i)
     checked(PyDict_SetItem(kwargs.get(), in.keyword(i), in.keyword_value(i)));
-  return PyObject_CallFunctionObjArgs(g_handler, function, args.get(), kwargs.get(), nullptr);
+  return call_override(function, args.get(), kwargs.get());
+}
+
+PyObject* call_override(PyObject* function, PyObject* args, PyObject* kwargs) {
+  if (kwargs) return PyObject_CallFunctionObjArgs(g_handler, function, args, kwargs, nullptr);
+  PyRef none = checked(PyDict_New());
+  return PyObject_CallFunctionObjArgs(g_handler, function, args, none.get(), nullptr);
+}
+
+namespace {
+PyRef tensor_attribute(const char* name) {
+  return checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(g_tensor_type), name));
+}
+}  // namespace
+
+PyObject* override_method(const char* name, PyObject* self, PyObject* more_args, PyObject* kwargs) {
+  return translated(
+      [&] {
+        PyRef first = checked(PyTuple_Pack(1, self));
+        PyRef args = more_args ? checked(PySequence_Concat(first.get(), more_args)) : std::move(first);
+        return call_override(tensor_attribute(name).get(), args.get(), kwargs);
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
+PyObject* override_property(const char* name, PyObject* self) {
+  return translated(
+      [&] {
+        PyRef getter = checked(PyObject_GetAttrString(tensor_attribute(name).get(), "__get__"));
+        PyRef args = checked(PyTuple_Pack(1, self));
+        return call_override(getter.get(), args.get(), nullptr);
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
 }  // namespace tl::bind

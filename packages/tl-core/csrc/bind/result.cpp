@@ -19,6 +19,16 @@ PyObject* tensor_tuple(TlValue& v) {
   return tuple.release();
 }
 
+// One result a line, as the reference writes them.
+PyObject* named_repr(PyObject* o) {
+  PyRef text = checked(PyUnicode_FromFormat("%s(\n", Py_TYPE(o)->tp_name));
+  const Py_ssize_t n = PyTuple_GET_SIZE(o);
+  for (Py_ssize_t i = 0; i < n; ++i)
+    text = checked(PyUnicode_FromFormat("%U%s=%R%s", text.get(), Py_TYPE(o)->tp_members[i].name,
+                                        PyTuple_GET_ITEM(o, i), i + 1 < n ? ",\n" : ")"));
+  return text.release();
+}
+
 // The named tuple of an operator; made when first needed and kept.
 PyTypeObject* named_tuple_type(const Operator& op, const char* name) {
   static auto* types = new std::unordered_map<const Operator*, PyTypeObject*>;
@@ -31,6 +41,9 @@ PyTypeObject* named_tuple_type(const Operator& op, const char* name) {
   PyStructSequence_Desc desc = {full.c_str(), nullptr, fields.data(), op.info.n_rets};
   type = PyStructSequence_NewType(&desc);
   if (!type) throw PythonError();
+  type->tp_repr = [](PyObject* o) {
+    return translated([&] { return named_repr(o); }, static_cast<PyObject*>(nullptr));
+  };
   return type;
 }
 

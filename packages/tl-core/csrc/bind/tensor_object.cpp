@@ -108,6 +108,19 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   return status;
 }
 
+// Whoever asks for the attributes may put any object into them: from then on the collector visits the tensor.
+PyObject* get_dict(PyObject* self, void*) {
+  PyObject* dict = PyObject_GenericGetDict(self, nullptr);
+  if (dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  return dict;
+}
+int set_dict(PyObject* self, PyObject* value, void*) {
+  const int status = PyObject_GenericSetDict(self, value, nullptr);
+  if (status == 0 && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  return status;
+}
+PyGetSetDef kDict = {"__dict__", get_dict, set_dict, "The attributes that programs have set.", nullptr};
+
 PyMemberDef kMembers[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weak), READONLY, nullptr},
@@ -150,6 +163,10 @@ void add_tensor_type(PyObject* module) {
   PyType_Spec spec = {"tl_core.Tensor", sizeof(TensorObject), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   g_tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (g_tensor_type) {
+    PyRef dict = checked(PyDescr_NewGetSet(g_tensor_type, &kDict));
+    checked(PyDict_SetItemString(g_tensor_type->tp_dict, "__dict__", dict.get()));
+  }
   if (!g_tensor_type ||
       PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(g_tensor_type)) < 0)
     throw PythonError();

@@ -1,6 +1,7 @@
 #include "bind/tensor_slots.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <unordered_map>
@@ -32,8 +33,9 @@ PyObject* helper(const char* name) {
 // ---------------------------------------------------------------------------------------- Which row serves
 // `a + b`, looked up once.
 struct Entry {
-  const char* op;      // "add.Tensor"
-  const char* method;  // "__add__", for overrides
+  const char* op;         // "add.Tensor"
+  const char* method;     // of Tensor, for overrides
+  const char* reflected;  // the same with the tensor on the right
   const Operator* found = nullptr;
 };
 enum Language {
@@ -70,36 +72,36 @@ enum Language {
   LanguageCount
 };
 Entry g_language[LanguageCount] = {
-    {"add.Tensor", "__add__"},
-    {"sub.Tensor", "__sub__"},
-    {"mul.Tensor", "__mul__"},
-    {"div.Tensor", "__truediv__"},
-    {"floor_divide", "__floordiv__"},
-    {"remainder.Tensor", "__mod__"},
-    {"pow.Tensor_Tensor", "__pow__"},
-    {"matmul", "__matmul__"},
-    {"bitwise_and.Tensor", "__and__"},
-    {"bitwise_or.Tensor", "__or__"},
-    {"bitwise_xor.Tensor", "__xor__"},
-    {"neg", "__neg__"},
-    {"abs", "__abs__"},
-    {"bitwise_not", "__invert__"},
-    {"eq.Tensor", "__eq__"},
-    {"ne.Tensor", "__ne__"},
-    {"lt.Tensor", "__lt__"},
-    {"le.Tensor", "__le__"},
-    {"gt.Tensor", "__gt__"},
-    {"ge.Tensor", "__ge__"},
-    {"add_.Tensor", "__iadd__"},
-    {"sub_.Tensor", "__isub__"},
-    {"mul_.Tensor", "__imul__"},
-    {"div_.Tensor", "__itruediv__"},
-    {"floor_divide_", "__ifloordiv__"},
-    {"remainder_.Tensor", "__imod__"},
-    {"pow_.Tensor_Tensor", "__ipow__"},
-    {"bitwise_and_.Tensor", "__iand__"},
-    {"bitwise_or_.Tensor", "__ior__"},
-    {"bitwise_xor_.Tensor", "__ixor__"},
+    {"add.Tensor", "add", "add"},
+    {"sub.Tensor", "sub", "__rsub__"},
+    {"mul.Tensor", "mul", "mul"},
+    {"div.Tensor", "div", "__rtruediv__"},
+    {"floor_divide", "__floordiv__", "__rfloordiv__"},
+    {"remainder.Tensor", "remainder", "__rmod__"},
+    {"pow.Tensor_Tensor", "pow", "__rpow__"},
+    {"matmul", "matmul", "__rmatmul__"},
+    {"bitwise_and.Tensor", "__and__", "__rand__"},
+    {"bitwise_or.Tensor", "__or__", "__ror__"},
+    {"bitwise_xor.Tensor", "__xor__", "__rxor__"},
+    {"neg", "neg", nullptr},
+    {"abs", "abs", nullptr},
+    {"bitwise_not", "__invert__", nullptr},
+    {"eq.Tensor", "eq", "eq"},
+    {"ne.Tensor", "ne", "ne"},
+    {"lt.Tensor", "lt", "gt"},
+    {"le.Tensor", "le", "ge"},
+    {"gt.Tensor", "gt", "lt"},
+    {"ge.Tensor", "ge", "le"},
+    {"add_.Tensor", "__iadd__", nullptr},
+    {"sub_.Tensor", "__isub__", nullptr},
+    {"mul_.Tensor", "__imul__", nullptr},
+    {"div_.Tensor", "__itruediv__", nullptr},
+    {"floor_divide_", "__ifloordiv__", nullptr},
+    {"remainder_.Tensor", "__imod__", nullptr},
+    {"pow_.Tensor_Tensor", "__ipow__", nullptr},
+    {"bitwise_and_.Tensor", "__iand__", nullptr},
+    {"bitwise_or_.Tensor", "__ior__", nullptr},
+    {"bitwise_xor_.Tensor", "__ixor__", nullptr},
 };
 
 const Operator& language(Language which) {
@@ -108,11 +110,13 @@ const Operator& language(Language which) {
   return *e.found;
 }
 
+// The function an override is told is a method of Tensor, so the tensor comes first, also where it stands on
+// the right.
 PyObject* override_operator(Language which, PyObject* a, PyObject* b) {
-  PyRef method =
-      checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(g_tensor_type), g_language[which].method));
-  PyObject* args[] = {a, b};
-  return call_override(method.get(), {nullptr, args, b ? 2 : 1, nullptr});
+  const bool swapped = b && !is_tensor(a);
+  PyRef more = checked(b ? PyTuple_Pack(1, swapped ? a : b) : PyTuple_New(0));
+  return override_method(swapped ? g_language[which].reflected : g_language[which].method, swapped ? b : a,
+                         more.get());
 }
 
 constexpr int64_t kReleaseAbove = 32768;
@@ -211,6 +215,10 @@ PyObject* item(PyObject* o, PyObject*) {
 }
 
 int truth(PyObject* o) {
+  if (wants_override(o)) {
+    PyRef answer(override_method("__bool__", o));
+    return answer ? PyObject_IsTrue(answer.get()) : -1;
+  }
   return translated(
       [&] {
         const Tensor& t = tensor_of(o);
@@ -235,9 +243,11 @@ PyObject* converted(PyObject* o, const char* type, Convert convert) {
       static_cast<PyObject*>(nullptr));
 }
 PyObject* to_float(PyObject* o) {
+  if (wants_override(o)) return override_method("__float__", o);
   return converted(o, "double", [](const Scalar& s) { return PyFloat_FromDouble(s.to_double()); });
 }
 PyObject* to_int(PyObject* o) {
+  if (wants_override(o)) return override_method("__int__", o);
   return converted(o, "int64_t", [](const Scalar& s) {
     return s.is_integral() ? PyLong_FromLongLong(s.to_int()) : PyLong_FromDouble(s.to_double());
   });
@@ -397,7 +407,23 @@ PyObject* on_device(PyObject* o, void*) {
 PyObject* never(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_name(PyObject*, void*) { Py_RETURN_NONE; }
 
+// A tensor with attributes may be part of a cycle, which the collector has to see.
+void track(PyObject* self) {
+  if (!PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+}
+PyObject* get_dict(PyObject* self, void* closure) {
+  PyObject* dict = PyObject_GenericGetDict(self, closure);
+  if (dict) track(self);
+  return dict;
+}
+int set_dict(PyObject* self, PyObject* value, void* closure) {
+  const int status = PyObject_GenericSetDict(self, value, closure);
+  if (status == 0) track(self);
+  return status;
+}
+
 PyGetSetDef kGetset[] = {
+    {"__dict__", get_dict, set_dict, "The attributes that were set on this tensor.", nullptr},
     {"shape", get_shape, nullptr, "The sizes of the dimensions.", nullptr},
     {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
     {"device", get_device, nullptr, "Where the memory lies.", nullptr},
@@ -542,6 +568,7 @@ PyMethodDef kMethods[] = {
 // ---- the rest
 // -------------------------------------------------------------------------------------------------------------
 PyObject* repr(PyObject* o) {
+  if (wants_override(o)) return override_method("__repr__", o);
   return translated([&] { return PyObject_CallOneArg(helper("repr"), o); }, static_cast<PyObject*>(nullptr));
 }
 
@@ -561,6 +588,10 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 int accept_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 Py_ssize_t length(PyObject* o) {
+  if (wants_override(o)) {
+    PyRef answer(override_method("__len__", o));
+    return answer ? PyLong_AsSsize_t(answer.get()) : -1;
+  }
   return translated(
       [&]() -> Py_ssize_t {
         TL_CHECK(tensor_of(o).dim() > 0, Type, "len() of a 0-d tensor");
@@ -577,6 +608,55 @@ PyObject* iterate(PyObject* o) {
         return PyObject_GetIter(parts.get());
       },
       static_cast<PyObject*>(nullptr));
+}
+
+// ---- the tables with overrides before them
+// ------------------------------------------------------------------------------
+PyObject* get_property(PyObject* o, void* original) {
+  const auto& property = *static_cast<PyGetSetDef*>(original);
+  return wants_override(o) ? override_property(property.name, o) : property.get(o, nullptr);
+}
+
+PyGetSetDef* overridable_properties() {
+  static PyGetSetDef table[std::size(kGetset)];
+  for (size_t i = 0; kGetset[i].name; ++i) {
+    table[i] = kGetset[i];
+    if (std::strcmp(kGetset[i].name, "__dict__") == 0) continue;
+    table[i].get = get_property;
+    table[i].closure = &kGetset[i];
+  }
+  return table;
+}
+
+// Entry points know no closure, so there is one for each row of the table and way of calling.
+template <size_t row>
+struct OverridableMethod {
+  static PyObject* plain(PyObject* o, PyObject* arg) {
+    if (!wants_override(o)) return kMethods[row].ml_meth(o, arg);
+    if (kMethods[row].ml_flags == METH_VARARGS) return override_method(kMethods[row].ml_name, o, arg);
+    PyRef more(arg ? PyTuple_Pack(1, arg) : PyTuple_New(0));
+    return more ? override_method(kMethods[row].ml_name, o, more.get()) : nullptr;
+  }
+  static PyObject* keywords(PyObject* o, PyObject* args, PyObject* kwargs) {
+    if (wants_override(o)) return override_method(kMethods[row].ml_name, o, args, kwargs);
+    return reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(kMethods[row].ml_meth))(
+        o, args, kwargs);
+  }
+  static PyMethodDef definition() {
+    PyMethodDef d = kMethods[row];
+    if (!d.ml_name) return d;
+    d.ml_meth = d.ml_flags & METH_KEYWORDS ? with_keywords<keywords>() : plain;
+    return d;
+  }
+};
+
+template <size_t... rows>
+auto method_table(std::index_sequence<rows...>) {
+  return std::array<PyMethodDef, sizeof...(rows)>{OverridableMethod<rows>::definition()...};
+}
+auto& overridable_methods() {
+  static auto table = method_table(std::make_index_sequence<std::size(kMethods)>());
+  return table;
 }
 
 void* slot(auto f) { return reinterpret_cast<void*>(f); }
@@ -627,8 +707,8 @@ void add_tensor_slots(std::vector<PyType_Slot>& slots) {
       {Py_mp_length, slot(length)},
       {Py_mp_subscript, slot(get_item)},
       {Py_mp_ass_subscript, slot(set_item)},
-      {Py_tp_getset, kGetset},
-      {Py_tp_methods, kMethods},
+      {Py_tp_getset, overridable_properties()},
+      {Py_tp_methods, overridable_methods().data()},
       {Py_bf_getbuffer, slot(get_buffer)},
       {Py_bf_releasebuffer, slot(release_buffer)},
   };

@@ -15,7 +15,7 @@ int call_on_host(const Operator& op, const TlValue* args, int n_args, TlValue* r
 
 // A copy of `t` on another device, element for element.
 Tensor to_device(const Tensor& t, Device device);
-// Copies the elements of `src` into `dst` of the same shape and dtype on another device.
+// Copies the elements of `src`, broadcast and converted, into `dst` on another device.
 void copy_across(const Tensor& dst, const Tensor& src);
 
 }  // namespace tl

@@ -28,8 +28,104 @@ Tensor conj_physical(const Tensor& self, Out out) {
   if (!out || out.tensor->same(self)) return self;
   return ops::copy_(prepare_out(out, self.sizes(), {out.tensor->dtype(), self.device()}), self);
 }
+// ---- bounds
+// ----------------------------------------------------------------------------------------------------------
+using OptOperand = std::optional<Operand>;
+
+Tensor clamp_operands(const Tensor& self, const OptOperand& min, const OptOperand& max, Out out) {
+  TL_CHECK(min || max, Runtime, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  if (min && max) {
+    const TlValue args[] = {value(self), min->value(), max->value()};
+    return run_elementwise(kElementwise_clamp_tensor__clamp, args, out);
+  }
+  const TlValue args[] = {value(self), (min ? *min : *max).value()};
+  return run_elementwise(min ? kElementwise_maximum_clamp_min : kElementwise_minimum_clamp_max, args, out);
+}
+template <class T>
+OptOperand operand(const T& bound) {
+  return bound ? OptOperand(Operand(*bound)) : std::nullopt;
+}
+
+Tensor clamp(const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max,
+             Out out) {
+  return clamp_operands(self, operand(min), operand(max), out);
+}
+Tensor clamp_tensor(const Tensor& self, OptTensor min, OptTensor max, Out out) {
+  return clamp_operands(self, operand(min), operand(max), out);
+}
+
+Tensor clamp_backward(const Tensor& g, const Tensor& self, const OptOperand& min, const OptOperand& max) {
+  Tensor inside = min ? ops::ge(self, *min) : ops::le(self, *max);
+  if (min && max) inside = ops::logical_and(inside, ops::le(self, *max));
+  return ops::where_self(inside, g, Scalar(0));
+}
+Tensor clamp_backward_bound(const Tensor& g, const Tensor& self, OptTensor min, OptTensor max, bool upper) {
+  Tensor taken = upper ? ops::gt(self, *max) : ops::lt(self, *min);
+  if (min && max)
+    taken =
+        upper ? ops::logical_or(taken, ops::lt(*max, *min)) : ops::logical_and(taken, ops::lt(*min, *max));
+  return ops::where_self(taken, g, Scalar(0));
+}
+
+Tensor atan2_slope(const Tensor& part, const Tensor& self, const Tensor& other) {
+  const Tensor square = ops::add(ops::mul(self, self), ops::mul(other, other));
+  return ops::where_self(ops::eq(square, Scalar(0)), Scalar(0.0), ops::div(part, square));
+}
+
+// ---- masks
+// -----------------------------------------------------------------------------------------------------------
+Tensor masked_fill_operand(const Tensor& self, const Tensor& mask, const Operand& number, Out out) {
+  TL_CHECK(mask.dtype() == DType::Bool, Runtime,
+           "masked_fill only supports boolean masks, but got mask with dtype ", dtype_name(mask.dtype()));
+  const TlValue args[] = {value(mask), number.value(), value(self)};
+  return run_elementwise(kElementwise_where_where, args, out);
+}
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& number, Out out) {
+  if (number.is_complex())
+    TL_CHECK(is_complex(self.dtype()), Runtime, "value cannot be converted to type ",
+             scalar_type_name(self.dtype()), " without overflow: it is complex");
+  if (self.dtype() != DType::Bool) number.check_fits(self.dtype());
+  return masked_fill_operand(self, mask,
+                             ops::scalar_tensor(number, self.dtype(), std::nullopt, self.device()), out);
+}
+Tensor masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& number, Out out) {
+  TL_CHECK(number.dim() == 0, Runtime,
+           "masked_fill only supports a 0-dimensional value tensor, but got tensor with ", number.dim(),
+           " dimension(s).");
+  TL_CHECK(can_cast(number.dtype(), self.dtype()), Runtime, "result type ", scalar_type_name(number.dtype()),
+           " can't be cast to the desired output type ", scalar_type_name(self.dtype()));
+  return masked_fill_operand(self, mask, to_dtype(number, self.dtype()), out);
+}
+
+// Whether each place of an m by n matrix lies on or below the diagonal.
+Tensor below(int64_t m, int64_t n, int64_t diagonal, Device device) {
+  const Tensor rows = ops::unsqueeze(ops::arange(m, DType::Int64, std::nullopt, device), 1);
+  return ops::le(ops::arange(n, DType::Int64, std::nullopt, device), ops::add(rows, Scalar(diagonal)));
+}
+template <bool lower>
+Tensor triangle(const Tensor& self, int64_t diagonal, Out out) {
+  const int64_t n = self.dim();
+  TL_CHECK(n >= 2, Runtime, lower ? "tril" : "triu", ": input tensor must have at least 2 dimensions, got ",
+           n);
+  const Tensor result = out ? prepare_out(out, self.sizes(), {out.tensor->dtype(), self.device()})
+                            : empty(self.sizes(), {self.dtype(), self.device()});
+  const Tensor low =
+      below(self.size(n - 2), self.size(n - 1), lower ? diagonal : diagonal - 1, self.device());
+  const Scalar zero(false);
+  const TlValue args[] = {value(low), lower ? value(self) : zero.value(), lower ? zero.value() : value(self)};
+  return run_elementwise(kElementwise_where_where, args, Out{&result});
+}
 }  // namespace
 
+TL_KERNEL(clamp, clamp)
+TL_KERNEL(clamp_Tensor, clamp_tensor)
+TL_KERNEL(clamp_backward, clamp_backward)
+TL_KERNEL(clamp_backward_bound, clamp_backward_bound)
+TL_KERNEL(atan2_slope, atan2_slope)
+TL_KERNEL(masked_fill_Scalar, masked_fill)
+TL_KERNEL(masked_fill_Tensor, masked_fill_tensor)
+TL_KERNEL(tril, triangle<true>)
+TL_KERNEL(triu, triangle<false>)
 TL_KERNEL(div_Tensor_mode, div_mode)
 TL_KERNEL(conj_physical, conj_physical)
 

@@ -89,10 +89,7 @@ Tensor copy_(const Tensor& self, const Tensor& src, bool) {
     return self;
   }
   TL_CHECK(!src.is_meta(), NotImplemented, "Cannot copy out of meta tensor; no data!");
-  Tensor source = src.dtype() == self.dtype() ? src : ops::_to_copy(src, self.dtype());
-  copy_across(self, std::ranges::equal(source.sizes(), self.sizes())
-                        ? source
-                        : ops::clone(ops::expand(source, self.sizes()), MemoryFormat::Contiguous));
+  copy_across(self, src);
   return self;
 }
 
@@ -184,6 +181,7 @@ Scalar local_scalar_dense(const Tensor& self) {
 }
 
 Tensor sum_to_size(const Tensor& self, IntSpan size) {
+  if (size.empty() && is_integral(self.dtype(), true)) return ops::sum(self);
   const int64_t missing = self.dim() - static_cast<int64_t>(size.size());
   TL_CHECK(missing >= 0, Runtime, "size {", size, "} is not expandable to size {", self.sizes(), "}.");
   DimVector dims;

@@ -1,9 +1,12 @@
 // Operators that make tensors from sizes and numbers.
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
+#include "kernels/cpu/factories.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
@@ -142,7 +145,7 @@ int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step
            Runtime, "upper bound and lower bound inconsistent with step sign");
   if (dtype == DType::Int64) {
     const int64_t width = end.to_int() - start.to_int(), by = step.to_int();
-    TL_CHECK(by != 0, Runtime, "step must be nonzero as an integer, got ", s);
+    TL_CHECK(by != 0, Value, "step must be nonzero as an integer, got ", s);
     return width / by + (width % by != 0);
   }
   const double n = std::ceil((end.to_double() - start.to_double()) / s);
@@ -181,6 +184,34 @@ Tensor arange_start(const Scalar& start, const Scalar& end, OptDType dtype, OptL
   return arange_start_step(start, end, 1, dtype, layout, device, pin, {});
 }
 
+Tensor linspace_complex(const Scalar& start, const Scalar& end, int64_t steps) {
+  const Tensor t = empty(DimVector{steps}, {DType::Complex128, {}});
+  const std::complex<double> first = start.to_complex(), last = end.to_complex(),
+                             step = (last - first) / static_cast<double>(std::max<int64_t>(steps - 1, 1));
+  for (int64_t i = 0; i < steps; ++i)
+    t.ptr<std::complex<double>>()[i] = i < steps / 2 || steps == 1
+                                           ? first + step * static_cast<double>(i)
+                                           : last - step * static_cast<double>(steps - 1 - i);
+  return t;
+}
+
+cpu::Number number(const Scalar& s) { return {s.to_double(), s.to_int()}; }
+
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, OptDType dtype, OptLayout layout,
+                OptDevice device, OptBool, Out out) {
+  TL_CHECK(steps >= 0, Runtime, "number of steps must be non-negative, got ", steps);
+  const bool complex = start.is_complex() || end.is_complex();
+  TL_CHECK(!complex || !dtype || is_complex(*dtype), Runtime, "linspace(): inferred dtype ",
+           dtype_name(to_complex(default_dtype())), " can't be safely cast to passed dtype ",
+           dtype ? dtype_name(*dtype) : "");
+  Tensor t = fresh(DimVector{steps}, dtype, layout, device,
+                   complex ? to_complex(default_dtype()) : default_dtype(), out);
+  if (t.is_meta() || steps == 0) return t;
+  if (complex) return ops::copy_(t, linspace_complex(start, end, steps));
+  cpu::linspace(t.dtype(), t.ptr<char>(), t.stride(0) * t.itemsize(), steps, number(start), number(end));
+  return t;
+}
+
 Tensor eye_m(int64_t n, int64_t m, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
   TL_CHECK(n >= 0, Runtime, "n must be greater or equal to 0, got ", n);
   TL_CHECK(m >= 0, Runtime, "m must be greater or equal to 0, got ", m);
@@ -217,6 +248,7 @@ TL_KERNEL(new_full, new_full)
 TL_KERNEL(arange, arange)
 TL_KERNEL(arange_start, arange_start)
 TL_KERNEL(arange_start_step, arange_start_step)
+TL_KERNEL(linspace, linspace)
 TL_KERNEL(eye, eye)
 TL_KERNEL(eye_m, eye_m)
 TL_KERNEL(scalar_tensor, scalar_tensor)

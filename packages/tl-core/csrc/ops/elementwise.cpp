@@ -354,11 +354,11 @@ Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options) {
   const Tensor& t = *out;
   TL_CHECK(t.device() == options.device, Runtime, "Expected out tensor to be on the device ",
            device_name(options.device), ", but got ", device_name(t.device()));
+  check_no_internal_overlap(t);
   if (!std::ranges::equal(t.sizes(), sizes)) {
     if (t.numel() != 0) warn_resized_out(t.sizes(), sizes);
     resize(t, sizes);
   }
-  check_no_internal_overlap(t);
   return t;
 }
 

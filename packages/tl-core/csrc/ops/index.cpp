@@ -1,4 +1,6 @@
 // Reading and writing through tensors of positions.
+#include "kernels/cpu/index.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -306,28 +308,21 @@ Tensor index_backward(const Tensor& g, IntSpan sizes, TensorList indices) {
   return ops::index_put_(ops::zeros(sizes, g.dtype(), std::nullopt, g.device()), indices, g, true);
 }
 
+// A fresh result lies column by column: so its columns, which as_tuple gives, are dense.
 Tensor nonzero(const Tensor& self, Out out) {
-  const Tensor flags = to_contiguous(ops::ne(self, Scalar(0)));
-  int64_t count = 0;
-  const bool* hit = flags.ptr<bool>();
-  for (int64_t i = 0; i < flags.numel(); ++i) count += hit[i];
   if (out)
     TL_CHECK(out.tensor->dtype() == DType::Int64, Runtime,
              "nonzero: Expected out tensor to have scalar type Long, but got ",
              scalar_type_name(out.tensor->dtype()));
-  Tensor result = prepare_out(out, DimVector{count, self.dim()}, {DType::Int64, self.device()});
-  Tensor dense = result.is_contiguous() ? result : empty(result.sizes(), {DType::Int64, {}});
-  int64_t* at = dense.ptr<int64_t>();
-  for (int64_t i = 0; i < flags.numel(); ++i) {
-    if (!hit[i]) continue;
-    int64_t rest = i;
-    for (int64_t d = self.dim() - 1; d >= 0; --d) {
-      at[d] = rest % self.size(d);
-      rest /= self.size(d);
-    }
-    at += self.dim();
-  }
-  if (!dense.same(result)) copy_elements(result, dense);
+  DimVector strides(self.strides());
+  for (auto& stride : strides) stride *= self.itemsize();
+  const cpu::Block block{self.ptr<char>(), static_cast<int>(self.dim()), self.sizes().data(), strides.data()};
+  const DimVector sizes{cpu::count_nonzero(self.dtype(), block), self.dim()};
+  const TensorOptions options{DType::Int64, self.device()};
+  const Tensor result =
+      out ? prepare_out(out, sizes, options) : empty_strided(sizes, DimVector{1, sizes[0]}, options);
+  if (result.numel())
+    cpu::nonzero(self.dtype(), block, result.ptr<int64_t>(), result.stride(0), result.stride(1));
   return result;
 }
 std::vector<Tensor> nonzero_numpy(const Tensor& self) {

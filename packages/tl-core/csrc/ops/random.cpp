@@ -284,8 +284,10 @@ Tensor random_upward(const Tensor& self, int64_t from, Generator* generator) {
 
 Tensor random_every_bit(const Tensor& self, Generator* generator) {
   const DType d = self.dtype();
-  check_implemented("random_full_64_bits_range_kernel_cpu",
-                    d == DType::Int64 || (is_floating(d) && d != DType::Float16), self);
+  check_implemented("random_full_64_bits_range_kernel_cpu", d != DType::Float16, self);
+  TL_CHECK(d == DType::Int64 || is_floating(d), Runtime,
+           "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16, but got ",
+           dtype_name(d));
   return draw_integers(self, 0, 0, generator);
 }
 

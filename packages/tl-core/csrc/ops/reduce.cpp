@@ -99,6 +99,10 @@ void check_not_empty(const char* name, const Tensor& self, uint64_t mask) {
 }
 
 Tensor amax_or_min(Reduce op, const char* name, const Tensor& self, IntSpan dim, bool keepdim, Out out) {
+  if (dim.empty())
+    TL_CHECK(self.numel() > 0, Runtime, name,
+             "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+             "reduction dim with the 'dim' argument.");
   check_not_empty(name, self, mask_of(self, dim));
   if (out)
     TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime,

@@ -1,7 +1,12 @@
-// Softmax and its logarithm.
+// Softmax, its logarithm, and the logarithm of a sum of exponentials.
+#include "kernels/cpu/softmax.h"
+
+#include <limits>
+
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "ops.h"
+#include "ops/along.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
 #include "tensor/geometry.h"
@@ -14,45 +19,41 @@ void check_inexact(const char* name, const Tensor& t) {
            scalar_type_name(t.dtype()), "'");
 }
 
-// Halves compute in float, as all of a row meets in one sum.
-Tensor in_float(const Tensor& t) { return is_half(t.dtype()) ? to_dtype(t, DType::Float32) : t; }
-
-Tensor deliver(const Tensor& result, DType dtype, Out out) {
-  if (!out) return to_dtype(result, dtype);
-  return ops::copy_(prepare_out(out, result.sizes(), {out.tensor->dtype(), result.device()}), result);
+// `compute` writes a dense tensor of that type; an out= of another type or layout gets a copy of it.
+template <class F>
+Tensor delivered(IntSpan sizes, TensorOptions options, Out out, F compute) {
+  const Tensor target = prepare_out(out, sizes, {out ? out.tensor->dtype() : options.dtype, options.device});
+  if (target.is_meta() || target.numel() == 0) return target;
+  const Tensor fresh = out ? empty(sizes, options) : target;
+  compute(fresh);
+  return out ? ops::copy_(target, fresh) : target;
 }
 
-Tensor shifted(const Tensor& t, const DimVector& dims) {
-  return t.numel() == 0 ? t : ops::sub(t, ops::amax(t, dims, true));
-}
-
+template <bool log>
 Tensor softmax(const Tensor& self, int64_t dim, bool, Out out) {
-  check_inexact("softmax", self);
-  const DimVector dims{wrap_dim(dim, self.dim())};
-  const Tensor e = ops::exp(shifted(in_float(self), dims));
-  return deliver(ops::div_(e, ops::sum_dim_IntList(e, IntSpan(dims), true)), self.dtype(), out);
+  check_inexact(log ? "log_softmax" : "softmax", self);
+  const int64_t d = wrap_dim(dim, self.dim());
+  return delivered(self.sizes(), {self.dtype(), self.device()}, out, [&](const Tensor& result) {
+    const AlongGeometry geometry(d, self.dim() ? self.size(d) : 1, {&result, &self});
+    cpu::softmax(log, self.dtype(), geometry.shape(), result.ptr<char>(), self.ptr<char>());
+  });
 }
 
-Tensor log_softmax(const Tensor& self, int64_t dim, bool, Out out) {
-  check_inexact("log_softmax", self);
-  const DimVector dims{wrap_dim(dim, self.dim())};
-  const Tensor low = shifted(in_float(self), dims);
-  const Tensor total = ops::log(ops::sum_dim_IntList(ops::exp(low), IntSpan(dims), true));
-  return deliver(ops::sub(low, total), self.dtype(), out);
-}
-
+template <bool log>
 Tensor softmax_backward(const Tensor& g, const Tensor& output, int64_t dim, DType input_dtype, Out out) {
-  const DimVector dims{dim};
-  const Tensor o = in_float(output), weighted = ops::mul(in_float(g), o);
-  return deliver(ops::sub(weighted, ops::mul(o, ops::sum_dim_IntList(weighted, IntSpan(dims), true))),
-                 input_dtype, out);
-}
-
-Tensor log_softmax_backward(const Tensor& g, const Tensor& output, int64_t dim, DType input_dtype, Out out) {
-  const DimVector dims{dim};
-  const Tensor wide = in_float(g);
-  const Tensor total = ops::sum_dim_IntList(wide, IntSpan(dims), true);
-  return deliver(ops::sub(wide, ops::mul(ops::exp(in_float(output)), total)), input_dtype, out);
+  check_inexact(log ? "log_softmax_backward" : "softmax_backward", output);
+  TL_CHECK(g.sizes().size() == output.sizes().size() && std::ranges::equal(g.sizes(), output.sizes()),
+           Runtime, "expected the gradient to have the result's shape ", output.sizes(), ", got ", g.sizes());
+  const int64_t d = wrap_dim(dim, output.dim());
+  const Tensor grad = to_dtype(g, output.dtype());
+  const auto compute = [&](const Tensor& result) {
+    const AlongGeometry geometry(d, output.dim() ? output.size(d) : 1, {&result, &grad, &output});
+    cpu::softmax_backward(log, output.dtype(), geometry.shape(), result.ptr<char>(), grad.ptr<char>(),
+                          output.ptr<char>());
+  };
+  const TensorOptions options{output.dtype(), output.device()};
+  if (out || input_dtype == output.dtype()) return delivered(output.sizes(), options, out, compute);
+  return to_dtype(delivered(output.sizes(), options, {}, compute), input_dtype);
 }
 
 template <auto f>
@@ -62,13 +63,45 @@ Tensor in_dtype(const Tensor& self, int64_t dim, std::optional<DType> dtype, Out
   if (!out) return result;
   return ops::copy_(prepare_out(out, result.sizes(), {out.tensor->dtype(), result.device()}), result);
 }
+
+// The largest element is taken out first; rows of infinities stay as they are.
+Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim, Out out) {
+  const DType type = is_integral(self.dtype(), true) ? default_dtype() : self.dtype();
+  const Tensor x = to_dtype(self, type);
+  Tensor result;
+  if (x.numel() == 0) {
+    result = ops::log(ops::sum_dim_IntList(ops::exp(x), dim, keepdim));
+  } else {
+    const Tensor top = ops::amax(ops::real(x), dim, true);
+    const Tensor finite = ops::where_self(
+        ops::eq(ops::abs(top), Scalar(std::numeric_limits<double>::infinity())), Scalar(0.0), top);
+    const Tensor total = ops::log(ops::sum_dim_IntList(ops::exp(ops::sub(x, finite)), dim, true));
+    result = ops::add(total, finite);
+    if (!keepdim)
+      result = ops::reshape(
+          result,
+          ops::sum_dim_IntList(empty(x.sizes(), {type, Device{DeviceType::Meta, -1}}), dim, false).sizes());
+  }
+  if (!out) return result;
+  check_castable(type, *out);
+  return ops::copy_(prepare_out(out, result.sizes(), {out.tensor->dtype(), result.device()}), result);
+}
+
+Tensor logsumexp_backward(const Tensor& g, const Tensor& self, const Tensor& result, IntSpan dim,
+                          bool keepdim) {
+  const Tensor spread = ops::unsum(g, self.sizes(), dim, keepdim);
+  return ops::mul(spread,
+                  ops::conj(ops::exp(ops::sub(self, ops::unsum(result, self.sizes(), dim, keepdim)))));
+}
 }  // namespace
 
-TL_KERNEL(_softmax, softmax)
-TL_KERNEL(_log_softmax, log_softmax)
-TL_KERNEL(_softmax_backward_data, softmax_backward)
-TL_KERNEL(_log_softmax_backward_data, log_softmax_backward)
+TL_KERNEL(_softmax, softmax<false>)
+TL_KERNEL(_log_softmax, softmax<true>)
+TL_KERNEL(_softmax_backward_data, softmax_backward<false>)
+TL_KERNEL(_log_softmax_backward_data, softmax_backward<true>)
 TL_KERNEL(softmax_int, in_dtype<&ops::_softmax>)
 TL_KERNEL(log_softmax_int, in_dtype<&ops::_log_softmax>)
+TL_KERNEL(logsumexp, logsumexp)
+TL_KERNEL(logsumexp_backward, logsumexp_backward)
 
 }  // namespace tl

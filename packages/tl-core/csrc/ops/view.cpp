@@ -278,7 +278,12 @@ Tensor imag(const Tensor& self) {
   return ops::select_int(ops::view_as_real(self), -1, 1);
 }
 
-Tensor detach(const Tensor& self) { return view_of(self, self.sizes(), self.strides(), self.offset()); }
+// No view to autograd: what is written through it leaves no trace in the graph of `self`.
+Tensor detach(const Tensor& self) {
+  Tensor t = view_of(self, self.sizes(), self.strides(), self.offset());
+  std::exchange(t->base, nullptr)->release();
+  return t;
+}
 
 // ---- several views
 // ---------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/thread_local.h"
 #include "tensor/geometry.h"
 #include "tensor/python_hook.h"
 #include "tensor/slots.h"
@@ -18,6 +19,7 @@ TensorImpl* new_impl(DType dtype, Device device) {
   auto* t = new (allocate(sizeof(TensorImpl))) TensorImpl;
   t->dtype = dtype;
   t->device = device;
+  t->set(TensorImpl::Inference, thread_locals().inference);
   return t;
 }
 
@@ -115,7 +117,7 @@ Tensor empty(IntSpan sizes, TensorOptions options) {
     write_geometry(*t.impl(), sizes, contiguous_strides(sizes));
   }
   t->numel = numel;
-  t->flags = TensorImpl::Contiguous;
+  t->set(TensorImpl::Contiguous, true);
   return t;
 }
 

@@ -92,7 +92,7 @@ enum {
   TL_DEVICE_EXTENSION = 0x80,
   TL_DEVICE_LIMIT = 0x88
 };
-#define TL_DEVICE_OF(type, index) ((int64_t)(((int64_t)(index) << 32) | (uint32_t)(type)))
+#define TL_DEVICE_OF(type, index) ((int64_t)(((uint64_t)(uint32_t)(index) << 32) | (uint32_t)(type)))
 #define TL_DEVICE_TYPE(device) ((int)((device) & 0xffffffff))
 #define TL_DEVICE_INDEX(device) ((int)((device) >> 32))
 

@@ -1,11 +1,11 @@
 """Tensors, their operators and kernels: the core of tl, and all of it that needs no other package."""
 
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING
 
 from tl_core import _C, overrides, providers, storage, switches
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
 from tl_core._C import *
-from tl_core._C import _nn as nn_functions  # operators that the reference keeps beside its modules
 from tl_core._C import (
     Generator,
     Tensor,
@@ -25,6 +25,8 @@ from tl_core.defaults import (
     set_default_dtype,
     set_default_tensor_type,
 )
+from tl_core.dlpack import from_dlpack, to_dlpack
+from tl_core.errors import OutOfMemoryError
 from tl_core.functional import *
 from tl_core.grad_mode import (
     enable_grad,
@@ -34,6 +36,7 @@ from tl_core.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tl_core.headers import get_include
 from tl_core.machine import (
     cpu_capability,
     get_num_interop_threads,
@@ -52,7 +55,19 @@ float, cfloat, chalf = float32, complex64, complex32  # noqa: F405
 short, int, long = int16, int32, int64  # noqa: F405
 newaxis = None
 
-# Operators whose names begin with an underscore, as the reference has them: `_foreach_add_`, `_fused_adam_`, `_softmax`.
+if TYPE_CHECKING:
+    from tl_core._C import (
+        _foreach_add_,
+        _foreach_mul_,
+        _foreach_zero_,
+        _fused_adam_,
+        _fused_adamw_,
+        _fused_sgd_,
+        _log_softmax,
+        _softmax,
+    )
+
+# Operators whose names begin with an underscore, as the reference has them: `_foreach_add_`, `_fused_adam_`.
 globals().update(
     {name: f for name, f in vars(_C).items() if name[0] == "_" and getattr(f, "__module__", "") == "tl_core"}
 )

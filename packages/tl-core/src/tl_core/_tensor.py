@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy as _copy
 from typing import Any
 
-from tl_core import _C, providers
+from tl_core import _C, functional, providers
 from tl_core._C import Tensor
 from tl_core.storage import TypedStorage, UntypedStorage
 
-_TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
-               "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat",
-               "complex128": "ComplexDouble", "complex32": "ComplexHalf", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}  # fmt: skip
+_TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
+               "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
+               "complex64": "ComplexFloat", "complex128": "ComplexDouble", "complex32": "ComplexHalf",
+               "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}  # fmt: skip
 _DTYPES = {f"torch.{name}Tensor": getattr(_C, dtype) for dtype, name in _TYPE_NAMES.items()}
 
 
@@ -106,7 +107,7 @@ def _rebuild_tensor_v2(
 def _rebuild_from_type(func: Any, type: Any, args: Any, state: Any) -> Any:
     made = func(*args)
     if type is not Tensor and not isinstance(made, type):
-        made = made.as_subclass(type)
+        made = _make_subclass(type, made, made.requires_grad)
     for name, value in state.items():
         setattr(made, name, value)
     return made
@@ -119,7 +120,7 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
             "only tensors that no operator made can be pickled with their gradient: detach() first"
         )
     storage = TypedStorage(self.detach() if self.requires_grad else self)
-    args = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
+    args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
     if type(self) is Tensor and not state:
         return (_rebuild_tensor_v2, args)
     return (_rebuild_from_type, (_rebuild_tensor_v2, type(self), args, state))
@@ -138,7 +139,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
     )
     if type(self) is not Tensor:
-        made = made.as_subclass(type(self))
+        made = _C._make_subclass(type(self), made)
     if self.requires_grad:
         made.requires_grad_()
     if self.grad is not None:
@@ -150,9 +151,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _as_subclass(self: Tensor, cls: type) -> Any:
-    """The same memory as an object of a subclass."""
-    made = _C._make_subclass(cls, self)
-    return made
+    """The same memory as an object of a subclass; gradients flow through."""
+    return _C._as_subclass(cls, self)
 
 
 def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
@@ -161,7 +161,7 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     return made.requires_grad_() if require_grad else made
 
 
-# ---- storages ----------------------------------------------------------------------------------------------------------
+# ---- storages --------------------------------------------------------------------------------------------
 def _untyped_storage(self: Tensor) -> UntypedStorage:
     """The bytes the tensor's elements lie in."""
     return UntypedStorage._of(self)
@@ -201,7 +201,7 @@ def _dense_strides(size: Any) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-# ---- construction --------------------------------------------------------------------------------------------------------
+# ---- construction ----------------------------------------------------------------------------------------
 def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """`Tensor(2, 3)`, `Tensor([1, 2])`, `Tensor(tensor)`: the older constructor, in the default type."""
     kwargs.pop("device", None)
@@ -271,6 +271,19 @@ def _rsub(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return _C.sub(other if isinstance(other, Tensor) else _C.tensor(other), self, alpha=alpha)
 
 
+def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor's elements where the condition holds, else the other's."""
+    return _C.where(condition, self, other)
+
+
+_find_nonzero = Tensor.nonzero
+
+
+def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
+    """The positions of the elements that are not zero: one a row, or with `as_tuple` a tensor a dimension."""
+    return self.nonzero_numpy() if as_tuple else _find_nonzero(self)
+
+
 def _new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -321,21 +334,27 @@ _METHODS = {
     "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
     "untyped_storage": _untyped_storage, "storage": _storage, "set_": _set_, "__contains__": _contains,
     "__reversed__": _reversed, "__format__": _format, "__dir__": _dir, "is_same_size": _is_same_size,
-    "resolve_conj": _resolved, "resolve_neg": _resolved, "new_tensor": _new_tensor,
-    "requires_grad_": _requires_grad_, "__array_priority__": 1000,
+    "resolve_conj": _resolved, "resolve_neg": _resolved, "where": _where,
+    "nonzero": _nonzero,
+    "new_tensor": _new_tensor,
+    "requires_grad_": _requires_grad_, "unflatten": functional.unflatten, "movedim": functional.movedim,
+    "allclose": functional.allclose, "equal": functional.equal,
+    "__array_priority__": 1000,
 }  # fmt: skip
 
 for _name, _method in _METHODS.items():
     setattr(Tensor, _name, _method)
-for _name, _dtype in {"float": _C.float32, "double": _C.float64, "half": _C.float16, "bfloat16": _C.bfloat16, "long": _C.int64,
-                      "int": _C.int32, "short": _C.int16, "char": _C.int8, "byte": _C.uint8, "bool": _C.bool,
-                      "cfloat": _C.complex64, "cdouble": _C.complex128, "chalf": _C.complex32}.items():  # fmt: skip
+for _name, _dtype in {
+    "float": _C.float32, "double": _C.float64, "half": _C.float16, "bfloat16": _C.bfloat16, "long": _C.int64,
+    "int": _C.int32, "short": _C.int16, "char": _C.int8, "byte": _C.uint8, "bool": _C.bool,
+    "cfloat": _C.complex64, "cdouble": _C.complex128, "chalf": _C.complex32,
+}.items():  # fmt: skip
     setattr(Tensor, _name, _converter(_name, _dtype))
 for _name in ("backward", "register_hook", "retain_grad", "register_post_accumulate_grad_hook"):
     setattr(Tensor, _name, _after_loading(_name))
-Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type: ignore[assignment,method-assign]
-Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment,method-assign]
-Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment,method-assign]
-Tensor.grad_fn = property(lambda self: None)  # type: ignore[assignment,method-assign]
-Tensor._make_subclass = classmethod(_make_subclass)  # type: ignore[attr-defined]
+Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type: ignore[assignment]
+Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment]
+Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment]
+Tensor.grad_fn = property(lambda self: None)
+Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 _C._set_python_helper("new", _new)

@@ -6,10 +6,12 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.overrides import overridable
 
 __all__ = [
-    "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "equal", "allclose", "get_device", "is_complex",
-    "is_floating_point", "is_nonzero", "is_storage", "is_tensor", "numel", "typename", "movedim",
+    "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "equal", "allclose", "frombuffer", "get_device",
+    "is_complex", "is_floating_point", "is_nonzero", "nonzero", "is_storage", "is_tensor", "numel", "typename",
+    "movedim", "unflatten",
 ]  # fmt: skip
 
 
@@ -40,6 +42,15 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(input)
 
 
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
+    """The positions of the elements that are not zero: one a row, or with `as_tuple` a tensor a dimension."""
+    if not as_tuple:
+        return _C.nonzero(input, out=out)
+    if out is not None:
+        raise TypeError("nonzero(): argument 'out' cannot be given with as_tuple=True")
+    return input.nonzero_numpy()
+
+
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input.numel()
@@ -58,6 +69,7 @@ def typename(obj: Any, /) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
+@overridable
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape and elements."""
     if not isinstance(other, Tensor):
@@ -65,6 +77,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape and bool(_C.all(_C.eq(input, other)))
 
 
+@overridable
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -103,6 +116,45 @@ def asarray(
     return made.detach().requires_grad_()
 
 
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A one-dimensional tensor on the memory of an object with the buffer protocol, such as `bytes` or `array.array`.
+
+    ``count`` elements (-1: as many as there are) are read from byte ``offset`` on. Read-only memory gives a tensor that
+    cannot be written.
+
+    Raises ValueError if the memory is too small, or does not hold whole elements.
+
+    >>> frombuffer(bytearray([1, 0, 2, 0]), dtype=int16)
+    tensor([1, 2], dtype=torch.int16)
+    """
+    memory = memoryview(buffer).cast("B")
+    size, length = dtype.itemsize, memory.nbytes
+    available = length - offset
+    if length == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and below the buffer length ({length} bytes)"
+        )
+    if count == 0 or count < -1:
+        raise ValueError(f"count must be positive or -1, got {count}")
+    if count == -1 and available % size:
+        raise ValueError(
+            f"buffer length ({available} bytes) after offset ({offset} bytes) must be a multiple of element size "
+            f"({size})"
+        )
+    n = available // size if count == -1 else count
+    if n * size > available:
+        raise ValueError(
+            f"requested buffer length ({n} * {size} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({length} bytes)"
+        )
+    made = _C._from_buffer(memory[offset : offset + n * size]).view(dtype)
+    return made.detach().requires_grad_() if requires_grad else made
+
+
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes broadcast to."""
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
@@ -113,6 +165,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
     )
 
 
+@overridable
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
@@ -130,6 +183,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple(t.expand(shape) for t in given)
 
 
+@overridable
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dimensions moved to other places; the rest keep their order."""
     ndim = input.dim()
@@ -151,3 +205,20 @@ def _wrapped(dim: int, ndim: int) -> int:
             f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
         )
     return dim % ndim
+
+
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dimension as several; -1 stands for the size that fits."""
+    at = _wrapped(dim, input.dim())
+    if not len(sizes):
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    product = 1
+    for size in sizes:
+        product *= size
+    fits = product == input.shape[at] or (-1 in sizes and product and input.shape[at] % product == 0)
+    if not fits:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
+            f"({input.shape[at]}) in the input tensor"
+        )
+    return input.view(*input.shape[:at], *sizes, *input.shape[at + 1 :])

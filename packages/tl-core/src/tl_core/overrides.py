@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import Any
 
@@ -31,6 +32,19 @@ class DisableTorchFunctionSubclass:
 def has_torch_function(relevant_args: Any) -> bool:
     """Whether one of the arguments brings an override."""
     return bool(_modes()) or any(_overrides(a) for a in relevant_args)
+
+
+def overridable(function: Any) -> Any:
+    """A function of tensors whose arguments and modes may take a call over before it runs."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        given = list(_arguments(args, kwargs))
+        if has_torch_function(given):
+            return handle_torch_function(wrapped, given, *args, **kwargs)
+        return function(*args, **kwargs)
+
+    return wrapped
 
 
 def is_tensor_like(inp: Any) -> bool:
@@ -81,7 +95,8 @@ def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwa
         return public_api(*args, **kwargs)
     name = getattr(public_api, "__qualname__", public_api)
     raise TypeError(
-        f"no implementation found for '{name}' on types that implement __torch_function__: {[t.__name__ for t in types]}"
+        f"no implementation found for '{name}' on types that implement __torch_function__: "
+        f"{[t.__name__ for t in types]}"
     )
 
 
@@ -126,11 +141,21 @@ _C._set_override_handler(_dispatch)
 
 
 def _default_torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What Tensor itself does for its subclasses: runs the function on plain tensors, gives the results the subclass."""
+    """What Tensor does for its subclasses: runs the function on plain tensors, gives the results the subclass."""
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
-        return _convert(func(*args, **(kwargs or {})), cls)
+        result = func(*args, **(kwargs or {}))
+    if getattr(func, "__name__", "") == "__get__" and func in get_default_nowrap_functions():
+        return result
+    return _convert(result, cls)
+
+
+def get_default_nowrap_functions() -> frozenset[Any]:
+    """Functions whose results `Tensor.__torch_function__` hands on as they are: other tensors, not new ones."""
+    return frozenset(
+        getattr(Tensor, name).__get__ for name in ("_base", "grad", "_grad") if hasattr(Tensor, name)
+    )
 
 
 def _convert(result: Any, cls: Any) -> Any:
@@ -138,9 +163,9 @@ def _convert(result: Any, cls: Any) -> Any:
         return result
     if isinstance(result, Tensor) and not isinstance(result, cls):
         return result.as_subclass(cls)
-    if type(result) in (tuple, list):
-        return type(result)(_convert(r, cls) for r in result)
+    if isinstance(result, (tuple, list)) and any(isinstance(r, Tensor) for r in result):
+        return type(result)([_convert(r, cls) for r in result])
     return result
 
 
-Tensor.__torch_function__ = classmethod(_default_torch_function)  # type: ignore[attr-defined]
+Tensor.__torch_function__ = classmethod(_default_torch_function)

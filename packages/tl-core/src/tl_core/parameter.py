@@ -9,16 +9,18 @@ from tl_core import _C
 from tl_core._C import Tensor
 
 
-@classmethod  # type: ignore[misc]
-def _disabled_torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+def _pass_by(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Parameters take part in operators as plain tensors do."""
     return NotImplemented
 
 
+_disabled_torch_function: Any = classmethod(_pass_by)
 _C._set_disabled_torch_function(_disabled_torch_function)
 
 
-class _Kind(type(Tensor)):
+class _Kind(type):
+    _mark: str
+
     def __instancecheck__(cls, instance: object) -> bool:
         """Tensors of other subclasses count if they were marked as one of these."""
         if super().__instancecheck__(instance):
@@ -47,8 +49,8 @@ class Parameter(Tensor, metaclass=_Kind):
         made = data.detach().requires_grad_(requires_grad)
         if type(made) is not type(data):
             raise RuntimeError(
-                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
-                f"instance of the same type, but return type {type(made).__name__} was found instead."
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
+                f"an instance of the same type, but return type {type(made).__name__} was found instead."
             )
         made._is_param = True
         return made
@@ -58,7 +60,7 @@ class Parameter(Tensor, metaclass=_Kind):
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self) -> str:  # type: ignore[override]
+    def __repr__(self) -> str:
         return "Parameter containing:\n" + Tensor.__repr__(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -70,17 +72,18 @@ class Buffer(Tensor, metaclass=_Kind):
 
     __module__ = "tl_core"
     _mark = "_is_buffer"
+    _is_buffer: bool
+    persistent: bool
     __torch_function__ = _disabled_torch_function
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         source = _C.empty(0) if data is None else data
-        made = source.detach().requires_grad_(source.requires_grad)
+        made: Any = source.detach().requires_grad_(source.requires_grad)
         made.persistent = persistent
         made._is_buffer = True
         return made
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
-    made = Parameter(data, requires_grad)
-    made._backward_hooks = backward_hooks
-    return made
+    """Hooks are not part of a pickle: the reference writes an empty dictionary in their place, too."""
+    return Parameter(data, requires_grad)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from tl_core import _C
@@ -12,15 +11,17 @@ from tl_core.grad_mode import no_grad
 from tl_core.overrides import DisableTorchFunctionSubclass
 
 
-@dataclass
 class PrintOptions:
     """What set_printoptions sets."""
 
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
+    def __init__(
+        self, precision: int = 4, threshold: float = 1000, edgeitems: int = 3, linewidth: int = 80
+    ) -> None:
+        self.precision = precision
+        self.threshold = threshold
+        self.edgeitems = edgeitems
+        self.linewidth = linewidth
+        self.sci_mode: bool | None = None
 
 
 PRINT_OPTS = PrintOptions()
@@ -31,9 +32,15 @@ _PROFILES = {
 }
 
 
-def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
-                     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None) -> None:  # fmt: skip
-    """Digits, the size from which tensors are abbreviated, items at the edges, width of a line, and scientific notation."""
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Digits, the size from which tensors are abbreviated, items at the edges, a line's width, scientific notation."""
     if profile is not None:
         if profile not in _PROFILES:
             raise ValueError(f"unknown print profile {profile!r}: use one of {', '.join(_PROFILES)}")
@@ -181,18 +188,20 @@ def _tensor_str(self: Tensor, indent: int = 0) -> str:
 
 
 def _repr(self: Tensor) -> str:
-    prefix = "tensor("
-    default = _C.get_default_dtype()
-    natural = (default, _C.int64, _C.bool, default.to_complex())
     with no_grad(), DisableTorchFunctionSubclass():
-        plain = self.detach()
-        body = _tensor_str(plain.cpu() if self.device.type not in ("cpu", "meta") else plain, len(prefix))
-    empty_default = self.numel() == 0 and self.dtype is default
-    suffixes = _suffixes(
-        self, empty_default if self.numel() == 0 else self.dtype in natural
-    ) + _gradient_suffix(self)
+        return _whole(self)
+
+
+def _whole(self: Tensor) -> str:
+    prefix = "tensor("
     if type(self) is not Tensor and not getattr(type(self), "_mark", None):
         prefix = f"{type(self).__name__}("
+    default = _C.get_default_dtype()
+    natural = (default, _C.int64, _C.bool, default.to_complex())
+    plain = self.detach()
+    body = _tensor_str(plain.cpu() if self.device.type not in ("cpu", "meta") else plain, len(prefix))
+    obvious = self.dtype is default if self.numel() == 0 else self.dtype in natural
+    suffixes = _suffixes(self, obvious) + _gradient_suffix(self)
     return _joined(prefix + body, suffixes, len(prefix))
 
 

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from tl_core._C import Generator, default_generator, device
+from tl_core._C import Generator, Tensor, default_generator, device
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -71,12 +71,12 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-def get_rng_state():
+def get_rng_state() -> Tensor:
     """The state of the CPU's default generator: a uint8 tensor of 5056 bytes."""
     return default_generator.get_state()
 
 
-def set_rng_state(new_state) -> None:
+def set_rng_state(new_state: Tensor) -> None:
     """Puts the CPU's default generator into a state that `get_rng_state` returned.
 
     Raises TypeError unless it is a uint8 tensor, and RuntimeError for bytes that are no state.
@@ -118,8 +118,9 @@ def fork_rng(
         yield
     finally:
         default_generator.set_state(cpu_state)
-        for index, state in zip(indices, states, strict=True):
-            functions.set_state(state, index)
+        if functions:
+            for index, state in zip(indices, states, strict=True):
+                functions.set_state(state, index)
 
 
 def _forked_devices(

@@ -126,17 +126,24 @@ class UntypedStorage:
         return known[key]
 
     def __reduce__(self) -> Any:
-        return (_from_bytes, (bytes(memoryview(self._bytes().cpu())),))
+        if self.device.type == "meta":
+            return (_without_memory, (self.nbytes(),))
+        return (_from_bytes, (bytes(memoryview(self._bytes().cpu())), str(self.device)))
 
     def __repr__(self) -> str:
-        return f"{self.tolist()}\n[UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+        lines = "".join(f" {byte}\n" for byte in self.tolist())
+        return f"{lines}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
 
-def _from_bytes(data: bytes) -> UntypedStorage:
+def _from_bytes(data: bytes, device: str = "cpu") -> UntypedStorage:
     made = UntypedStorage(len(data))
     if data:
-        memoryview(made._tensor)[:] = data  # type: ignore[call-overload]
-    return made
+        memoryview(made._tensor)[:] = data
+    return made if device == "cpu" else UntypedStorage._of(made._bytes().to(device))
+
+
+def _without_memory(nbytes: int) -> UntypedStorage:
+    return UntypedStorage(nbytes, device="meta")
 
 
 class TypedStorage:
@@ -224,8 +231,8 @@ class TypedStorage:
         return hash((self.dtype, self._untyped))
 
     def __repr__(self) -> str:
-        lines = "\n ".join(str(x) for x in self.tolist())
-        return f" {lines}\n[TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+        lines = "".join(f" {element}\n" for element in self.tolist())
+        return f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
 
 
 def _typed(untyped: UntypedStorage, dtype: Any) -> TypedStorage:

@@ -10,10 +10,9 @@ from tl_core import Tensor
 def reduced(losses: Tensor, reduction: str) -> Tensor:
     """The elements themselves, their mean, or their sum.
 
-    Raises
-    ------
-    ValueError
-        If ``reduction`` isn't "none", "mean" or "sum".
+    Raises:
+        ValueError
+            If `reduction` isn't "none", "mean" or "sum".
     """
     if reduction == "mean":
         return losses.mean()
@@ -44,7 +43,7 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
 
 
 def chosen(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """``reduction``, unless one of the old switches is given, which then decides."""
+    """`reduction`, unless one of the old switches is given, which then decides."""
     if size_average is None and reduce is None:
         return reduction
     return legacy_get_string(size_average, reduce)

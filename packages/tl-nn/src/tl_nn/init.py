@@ -47,25 +47,22 @@ def _unrecorded(function: Callable[_P, _R]) -> Callable[_P, _R]:
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """How much a layer's weights must be scaled so that values keep their size through an activation.
 
-    Parameters
-    ----------
-    nonlinearity : str
-        The name of the function: "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
-        "conv_transpose2d", "conv_transpose3d" and "sigmoid" have a gain of 1, "tanh" 5/3, "relu" √2,
-        "leaky_relu" √(2 / (1 + slope²)), "selu" 3/4.
-    param : float, optional
-        The slope of "leaky_relu", 0.01 by default.
+    Parameters:
+        nonlinearity : str
+            The name of the function: "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
+            "conv_transpose2d", "conv_transpose3d" and "sigmoid" have a gain of 1, "tanh" 5/3, "relu" √2,
+            "leaky_relu" √(2 / (1 + slope²)), "selu" 3/4.
+        param : float, optional
+            The slope of "leaky_relu", 0.01 by default.
 
-    Raises
-    ------
-    ValueError
-        If the function isn't known, or the slope isn't a number.
+    Raises:
+        ValueError
+            If the function isn't known, or the slope isn't a number.
 
-    Examples
-    --------
-    >>> import tl_nn
-    >>> round(tl_nn.init.calculate_gain("leaky_relu", 0.2), 4)
-    1.3868
+    Examples:
+        >>> import tl_nn
+        >>> round(tl_nn.init.calculate_gain("leaky_relu", 0.2), 4)
+        1.3868
     """
     if nonlinearity == "leaky_relu":
         return sqrt(2.0 / (1 + _slope(param) ** 2))
@@ -102,14 +99,13 @@ def _slope(param: Any) -> float:
 
 @_unrecorded
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with numbers drawn evenly from ``a`` to ``b``.
+    """Fill with numbers drawn evenly from `a` to `b`.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> w = tl_nn.init.uniform_(tl_core.empty(3, 5), -1.0, 1.0)
-    >>> bool((w.abs() <= 1).all())
-    True
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> w = tl_nn.init.uniform_(tl_core.empty(3, 5), -1.0, 1.0)
+        >>> bool((w.abs() <= 1).all())
+        True
     """
     return tensor.uniform_(a, b, generator=generator)
 
@@ -118,11 +114,10 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn from the normal distribution.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.init.normal_(tl_core.empty(3, 5), std=0.02).shape
-    torch.Size([3, 5])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.init.normal_(tl_core.empty(3, 5), std=0.02).shape
+        torch.Size([3, 5])
     """
     return tensor.normal_(mean, std, generator=generator)
 
@@ -136,16 +131,15 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """Fill with numbers drawn from the part of the normal distribution between ``a`` and ``b``.
+    """Fill with numbers drawn from the part of the normal distribution between `a` and `b`.
 
     Numbers outside are drawn again, which works best where the mean lies between the bounds.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> w = tl_nn.init.trunc_normal_(tl_core.empty(3, 5))
-    >>> bool((w.abs() <= 2).all())
-    True
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> w = tl_nn.init.trunc_normal_(tl_core.empty(3, 5))
+        >>> bool((w.abs() <= 2).all())
+        True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -213,11 +207,10 @@ def _draw_until_accepted(tensor: Tensor, proposals: _Normal | _Uniform, generato
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.init.constant_(tl_core.empty(2), 0.5)
-    tensor([0.5000, 0.5000])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.init.constant_(tl_core.empty(2), 0.5)
+        tensor([0.5000, 0.5000])
     """
     return tensor.fill_(val)
 
@@ -241,17 +234,15 @@ def zeros_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity: ones on the diagonal, zeros elsewhere.
 
-    Raises
-    ------
-    ValueError
-        If the tensor doesn't have 2 dimensions.
+    Raises:
+        ValueError
+            If the tensor doesn't have 2 dimensions.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.init.eye_(tl_core.empty(2, 3))
-    tensor([[1., 0., 0.],
-            [0., 1., 0.]])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.init.eye_(tl_core.empty(2, 3))
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
     """
     if tensor.dim() != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.dim()}")
@@ -262,24 +253,21 @@ def eye_(tensor: Tensor) -> Tensor:
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill the weight of a convolution so that it passes on as many input channels as possible.
 
-    Parameters
-    ----------
-    tensor : Tensor, with 3, 4 or 5 dimensions
-        The weight.
-    groups : int
-        The number of groups of channels, each of which is passed on by itself.
+    Parameters:
+        tensor : Tensor, with 3, 4 or 5 dimensions
+            The weight.
+        groups : int
+            The number of groups of channels, each of which is passed on by itself.
 
-    Raises
-    ------
-    ValueError
-        If the tensor has another number of dimensions, or ``groups`` doesn't divide its first size.
+    Raises:
+        ValueError
+            If the tensor has another number of dimensions, or `groups` doesn't divide its first size.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.init.dirac_(tl_core.empty(2, 2, 3))[0]
-    tensor([[0., 1., 0.],
-            [0., 0., 0.]])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.init.dirac_(tl_core.empty(2, 2, 3))[0]
+        tensor([[0., 1., 0.],
+                [0., 0., 0.]])
     """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, got {tensor.dim()}")
@@ -301,10 +289,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """How many inputs and outputs each unit of a layer with this weight has.
 
-    Raises
-    ------
-    ValueError
-        If the tensor has fewer than 2 dimensions.
+    Raises:
+        ValueError
+            If the tensor has fewer than 2 dimensions.
     """
     if tensor.dim() < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
@@ -314,7 +301,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
-    """The fan that ``mode``, "fan_in" or "fan_out", names."""
+    """The fan that `mode`, "fan_in" or "fan_out", names."""
     mode = mode.lower()
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
@@ -323,33 +310,30 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill evenly from ``±gain * sqrt(6 / (fan_in + fan_out))``: Glorot and Bengio, 2010.
+    """Fill evenly from `±gain * sqrt(6 / (fan_in + fan_out))`: Glorot and Bengio, 2010.
 
-    Raises
-    ------
-    ValueError
-        If the tensor has fewer than 2 dimensions.
+    Raises:
+        ValueError
+            If the tensor has fewer than 2 dimensions.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> w = tl_nn.init.xavier_uniform_(tl_core.empty(3, 3))
-    >>> bool((w.abs() <= 1).all())
-    True
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> w = tl_nn.init.xavier_uniform_(tl_core.empty(3, 3))
+        >>> bool((w.abs() <= 1).all())
+        True
     """
     bound = sqrt(3.0) * _xavier_std(tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill from the normal distribution of ``std = gain * sqrt(2 / (fan_in + fan_out))``.
+    """Fill from the normal distribution of `std = gain * sqrt(2 / (fan_in + fan_out))`.
 
     Described by Glorot and Bengio, 2010.
 
-    Raises
-    ------
-    ValueError
-        If the tensor has fewer than 2 dimensions.
+    Raises:
+        ValueError
+            If the tensor has fewer than 2 dimensions.
     """
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
@@ -365,32 +349,29 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fill evenly from ``±gain * sqrt(3 / fan)``: He et al., 2015.
+    """Fill evenly from `±gain * sqrt(3 / fan)`: He et al., 2015.
 
-    Parameters
-    ----------
-    tensor : Tensor, with 2 or more dimensions
-        The weight of a layer.
-    a : float
-        The slope of "leaky_relu".
-    mode : str
-        "fan_in" keeps the size of values in forward, "fan_out" that of gradients in backward.
-    nonlinearity : str
-        The activation that follows, as in :func:`calculate_gain`.
-    generator : Generator, optional
-        The source of random numbers.
+    Parameters:
+        tensor : Tensor, with 2 or more dimensions
+            The weight of a layer.
+        a : float
+            The slope of "leaky_relu".
+        mode : str
+            "fan_in" keeps the size of values in forward, "fan_out" that of gradients in backward.
+        nonlinearity : str
+            The activation that follows, as in `calculate_gain`.
+        generator : Generator, optional
+            The source of random numbers.
 
-    Raises
-    ------
-    ValueError
-        If the tensor has fewer than 2 dimensions, or a name isn't known.
+    Raises:
+        ValueError
+            If the tensor has fewer than 2 dimensions, or a name isn't known.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> w = tl_nn.init.kaiming_uniform_(tl_core.empty(3, 6), nonlinearity="relu")
-    >>> bool((w.abs() <= 1).all())
-    True
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> w = tl_nn.init.kaiming_uniform_(tl_core.empty(3, 6), nonlinearity="relu")
+        >>> bool((w.abs() <= 1).all())
+        True
     """
     if 0 in tensor.shape:
         return _unchanged(tensor)
@@ -405,9 +386,9 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fill from the normal distribution of ``std = gain / sqrt(fan)``: He et al., 2015.
+    """Fill from the normal distribution of `std = gain / sqrt(fan)`: He et al., 2015.
 
-    The arguments are those of :func:`kaiming_uniform_`.
+    The arguments are those of `kaiming_uniform_`.
     """
     if 0 in tensor.shape:
         return _unchanged(tensor)
@@ -430,21 +411,19 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Fill with a matrix whose rows or columns, the fewer of them, are orthonormal: Saxe et al., 2013.
 
-    Parameters
-    ----------
-    tensor : Tensor, with 2 or more dimensions
-        All dimensions but the first are taken as one.
-    gain : float
-        A factor.
-    generator : Generator, optional
-        The source of random numbers.
+    Parameters:
+        tensor : Tensor, with 2 or more dimensions
+            All dimensions but the first are taken as one.
+        gain : float
+            A factor.
+        generator : Generator, optional
+            The source of random numbers.
 
-    Raises
-    ------
-    ValueError
-        If the tensor has fewer than 2 dimensions.
-    NotImplementedError
-        If the installed core has no QR decomposition.
+    Raises:
+        ValueError
+            If the tensor has fewer than 2 dimensions.
+        NotImplementedError
+            If the installed core has no QR decomposition.
     """
     if tensor.dim() < 2:
         raise ValueError(f"Only tensors with 2 or more dimensions are supported, got {tensor.dim()}")
@@ -470,28 +449,25 @@ def _qr() -> Callable[[Tensor], tuple[Tensor, Tensor]]:
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fill a matrix with normal numbers, of which a part of each column is 0: Martens, 2010.
 
-    Parameters
-    ----------
-    tensor : Tensor, with 2 dimensions
-        What to fill.
-    sparsity : float
-        The part of each column that is 0.
-    std : float
-        The standard deviation of the other numbers.
-    generator : Generator, optional
-        The source of random numbers, except of the places of the zeros.
+    Parameters:
+        tensor : Tensor, with 2 dimensions
+            What to fill.
+        sparsity : float
+            The part of each column that is 0.
+        std : float
+            The standard deviation of the other numbers.
+        generator : Generator, optional
+            The source of random numbers, except of the places of the zeros.
 
-    Raises
-    ------
-    ValueError
-        If the tensor doesn't have 2 dimensions.
+    Raises:
+        ValueError
+            If the tensor doesn't have 2 dimensions.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> w = tl_nn.init.sparse_(tl_core.empty(10, 2), sparsity=0.25)
-    >>> (w == 0).sum(0).tolist()
-    [3, 3]
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> w = tl_nn.init.sparse_(tl_core.empty(10, 2), sparsity=0.25)
+        >>> (w == 0).sum(0).tolist()
+        [3, 3]
     """
     if tensor.dim() != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.dim()}")

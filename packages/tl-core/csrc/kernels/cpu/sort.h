@@ -1,18 +1,14 @@
-// Ordering elements along one dimension. Sorting is stable; NaN counts as larger than every number; not for
-// complex dtypes.
+// Sorting along one dimension, and the first of what sorting would give.
 #pragma once
 
+#include "base/dtype.h"
 #include "kernels/cpu/along.h"
-#include "kernels/cpu/loop.h"
 
 namespace tl::cpu {
 
-// Operands of the shape: values, indices (int64), input.
-void sort(DType dtype, bool descending, const AlongShape& shape, char* values, char* indices, const char* in);
-
-// The k largest (smallest) elements, in order; equal ones by their index. Operands as above; the shape's n is
-// the input's, the outputs have k elements along the dimension, 0 < k <= n.
-void topk(DType dtype, int64_t k, bool largest, const AlongShape& shape, char* values, char* indices,
+// Operands of the shape: values, indices (int64), input; values and indices take `count` elements. Equal
+// elements keep their order; NaN is larger than every number. Not for complex numbers.
+void sort(DType dtype, const AlongShape& shape, int64_t count, bool descending, char* values, char* indices,
           const char* in);
 
 }  // namespace tl::cpu

@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from tl_core import Tensor, matmul, nn_functions
 
 __all__ = ["bilinear", "linear"]
 
-linear = nn_functions.linear
+_functions: Any = nn_functions  # a module the core makes at start: no checker sees into it
+linear: Callable[..., Tensor] = _functions.linear
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k.
+    """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
 
-    Parameters
-    ----------
-    input1 : Tensor, shape (*, in1_features)
-        Any number of leading dimensions, none included.
-    input2 : Tensor, shape (*, in2_features)
-        With the same leading dimensions.
-    weight : Tensor, shape (out_features, in1_features, in2_features)
-        One matrix for each output feature.
-    bias : Tensor, shape (out_features,), optional
-        Added to every result.
+    Parameters:
+        input1 : Tensor, shape (*, in1_features)
+            Any number of leading dimensions, none included.
+        input2 : Tensor, shape (*, in2_features)
+            With the same leading dimensions.
+        weight : Tensor, shape (out_features, in1_features, in2_features)
+            One matrix for each output feature.
+        bias : Tensor, shape (out_features,), optional
+            Added to every result.
 
-    Returns
-    -------
-    Tensor, shape (*, out_features)
+    Returns:
+        Tensor, shape (*, out_features)
 
-    Raises
-    ------
-    RuntimeError
-        If the sizes don't fit.
+    Raises:
+        RuntimeError
+            If the sizes don't fit.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> ones = tl_core.ones
-    >>> tl_nn.functional.bilinear(ones(2, 3), ones(2, 4), ones(5, 3, 4)).shape
-    torch.Size([2, 5])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> ones = tl_core.ones
+        >>> tl_nn.functional.bilinear(ones(2, 3), ones(2, 4), ones(5, 3, 4)).shape
+        torch.Size([2, 5])
     """
     leading = input1.shape[:-1]
     if leading != input2.shape[:-1]:

@@ -24,36 +24,33 @@ def nll_loss(
 ) -> Tensor:
     """The negative log-likelihood of the target classes.
 
-    Parameters
-    ----------
-    input : Tensor, shape (C,), (N, C) or (N, C, d1, ...)
-        Log-probabilities of the classes.
-    target : Tensor, shape (), (N,) or (N, d1, ...)
-        The class of each sample, from 0 to C - 1, as int64 or uint8.
-    weight : Tensor, shape (C,), optional
-        A factor for each class.
-    size_average, reduce : bool, optional
-        Older spellings of ``reduction``.
-    ignore_index : int
-        Targets of this value count for nothing.
-    reduction : str
-        "none" for a loss of each sample, "mean" for their mean weighted by ``weight``, "sum" for their sum.
+    Parameters:
+        input : Tensor, shape (C,), (N, C) or (N, C, d1, ...)
+            Log-probabilities of the classes.
+        target : Tensor, shape (), (N,) or (N, d1, ...)
+            The class of each sample, from 0 to C - 1, as int64 or uint8.
+        weight : Tensor, shape (C,), optional
+            A factor for each class.
+        size_average, reduce : bool, optional
+            Older spellings of `reduction`.
+        ignore_index : int
+            Targets of this value count for nothing.
+        reduction : str
+            "none" for a loss of each sample, "mean" for their mean weighted by `weight`, "sum" for their sum.
 
-    Raises
-    ------
-    ValueError
-        If input and target differ in the number of samples, or ``reduction`` is another name.
-    RuntimeError
-        If shapes or types don't fit otherwise.
-    IndexError
-        If a target isn't a class.
+    Raises:
+        ValueError
+            If input and target differ in the number of samples, or `reduction` is another name.
+        RuntimeError
+            If shapes or types don't fit otherwise.
+        IndexError
+            If a target isn't a class.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> scores = tl_core.tensor([[-0.5, -1.0], [-2.0, -0.25]])
-    >>> tl_nn.functional.nll_loss(scores, tl_core.tensor([1, 1]))
-    tensor(0.6250)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> scores = tl_core.tensor([[-0.5, -1.0], [-2.0, -0.25]])
+        >>> tl_nn.functional.nll_loss(scores, tl_core.tensor([1, 1]))
+        tensor(0.6250)
     """
     check_tensor("nll_loss", input)
     check_tensor("nll_loss", target, "target")
@@ -75,38 +72,35 @@ def cross_entropy(
 ) -> Tensor:
     """The cross entropy between unnormalised scores and classes or probabilities.
 
-    Parameters
-    ----------
-    input : Tensor, shape (C,), (N, C) or (N, C, d1, ...)
-        Scores of the classes.
-    target : Tensor
-        Either the class of each sample, as in :func:`nll_loss`, or, with the shape of ``input`` and a
-        floating-point type, the probabilities of all classes.
-    weight : Tensor, shape (C,), optional
-        A factor for each class.
-    size_average, reduce : bool, optional
-        Older spellings of ``reduction``.
-    ignore_index : int
-        Targets of this value count for nothing; only for classes.
-    reduction : str
-        "none" for a loss of each sample, "mean" for their mean, "sum" for their sum.
-    label_smoothing : float
-        From 0 to 1: how much of each target is spread evenly over all classes.
+    Parameters:
+        input : Tensor, shape (C,), (N, C) or (N, C, d1, ...)
+            Scores of the classes.
+        target : Tensor
+            Either the class of each sample, as in `nll_loss`, or, with the shape of `input` and a
+            floating-point type, the probabilities of all classes.
+        weight : Tensor, shape (C,), optional
+            A factor for each class.
+        size_average, reduce : bool, optional
+            Older spellings of `reduction`.
+        ignore_index : int
+            Targets of this value count for nothing; only for classes.
+        reduction : str
+            "none" for a loss of each sample, "mean" for their mean, "sum" for their sum.
+        label_smoothing : float
+            From 0 to 1: how much of each target is spread evenly over all classes.
 
-    Raises
-    ------
-    ValueError
-        If input and target differ in the number of samples, or ``reduction`` is another name.
-    RuntimeError
-        If shapes or types don't fit otherwise, or ``label_smoothing`` isn't from 0 to 1.
-    IndexError
-        If a target isn't a class.
+    Raises:
+        ValueError
+            If input and target differ in the number of samples, or `reduction` is another name.
+        RuntimeError
+            If shapes or types don't fit otherwise, or `label_smoothing` isn't from 0 to 1.
+        IndexError
+            If a target isn't a class.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.functional.cross_entropy(tl_core.zeros(3, 2), tl_core.tensor([0, 1, 1]))
-    tensor(0.6931)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.cross_entropy(tl_core.zeros(3, 2), tl_core.tensor([0, 1, 1]))
+        tensor(0.6931)
     """
     check_tensor("cross_entropy", input)
     check_tensor("cross_entropy", target, "target")
@@ -127,33 +121,31 @@ def cross_entropy(
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """Refuse shapes and types that don't belong together."""
-    if input.dim() == 0:
+    sizes, positions = input.shape, target.shape
+    if len(sizes) == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if input.dim() > 1 and target.dim() > 0 and input.shape[0] != target.shape[0]:
+    if len(sizes) > 1 and len(positions) > 0 and sizes[0] != positions[0]:
         raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+            f"Expected input batch_size ({sizes[0]}) to match target batch_size ({positions[0]})."
         )
     if target.dtype not in (tl_core.int64, tl_core.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype}")
-    if input.dim() <= 2 and target.dim() > 1:
+    if len(sizes) <= 2 and len(positions) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    _check_target_shape(input, target)
-    if weight is not None and tuple(weight.shape) != (input.shape[_class_dim(input)],):
+    if len(sizes) == 1 and target.numel() != 1:
+        raise RuntimeError(f"Expected a target of one class for a 1D input, got {list(positions)}")
+    if len(sizes) > 2 and (sizes[0], *sizes[2:]) != tuple(positions):
+        raise RuntimeError(f"Expected target size {[sizes[0], *sizes[2:]]}, got {list(positions)}")
+    if weight is not None:
+        _check_weight(weight, sizes[_class_dim(input)])
+
+
+def _check_weight(weight: Tensor, classes: int) -> None:
+    if tuple(weight.shape) != (classes,):
         raise RuntimeError(
-            "weight tensor should be defined either for all "
-            f"{input.shape[_class_dim(input)]} classes or no classes "
+            f"weight tensor should be defined either for all {classes} classes or no classes "
             f"but got weight tensor of shape: {list(weight.shape)}"
         )
-
-
-def _check_target_shape(input: Tensor, target: Tensor) -> None:
-    if input.dim() == 1:
-        if target.numel() != 1:
-            raise RuntimeError(f"Expected a target of one class for a 1D input, got {list(target.shape)}")
-        return
-    expected = [input.shape[0], *input.shape[2:]]
-    if list(target.shape) != expected:
-        raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
 
 
 def _class_dim(input: Tensor) -> int:
@@ -165,17 +157,19 @@ def _nll(scores: Tensor, target: Tensor, weight: Tensor | None, ignore_index: in
         target = target.reshape(())
     if target.dtype != tl_core.int64:
         target = target.to(tl_core.int64)
-    if weight is None and _all_count(target, scores.shape[_class_dim(scores)], ignore_index):
-        return reduced(-_picked(scores, target), reduction)
+    if weight is None and not 0 <= ignore_index < scores.shape[_class_dim(scores)]:
+        try:
+            return _plain_nll(scores, target, reduction)
+        except (IndexError, RuntimeError):
+            # Some target isn't a class: either it is ignored, or the masked form tells which one it is.
+            return _masked_nll(scores, target, weight, ignore_index, reduction)
     return _masked_nll(scores, target, weight, ignore_index, reduction)
 
 
-def _all_count(target: Tensor, classes: int, ignore_index: int) -> bool:
-    """Whether every target is a class and none is ignored, so that no mask is needed."""
-    if target.is_meta or target.numel() == 0:
-        return True
-    lowest, highest = int(target.amin()), int(target.amax())
-    return lowest >= 0 and highest < classes and not lowest <= ignore_index <= highest
+def _plain_nll(scores: Tensor, target: Tensor, reduction: str) -> Tensor:
+    dim = _class_dim(scores)
+    picked = scores.gather(dim, target.unsqueeze(dim))
+    return -reduced(picked if reduction != "none" else picked.squeeze(dim), reduction)
 
 
 def _picked(scores: Tensor, target: Tensor) -> Tensor:
@@ -260,9 +254,5 @@ def _check_probabilities(input: Tensor, target: Any, weight: Tensor | None, igno
         raise ValueError("Expected 1 or more dimensions (got 0)")
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
-    classes = input.shape[_class_dim(input)]
-    if weight is not None and tuple(weight.shape) != (classes,):
-        raise RuntimeError(
-            "cross_entropy: weight tensor should be defined either for all "
-            f"{classes} classes or no classes but got weight tensor of shape: {list(weight.shape)}"
-        )
+    if weight is not None:
+        _check_weight(weight, input.shape[_class_dim(input)])

@@ -13,29 +13,26 @@ __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "f
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Set each element to 0 with probability ``p`` and divide the others by ``1 - p``.
+    """Set each element to 0 with probability `p` and divide the others by `1 - p`.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of any shape and a floating-point type.
-    p : float
-        From 0 to 1.
-    training : bool
-        Where False, the input is returned as it is.
-    inplace : bool
-        Whether the input itself is changed.
+    Parameters:
+        input : Tensor
+            Of any shape and a floating-point type.
+        p : float
+            From 0 to 1.
+        training : bool
+            Where False, the input is returned as it is.
+        inplace : bool
+            Whether the input itself is changed.
 
-    Raises
-    ------
-    ValueError
-        If ``p`` isn't between 0 and 1.
+    Raises:
+        ValueError
+            If `p` isn't between 0 and 1.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.functional.dropout(tl_core.ones(3), p=0.0)
-    tensor([1., 1., 1.])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.dropout(tl_core.ones(3), p=0.0)
+        tensor([1., 1., 1.])
     """
     if _is_off(input, p, training):
         return input
@@ -45,10 +42,9 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels to 0: rows of an input of shape (N, C, L) or (C, L).
 
-    Raises
-    ------
-    RuntimeError
-        If the input has another number of dimensions.
+    Raises:
+        RuntimeError
+            If the input has another number of dimensions.
     """
     _check_probability(p)
     if input.dim() not in (2, 3):
@@ -93,7 +89,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """:func:`alpha_dropout` of whole channels, for an input of shape (N, C, ...)."""
+    """`alpha_dropout` of whole channels, for an input of shape (N, C, ...)."""
     if _is_off(input, p, training):
         return input
     return _alpha_drop(input, _one_per_channel(input), p, inplace)
@@ -137,7 +133,7 @@ def _one_per_channel(input: Tensor) -> Tensor:
 
 
 def _noise(factor: Tensor, p: float) -> Tensor:
-    """Fill ``factor``: 0 with probability ``p``, else ``1 / (1 - p)``."""
+    """Fill `factor`: 0 with probability `p`, else `1 / (1 - p)`."""
     return factor.zero_() if p == 1.0 else factor.bernoulli_(1 - p).div_(1 - p)
 
 

@@ -31,29 +31,26 @@ def mse_loss(
 ) -> Tensor:
     """The squared difference of each element, reduced.
 
-    Parameters
-    ----------
-    input, target : Tensor
-        Of the same shape; other shapes are broadcast, with a warning.
-    size_average, reduce : bool, optional
-        Older spellings of ``reduction``.
-    reduction : str
-        "none" for the elements, "mean" for their mean, "sum" for their sum.
-    weight : Tensor, optional
-        A factor for each element; the mean is then over the weights.
+    Parameters:
+        input, target : Tensor
+            Of the same shape; other shapes are broadcast, with a warning.
+        size_average, reduce : bool, optional
+            Older spellings of `reduction`.
+        reduction : str
+            "none" for the elements, "mean" for their mean, "sum" for their sum.
+        weight : Tensor, optional
+            A factor for each element; the mean is then over the weights.
 
-    Raises
-    ------
-    ValueError
-        If ``reduction`` is another name.
-    RuntimeError
-        If the shapes can't be broadcast.
+    Raises:
+        ValueError
+            If `reduction` is another name.
+        RuntimeError
+            If the shapes can't be broadcast.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.functional.mse_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
-    tensor(2.)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.mse_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
+        tensor(2.)
     """
     reduction = _prepare(input, target, size_average, reduce, reduction)
     difference = input - target
@@ -68,13 +65,12 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The absolute difference of each element, reduced; the arguments are those of :func:`mse_loss`.
+    """The absolute difference of each element, reduced; the arguments are those of `mse_loss`.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.functional.l1_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
-    tensor(1.)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.l1_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
+        tensor(1.)
     """
     reduction = _prepare(input, target, size_average, reduce, reduction)
     return _weighted((input - target).abs(), weight, reduction)
@@ -113,27 +109,24 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """``d² / (2 beta)`` where the absolute difference ``d`` is less than ``beta``, else ``d - beta / 2``.
+    """`d² / (2 beta)` where the absolute difference `d` is less than `beta`, else `d - beta / 2`.
 
-    Parameters
-    ----------
-    input, target, size_average, reduce, reduction
-        See :func:`mse_loss`.
-    beta : float
-        Where the parabola ends; with 0 it is :func:`l1_loss`.
+    Parameters:
+        input, target, size_average, reduce, reduction
+            See `mse_loss`.
+        beta : float
+            Where the parabola ends; with 0 it is `l1_loss`.
 
-    Raises
-    ------
-    RuntimeError
-        If ``beta`` is negative.
-    ValueError
-        If ``reduction`` isn't known.
+    Raises:
+        RuntimeError
+            If `beta` is negative.
+        ValueError
+            If `reduction` isn't known.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.functional.smooth_l1_loss(tl_core.tensor([0.0, 0.0]), tl_core.tensor([1.0, 3.0]))
-    tensor(1.5000)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.smooth_l1_loss(tl_core.tensor([0.0, 0.0]), tl_core.tensor([1.0, 3.0]))
+        tensor(1.5000)
     """
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
@@ -151,27 +144,24 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """``d² / 2`` where the absolute difference ``d`` is at most ``delta``, else ``delta (d - delta / 2)``.
+    """`d² / 2` where the absolute difference `d` is at most `delta`, else `delta (d - delta / 2)`.
 
-    Parameters
-    ----------
-    input, target, reduction, weight
-        See :func:`mse_loss`.
-    delta : float
-        Where the parabola ends.
+    Parameters:
+        input, target, reduction, weight
+            See `mse_loss`.
+        delta : float
+            Where the parabola ends.
 
-    Raises
-    ------
-    RuntimeError
-        If ``delta`` isn't positive.
-    ValueError
-        If ``reduction`` isn't known.
+    Raises:
+        RuntimeError
+            If `delta` isn't positive.
+        ValueError
+            If `reduction` isn't known.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.functional.huber_loss(tl_core.tensor([0.0, 0.0]), tl_core.tensor([1.0, 3.0]))
-    tensor(1.5000)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.huber_loss(tl_core.tensor([0.0, 0.0]), tl_core.tensor([1.0, 3.0]))
+        tensor(1.5000)
     """
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
@@ -188,33 +178,30 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """The Kullback-Leibler divergence of the distribution ``target`` from ``input``.
+    """The Kullback-Leibler divergence of the distribution `target` from `input`.
 
-    Parameters
-    ----------
-    input : Tensor
-        Log-probabilities.
-    target : Tensor
-        Probabilities or, with ``log_target``, their logarithms.
-    size_average, reduce : bool, optional
-        Older spellings of ``reduction``.
-    reduction : str
-        As in :func:`mse_loss`, or "batchmean" for the sum divided by the first size, which is the
-        divergence as it is defined.
-    log_target : bool
-        Whether ``target`` holds logarithms.
+    Parameters:
+        input : Tensor
+            Log-probabilities.
+        target : Tensor
+            Probabilities or, with `log_target`, their logarithms.
+        size_average, reduce : bool, optional
+            Older spellings of `reduction`.
+        reduction : str
+            As in `mse_loss`, or "batchmean" for the sum divided by the first size, which is the
+            divergence as it is defined.
+        log_target : bool
+            Whether `target` holds logarithms.
 
-    Raises
-    ------
-    ValueError
-        If ``reduction`` isn't known.
+    Raises:
+        ValueError
+            If `reduction` isn't known.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> target = tl_core.tensor([[0.5, 0.5]])
-    >>> tl_nn.functional.kl_div(target.log(), target, reduction="batchmean")
-    tensor(0.)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> target = tl_core.tensor([[0.5, 0.5]])
+        >>> tl_nn.functional.kl_div(target.log(), target, reduction="batchmean")
+        tensor(0.)
     """
     check_tensor("kl_div", input)
     check_tensor("kl_div", target, "target")
@@ -222,8 +209,9 @@ def kl_div(
     if log_target:
         losses = target.exp() * (target - input)
     else:
-        safe = where(target > 0, target, 1.0)  # 0 log 0 is 0, with a finite gradient
-        losses = where(target > 0, safe * safe.log(), target * 0) - target * input
+        nothing = target == 0
+        safe = where(nothing, 1.0, target)  # 0 log 0 is 0, with a finite gradient
+        losses = where(nothing, target, safe * safe.log()) - target * input
     if reduction == "batchmean":
         return losses.sum() / (input.shape[0] if input.dim() else 1)
     if reduction == "mean":
@@ -243,31 +231,28 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``-(t log p + (1 - t) log(1 - p))`` of probabilities ``p`` and targets ``t``, reduced.
+    """`-(t log p + (1 - t) log(1 - p))` of probabilities `p` and targets `t`, reduced.
 
-    Parameters
-    ----------
-    input : Tensor
-        Probabilities, from 0 to 1. Their logarithms are taken as at least -100.
-    target : Tensor
-        Of the same shape, from 0 to 1.
-    weight : Tensor, optional
-        A factor for each element, broadcast.
-    size_average, reduce, reduction
-        See :func:`mse_loss`.
+    Parameters:
+        input : Tensor
+            Probabilities, from 0 to 1. Their logarithms are taken as at least -100.
+        target : Tensor
+            Of the same shape, from 0 to 1.
+        weight : Tensor, optional
+            A factor for each element, broadcast.
+        size_average, reduce, reduction
+            See `mse_loss`.
 
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or ``reduction`` isn't known.
-    RuntimeError
-        If an input isn't from 0 to 1.
+    Raises:
+        ValueError
+            If the shapes differ, or `reduction` isn't known.
+        RuntimeError
+            If an input isn't from 0 to 1.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.functional.binary_cross_entropy(tl_core.tensor([0.5]), tl_core.tensor([1.0]))
-    tensor(0.6931)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.binary_cross_entropy(tl_core.tensor([0.5]), tl_core.tensor([1.0]))
+        tensor(0.6931)
     """
     check_tensor("binary_cross_entropy", input)
     check_tensor("binary_cross_entropy", target, "target")
@@ -291,22 +276,22 @@ _TINY = 1e-12
 
 
 def _log(x: Tensor) -> Tensor:
-    """The logarithm of ``x``, at least -100; its gradient stays finite."""
+    """The logarithm of `x`, at least -100; its gradient stays finite."""
     usual = x > _TINY
     return where(usual, where(usual, x, 1.0).log(), _steep_log(x))
 
 
 def _log_of_rest(x: Tensor) -> Tensor:
-    """The logarithm of ``1 - x``, at least -100; its gradient stays finite."""
+    """The logarithm of `1 - x`, at least -100; its gradient stays finite."""
     rest = 1 - x
     usual = rest > _TINY
     return where(usual, (-where(usual, x, 0.0)).log1p(), _steep_log(rest))
 
 
 def _steep_log(x: Tensor) -> Tensor:
-    """The logarithm of numbers close to 0, with the slope it has at ``_TINY``."""
+    """The logarithm of numbers close to 0, with the slope it has at `_TINY`."""
     fixed = x.detach()
-    return fixed.log().clamp(min=-100.0) + (x - fixed) * (1 / _TINY)
+    return where(fixed > 3.8e-44, fixed.log(), -100.0) + (x - fixed) * (1 / _TINY)
 
 
 def binary_cross_entropy_with_logits(
@@ -318,31 +303,28 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """:func:`binary_cross_entropy` of ``sigmoid(input)``, accurate for scores of any size.
+    """`binary_cross_entropy` of `sigmoid(input)`, accurate for scores of any size.
 
-    Parameters
-    ----------
-    input : Tensor
-        Scores.
-    target : Tensor
-        Of the same shape, from 0 to 1.
-    weight : Tensor, optional
-        A factor for each element, broadcast.
-    size_average, reduce, reduction
-        See :func:`mse_loss`.
-    pos_weight : Tensor, optional
-        A factor for the part of the target that is 1, broadcast: one for each class.
+    Parameters:
+        input : Tensor
+            Scores.
+        target : Tensor
+            Of the same shape, from 0 to 1.
+        weight : Tensor, optional
+            A factor for each element, broadcast.
+        size_average, reduce, reduction
+            See `mse_loss`.
+        pos_weight : Tensor, optional
+            A factor for the part of the target that is 1, broadcast: one for each class.
 
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or ``reduction`` isn't known.
+    Raises:
+        ValueError
+            If the shapes differ, or `reduction` isn't known.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.functional.binary_cross_entropy_with_logits(tl_core.zeros(2), tl_core.ones(2))
-    tensor(0.6931)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.binary_cross_entropy_with_logits(tl_core.zeros(2), tl_core.ones(2))
+        tensor(0.6931)
     """
     check_tensor("binary_cross_entropy_with_logits", input)
     check_tensor("binary_cross_entropy_with_logits", target, "target")

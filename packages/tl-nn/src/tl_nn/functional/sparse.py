@@ -13,29 +13,25 @@ __all__ = ["one_hot"]
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Vectors of zeros with a one at the given class.
 
-    Parameters
-    ----------
-    tensor : Tensor of int64, shape (*)
-        Classes, from 0.
-    num_classes : int
-        The length of the vectors; by default one more than the largest class.
+    Parameters:
+        tensor : Tensor of int64, shape (*)
+            Classes, from 0.
+        num_classes : int
+            The length of the vectors; by default one more than the largest class.
 
-    Returns
-    -------
-    Tensor of int64, shape (*, num_classes)
+    Returns:
+        Tensor of int64, shape (*, num_classes)
 
-    Raises
-    ------
-    RuntimeError
-        If the input isn't int64, holds a class below 0 or not below ``num_classes``, or is empty and
-        ``num_classes`` isn't given.
+    Raises:
+        RuntimeError
+            If the input isn't int64, holds a class below 0 or not below `num_classes`, or is empty and
+            `num_classes` isn't given.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.functional.one_hot(tl_core.tensor([0, 2]))
-    tensor([[1, 0, 0],
-            [0, 0, 1]])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.one_hot(tl_core.tensor([0, 2]))
+        tensor([[1, 0, 0],
+                [0, 0, 1]])
     """
     check_tensor("one_hot", tensor)
     if tensor.dtype != tl_core.int64:

@@ -47,10 +47,9 @@ __all__ = [
 class _MaybeInPlace(Module):
     """An activation without other settings than whether it changes its input.
 
-    Parameters
-    ----------
-    inplace : bool
-        Whether the input itself is changed.
+    Parameters:
+        inplace : bool
+            Whether the input itself is changed.
     """
 
     __constants__: ClassVar[list[str]] = ["inplace"]
@@ -65,13 +64,12 @@ class _MaybeInPlace(Module):
 
 
 class ReLU(_MaybeInPlace):
-    """``max(x, 0)``.
+    """`max(x, 0)`.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.ReLU()(tl_core.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.ReLU()(tl_core.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -80,7 +78,7 @@ class ReLU(_MaybeInPlace):
 
 
 class SiLU(_MaybeInPlace):
-    """``x * sigmoid(x)``, also called swish."""
+    """`x * sigmoid(x)`, also called swish."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -88,7 +86,7 @@ class SiLU(_MaybeInPlace):
 
 
 class Mish(_MaybeInPlace):
-    """``x * tanh(softplus(x))``."""
+    """`x * tanh(softplus(x))`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -96,7 +94,7 @@ class Mish(_MaybeInPlace):
 
 
 class SELU(_MaybeInPlace):
-    """A scaled exponential unit that keeps zero mean and unit variance; see :func:`tl_nn.functional.selu`."""
+    """A scaled exponential unit that keeps zero mean and unit variance; see `tl_nn.functional.selu`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -104,7 +102,7 @@ class SELU(_MaybeInPlace):
 
 
 class Hardsigmoid(_MaybeInPlace):
-    """``min(max(x + 3, 0), 6) / 6``."""
+    """`min(max(x + 3, 0), 6) / 6`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -112,7 +110,7 @@ class Hardsigmoid(_MaybeInPlace):
 
 
 class Hardswish(_MaybeInPlace):
-    """``x * min(max(x + 3, 0), 6) / 6``."""
+    """`x * min(max(x + 3, 0), 6) / 6`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -120,27 +118,24 @@ class Hardswish(_MaybeInPlace):
 
 
 class Hardtanh(Module):
-    """``min(max(x, min_val), max_val)``.
+    """`min(max(x, min_val), max_val)`.
 
-    Parameters
-    ----------
-    min_val, max_val : float
-        The bounds.
-    inplace : bool
-        Whether the input itself is changed.
-    min_value, max_value : float, optional
-        Older names of the bounds.
+    Parameters:
+        min_val, max_val : float
+            The bounds.
+        inplace : bool
+            Whether the input itself is changed.
+        min_value, max_value : float, optional
+            Older names of the bounds.
 
-    Raises
-    ------
-    AssertionError
-        If ``max_val`` doesn't exceed ``min_val``.
+    Raises:
+        AssertionError
+            If `max_val` doesn't exceed `min_val`.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.Hardtanh(-2, 2)(tl_core.tensor([-3.0, 1.0]))
-    tensor([-2.,  1.])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Hardtanh(-2, 2)(tl_core.tensor([-3.0, 1.0]))
+        tensor([-2.,  1.])
     """
 
     __constants__: ClassVar[list[str]] = ["min_val", "max_val", "inplace"]
@@ -181,12 +176,11 @@ def _renamed(old: str, old_value: float | None, new: str, value: float) -> float
 
 
 class ReLU6(Hardtanh):
-    """``min(max(x, 0), 6)``.
+    """`min(max(x, 0), 6)`.
 
-    Parameters
-    ----------
-    inplace : bool
-        Whether the input itself is changed.
+    Parameters:
+        inplace : bool
+            Whether the input itself is changed.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -197,22 +191,20 @@ class ReLU6(Hardtanh):
 
 
 class Threshold(Module):
-    """``x`` where it exceeds a threshold, else a fixed value.
+    """`x` where it exceeds a threshold, else a fixed value.
 
-    Parameters
-    ----------
-    threshold : float
-        The threshold.
-    value : float
-        What takes the place of elements up to it.
-    inplace : bool
-        Whether the input itself is changed.
+    Parameters:
+        threshold : float
+            The threshold.
+        value : float
+            What takes the place of elements up to it.
+        inplace : bool
+            Whether the input itself is changed.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.Threshold(0.5, 20)(tl_core.tensor([0.1, 1.0]))
-    tensor([20.,  1.])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Threshold(0.5, 20)(tl_core.tensor([0.1, 1.0]))
+        tensor([20.,  1.])
     """
 
     __constants__: ClassVar[list[str]] = ["threshold", "value", "inplace"]
@@ -235,20 +227,18 @@ class Threshold(Module):
 
 
 class LeakyReLU(Module):
-    """``x`` where it is positive, else ``negative_slope * x``.
+    """`x` where it is positive, else `negative_slope * x`.
 
-    Parameters
-    ----------
-    negative_slope : float
-        The slope for negative elements.
-    inplace : bool
-        Whether the input itself is changed.
+    Parameters:
+        negative_slope : float
+            The slope for negative elements.
+        inplace : bool
+            Whether the input itself is changed.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.LeakyReLU(0.5)(tl_core.tensor([-4.0, 1.0]))
-    tensor([-2.,  1.])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.LeakyReLU(0.5)(tl_core.tensor([-4.0, 1.0]))
+        tensor([-2.,  1.])
     """
 
     __constants__: ClassVar[list[str]] = ["inplace", "negative_slope"]
@@ -269,14 +259,13 @@ class LeakyReLU(Module):
 
 
 class _Exponential(Module):
-    """An activation that approaches ``-alpha`` for negative elements.
+    """An activation that approaches `-alpha` for negative elements.
 
-    Parameters
-    ----------
-    alpha : float
-        The limit.
-    inplace : bool
-        Whether the input itself is changed.
+    Parameters:
+        alpha : float
+            The limit.
+        inplace : bool
+            Whether the input itself is changed.
     """
 
     __constants__: ClassVar[list[str]] = ["alpha", "inplace"]
@@ -293,7 +282,7 @@ class _Exponential(Module):
 
 
 class ELU(_Exponential):
-    """``x`` where it is positive, else ``alpha * (exp(x) - 1)``."""
+    """`x` where it is positive, else `alpha * (exp(x) - 1)`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -301,7 +290,7 @@ class ELU(_Exponential):
 
 
 class CELU(_Exponential):
-    """``x`` where it is positive, else ``alpha * (exp(x / alpha) - 1)``."""
+    """`x` where it is positive, else `alpha * (exp(x / alpha) - 1)`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -309,12 +298,11 @@ class CELU(_Exponential):
 
 
 class GELU(Module):
-    """``x`` times the probability that a standard normal number is smaller than ``x``.
+    """`x` times the probability that a standard normal number is smaller than `x`.
 
-    Parameters
-    ----------
-    approximate : str
-        "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
+    Parameters:
+        approximate : str
+            "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
     """
 
     __constants__: ClassVar[list[str]] = ["approximate"]
@@ -333,14 +321,13 @@ class GELU(Module):
 
 
 class Softplus(Module):
-    """``log(1 + exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` exceeds a threshold.
+    """`log(1 + exp(beta * x)) / beta`, and `x` itself where `beta * x` exceeds a threshold.
 
-    Parameters
-    ----------
-    beta : float
-        How sharp the bend is.
-    threshold : float
-        From where on the function is taken as straight.
+    Parameters:
+        beta : float
+            How sharp the bend is.
+        threshold : float
+            From where on the function is taken as straight.
     """
 
     __constants__: ClassVar[list[str]] = ["beta", "threshold"]
@@ -361,26 +348,23 @@ class Softplus(Module):
 
 
 class PReLU(Module):
-    """``x`` where it is positive, else ``weight * x`` with a learned weight.
+    """`x` where it is positive, else `weight * x` with a learned weight.
 
-    Parameters
-    ----------
-    num_parameters : int
-        1, or the number of channels, which are dimension 1 of the input.
-    init : float
-        What the weight is at first.
-    device, dtype : optional
-        Of the weight.
+    Parameters:
+        num_parameters : int
+            1, or the number of channels, which are dimension 1 of the input.
+        init : float
+            What the weight is at first.
+        device, dtype : optional
+            Of the weight.
 
-    Attributes
-    ----------
-    weight : Parameter, shape (num_parameters,)
+    Attributes:
+        weight : Parameter, shape (num_parameters,)
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.PReLU()(tl_core.tensor([-4.0, 1.0])).tolist()
-    [-1.0, 1.0]
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.PReLU()(tl_core.tensor([-4.0, 1.0])).tolist()
+        [-1.0, 1.0]
     """
 
     __constants__: ClassVar[list[str]] = ["num_parameters"]
@@ -409,7 +393,7 @@ class PReLU(Module):
 
 
 class Sigmoid(Module):
-    """``1 / (1 + exp(-x))``."""
+    """`1 / (1 + exp(-x))`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -425,7 +409,7 @@ class Tanh(Module):
 
 
 class LogSigmoid(Module):
-    """``log(1 / (1 + exp(-x)))``."""
+    """`log(1 / (1 + exp(-x)))`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -433,7 +417,7 @@ class LogSigmoid(Module):
 
 
 class Tanhshrink(Module):
-    """``x - tanh(x)``."""
+    """`x - tanh(x)`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -441,7 +425,7 @@ class Tanhshrink(Module):
 
 
 class Softsign(Module):
-    """``x / (1 + |x|)``."""
+    """`x / (1 + |x|)`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -451,10 +435,9 @@ class Softsign(Module):
 class _Shrink(Module):
     """An activation that is 0 around 0.
 
-    Parameters
-    ----------
-    lambd : float
-        How far from 0.
+    Parameters:
+        lambd : float
+            How far from 0.
     """
 
     __constants__: ClassVar[list[str]] = ["lambd"]
@@ -469,7 +452,7 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """``x`` where its absolute value exceeds ``lambd``, else 0."""
+    """`x` where its absolute value exceeds `lambd`, else 0."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -477,7 +460,7 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """``x`` moved towards 0 by ``lambd``; 0 where it would pass it."""
+    """`x` moved towards 0 by `lambd`; 0 where it would pass it."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -487,10 +470,9 @@ class Softshrink(_Shrink):
 class _AlongDim(Module):
     """An activation along one dimension.
 
-    Parameters
-    ----------
-    dim : int
-        The dimension.
+    Parameters:
+        dim : int
+            The dimension.
     """
 
     __constants__: ClassVar[list[str]] = ["dim"]
@@ -510,13 +492,12 @@ class _AlongDim(Module):
 
 
 class Softmax(_AlongDim):
-    """``exp(x) / sum(exp(x))`` along a dimension.
+    """`exp(x) / sum(exp(x))` along a dimension.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.Softmax(dim=0)(tl_core.zeros(2))
-    tensor([0.5000, 0.5000])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Softmax(dim=0)(tl_core.zeros(2))
+        tensor([0.5000, 0.5000])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -525,7 +506,7 @@ class Softmax(_AlongDim):
 
 
 class LogSoftmax(_AlongDim):
-    """The logarithm of :class:`Softmax`."""
+    """The logarithm of `Softmax`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The logarithms."""
@@ -533,7 +514,7 @@ class LogSoftmax(_AlongDim):
 
 
 class Softmin(_AlongDim):
-    """:class:`Softmax` of the negated input."""
+    """`Softmax` of the negated input."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Numbers from 0 to 1 that sum to 1 along the dimension."""
@@ -541,22 +522,20 @@ class Softmin(_AlongDim):
 
 
 class Softmax2d(Module):
-    """:class:`Softmax` over the channels of an image of shape (N, C, H, W) or (C, H, W).
+    """`Softmax` over the channels of an image of shape (N, C, H, W) or (C, H, W).
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.Softmax2d()(tl_core.zeros(1, 2, 1, 1)).flatten()
-    tensor([0.5000, 0.5000])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Softmax2d()(tl_core.zeros(1, 2, 1, 1)).flatten()
+        tensor([0.5000, 0.5000])
     """
 
     def forward(self, input: Tensor) -> Tensor:
         """Numbers from 0 to 1 that sum to 1 over the channels.
 
-        Raises
-        ------
-        ValueError
-            If the input doesn't have 3 or 4 dimensions.
+        Raises:
+            ValueError
+                If the input doesn't have 3 or 4 dimensions.
         """
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
@@ -564,18 +543,16 @@ class Softmax2d(Module):
 
 
 class GLU(Module):
-    """``a * sigmoid(b)``, with ``a`` and ``b`` the two halves of the input along a dimension.
+    """`a * sigmoid(b)`, with `a` and `b` the two halves of the input along a dimension.
 
-    Parameters
-    ----------
-    dim : int
-        The dimension, of an even size.
+    Parameters:
+        dim : int
+            The dimension, of an even size.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.GLU()(tl_core.zeros(4, 2)).shape
-    torch.Size([4, 1])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.GLU()(tl_core.zeros(4, 2)).shape
+        torch.Size([4, 1])
     """
 
     __constants__: ClassVar[list[str]] = ["dim"]

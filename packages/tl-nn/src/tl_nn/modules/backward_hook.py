@@ -18,14 +18,13 @@ class BackwardHook:
     An identity is recorded before the module's inputs and one after its outputs. In backward, the one at
     the outputs runs the pre-hooks and keeps the gradients until the one at the inputs runs the hooks.
 
-    Parameters
-    ----------
-    module : Module
-        Given first to every hook.
-    user_hooks : list of callable
-        Called as ``hook(module, grad_input, grad_output)``; a result other than None replaces grad_input.
-    user_pre_hooks : list of callable
-        Called as ``hook(module, grad_output)``; a result other than None replaces grad_output.
+    Parameters:
+        module : Module
+            Given first to every hook.
+        user_hooks : list of callable
+            Called as `hook(module, grad_input, grad_output)`; a result other than None replaces grad_input.
+        user_pre_hooks : list of callable
+            Called as `hook(module, grad_output)`; a result other than None replaces grad_output.
     """
 
     def __init__(self, module: Any, user_hooks: list[Any], user_pre_hooks: list[Any]) -> None:
@@ -39,13 +38,13 @@ class BackwardHook:
         self.grad_outputs: _Gradients | None = None
 
     def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments to call the module with instead of ``args``."""
+        """The arguments to call the module with instead of `args`."""
         self.input_count = len(args)
         marked, self.input_places = _mark(_Entry, self, args)
         return marked
 
     def setup_output_hook(self, result: Any) -> Any:
-        """What the module returns instead of ``result``."""
+        """What the module returns instead of `result`."""
         if not isinstance(result, tuple):
             return self._mark_outputs((result,))[0]
         marked = self._mark_outputs(result)
@@ -58,7 +57,7 @@ class BackwardHook:
         return marked
 
     def leave(self, grads: _Gradients) -> _Gradients:
-        """Backward at the outputs: ``grads`` are those of the tensors among them."""
+        """Backward at the outputs: `grads` are those of the tensors among them."""
         self.grad_outputs = _spread(self.output_places, grads, self.output_count)
         for hook in self.user_pre_hooks:
             given = hook(self.module, self.grad_outputs)
@@ -72,7 +71,7 @@ class BackwardHook:
         return result
 
     def enter(self, grads: _Gradients) -> _Gradients:
-        """Backward at the inputs: ``grads`` are those of the tensors among them."""
+        """Backward at the inputs: `grads` are those of the tensors among them."""
         if self.grad_outputs is None:
             raise RuntimeError(
                 "Module backward hook for grad_input is called before the grad_output one. "
@@ -108,7 +107,7 @@ class BackwardHook:
 
 
 def _mark(identity: type[Function], call: BackwardHook, values: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Put an identity behind the tensors among ``values``; also gives their places, or None if none learns."""
+    """Put an identity behind the tensors among `values`; also gives their places, or None if none learns."""
     places = [place for place, value in enumerate(values) if isinstance(value, Tensor)]
     if not (is_grad_enabled() and any(values[place].requires_grad for place in places)):
         return values, None
@@ -119,7 +118,7 @@ def _mark(identity: type[Function], call: BackwardHook, values: tuple[Any, ...])
 
 
 def _pass_through(run: Callable[[BackwardHook, _Gradients], _Gradients]) -> type[Function]:
-    """An identity whose backward gives the gradients to ``run``."""
+    """An identity whose backward gives the gradients to `run`."""
 
     class Identity(Function):
         @staticmethod
@@ -140,7 +139,7 @@ _Exit = _pass_through(BackwardHook.leave)
 
 
 def _spread(places: list[int], grads: _Gradients, count: int) -> _Gradients:
-    """Gradients at their places among ``count`` values, None elsewhere."""
+    """Gradients at their places among `count` values, None elsewhere."""
     spread = [None] * count
     for place, grad in zip(places, grads, strict=True):
         spread[place] = grad

@@ -18,7 +18,7 @@ __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequen
 
 
 class _Numbered(Module):
-    """Modules under the names "0", "1", …: what :class:`Sequential` and :class:`ModuleList` share."""
+    """Modules under the names "0", "1", …: what `Sequential` and `ModuleList` share."""
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -43,12 +43,11 @@ class _Numbered(Module):
         return self
 
     def insert(self, index: int, module: Any) -> Self:
-        """Put a module before the one at ``index``; returns self.
+        """Put a module before the one at `index`; returns self.
 
-        Raises
-        ------
-        IndexError
-            If ``index`` is beyond either end.
+        Raises:
+            IndexError
+                If `index` is beyond either end.
         """
         size = len(self)
         if not -size <= index <= size:
@@ -60,7 +59,7 @@ class _Numbered(Module):
         return self
 
     def pop(self, key: int | slice) -> Any:
-        """Take the module at ``key`` out and return it."""
+        """Take the module at `key` out and return it."""
         module = self[key]
         del self[key]
         return module
@@ -72,17 +71,15 @@ class _Numbered(Module):
 class Sequential(_Numbered):
     """Modules that are called one after the other, each with the result of the one before.
 
-    Parameters
-    ----------
-    *args : Module, or one OrderedDict of them
-        The modules in order; a dictionary also names them.
+    Parameters:
+        *args : Module, or one OrderedDict of them
+            The modules in order; a dictionary also names them.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> model = tl_nn.Sequential(tl_nn.Linear(4, 8), tl_nn.ReLU(), tl_nn.Linear(8, 2))
-    >>> model(tl_core.zeros(3, 4)).shape
-    torch.Size([3, 2])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> model = tl_nn.Sequential(tl_nn.Linear(4, 8), tl_nn.ReLU(), tl_nn.Linear(8, 2))
+        >>> model(tl_core.zeros(3, 4)).shape
+        torch.Size([3, 2])
     """
 
     def __init__(self, *args: Any) -> None:
@@ -93,7 +90,7 @@ class Sequential(_Numbered):
             self.add_module(name, module)
 
     def forward(self, input: Any) -> Any:
-        """Call the modules in order, the first with ``input``."""
+        """Call the modules in order, the first with `input`."""
         for module in self._modules.values():
             input = module(input)
         return input
@@ -104,7 +101,7 @@ class Sequential(_Numbered):
         return self._modules[_name_at(self, position)]
 
     def extend(self, sequential: Iterable[Any]) -> Self:
-        """Add the modules of ``sequential`` at the end; returns self."""
+        """Add the modules of `sequential` at the end; returns self."""
         for module in sequential:
             self.append(module)
         return self
@@ -139,17 +136,15 @@ class Sequential(_Numbered):
 class ModuleList(_Numbered):
     """A list of modules, all of them registered; it can't be called itself.
 
-    Parameters
-    ----------
-    modules : iterable of Module, optional
-        The modules to hold.
+    Parameters:
+        modules : iterable of Module, optional
+            The modules to hold.
 
-    Examples
-    --------
-    >>> import tl_nn
-    >>> layers = tl_nn.ModuleList(tl_nn.Linear(2, 2) for _ in range(3))
-    >>> len(layers), len(list(layers.parameters()))
-    (3, 6)
+    Examples:
+        >>> import tl_nn
+        >>> layers = tl_nn.ModuleList(tl_nn.Linear(2, 2) for _ in range(3))
+        >>> len(layers), len(list(layers.parameters()))
+        (3, 6)
     """
 
     def __init__(self, modules: Iterable[Any] | None = None) -> None:
@@ -165,10 +160,9 @@ class ModuleList(_Numbered):
     def extend(self, modules: Iterable[Any]) -> Self:
         """Add modules at the end; returns self.
 
-        Raises
-        ------
-        TypeError
-            If ``modules`` isn't iterable.
+        Raises:
+            TypeError
+                If `modules` isn't iterable.
         """
         if not isinstance(modules, Iterable):
             raise TypeError(
@@ -208,17 +202,15 @@ def _numbered_line(text: str, places: list[int]) -> str:
 class ModuleDict(Module):
     """A dictionary of modules, all of them registered, in the order of their insertion.
 
-    Parameters
-    ----------
-    modules : mapping or iterable of pairs, optional
-        The modules to hold, by name.
+    Parameters:
+        modules : mapping or iterable of pairs, optional
+            The modules to hold, by name.
 
-    Examples
-    --------
-    >>> import tl_nn
-    >>> heads = tl_nn.ModuleDict({"a": tl_nn.Linear(2, 3), "b": tl_nn.Tanh()})
-    >>> list(heads), "a" in heads
-    (['a', 'b'], True)
+    Examples:
+        >>> import tl_nn
+        >>> heads = tl_nn.ModuleDict({"a": tl_nn.Linear(2, 3), "b": tl_nn.Tanh()})
+        >>> list(heads), "a" in heads
+        (['a', 'b'], True)
     """
 
     def __init__(self, modules: Any = None) -> None:
@@ -249,7 +241,7 @@ class ModuleDict(Module):
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
-        """Take the module named ``key`` out and return it."""
+        """Take the module named `key` out and return it."""
         return self._modules.pop(key)
 
     def keys(self) -> Any:
@@ -267,12 +259,11 @@ class ModuleDict(Module):
     def update(self, modules: Any) -> None:
         """Add the modules of a mapping or of an iterable of pairs, replacing those of the same name.
 
-        Raises
-        ------
-        TypeError
-            If ``modules`` isn't iterable, or one of its elements isn't.
-        ValueError
-            If an element isn't a pair.
+        Raises:
+            TypeError
+                If `modules` isn't iterable, or one of its elements isn't.
+            ValueError
+                If an element isn't a pair.
         """
         for key, module in _pairs(modules, "ModuleDict", "ModuleDict"):
             self[key] = module
@@ -281,17 +272,15 @@ class ModuleDict(Module):
 class ParameterList(Module):
     """A list whose tensors are parameters, all of them registered; it may hold other values too.
 
-    Parameters
-    ----------
-    values : iterable, optional
-        What to hold; tensors are made parameters.
+    Parameters:
+        values : iterable, optional
+            What to hold; tensors are made parameters.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> factors = tl_nn.ParameterList([tl_core.ones(2), tl_core.zeros(3)])
-    >>> len(list(factors.parameters()))
-    2
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> factors = tl_nn.ParameterList([tl_core.ones(2), tl_core.zeros(3)])
+        >>> len(list(factors.parameters()))
+        2
     """
 
     _size: int
@@ -325,10 +314,9 @@ class ParameterList(Module):
     def extend(self, values: Iterable[Any]) -> Self:
         """Add values at the end; returns self.
 
-        Raises
-        ------
-        TypeError
-            If ``values`` isn't iterable, or is a single tensor.
+        Raises:
+            TypeError
+                If `values` isn't iterable, or is a single tensor.
         """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
@@ -351,17 +339,15 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """A dictionary whose tensors are parameters, all of them registered; it may hold other values too.
 
-    Parameters
-    ----------
-    parameters : mapping or iterable of pairs, optional
-        What to hold; tensors are made parameters.
+    Parameters:
+        parameters : mapping or iterable of pairs, optional
+            What to hold; tensors are made parameters.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> factors = tl_nn.ParameterDict({"left": tl_core.ones(2), "right": tl_core.zeros(3)})
-    >>> [name for name, _ in factors.named_parameters()]
-    ['left', 'right']
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> factors = tl_nn.ParameterDict({"left": tl_core.ones(2), "right": tl_core.zeros(3)})
+        >>> [name for name, _ in factors.named_parameters()]
+        ['left', 'right']
     """
 
     _keys: dict[str, None]
@@ -400,7 +386,7 @@ class ParameterDict(Module):
         return ParameterDict(OrderedDict((key, self[key]) for key in self._keys))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of ``key``, which is set to ``default`` first if it is missing."""
+        """The value of `key`, which is set to `default` first if it is missing."""
         if key not in self:
             self[key] = default
         return self[key]
@@ -411,7 +397,7 @@ class ParameterDict(Module):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Take the value of ``key`` out and return it."""
+        """Take the value of `key` out and return it."""
         value = self[key]
         del self[key]
         return value
@@ -423,7 +409,7 @@ class ParameterDict(Module):
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of ``key``, or ``default``."""
+        """The value of `key`, or `default`."""
         return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
@@ -445,12 +431,11 @@ class ParameterDict(Module):
     def update(self, parameters: Any) -> None:
         """Add the values of a mapping or of an iterable of pairs, replacing those of the same name.
 
-        Raises
-        ------
-        TypeError
-            If ``parameters`` isn't iterable, or one of its elements isn't.
-        ValueError
-            If an element isn't a pair.
+        Raises:
+            TypeError
+                If `parameters` isn't iterable, or one of its elements isn't.
+            ValueError
+                If an element isn't a pair.
         """
         for key, value in _pairs(parameters, "ParametersDict", "ParameterDict"):
             self[key] = value

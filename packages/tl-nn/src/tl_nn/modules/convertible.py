@@ -1,4 +1,4 @@
-"""Moving and converting a module: ``to`` and its short forms."""
+"""Moving and converting a module: `to` and its short forms."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Convertible(Traversable):
     """Changes of device, element type and memory format of all parameters and buffers at once.
 
     All of them change the module in place and return it. A parameter stays the same object, so an
-    optimizer built before keeps working, except when it moves to or from the ``meta`` device.
+    optimizer built before keeps working, except when it moves to or from the `meta` device.
     """
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace each parameter, its gradient, and each buffer by what ``fn`` makes of it."""
+        """Replace each parameter, its gradient, and each buffer by what `fn` makes of it."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -35,20 +35,18 @@ class Convertible(Traversable):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move or convert parameters and buffers, in place.
 
-        Called as ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype, non_blocking=False)``,
-        ``to(tensor, non_blocking=False)`` or ``to(memory_format=channels_last)``. Only floating-point and
+        Called as `to(device=None, dtype=None, non_blocking=False)`, `to(dtype, non_blocking=False)`,
+        `to(tensor, non_blocking=False)` or `to(memory_format=channels_last)`. Only floating-point and
         complex tensors change their element type; a memory format concerns 4-D and 5-D tensors.
 
-        Raises
-        ------
-        TypeError
-            If the arguments fit none of these forms, or the dtype is an integer or boolean one.
+        Raises:
+            TypeError
+                If the arguments fit none of these forms, or the dtype is an integer or boolean one.
 
-        Examples
-        --------
-        >>> import tl_core, tl_nn
-        >>> tl_nn.Linear(2, 2).to(tl_core.float64).weight.dtype
-        torch.float64
+        Examples:
+            >>> import tl_core, tl_nn
+            >>> tl_nn.Linear(2, 2).to(tl_core.float64).weight.dtype
+            torch.float64
         """
         device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
@@ -66,41 +64,39 @@ class Convertible(Traversable):
         return self._apply(convert)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Move to ``device`` without copying: the values there are whatever the memory holds.
+        """Move to `device` without copying: the values there are whatever the memory holds.
 
-        Parameters
-        ----------
-        device : device, str or int, optional
-            The target; None keeps each tensor's own device.
-        recurse : bool
-            Whether submodules are included.
+        Parameters:
+            device : device, str or int, optional
+                The target; None keeps each tensor's own device.
+            recurse : bool
+                Whether submodules are included.
 
-        Examples
-        --------
-        >>> import tl_nn
-        >>> tl_nn.Linear(2, 2, device="meta").to_empty(device="cpu").weight.device
-        device(type='cpu')
+        Examples:
+            >>> import tl_nn
+            >>> tl_nn.Linear(2, 2, device="meta").to_empty(device="cpu").weight.device
+            device(type='cpu')
         """
         return self._apply(lambda tensor: tl_core.empty_like(tensor, device=device), recurse=recurse)
 
     def type(self, dst_type: Any) -> Self:
-        """Cast all parameters and buffers, integer ones too, to ``dst_type``."""
+        """Cast all parameters and buffers, integer ones too, to `dst_type`."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def float(self) -> Self:
-        """Cast floating-point parameters and buffers to ``float32``."""
+        """Cast floating-point parameters and buffers to `float32`."""
         return _apply_floating(self, lambda tensor: tensor.float())
 
     def double(self) -> Self:
-        """Cast floating-point parameters and buffers to ``float64``."""
+        """Cast floating-point parameters and buffers to `float64`."""
         return _apply_floating(self, lambda tensor: tensor.double())
 
     def half(self) -> Self:
-        """Cast floating-point parameters and buffers to ``float16``."""
+        """Cast floating-point parameters and buffers to `float16`."""
         return _apply_floating(self, lambda tensor: tensor.half())
 
     def bfloat16(self) -> Self:
-        """Cast floating-point parameters and buffers to ``bfloat16``."""
+        """Cast floating-point parameters and buffers to `bfloat16`."""
         return _apply_floating(self, lambda tensor: tensor.bfloat16())
 
     def cpu(self) -> Self:
@@ -172,7 +168,7 @@ def _parse_to(
     memory_format: Any = None,
     **unknown: Any,
 ) -> tuple[Any, Any, bool, Any]:
-    """The arguments of the forms of ``to`` as (device, dtype, non_blocking, memory_format)."""
+    """The arguments of the forms of `to` as (device, dtype, non_blocking, memory_format)."""
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
         tensor = rest.pop(0)

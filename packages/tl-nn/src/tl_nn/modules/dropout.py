@@ -15,17 +15,15 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 class _DropoutNd(Module):
     """What all dropout layers share: the probability, and whether the input itself is changed.
 
-    Parameters
-    ----------
-    p : float
-        The probability of an element, or a channel, to become zero: from 0 to 1.
-    inplace : bool
-        Whether the input itself is changed.
+    Parameters:
+        p : float
+            The probability of an element, or a channel, to become zero: from 0 to 1.
+        inplace : bool
+            Whether the input itself is changed.
 
-    Raises
-    ------
-    ValueError
-        If ``p`` isn't between 0 and 1.
+    Raises:
+        ValueError
+            If `p` isn't between 0 and 1.
     """
 
     __constants__: ClassVar[list[str]] = ["p", "inplace"]
@@ -44,13 +42,12 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Sets each element to 0 with probability ``p``, and divides the others by ``1 - p``.
+    """Sets each element to 0 with probability `p`, and divides the others by `1 - p`.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.Dropout(0.2).eval()(tl_core.ones(3))
-    tensor([1., 1., 1.])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Dropout(0.2).eval()(tl_core.ones(3))
+        tensor([1., 1., 1.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -91,7 +88,7 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """:class:`AlphaDropout` of whole channels of an input of shape (N, C, ...) or (C, ...)."""
+    """`AlphaDropout` of whole channels of an input of shape (N, C, ...) or (C, ...)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with random channels at SELU's lower limit."""

@@ -14,16 +14,14 @@ __all__ = ["Flatten", "Unflatten"]
 class Flatten(Module):
     """Makes one dimension of a range of them.
 
-    Parameters
-    ----------
-    start_dim, end_dim : int
-        The first and the last dimension of the range.
+    Parameters:
+        start_dim, end_dim : int
+            The first and the last dimension of the range.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.Flatten()(tl_core.zeros(32, 1, 5, 5)).shape
-    torch.Size([32, 25])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Flatten()(tl_core.zeros(32, 1, 5, 5)).shape
+        torch.Size([32, 25])
     """
 
     __constants__: ClassVar[list[str]] = ["start_dim", "end_dim"]
@@ -46,23 +44,20 @@ class Flatten(Module):
 class Unflatten(Module):
     """Makes several dimensions of one.
 
-    Parameters
-    ----------
-    dim : int
-        The dimension.
-    unflattened_size : sequence of int
-        What it becomes; one size may be -1.
+    Parameters:
+        dim : int
+            The dimension.
+        unflattened_size : sequence of int
+            What it becomes; one size may be -1.
 
-    Raises
-    ------
-    TypeError
-        If the sizes aren't a tuple or list of int.
+    Raises:
+        TypeError
+            If the sizes aren't a tuple or list of int.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.Unflatten(1, (2, 5))(tl_core.zeros(2, 10)).shape
-    torch.Size([2, 2, 5])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Unflatten(1, (2, 5))(tl_core.zeros(2, 10)).shape
+        torch.Size([2, 2, 5])
     """
 
     __constants__: ClassVar[list[str]] = ["dim", "unflattened_size"]
@@ -79,7 +74,9 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The unflattened input."""
-        return input.unflatten(self.dim, self.unflattened_size)
+        input.size(self.dim)  # refuses a dimension that isn't there
+        dim = self.dim % input.dim()
+        return input.reshape(*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1 :])
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor
 
-from ..hooks import RemovableHandle
 from .backward_hook import BackwardHook
 from .members import Members
 
@@ -24,7 +24,7 @@ _global_partial_hooks: OrderedDict[int, bool] = OrderedDict()
 
 
 class Hooked(Members):
-    """The call of a module: hooks before it, :meth:`forward`, hooks after it and in backward."""
+    """The call of a module: hooks before it, `forward`, hooks after it and in backward."""
 
     _forward_hooks: OrderedDict[int, Any]
     _forward_hooks_with_kwargs: OrderedDict[int, bool]
@@ -88,30 +88,27 @@ class Hooked(Members):
     def register_forward_pre_hook(
         self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before every call of :meth:`forward`.
+        """Call `hook(module, args)` before every call of `forward`.
 
-        Parameters
-        ----------
-        hook : callable
-            Returns None, or new arguments: a tuple, or a single value. With ``with_kwargs`` it is called
-            as ``hook(module, args, kwargs)`` and returns None or ``(args, kwargs)``.
-        prepend : bool
-            Whether it runs before this module's other pre-hooks, instead of after them.
-        with_kwargs : bool
-            Whether it is given the keyword arguments.
+        Parameters:
+            hook : callable
+                Returns None, or new arguments: a tuple, or a single value. With `with_kwargs` it is called
+                as `hook(module, args, kwargs)` and returns None or `(args, kwargs)`.
+            prepend : bool
+                Whether it runs before this module's other pre-hooks, instead of after them.
+            with_kwargs : bool
+                Whether it is given the keyword arguments.
 
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` takes the hook out.
+        Returns:
+            RemovableHandle
+                Its `remove()` takes the hook out.
 
-        Examples
-        --------
-        >>> import tl_core, tl_nn
-        >>> layer = tl_nn.Identity()
-        >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
-        >>> layer(tl_core.zeros(2))
-        tensor([1., 1.])
+        Examples:
+            >>> import tl_core, tl_nn
+            >>> layer = tl_nn.Identity()
+            >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+            >>> layer(tl_core.zeros(2))
+            tensor([1., 1.])
         """
         handle = RemovableHandle(self._forward_pre_hooks, extra_dict=self._forward_pre_hooks_with_kwargs)
         if with_kwargs:
@@ -121,32 +118,29 @@ class Hooked(Members):
     def register_forward_hook(
         self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after every call of :meth:`forward`.
+        """Call `hook(module, args, output)` after every call of `forward`.
 
-        Parameters
-        ----------
-        hook : callable
-            Returns None, or the output to use instead. With ``with_kwargs`` it is called as
-            ``hook(module, args, kwargs, output)``.
-        prepend : bool
-            Whether it runs before this module's other forward hooks, instead of after them.
-        with_kwargs : bool
-            Whether it is given the keyword arguments.
-        always_call : bool
-            Whether it also runs, with None for the output, when the call raises an error.
+        Parameters:
+            hook : callable
+                Returns None, or the output to use instead. With `with_kwargs` it is called as
+                `hook(module, args, kwargs, output)`.
+            prepend : bool
+                Whether it runs before this module's other forward hooks, instead of after them.
+            with_kwargs : bool
+                Whether it is given the keyword arguments.
+            always_call : bool
+                Whether it also runs, with None for the output, when the call raises an error.
 
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` takes the hook out.
+        Returns:
+            RemovableHandle
+                Its `remove()` takes the hook out.
 
-        Examples
-        --------
-        >>> import tl_core, tl_nn
-        >>> layer = tl_nn.Identity()
-        >>> handle = layer.register_forward_hook(lambda module, args, output: output * 2)
-        >>> layer(tl_core.ones(2))
-        tensor([2., 2.])
+        Examples:
+            >>> import tl_core, tl_nn
+            >>> layer = tl_nn.Identity()
+            >>> handle = layer.register_forward_hook(lambda module, args, output: output * 2)
+            >>> layer(tl_core.ones(2))
+            tensor([2., 2.])
         """
         handle = RemovableHandle(
             self._forward_hooks,
@@ -159,48 +153,46 @@ class Hooked(Members):
         return _insert(self._forward_hooks, handle, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` when the gradients of the module's outputs are known.
+        """Call `hook(module, grad_output)` when the gradients of the module's outputs are known.
 
         The hook returns None, or gradients to go on with instead: a tuple with one for each output.
         """
         return _insert(self._backward_pre_hooks, RemovableHandle(self._backward_pre_hooks), hook, prepend)
 
     def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are known.
+        """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
 
-        ``grad_input`` has one entry for each positional argument, ``grad_output`` one for each output;
+        `grad_input` has one entry for each positional argument, `grad_output` one for each output;
         entries of what isn't a tensor are None. The hook returns None, or gradients of the inputs to go on
         with instead. Inputs and outputs may not be changed in place.
 
-        Raises
-        ------
-        RuntimeError
-            If the module has hooks registered with :meth:`register_backward_hook`.
+        Raises:
+            RuntimeError
+                If the module has hooks registered with `register_backward_hook`.
 
-        Examples
-        --------
-        >>> import tl_core, tl_nn
-        >>> layer = tl_nn.Identity()
-        >>> handle = layer.register_full_backward_hook(lambda module, grad_in, grad_out: (grad_in[0] * 3,))
-        >>> x = tl_core.ones(2, requires_grad=True)
-        >>> layer(x).sum().backward()
-        >>> x.grad
-        tensor([3., 3.])
+        Examples:
+            >>> import tl_core, tl_nn
+            >>> layer = tl_nn.Identity()
+            >>> handle = layer.register_full_backward_hook(lambda module, grad_in, grad_out: (grad_in[0] * 3,))
+            >>> x = tl_core.ones(2, requires_grad=True)
+            >>> layer(x).sum().backward()
+            >>> x.grad
+            tensor([3., 3.])
         """
         _decide_backward_kind(self, full=True)
         return _insert(self._backward_hooks, RemovableHandle(self._backward_hooks), hook, prepend)
 
     def register_backward_hook(self, hook: Any) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` with the gradients of the last operation only.
+        """Call `hook(module, grad_input, grad_output)` with the gradients of the last operation only.
 
-        Kept for old programs: :meth:`register_full_backward_hook` gives those of the whole module.
+        Kept for old programs: `register_full_backward_hook` gives those of the whole module.
         """
         _decide_backward_kind(self, full=False)
         return _insert(self._backward_hooks, RemovableHandle(self._backward_hooks), hook, False)
 
 
 def register_module_forward_pre_hook(hook: Any) -> RemovableHandle:
-    """Call ``hook(module, args)`` before every module's forward; before its own pre-hooks.
+    """Call `hook(module, args)` before every module's forward; before its own pre-hooks.
 
     The hook returns None or new arguments.
     """
@@ -210,9 +202,9 @@ def register_module_forward_pre_hook(hook: Any) -> RemovableHandle:
 def register_module_forward_hook(
     hook: Any, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Call ``hook(module, args, output)`` after every module's forward; before its own forward hooks.
+    """Call `hook(module, args, output)` after every module's forward; before its own forward hooks.
 
-    The arguments are those of :meth:`Module.register_forward_hook`.
+    The arguments are those of `Module.register_forward_hook`.
     """
     marks = [_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called]
     handle = RemovableHandle(_global_forward_hooks, extra_dict=marks)
@@ -224,25 +216,24 @@ def register_module_forward_hook(
 
 
 def register_module_full_backward_pre_hook(hook: Any) -> RemovableHandle:
-    """Call ``hook(module, grad_output)`` in backward at every module's outputs."""
+    """Call `hook(module, grad_output)` in backward at every module's outputs."""
     return _insert(_global_backward_pre_hooks, RemovableHandle(_global_backward_pre_hooks), hook, False)
 
 
 def register_module_full_backward_hook(hook: Any) -> RemovableHandle:
-    """Call ``hook(module, grad_input, grad_output)`` in backward at every module's inputs.
+    """Call `hook(module, grad_input, grad_output)` in backward at every module's inputs.
 
-    Raises
-    ------
-    RuntimeError
-        If hooks of :func:`register_module_backward_hook` are registered.
+    Raises:
+        RuntimeError
+            If hooks of `register_module_backward_hook` are registered.
     """
     return _register_global_backward(hook, full=True)
 
 
 def register_module_backward_hook(hook: Any) -> RemovableHandle:
-    """Call ``hook(module, grad_input, grad_output)`` for the last operation of every module.
+    """Call `hook(module, grad_input, grad_output)` for the last operation of every module.
 
-    Kept for old programs: :func:`register_module_full_backward_hook` gives the whole module's gradients.
+    Kept for old programs: `register_module_full_backward_hook` gives the whole module's gradients.
     """
     return _register_global_backward(hook, full=False)
 
@@ -260,7 +251,7 @@ def _register_global_backward(hook: Any, full: bool) -> RemovableHandle:
 
 
 def _call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]) -> Any:
-    """Call a module; the numbers of the forward hooks that ran are added to ``ran``."""
+    """Call a module; the numbers of the forward hooks that ran are added to `ran`."""
     args, kwargs = _run_forward_pre_hooks(module, args, kwargs)
     border = _backward_border(module)
     if border is not None:

@@ -6,9 +6,9 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import Any, NoReturn, Self
 
+from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor
 
-from ..hooks import RemovableHandle
 from ..parameter import Buffer, Parameter
 
 _buffer_hooks: OrderedDict[int, Any] = OrderedDict()
@@ -17,7 +17,7 @@ _parameter_hooks: OrderedDict[int, Any] = OrderedDict()
 
 
 def register_module_buffer_registration_hook(hook: Any) -> RemovableHandle:
-    """Call ``hook(module, name, buffer)`` whenever any module registers a buffer.
+    """Call `hook(module, name, buffer)` whenever any module registers a buffer.
 
     The hook returns None, or the buffer to register in its place.
     """
@@ -25,7 +25,7 @@ def register_module_buffer_registration_hook(hook: Any) -> RemovableHandle:
 
 
 def register_module_module_registration_hook(hook: Any) -> RemovableHandle:
-    """Call ``hook(module, name, submodule)`` whenever any module registers a submodule.
+    """Call `hook(module, name, submodule)` whenever any module registers a submodule.
 
     The hook returns None, or the submodule to register in its place.
     """
@@ -33,7 +33,7 @@ def register_module_module_registration_hook(hook: Any) -> RemovableHandle:
 
 
 def register_module_parameter_registration_hook(hook: Any) -> RemovableHandle:
-    """Call ``hook(module, name, parameter)`` whenever any module registers a parameter.
+    """Call `hook(module, name, parameter)` whenever any module registers a parameter.
 
     The hook returns None, or the parameter to register in its place.
     """
@@ -49,8 +49,8 @@ def _register(hooks: OrderedDict[int, Any], hook: Any) -> RemovableHandle:
 class Members:
     """The named members of a module.
 
-    Parameters, buffers and submodules stand in the dictionaries ``_parameters``, ``_buffers`` and
-    ``_modules``, which are the only record of them: changing a dictionary changes the module.
+    Parameters, buffers and submodules stand in the dictionaries `_parameters`, `_buffers` and
+    `_modules`, which are the only record of them: changing a dictionary changes the module.
     Everything else is an ordinary attribute. Helpers are functions of this file, not methods: subclasses,
     written by anybody, own all names but the documented ones.
     """
@@ -119,7 +119,7 @@ class Members:
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over a pickled ``__dict__``, completing one that an older version wrote."""
+        """Take over a pickled `__dict__`, completing one that an older version wrote."""
         for name, value in state.items():
             if hasattr(type(self), name):
                 self.__dict__[name] = value
@@ -132,26 +132,24 @@ class Members:
     # Registering
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter under ``name``, so that :meth:`parameters` yields it.
+        """Add a parameter under `name`, so that `parameters` yields it.
 
-        A name registered with None is an attribute that reads None and stays out of ``state_dict``.
+        A name registered with None is an attribute that reads None and stays out of `state_dict`.
 
-        Raises
-        ------
-        TypeError
-            If ``name`` isn't a string or ``param`` isn't a :class:`Parameter`.
-        KeyError
-            If ``name`` is empty, holds a dot, or names another attribute.
-        ValueError
-            If ``param`` is the result of a differentiable computation.
+        Raises:
+            TypeError
+                If `name` isn't a string or `param` isn't a `Parameter`.
+            KeyError
+                If `name` is empty, holds a dot, or names another attribute.
+            ValueError
+                If `param` is the result of a differentiable computation.
 
-        Examples
-        --------
-        >>> import tl_core, tl_nn
-        >>> module = tl_nn.Module()
-        >>> module.register_parameter("scale", tl_nn.Parameter(tl_core.ones(3)))
-        >>> [name for name, _ in module.named_parameters()]
-        ['scale']
+        Examples:
+            >>> import tl_core, tl_nn
+            >>> module = tl_nn.Module()
+            >>> module.register_parameter("scale", tl_nn.Parameter(tl_core.ones(3)))
+            >>> [name for name, _ in module.named_parameters()]
+            ['scale']
         """
         _check_registration(self, "parameter", name, "_parameters")
         if param is not None:
@@ -162,22 +160,20 @@ class Members:
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that belongs to the module's state but isn't learned, such as a running mean.
 
-        Buffers move and convert with the module. Persistent ones are part of ``state_dict``.
+        Buffers move and convert with the module. Persistent ones are part of `state_dict`.
 
-        Raises
-        ------
-        TypeError
-            If ``name`` isn't a string or ``tensor`` isn't a tensor.
-        KeyError
-            If ``name`` is empty, holds a dot, or names another attribute.
+        Raises:
+            TypeError
+                If `name` isn't a string or `tensor` isn't a tensor.
+            KeyError
+                If `name` is empty, holds a dot, or names another attribute.
 
-        Examples
-        --------
-        >>> import tl_core, tl_nn
-        >>> module = tl_nn.Module()
-        >>> module.register_buffer("mean", tl_core.zeros(2))
-        >>> list(module.state_dict())
-        ['mean']
+        Examples:
+            >>> import tl_core, tl_nn
+            >>> module = tl_nn.Module()
+            >>> module.register_buffer("mean", tl_core.zeros(2))
+            >>> list(module.state_dict())
+            ['mean']
         """
         _check_registration(self, "buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -191,14 +187,13 @@ class Members:
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Any) -> None:
-        """Add a submodule under ``name``; None reserves the name.
+        """Add a submodule under `name`; None reserves the name.
 
-        Raises
-        ------
-        TypeError
-            If ``name`` isn't a string or ``module`` isn't a module.
-        KeyError
-            If ``name`` is empty, holds a dot, or names another attribute.
+        Raises:
+            TypeError
+                If `name` isn't a string or `module` isn't a module.
+            KeyError
+                If `name` is empty, holds a dot, or names another attribute.
         """
         if module is not None and not isinstance(module, Members):
             raise TypeError(f"{_kind_of(module)} is not a Module subclass")
@@ -206,7 +201,7 @@ class Members:
         self._modules[name] = _ask_hooks(self, _module_hooks, name, module)
 
     def register_module(self, name: str, module: Any) -> None:
-        """Alias of :meth:`add_module`."""
+        """Alias of `add_module`."""
         self.add_module(name, module)
 
     def _replicate_for_data_parallel(self) -> Self:

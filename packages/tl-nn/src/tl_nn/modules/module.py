@@ -47,29 +47,27 @@ __all__ = [
 class Module(Hooked, Convertible, Persistent):
     """Base class of everything that computes with parameters.
 
-    A subclass calls ``super().__init__()``, assigns its parts, and defines :meth:`forward`. Assigning a
-    :class:`Parameter`, a :class:`Buffer` or another module registers it: it is then found by
-    :meth:`parameters`, :meth:`state_dict`, :meth:`to` and the other methods that reach all parts.
+    A subclass calls `super().__init__()`, assigns its parts, and defines `forward`. Assigning a
+    `Parameter`, a `Buffer` or another module registers it: it is then found by
+    `parameters`, `state_dict`, `to` and the other methods that reach all parts.
 
-    Attributes
-    ----------
-    training : bool
-        Whether the module is in training mode, see :meth:`train`.
-    call_super_init : bool
-        On the class: whether ``__init__`` passes its arguments on to the next base class.
+    Attributes:
+        training : bool
+            Whether the module is in training mode, see `train`.
+        call_super_init : bool
+            On the class: whether `__init__` passes its arguments on to the next base class.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> class Scale(tl_nn.Module):
-    ...     def __init__(self, size):
-    ...         super().__init__()
-    ...         self.factor = tl_nn.Parameter(tl_core.full((size,), 2.0))
-    ...
-    ...     def forward(self, input):
-    ...         return input * self.factor
-    >>> Scale(3)(tl_core.ones(3)).tolist()
-    [2.0, 2.0, 2.0]
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> class Scale(tl_nn.Module):
+        ...     def __init__(self, size):
+        ...         super().__init__()
+        ...         self.factor = tl_nn.Parameter(tl_core.full((size,), 2.0))
+        ...
+        ...     def forward(self, input):
+        ...         return input * self.factor
+        >>> Scale(3)(tl_core.ones(3)).tolist()
+        [2.0, 2.0, 2.0]
     """
 
     dump_patches: bool = False
@@ -78,10 +76,9 @@ class Module(Hooked, Convertible, Persistent):
     def train(self, mode: bool = True) -> Self:
         """Set training mode here and in every submodule; layers such as dropout behave accordingly.
 
-        Raises
-        ------
-        ValueError
-            If ``mode`` isn't a bool.
+        Raises:
+            ValueError
+                If `mode` isn't a bool.
         """
         if not isinstance(mode, bool):
             raise ValueError(f"training mode is expected to be boolean, got {type(mode).__name__}")
@@ -91,25 +88,24 @@ class Module(Hooked, Convertible, Persistent):
         return self
 
     def eval(self) -> Self:
-        """Set evaluation mode: the same as ``train(False)``."""
+        """Set evaluation mode: the same as `train(False)`."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set whether gradients are recorded for all parameters: False freezes the module.
 
-        Examples
-        --------
-        >>> import tl_nn
-        >>> frozen = tl_nn.Linear(2, 2).requires_grad_(False)
-        >>> any(parameter.requires_grad for parameter in frozen.parameters())
-        False
+        Examples:
+            >>> import tl_nn
+            >>> frozen = tl_nn.Linear(2, 2).requires_grad_(False)
+            >>> any(parameter.requires_grad for parameter in frozen.parameters())
+            False
         """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters, or set them to zero where ``set_to_none`` is False."""
+        """Drop the gradients of all parameters, or set them to zero where `set_to_none` is False."""
         for parameter in self.parameters():
             if parameter.grad is None:
                 continue

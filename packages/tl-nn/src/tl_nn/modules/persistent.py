@@ -8,9 +8,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor, no_grad
 
-from ..hooks import RemovableHandle
 from ..parameter import Parameter
 from .traversable import Traversable
 
@@ -45,20 +45,18 @@ class Persistent(Traversable):
     ) -> dict[str, Any]:
         """All parameters and persistent buffers, by dotted name.
 
-        Parameters
-        ----------
-        destination : dict, optional
-            Filled and returned; a new ``OrderedDict`` by default.
-        prefix : str
-            Put before every name.
-        keep_vars : bool
-            Whether the tensors stay attached to the graph; they are detached by default, sharing memory.
+        Parameters:
+            destination : dict, optional
+                Filled and returned; a new `OrderedDict` by default.
+            prefix : str
+                Put before every name.
+            keep_vars : bool
+                Whether the tensors stay attached to the graph; they are detached by default, sharing memory.
 
-        Examples
-        --------
-        >>> import tl_nn
-        >>> list(tl_nn.Linear(2, 3).state_dict())
-        ['weight', 'bias']
+        Examples:
+            >>> import tl_nn
+            >>> list(tl_nn.Linear(2, 3).state_dict())
+            ['weight', 'bias']
         """
         if args:
             destination, prefix, keep_vars = _positional_arguments(args, destination, prefix, keep_vars)
@@ -77,7 +75,7 @@ class Persistent(Traversable):
         return _finished(self, destination, prefix, metadata)
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        """Put this module's own state, without its submodules', into ``destination``."""
+        """Put this module's own state, without its submodules', into `destination`."""
         for name, tensor in _own_state(self):
             if tensor is not None:
                 destination[prefix + name] = tensor if keep_vars else tensor.detach()
@@ -87,14 +85,14 @@ class Persistent(Traversable):
     # Extra state
 
     def get_extra_state(self) -> Any:
-        """What to save beside the tensors; a class that overrides this overrides :meth:`set_extra_state` too.
+        """What to save beside the tensors; a class that overrides this overrides `set_extra_state` too.
 
-        The result is part of ``state_dict`` under ``_extra_state`` and has to be picklable.
+        The result is part of `state_dict` under `_extra_state` and has to be picklable.
         """
         raise RuntimeError(f"{type(self).__name__} has no extra state: it doesn't override get_extra_state()")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what :meth:`get_extra_state` gave; called while loading."""
+        """Take back what `get_extra_state` gave; called while loading."""
         raise RuntimeError(f"{type(self).__name__} has no extra state: it doesn't override set_extra_state()")
 
     # Loading
@@ -102,36 +100,32 @@ class Persistent(Traversable):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
-        """Copy parameters and buffers from ``state_dict`` into this module and those below it.
+        """Copy parameters and buffers from `state_dict` into this module and those below it.
 
-        Parameters
-        ----------
-        state_dict : mapping
-            Tensors by dotted name, as :meth:`state_dict` gives them.
-        strict : bool
-            Whether a name without counterpart, on either side, is an error.
-        assign : bool
-            Whether the given tensors themselves become the module's, with their dtype and device, instead
-            of being copied into the present ones.
+        Parameters:
+            state_dict : mapping
+                Tensors by dotted name, as `state_dict` gives them.
+            strict : bool
+                Whether a name without counterpart, on either side, is an error.
+            assign : bool
+                Whether the given tensors themselves become the module's, with their dtype and device, instead
+                of being copied into the present ones.
 
-        Returns
-        -------
-        named tuple
-            ``missing_keys`` and ``unexpected_keys``, both lists of str.
+        Returns:
+            named tuple
+                `missing_keys` and `unexpected_keys`, both lists of str.
 
-        Raises
-        ------
-        TypeError
-            If ``state_dict`` isn't a mapping.
-        RuntimeError
-            If a shape doesn't fit or, with ``strict``, the names don't; every reason is listed.
+        Raises:
+            TypeError
+                If `state_dict` isn't a mapping.
+            RuntimeError
+                If a shape doesn't fit or, with `strict`, the names don't; every reason is listed.
 
-        Examples
-        --------
-        >>> import tl_nn
-        >>> source, target = tl_nn.Linear(2, 3), tl_nn.Linear(2, 3)
-        >>> target.load_state_dict(source.state_dict())
-        <All keys matched successfully>
+        Examples:
+            >>> import tl_nn
+            >>> source, target = tl_nn.Linear(2, 3), tl_nn.Linear(2, 3)
+            >>> target.load_state_dict(source.state_dict())
+            <All keys matched successfully>
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -155,7 +149,7 @@ class Persistent(Traversable):
     ) -> None:
         """Load this module's own state, without its submodules'; classes override it to read old formats.
 
-        ``missing_keys``, ``unexpected_keys`` and ``error_msgs`` are extended; nothing is raised, so that the
+        `missing_keys`, `unexpected_keys` and `error_msgs` are extended; nothing is raised, so that the
         caller can report all trouble at once.
         """
         for hook in tuple(self._load_state_dict_pre_hooks.values()):
@@ -177,18 +171,18 @@ class Persistent(Traversable):
     # Hooks
 
     def register_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
-        """Call ``hook(module, prefix, keep_vars)`` before the state is saved."""
+        """Call `hook(module, prefix, keep_vars)` before the state is saved."""
         return _register(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata)`` after the state is saved.
+        """Call `hook(module, state_dict, prefix, local_metadata)` after the state is saved.
 
-        The hook changes ``state_dict`` in place and returns None.
+        The hook changes `state_dict` in place and returns None.
         """
         return _register(self._state_dict_hooks, _InPlaceHook(hook))
 
     def _register_state_dict_hook(self, hook: Any) -> RemovableHandle:
-        """Like :meth:`register_state_dict_post_hook`; the hook may also return another dictionary."""
+        """Like `register_state_dict_post_hook`; the hook may also return another dictionary."""
         return _register(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
@@ -200,13 +194,13 @@ class Persistent(Traversable):
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook: Any, with_module: bool = False) -> RemovableHandle:
-        """Like the public method, but the hook gets the module only if ``with_module``."""
+        """Like the public method, but the hook gets the module only if `with_module`."""
         return _register(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """Call ``hook(module, incompatible_keys)`` after this module and those below it were loaded.
+        """Call `hook(module, incompatible_keys)` after this module and those below it were loaded.
 
-        The hook may change the two lists in place, which decides what ``strict`` complains about, and
+        The hook may change the two lists in place, which decides what `strict` complains about, and
         returns None.
         """
         return _register(self._load_state_dict_post_hooks, hook)
@@ -251,7 +245,7 @@ def _load_extra_state(
 
 
 def _unexpected_keys(module: Persistent, state_dict: Any, prefix: str) -> list[str]:
-    """The keys below ``prefix`` that name neither something of this module nor of a submodule."""
+    """The keys below `prefix` that name neither something of this module nor of a submodule."""
     own = {name for name, tensor in _own_state(module) if tensor is not None}
     unexpected = []
     for key in state_dict:
@@ -296,7 +290,7 @@ class _InPlaceHook:
 
 
 class _Load:
-    """One call of ``load_state_dict``: what to load, how, and what was found wrong."""
+    """One call of `load_state_dict`: what to load, how, and what was found wrong."""
 
     def __init__(self, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> None:
         self.metadata = getattr(state_dict, "_metadata", None)
@@ -350,7 +344,7 @@ def _copied(state_dict: Mapping[str, Any], metadata: Any) -> Any:
 
 
 def _by_child(state: Mapping[str, Any], prefix: str) -> dict[str, dict[str, Any]]:
-    """The entries below ``prefix``, gathered in one pass by the child they belong to."""
+    """The entries below `prefix`, gathered in one pass by the child they belong to."""
     parts: dict[str, dict[str, Any]] = {}
     for key, value in state.items():
         head, dot, _ = key[len(prefix) :].partition(".")
@@ -362,7 +356,7 @@ def _by_child(state: Mapping[str, Any], prefix: str) -> dict[str, dict[str, Any]
 def _load_member(
     module: Any, name: str, key: str, present: Tensor, given: Any, assign: bool, error_msgs: list[str]
 ) -> None:
-    """Copy or assign one tensor; whatever is wrong with it is added to ``error_msgs``."""
+    """Copy or assign one tensor; whatever is wrong with it is added to `error_msgs`."""
     if not isinstance(given, Tensor):
         error_msgs.append(
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
@@ -419,7 +413,7 @@ def _register(hooks: OrderedDict[int, Any], hook: Any) -> RemovableHandle:
 def _positional_arguments(
     args: tuple[Any, ...], destination: Any, prefix: str, keep_vars: bool
 ) -> tuple[Any, str, bool]:
-    """The arguments of ``state_dict`` when, as was once usual, they are given by position."""
+    """The arguments of `state_dict` when, as was once usual, they are given by position."""
     warnings.warn(
         "Positional args are being deprecated, use kwargs instead. Refer to the documentation of "
         "Module.state_dict for details.",

@@ -23,7 +23,7 @@ class Traversable(Members):
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """Yield what ``get_members_fn`` gives for this module and, with ``recurse``, all below it."""
+        """Yield what `get_members_fn` gives for this module and, with `recurse`, all below it."""
         seen: set[Any] = set()
         owners = (
             self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
@@ -43,31 +43,28 @@ class Traversable(Members):
     ) -> Iterator[tuple[str, Parameter]]:
         """Yield each parameter with its dotted name, this module's own first.
 
-        Parameters
-        ----------
-        prefix : str
-            Put before every name, with a dot.
-        recurse : bool
-            Whether submodules are included.
-        remove_duplicate : bool
-            Whether a parameter reached in two ways is yielded only the first time.
+        Parameters:
+            prefix : str
+                Put before every name, with a dot.
+            recurse : bool
+                Whether submodules are included.
+            remove_duplicate : bool
+                Whether a parameter reached in two ways is yielded only the first time.
 
-        Examples
-        --------
-        >>> import tl_nn
-        >>> [name for name, _ in tl_nn.Linear(2, 3).named_parameters(prefix="out")]
-        ['out.weight', 'out.bias']
+        Examples:
+            >>> import tl_nn
+            >>> [name for name, _ in tl_nn.Linear(2, 3).named_parameters(prefix="out")]
+            ['out.weight', 'out.bias']
         """
         yield from self._named_members(_own_parameters, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Yield each parameter once: what an optimizer is given.
 
-        Examples
-        --------
-        >>> import tl_nn
-        >>> [tuple(parameter.shape) for parameter in tl_nn.Linear(2, 3).parameters()]
-        [(3, 2), (3,)]
+        Examples:
+            >>> import tl_nn
+            >>> [tuple(parameter.shape) for parameter in tl_nn.Linear(2, 3).parameters()]
+            [(3, 2), (3,)]
         """
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
@@ -75,7 +72,7 @@ class Traversable(Members):
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Yield each buffer with its dotted name; the arguments are those of :meth:`named_parameters`."""
+        """Yield each buffer with its dotted name; the arguments are those of `named_parameters`."""
         yield from self._named_members(_own_buffers, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -101,21 +98,19 @@ class Traversable(Members):
     ) -> Iterator[tuple[str, Any]]:
         """Yield this module and every module below it, parents first, with dotted names.
 
-        Parameters
-        ----------
-        memo : set, optional
-            Modules already seen, which are left out; the set is extended.
-        prefix : str
-            The name of this module, put before the others with a dot.
-        remove_duplicate : bool
-            Whether a module reached in two ways is yielded only the first time.
+        Parameters:
+            memo : set, optional
+                Modules already seen, which are left out; the set is extended.
+            prefix : str
+                The name of this module, put before the others with a dot.
+            remove_duplicate : bool
+                Whether a module reached in two ways is yielded only the first time.
 
-        Examples
-        --------
-        >>> import tl_nn
-        >>> model = tl_nn.Sequential(tl_nn.Linear(2, 2), tl_nn.Tanh())
-        >>> [name for name, _ in model.named_modules()]
-        ['', '0', '1']
+        Examples:
+            >>> import tl_nn
+            >>> model = tl_nn.Sequential(tl_nn.Linear(2, 2), tl_nn.Tanh())
+            >>> [name for name, _ in model.named_modules()]
+            ['', '0', '1']
         """
         memo = set() if memo is None else memo
         if self in memo:
@@ -133,17 +128,16 @@ class Traversable(Members):
             yield module
 
     def apply(self, fn: Callable[[Any], Any]) -> Self:
-        """Call ``fn(module)`` for every module, children before their parent; returns self.
+        """Call `fn(module)` for every module, children before their parent; returns self.
 
-        Examples
-        --------
-        >>> import tl_nn
-        >>> def zero(module):
-        ...     if isinstance(module, tl_nn.Linear):
-        ...         tl_nn.init.zeros_(module.weight)
-        >>> tl_nn.Linear(2, 1, bias=False).apply(zero).weight
-        Parameter containing:
-        tensor([[0., 0.]], requires_grad=True)
+        Examples:
+            >>> import tl_nn
+            >>> def zero(module):
+            ...     if isinstance(module, tl_nn.Linear):
+            ...         tl_nn.init.zeros_(module.weight)
+            >>> tl_nn.Linear(2, 1, bias=False).apply(zero).weight
+            Parameter containing:
+            tensor([[0., 0.]], requires_grad=True)
         """
         for module in self.children():
             module.apply(fn)
@@ -153,19 +147,17 @@ class Traversable(Members):
     # Looking up
 
     def get_submodule(self, target: str) -> Any:
-        """The submodule at the dotted path ``target``; the empty path is this module.
+        """The submodule at the dotted path `target`; the empty path is this module.
 
-        Raises
-        ------
-        AttributeError
-            If the path leads nowhere, or to something that isn't a module.
+        Raises:
+            AttributeError
+                If the path leads nowhere, or to something that isn't a module.
 
-        Examples
-        --------
-        >>> import tl_nn
-        >>> model = tl_nn.Sequential(tl_nn.Sequential(tl_nn.Tanh()))
-        >>> model.get_submodule("0.0")
-        Tanh()
+        Examples:
+            >>> import tl_nn
+            >>> model = tl_nn.Sequential(tl_nn.Sequential(tl_nn.Tanh()))
+            >>> model.get_submodule("0.0")
+            Tanh()
         """
         module: Any = self
         for name in target.split(".") if target else ():
@@ -175,23 +167,21 @@ class Traversable(Members):
         return module
 
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
-        """Put ``module`` at the dotted path ``target``.
+        """Put `module` at the dotted path `target`.
 
-        Parameters
-        ----------
-        target : str
-            The path; all but its last name must exist.
-        module : Module
-            What to put there.
-        strict : bool
-            Whether there must already be a submodule at the path.
+        Parameters:
+            target : str
+                The path; all but its last name must exist.
+            module : Module
+                What to put there.
+            strict : bool
+                Whether there must already be a submodule at the path.
 
-        Raises
-        ------
-        ValueError
-            If the path is empty or ``module`` isn't a module.
-        AttributeError
-            If the path leads nowhere or to something that isn't a module.
+        Raises:
+            ValueError
+                If the path is empty or `module` isn't a module.
+            AttributeError
+                If the path leads nowhere or to something that isn't a module.
         """
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
@@ -204,12 +194,11 @@ class Traversable(Members):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at the dotted path ``target``.
+        """The parameter at the dotted path `target`.
 
-        Raises
-        ------
-        AttributeError
-            If the path leads nowhere, or to something that isn't a parameter.
+        Raises:
+            AttributeError
+                If the path leads nowhere, or to something that isn't a parameter.
         """
         path, _, name = target.rpartition(".")
         parameter = _attribute(self.get_submodule(path), name)
@@ -218,12 +207,11 @@ class Traversable(Members):
         return parameter
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at the dotted path ``target``.
+        """The buffer at the dotted path `target`.
 
-        Raises
-        ------
-        AttributeError
-            If the path leads nowhere, or to something that isn't a buffer.
+        Raises:
+            AttributeError
+                If the path leads nowhere, or to something that isn't a buffer.
         """
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)

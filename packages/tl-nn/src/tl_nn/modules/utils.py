@@ -9,7 +9,7 @@ __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that repeats a single value ``n`` times and turns an iterable into a tuple as it is."""
+    """A function that repeats a single value `n` times and turns an iterable into a tuple as it is."""
 
     def parse(value: Any) -> tuple[Any, ...]:
         return tuple(value) if isinstance(value, Iterable) else (value,) * n
@@ -25,22 +25,21 @@ _quadruple = _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(values: Iterable[Any], n: int) -> tuple[Any, ...]:
-    """The values in reverse order, each ``n`` times: how padding of the last dimension first is written."""
+    """The values in reverse order, each `n` times: how padding of the last dimension first is written."""
     return tuple(value for value in reversed(tuple(values)) for _ in range(n))
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take ``prefix`` off the names in a state dictionary, in place, order kept.
+    """Take `prefix` off the names in a state dictionary, in place, order kept.
 
     Names without the prefix stay; so does the metadata, with the prefix taken off its names.
 
-    Examples
-    --------
-    >>> from tl_nn.modules.utils import consume_prefix_in_state_dict_if_present
-    >>> state = {"module.weight": 1, "bias": 2}
-    >>> consume_prefix_in_state_dict_if_present(state, "module.")
-    >>> state
-    {'weight': 1, 'bias': 2}
+    Examples:
+        >>> from tl_nn.modules.utils import consume_prefix_in_state_dict_if_present
+        >>> state = {"module.weight": 1, "bias": 2}
+        >>> consume_prefix_in_state_dict_if_present(state, "module.")
+        >>> state
+        {'weight': 1, 'bias': 2}
     """
     _take_off(state_dict, prefix)
     metadata = getattr(state_dict, "_metadata", None)

@@ -10,7 +10,7 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_at_least_zero, check_lr, check_ways
-from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated, fusable
+from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated, fusable, fused_operators
 
 __all__ = ["Adam", "adam"]
 
@@ -18,49 +18,46 @@ __all__ = ["Adam", "adam"]
 class Adam(Optimizer):
     """Adam, of Kingma and Ba, 2014.
 
-    Parameters
-    ----------
-    params : iterable of Tensor, of (str, Tensor), or of dict
-        What to optimize, see :class:`Optimizer`.
-    lr : float or Tensor
-        The learning rate.
-    betas : (float, float)
-        How slowly the running means of the gradient and of its square change.
-    eps : float
-        Added to the root of the mean square, against division by zero.
-    weight_decay : float
-        The factor of the penalty on large parameters.
-    amsgrad : bool
-        Whether the largest mean square so far is taken instead of the present one.
-    foreach : bool, optional
-        Accepted for compatibility.
-    maximize : bool
-        Whether to go up instead of down.
-    capturable : bool
-        For recording in a device's graph; not for parameters on the CPU.
-    differentiable : bool
-        Whether gradients are recorded through the step.
-    fused : bool, optional
-        Whether one operator updates all parameters; by default wherever it can.
-    decoupled_weight_decay : bool
-        Whether weight decay acts on the parameters themselves, as in :class:`AdamW`.
+    Parameters:
+        params : iterable of Tensor, of (str, Tensor), or of dict
+            What to optimize, see `Optimizer`.
+        lr : float or Tensor
+            The learning rate.
+        betas : (float, float)
+            How slowly the running means of the gradient and of its square change.
+        eps : float
+            Added to the root of the mean square, against division by zero.
+        weight_decay : float
+            The factor of the penalty on large parameters.
+        amsgrad : bool
+            Whether the largest mean square so far is taken instead of the present one.
+        foreach : bool, optional
+            Accepted for compatibility.
+        maximize : bool
+            Whether to go up instead of down.
+        capturable : bool
+            For recording in a device's graph; not for parameters on the CPU.
+        differentiable : bool
+            Whether gradients are recorded through the step.
+        fused : bool, optional
+            Whether one operator updates all parameters; by default wherever it can.
+        decoupled_weight_decay : bool
+            Whether weight decay acts on the parameters themselves, as in `AdamW`.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-    RuntimeError
-        If ``fused`` is asked for together with ``foreach`` or ``differentiable``.
+    Raises:
+        ValueError
+            If a number is out of range.
+        RuntimeError
+            If `fused` is asked for together with `foreach` or `differentiable`.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> weight = tl_core.tensor([1.0], requires_grad=True)
-    >>> optimizer = tl_nn.optim.Adam([weight], lr=0.1)
-    >>> (weight * weight).sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    tensor([0.9000], requires_grad=True)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.tensor([1.0], requires_grad=True)
+        >>> optimizer = tl_nn.optim.Adam([weight], lr=0.1)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        tensor([0.9000], requires_grad=True)
     """
 
     def __init__(
@@ -114,7 +111,7 @@ class Adam(Optimizer):
 
     @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters once; see :meth:`Optimizer.step`."""
+        """Change the parameters once; see `Optimizer.step`."""
         loss = evaluated(closure)
         for group in self.param_groups:
             _update(self.state, group)
@@ -211,14 +208,13 @@ def adam(
     eps: float,
     maximize: bool,
 ) -> None:
-    """Change ``params`` by ``grads`` with the rule of :class:`Adam`, and the lists of its state too.
+    """Change `params` by `grads` with the rule of `Adam`, and the lists of its state too.
 
-    Raises
-    ------
-    AssertionError
-        If ``capturable`` is asked for with parameters on the CPU.
-    NotImplementedError
-        If gradients are to be unscaled, which is the work of GradScaler here.
+    Raises:
+        AssertionError
+            If `capturable` is asked for with parameters on the CPU.
+        NotImplementedError
+            If gradients are to be unscaled, which is the work of GradScaler here.
     """
     if grad_scale is not None or found_inf is not None:
         raise NotImplementedError(
@@ -257,9 +253,9 @@ def _fused(
     decoupled_weight_decay: bool,
     numbers: dict[str, Any],
 ) -> None:
-    rule = tl_core._fused_adamw_ if decoupled_weight_decay else tl_core._fused_adam_
+    rule = fused_operators._fused_adamw_ if decoupled_weight_decay else fused_operators._fused_adam_
     plain = {name: value if isinstance(value, bool) else float(value) for name, value in numbers.items()}
-    tl_core._foreach_add_(steps, 1)
+    fused_operators._foreach_add_(steps, 1)
     rule(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, **plain)
 
 
@@ -289,7 +285,7 @@ class _Update:
         self.maximize = maximize
 
     def run(self, param: Any, grad: Any, mean: Any, square: Any, largest: Any, steps: Any) -> None:
-        """Change ``param``, its running ``mean`` and mean ``square``, and the number of ``steps``."""
+        """Change `param`, its running `mean` and mean `square`, and the number of `steps`."""
         steps += 1
         if param.is_complex():
             param, grad, mean, square = (tl_core.view_as_real(part) for part in (param, grad, mean, square))

@@ -14,18 +14,17 @@ __all__ = ["AdamW", "adamw"]
 class AdamW(Adam):
     """AdamW, of Loshchilov and Hutter, 2017.
 
-    The arguments are those of :class:`Adam`; ``weight_decay`` shrinks the parameters by
-    ``lr * weight_decay`` at each step and doesn't enter the running means.
+    The arguments are those of `Adam`; `weight_decay` shrinks the parameters by
+    `lr * weight_decay` at each step and doesn't enter the running means.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> weight = tl_core.tensor([1.0], requires_grad=True)
-    >>> optimizer = tl_nn.optim.AdamW([weight], lr=0.1, weight_decay=0.5)
-    >>> (weight * weight).sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    tensor([0.8500], requires_grad=True)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.tensor([1.0], requires_grad=True)
+        >>> optimizer = tl_nn.optim.AdamW([weight], lr=0.1, weight_decay=0.5)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        tensor([0.8500], requires_grad=True)
     """
 
     def __init__(
@@ -87,7 +86,7 @@ def adamw(
     eps: float,
     maximize: bool,
 ) -> None:
-    """Change ``params`` by ``grads`` with the rule of :class:`AdamW`; see :func:`adam`."""
+    """Change `params` by `grads` with the rule of `AdamW`; see `adam`."""
     adam(
         params,
         grads,

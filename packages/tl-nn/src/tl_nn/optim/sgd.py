@@ -9,7 +9,7 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_at_least_zero, check_lr, check_ways
-from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated, fusable
+from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated, fusable, fused_operators
 
 __all__ = ["SGD", "sgd"]
 
@@ -17,47 +17,44 @@ __all__ = ["SGD", "sgd"]
 class SGD(Optimizer):
     """Stochastic gradient descent.
 
-    Parameters
-    ----------
-    params : iterable of Tensor, of (str, Tensor), or of dict
-        What to optimize, see :class:`Optimizer`.
-    lr : float or Tensor
-        The learning rate.
-    momentum : float
-        How much of the previous direction is kept.
-    dampening : float
-        How much of the gradient is left out of the direction.
-    weight_decay : float
-        The factor of the penalty on large parameters.
-    nesterov : bool
-        Whether the gradient is looked up ahead: Nesterov momentum.
-    maximize : bool
-        Whether to go up instead of down.
-    foreach : bool, optional
-        Accepted for compatibility.
-    differentiable : bool
-        Whether gradients are recorded through the step.
-    fused : bool, optional
-        Whether one operator updates all parameters; by default wherever it can.
+    Parameters:
+        params : iterable of Tensor, of (str, Tensor), or of dict
+            What to optimize, see `Optimizer`.
+        lr : float or Tensor
+            The learning rate.
+        momentum : float
+            How much of the previous direction is kept.
+        dampening : float
+            How much of the gradient is left out of the direction.
+        weight_decay : float
+            The factor of the penalty on large parameters.
+        nesterov : bool
+            Whether the gradient is looked up ahead: Nesterov momentum.
+        maximize : bool
+            Whether to go up instead of down.
+        foreach : bool, optional
+            Accepted for compatibility.
+        differentiable : bool
+            Whether gradients are recorded through the step.
+        fused : bool, optional
+            Whether one operator updates all parameters; by default wherever it can.
 
-    Raises
-    ------
-    ValueError
-        If a number is negative, or Nesterov momentum is wanted without momentum or with dampening.
-    RuntimeError
-        If ``fused`` is asked for together with ``foreach`` or ``differentiable``.
+    Raises:
+        ValueError
+            If a number is negative, or Nesterov momentum is wanted without momentum or with dampening.
+        RuntimeError
+            If `fused` is asked for together with `foreach` or `differentiable`.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> weight = tl_core.tensor([1.0], requires_grad=True)
-    >>> optimizer = tl_nn.optim.SGD([weight], lr=0.1, momentum=0.9)
-    >>> for _ in range(2):
-    ...     optimizer.zero_grad()
-    ...     (weight * weight).sum().backward()
-    ...     optimizer.step()
-    >>> weight
-    tensor([0.4600], requires_grad=True)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.tensor([1.0], requires_grad=True)
+        >>> optimizer = tl_nn.optim.SGD([weight], lr=0.1, momentum=0.9)
+        >>> for _ in range(2):
+        ...     optimizer.zero_grad()
+        ...     (weight * weight).sum().backward()
+        ...     optimizer.step()
+        >>> weight
+        tensor([0.4600], requires_grad=True)
     """
 
     def __init__(
@@ -101,7 +98,7 @@ class SGD(Optimizer):
 
     @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters once; see :meth:`Optimizer.step`."""
+        """Change the parameters once; see `Optimizer.step`."""
         loss = evaluated(closure)
         for group in self.param_groups:
             _update(self.state, group)
@@ -159,14 +156,13 @@ def sgd(
     nesterov: bool,
     maximize: bool,
 ) -> None:
-    """Change ``params`` by the gradients ``d_p_list`` with the rule of :class:`SGD`.
+    """Change `params` by the gradients `d_p_list` with the rule of `SGD`.
 
-    ``momentum_buffer_list`` is changed too: entries that are None, at the first step, are filled in.
+    `momentum_buffer_list` is changed too: entries that are None, at the first step, are filled in.
 
-    Raises
-    ------
-    NotImplementedError
-        If gradients are to be unscaled, which is the work of GradScaler here.
+    Raises:
+        NotImplementedError
+            If gradients are to be unscaled, which is the work of GradScaler here.
     """
     if grad_scale is not None or found_inf is not None:
         raise NotImplementedError(
@@ -203,7 +199,9 @@ def _fused(
     numbers = {"lr": float(lr), "momentum": momentum, "weight_decay": float(weight_decay), **options}
     first = [buffer is None for buffer in buffers]
     if not (momentum and any(first)):
-        tl_core._fused_sgd_(params, grads, buffers if momentum else [], is_first_step=False, **numbers)
+        fused_operators._fused_sgd_(
+            params, grads, buffers if momentum else [], is_first_step=False, **numbers
+        )
         return
     for is_first in (True, False):
         places = [place for place, is_new in enumerate(first) if is_new is is_first]
@@ -211,7 +209,7 @@ def _fused(
             buffers[place] = tl_core.empty_like(grads[place])
         if places:
             chosen = [[values[place] for place in places] for values in (params, grads, buffers)]
-            tl_core._fused_sgd_(*chosen, is_first_step=is_first, **numbers)
+            fused_operators._fused_sgd_(*chosen, is_first_step=is_first, **numbers)
 
 
 def _update_one(

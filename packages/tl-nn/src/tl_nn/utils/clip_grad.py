@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import tl_core
-from tl_core import Tensor, no_grad
+from tl_core import Tensor, no_grad, where
 
 __all__ = [
     "clip_grad_norm",
@@ -27,27 +27,24 @@ def get_total_norm(
 ) -> Tensor:
     """The norm of all elements of all tensors, as if they were one vector.
 
-    Parameters
-    ----------
-    tensors : Tensor or iterable of them
-        Of floating-point types.
-    norm_type : float
-        The exponent; ``inf`` for the largest absolute value.
-    error_if_nonfinite : bool
-        Whether a norm that isn't finite is an error.
-    foreach : bool, optional
-        Accepted for compatibility: there is one way to compute it.
+    Parameters:
+        tensors : Tensor or iterable of them
+            Of floating-point types.
+        norm_type : float
+            The exponent; `inf` for the largest absolute value.
+        error_if_nonfinite : bool
+            Whether a norm that isn't finite is an error.
+        foreach : bool, optional
+            Accepted for compatibility: there is one way to compute it.
 
-    Raises
-    ------
-    RuntimeError
-        If the norm isn't finite and ``error_if_nonfinite`` is set.
+    Raises:
+        RuntimeError
+            If the norm isn't finite and `error_if_nonfinite` is set.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> tl_nn.utils.get_total_norm([tl_core.tensor([3.0]), tl_core.tensor([4.0])])
-    tensor(5.)
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.utils.get_total_norm([tl_core.tensor([3.0]), tl_core.tensor([4.0])])
+        tensor(5.)
     """
     held = _as_list(tensors)
     if not held:
@@ -71,8 +68,9 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Scale the gradients, in place, by ``max_norm / total_norm`` where that is less than 1."""
-    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    """Scale the gradients, in place, by `max_norm / total_norm` where that is less than 1."""
+    factor = float(max_norm) / (total_norm + 1e-6)
+    factor = where(factor > 1.0, 1.0, factor)
     for grad in _gradients(parameters):
         grad.mul_(factor.to(grad.device))
 
@@ -85,31 +83,28 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale the gradients, in place, so that the norm of all of them together is at most ``max_norm``.
+    """Scale the gradients, in place, so that the norm of all of them together is at most `max_norm`.
 
-    Parameters
-    ----------
-    parameters : Tensor or iterable of them
-        Those without a gradient are left out.
-    max_norm : float
-        The largest norm allowed.
-    norm_type, error_if_nonfinite, foreach
-        See :func:`get_total_norm`.
+    Parameters:
+        parameters : Tensor or iterable of them
+            Those without a gradient are left out.
+        max_norm : float
+            The largest norm allowed.
+        norm_type, error_if_nonfinite, foreach
+            See `get_total_norm`.
 
-    Returns
-    -------
-    Tensor
-        The norm before.
+    Returns:
+        Tensor
+            The norm before.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> weight = tl_core.zeros(2, requires_grad=True)
-    >>> weight.grad = tl_core.tensor([3.0, 4.0])
-    >>> tl_nn.utils.clip_grad_norm_(weight, max_norm=1.0)
-    tensor(5.)
-    >>> weight.grad
-    tensor([0.6000, 0.8000])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.zeros(2, requires_grad=True)
+        >>> weight.grad = tl_core.tensor([3.0, 4.0])
+        >>> tl_nn.utils.clip_grad_norm_(weight, max_norm=1.0)
+        tensor(5.)
+        >>> weight.grad
+        tensor([0.6000, 0.8000])
     """
     held = _as_list(parameters)
     total = get_total_norm(_gradients(held), norm_type, error_if_nonfinite, foreach)
@@ -124,7 +119,7 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Older name of :func:`clip_grad_norm_`."""
+    """Older name of `clip_grad_norm_`."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
@@ -137,19 +132,19 @@ def clip_grad_norm(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Move the elements of the gradients, in place, into ``[-clip_value, clip_value]``.
+    """Move the elements of the gradients, in place, into `[-clip_value, clip_value]`.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> weight = tl_core.zeros(2, requires_grad=True)
-    >>> weight.grad = tl_core.tensor([-3.0, 0.5])
-    >>> tl_nn.utils.clip_grad_value_(weight, 1.0)
-    >>> weight.grad
-    tensor([-1.0000,  0.5000])
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.zeros(2, requires_grad=True)
+        >>> weight.grad = tl_core.tensor([-3.0, 0.5])
+        >>> tl_nn.utils.clip_grad_value_(weight, 1.0)
+        >>> weight.grad
+        tensor([-1.0000,  0.5000])
     """
+    bound = float(clip_value)
     for grad in _gradients(parameters):
-        grad.clamp_(min=-float(clip_value), max=float(clip_value))
+        grad.copy_(where(grad > bound, bound, where(grad < -bound, -bound, grad)))
 
 
 def _as_list(tensors: Any) -> list[Tensor]:

@@ -13,16 +13,14 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters, one after the other, as a vector.
 
-    Raises
-    ------
-    TypeError
-        If they aren't all on one device.
+    Raises:
+        TypeError
+            If they aren't all on one device.
 
-    Examples
-    --------
-    >>> import tl_nn
-    >>> tl_nn.utils.parameters_to_vector(tl_nn.Linear(2, 3).parameters()).shape
-    torch.Size([9])
+    Examples:
+        >>> import tl_nn
+        >>> tl_nn.utils.parameters_to_vector(tl_nn.Linear(2, 3).parameters()).shape
+        torch.Size([9])
     """
     held = list(parameters)
     _check_device(held)
@@ -32,18 +30,16 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Make the parameters views of consecutive parts of a vector.
 
-    Raises
-    ------
-    TypeError
-        If ``vec`` isn't a tensor, or the parameters aren't all on one device.
+    Raises:
+        TypeError
+            If `vec` isn't a tensor, or the parameters aren't all on one device.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> layer = tl_nn.Linear(1, 2)
-    >>> tl_nn.utils.vector_to_parameters(tl_core.arange(4.0), layer.parameters())
-    >>> layer.bias.tolist()
-    [2.0, 3.0]
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> layer = tl_nn.Linear(1, 2)
+        >>> tl_nn.utils.vector_to_parameters(tl_core.arange(4.0), layer.parameters())
+        >>> layer.bias.tolist()
+        [2.0, 3.0]
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")

@@ -42,7 +42,7 @@ struct clamp_tensor {  // between y and z; the upper bound wins, NaN anywhere st
       const T raised = x < low ? low : x;
       return high < raised ? high : raised;
     } else {
-      return minimum(maximum(x, low), high);
+      return cpu::TL_ISA_NAMESPACE::minimum(cpu::TL_ISA_NAMESPACE::maximum(x, low), high);
     }
   }
 };

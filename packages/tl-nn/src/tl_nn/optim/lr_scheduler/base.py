@@ -15,42 +15,38 @@ __all__ = ["LRScheduler"]
 class LRScheduler:
     """Changes the learning rates of an optimizer from one epoch to the next.
 
-    A subclass defines :meth:`get_lr`. Schedulers of one optimizer can be chained: each changes the rates
+    A subclass defines `get_lr`. Schedulers of one optimizer can be chained: each changes the rates
     the others have left.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    last_epoch : int
-        The epoch to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        last_epoch : int
+            The epoch to go on from; -1 begins anew.
 
-    Attributes
-    ----------
-    base_lrs : list
-        The learning rates of the groups at the beginning.
-    last_epoch : int
-        The number of steps so far.
+    Attributes:
+        base_lrs : list
+            The learning rates of the groups at the beginning.
+        last_epoch : int
+            The number of steps so far.
 
-    Raises
-    ------
-    TypeError
-        If ``optimizer`` isn't one.
-    KeyError
-        If a group has no "initial_lr" to go on from.
+    Raises:
+        TypeError
+            If `optimizer` isn't one.
+        KeyError
+            If a group has no "initial_lr" to go on from.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> class Halving(tl_nn.optim.lr_scheduler.LRScheduler):
-    ...     def get_lr(self):
-    ...         return [lr * 0.5**self.last_epoch for lr in self.base_lrs]
-    >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = Halving(optimizer)
-    >>> optimizer.step(), scheduler.step()
-    (None, None)
-    >>> scheduler.get_last_lr()
-    [0.5]
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> class Halving(tl_nn.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [lr * 0.5**self.last_epoch for lr in self.base_lrs]
+        >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = Halving(optimizer)
+        >>> optimizer.step(), scheduler.step()
+        (None, None)
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     _get_lr_called_within_step: bool = False
@@ -84,7 +80,7 @@ class LRScheduler:
             self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """The learning rates of the groups at ``last_epoch``; called by :meth:`step`."""
+        """The learning rates of the groups at `last_epoch`; called by `step`."""
         raise NotImplementedError(f"{type(self).__name__} doesn't define get_lr()")
 
     def get_last_lr(self) -> list[Any]:
@@ -94,10 +90,9 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next epoch; call it after the optimizer's step.
 
-        Parameters
-        ----------
-        epoch : int, optional
-            The epoch to go to, an older use that isn't recommended.
+        Parameters:
+            epoch : int, optional
+                The epoch to go to, an older use that isn't recommended.
         """
         if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
@@ -128,11 +123,11 @@ class LRScheduler:
         set_rates(self, rates)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer, to be given to :meth:`load_state_dict`."""
+        """Everything but the optimizer, to be given to `load_state_dict`."""
         return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what :meth:`state_dict` gave."""
+        """Take over what `state_dict` gave."""
         self.__dict__.update(state_dict)
 
 
@@ -150,7 +145,7 @@ def present_rates(scheduler: LRScheduler, factor: float = 1.0) -> list[Any]:
 
 
 def warn_outside_step(scheduler: LRScheduler) -> None:
-    """Warn whoever calls ``get_lr`` that it computes the rates instead of telling them."""
+    """Warn whoever calls `get_lr` that it computes the rates instead of telling them."""
     if not scheduler._get_lr_called_within_step:
         warnings.warn(
             "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",

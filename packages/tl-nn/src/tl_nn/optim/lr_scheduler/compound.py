@@ -16,38 +16,35 @@ __all__ = ["ChainedScheduler", "SequentialLR"]
 class SequentialLR(LRScheduler):
     """Schedulers that follow one another, each beginning anew at its milestone.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    schedulers : list of LRScheduler
-        In their order.
-    milestones : list of int
-        The epochs at which the second, third, … scheduler begins.
-    last_epoch : int
-        The epoch to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        schedulers : list of LRScheduler
+            In their order.
+        milestones : list of int
+            The epochs at which the second, third, … scheduler begins.
+        last_epoch : int
+            The epoch to go on from; -1 begins anew.
 
-    Raises
-    ------
-    ValueError
-        If there is no scheduler, one belongs to another optimizer or needs a metric, or the milestones
-        aren't one fewer than the schedulers.
+    Raises:
+        ValueError
+            If there is no scheduler, one belongs to another optimizer or needs a metric, or the milestones
+            aren't one fewer than the schedulers.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> from tl_nn.optim import lr_scheduler
-    >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
-    >>> warmup = lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
-    >>> decay = lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-    >>> scheduler = lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
-    >>> for _ in range(3):
-    ...     optimizer.step()
-    ...     scheduler.step()
-    ...     print(scheduler.get_last_lr())
-    [0.5]
-    [1.0]
-    [0.5]
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.optim import lr_scheduler
+        >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
+        >>> warmup = lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
+        >>> decay = lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     print(scheduler.get_last_lr())
+        [0.5]
+        [1.0]
+        [0.5]
     """
 
     _schedulers: list[LRScheduler]
@@ -90,28 +87,26 @@ class SequentialLR(LRScheduler):
         self._last_lr = scheduler.get_last_lr()
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer, to be given to :meth:`load_state_dict`."""
+        """Everything but the optimizer, to be given to `load_state_dict`."""
         return _state_with_schedulers(self)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what :meth:`state_dict` gave."""
+        """Take over what `state_dict` gave."""
         _load_with_schedulers(self, state_dict)
 
 
 class ChainedScheduler(LRScheduler):
     """Schedulers that all step at once, each changing the rates the one before has left.
 
-    Parameters
-    ----------
-    schedulers : sequence of LRScheduler
-        In their order.
-    optimizer : Optimizer, optional
-        Whose learning rates they change; that of the first scheduler by default.
+    Parameters:
+        schedulers : sequence of LRScheduler
+            In their order.
+        optimizer : Optimizer, optional
+            Whose learning rates they change; that of the first scheduler by default.
 
-    Raises
-    ------
-    ValueError
-        If there is no scheduler, or one belongs to another optimizer or needs a metric.
+    Raises:
+        ValueError
+            If there is no scheduler, or one belongs to another optimizer or needs a metric.
     """
 
     _schedulers: list[LRScheduler]
@@ -134,11 +129,11 @@ class ChainedScheduler(LRScheduler):
         self._last_lr = self._schedulers[-1].get_last_lr()
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer, to be given to :meth:`load_state_dict`."""
+        """Everything but the optimizer, to be given to `load_state_dict`."""
         return _state_with_schedulers(self)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what :meth:`state_dict` gave."""
+        """Take over what `state_dict` gave."""
         _load_with_schedulers(self, state_dict)
 
 

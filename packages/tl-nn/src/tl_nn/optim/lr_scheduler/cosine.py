@@ -12,28 +12,26 @@ __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 
 
 class CosineAnnealingLR(LRScheduler):
-    """From the first learning rate down to ``eta_min`` in ``T_max`` epochs, along half a cosine, and up again.
+    """From the first learning rate down to `eta_min` in `T_max` epochs, along half a cosine, and up again.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    T_max : int
-        The number of epochs to the lowest rate.
-    eta_min : float
-        The lowest rate.
-    last_epoch : int
-        The epoch to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        T_max : int
+            The number of epochs to the lowest rate.
+        eta_min : float
+            The lowest rate.
+        last_epoch : int
+            The epoch to go on from; -1 begins anew.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = tl_nn.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
-    >>> optimizer.step(), scheduler.step()
-    (None, None)
-    >>> [round(lr, 6) for lr in scheduler.get_last_lr()]
-    [0.5]
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = tl_nn.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+        >>> optimizer.step(), scheduler.step()
+        (None, None)
+        >>> [round(lr, 6) for lr in scheduler.get_last_lr()]
+        [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -42,7 +40,7 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at ``last_epoch``."""
+        """The learning rates at `last_epoch`."""
         warn_outside_step(self)
         if self._is_initial:
             return present_rates(self)
@@ -59,25 +57,23 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine down to ``eta_min``, again and again, each time over more epochs.
+    """Half a cosine down to `eta_min`, again and again, each time over more epochs.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    T_0 : int
-        The number of epochs to the first restart.
-    T_mult : int
-        How many times as many epochs lie between two restarts as between the two before.
-    eta_min : float
-        The lowest rate.
-    last_epoch : int
-        The epoch to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        T_0 : int
+            The number of epochs to the first restart.
+        T_mult : int
+            How many times as many epochs lie between two restarts as between the two before.
+        eta_min : float
+            The lowest rate.
+        last_epoch : int
+            The epoch to go on from; -1 begins anew.
 
-    Raises
-    ------
-    ValueError
-        If ``T_0`` isn't a positive integer, ``T_mult`` not an integer from 1 on, or ``eta_min`` no number.
+    Raises:
+        ValueError
+            If `T_0` isn't a positive integer, `T_mult` not an integer from 1 on, or `eta_min` no number.
     """
 
     def __init__(
@@ -108,12 +104,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Go on to the next epoch, or to ``epoch``, which may be a fraction.
+        """Go on to the next epoch, or to `epoch`, which may be a fraction.
 
-        Raises
-        ------
-        ValueError
-            If ``epoch`` is negative.
+        Raises:
+            ValueError
+                If `epoch` is negative.
         """
         if epoch is not None and epoch < 0:
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")

@@ -15,49 +15,46 @@ __all__ = ["CyclicLR", "OneCycleLR"]
 class CyclicLR(LRScheduler):
     """Between two learning rates, up and down in straight lines, again and again: Smith, 2015.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    base_lr, max_lr : float or list of float
-        The lower and the upper rate, for all groups or for each.
-    step_size_up : int
-        The number of steps upwards.
-    step_size_down : int, optional
-        The number of steps downwards; as many as upwards by default.
-    mode : str
-        "triangular" with the same height in each cycle, "triangular2" with half the height of the cycle
-        before, "exp_range" with a height of ``gamma ** step``.
-    gamma : float
-        For "exp_range".
-    scale_fn : callable, optional
-        Gives the height, instead of ``mode``, from the number of the cycle or of the step.
-    scale_mode : str
-        What ``scale_fn`` is called with: "cycle" or "iterations".
-    cycle_momentum : bool
-        Whether the momentum goes down while the rate goes up.
-    base_momentum, max_momentum : float or list of float
-        The lower and the upper momentum.
-    last_epoch : int
-        The step to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        base_lr, max_lr : float or list of float
+            The lower and the upper rate, for all groups or for each.
+        step_size_up : int
+            The number of steps upwards.
+        step_size_down : int, optional
+            The number of steps downwards; as many as upwards by default.
+        mode : str
+            "triangular" with the same height in each cycle, "triangular2" with half the height of the cycle
+            before, "exp_range" with a height of `gamma ** step`.
+        gamma : float
+            For "exp_range".
+        scale_fn : callable, optional
+            Gives the height, instead of `mode`, from the number of the cycle or of the step.
+        scale_mode : str
+            What `scale_fn` is called with: "cycle" or "iterations".
+        cycle_momentum : bool
+            Whether the momentum goes down while the rate goes up.
+        base_momentum, max_momentum : float or list of float
+            The lower and the upper momentum.
+        last_epoch : int
+            The step to go on from; -1 begins anew.
 
-    Raises
-    ------
-    ValueError
-        If a list doesn't fit the groups, the mode isn't known, or the optimizer has no momentum.
+    Raises:
+        ValueError
+            If a list doesn't fit the groups, the mode isn't known, or the optimizer has no momentum.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = tl_nn.optim.lr_scheduler.CyclicLR(optimizer, 0.0, 1.0, 2, cycle_momentum=False)
-    >>> for _ in range(3):
-    ...     optimizer.step()
-    ...     scheduler.step()
-    ...     print(scheduler.get_last_lr())
-    [0.5]
-    [1.0]
-    [0.5]
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = tl_nn.optim.lr_scheduler.CyclicLR(optimizer, 0.0, 1.0, 2, cycle_momentum=False)
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     print(scheduler.get_last_lr())
+        [0.5]
+        [1.0]
+        [0.5]
     """
 
     def __init__(
@@ -110,7 +107,7 @@ class CyclicLR(LRScheduler):
         return _HEIGHTS[self.mode](x, self.gamma)
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at ``last_epoch``; sets the momentum too."""
+        """The learning rates at `last_epoch`; sets the momentum too."""
         warn_outside_step(self)
         cycle = floor(1 + self.last_epoch / self.total_size)
         part = 1.0 + self.last_epoch / self.total_size - cycle
@@ -122,14 +119,14 @@ class CyclicLR(LRScheduler):
         return [low + (high - low) * height for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of ``scale_fn``, only what a callable object holds."""
+        """Everything but the optimizer; of `scale_fn`, only what a callable object holds."""
         state = super().state_dict()
         custom = state.pop("_scale_fn_custom")
         state["_scale_fn_custom"] = getattr(custom, "__dict__", {}).copy() or None
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what :meth:`state_dict` gave; a function stays, a callable object is updated."""
+        """Take over what `state_dict` gave; a function stays, a callable object is updated."""
         state = dict(state_dict)
         kept = state.pop("_scale_fn_custom")
         super().load_state_dict(state)
@@ -147,45 +144,42 @@ _HEIGHTS: dict[str, Callable[[float, float], float]] = {
 class OneCycleLR(LRScheduler):
     """Up to a large learning rate and down to a very small one, once: Smith and Topin, 2018.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    max_lr : float or list of float
-        The largest rate, for all groups or for each.
-    total_steps : int, optional
-        The number of steps; or else ``epochs`` times ``steps_per_epoch``.
-    epochs, steps_per_epoch : int, optional
-        Instead of ``total_steps``.
-    pct_start : float
-        The part of the steps that go upwards.
-    anneal_strategy : str
-        "cos" or "linear".
-    cycle_momentum : bool
-        Whether the momentum goes down while the rate goes up.
-    base_momentum, max_momentum : float or list of float
-        The lower and the upper momentum.
-    div_factor : float
-        The first rate is ``max_lr / div_factor``.
-    final_div_factor : float
-        The last rate is the first one divided by this.
-    three_phase : bool
-        Whether the way down first ends at the first rate, as steep as the way up.
-    last_epoch : int
-        The step to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        max_lr : float or list of float
+            The largest rate, for all groups or for each.
+        total_steps : int, optional
+            The number of steps; or else `epochs` times `steps_per_epoch`.
+        epochs, steps_per_epoch : int, optional
+            Instead of `total_steps`.
+        pct_start : float
+            The part of the steps that go upwards.
+        anneal_strategy : str
+            "cos" or "linear".
+        cycle_momentum : bool
+            Whether the momentum goes down while the rate goes up.
+        base_momentum, max_momentum : float or list of float
+            The lower and the upper momentum.
+        div_factor : float
+            The first rate is `max_lr / div_factor`.
+        final_div_factor : float
+            The last rate is the first one divided by this.
+        three_phase : bool
+            Whether the way down first ends at the first rate, as steep as the way up.
+        last_epoch : int
+            The step to go on from; -1 begins anew.
 
-    Raises
-    ------
-    ValueError
-        If an option is out of range, the optimizer has no momentum, or there are more steps than told.
+    Raises:
+        ValueError
+            If an option is out of range, the optimizer has no momentum, or there are more steps than told.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], momentum=0.9)
-    >>> scheduler = tl_nn.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
-    >>> [round(lr, 6) for lr in scheduler.get_last_lr()]
-    [0.04]
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], momentum=0.9)
+        >>> scheduler = tl_nn.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
+        >>> [round(lr, 6) for lr in scheduler.get_last_lr()]
+        [0.04]
     """
 
     def __init__(
@@ -231,7 +225,7 @@ class OneCycleLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at ``last_epoch``; sets the momentum too."""
+        """The learning rates at `last_epoch`; sets the momentum too."""
         warn_outside_step(self)
         if self.last_epoch > self.total_steps:
             raise ValueError(

@@ -49,7 +49,7 @@ class _ByFunction(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what :meth:`state_dict` gave; functions stay, callable objects are updated."""
+        """Take over what `state_dict` gave; functions stay, callable objects are updated."""
         super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
         for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if state is not None:
@@ -59,38 +59,36 @@ class _ByFunction(LRScheduler):
 class LambdaLR(_ByFunction):
     """The first learning rate times a function of the epoch.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    lr_lambda : callable or list of them
-        Called as ``lr_lambda(epoch)``; a list has one for each group.
-    last_epoch : int
-        The epoch to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        lr_lambda : callable or list of them
+            Called as `lr_lambda(epoch)`; a list has one for each group.
+        last_epoch : int
+            The epoch to go on from; -1 begins anew.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = tl_nn.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
-    >>> optimizer.step(), scheduler.step()
-    (None, None)
-    >>> scheduler.get_last_lr()
-    [0.5]
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = tl_nn.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
+        >>> optimizer.step(), scheduler.step()
+        (None, None)
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at ``last_epoch``."""
+        """The learning rates at `last_epoch`."""
         warn_outside_step(self)
         epoch = self.last_epoch
         return [rate * factor(epoch) for rate, factor in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
 
 class MultiplicativeLR(_ByFunction):
-    """The learning rate of the epoch before times a function of the epoch; arguments as :class:`LambdaLR`."""
+    """The learning rate of the epoch before times a function of the epoch; arguments as `LambdaLR`."""
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at ``last_epoch``."""
+        """The learning rates at `last_epoch`."""
         warn_outside_step(self)
         if self._is_initial:
             return present_rates(self)
@@ -101,29 +99,27 @@ class MultiplicativeLR(_ByFunction):
 
 
 class StepLR(LRScheduler):
-    """The learning rate times ``gamma`` every ``step_size`` epochs.
+    """The learning rate times `gamma` every `step_size` epochs.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    step_size : int
-        The number of epochs between changes.
-    gamma : float
-        The factor.
-    last_epoch : int
-        The epoch to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        step_size : int
+            The number of epochs between changes.
+        gamma : float
+            The factor.
+        last_epoch : int
+            The epoch to go on from; -1 begins anew.
 
-    Examples
-    --------
-    >>> import tl_core, tl_nn
-    >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = tl_nn.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
-    >>> for _ in range(2):
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = tl_nn.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+        >>> for _ in range(2):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(
@@ -134,7 +130,7 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at ``last_epoch``."""
+        """The learning rates at `last_epoch`."""
         warn_outside_step(self)
         due = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
         return present_rates(self, self.gamma if due else 1.0)
@@ -144,18 +140,17 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The learning rate times ``gamma`` at each of the given epochs.
+    """The learning rate times `gamma` at each of the given epochs.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    milestones : iterable of int
-        The epochs.
-    gamma : float
-        The factor.
-    last_epoch : int
-        The epoch to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        milestones : iterable of int
+            The epochs.
+        gamma : float
+            The factor.
+        last_epoch : int
+            The epoch to go on from; -1 begins anew.
     """
 
     def __init__(
@@ -166,7 +161,7 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at ``last_epoch``."""
+        """The learning rates at `last_epoch`."""
         warn_outside_step(self)
         return present_rates(self, self.gamma ** self.milestones[self.last_epoch])
 
@@ -176,23 +171,21 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The learning rate times ``factor`` for the first ``total_iters`` epochs.
+    """The learning rate times `factor` for the first `total_iters` epochs.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    factor : float
-        From 0 to 1.
-    total_iters : int
-        The number of epochs.
-    last_epoch : int
-        The epoch to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        factor : float
+            From 0 to 1.
+        total_iters : int
+            The number of epochs.
+        last_epoch : int
+            The epoch to go on from; -1 begins anew.
 
-    Raises
-    ------
-    ValueError
-        If ``factor`` isn't from 0 to 1.
+    Raises:
+        ValueError
+            If `factor` isn't from 0 to 1.
     """
 
     def __init__(
@@ -205,7 +198,7 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at ``last_epoch``."""
+        """The learning rates at `last_epoch`."""
         warn_outside_step(self)
         if self.last_epoch == 0:
             return present_rates(self, self.factor)
@@ -217,25 +210,23 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The learning rate times a factor that changes evenly over ``total_iters`` epochs.
+    """The learning rate times a factor that changes evenly over `total_iters` epochs.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    start_factor : float
-        The factor at first: above 0, up to 1.
-    end_factor : float
-        The factor at the end: from 0 to 1.
-    total_iters : int
-        The number of epochs.
-    last_epoch : int
-        The epoch to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        start_factor : float
+            The factor at first: above 0, up to 1.
+        end_factor : float
+            The factor at the end: from 0 to 1.
+        total_iters : int
+            The number of epochs.
+        last_epoch : int
+            The epoch to go on from; -1 begins anew.
 
-    Raises
-    ------
-    ValueError
-        If a factor is out of range.
+    Raises:
+        ValueError
+            If a factor is out of range.
     """
 
     def __init__(
@@ -261,7 +252,7 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at ``last_epoch``."""
+        """The learning rates at `last_epoch`."""
         warn_outside_step(self)
         if self.last_epoch == 0:
             return present_rates(self, self.start_factor)
@@ -276,16 +267,15 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The learning rate times ``gamma`` every epoch.
+    """The learning rate times `gamma` every epoch.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    gamma : float
-        The factor.
-    last_epoch : int
-        The epoch to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        gamma : float
+            The factor.
+        last_epoch : int
+            The epoch to go on from; -1 begins anew.
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -293,7 +283,7 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at ``last_epoch``."""
+        """The learning rates at `last_epoch`."""
         warn_outside_step(self)
         return present_rates(self) if self._is_initial else present_rates(self, self.gamma)
 
@@ -302,18 +292,17 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The learning rate times ``(1 - epoch / total_iters) ** power``, 0 from ``total_iters`` on.
+    """The learning rate times `(1 - epoch / total_iters) ** power`, 0 from `total_iters` on.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose learning rates to change.
-    total_iters : int
-        The number of epochs.
-    power : float
-        The exponent.
-    last_epoch : int
-        The epoch to go on from; -1 begins anew.
+    Parameters:
+        optimizer : Optimizer
+            Whose learning rates to change.
+        total_iters : int
+            The number of epochs.
+        power : float
+            The exponent.
+        last_epoch : int
+            The epoch to go on from; -1 begins anew.
     """
 
     def __init__(
@@ -324,7 +313,7 @@ class PolynomialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at ``last_epoch``."""
+        """The learning rates at `last_epoch`."""
         warn_outside_step(self)
         if self._is_initial or self.last_epoch > self.total_iters:
             return present_rates(self)

@@ -1,0 +1,110 @@
+#include "saved_hooks.h"
+
+#include "bind/python.h"
+#include "bind/saved_hooks_functions.h"
+#include "extra.h"
+
+namespace tl::autograd {
+
+std::atomic<int> g_packing{0};
+
+namespace {
+struct Hooks {
+  Ref pack, unpack;
+};
+struct ThreadHooks {
+  std::vector<Hooks> stack;
+  std::string disabled;  // why hooks are refused; empty: they are not
+};
+thread_local ThreadHooks* t_hooks = nullptr;
+
+ThreadHooks& hooks_here() {
+  if (!t_hooks)
+    t_hooks = new ThreadHooks;  // Python objects: not torn down with the thread, which may hold no GIL
+  return *t_hooks;
+}
+
+struct Packed {
+  Ref data, unpack;
+};
+Packed* packed_of(const TlValue& v) { return static_cast<Packed*>(const_cast<void*>(v.u.p)); }
+}  // namespace
+
+bool packs_here() { return t_hooks && !t_hooks->stack.empty(); }
+
+TlValue pack(TlTensor* t) {
+  Gil gil;
+  TlValue out = none();
+  calling_python([&] {
+    GradMode off(false);
+    const Hooks hooks = t_hooks->stack.back();
+    Ref argument = wrapped(Tensor::share(t));
+    Ref data = checked(PyObject_CallOneArg(hooks.pack.get(), argument.get()));
+    out = {kPacked, 0, {.p = new Packed{std::move(data), hooks.unpack}}};
+  });
+  return out;
+}
+
+Tensor unpack(const TlValue& packed) {
+  Gil gil;
+  Tensor out;
+  calling_python([&] {
+    const Packed& p = *packed_of(packed);
+    Ref result = checked(PyObject_CallOneArg(p.unpack.get(), p.data.get()));
+    TlTensor* t = bridge->unwrap(result.get());
+    if (!t)
+      raise(
+          PyExc_TypeError,
+          std::string("Output of saved tensor unpack_hook expected to be a Tensor but got result of type ") +
+              Py_TYPE(result.get())->tp_name);
+    out = Tensor::share(t);
+  });
+  return out;
+}
+
+void drop_packed(TlValue& packed) {
+  if (!Py_IsInitialized()) return;
+  Gil gil;
+  delete packed_of(packed);
+}
+
+// ---- what Python calls
+// ---------------------------------------------------------------------------------------------
+
+PyObject* push_saved_hooks(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&] {
+    if (n_args != 2 || !PyCallable_Check(args[0]) || !PyCallable_Check(args[1]))
+      raise(PyExc_TypeError, "saved tensor hooks must be two callables");
+    ThreadHooks& here = hooks_here();
+    if (!here.disabled.empty()) raise(PyExc_RuntimeError, here.disabled);
+    here.stack.push_back({Ref::share(args[0]), Ref::share(args[1])});
+    g_packing.fetch_add(1, std::memory_order_relaxed);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* pop_saved_hooks(PyObject*, PyObject*) {
+  return guarded([&] {
+    if (!packs_here()) raise(PyExc_RuntimeError, "no saved tensor hooks are in force on this thread");
+    g_packing.fetch_sub(1, std::memory_order_relaxed);
+    const Hooks last = std::move(t_hooks->stack.back());
+    t_hooks->stack.pop_back();
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* disable_saved_hooks(PyObject*, PyObject* message) {
+  return guarded([&] {
+    ThreadHooks& here = hooks_here();
+    const std::string before = here.disabled;
+    const char* text = message == Py_None ? "" : PyUnicode_AsUTF8(message);
+    if (!text) throw PythonError();
+    if (*text && !here.stack.empty())
+      raise(PyExc_RuntimeError,
+            "saved tensor hooks cannot be disabled while some are in force on this thread");
+    here.disabled = text;
+    return before.empty() ? Py_NewRef(Py_None) : checked(PyUnicode_FromString(before.c_str())).take();
+  });
+}
+
+}  // namespace tl::autograd

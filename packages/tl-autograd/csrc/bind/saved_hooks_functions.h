@@ -1,0 +1,16 @@
+// Hooks on saved tensors, as Python switches them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bind/python.h"
+
+namespace tl::autograd {
+
+PyObject* push_saved_hooks(PyObject* module, PyObject* const* args, Py_ssize_t n_args);  // (pack, unpack)
+PyObject* pop_saved_hooks(PyObject* module, PyObject*);
+// Refuses hooks on this thread with this message, or allows them with None; returns what was set before.
+PyObject* disable_saved_hooks(PyObject* module, PyObject* message);
+
+}  // namespace tl::autograd

@@ -1,0 +1,22 @@
+// Hooks that pack what nodes save: a pair of Python callables per thread, the innermost in force.
+#pragma once
+
+#include <atomic>
+
+#include "values.h"
+
+namespace tl::autograd {
+
+// A saved tensor in the form that a pack hook gave it: p owns the Python objects.
+inline constexpr uint32_t kPacked = 0x81;
+
+extern std::atomic<int> g_packing;  // contexts that are open in the process
+
+bool packs_here();          // whether this thread is in such a context
+TlValue pack(TlTensor* t);  // owned, freed by `forget`
+Tensor unpack(const TlValue& packed);
+void drop_packed(TlValue& packed);
+
+inline bool packing() { return g_packing.load(std::memory_order_relaxed) != 0 && packs_here(); }
+
+}  // namespace tl::autograd

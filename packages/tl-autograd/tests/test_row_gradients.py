@@ -1,0 +1,266 @@
+"""The derivative of every row, and the derivative of that, against finite differences."""
+
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+import tl_core as tl
+from tl_autograd import gradcheck, gradgradcheck
+from tl_core import ops
+
+CORE = Path(__file__).parents[2] / "tl-core"
+if not (CORE / "opgen").is_dir():
+    pytest.skip(
+        "the rows stand in tl-core's sources, which are not beside these tests", allow_module_level=True
+    )
+sys.path.insert(0, str(CORE))
+from opgen import collect  # noqa: E402
+
+ROWS = {row.name: row for row in collect.rows()}
+# Without a loop of their own kind: how each is called. `t(3, 4)` is a leaf of that shape.
+ROW, GRID = tl.tensor([2, 0, 1]), tl.tensor([[0, 2, 1, 0], [1, 0, 2, 2], [2, 1, 0, 1]])
+MASK = tl.tensor([[True, False, True, False], [False, False, True, True], [True, True, True, False]])
+CALLS = {
+    "copy_": lambda op, t: op(t(3, 4).clone(), t(4)),
+    "clone": lambda op, t: op(t(3, 4)),
+    "_to_copy": lambda op, t: op(t(3, 4)),
+    "fill_.Scalar": lambda op, t: op(t(3).clone(), 2.0) + t(3),
+    "fill_.Tensor": lambda op, t: op(t(3).clone(), t()),
+    "zero_": lambda op, t: op(t(3).clone()) + t(3),
+    "div.Tensor_mode": lambda op, t: op(t(3, 4), t(4), rounding_mode=None),
+    "clamp": lambda op, t: op(t(3, 4), 0.8, 1.2) + op(t(4), min=1.1) + op(t(3, 1), max=1.1),
+    "clamp.Tensor": lambda op, t: op(t(3, 4), t(4), t(3, 1)) + op(t(4), min=t(4)) + op(t(4), max=t(4)),
+    "index.Tensor": lambda op, t: op(t(3, 4), [None, ROW]),
+    "index_put_": lambda op, t: (
+        op(t(3, 4).clone(), [ROW, ROW], t(3)) + op(t(3, 4).clone(), [ROW], t(3, 4), True)
+    ),
+    "gather": lambda op, t: op(t(3, 4), 0, GRID),
+    "scatter.src": lambda op, t: op(t(3, 4), 1, GRID[:, :1], t(3, 1)),
+    "scatter.value": lambda op, t: op(t(3, 4), 0, GRID, 2.0),
+    "scatter_add": lambda op, t: op(t(3, 4), 0, GRID, t(3, 4)),
+    "index_select": lambda op, t: op(t(3, 4), 0, tl.tensor([0, 2, 2, 1])),
+    "index_select_backward": lambda op, t: op(t(3, 4), (5, 4), 0, tl.tensor([0, 2, 2])),
+    "masked_fill.Scalar": lambda op, t: op(t(3, 4), MASK, 2.0),
+    "masked_fill.Tensor": lambda op, t: op(t(3, 4), MASK, t()),
+    "mm": lambda op, t: op(t(3, 4), t(4, 2)),
+    "bmm": lambda op, t: op(t(2, 3, 4), t(2, 4, 2)),
+    "addmm": lambda op, t: op(t(2), t(3, 4), t(4, 2), beta=2, alpha=3),
+    "mv": lambda op, t: op(t(3, 4), t(4)),
+    "dot": lambda op, t: op(t(5), t(5)),
+    "tril": lambda op, t: op(t(2, 3, 4), 1),
+    "triu": lambda op, t: op(t(3, 4), -1),
+    "_softmax": lambda op, t: op(t(3, 4), 1, False),
+    "_log_softmax": lambda op, t: op(t(3, 4), 0, False),
+    "_softmax_backward_data": lambda op, t: op(t(3, 4), t(3, 4), 1, tl.float64),
+    "_log_softmax_backward_data": lambda op, t: op(t(3, 4), t(3, 4), 1, tl.float64),
+    "native_dropout_backward": lambda op, t: op(t(3, 4), MASK, 2.0),
+    "sum": lambda op, t: op(t(3, 4)),
+    "sum.dim_IntList": lambda op, t: op(t(2, 3, 4), (0, 2)) + op(t(3, 2), 1, True).sum(),
+    "mean": lambda op, t: op(t(3, 4)),
+    "mean.dim": lambda op, t: op(t(2, 3, 4), (0, -1)),
+    "amax": lambda op, t: op(t(2, 3, 4), (0, 2)),
+    "amin": lambda op, t: op(t(3, 4), 1, True),
+    "max": lambda op, t: op(t(3, 4)),
+    "max.dim": lambda op, t: op(t(3, 4), 1)[0],
+    "min": lambda op, t: op(t(3, 4)),
+    "min.dim": lambda op, t: op(t(3, 4), 0, True)[0],
+    "logsumexp": lambda op, t: op(t(3, 4), (1,)),
+    "var.correction": lambda op, t: op(t(3, 4), 1, correction=0),
+    "std.correction": lambda op, t: op(t(3, 4), None, correction=2, keepdim=True),
+    "cumsum": lambda op, t: op(t(3, 4), 0),
+    "cumprod": lambda op, t: op(t(3, 4) * MASK, 1) + op(t(3, 4), 0),
+    "cumsum_backward": lambda op, t: op(t(3, 4), 1),
+    "sort": lambda op, t: op(t(3, 4), 0, True)[0],
+    "sort.stable": lambda op, t: op(t(3, 4), stable=True)[0],
+    "topk": lambda op, t: op(t(3, 4), 2)[0],
+    "cat": lambda op, t: op([t(3, 1), t(3, 0), t(3, 2)], 1),
+    "stack": lambda op, t: op([t(3), t(3)], 1),
+    "permute_backward": lambda op, t: op(t(2, 3, 4), (2, 0, 1)),
+    "slice_backward": lambda op, t: op(t(3, 2), (3, 5), 1, 0, 4, 2),
+    "select_backward": lambda op, t: op(t(3), (3, 4), 1, 2),
+    "diagonal_backward": lambda op, t: op(t(3), (3, 4), 1, 0, 1),
+    "unfold_backward": lambda op, t: op(t(3, 2), (4,), 0, 2, 1),
+    "as_strided_backward": lambda op, t: op(t(2, 2), (5,), (1,), 0, (2, 2), (1, 1), 1),
+    "slice_scatter": lambda op, t: op(t(3, 4), t(3, 2), 1, 0, 4, 2),
+    "select_scatter": lambda op, t: op(t(3, 4), t(3), 1, 2),
+    "diagonal_scatter": lambda op, t: op(t(3, 4), t(3), 1),
+    "split_backward": lambda op, t: op([t(2, 3), t(2, 3), t(1, 3)], (5, 3), 2, 0),
+    "split_with_sizes_backward": lambda op, t: op([t(2, 3), t(3, 3)], (5, 3), (2, 3), 0),
+    "unbind_backward": lambda op, t: op([t(3), t(3)], (3, 2), 1),
+    "unsum": lambda op, t: op(t(3), (3, 4), (1,), False),
+    "index_backward": lambda op, t: op(t(3, 4), (5, 4), [ROW]),
+    "view": lambda op, t: op(t(3, 4), (2, 6)),
+    "transpose.int": lambda op, t: op(t(2, 3, 4), 0, 2),
+    "t": lambda op, t: op(t(3, 4)),
+    "permute": lambda op, t: op(t(2, 3, 4), (2, 0, 1)),
+    "expand": lambda op, t: op(t(3, 1), (2, 3, 4)),
+    "as_strided": lambda op, t: op(t(3, 4), (3, 3), (2, 1), 1),
+    "slice.Tensor": lambda op, t: op(t(3, 4), 1, 1, None, 2),
+    "select.int": lambda op, t: op(t(3, 4), 1, -1),
+    "squeeze": lambda op, t: op(t(1, 3, 1)),
+    "squeeze.dim": lambda op, t: op(t(1, 3, 1), 2),
+    "squeeze.dims": lambda op, t: op(t(1, 3, 1), (0, 2)),
+    "unsqueeze": lambda op, t: op(t(3, 4), 1),
+    "unfold": lambda op, t: op(t(5), 0, 3, 1),
+    "diagonal": lambda op, t: op(t(3, 4), 1),
+    "view_as_complex": lambda op, t: op(t(3, 2)).real,
+    "split.Tensor": lambda op, t: op(t(5, 3), 2),
+    "split_with_sizes": lambda op, t: op(t(5, 3), (2, 3)),
+    "unbind.int": lambda op, t: op(t(3, 2), 1),
+    "transpose_": lambda op, t: op(t(3, 4).clone(), 0, 1),
+    "t_": lambda op, t: op(t(3, 4).clone()),
+    "squeeze_": lambda op, t: op(t(1, 3, 1).clone()),
+    "squeeze_.dim": lambda op, t: op(t(1, 3, 1).clone(), 0),
+    "squeeze_.dims": lambda op, t: op(t(1, 3, 1).clone(), (0, 2)),
+    "unsqueeze_": lambda op, t: op(t(3, 4).clone(), 1),
+    "as_strided_": lambda op, t: op(t(3, 4).clone(), (3, 3), (2, 1), 1),
+}
+COMPLEX_CALLS = {"view_as_real": lambda op, t: op(t(3, 4))}
+ORDERED = {
+    "clamp",
+    "clamp.Tensor",
+    "amax",
+    "amin",
+    "max",
+    "max.dim",
+    "min",
+    "min.dim",
+    "sort",
+    "sort.stable",
+    "topk",
+}
+SOFTMAX = {"_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data"}
+NOT_COMPLEX = (
+    ORDERED
+    | SOFTMAX
+    | {"logsumexp", "view_as_complex", "std.correction", "var.correction", "native_dropout_backward"}
+)
+COMPOSITES = {
+    "index_put": lambda op, t: op(t(3, 4), [ROW], t(3, 4), True),
+    "matmul": lambda op, t: op(t(2, 1, 3, 4), t(3, 4, 2)),
+    "softmax.int": lambda op, t: op(t(3, 4), 0),
+    "log_softmax.int": lambda op, t: op(t(3, 4), -1),
+    "linear": lambda op, t: op(t(2, 3, 4), t(5, 4), t(5)),
+    "max.other": lambda op, t: op(t(3, 4), t(4)),
+    "var": lambda op, t: op(t(3, 4), False),
+    "std.dim": lambda op, t: op(t(3, 4), 1),
+    "var_mean.correction": lambda op, t: op(t(3, 4), 1),
+    "msort": lambda op, t: op(t(4, 3)),
+    "split.sizes": lambda op, t: op(t(5, 3), (1, 4)),
+    "chunk": lambda op, t: op(t(5, 3), 2),
+    "reshape": lambda op, t: op(t(3, 4).t(), (2, 6)),
+    "flatten.using_ints": lambda op, t: op(t(2, 3, 4), 1),
+    "narrow": lambda op, t: op(t(3, 4), 1, 1, 2),
+    "sum_to_size": lambda op, t: op(t(2, 3, 4), (3, 1)),
+    "_foreach_mul.List": lambda op, t: op([t(3), t(2)], [t(3), t(2)]),
+}
+
+
+def operator(name):
+    base, _, overload = name.partition(".")
+    return getattr(getattr(ops.aten, base), overload or "default")
+
+
+class Leaves:
+    """Hands out leaves: fresh random ones at first, then given ones in the same order."""
+
+    def __init__(self, name, dtype, low=0.5, high=1.5):
+        self.generator = tl.Generator().manual_seed(zlib.crc32(name.encode()))
+        self.dtype, self.low, self.high, self.made, self.given = dtype, low, high, [], None
+
+    def __call__(self, *shape):
+        if self.given is not None:
+            return next(self.given)
+        real = (
+            tl.rand(*shape, 2, dtype=tl.float64, generator=self.generator) * (self.high - self.low) + self.low
+        )
+        leaf = tl.view_as_complex(real) if self.dtype is tl.complex128 else real[..., 0].clone()
+        self.made.append(leaf.requires_grad_())
+        return self.made[-1]
+
+
+def is_constant(row, dtype):
+    """Whether the derivative is zero everywhere: then it has none itself."""
+    zero = isinstance(row.grad, dict) and set(row.grad.values()) == {"zeros_like(g)"}
+    return zero or (row.name == "sgn" and dtype is tl.float64)
+
+
+def check(name, call, dtype, low=0.5, high=1.5):
+    """First and second derivative; results without one do not count. What is piecewise constant has no second one."""
+    leaves, op = Leaves(name, dtype, low, high), operator(name)
+    call(op, leaves)
+
+    def function(*tensors):
+        leaves.given = iter(tensors)
+        result = call(op, leaves)
+        return tuple(r for r in result if r.requires_grad) if isinstance(result, (tuple, list)) else result
+
+    assert leaves.made, "the call makes no leaf"
+    assert gradcheck(function, leaves.made)
+    if not is_constant(ROWS[name], dtype):
+        assert gradgradcheck(function, leaves.made)
+
+
+def elementwise(row):
+    """All inputs as leaves of shapes that broadcast; parameters with a value that is not neutral."""
+    parameters = {"alpha": 2, "value": 3, "threshold": 1}
+
+    def call(op, t):
+        n = row.elementwise.inputs
+        shapes = [(3, 1), (4,), (3, 4)][:n]
+        inputs = [2.5 if a.type == "Scalar" else t(*s) for a, s in zip(row.args[:n], shapes, strict=True)]
+        if row.elementwise.condition:
+            inputs[0] = MASK
+        positional = [parameters[a.name] for a in row.args[n:] if not a.keyword_only]
+        return op(
+            *inputs, *positional, **{a.name: parameters[a.name] for a in row.args[n:] if a.keyword_only}
+        )
+
+    return call
+
+
+DERIVED = [row for row in ROWS.values() if isinstance(row.grad, dict) and not row.random]
+LOOPS = [row for row in DERIVED if row.elementwise]
+
+
+@pytest.mark.parametrize("row", LOOPS, ids=lambda row: row.name)
+@pytest.mark.parametrize("dtype", [tl.float64, tl.complex128], ids=str)
+def test_elementwise(row, dtype):
+    if str(dtype).removeprefix("torch.") not in row.elementwise.dtypes:
+        with pytest.raises((NotImplementedError, RuntimeError)):
+            elementwise(row)(operator(row.name), Leaves(row.name, dtype))
+        return
+    check(row.name, elementwise(row), dtype, max(row.samples.low, -1.5), min(row.samples.high, 1.5))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_real(name):
+    check(name, CALLS[name], tl.float64)
+
+
+@pytest.mark.parametrize("name", [*COMPLEX_CALLS, *(name for name in CALLS if name not in NOT_COMPLEX)])
+def test_complex(name):
+    check(name, {**CALLS, **COMPLEX_CALLS}[name], tl.complex128)
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_composites(name):
+    check(name, COMPOSITES[name], tl.float64)
+
+
+def test_every_row_with_a_derivative_is_called():
+    called = {*CALLS, *COMPLEX_CALLS}
+    assert called >= {row.name for row in DERIVED if not row.elementwise}
+    assert called <= ROWS.keys()
+    assert COMPOSITES.keys() <= ROWS.keys()
+
+
+def test_rows_without_a_derivative_say_so():
+    x = tl.rand(3, 4, requires_grad=True)
+    for name in ("argmax", "isnan", "bitwise_not", "floor_divide"):
+        assert ROWS[name].grad.startswith("none:")
+    assert not tl.argmax(x).requires_grad
+    assert not tl.isnan(x).requires_grad
+    assert not tl.gt(x, 0.5).requires_grad

@@ -1,0 +1,114 @@
+"""Hooks that pack saved tensors."""
+
+import gc
+import weakref
+
+import pytest
+
+import tl_autograd
+import tl_core as tl
+from tl_autograd.graph import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+
+
+def leaf(*values):
+    return tl.tensor(values, dtype=tl.float64, requires_grad=True)
+
+
+def as_lists():
+    packed = []
+
+    def pack(t):
+        packed.append(t.tolist())
+        return t.tolist()
+
+    return saved_tensors_hooks(pack, lambda kept: tl.tensor(kept, dtype=tl.float64)), packed
+
+
+def test_saved_tensors_are_packed_and_unpacked():
+    hooks, packed = as_lists()
+    a, b = leaf(2.0, 3.0), leaf(5.0, 7.0)
+    with hooks:
+        y = a * b
+        z = y.exp()
+    assert len(packed) == 3
+    z.log().sum().backward(retain_graph=True)
+    assert a.grad.tolist() == pytest.approx([5.0, 7.0]) and b.grad.tolist() == pytest.approx([2.0, 3.0])
+    assert y.grad_fn._saved_self.tolist() == [2.0, 3.0]
+
+
+def test_second_derivatives_pass_through_unpacked_tensors():
+    hooks, _ = as_lists()
+    x = leaf(2.0)
+    with hooks:
+        y = (x * x * x).exp()
+        (first,) = tl_autograd.grad(y, x, create_graph=True)
+    (second,) = tl_autograd.grad(first, x)
+    value = 2.718281828459045**8
+    assert first.item() == pytest.approx(12 * value) and second.item() == pytest.approx((144 + 12) * value)
+
+
+def test_lists_and_functions():
+    hooks, packed = as_lists()
+
+    class Square(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * x
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            assert y.tolist() == [9.0]
+            return 2 * x * g
+
+    x = leaf(3.0)
+    with hooks:
+        y = Square.apply(x)
+    assert packed == [[3.0], [9.0]]
+    y.backward()
+    assert x.grad.item() == 6.0
+
+
+def test_packed_values_die_with_the_graph():
+    class Box:
+        def __init__(self, t):
+            self.t = t
+
+    boxes = []
+
+    def pack(t):
+        box = Box(t)
+        boxes.append(weakref.ref(box))
+        return box
+
+    x = leaf(1.0)
+    with saved_tensors_hooks(pack, lambda box: box.t):
+        y = (x * x).sin()
+    y.backward()
+    del y
+    gc.collect()
+    assert boxes and all(box() is None for box in boxes)
+
+
+def test_errors():
+    with pytest.raises(TypeError, match="two callables"), saved_tensors_hooks(1, 2):
+        pass
+    x = leaf(1.0)
+    with saved_tensors_hooks(lambda t: t, lambda t: "text"):
+        y = x * x
+    with pytest.raises(TypeError, match="unpack_hook expected to be a Tensor"):
+        y.backward()
+    with saved_tensors_hooks(lambda t: 1 / 0, lambda t: t), pytest.raises(ZeroDivisionError):
+        x * x
+    with (
+        disable_saved_tensors_hooks("not here"),
+        pytest.raises(RuntimeError, match="not here"),
+        save_on_cpu(),
+    ):
+        pass
+    with save_on_cpu():
+        y = x * x
+    y.backward()
+    assert x.grad.item() == 2.0

@@ -1,0 +1,93 @@
+// Sorted orders and the largest elements.
+#include "kernels/cpu/sort.h"
+
+#include "iter/promotion.h"
+#include "ops.h"
+#include "ops/along.h"
+#include "ops/copy.h"
+#include "ops/elementwise.h"
+#include "tensor/geometry.h"
+
+namespace tl {
+
+namespace {
+using Pair = std::tuple<Tensor, Tensor>;
+
+void check_sortable(const char* name, const Tensor& self) {
+  TL_CHECK(!is_complex(self.dtype()), Runtime, name, "(): input tensor must be of non-complex type, got ",
+           scalar_type_name(self.dtype()));
+}
+
+Pair prepared(const Tensor& self, IntSpan sizes, IntSpan strides, Out out, Out out_index) {
+  if (out)
+    TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime, "Expected out tensor to have dtype ",
+             dtype_name(self.dtype()), ", but got ", dtype_name(out.tensor->dtype()), " instead");
+  if (out_index)
+    TL_CHECK(out_index.tensor->dtype() == DType::Int64, Runtime,
+             "Expected out tensor to have dtype int64, but got ", dtype_name(out_index.tensor->dtype()),
+             " instead");
+  const auto make = [&](Out o, DType d) {
+    return o ? prepare_out(o, sizes, {d, self.device()}) : empty_strided(sizes, strides, {d, self.device()});
+  };
+  return {make(out, self.dtype()), make(out_index, DType::Int64)};
+}
+
+// The kernel reads a line before it writes it, but lines may lie across each other when the result is the
+// input.
+void run(const Tensor& self, int64_t dim, int64_t count, bool descending, const Tensor& values,
+         const Tensor& indices) {
+  if (values.is_meta() || values.numel() == 0) return;
+  const bool shared = values.storage() == self.storage() && !values.same(self);
+  const Tensor source = shared ? ops::clone(self) : self;
+  const AlongGeometry geometry(dim, self.dim() ? self.size(dim) : 1, {&values, &indices, &source});
+  cpu::sort(self.dtype(), geometry.shape(), count, descending, values.ptr<char>(), indices.ptr<char>(),
+            source.ptr<char>());
+}
+
+Pair sort_stable(const Tensor& self, std::optional<bool>, int64_t dim, bool descending, Out out,
+                 Out out_index) {
+  check_sortable("sort", self);
+  const int64_t d = wrap_dim(dim, self.dim());
+  const auto [values, indices] =
+      prepared(self, self.sizes(), preserved_strides(self.sizes(), self.strides()), out, out_index);
+  run(self, d, self.dim() ? self.size(d) : 1, descending, values, indices);
+  return {values, indices};
+}
+Pair sort(const Tensor& self, int64_t dim, bool descending, Out out, Out out_index) {
+  return sort_stable(self, true, dim, descending, out, out_index);
+}
+
+Tensor argsort_stable(const Tensor& self, bool, int64_t dim, bool descending) {
+  return std::get<1>(ops::sort(self, dim, descending));
+}
+Tensor argsort(const Tensor& self, int64_t dim, bool descending) {
+  return argsort_stable(self, true, dim, descending);
+}
+Tensor msort(const Tensor& self, Out out) {
+  const Tensor values = std::get<0>(ops::sort(self, 0, false));
+  return out ? ops::copy_(prepare_out(out, values.sizes(), {values.dtype(), values.device()}), values)
+             : values;
+}
+
+// All come sorted, whether asked for or not.
+Pair topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool, Out out, Out out_index) {
+  check_sortable("topk", self);
+  const int64_t d = wrap_dim(dim, self.dim()), n = self.dim() ? self.size(d) : 1;
+  TL_CHECK(k >= 0 && k <= n, Runtime, "selected index k out of range: k is ", k, ", the dimension has ", n,
+           " elements");
+  DimVector sizes(self.sizes());
+  if (self.dim()) sizes[d] = k;
+  const auto [values, indices] = prepared(self, sizes, contiguous_strides(sizes), out, out_index);
+  if (k > 0) run(self, d, k, largest, values, indices);
+  return {values, indices};
+}
+}  // namespace
+
+TL_KERNEL(sort, sort)
+TL_KERNEL(sort_stable, sort_stable)
+TL_KERNEL(argsort, argsort)
+TL_KERNEL(argsort_stable, argsort_stable)
+TL_KERNEL(msort, msort)
+TL_KERNEL(topk, topk)
+
+}  // namespace tl
