@@ -118,9 +118,25 @@ CALLS = {
     "as_strided_": lambda op, t: op(t(3, 4).clone(), (3, 3), (2, 1), 1),
 }
 COMPLEX_CALLS = {"view_as_real": lambda op, t: op(t(3, 4))}
-NOT_COMPLEX = {"clamp", "clamp.Tensor", "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "amax", "amin",
-               "max", "max.dim", "min", "min.dim", "logsumexp", "sort", "sort.stable", "topk", "view_as_complex", "std.correction",
-               "var.correction", "native_dropout_backward"}  # fmt: skip
+ORDERED = {
+    "clamp",
+    "clamp.Tensor",
+    "amax",
+    "amin",
+    "max",
+    "max.dim",
+    "min",
+    "min.dim",
+    "sort",
+    "sort.stable",
+    "topk",
+}
+SOFTMAX = {"_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data"}
+NOT_COMPLEX = (
+    ORDERED
+    | SOFTMAX
+    | {"logsumexp", "view_as_complex", "std.correction", "var.correction", "native_dropout_backward"}
+)
 COMPOSITES = {
     "index_put": lambda op, t: op(t(3, 4), [ROW], t(3, 4), True),
     "matmul": lambda op, t: op(t(2, 1, 3, 4), t(3, 4, 2)),

@@ -4,6 +4,7 @@ import gc
 import weakref
 
 import pytest
+
 import tl_autograd
 import tl_core as tl
 from tl_autograd.graph import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks

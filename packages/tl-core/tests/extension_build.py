@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 import tl_core
 
 SOURCES = Path(__file__).parent / "extensions"

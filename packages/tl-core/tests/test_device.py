@@ -5,6 +5,7 @@ import pickle
 import threading
 
 import pytest
+
 import tl_core as tl
 
 
@@ -19,14 +20,16 @@ def test_names_and_indices():
     assert tl.device(tl.device("cpu")) == tl.device("cpu")
 
 
-@pytest.mark.parametrize("made", [pickle.loads(pickle.dumps(tl.device("cuda:3"))), copy.deepcopy(tl.device("cuda:3"))])
+@pytest.mark.parametrize(
+    "made", [pickle.loads(pickle.dumps(tl.device("cuda:3"))), copy.deepcopy(tl.device("cuda:3"))]
+)
 def test_copies(made):
     assert made == tl.device("cuda", 3)
 
 
 @pytest.mark.parametrize("text", ["cuda:", "cuda:-1", "cuda:1x", "cuda:01", "tpu", "", "cpu :0"])
 def test_bad_names(text):
-    with pytest.raises(RuntimeError, match="[Dd]evice"):
+    with pytest.raises(RuntimeError, match=r"[Dd]evice"):
         tl.device(text)
 
 
@@ -35,7 +38,7 @@ def test_bad_arguments():
         tl.device("cuda:1", 1)
     with pytest.raises(TypeError):
         tl.device(1.5)
-    with pytest.raises(RuntimeError, match="no installed plug-in provides the device 'cuda'|CUDA"):
+    with pytest.raises(RuntimeError, match="no installed plug-in provides the device 'cuda'"):
         tl.ones(1, device="cuda")
 
 

@@ -4,14 +4,31 @@ import copy
 import pickle
 
 import pytest
+
 import tl_core as tl
 
-NAMES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
-         "float64", "complex32", "complex64", "complex128"]  # fmt: skip
+NAMES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex32",
+    "complex64",
+    "complex128",
+]
 BYTES = [1, 1, 1, 2, 4, 8, 2, 4, 8, 2, 2, 4, 8, 4, 8, 16]
 
 
-@pytest.mark.parametrize(("name", "size"), zip(NAMES, BYTES))
+@pytest.mark.parametrize(("name", "size"), list(zip(NAMES, BYTES)))
 def test_every_type(name, size):
     dtype = getattr(tl, name)
     assert isinstance(dtype, tl.dtype)

@@ -9,8 +9,9 @@ import subprocess
 import sys
 
 import pytest
-import tl_core as tl
 from extension_build import build, load, older_headers
+
+import tl_core as tl
 
 autograd_missing = "tl-autograd, which records derivatives, is not installed"
 
@@ -52,10 +53,11 @@ def test_an_extension_built_against_fewer_entries_runs(tmp_path):
 import plain_c
 known, whole = plain_c.table_size()
 assert known < whole, (known, whole)
-print(plain_c.cube(tl.tensor([1.0, 2.0], dtype=tl.float64)).tolist(), plain_c.checked_sum(tl.ones(5000, dtype=tl.float64)))
+ones = tl.ones(5000, dtype=tl.float64)
+print(plain_c.cube(ones * 2).sum().item(), plain_c.checked_sum(ones))
 """
     done = in_fresh_process(tmp_path, program)
-    assert (done.stdout, done.stderr) == ("[1.0, 8.0] 5000.0\n", "")
+    assert (done.stdout, done.stderr) == ("40000.0 5000.0\n", "")
 
 
 # ---- an operator -----------------------------------------------------------------------------------------------------
@@ -100,7 +102,7 @@ def test_operators_in_cpp_stop_exceptions_at_the_boundary(hpp):
     assert [part.tolist() for part in hpp.call("hpp::halves", tl.arange(5))] == [[0, 1], [2, 3, 4]]
     with pytest.raises(RuntimeError, match="a 0-d tensor has no parts"):
         hpp.call("hpp::positive_part", tl.tensor(1.0))
-    with pytest.raises(IndexError, match="^chunk 2 has no element$"):
+    with pytest.raises(IndexError, match=r"^chunk 2 has no element$"):
         hpp.call("hpp::throw_in_chunk", tl.ones(1000))
     with pytest.raises(AttributeError, match="there is no operator named 'nope'"):
         hpp.call("nope", tl.ones(1))
@@ -163,8 +165,19 @@ def test_what_its_kernels_do_not_handle_runs_on_the_cpu(hpp, x):
 
 def test_everything_else_runs_by_copying(x):
     host = x.cpu()
-    for f in (tl.exp, tl.sum, tl.mean, lambda t: t @ t, lambda t: t[t > 2], lambda t: t[:, 1], lambda t: t.cumsum(0),
-              lambda t: t.softmax(1), lambda t: tl.cat([t, t]), lambda t: tl.where(t > 2, t, 0), lambda t: t.t()):  # fmt: skip
+    for f in (
+        tl.exp,
+        tl.sum,
+        tl.mean,
+        lambda t: t @ t,
+        lambda t: t[t > 2],
+        lambda t: t[:, 1],
+        lambda t: t.cumsum(0),
+        lambda t: t.softmax(1),
+        lambda t: tl.cat([t, t]),
+        lambda t: tl.where(t > 2, t, 0),
+        lambda t: t.t(),
+    ):
         made = f(x)
         assert made.device == x.device
         assert made.tolist() == f(host).tolist()
@@ -198,8 +211,13 @@ def test_to_moves_and_converts(x):
 
 
 def test_random_numbers_are_the_cpus(x):
-    for draw in (lambda d: tl.rand(5, device=d), lambda d: tl.randn(20, device=d), lambda d: tl.randperm(9, device=d),
-                 lambda d: tl.zeros(3, 4, device=d).t().uniform_(), lambda d: tl.randint(0, 99, (7,), device=d)):  # fmt: skip
+    for draw in (
+        lambda d: tl.rand(5, device=d),
+        lambda d: tl.randn(20, device=d),
+        lambda d: tl.randperm(9, device=d),
+        lambda d: tl.zeros(3, 4, device=d).t().uniform_(),
+        lambda d: tl.randint(0, 99, (7,), device=d),
+    ):
         tl.manual_seed(3)
         expected = draw("cpu")
         tl.manual_seed(3)
@@ -223,7 +241,7 @@ def test_pickles_and_copies_stay_on_the_device(x):
 
 
 def test_devices_do_not_mix(x):
-    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device.*toy:0 and cpu"):
+    with pytest.raises(RuntimeError, match=r"Expected all tensors to be on the same device.*toy:0 and cpu"):
         x + tl.ones(2, 2)
     with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
         x + x.to("toy:1")
@@ -233,7 +251,7 @@ def test_devices_do_not_mix(x):
 def test_what_the_device_cannot_do_is_said(x):
     with pytest.raises(RuntimeError, match="there is no device 'toy:5': the number of toy devices is 2"):
         tl.ones(2, device="toy:5")
-    with pytest.raises(BufferError, match="cannot be exported through DLPack|no code for the device"):
+    with pytest.raises(BufferError, match="cannot be exported through DLPack"):
         x.__dlpack__()
     with pytest.raises(TypeError, match="can't convert toy:0 device type tensor to numpy"):
         memoryview(x)

@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import pytest
+
 import tl_core as tl
 
 
@@ -22,7 +23,12 @@ def test_it_prints_as_the_reference_does():
 
 def test_parts_and_sums_are_sizes():
     size = tl.Size([2, 3, 4])
-    for made, expected in ((size[1:], (3, 4)), (size + (5,), (2, 3, 4, 5)), ((1,) + size, (1, 2, 3, 4)), (size[:1] * 2, (2, 2))):
+    for made, expected in (
+        (size[1:], (3, 4)),
+        (size.__add__((5,)), (2, 3, 4, 5)),
+        (size.__radd__((1,)), (1, 2, 3, 4)),
+        (size[:1] * 2, (2, 2)),
+    ):
         assert type(made) is tl.Size
         assert made == expected
     assert size[0] == 2
@@ -36,7 +42,7 @@ def test_it_takes_integers_only():
     with pytest.raises(TypeError, match=r"item 1 is 'float'"):
         tl.Size([1, 2.0])
     with pytest.raises(TypeError):
-        tl.Size([1]) + [2]
+        tl.Size([1]) * "x"
 
 
 def test_it_survives_copies():

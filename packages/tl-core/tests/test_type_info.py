@@ -3,6 +3,7 @@
 import struct
 
 import pytest
+
 import tl_core as tl
 
 

@@ -352,6 +352,6 @@ for _name in ("backward", "register_hook", "retain_grad", "register_post_accumul
 Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type: ignore[assignment]
 Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment]
 Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment]
-Tensor.grad_fn = property(lambda self: None)  # type: ignore[assignment]
+Tensor.grad_fn = property(lambda self: None)
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 _C._set_python_helper("new", _new)

@@ -15,8 +15,8 @@ def _dlpack(self: Tensor, *, stream: Any = None, max_version: tuple[int, int] | 
             dl_device: tuple[Any, int] | None = None, copy: bool | None = None) -> Any:  # fmt: skip
     """A DLPack capsule of the tensor's memory, for another library's ``from_dlpack``.
 
-    ``max_version`` is the newest version the reader knows; from (1, 0) on, read-only memory can be exported. ``copy`` says
-    whether the capsule must, may (None) or must not hold a copy.
+    ``max_version`` is the newest version the reader knows; from (1, 0) on, read-only memory can be exported. ``copy``
+    says whether the capsule must, may (None) or must not hold a copy.
 
     Raises BufferError for what the protocol cannot say: a tensor that requires grad, a device without memory.
     """
@@ -67,8 +67,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         device: where the result must lie; its own device by default.
         copy: whether it must, may (None) or must not be a copy.
 
-    Raises BufferError for memory that no tensor can describe, ValueError for ``device`` or ``copy`` with a capsule. What the
-    array declares read-only stays so: writing to the tensor raises RuntimeError.
+    Raises BufferError for memory that no tensor can describe, ValueError for ``device`` or ``copy`` with a capsule.
+    What the array declares read-only stays so: writing to the tensor raises RuntimeError.
 
     >>> x = tensor([1, 2])
     >>> from_dlpack(x).data_ptr() == x.data_ptr()

@@ -9,8 +9,9 @@ from tl_core._C import Tensor
 from tl_core.overrides import overridable
 
 __all__ = [
-    "as_tensor", "asarray", "broadcast_shapes", "frombuffer", "broadcast_tensors", "equal", "allclose", "get_device", "is_complex",
-    "is_floating_point", "is_nonzero", "nonzero", "is_storage", "is_tensor", "numel", "typename", "movedim", "unflatten",
+    "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "equal", "allclose", "frombuffer", "get_device",
+    "is_complex", "is_floating_point", "is_nonzero", "nonzero", "is_storage", "is_tensor", "numel", "typename",
+    "movedim", "unflatten",
 ]  # fmt: skip
 
 
@@ -129,23 +130,27 @@ def frombuffer(
     tensor([1, 2], dtype=torch.int16)
     """
     memory = memoryview(buffer).cast("B")
-    size, available = dtype.itemsize, memory.nbytes - offset
-    if memory.nbytes == 0:
-        raise ValueError(f"both buffer length ({memory.nbytes}) and count ({count}) must not be 0")
-    if not 0 <= offset < memory.nbytes:
+    size, length = dtype.itemsize, memory.nbytes
+    available = length - offset
+    if length == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
         raise ValueError(
-            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({memory.nbytes} bytes) minus 1"
+            f"offset ({offset} bytes) must be non-negative and below the buffer length ({length} bytes)"
         )
     if count == 0 or count < -1:
         raise ValueError(f"count must be positive or -1, got {count}")
     if count == -1 and available % size:
         raise ValueError(
-            f"buffer length ({available} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})"
+            f"buffer length ({available} bytes) after offset ({offset} bytes) must be a multiple of element size "
+            f"({size})"
         )
     n = available // size if count == -1 else count
     if n * size > available:
-        raise ValueError(f"requested buffer length ({n} * {size} bytes) after offset ({offset} bytes) must not be greater than "
-                         f"actual buffer length ({memory.nbytes} bytes)")  # fmt: skip
+        raise ValueError(
+            f"requested buffer length ({n} * {size} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({length} bytes)"
+        )
     made = _C._from_buffer(memory[offset : offset + n * size]).view(dtype)
     return made.detach().requires_grad_() if requires_grad else made
 

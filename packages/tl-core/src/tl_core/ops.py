@@ -1,4 +1,4 @@
-"""Every operator by its full name: `ops.aten.add.Tensor(a, b)`; `ops.aten.add(a, b)` takes the first overload that fits."""
+"""Every operator by its full name: `ops.aten.add.Tensor(a, b)`; `ops.aten.add(a, b)` takes the overload that fits."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def _overrides(o: Any) -> bool:
     if type(o) is Tensor or _C._overrides_disabled():
         return False
     found = getattr(type(o), "__torch_function__", None)
-    return found is not None and getattr(found, "__func__", None) is not _PASSING
+    return found is not None and getattr(found, "__func__", None) is not _disabled_torch_function.__func__
 
 
 def _arguments(args: Any, kwargs: Any) -> Any:
@@ -153,7 +153,9 @@ def _default_torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwa
 
 def get_default_nowrap_functions() -> frozenset[Any]:
     """Functions whose results `Tensor.__torch_function__` hands on as they are: other tensors, not new ones."""
-    return frozenset(getattr(Tensor, name).__get__ for name in ("_base", "grad", "_grad") if hasattr(Tensor, name))
+    return frozenset(
+        getattr(Tensor, name).__get__ for name in ("_base", "grad", "_grad") if hasattr(Tensor, name)
+    )
 
 
 def _convert(result: Any, cls: Any) -> Any:
@@ -161,8 +163,8 @@ def _convert(result: Any, cls: Any) -> Any:
         return result
     if isinstance(result, Tensor) and not isinstance(result, cls):
         return result.as_subclass(cls)
-    if type(result) in (tuple, list):
-        return type(result)(_convert(r, cls) for r in result)
+    if isinstance(result, (tuple, list)) and any(isinstance(r, Tensor) for r in result):
+        return type(result)([_convert(r, cls) for r in result])
     return result
 
 

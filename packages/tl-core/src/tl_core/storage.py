@@ -138,7 +138,7 @@ class UntypedStorage:
 def _from_bytes(data: bytes, device: str = "cpu") -> UntypedStorage:
     made = UntypedStorage(len(data))
     if data:
-        memoryview(made._tensor)[:] = data  # type: ignore[call-overload]
+        memoryview(made._tensor)[:] = data
     return made if device == "cpu" else UntypedStorage._of(made._bytes().to(device))
 
 

@@ -1,0 +1,155 @@
+"""Memory shared through the buffer protocol and numpy's."""
+
+from __future__ import annotations
+
+import array
+import gc
+
+import pytest
+
+import tl_core as tl
+
+
+def test_a_tensor_is_a_buffer():
+    x = tl.tensor([[1, 2], [3, 4]], dtype=tl.int32)
+    view = memoryview(x)
+    assert (view.format, view.shape, view.strides, view.itemsize) == ("i", (2, 2), (8, 4), 4)
+    assert view.tolist() == [[1, 2], [3, 4]]
+    view[0, 0] = 9
+    assert x[0, 0] == 9
+    assert memoryview(x.t()).strides == (4, 8)
+    assert memoryview(tl.tensor(2.5)).shape == ()
+
+
+def test_a_buffer_keeps_the_memory():
+    view = memoryview(tl.arange(1000))
+    gc.collect()
+    assert view[999] == 999
+
+
+def test_what_has_no_format_is_refused():
+    with pytest.raises(TypeError, match="bfloat16"):
+        memoryview(tl.ones(1, dtype=tl.bfloat16))
+    with pytest.raises(TypeError, match="can't convert meta device type tensor"):
+        memoryview(tl.ones(1, device="meta"))
+
+
+def test_frombuffer():
+    memory = bytearray([1, 0, 2, 0, 3, 0])
+    x = tl.frombuffer(memory, dtype=tl.int16)
+    assert x.tolist() == [1, 2, 3]
+    x[0] = 5
+    assert memory[0] == 5
+    assert tl.frombuffer(memory, dtype=tl.int16, count=1, offset=2).tolist() == [2]
+    assert tl.frombuffer(array.array("d", [1.5, 2.5]), dtype=tl.float64).tolist() == [1.5, 2.5]
+    with pytest.raises(BufferError):
+        memory.append(1)
+
+
+@pytest.mark.parametrize(
+    ("memory", "options", "message"),
+    [
+        (bytearray(5), {}, "must be a multiple of element size"),
+        (bytearray(4), {"count": 3}, "must not be greater than actual buffer length"),
+        (bytearray(4), {"count": 0}, "count"),
+        (bytearray(4), {"offset": 4}, "offset"),
+        (bytearray(0), {}, "must not be 0"),
+    ],
+)
+def test_frombuffer_refuses(memory, options, message):
+    with pytest.raises(ValueError, match=message):
+        tl.frombuffer(memory, dtype=tl.int16, **options)
+
+
+def test_bytes_are_read_only():
+    x = tl.frombuffer(b"\x01\x02", dtype=tl.uint8)
+    with pytest.raises(RuntimeError, match="read-only"):
+        x.zero_()
+    with pytest.raises(RuntimeError, match="read-only"):
+        tl.add(x, 1, out=x)
+    assert memoryview(x).readonly
+    assert (x + 1).tolist() == [2, 3]
+    assert x.clone().zero_().tolist() == [0, 0]
+
+
+class TestNumpy:
+    np = None
+
+    @pytest.fixture(autouse=True)
+    def needs_numpy(self):
+        type(self).np = pytest.importorskip(
+            "numpy", reason="numpy, the other side of the exchange, is not installed"
+        )
+
+    def test_from_numpy_shares(self):
+        given = self.np.arange(6.0).reshape(2, 3).T
+        x = tl.from_numpy(given)
+        assert (x.shape, x.stride(), x.dtype) == ((3, 2), (1, 3), tl.float64)
+        x[0, 0] = 9
+        assert given[0, 0] == 9
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "bool",
+            "uint8",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint16",
+            "uint32",
+            "uint64",
+            "float16",
+            "float32",
+            "float64",
+            "complex64",
+            "complex128",
+        ],
+    )
+    def test_types_both_ways(self, name):
+        given = self.np.ones(2, dtype=name)
+        x = tl.from_numpy(given)
+        assert x.dtype is getattr(tl, name)
+        assert x.numpy().dtype.type is given.dtype.type
+        assert x.numpy().tolist() == given.tolist()
+
+    def test_numpy_shares(self):
+        x = tl.ones(2, 3).t()
+        made = x.numpy()
+        made[0, 0] = 9
+        assert x[0, 0] == 9
+        assert made.strides == (4, 12)
+        assert tl.empty(0, 3).numpy().shape == (0, 3)
+        assert self.np.asarray(tl.tensor(2)).shape == ()
+
+    def test_array_conversions(self):
+        x = tl.ones(2)
+        assert self.np.asarray(x, dtype="int32").dtype == "int32"
+        assert self.np.array(x, copy=True).ctypes.data != x.data_ptr()
+
+    def test_read_only_arrays(self):
+        given = self.np.arange(3)
+        given.flags.writeable = False
+        x = tl.from_numpy(given)
+        with pytest.raises(RuntimeError, match="read-only"):
+            x += 1
+        assert not x.numpy().flags.writeable
+        assert given.tolist() == [0, 1, 2]
+
+    def test_what_cannot_be_shared(self):
+        with pytest.raises(ValueError, match="negative"):
+            tl.from_numpy(self.np.arange(3)[::-1])
+        with pytest.raises(TypeError, match=r"can't convert np\.ndarray"):
+            tl.from_numpy(self.np.array(["a"]))
+        with pytest.raises(TypeError, match=r"expected np\.ndarray"):
+            tl.from_numpy([1])
+
+    def test_what_requires_grad_is_not_shared(self):
+        pytest.importorskip("tl_autograd", reason="tl-autograd, which records derivatives, is not installed")
+        x = tl.ones(1, requires_grad=True)
+        with pytest.raises(RuntimeError, match=r"Use tensor.detach\(\).numpy\(\) instead"):
+            x.numpy()
+        with pytest.raises(RuntimeError, match=r"Use tensor.detach\(\).numpy\(\) instead"):
+            self.np.asarray(x)
+        assert x.numpy(force=True).tolist() == [1.0]

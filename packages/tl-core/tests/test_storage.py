@@ -1,0 +1,87 @@
+"""Storages: the memory that tensors are views of."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+import tl_core as tl
+
+
+def test_views_have_one_storage():
+    x = tl.arange(6, dtype=tl.int32)
+    view = x[2:]
+    storage = view.untyped_storage()
+    assert storage == x.untyped_storage()
+    assert hash(storage) == hash(x.untyped_storage())
+    assert (storage.nbytes(), len(storage), storage.data_ptr()) == (24, 24, x.data_ptr())
+    assert x.clone().untyped_storage() != storage
+
+
+def test_bytes_are_read_and_written():
+    x = tl.tensor([1, 2], dtype=tl.int16)
+    storage = x.untyped_storage()
+    assert storage.tolist() == list(storage) == [1, 0, 2, 0]
+    storage[0] = 7
+    assert x.tolist() == [7, 2]
+    assert storage[0] == 7
+    storage.fill_(0)
+    assert x.tolist() == [0, 0]
+    assert storage[1:3].tolist() == [0, 0]
+
+
+def test_typed_storages_read_elements():
+    x = tl.tensor([1.5, 2.5])
+    storage = x.storage()
+    assert (storage.dtype, storage.size(), storage.nbytes(), storage.tolist()) == (
+        tl.float32,
+        2,
+        8,
+        [1.5, 2.5],
+    )
+    storage[1] = 4.0
+    assert x.tolist() == [1.5, 4.0]
+    with pytest.raises(RuntimeError, match="slices are only supported"):
+        storage[0:1]
+
+
+def test_texts():
+    assert repr(tl.tensor([1, 2], dtype=tl.uint8).untyped_storage()) == (
+        " 1\n 2\n[torch.storage.UntypedStorage(device=cpu) of size 2]"
+    )
+    assert repr(tl.tensor([1, 2]).storage()) == (
+        " 1\n 2\n[torch.storage.TypedStorage(dtype=torch.int64, device=cpu) of size 2]"
+    )
+
+
+def test_resizing_keeps_what_fits():
+    x = tl.tensor([1, 2], dtype=tl.uint8)
+    storage = x.untyped_storage()
+    storage.resize_(4)
+    assert storage.nbytes() == 4
+    assert storage.tolist()[:2] == [1, 2]
+    with pytest.raises(RuntimeError, match="not resizable"):
+        tl.frombuffer(bytearray(2), dtype=tl.uint8).untyped_storage().resize_(4)
+
+
+def test_copies():
+    storage = tl.tensor([1, 2], dtype=tl.uint8).untyped_storage()
+    for made in (storage.clone(), copy.deepcopy(storage), pickle.loads(pickle.dumps(storage))):
+        assert made.tolist() == [1, 2]
+        assert made.data_ptr() != storage.data_ptr()
+    other = tl.zeros(2, dtype=tl.uint8).untyped_storage()
+    other.copy_(storage)
+    assert other.tolist() == [1, 2]
+
+
+def test_set_changes_the_view():
+    x = tl.arange(6)
+    y = tl.empty(0, dtype=tl.int64)
+    y.set_(x.untyped_storage(), 1, (2, 2), (2, 1))
+    assert y.tolist() == [[1, 2], [3, 4]]
+    y[0, 0] = 9
+    assert x[1] == 9
+    with pytest.raises(RuntimeError, match="beyond the storage"):
+        y.set_(x.untyped_storage(), 1, (6,), (1,))

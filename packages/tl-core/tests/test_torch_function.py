@@ -1,0 +1,147 @@
+"""`__torch_function__` and its modes: who is asked, with which function and arguments."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+import tl_core as tl
+from tl_core import overrides
+
+
+class Logged(tl.Tensor):
+    log: ClassVar[list] = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.log.append(func)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+class Duck:
+    """No tensor at all."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__, types, args, kwargs
+
+
+class Declining:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+@pytest.fixture
+def x():
+    made = tl.ones(2, 2).as_subclass(Logged)
+    Logged.log.clear()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda x: x + 1, "add"),
+        (lambda x: 1 + x, "add"),
+        (lambda x: x - 1, "sub"),
+        (lambda x: 1 - x, "__rsub__"),
+        (lambda x: x * x, "mul"),
+        (lambda x: x / 2, "div"),
+        (lambda x: x**2, "pow"),
+        (lambda x: 2**x, "__rpow__"),
+        (lambda x: x @ x, "matmul"),
+        (lambda x: -x, "neg"),
+        (lambda x: x > 1, "gt"),
+        (lambda x: x[0], "__getitem__"),
+        (lambda x: x.__setitem__(0, 1), "__setitem__"),
+        (lambda x: x.dim(), "dim"),
+        (lambda x: x.size(0), "size"),
+        (lambda x: x.tolist(), "tolist"),
+        (lambda x: x.shape, "__get__"),
+        (lambda x: x.T, "__get__"),
+        (lambda x: len(x), "__len__"),
+        (lambda x: repr(x), "__repr__"),
+        (lambda x: tl.cat([x, x]), "cat"),
+        (lambda x: tl.allclose(x, x), "allclose"),
+    ],
+)
+def test_the_function_is_named(x, call, expected):
+    call(x)
+    assert [f.__name__ for f in Logged.log] == [expected]
+
+
+def test_functions_can_be_compared(x):
+    x + x
+    tl.exp(x)
+    x.shape  # noqa: B018
+    assert Logged.log == [tl.Tensor.add, tl.exp, tl.Tensor.shape.__get__]
+
+
+def test_any_object_may_take_a_call_over():
+    name, types, args, kwargs = tl.add(Duck(), tl.ones(1), alpha=2)
+    assert (name, types, kwargs) == ("add", (Duck,), {"alpha": 2})
+    assert isinstance(args[0], Duck)
+    assert tl.sum(Duck())[0] == "sum"
+    assert tl.cat([tl.ones(1), Duck()])[0] == "cat"
+    assert tl.ones(2).add(Duck())[0] == "add"
+    assert (tl.ones(2) + Duck())[0] == "add"
+
+
+def test_if_all_decline_the_error_names_them():
+    with pytest.raises(TypeError, match=r"no implementation found for .*add.*__torch_function__.*Declining"):
+        tl.add(tl.ones(1), Declining())
+
+
+def test_disabled_overrides_are_not_asked(x):
+    with overrides.DisableTorchFunctionSubclass():
+        made = x + 1
+    assert Logged.log == []
+    assert type(made) is tl.Tensor
+
+
+def test_modes_see_every_call_and_nest():
+    seen = []
+
+    class Mode(overrides.TorchFunctionMode):
+        def __init__(self, name):
+            super().__init__()
+            self.name = name
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((self.name, func.__name__))
+            return func(*args, **(kwargs or {}))
+
+    with Mode("outer"):
+        tl.ones(1)
+        with Mode("inner"):
+            tl.ones(1) + 1
+    tl.ones(1)
+    assert seen == [
+        ("outer", "ones"),
+        ("inner", "ones"),
+        ("outer", "ones"),
+        ("inner", "add"),
+        ("outer", "add"),
+    ]
+
+
+def test_a_mode_may_answer_itself():
+    class Answer(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return 42 if func is tl.exp else func(*args, **(kwargs or {}))
+
+    with Answer():
+        assert tl.exp(tl.ones(1)) == 42
+        assert tl.sum(tl.ones(2)).item() == 2.0
+
+
+def test_errors_leave_modes_as_they_were():
+    class Failing(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            raise LookupError(func.__name__)
+
+    with pytest.raises(LookupError, match="ones"), Failing():
+        tl.ones(1)
+    assert tl.ones(1).tolist() == [1.0]
