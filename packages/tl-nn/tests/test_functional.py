@@ -140,6 +140,10 @@ def test_slopes_at_zero():
 
 
 def test_activation_faults():
+    with pytest.raises(RuntimeError, match=r"lambda must be in range \[0, 1.79.*, but found -1"):
+        F.softshrink(tensor([1.0]), -1)
+    with pytest.raises(ValueError, match="min_val cannot be greater than max_val, got 2 and 1"):
+        F.hardtanh(tensor([1.0]), 2, 1)
     with pytest.raises(RuntimeError, match="alpha cannot be 0 for CELU"):
         F.celu(tensor([1.0]), 0.0)
     with pytest.raises(RuntimeError, match="approximate argument must be either none or tanh, got cubic"):
@@ -162,6 +166,10 @@ def test_prelu():
     np.testing.assert_allclose(layer.weight.grad.tolist(), np.where(x > 0, 0, x).sum((0, 2)))
     with pytest.raises(RuntimeError, match="Found parameter numbers = 2 and channel size = 3"):
         F.prelu(tensor(x), tensor([1.0, 2.0]))
+    with pytest.raises(RuntimeError, match="Not allow zero-dim input tensor"):
+        F.prelu(tensor(1.0), tensor([1.0, 2.0]))
+    with pytest.raises(RuntimeError, match="to be a scalar or 1D tensor, but got: ndim = 2"):
+        F.prelu(tensor(x), tensor([[1.0, 2.0, 3.0]]))
     assert repr(layer) == "PReLU(num_parameters=3)"
 
 

@@ -71,3 +71,15 @@ def test_parameters_and_vectors():
         utils.vector_to_parameters([1.0], layer.parameters())
     with pytest.raises(TypeError, match="different devices"):
         utils.parameters_to_vector([tl.zeros(1), tl.zeros(1, device="meta")])
+
+
+def test_skip_init_draws_nothing():
+    before = tl.get_rng_state().tolist()
+    layer = utils.skip_init(nn.Linear, 3, 2, bias=False, dtype=tl.float64)
+    assert tl.get_rng_state().tolist() == before
+    assert layer.weight.shape == (2, 3) and layer.weight.dtype == tl.float64 and layer.bias is None
+    assert isinstance(layer.weight, nn.Parameter) and not layer.weight.is_meta
+    with pytest.raises(RuntimeError, match="Expected a Module; got 3"):
+        utils.skip_init(3)
+    with pytest.raises(RuntimeError, match="Module must support a 'device' arg"):
+        utils.skip_init(nn.Tanh)

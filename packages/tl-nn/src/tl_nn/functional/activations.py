@@ -143,6 +143,8 @@ def _over_channels(weight: Tensor, input: Tensor) -> Tensor:
         )
     if weight.numel() == 1:
         return weight.reshape(())
+    if input.dim() == 0:
+        raise RuntimeError("Not allow zero-dim input tensor.")
     channels = input.shape[1] if input.dim() > 1 else 1
     if weight.numel() != channels:
         raise RuntimeError(
@@ -275,7 +277,10 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
             If `lambd` is negative.
     """
     if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+        largest = tl_core.finfo(input.dtype).max
+        raise RuntimeError(
+            f"lambda must be in range [0, {largest:g}] for input dtype {input.dtype}, but found {lambd}"
+        )
     return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0))
 
 

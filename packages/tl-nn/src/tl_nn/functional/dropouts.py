@@ -34,9 +34,9 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         >>> tl_nn.functional.dropout(tl_core.ones(3), p=0.0)
         tensor([1., 1., 1.])
     """
-    if _is_off(input, p, training):
-        return input
-    return _scaled(input, _noise(tl_core.empty_like(input), p), inplace)
+    _check_probability(p)
+    drop = tl_core.dropout_ if inplace else tl_core.dropout
+    return drop(input, p, training)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

@@ -87,7 +87,7 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The affine map of `input`, shape (*, in_features), to shape (*, out_features)."""
-        own: Any = self._parameters
+        own: dict[str, Any] = self._parameters
         try:  # ten times as fast as attributes, which parameters aren't
             weight, bias = own["weight"], own["bias"]
         except KeyError:

@@ -10,7 +10,7 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_at_least_zero, check_lr, check_ways
-from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated, fusable, fused_operators
+from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated, fusable
 
 __all__ = ["Adam", "adam"]
 
@@ -253,9 +253,11 @@ def _fused(
     decoupled_weight_decay: bool,
     numbers: dict[str, Any],
 ) -> None:
-    rule = fused_operators._fused_adamw_ if decoupled_weight_decay else fused_operators._fused_adam_
-    plain = {name: value if isinstance(value, bool) else float(value) for name, value in numbers.items()}
-    fused_operators._foreach_add_(steps, 1)
+    rule = tl_core._fused_adamw_ if decoupled_weight_decay else tl_core._fused_adam_
+    plain: dict[str, Any] = {
+        name: value if isinstance(value, bool) else float(value) for name, value in numbers.items()
+    }
+    tl_core._foreach_add_(steps, 1)
     rule(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, **plain)
 
 

@@ -479,10 +479,6 @@ def _default_to_fused_or_foreach(
     return use_fused and not differentiable and fusable(params), False
 
 
-# Operators over lists of tensors have private names, which the core gives itself at start: no checker sees them.
-fused_operators: Any = tl_core
-
-
 def fusable(params: list[Tensor]) -> bool:
     """Whether one operator can update all of these: dense floating-point tensors of one type on the CPU."""
     if not (params and params[0].is_floating_point()):

@@ -9,7 +9,7 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_at_least_zero, check_lr, check_ways
-from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated, fusable, fused_operators
+from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated, fusable
 
 __all__ = ["SGD", "sgd"]
 
@@ -199,9 +199,7 @@ def _fused(
     numbers = {"lr": float(lr), "momentum": momentum, "weight_decay": float(weight_decay), **options}
     first = [buffer is None for buffer in buffers]
     if not (momentum and any(first)):
-        fused_operators._fused_sgd_(
-            params, grads, buffers if momentum else [], is_first_step=False, **numbers
-        )
+        tl_core._fused_sgd_(params, grads, buffers if momentum else [], is_first_step=False, **numbers)
         return
     for is_first in (True, False):
         places = [place for place, is_new in enumerate(first) if is_new is is_first]
@@ -209,7 +207,7 @@ def _fused(
             buffers[place] = tl_core.empty_like(grads[place])
         if places:
             chosen = [[values[place] for place in places] for values in (params, grads, buffers)]
-            fused_operators._fused_sgd_(*chosen, is_first_step=is_first, **numbers)
+            tl_core._fused_sgd_(*chosen, is_first_step=is_first, **numbers)
 
 
 def _update_one(
