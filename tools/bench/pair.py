@@ -7,6 +7,7 @@ where buffers lie changes what is measured.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import statistics
@@ -101,9 +102,8 @@ class Worker:
 
     def close(self) -> None:
         """Ends the process."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        self.process.wait()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.communicate()
 
 
 class Pair:
@@ -118,6 +118,7 @@ class Pair:
         """Starts again the workers that ended."""
         for at, worker in enumerate(self.workers):
             if worker.process.poll() is not None:
+                worker.close()
                 self.workers[at] = Worker(self.sides[at], *self.options)
 
     def round(self, samples: int) -> tuple[float, float]:

@@ -40,7 +40,8 @@ def run(side: Side, program: Program, env: dict[str, str]) -> Run:
         text=True,
     )
     assert process.stdout is not None
-    output = process.stdout.read()
+    with process.stdout as pipe:
+        output = pipe.read()
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
