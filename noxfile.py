@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import nox
+from nox.command import CommandFailed
 
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
@@ -110,14 +111,28 @@ def check(session: nox.Session) -> None:
     """Format, lint, types, layers, the C interface, sizes."""
     session.install(RUFF, CLANG_FORMAT, MYPY, "numpy")
     install(session, ["tl-all"], {})
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
-    session.run("clang-format", "--dry-run", "--Werror", *c_files())
-    session.run("python", "-m", "tools.layers")
-    session.run("python", "-m", "tools.abi", "diff")
-    session.run("python", "-m", "tools.sizes")
-    session.run("mypy", *[a for p in packages().values() for a in ("-p", p.import_name)])
-    session.run("mypy", "tools", "noxfile.py", "--ignore-missing-imports")
+    steps = [
+        ["ruff", "check", "."],
+        ["ruff", "format", "--check", "."],
+        ["clang-format", "--dry-run", "--Werror", *c_files()],
+        ["python", "-m", "tools.layers"],
+        ["python", "-m", "tools.abi", "diff"],
+        ["python", "-m", "tools.sizes"],
+        ["mypy", *[a for p in packages().values() for a in ("-p", p.import_name)]],
+        ["mypy", "--ignore-missing-imports", "tools", "noxfile.py"],
+    ]
+    failed = [" ".join(step[:3]) for step in steps if not succeeds(session, step)]
+    if failed:
+        session.error(f"failed: {'; '.join(failed)}")
+
+
+def succeeds(session: nox.Session, command: list[str]) -> bool:
+    """Runs a command; the steps after a failed one still have their say."""
+    try:
+        session.run(*command)
+    except CommandFailed:
+        return False
+    return True
 
 
 @nox.session

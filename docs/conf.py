@@ -11,7 +11,7 @@ project = "tl"
 author = "the tl contributors"
 copyright = "2026, the tl contributors"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence"]
@@ -29,4 +29,4 @@ reference.write(Path(__file__).parent / "reference" / "generated")
 
 def setup(app):
     """Connects the reference's hooks."""
-    app.connect("autodoc-process-docstring", reference.convert_docstring)
+    app.connect("autodoc-process-docstring", reference.convert_docstring, priority=400)  # before napoleon

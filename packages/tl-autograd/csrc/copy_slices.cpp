@@ -5,16 +5,12 @@
 
 namespace tl::autograd {
 
-Geometry::Geometry(const TlTensor* t)
-    : sizes(api->tensor_sizes(t), api->tensor_sizes(t) + api->tensor_ndim(t)),
-      strides(api->tensor_strides(t), api->tensor_strides(t) + api->tensor_ndim(t)),
-      offset(api->tensor_offset(t)) {}
-
 CopySlices::CopySlices(TlTensor* base, TlTensor* view, Node* writer, int self_edge)
     : HeapNode(1, 1 + writer->n_edges - (self_edge >= 0)),
       base_(base),
       view_(view),
       dtype_(api->tensor_dtype(base)),
+      view_dtype_(api->tensor_dtype(view)),
       device_(api->tensor_device(base)),
       writer_(writer),
       self_edge_(self_edge) {
@@ -22,10 +18,6 @@ CopySlices::CopySlices(TlTensor* base, TlTensor* view, Node* writer, int self_ed
   if (writer->n_outputs != 1)
     fail(TL_ERROR_NOT_IMPLEMENTED,
          "autograd cannot record a call that writes several tensors at once when one is a view");
-  if (api->tensor_dtype(view) != dtype_)
-    fail(TL_ERROR_NOT_IMPLEMENTED,
-         "autograd cannot record a write through a view of another dtype (view_as_real, view_as_complex, "
-         ".real, .imag)");
   edges[0] = gradient_edge(base);
   for (uint32_t i = 0, to = 1; i < writer->n_edges; ++i)
     if (static_cast<int>(i) != self_edge) edges[to++] = writer->edges[i];
@@ -38,8 +30,7 @@ void CopySlices::apply(const GradientsIn& in, TlTensor** out) {
   if (!in.grads[0]) return;
   Tensor whole = empty_strided(base_.sizes.size(), base_.sizes.data(), base_.strides.data(), dtype_, device_);
   copy_into(whole.get(), in.grads[0]);
-  Tensor slice = as_strided(whole.get(), view_.sizes.size(), view_.sizes.data(), view_.strides.data(),
-                            view_.offset - base_.offset);
+  Tensor slice = view_by_geometry(whole.get(), base_.offset, view_, view_dtype_);
   Tensor grad = clone(slice.get());
 
   std::vector<uint8_t> needs(writer_->n_edges);

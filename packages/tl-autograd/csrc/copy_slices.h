@@ -2,17 +2,9 @@
 // the writer's node.
 #pragma once
 
-#include <vector>
-
-#include "node.h"
+#include "view.h"
 
 namespace tl::autograd {
-
-struct Geometry {
-  explicit Geometry(const TlTensor* t);
-  std::vector<int64_t> sizes, strides;
-  int64_t offset;
-};
 
 class CopySlices final : public HeapNode<CopySlices> {
  public:
@@ -26,7 +18,7 @@ class CopySlices final : public HeapNode<CopySlices> {
 
  private:
   Geometry base_, view_;
-  int64_t dtype_, device_;
+  int64_t dtype_, view_dtype_, device_;
   Node* writer_;
   int self_edge_;
 };

@@ -42,15 +42,45 @@ const void* base_slot_of(TlTensor* view) {
   return base ? api->slot_get(base, TL_LAYER_AUTOGRAD) : nullptr;
 }
 
-void regenerate(TlTensor* view, TlTensor* base) {
-  if (api->tensor_dtype(view) != api->tensor_dtype(base))
+Geometry::Geometry(const TlTensor* t)
+    : sizes(api->tensor_sizes(t), api->tensor_sizes(t) + api->tensor_ndim(t)),
+      strides(api->tensor_strides(t), api->tensor_strides(t) + api->tensor_ndim(t)),
+      offset(api->tensor_offset(t)) {}
+
+namespace {
+Tensor strided(TlTensor* t, const Geometry& view, int64_t offset) {
+  return as_strided(t, view.sizes.size(), view.sizes.data(), view.strides.data(), offset);
+}
+
+// The elements from `t`'s first one on, in pairs.
+Tensor as_complex(TlTensor* t) {
+  const int64_t bytes = TL_DTYPE_BITS(api->tensor_dtype(t)) / 8;
+  const int64_t n = api->tensor_storage_bytes(t) / bytes - api->tensor_offset(t);
+  const int64_t sizes[] = {n / 2, 2}, strides[] = {2, 1};
+  return view_as_complex(as_strided(t, 2, sizes, strides, api->tensor_offset(t)).get());
+}
+}  // namespace
+
+Tensor view_by_geometry(TlTensor* whole, int64_t base_offset, const Geometry& view, int64_t dtype) {
+  const int64_t own = api->tensor_dtype(whole);
+  if (own == dtype) return strided(whole, view, api->tensor_offset(whole) + view.offset - base_offset);
+  const bool paired =
+      TL_DTYPE_BITS(own) == 2 * TL_DTYPE_BITS(dtype) || TL_DTYPE_BITS(dtype) == 2 * TL_DTYPE_BITS(own);
+  if (paired && is_complex(own) && !is_complex(dtype)) {
+    Tensor pairs = view_as_real(whole);
+    return strided(pairs.get(), view, api->tensor_offset(pairs.get()) + view.offset - 2 * base_offset);
+  }
+  const int64_t ahead = 2 * view.offset - base_offset;
+  if (!paired || !is_complex(dtype) || is_complex(own) || ahead % 2 != 0)
     fail(TL_ERROR_NOT_IMPLEMENTED,
-         "a tensor was changed in place whose view has another dtype (view_as_real, view_as_complex, .real, "
-         ".imag): autograd "
-         "cannot follow that view; clone() it before the change");
+         "autograd cannot record a write through a view that reads the bits of another dtype");
+  Tensor numbers = as_complex(whole);
+  return strided(numbers.get(), view, api->tensor_offset(numbers.get()) + ahead / 2);
+}
+
+void regenerate(TlTensor* view, TlTensor* base) {
   GradMode recording(true);
-  Tensor again = as_strided(base, static_cast<size_t>(api->tensor_ndim(view)), api->tensor_sizes(view),
-                            api->tensor_strides(view), api->tensor_offset(view));
+  Tensor again = view_by_geometry(base, api->tensor_offset(base), Geometry(view), api->tensor_dtype(view));
   const Edge e = slot_edge(again.get());
   if (!e.node) fail(TL_ERROR_RUNTIME, "autograd found no derivative of as_strided");
   e.node->retain();

@@ -2,9 +2,21 @@
 // base was written.
 #pragma once
 
+#include <vector>
+
 #include "node.h"
 
 namespace tl::autograd {
+
+struct Geometry {
+  explicit Geometry(const TlTensor* t);
+  std::vector<int64_t> sizes, strides;
+  int64_t offset;
+};
+
+// The view of `whole` that has this geometry on a storage where `whole` starts at `base_offset`. A view may
+// be real and `whole` complex, or the other way round.
+Tensor view_by_geometry(TlTensor* whole, int64_t base_offset, const Geometry& view, int64_t dtype);
 
 // Where gradients of `t` go: node NULL if it doesn't require any. Borrowed.
 Edge gradient_edge(TlTensor* t);

@@ -214,3 +214,20 @@ def test_foreach_in_place():
     tl._foreach_add_([a, b], 1.0)
     (a * b).backward()
     assert values(x.grad) == [3.0] and values(y.grad) == [2.0]
+
+
+def test_writes_through_real_views_of_complex_tensors():
+    x = tl.tensor([1 + 2j, 3 + 4j], dtype=tl.complex128, requires_grad=True)
+    w = leaf(5.0, 7.0)
+    y = x * 1
+    y.real.mul_(w)
+    (y.real.sum() + 2 * y.imag.sum()).backward()
+    assert values(x.grad) == [5 + 2j, 7 + 2j] and values(w.grad) == [1.0, 3.0]
+
+
+def test_writes_through_complex_views_of_real_tensors():
+    x = tl.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=tl.float64, requires_grad=True)
+    y = x * 1
+    tl.view_as_complex(y)[1:].mul_(1j)
+    y.sum().backward()
+    assert values(x.grad) == [[1.0, 1.0], [1.0, -1.0], [1.0, -1.0]]

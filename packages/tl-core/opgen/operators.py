@@ -26,8 +26,8 @@ CPP_ARGUMENT = {
     "MemoryFormat": ("MemoryFormat", "std::optional<MemoryFormat>"),
     "Generator": ("Generator*", "Generator*"),
 }
-CPP_RESULT = {"Tensor": "Tensor", "Tensor[]": "std::vector<Tensor>", "Scalar": "Scalar", "bool": "bool", "int": "int64_t",
-              "float": "double", "ScalarType": "DType"}  # fmt: skip
+CPP_RESULT = {"Tensor": "Tensor", "Tensor[]": "std::vector<Tensor>", "Scalar": "Scalar", "bool": "bool",
+              "int": "int64_t", "float": "double", "ScalarType": "DType"}  # fmt: skip
 VARIANT = {"functional": "TL_FUNCTIONAL", "inplace": "TL_INPLACE", "out": "TL_OUT"}
 
 

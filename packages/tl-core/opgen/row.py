@@ -172,7 +172,8 @@ def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str =
            not_bool: str = "", **fields: Any) -> Row:  # fmt: skip
     """f(x, y), with broadcasting and promotion; `scalars` are keyword parameters such as alpha.
 
-    `number_first`: a number may stand for the first input of the function, as in `sub(1, x)`. `other`: Operand or Tensor.
+    `number_first`: a number may stand for the first input of the function, as in `sub(1, x)`. `other`:
+    Operand or Tensor.
     """
     fields.setdefault("jvp", "elementwise")
     tail = f", *, {scalars}" if scalars else ""

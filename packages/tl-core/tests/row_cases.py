@@ -76,12 +76,33 @@ def layouts(make):
     yield "wide", make((5, 67))
 
 
-OF_NUMPY = (
-    "exp log expm1 log1p sqrt sin cos sinh cosh tanh abs sign floor ceil trunc isnan conj where".split()
-)
+OF_NUMPY = [
+    "exp",
+    "log",
+    "expm1",
+    "log1p",
+    "sqrt",
+    "sin",
+    "cos",
+    "sinh",
+    "cosh",
+    "tanh",
+    "abs",
+    "sign",
+    "floor",
+    "ceil",
+    "trunc",
+    "isnan",
+    "conj",
+    "where",
+]
 NAMES = {
     **{name: getattr(np, name) for name in OF_NUMPY},
-    **{"erf": special.erf, "max": np.maximum, "min": np.minimum, "pow": np.power, "atan2": np.arctan2},
+    "erf": special.erf,
+    "max": np.maximum,
+    "min": np.minimum,
+    "pow": np.power,
+    "atan2": np.arctan2,
 }
 
 

@@ -1,13 +1,16 @@
 """Reading and writing through indices against numpy: every index form, any shape and stride."""
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 import tl_core as tl  # noqa: E402
 
+# Indices have more forms than anything else: 25 times the profile's examples when looking for trouble, else 5 times.
+PROFILE = settings().max_examples
+MANY = settings(max_examples=PROFILE * (25 if PROFILE >= 200 else 5))
 DTYPES = ["bool", "uint8", "int64", "float32", "complex64"]
 
 
@@ -116,7 +119,7 @@ def without_integers(array, index):
     own = [
         int(i) if whole else slice(None) for i, whole in zip(index, is_integer, strict=True) if i is not None
     ]
-    return array[tuple(own)], tuple(i for i, whole in zip(index, is_integer, strict=True) if not whole)
+    return array[(*own, ...)], tuple(i for i, whole in zip(index, is_integer, strict=True) if not whole)
 
 
 def check_read(array, tensor, index):
@@ -128,6 +131,7 @@ def check_read(array, tensor, index):
     return got
 
 
+@MANY
 @given(st.data())
 def test_basic_reading_gives_a_view(data):
     array, tensor = data.draw(tensors())
@@ -135,12 +139,14 @@ def test_basic_reading_gives_a_view(data):
     assert tl._C._is_alias_of(got, tensor)
 
 
+@MANY
 @given(st.data())
 def test_advanced_reading(data):
     array, tensor = data.draw(tensors())
     check_read(array, tensor, data.draw(advanced_indices(array.shape)))
 
 
+@MANY
 @given(st.data())
 def test_a_mask_of_the_whole_shape(data):
     array, tensor = data.draw(tensors())
@@ -149,6 +155,7 @@ def test_a_mask_of_the_whole_shape(data):
     check_read(array, tensor, (mask,))
 
 
+@MANY
 @given(st.data())
 def test_writing_a_number(data):
     array, tensor = data.draw(tensors())
@@ -161,6 +168,7 @@ def test_writing_a_number(data):
     np.testing.assert_array_equal(tensor.numpy(), array)
 
 
+@MANY
 @given(st.data())
 def test_writing_values(data):
     """Where a place is written once; of several writes numpy and we both keep the last."""
@@ -177,6 +185,7 @@ def test_writing_values(data):
     np.testing.assert_array_equal(tensor.numpy(), array)
 
 
+@MANY
 @given(st.data())
 def test_adding_at_positions(data):
     size = data.draw(st.integers(1, 6))
@@ -190,6 +199,7 @@ def test_adding_at_positions(data):
     np.testing.assert_array_equal(got.numpy(), want)
 
 
+@MANY
 @given(st.data())
 def test_gather_and_scatter(data):
     shape = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))

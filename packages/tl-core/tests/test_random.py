@@ -13,8 +13,8 @@ import pytest
 import tl_core as tl
 from tl_core import random as tl_random
 
-np = pytest.importorskip("numpy", reason="expected values come from numpy")
-stats = pytest.importorskip("scipy.stats", reason="distributions are tested against scipy's")
+np = pytest.importorskip("numpy", reason="the references are numpy's")
+stats = pytest.importorskip("scipy.stats", reason="the distributions are held against scipy's")
 
 
 def generator(seed=5):

@@ -1,4 +1,4 @@
-"""Reductions, scans, sorting, matrix products and softmax against numpy, in every layout, and their out= and meta forms."""
+"""Reductions, scans, sorting, matrix products and softmax against numpy, with layouts, out= and meta."""
 
 import sys
 from pathlib import Path

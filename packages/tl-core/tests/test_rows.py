@@ -19,11 +19,8 @@ import row_cases as r  # noqa: E402
 
 def computes_in(row, dtype):
     """Whether inputs of the type are taken, perhaps in a wider one."""
-    wider = (
-        row.elementwise.to == "float"
-        and dtype not in r.COMPLEX
-        or row.elementwise.to == "int"
-        and dtype == "bool"
+    wider = (row.elementwise.to == "float" and dtype not in r.COMPLEX) or (
+        row.elementwise.to == "int" and dtype == "bool"
     )
     return dtype in row.elementwise.dtypes or wider
 

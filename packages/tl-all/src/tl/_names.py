@@ -49,6 +49,7 @@ MODULES = {
     "serialization": "tl_checkpoint.serialization",
     "utils.checkpoint": "tl_autograd.checkpoint",
     "utils.data": "tl_data",
+    "utils.dlpack": "tl_core.dlpack",
     "xpu": "tl_backends.xpu",
 }
 

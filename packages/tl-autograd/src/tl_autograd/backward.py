@@ -39,8 +39,7 @@ def backward(
 
     Args:
         tensors: what to differentiate.
-        grad_tensors: the vector of the vector-Jacobian product, one entry a tensor; may be left out for
-            tensors of one element.
+        grad_tensors: the vector of the vector-Jacobian product, one entry a tensor; not needed for one element.
         retain_graph: keep what the graph saved, for another backward. Default: the value of `create_graph`.
         create_graph: record the backward itself, for higher derivatives.
         grad_variables: the former name of `grad_tensors`.

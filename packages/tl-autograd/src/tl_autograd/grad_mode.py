@@ -19,3 +19,7 @@ class set_multithreading_enabled:
 
     def __exit__(self, *exc: object) -> None:
         pass
+
+    def clone(self) -> set_multithreading_enabled:
+        """Another context with the same setting."""
+        return type(self)(self.mode)

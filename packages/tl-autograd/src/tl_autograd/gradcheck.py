@@ -349,8 +349,7 @@ def gradcheck(
 
     Args:
         func: takes the inputs, returns one tensor or several.
-        inputs: those that require grad are checked; they should be float64 or complex128 and must not
-            overlap.
+        inputs: those that require grad are checked; float64 or complex128, without overlap.
         eps: the step of the differences.
         atol, rtol: tolerances of the comparison.
         raise_exception: raise GradcheckError on a mismatch; otherwise return False.

@@ -25,10 +25,30 @@ __all__ = [
 ]
 
 
-class Node(abc.ABC):  # noqa: B024  (only a name for isinstance)
-    """A node of the graph: `isinstance(tensor.grad_fn, Node)`. It has `name()`, `metadata`,
-    `next_functions`, `register_hook`
-    and `register_prehook`, and `_saved_<argument>` for what was kept of an argument or `result`."""
+class Node(abc.ABC):
+    """A node of the graph: `isinstance(tensor.grad_fn, Node)`. Nodes also have `_saved_<argument>` for what was
+    kept of an argument, and `_saved_result`."""
+
+    @abc.abstractmethod
+    def name(self) -> str:
+        """The node's name, such as `MulBackward0`."""
+
+    @property
+    @abc.abstractmethod
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Pairs (node, output number) that the gradients of the inputs go to."""
+
+    @abc.abstractmethod
+    def metadata(self) -> dict:
+        """A dict of the user's (an attribute of the real nodes)."""
+
+    @abc.abstractmethod
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Calls `fn(grad_inputs, grad_outputs)` after each run; a tuple that it returns replaces `grad_inputs`."""
+
+    @abc.abstractmethod
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Calls `fn(grad_outputs)` before each run; a tuple that it returns replaces them."""
 
 
 Node.register(_C.Node)
@@ -58,7 +78,7 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
         _C.bump_version(t)
 
 
-class _Handles(RemovableHandle):
+class _MultiHandle(RemovableHandle):
     """Removes several hooks at once."""
 
     def __init__(self, handles: Sequence[RemovableHandle]):
@@ -105,7 +125,7 @@ def _any_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
         if first:
             fn(grad)
 
-    return _Handles([t.register_hook(hook) for t in tensors])
+    return _MultiHandle([t.register_hook(hook) for t in tensors])
 
 
 def _all_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
@@ -131,7 +151,7 @@ def _all_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
 
         return hook
 
-    return _Handles([t.register_hook(make(i)) for i, t in enumerate(tensors)])
+    return _MultiHandle([t.register_hook(make(i)) for i, t in enumerate(tensors)])
 
 
 class saved_tensors_hooks:

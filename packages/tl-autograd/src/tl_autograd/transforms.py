@@ -17,8 +17,7 @@ def grad(func: Callable[..., Tensor], argnums: int = 0) -> Callable[..., Tensor]
     """The function that gives the gradient of `func` with respect to one of its arguments.
 
     Args:
-        func: takes tensors, returns a tensor of one element. It may not change tensors in place that it
-            differentiates.
+        func: takes tensors, returns a tensor of one element; may not write to tensors that it differentiates.
         argnums: which positional argument.
 
     Example::

@@ -139,7 +139,8 @@ void add_hooks(py::module_& m) {
 // ------------------------------------------------------------------------------------------------------
 PyTypeObject* subclass_argument(py::handle type) {
   auto* cls = reinterpret_cast<PyTypeObject*>(type.ptr());
-  TL_CHECK(PyType_Check(type.ptr()) && PyType_IsSubtype(cls, g_tensor_type), Type, "cls must be a type derived from Tensor");
+  TL_CHECK(PyType_Check(type.ptr()) && PyType_IsSubtype(cls, g_tensor_type), Type,
+           "cls must be a type derived from Tensor");
   return cls;
 }
 

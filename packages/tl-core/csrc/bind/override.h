@@ -19,7 +19,8 @@ PyObject* call_override(PyObject* function, PyObject* args, PyObject* kwargs);  
 // Whether a call on `self` goes to Python: a mode is on, or its class overrides.
 inline bool wants_override(PyObject* self) { return override_mode_active() || has_torch_function(self); }
 // A method of Tensor by name, asked of the overrides of `self`: a new reference, or NULL with an exception.
-PyObject* override_method(const char* name, PyObject* self, PyObject* more_args = nullptr, PyObject* kwargs = nullptr);
+PyObject* override_method(const char* name, PyObject* self, PyObject* more_args = nullptr,
+                          PyObject* kwargs = nullptr);
 // The same for reading a property: the function is its descriptor's `__get__`.
 PyObject* override_property(const char* name, PyObject* self);
 

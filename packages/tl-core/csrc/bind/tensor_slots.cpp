@@ -33,7 +33,7 @@ PyObject* helper(const char* name) {
 // ---------------------------------------------------------------------------------------- Which row serves
 // `a + b`, looked up once.
 struct Entry {
-  const char* op;      // "add.Tensor"
+  const char* op;         // "add.Tensor"
   const char* method;     // of Tensor, for overrides
   const char* reflected;  // the same with the tensor on the right
   const Operator* found = nullptr;
@@ -110,11 +110,13 @@ const Operator& language(Language which) {
   return *e.found;
 }
 
-// The function an override is told is a method of Tensor, so the tensor comes first, also where it stands on the right.
+// The function an override is told is a method of Tensor, so the tensor comes first, also where it stands on
+// the right.
 PyObject* override_operator(Language which, PyObject* a, PyObject* b) {
   const bool swapped = b && !is_tensor(a);
   PyRef more = checked(b ? PyTuple_Pack(1, swapped ? a : b) : PyTuple_New(0));
-  return override_method(swapped ? g_language[which].reflected : g_language[which].method, swapped ? b : a, more.get());
+  return override_method(swapped ? g_language[which].reflected : g_language[which].method, swapped ? b : a,
+                         more.get());
 }
 
 constexpr int64_t kReleaseAbove = 32768;
@@ -608,7 +610,8 @@ PyObject* iterate(PyObject* o) {
       static_cast<PyObject*>(nullptr));
 }
 
-// ---- the tables with overrides before them ------------------------------------------------------------------------------
+// ---- the tables with overrides before them
+// ------------------------------------------------------------------------------
 PyObject* get_property(PyObject* o, void* original) {
   const auto& property = *static_cast<PyGetSetDef*>(original);
   return wants_override(o) ? override_property(property.name, o) : property.get(o, nullptr);
@@ -636,7 +639,8 @@ struct OverridableMethod {
   }
   static PyObject* keywords(PyObject* o, PyObject* args, PyObject* kwargs) {
     if (wants_override(o)) return override_method(kMethods[row].ml_name, o, args, kwargs);
-    return reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(kMethods[row].ml_meth))(o, args, kwargs);
+    return reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(kMethods[row].ml_meth))(
+        o, args, kwargs);
   }
   static PyMethodDef definition() {
     PyMethodDef d = kMethods[row];

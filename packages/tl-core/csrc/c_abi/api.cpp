@@ -145,7 +145,8 @@ void put_bits(std::atomic<uint64_t>& where, uint64_t bits, int on) {
     where.fetch_and(~bits, std::memory_order_relaxed);
 }
 uint64_t bits_get(const TlTensor* t) { return impl(t)->bits.load(std::memory_order_relaxed); }
-// One thread changes a tensor at a time: no read-modify-write, this stands on the path of every recorded call.
+// One thread changes a tensor at a time: no read-modify-write, this stands on the path of every recorded
+// call.
 void bits_set(TlTensor* t, uint64_t bits, int on) {
   auto& own = impl(t)->bits;
   const uint64_t before = own.load(std::memory_order_relaxed);

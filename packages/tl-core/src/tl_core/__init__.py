@@ -57,14 +57,14 @@ newaxis = None
 
 if TYPE_CHECKING:
     from tl_core._C import (
-        _foreach_add_ as _foreach_add_,
-        _foreach_mul_ as _foreach_mul_,
-        _foreach_zero_ as _foreach_zero_,
-        _fused_adam_ as _fused_adam_,
-        _fused_adamw_ as _fused_adamw_,
-        _fused_sgd_ as _fused_sgd_,
-        _log_softmax as _log_softmax,
-        _softmax as _softmax,
+        _foreach_add_,
+        _foreach_mul_,
+        _foreach_zero_,
+        _fused_adam_,
+        _fused_adamw_,
+        _fused_sgd_,
+        _log_softmax,
+        _softmax,
     )
 
 # Operators whose names begin with an underscore, as the reference has them: `_foreach_add_`, `_fused_adam_`.

@@ -9,9 +9,10 @@ from tl_core import _C, functional, providers
 from tl_core._C import Tensor
 from tl_core.storage import TypedStorage, UntypedStorage
 
-_TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
-               "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat",
-               "complex128": "ComplexDouble", "complex32": "ComplexHalf", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}  # fmt: skip
+_TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
+               "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
+               "complex64": "ComplexFloat", "complex128": "ComplexDouble", "complex32": "ComplexHalf",
+               "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}  # fmt: skip
 _DTYPES = {f"torch.{name}Tensor": getattr(_C, dtype) for dtype, name in _TYPE_NAMES.items()}
 
 
@@ -343,9 +344,11 @@ _METHODS = {
 
 for _name, _method in _METHODS.items():
     setattr(Tensor, _name, _method)
-for _name, _dtype in {"float": _C.float32, "double": _C.float64, "half": _C.float16, "bfloat16": _C.bfloat16, "long": _C.int64,
-                      "int": _C.int32, "short": _C.int16, "char": _C.int8, "byte": _C.uint8, "bool": _C.bool,
-                      "cfloat": _C.complex64, "cdouble": _C.complex128, "chalf": _C.complex32}.items():  # fmt: skip
+for _name, _dtype in {
+    "float": _C.float32, "double": _C.float64, "half": _C.float16, "bfloat16": _C.bfloat16, "long": _C.int64,
+    "int": _C.int32, "short": _C.int16, "char": _C.int8, "byte": _C.uint8, "bool": _C.bool,
+    "cfloat": _C.complex64, "cdouble": _C.complex128, "chalf": _C.complex32,
+}.items():  # fmt: skip
     setattr(Tensor, _name, _converter(_name, _dtype))
 for _name in ("backward", "register_hook", "retain_grad", "register_post_accumulate_grad_hook"):
     setattr(Tensor, _name, _after_loading(_name))

@@ -218,6 +218,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     fits = product == input.shape[at] or (-1 in sizes and product and input.shape[at] % product == 0)
     if not fits:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({input.shape[at]}) in the input tensor"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
+            f"({input.shape[at]}) in the input tensor"
         )
     return input.view(*input.shape[:at], *sizes, *input.shape[at + 1 :])

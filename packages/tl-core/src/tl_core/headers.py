@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tl_core import _C
 
 
@@ -15,6 +13,8 @@ def get_include() -> str:
     >>> get_include().endswith("include")
     True
     """
+    from pathlib import Path  # not for every program that imports tl
+
     here = Path(__file__).resolve()
     # Installed; installed editable, where the native half lies apart; the source tree itself.
     for folder in (here.parent, Path(str(_C.__file__)).resolve().parent, here.parents[2]):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from tl_core._C import Generator, Tensor, default_generator, device
 
@@ -19,14 +18,21 @@ __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "
 _MANY_DEVICES = 1
 
 
-@dataclass(frozen=True)
 class DeviceRandom:
     """How a device type's generators are seeded, saved and restored; the index of a device is an int."""
 
-    manual_seed_all: Callable[[int], object]
-    count: Callable[[], int]
-    get_state: Callable[[int], object]
-    set_state: Callable[[object, int], object]
+    # Written out: a dataclass would load `inspect`, which costs more than the rest of the import.
+    def __init__(
+        self,
+        manual_seed_all: Callable[[int], object],
+        count: Callable[[], int],
+        get_state: Callable[[int], object],
+        set_state: Callable[[object, int], object],
+    ) -> None:
+        self.manual_seed_all = manual_seed_all
+        self.count = count
+        self.get_state = get_state
+        self.set_state = set_state
 
 
 _devices: dict[str, DeviceRandom] = {}

@@ -50,11 +50,14 @@ void convert(DType dtype, const From* in, int64_t n, void* out) {
     TL_CONVERT(Int8, int8_t)
     TL_CONVERT(Int16, int16_t)
     TL_CONVERT(Int32, int32_t)
-    TL_CONVERT(Int64, int64_t) TL_CONVERT(UInt16, uint16_t) TL_CONVERT(UInt32, uint32_t)
-        TL_CONVERT(UInt64, uint64_t) TL_CONVERT(Float16, Half) TL_CONVERT(BFloat16, BFloat16)
-            TL_CONVERT(Float32, float) TL_CONVERT(Float64, double)
+    TL_CONVERT(Int64, int64_t)
+    TL_CONVERT(UInt16, uint16_t)
+    TL_CONVERT(UInt32, uint32_t)
+    TL_CONVERT(UInt64, uint64_t)
+    TL_CONVERT(Float16, Half) TL_CONVERT(BFloat16, BFloat16) TL_CONVERT(Float32, float)
+        TL_CONVERT(Float64, double)
 #undef TL_CONVERT
-                default
+            default
         : fail(ErrorKind::NotImplemented, "random numbers are not implemented for dtype ", dtype_name(dtype));
   }
 }
@@ -383,11 +386,13 @@ void fill_permutation(DType dtype, void* out, int64_t n, Generator& g) {
     TL_PERMUTE(Int16, int16_t)
     TL_PERMUTE(Int32, int32_t)
     TL_PERMUTE(Int64, int64_t)
-    TL_PERMUTE(Float16, Half) TL_PERMUTE(BFloat16, BFloat16) TL_PERMUTE(Float32, float)
-        TL_PERMUTE(Float64, double)
+    TL_PERMUTE(Float16, Half)
+    TL_PERMUTE(BFloat16, BFloat16)
+    TL_PERMUTE(Float32, float)
+    TL_PERMUTE(Float64, double)
 #undef TL_PERMUTE
-            default
-        : fail(ErrorKind::NotImplemented, "\"randperm\" not implemented for '", dtype_name(dtype), "'");
+    default:
+      fail(ErrorKind::NotImplemented, "\"randperm\" not implemented for '", dtype_name(dtype), "'");
   }
 }
 

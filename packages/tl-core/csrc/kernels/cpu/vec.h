@@ -14,7 +14,8 @@
 
 #if defined(__SSE2__)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // gcc 12 writes __Y = __Y for "undefined"
+#pragma GCC diagnostic ignored "-Wuninitialized"  // gcc 12 writes __Y = __Y for "undefined"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 #pragma GCC diagnostic pop
 #endif

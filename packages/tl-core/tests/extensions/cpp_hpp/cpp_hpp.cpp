@@ -1,17 +1,17 @@
 // An extension in C++ on tl/tl.hpp: a device backed by host memory, and operators written with exceptions.
 //
-// The device's memory is scrambled, so that nobody can read it without asking the device: a kernel of the core that did would
-// compute garbage.
-#include <tl/tl.hpp>
-
+// The device's memory is scrambled, so that nobody can read it without asking the device: a kernel of the
+// core that did would compute garbage.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <tl/tl.hpp>
 
 namespace {
 
-// ---- the device "toy" --------------------------------------------------------------------------------------------------
+// ---- the device "toy"
+// --------------------------------------------------------------------------------------------------
 constexpr unsigned char kScramble = 0x5a;
 std::atomic<int64_t> g_live{0}, g_allocations{0}, g_kernel_calls{0};
 
@@ -37,9 +37,15 @@ void scramble(void* to, const void* from, size_t bytes) {
   auto* in = static_cast<const unsigned char*>(from);
   for (size_t i = 0; i < bytes; ++i) out[i] = in[i] ^ kScramble;
 }
-int copy_to_host(void*, int, void* host, const void* device, size_t bytes) { return scramble(host, device, bytes), 0; }
-int copy_from_host(void*, int, void* device, const void* host, size_t bytes) { return scramble(device, host, bytes), 0; }
-int copy_within(void*, int, void* to, const void* from, size_t bytes) { return std::memcpy(to, from, bytes), 0; }
+int copy_to_host(void*, int, void* host, const void* device, size_t bytes) {
+  return scramble(host, device, bytes), 0;
+}
+int copy_from_host(void*, int, void* device, const void* host, size_t bytes) {
+  return scramble(device, host, bytes), 0;
+}
+int copy_within(void*, int, void* to, const void* from, size_t bytes) {
+  return std::memcpy(to, from, bytes), 0;
+}
 
 int register_toy() {
   TlDeviceDef def{};
@@ -57,7 +63,8 @@ int register_toy() {
   return type;
 }
 
-// ---- kernels of the device -----------------------------------------------------------------------------------------------
+// ---- kernels of the device
+// -----------------------------------------------------------------------------------------------
 float load(const float* at) {
   float x;
   scramble(&x, at, sizeof x);
@@ -106,7 +113,8 @@ void add_kernel(int device, const char* name, TlCall call) {
   tl::register_kernel(name, device, call, const_cast<TlOperator*>(tl::Operator::find(name).handle()));
 }
 
-// ---- operators -------------------------------------------------------------------------------------------------------------
+// ---- operators
+// -------------------------------------------------------------------------------------------------------------
 // hpp::positive_part(Tensor self): throws what C++ throws.
 void positive_part(void*, tl::Arguments args, tl::Results rets) {
   const tl::Tensor in = args.tensor(0);
@@ -132,7 +140,8 @@ void throw_in_chunk(void*, tl::Arguments args, tl::Results rets) {
   rets.set(0, in);
 }
 
-// ---- the module ------------------------------------------------------------------------------------------------------------
+// ---- the module
+// ------------------------------------------------------------------------------------------------------------
 PyObject* call(PyObject*, PyObject* args) {
   const char* name;
   PyObject* argument;
@@ -154,7 +163,8 @@ PyMethodDef g_methods[] = {
     {"statistics", statistics, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
-PyModuleDef g_module = {PyModuleDef_HEAD_INIT, "cpp_hpp", nullptr, -1, g_methods, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef g_module = {
+    PyModuleDef_HEAD_INIT, "cpp_hpp", nullptr, -1, g_methods, nullptr, nullptr, nullptr, nullptr};
 
 void register_all() {
   const int toy = register_toy();
