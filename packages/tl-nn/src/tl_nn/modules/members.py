@@ -70,8 +70,8 @@ class Members:
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    # Reading, writing and deleting an attribute. None of it touches __dict__: an instance whose dictionary
-    # was asked for once keeps its attributes there, out of reach of the interpreter's fast path.
+    # Reading, writing and deleting an attribute. None of it touches __dict__: an instance keeps its attributes
+    # in a compact form until somebody asks for its dictionary.
 
     def __getattr__(self, name: str) -> Any:
         if name not in _MEMBER_DICTS:
