@@ -55,10 +55,12 @@ void convert(DType dtype, const From* in, int64_t n, void* out) {
     TL_CONVERT(UInt32, uint32_t)
     TL_CONVERT(UInt64, uint64_t)
     TL_CONVERT(Float16, Half)
-    TL_CONVERT(BFloat16, BFloat16) TL_CONVERT(Float32, float) TL_CONVERT(Float64, double)
+    TL_CONVERT(BFloat16, BFloat16)
+    TL_CONVERT(Float32, float)
+    TL_CONVERT(Float64, double)
 #undef TL_CONVERT
-        default
-        : fail(ErrorKind::NotImplemented, "random numbers are not implemented for dtype ", dtype_name(dtype));
+    default:
+      fail(ErrorKind::NotImplemented, "random numbers are not implemented for dtype ", dtype_name(dtype));
   }
 }
 
