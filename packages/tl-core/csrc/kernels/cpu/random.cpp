@@ -45,24 +45,6 @@ void convert(DType dtype, const From* in, int64_t n, void* out) {
 #define TL_CONVERT(E, T) \
   case DType::E:         \
     return convert_to(in, n, static_cast<T*>(out));
-<<<<<<< HEAD
-    TL_CONVERT(Bool, bool)
-    TL_CONVERT(UInt8, uint8_t)
-    TL_CONVERT(Int8, int8_t)
-    TL_CONVERT(Int16, int16_t)
-    TL_CONVERT(Int32, int32_t)
-    TL_CONVERT(Int64, int64_t)
-    TL_CONVERT(UInt16, uint16_t)
-    TL_CONVERT(UInt32, uint32_t)
-    TL_CONVERT(UInt64, uint64_t)
-    TL_CONVERT(Float16, Half)
-    TL_CONVERT(BFloat16, BFloat16)
-    TL_CONVERT(Float32, float)
-    TL_CONVERT(Float64, double)
-#undef TL_CONVERT
-    default:
-      fail(ErrorKind::NotImplemented, "random numbers are not implemented for dtype ", dtype_name(dtype));
-=======
     // clang-format off: a table, which the formatter would break anew each time
     TL_CONVERT(Bool, bool) TL_CONVERT(UInt8, uint8_t) TL_CONVERT(Int8, int8_t)
     TL_CONVERT(Int16, int16_t) TL_CONVERT(Int32, int32_t) TL_CONVERT(Int64, int64_t)
@@ -72,7 +54,6 @@ void convert(DType dtype, const From* in, int64_t n, void* out) {
 #undef TL_CONVERT
     default: fail(ErrorKind::NotImplemented, "random numbers are not implemented for dtype ", dtype_name(dtype));
     // clang-format on
->>>>>>> main
   }
 }
 
