@@ -76,6 +76,7 @@ def in_workers(pair: Pair, only: re.Pattern[str]) -> tuple[list[Measured], bool]
     good = True
     for group, members in chosen(only).items():
         print(f"\n{group.name}", flush=True)
+        pair.renew_all()
         measured = []
         for case in members:
             measured.append(pair.measure(case))

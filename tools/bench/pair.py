@@ -2,7 +2,8 @@
 
 A round is four short slices, A B B A, so that a change in the machine's speed meets both. Its ratio is that of each
 side's fastest sample; the ratio of a case is the median over all rounds. The inputs are built anew several times, as
-where buffers lie changes what is measured.
+where buffers lie changes what is measured. Each group of cases has processes of its own: a heap that an earlier group
+has grown would spare a side the page faults of fresh memory.
 """
 
 from __future__ import annotations
@@ -114,12 +115,21 @@ class Pair:
         self.options = (threads, clock, unpinned)
         self.workers = [Worker(side, *self.options) for side in self.sides]
 
+    def renew(self, at: int) -> None:
+        """Ends a worker and starts another in its place."""
+        self.workers[at].close()
+        self.workers[at] = Worker(self.sides[at], *self.options)
+
+    def renew_all(self) -> None:
+        """Two fresh processes: what earlier cases left in their heaps is gone."""
+        for at in range(len(self.workers)):
+            self.renew(at)
+
     def revive(self) -> None:
         """Starts again the workers that ended."""
         for at, worker in enumerate(self.workers):
             if worker.process.poll() is not None:
-                worker.close()
-                self.workers[at] = Worker(self.sides[at], *self.options)
+                self.renew(at)
 
     def round(self, samples: int) -> tuple[float, float]:
         """The fastest sample of each side over A B B A."""

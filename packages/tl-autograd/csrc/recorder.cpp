@@ -160,44 +160,25 @@ void add_fix(ProgramNode& node, uint32_t edge, const TlTensor* t) {
   node.fixes->push_back({edge, meta_of(t)});
 }
 
-// What an input is compared with: where they differ, its gradient may have to be summed or converted.
-struct ResultMeta {
-  const TlTensor* tensor;
-  size_t ndim;
-  const int64_t* sizes;
-  int64_t dtype, device;
-
-  explicit ResultMeta(const TlTensor* t)
-      : tensor(t),
-        ndim(static_cast<size_t>(api->tensor_ndim(t))),
-        sizes(api->tensor_sizes(t)),
-        dtype(api->tensor_dtype(t)),
-        device(api->tensor_device(t)) {}
-
-  bool has_shape_of(const TlTensor* t) const {
-    if (static_cast<size_t>(api->tensor_ndim(t)) != ndim) return false;
-    const int64_t* other = api->tensor_sizes(t);
-    for (size_t d = 0; d < ndim; ++d)
-      if (other[d] != sizes[d]) return false;
-    return true;
-  }
-  bool differs_from(const TlTensor* input, bool may_broadcast) const {
-    if (api->tensor_dtype(input) != dtype || api->tensor_device(input) != device) return true;
-    return may_broadcast && !has_shape_of(input) &&
-           broadcasts_to(static_cast<size_t>(api->tensor_ndim(input)), api->tensor_sizes(input), tensor);
-  }
-};
+// Has the gradient of a result, which has the result's shape, dtype and device, to be summed or converted?
+bool needs_fix(const TlTensor* input, const TlTensor* result, bool may_broadcast) {
+  if (api->tensor_matches(input, result)) [[likely]]
+    return false;
+  if (api->tensor_dtype(input) != api->tensor_dtype(result)) return true;
+  if (api->tensor_device(input) != api->tensor_device(result)) return true;
+  return may_broadcast &&
+         broadcasts_to(static_cast<size_t>(api->tensor_ndim(input)), api->tensor_sizes(input), result);
+}
 
 void note_differences(const Recorder& r, ProgramNode& node, const TlValue* args, const TlTensor* output) {
   const TlProgram& p = r.derivative->program;
-  const ResultMeta result(output);
   const uint32_t* first_edge = node.first_edge();
   for (int t = 0; t < p.n_targets; ++t) {
     const TlValue& v = args[p.targets[t].arg];
     for (uint32_t e = first_edge[t]; e < first_edge[t + 1]; ++e) {
       if (!node.edges[e].node) continue;
       const TlTensor* input = v.tag == TL_TENSOR ? v.u.t : list_element(v, e - first_edge[t]).u.t;
-      if (result.differs_from(input, r.may_broadcast)) add_fix(node, e, input);
+      if (needs_fix(input, output, r.may_broadcast)) add_fix(node, e, input);
     }
   }
 }

@@ -47,6 +47,9 @@ CALLS = {
     "mm": lambda op, t: op(t(3, 4), t(4, 2)),
     "bmm": lambda op, t: op(t(2, 3, 4), t(2, 4, 2)),
     "addmm": lambda op, t: op(t(2), t(3, 4), t(4, 2), beta=2, alpha=3),
+    "linear": lambda op, t: (
+        op(t(2, 3, 4), t(5, 4), t(5)).sum() + op(t(2, 4), t(4)).sum() + op(t(4), t(4), t())
+    ),
     "mv": lambda op, t: op(t(3, 4), t(4)),
     "dot": lambda op, t: op(t(5), t(5)),
     "tril": lambda op, t: op(t(2, 3, 4), 1),
@@ -142,7 +145,9 @@ COMPOSITES = {
     "matmul": lambda op, t: op(t(2, 1, 3, 4), t(3, 4, 2)),
     "softmax.int": lambda op, t: op(t(3, 4), 0),
     "log_softmax.int": lambda op, t: op(t(3, 4), -1),
-    "linear": lambda op, t: op(t(2, 3, 4), t(5, 4), t(5)),
+    "linear": lambda op, t: (
+        op(t(2, 3, 4), t(5, 4), t(5)).sum() + op(t(2, 4), t(4)).sum() + op(t(4), t(4), t())
+    ),
     "max.other": lambda op, t: op(t(3, 4), t(4)),
     "var": lambda op, t: op(t(3, 4), False),
     "std.dim": lambda op, t: op(t(3, 4), 1),

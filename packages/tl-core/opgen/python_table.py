@@ -112,8 +112,8 @@ def python_table_cpp(rows: list[Row]) -> str:
         lines.append(
             f"    {{{c_string(f.name)}, {c_string(f.namespace)}, overloads{i}, {len(f.overloads)}, "
             f"{str(f.function).lower()}, {str(f.method).lower()}, {c_string(docstring(f, False))}, "
-            f"{c_string(docstring(f, True))}, reinterpret_cast<PyCFunction>(&entry_function<{i}>), "
-            f"reinterpret_cast<PyCFunction>(&entry_method<{i}>)}},"
+            f"{c_string(docstring(f, True))}, &entry_function<{i}>, "
+            f"&entry_method<{i}>}},"
         )
     lines += [
         "};",

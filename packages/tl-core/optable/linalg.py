@@ -22,6 +22,12 @@ ROWS = [
        batch="dims", ref="numpy.tril", doc="The matrices' lower triangles, up to the given diagonal; zeros elsewhere."),
     Op("triu(Tensor self, int diagonal=0) -> Tensor", devices="Any", inplace=True, out=True, grad={"self": "g.triu(diagonal)"}, jvp="linear",
        batch="dims", ref="numpy.triu", doc="The matrices' upper triangles, from the given diagonal on; zeros elsewhere."),
-    Composite("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", method=False, namespace="_nn",
-              doc="The input, shape (*, in), times the transposed weight, shape (out, in) or (in,), plus the bias, shape (out,)."),
+    Composite("matrix_rows(Tensor self) -> Tensor", method=False, function=False,
+              doc="The vectors along the last dimension as the rows of one matrix; a matrix is returned as it is."),
+    Op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", method=False, namespace="_nn", devices="Any",
+       grad={"input": "g.matmul(weight.conj()) if weight.ndim == 2 else g.unsqueeze(-1) * weight.conj()",
+             "weight": "matrix_rows(g).t().mm(matrix_rows(input).conj()) if weight.ndim == 2 "
+                       "else matrix_rows(input).t().conj().mv(g.reshape((-1,)))",
+             "bias": "g"}, jvp="double-vjp", batch="dims",
+       doc="The input, shape (*, in), times the transposed weight, shape (out, in) or (in,), plus the bias, shape (out,)."),
 ]  # fmt: skip

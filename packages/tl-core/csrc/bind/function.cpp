@@ -1,5 +1,6 @@
 #include "bind/function.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "bind/override.h"
@@ -13,28 +14,29 @@ namespace {
 // Releasing the GIL costs as much as a small operator: only work above some 32 K elements is worth it.
 constexpr int64_t kReleaseAbove = 32768;
 
-bool is_large(const TlValue* values, int n) {
-  for (int i = 0; i < n; ++i)
-    if (values[i].tag == TL_TENSOR && reinterpret_cast<TensorImpl*>(values[i].u.t)->numel > kReleaseAbove)
-      return true;
-    else if (values[i].tag == TL_INT_LIST || values[i].tag == TL_TENSOR_LIST) {
-      if (values[i].tag == TL_TENSOR_LIST) {
-        auto* list = static_cast<TensorImpl* const*>(values[i].u.p);
-        for (uint32_t k = 0; k < values[i].len; ++k)
-          if (list[k] && list[k]->numel > kReleaseAbove) return true;
-      } else {
-        int64_t product = 1;
-        for (uint32_t k = 0; k < values[i].len; ++k)
-          if (__builtin_mul_overflow(product, static_cast<const int64_t*>(values[i].u.p)[k], &product))
-            return false;
-        if (product > kReleaseAbove) return true;
-      }
-    }
-  return false;
+bool is_large(const TensorImpl* t) { return t && t->numel > kReleaseAbove; }
+
+bool is_large_shape(const int64_t* sizes, uint32_t n) {
+  int64_t numel = 1;
+  for (uint32_t d = 0; d < n; ++d)
+    if (__builtin_mul_overflow(numel, sizes[d], &numel)) return false;  // the operator will refuse it
+  return numel > kReleaseAbove;
 }
 
-int run(const Operator& op, const TlValue* values, int n, TlValue* rets) {
-  if (!is_large(values, n)) [[likely]]
+inline bool is_large(const TlValue& v) {
+  if (v.tag == TL_TENSOR) return is_large(reinterpret_cast<const TensorImpl*>(v.u.t));
+  if (v.tag < TL_BOOL_LIST) return false;
+  if (v.tag == TL_INT_LIST) return is_large_shape(static_cast<const int64_t*>(v.u.p), v.len);
+  if (v.tag != TL_TENSOR_LIST) return false;
+  auto* list = static_cast<const TensorImpl* const*>(v.u.p);
+  return std::any_of(list, list + v.len, [](const TensorImpl* t) { return is_large(t); });
+}
+}  // namespace
+
+int call_from_python(const Operator& op, const TlValue* values, TlValue* rets) {
+  const int n = op.info.n_args;
+  const bool large = std::any_of(values, values + n, [](const TlValue& v) { return is_large(v); });
+  if (!large) [[likely]]
     return call(op, values, n, rets, op.info.n_rets);
   PyThreadState* saved = PyEval_SaveThread();
   const int status = call(op, values, n, rets, op.info.n_rets);
@@ -42,6 +44,7 @@ int run(const Operator& op, const TlValue* values, int n, TlValue* rets) {
   return status;
 }
 
+namespace {
 // `out=` is a tensor, or a tuple of them for several results.
 const Operator& with_out(const Operator& op, ParsedCall& parsed) {
   const Operator& out_op = *op.out;
@@ -66,7 +69,7 @@ const Operator& with_out(const Operator& op, ParsedCall& parsed) {
 PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
   const Operator& chosen = parsed.out ? with_out(op, parsed) : op;
   TlValue rets[8] = {};
-  if (run(chosen, parsed.values, chosen.info.n_args, rets) != 0) {
+  if (call_from_python(chosen, parsed.values, rets) != 0) {
     raise_pending();
     return nullptr;
   }
@@ -177,7 +180,7 @@ PyMethodDef* definitions(bool methods) {
   auto* table = new PyMethodDef[kNumFunctions];
   for (int i = 0; i < kNumFunctions; ++i) {
     const FunctionDef& f = kFunctions[i];
-    table[i] = {f.name, methods ? f.method_entry : f.function_entry, METH_FASTCALL | METH_KEYWORDS,
+    table[i] = {f.name, method_entry(methods ? f.as_method : f.as_function), METH_FASTCALL | METH_KEYWORDS,
                 methods ? f.method_doc : f.function_doc};
   }
   return table;

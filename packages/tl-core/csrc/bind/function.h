@@ -7,6 +7,13 @@
 
 namespace tl::bind {
 
+// How Python calls what takes positional and keyword arguments without a tuple.
+using FastEntry = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+
+inline PyCFunction method_entry(FastEntry f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
+
 struct FunctionDef {
   const char* name;
   const char* space;          // "" is the flat namespace
@@ -15,8 +22,7 @@ struct FunctionDef {
   bool function, method;
   const char* function_doc;
   const char* method_doc;
-  PyCFunction function_entry;
-  PyCFunction method_entry;
+  FastEntry as_function, as_method;
 };
 
 extern const FunctionDef kFunctions[];  // generated
@@ -36,6 +42,9 @@ template <int I>
 PyObject* entry_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return call_function(kFunctions[I], self, args, nargs, kwnames);
 }
+
+// Calls an operator with all its arguments; large work runs without the GIL. Non-zero: an error is pending.
+int call_from_python(const Operator& op, const TlValue* values, TlValue* rets);
 
 // `_call_operator(names, *args, **kwargs)`: calls the first of the named operators that takes the arguments.
 PyObject* call_operator(PyObject* module, PyObject* const* args, Py_ssize_t nargs,

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "bind/buffer.h"
+#include "bind/function.h"
 #include "bind/index.h"
 #include "bind/override.h"
 #include "bind/parse.h"
@@ -119,18 +120,9 @@ PyObject* override_operator(Language which, PyObject* a, PyObject* b) {
                          more.get());
 }
 
-constexpr int64_t kReleaseAbove = 32768;
-
 PyObject* call_language(const Operator& op, TlValue* values) {
   TlValue rets[1] = {};
-  bool large = false;
-  for (int i = 0; i < 2 && i < op.info.n_args; ++i)
-    large |=
-        values[i].tag == TL_TENSOR && reinterpret_cast<TensorImpl*>(values[i].u.t)->numel > kReleaseAbove;
-  PyThreadState* saved = large ? PyEval_SaveThread() : nullptr;
-  const int status = call(op, values, op.info.n_args, rets, 1);
-  if (saved) PyEval_RestoreThread(saved);
-  if (status != 0) {
+  if (call_from_python(op, values, rets) != 0) {
     raise_pending();
     return nullptr;
   }

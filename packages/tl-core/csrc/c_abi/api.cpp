@@ -119,6 +119,11 @@ int tensor_view_flags(const TlTensor* t) {
   return (impl(t)->has(TensorImpl::MultiOutputView) ? TL_VIEW_MULTI_OUTPUT : 0) |
          (impl(t)->has(TensorImpl::NoGradView) ? TL_VIEW_NO_GRAD : 0);
 }
+int tensor_matches(const TlTensor* a, const TlTensor* b) {
+  const TensorImpl &x = *impl(a), &y = *impl(b);
+  return x.dtype == y.dtype && x.device == y.device && x.ndim == y.ndim &&
+         std::equal(x.dims, x.dims + x.ndim, y.dims);
+}
 
 TlWeakTensor* weak_from(TlTensor* t) {
   TlWeakTensor* out = nullptr;
@@ -312,6 +317,7 @@ constexpr TlApi kApi = {
     num_threads,
     tensor_storage_refcount,
     tensor_view_flags,
+    tensor_matches,
     value_own,
     op_call_on_host,
 };

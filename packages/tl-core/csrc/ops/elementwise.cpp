@@ -37,10 +37,10 @@ void store_params(const ElementwiseDef& def, const TlValue* values, DType common
   const DType d = compute_dtype(common);
   for (int i = 0; i < def.n_params; ++i) {
     const Scalar s = Scalar::from(values[i]);
-    if (def.alpha)
-      check_alpha(s, common);
-    else
+    if (!def.alpha)
       s.check_fits(d);
+    else if (values[i].tag != TL_INT) [[unlikely]]
+      check_alpha(s, common);
     s.store(d, out.bytes + i * item_size(d));
   }
 }

@@ -228,12 +228,18 @@ Tensor matmul(const Tensor& self, const Tensor& other, Out out) {
   return ops::copy_(prepare_out(out, c.sizes(), {out.tensor->dtype(), c.device()}), c);
 }
 
-// Rows of any number of leading dimensions are the rows of one matrix.
+Tensor matrix_rows(const Tensor& self) {
+  if (self.dim() == 2) return self;
+  TL_CHECK(self.dim() > 0, Runtime, "matrix_rows(): the input must have a dimension, got a 0-D tensor");
+  const int64_t length = self.size(self.dim() - 1);
+  return ops::reshape(self, DimVector{checked_numel(self.sizes().first(self.dim() - 1)), length});
+}
+
 Tensor linear_rows(const Tensor& input, const Tensor& transposed, const Tensor& bias) {
+  if (input.dim() == 2) return ops::addmm(bias, input, transposed);
   DimVector shape(input.sizes());
   shape.back() = transposed.size(1);
-  const Tensor rows = ops::reshape(input, DimVector{-1, input.size(input.dim() - 1)});
-  return ops::view(ops::addmm(bias, rows, transposed), shape);
+  return ops::view(ops::addmm(bias, matrix_rows(input), transposed), shape);
 }
 
 Tensor linear(const Tensor& input, const Tensor& weight, OptTensor bias) {
@@ -243,8 +249,7 @@ Tensor linear(const Tensor& input, const Tensor& weight, OptTensor bias) {
            weight.dim(), "D");
   const Tensor transposed = ops::t(weight);
   const bool with_rows = bias && bias->dim() == 1 && weight.dim() == 2 && input.numel() > 0;
-  if (with_rows && input.dim() == 2) return ops::addmm(*bias, input, transposed);
-  if (with_rows && input.dim() > 2) return linear_rows(input, transposed, *bias);
+  if (with_rows && input.dim() >= 2) return linear_rows(input, transposed, *bias);
   const Tensor product = ops::matmul(input, transposed);
   return bias ? ops::add(product, *bias) : product;
 }
@@ -256,6 +261,7 @@ TL_KERNEL(bmm, bmm)
 TL_KERNEL(mv, mv)
 TL_KERNEL(dot, dot)
 TL_KERNEL(matmul, matmul)
+TL_KERNEL(matrix_rows, matrix_rows)
 TL_KERNEL(linear, linear)
 
 }  // namespace tl

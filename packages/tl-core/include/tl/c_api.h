@@ -361,7 +361,8 @@ typedef struct TlApi {
   /* what autograd asks of tensors */
   int64_t (*tensor_storage_refcount)(
       const TlTensor* t); /* tensors and others that share the storage; 0: there is none */
-  int (*tensor_view_flags)(const TlTensor* t); /* TL_VIEW_… */
+  int (*tensor_view_flags)(const TlTensor* t);                 /* TL_VIEW_… */
+  int (*tensor_matches)(const TlTensor* a, const TlTensor* b); /* 1 if sizes, dtype and device are the same */
 
   /* what kernels outside the core need */
   int (*value_own)(const TlValue* value,
