@@ -2,6 +2,7 @@
 
 import pytest
 
+import tl_core
 from tl_backends import cpu
 
 
@@ -47,3 +48,17 @@ def test_events_that_cannot_tell_the_time():
         timed.elapsed_time(cpu.Event(enable_timing=True))
     with pytest.raises(ValueError, match="enable_timing=True"):
         timed.elapsed_time(cpu.Event())
+
+
+def test_the_memory_of_the_cpu():
+    held = cpu.memory_allocated()
+    x = tl_core.zeros(1 << 20)
+    assert cpu.memory_allocated() - held >= x.nbytes
+    assert cpu.memory_stats()["allocated"] == cpu.memory_allocated() <= cpu.max_memory_allocated()
+    assert any(group["filename"] == __file__ for group in cpu.memory_snapshot())
+    cpu.set_memory_limit(cpu.memory_allocated() + 1000)
+    try:
+        with pytest.raises(tl_core.OutOfMemoryError, match=r"test_cpu\.py"):
+            x.clone()
+    finally:
+        cpu.set_memory_limit(None)

@@ -10,6 +10,7 @@
 #include "base/cgroup.h"
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/live_blocks.h"
 #include "base/size_class.h"
 #include "base/slab.h"
 #include "base/thread_local.h"
@@ -103,6 +104,10 @@ struct Shared {
   int64_t keep_always, keep_at_most;  // bounds for the cache
   int64_t kept_limit() const;
 
+  std::atomic<int64_t> limit;              // of `live`; none: the largest number
+  std::atomic<bool> limits_process{true};  // the limit is the container's: it holds for all of the process
+  bool fits(int64_t bytes);
+
   Shared();
 };
 
@@ -116,6 +121,7 @@ Shared::Shared() {
   const int64_t memory = usable_memory();
   keep_always = std::min<int64_t>(int64_t{512} << 20, memory / 8);
   keep_at_most = memory / 2;
+  limit = memory_quota();
   register_fork_lock(ForkOrder::Allocator, [] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); });
 }
 
@@ -123,6 +129,26 @@ Shared::Shared() {
 int64_t Shared::kept_limit() const {
   const int64_t unused = highest.load(std::memory_order_relaxed) - live.load(std::memory_order_relaxed);
   return std::max(keep_always, std::min(unused, keep_at_most));
+}
+
+// Memory of the process that is not the allocator's: the interpreter, libraries, stacks.
+int64_t foreign_memory(int64_t own) { return std::max<int64_t>(resident_memory() - own, 0); }
+
+// Would the limit hold with so many bytes more? Gives the kept blocks back if they stand in the way.
+bool Shared::fits(int64_t bytes) {
+  const int64_t most = limit.load(std::memory_order_relaxed);
+  const int64_t needed = live.load(std::memory_order_relaxed) + bytes;
+  if (needed <= most / 2) [[likely]]
+    return true;
+  int64_t kept;
+  {
+    std::lock_guard guard(mutex);
+    kept = cache.bytes();
+  }
+  const bool whole = limits_process.load(std::memory_order_relaxed);
+  const int64_t foreign = whole ? foreign_memory(needed - bytes + kept) : 0;
+  if (whole && needed + kept + foreign > most) empty_cache();
+  return needed + foreign <= most;
 }
 
 void raise_to(std::atomic<int64_t>& maximum, int64_t x) {
@@ -275,12 +301,30 @@ void* take(AllocatorLists& t, size_t bytes) {
   return take_once(t, c);
 }
 
+std::string held() {
+  const std::string groups = largest_groups();
+  return groups.empty() ? groups : cat("\nThe largest blocks in use come from:", groups);
+}
+
+[[noreturn, gnu::cold]] void fail_at_limit(size_t bytes) {
+  Shared& s = shared();
+  fail(ErrorKind::OutOfMemory, "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
+       " bytes (", readable_bytes(static_cast<int64_t>(bytes)), "), but tensors hold ",
+       readable_bytes(s.live.load(std::memory_order_relaxed)), " and ",
+       s.limits_process.load(std::memory_order_relaxed) ? "the process may use " : "the limit is ",
+       readable_bytes(s.limit.load(std::memory_order_relaxed)), " (tl.cpu.set_memory_limit changes it)",
+       held());
+}
+
 [[gnu::noinline]] void* allocate_slowly(size_t bytes) {
   AllocatorLists& t = own_lists();
+  if (bytes <= kLargeMax && !shared().fits(static_cast<int64_t>(bytes))) [[unlikely]]
+    fail_at_limit(bytes);
   void* p = take(t, bytes);
   TL_CHECK(p, OutOfMemory, "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
-           " bytes. Error code 12 (Cannot allocate memory)");
+           " bytes. Error code 12 (Cannot allocate memory)", held());
   count_allocation(t, bytes);
+  note_block(p, bytes);
   return p;
 }
 
@@ -295,6 +339,7 @@ void spill(AllocatorLists& t, int c) {
 [[gnu::noinline]] void deallocate_slowly(void* p, size_t bytes) {
   AllocatorLists& t = own_lists();
   count_free(t, bytes);
+  forget_block(p, bytes);
   if constexpr (!kReuse) return std::free(p);
   const int c = size_class(bytes);
   if (c >= kThreadClasses) return keep(p, c);
@@ -378,6 +423,14 @@ void reset_peak() {
   for (const AllocatorLists* t = s.threads; t; t = t->next) live += t->live.get();
   s.peak.store(live, std::memory_order_relaxed);
 }
+
+void set_memory_limit(int64_t bytes) {
+  Shared& s = shared();
+  s.limits_process.store(bytes < 0, std::memory_order_relaxed);
+  s.limit.store(bytes < 0 ? memory_quota() : bytes, std::memory_order_relaxed);
+}
+
+int64_t memory_limit() { return shared().limit.load(std::memory_order_relaxed); }
 
 void empty_cache() noexcept {
   const ThreadLocals* locals = detail::t_locals;

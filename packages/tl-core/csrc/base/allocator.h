@@ -26,6 +26,11 @@ struct MemoryStats {
 MemoryStats memory_stats();
 void reset_peak();
 
+// How many bytes tensors may hold before allocate() raises OutOfMemory; negative: what the container lets the
+// whole process use, which is also the limit to begin with. Without one: INT64_MAX.
+void set_memory_limit(int64_t bytes);
+int64_t memory_limit();
+
 // Gives the free blocks above 2 KB back to the system; those in other threads' own lists stay.
 void empty_cache() noexcept;
 

@@ -69,19 +69,6 @@ double cpu_quota(const std::string& table) {
   return cpus;
 }
 
-int64_t memory_quota(const std::string& table) {
-  int64_t bytes = std::numeric_limits<int64_t>::max();
-  auto lower = [&](const std::string& file) {
-    const long long limit = std::atoll(read_file(file).c_str());  // 0 for "max" and for a missing file
-    if (limit > 0) bytes = std::min<int64_t>(bytes, limit);
-  };
-  for_each_level(kRoot, group_of(table, ""),
-                 [&](const std::string& folder) { lower(folder + "memory.max"); });
-  for_each_level(std::string(kRoot) + "/memory", group_of(table, "memory"),
-                 [&](const std::string& folder) { lower(folder + "memory.limit_in_bytes"); });
-  return bytes;
-}
-
 int affinity_cpus() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
@@ -96,9 +83,30 @@ int usable_cpus() {
   return std::max(1, quota < cpus ? static_cast<int>(quota + 0.999) : cpus);
 }
 
+int64_t memory_quota() {
+  const std::string table = read_file("/proc/self/cgroup");
+  int64_t bytes = std::numeric_limits<int64_t>::max();
+  auto lower = [&](const std::string& file) {
+    const long long limit = std::atoll(read_file(file).c_str());  // 0 for "max" and for a missing file
+    constexpr long long kUnlimited = 1ll << 60;                   // v1 writes the largest multiple of a page
+    if (limit > 0 && limit < kUnlimited) bytes = std::min<int64_t>(bytes, limit);
+  };
+  for_each_level(kRoot, group_of(table, ""),
+                 [&](const std::string& folder) { lower(folder + "memory.max"); });
+  for_each_level(std::string(kRoot) + "/memory", group_of(table, "memory"),
+                 [&](const std::string& folder) { lower(folder + "memory.limit_in_bytes"); });
+  return bytes;
+}
+
+int64_t resident_memory() {
+  long long size = 0, resident = 0;  // pages
+  std::sscanf(read_file("/proc/self/statm").c_str(), "%lld %lld", &size, &resident);
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
 int64_t usable_memory() {
   const int64_t physical = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  return std::min(physical, memory_quota(read_file("/proc/self/cgroup")));
+  return std::min(physical, memory_quota());
 }
 
 }  // namespace tl

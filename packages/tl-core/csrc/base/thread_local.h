@@ -17,6 +17,7 @@ struct InheritedState {
   uint64_t excluded = 0;  // and off; wins
   Device device{};        // of new tensors
   bool inference = false;
+  uint32_t origin = 0;  // of what the thread asks for while it works without the runtime's lock
 };
 
 struct ThreadLocals : InheritedState {

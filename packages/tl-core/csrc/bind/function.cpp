@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/live_blocks.h"
+#include "bind/origin.h"
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/result.h"
@@ -14,30 +16,40 @@ namespace {
 // Releasing the GIL costs as much as a small operator: only work above some 32 K elements is worth it.
 constexpr int64_t kReleaseAbove = 32768;
 
-bool is_large(const TensorImpl* t) { return t && t->numel > kReleaseAbove; }
-
-bool is_large_shape(const int64_t* sizes, uint32_t n) {
-  int64_t numel = 1;
-  for (uint32_t d = 0; d < n; ++d)
-    if (__builtin_mul_overflow(numel, sizes[d], &numel)) return false;  // the operator will refuse it
-  return numel > kReleaseAbove;
+// Nobody can ask for the running line without the GIL: where blocks may be recorded it is asked for ahead.
+OriginId origin_of_results(int64_t elements) {
+  return elements * static_cast<int64_t>(sizeof(double)) >= recorded_size() ? running_line() : 0;
 }
 
-inline bool is_large(const TlValue& v) {
-  if (v.tag == TL_TENSOR) return is_large(reinterpret_cast<const TensorImpl*>(v.u.t));
-  if (v.tag < TL_BOOL_LIST) return false;
-  if (v.tag == TL_INT_LIST) return is_large_shape(static_cast<const int64_t*>(v.u.p), v.len);
-  if (v.tag != TL_TENSOR_LIST) return false;
-  auto* list = static_cast<const TensorImpl* const*>(v.u.p);
-  return std::any_of(list, list + v.len, [](const TensorImpl* t) { return is_large(t); });
+int64_t elements_of(const TensorImpl* t) { return t ? t->numel : 0; }
+
+int64_t elements_of_shape(const int64_t* sizes, uint32_t n) {
+  int64_t numel = 1;
+  for (uint32_t d = 0; d < n; ++d)
+    if (__builtin_mul_overflow(numel, sizes[d], &numel)) return 0;  // the operator will refuse it
+  return numel;
+}
+
+// The elements of a tensor, of the largest of a list, or of the shape that a list of integers may be.
+inline int64_t elements_of(const TlValue& v) {
+  if (v.tag == TL_TENSOR) return elements_of(reinterpret_cast<const TensorImpl*>(v.u.t));
+  if (v.tag < TL_BOOL_LIST) return 0;
+  if (v.tag == TL_INT_LIST) return elements_of_shape(static_cast<const int64_t*>(v.u.p), v.len);
+  int64_t most = 0;
+  if (v.tag == TL_TENSOR_LIST)
+    for (uint32_t i = 0; i < v.len; ++i)
+      most = std::max(most, elements_of(static_cast<const TensorImpl* const*>(v.u.p)[i]));
+  return most;
 }
 }  // namespace
 
 int call_from_python(const Operator& op, const TlValue* values, TlValue* rets) {
   const int n = op.info.n_args;
-  const bool large = std::any_of(values, values + n, [](const TlValue& v) { return is_large(v); });
-  if (!large) [[likely]]
+  int64_t most = 0;
+  for (int i = 0; i < n; ++i) most = std::max(most, elements_of(values[i]));
+  if (most <= kReleaseAbove) [[likely]]
     return call(op, values, n, rets, op.info.n_rets);
+  const OriginScope origin(origin_of_results(most));
   PyThreadState* saved = PyEval_SaveThread();
   const int status = call(op, values, n, rets, op.info.n_rets);
   PyEval_RestoreThread(saved);

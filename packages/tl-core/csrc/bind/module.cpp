@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 
 #include "base/allocator.h"
+#include "base/live_blocks.h"
 #include "base/parallel.h"
 #include "bind/buffer.h"
 #include "bind/dlpack.h"
@@ -9,6 +10,7 @@
 #include "bind/from_python.h"
 #include "bind/function.h"
 #include "bind/generator_object.h"
+#include "bind/origin.h"
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/python_api.h"
@@ -92,13 +94,29 @@ void add_machine(py::module_& m) {
     set_num_threads(n);
   });
   m.def("_capability_level", cpu::chosen_level);
+  m.def("_request_interrupt", request_interrupt);
+}
+
+void add_memory(py::module_& m) {
   m.def("_empty_cache", empty_cache);
   m.def("_reset_peak", reset_peak);
   m.def("_memory_stats", [] {
     const MemoryStats s = memory_stats();
     return py::make_tuple(s.current, s.peak, s.allocations, s.cached);
   });
-  m.def("_request_interrupt", request_interrupt);
+  m.def("_memory_limit", memory_limit);
+  m.def("_set_memory_limit", set_memory_limit);
+  m.def("_set_memory_scope", set_memory_scope);
+  m.def("_memory_scope", memory_scope);
+  m.def("_set_recorded_size", set_recorded_size);
+  m.def("_recorded_size", recorded_size);
+  m.def("_live_groups", [] {
+    py::list groups;
+    for (const LiveGroup& g : live_groups())
+      groups.append(
+          py::make_tuple(g.origin.scope, g.origin.file, g.origin.line, g.origin.function, g.bytes, g.blocks));
+    return groups;
+  });
 }
 
 void add_types_and_promotion(py::module_& m) {
@@ -240,9 +258,11 @@ void build(py::module_& m) {
   checked(PyModule_AddFunctions(module, g_fast));
   add_python_api(module);
   install_runtime_hooks();
+  install_origin_source();
   set_warn_handler(warn_in_python);
   add_modes(m);
   add_machine(m);
+  add_memory(m);
   add_types_and_promotion(m);
   add_hooks(m);
   add_tensors(m);
