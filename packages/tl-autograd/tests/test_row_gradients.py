@@ -53,6 +53,15 @@ CALLS = {
     "mv": lambda op, t: op(t(3, 4), t(4)),
     "dot": lambda op, t: op(t(5), t(5)),
     "tril": lambda op, t: op(t(2, 3, 4), 1),
+    "convolution": lambda op, t: (
+        op(t(2, 2, 4, 5), t(4, 1, 2, 3), t(4), (2, 1), (0, 1), (1, 2), False, (0, 0), 2)
+        + op(t(2, 2, 3), t(2, 4, 2), t(4), (2,), (1,), (1,), True, (1,), 1).sum()
+    ),
+    "_convolve": lambda op, t: op(t(1, 2, 5), t(2, 2, 2), t(2), (1, 2, 5), (1,), (0,), (1,), 1),
+    "_convolve_input": lambda op, t: op(t(1, 2, 4), t(2, 2, 2), t(2), (1, 2, 5), (1,), (0,), (1,), 1),
+    "_convolve_weight": lambda op, t: op(t(2, 2, 4), t(2, 2, 5), (2, 2, 2), (1,), (0,), (1,), 1),
+    "im2col": lambda op, t: op(t(1, 2, 4, 5), (2, 3), (1, 1), (1, 0), (2, 1)),
+    "col2im": lambda op, t: op(t(1, 12, 9), (4, 5), (2, 3), (1, 1), (1, 0), (2, 1)),
     "triu": lambda op, t: op(t(3, 4), -1),
     "_softmax": lambda op, t: op(t(3, 4), 1, False),
     "_log_softmax": lambda op, t: op(t(3, 4), 0, False),
@@ -148,6 +157,9 @@ COMPOSITES = {
     "linear": lambda op, t: (
         op(t(2, 3, 4), t(5, 4), t(5)).sum() + op(t(2, 4), t(4)).sum() + op(t(4), t(4), t())
     ),
+    "conv1d.padding": lambda op, t: op(t(2, 5), t(3, 2, 2), t(3), padding="same"),
+    "conv2d": lambda op, t: op(t(2, 4, 5), t(2, 2, 2, 2), t(2)),
+    "conv_transpose2d.input": lambda op, t: op(t(2, 3, 3), t(2, 1, 2, 2), t(1)),
     "max.other": lambda op, t: op(t(3, 4), t(4)),
     "var": lambda op, t: op(t(3, 4), False),
     "std.dim": lambda op, t: op(t(3, 4), 1),

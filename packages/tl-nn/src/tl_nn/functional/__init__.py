@@ -2,10 +2,11 @@
 
 # Each file lists its public names itself.
 
-from . import activations, affine, class_losses, dropouts, elementwise_losses, sparse
+from . import activations, affine, class_losses, convolutions, dropouts, elementwise_losses, sparse
 from .activations import *
 from .affine import *
 from .class_losses import *
+from .convolutions import *
 from .dropouts import *
 from .elementwise_losses import *
 from .sparse import *
@@ -14,6 +15,7 @@ __all__ = [
     *activations.__all__,
     *affine.__all__,
     *class_losses.__all__,
+    *convolutions.__all__,
     *dropouts.__all__,
     *elementwise_losses.__all__,
     *sparse.__all__,

@@ -1,0 +1,549 @@
+// isa: all
+// Convolutions as products of matrices, whose operands are gathered from the images while they are packed.
+#include <cstring>
+
+#include "base/parallel.h"
+#include "kernels/cpu/convolution_geometry.h"
+#include "kernels/cpu/convolution_kernels.h"
+#include "kernels/cpu/copy.h"
+#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/matmul_micro.h"
+#include "kernels/cpu/workspace.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Depth in equal blocks, none deeper than a tile's.
+template <class T>
+struct Depth {
+  int64_t total, blocks, block;
+
+  explicit Depth(int64_t k)
+      : total(k), blocks(ceil_div(k, Tile<T>::kDepth)), block(blocks ? ceil_div(k, blocks) : 0) {}
+  int64_t begin(int64_t b) const { return b * block; }
+  int64_t size(int64_t b) const { return std::min(block, total - b * block); }
+};
+
+template <class T>
+const T* at(const char* data, int64_t offset) {
+  return reinterpret_cast<const T*>(data) + offset;
+}
+
+// ---- the gather: rows are output channels, columns positions, the depth goes over taps and channels
+// --------------------------------------------------------------------------------------------------
+
+// The weights, packed once: group, block of depth, tile of rows.
+template <class T>
+class PackedWeight {
+ public:
+  using S = Tile<T>;
+
+  PackedWeight(const ConvolutionGeometry& g, Depth<T> depth)
+      : c_(g.c),
+        depth_(depth),
+        tiles_(ceil_div(g.c.rows, S::kRows)),
+        data_(g.c.groups * tiles_ * S::kRows * depth.total + kLanes<T>) {
+    const int64_t grain = (1 << 14) / (S::kRows * depth.total + 1) + 1;
+    parallel_for(0, g.c.groups * tiles_, grain, [&](int64_t begin, int64_t end) {
+      Workspace<T> rows(S::kRows * depth_.total + kLanes<T>);
+      for (int64_t i = begin; i < end; ++i) pack(g.taps(), i / tiles_, i % tiles_, rows.data());
+    });
+  }
+
+  const T* tile(int64_t group, int64_t block, int64_t tile) const { return data(group, block, tile); }
+
+ private:
+  T* data(int64_t group, int64_t block, int64_t tile) const {
+    const int64_t before = group * tiles_ * depth_.total + depth_.begin(block) * tiles_;
+    return data_.data() + (before + tile * depth_.size(block)) * S::kRows;
+  }
+
+  void pack(int64_t taps, int64_t group, int64_t tile, T* rows) {
+    const int64_t first = tile * S::kRows;
+    const int n = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - first));
+    const T* w = at<T>(c_.weight.data, group * c_.weight.group + first * c_.weight.row);
+    const ConvolutionWeight& s = c_.weight;
+    const bool in_order = s.tap[2] == 1 && s.tap[1] == c_.axis[2].taps &&
+                          s.tap[0] == s.tap[1] * c_.axis[1].taps && s.channel == taps;
+    if (in_order) {
+      pack_rows<T>(rows, {w, s.row, 1}, n, depth_.total);
+    } else {
+      gather_rows(w, taps, n, rows);
+    }
+    reorder(rows, taps, group, tile);
+  }
+
+  // Rows as if the weight lay channel by channel, tap by tap.
+  void gather_rows(const T* w, int64_t taps, int n, T* rows) {
+    const bool narrow = n <= kLanes<T>;
+    for (int64_t t = 0; t < taps; ++t) {
+      const Tap tap(c_, t);
+      const T* from = w;
+      for (int d = 0; d < kConvolutionAxes; ++d) from += tap.t[d] * c_.weight.tap[d];
+      for (int64_t k = 0; k < c_.channels; ++k, from += c_.weight.channel) {
+        T* to = rows + (k * taps + t) * S::kRows;
+        for (int i = n; i < S::kRows; ++i) to[i] = 0;
+        if (narrow)
+          store_partial<T>(reinterpret_cast<char*>(to), n,
+                           load_strided<T>(reinterpret_cast<const char*>(from),
+                                           c_.weight.row * static_cast<int64_t>(sizeof(T)), n));
+        else
+          for (int i = 0; i < n; ++i) to[i] = from[i * c_.weight.row];
+      }
+    }
+  }
+
+  // From channel by channel to tap by tap, split into blocks of depth.
+  void reorder(const T* rows, int64_t taps, int64_t group, int64_t tile) {
+    for (int64_t block = 0; block < depth_.blocks; ++block) {
+      T* to = data(group, block, tile);
+      int64_t tap = depth_.begin(block) / c_.channels, channel = depth_.begin(block) % c_.channels;
+      for (int64_t k = 0; k < depth_.size(block); ++k, to += S::kRows) {
+        std::memcpy(to, rows + (channel * taps + tap) * S::kRows, sizeof(T) * S::kRows);
+        if (++channel == c_.channels) channel = 0, ++tap;
+      }
+    }
+  }
+
+  const Convolution& c_;
+  Depth<T> depth_;
+  int64_t tiles_;
+  Workspace<T> data_;
+};
+
+// Lanes lo..hi come from `from`; the others are padding.
+template <class T>
+struct Segment {
+  const T* from;
+  int at, lo, hi;
+};
+
+// Contiguous elements of the result, or a row's with a stride.
+struct OutputRun {
+  int64_t offset;
+  int at, count;
+};
+
+template <class T>
+class Panel {
+ public:
+  using S = Tile<T>;
+  static constexpr int W = kLanes<T>, kCols = S::kCols;
+
+  Panel(const ConvolutionGeometry& g, int64_t group, int64_t begin, int64_t end)
+      : g_(g), c_(g.c), columns_(static_cast<int>(end - begin)) {
+    in_ = at<T>(c_.in.data, group * c_.channels * c_.in.channel);
+    n_runs_ = position_runs(c_, begin, end, runs_);
+    for (int i = 0; i < n_runs_; ++i) add_output(runs_[i]);
+  }
+
+  int columns() const { return columns_; }
+
+  void pack(T* panel, int64_t k, int64_t depth) {
+    if (columns_ < kCols) std::memset(panel, 0, sizeof(T) * static_cast<size_t>(depth * kCols + W));
+    for (const int64_t end = k + depth; k < end;) {
+      const int64_t channel = k % c_.channels, count = std::min(c_.channels - channel, end - k);
+      find_segments(Tap(c_, k / c_.channels));
+      copy(panel, channel, count);
+      panel += count * kCols;
+      k += count;
+    }
+  }
+
+  // The sums of `rows` rows from row i on, into the result.
+  void finish(const T* sums, int64_t group, int64_t i, int rows, bool first) const {
+    const int64_t row = group * c_.rows + i;
+    T* out = reinterpret_cast<T*>(c_.out.data) + row * c_.out.channel;
+    for (int r = 0; r < rows; ++r, out += c_.out.channel, sums += kCols) {
+      const T bias = c_.bias && first ? at<T>(c_.bias, 0)[(row + r) * c_.bias_stride] : T(0);
+      for (int s = 0; s < n_outputs_; ++s) {
+        const OutputRun& run = outputs_[s];
+        if (c_.axis_out_dense())
+          finish_dense(out + run.offset, sums + run.at, run.count, bias, first);
+        else
+          finish_strided(out + run.offset, sums + run.at, run.count, bias, first);
+      }
+    }
+  }
+
+ private:
+  void add_output(const PositionRun& run) {
+    int64_t offset = run.n * c_.out.batch;
+    for (int d = 0; d < kConvolutionAxes; ++d) offset += run.q[d] * c_.out.axis[d];
+    if (n_outputs_ && c_.axis_out_dense()) {
+      OutputRun& last = outputs_[n_outputs_ - 1];
+      if (last.offset + last.count == offset) {
+        last.count += run.count;
+        return;
+      }
+    }
+    outputs_[n_outputs_++] = {offset, run.at, run.count};
+  }
+
+  void find_segments(const Tap& tap) {
+    n_segments_ = 0;
+    const TapRange inside = g_.row(tap.t[2]);
+    for (int i = 0; i < n_runs_; ++i) {
+      const PositionRun& run = runs_[i];
+      const int64_t i0 = g_.read(0, run.q[0], tap.t[0]), i1 = g_.read(1, run.q[1], tap.t[1]);
+      const bool outside = i0 < 0 || i1 < 0;
+      const int lo = static_cast<int>(std::clamp<int64_t>(inside.begin - run.q[2], 0, run.count));
+      const int hi = outside ? 0 : static_cast<int>(std::clamp<int64_t>(inside.end - run.q[2], 0, run.count));
+      const ConvolutionAxis& a = c_.axis[2];
+      const int64_t i2 = run.q[2] * a.step + a.first + tap.t[2] * a.tap_step;
+      const T* from =
+          in_ + run.n * c_.in.batch + i0 * c_.in.axis[0] + i1 * c_.in.axis[1] + i2 * c_.in.axis[2];
+      for (int j = 0; j < run.count; j += W)
+        segments_[n_segments_++] = {from + j * stride(), run.at + j, std::clamp(lo - j, 0, W),
+                                    std::clamp(hi - j, 0, W)};
+    }
+  }
+
+  int64_t stride() const { return c_.axis[2].step * c_.in.axis[2]; }
+
+  void copy(T* panel, int64_t channel, int64_t count) const {
+    const int64_t step = stride();
+    if (step == 1)
+      copy_with(panel, channel, count, 1);
+    else if (step == 2)
+      copy_with(panel, channel, count, 2);
+    else
+      copy_with(panel, channel, count, step);
+  }
+
+  // Ascending: what a segment's vector writes beyond it is overwritten by the next.
+  TL_INLINE void copy_with(T* panel, int64_t channel, int64_t count, int64_t step) const {
+    for (int64_t k = channel; k < channel + count; ++k, panel += kCols) {
+      for (int s = 0; s < n_segments_; ++s) {
+        const Segment<T>& seg = segments_[s];
+        write(reinterpret_cast<char*>(panel + seg.at),
+              load_lanes<T>(seg.from + k * c_.in.channel, step, seg.lo, seg.hi));
+      }
+    }
+  }
+
+  static void finish_dense(T* out, const T* sums, int count, T bias, bool first) {
+    using V = Vec<T>;
+    for (int j = 0; j < count; j += W) {
+      const int left = std::min(count - j, W);
+      char* to = reinterpret_cast<char*>(out + j);
+      const V sum = read<V>(reinterpret_cast<const char*>(sums + j));
+      if (left == W)
+        write(to, sum + (first ? broadcast<V>(bias) : read<V>(to)));
+      else
+        store_partial<T>(to, left, sum + (first ? broadcast<V>(bias) : load_partial<T>(to, left)));
+    }
+  }
+
+  void finish_strided(T* out, const T* sums, int count, T bias, bool first) const {
+    const int64_t stride = c_.out.axis[2];
+    for (int j = 0; j < count; ++j) out[j * stride] = sums[j] + (first ? bias : out[j * stride]);
+  }
+
+  const ConvolutionGeometry& g_;
+  const Convolution& c_;
+  const T* in_;
+  int columns_, n_runs_, n_segments_ = 0, n_outputs_ = 0;
+  PositionRun runs_[kCols];
+  Segment<T> segments_[kCols];
+  OutputRun outputs_[kCols];
+};
+
+template <class T>
+class GatherProduct {
+ public:
+  using S = Tile<T>;
+  static constexpr int kGroup = 4;  // panels that share a pass over the weights
+
+  explicit GatherProduct(const Convolution& c)
+      : g_(c), c_(c), depth_(g_.taps() * c.channels), weight_(g_, depth_) {}
+
+  void run() const {
+    const int64_t columns = c_.batch * g_.positions(), panels = ceil_div(columns, S::kCols);
+    const int64_t share = panels >= 8 * kGroup ? kGroup : 1, shares = ceil_div(panels, share);
+    const int64_t work = depth_.total * c_.rows * share * S::kCols;
+    parallel_for(0, c_.groups * shares, (1 << 21) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+      Workspace<T> packed(kGroup * kRoom);
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i % shares * share;
+        some_panels(i / shares, first, std::min(first + share, panels), columns, packed.data());
+      }
+    });
+  }
+
+ private:
+  static constexpr int64_t kRoom = Tile<T>::kDepth * Tile<T>::kCols + 2 * kLanes<T>;
+
+  void some_panels(int64_t group, int64_t begin, int64_t end, int64_t columns, T* packed) const {
+    std::vector<Panel<T>> panels;
+    for (int64_t i = begin; i < end; ++i)
+      panels.emplace_back(g_, group, i * S::kCols, std::min((i + 1) * S::kCols, columns));
+    for (int64_t block = 0; block == 0 || block < depth_.blocks; ++block) {
+      const int64_t depth = depth_.blocks ? depth_.size(block) : 0;
+      for (size_t i = 0; i < panels.size(); ++i)
+        panels[i].pack(packed + static_cast<int64_t>(i) * kRoom, depth_.begin(block), depth);
+      for (int64_t row = 0; row < c_.rows; row += S::kRows) {
+        const T* a = depth ? weight_.tile(group, block, row / S::kRows) : nullptr;
+        const int rows = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - row));
+        for (size_t i = 0; i < panels.size(); ++i)
+          one_tile(panels[i], a, packed + static_cast<int64_t>(i) * kRoom, depth, group, row, rows,
+                   block == 0);
+      }
+    }
+  }
+
+  static void one_tile(const Panel<T>& panel, const T* a, const T* b, int64_t depth, int64_t group,
+                       int64_t row, int rows, bool first) {
+    alignas(64) T sums[S::kRows * S::kCols + kLanes<T>];
+    packed_micros(T{}, panel.columns() > kLanes<T> ? 2 : 1)[rows - 1](sums, a, 1, S::kRows, b, S::kCols,
+                                                                      depth);
+    panel.finish(sums, group, row, rows, first);
+  }
+
+  ConvolutionGeometry g_;
+  const Convolution& c_;
+  Depth<T> depth_;
+  PackedWeight<T> weight_;
+};
+
+template <class T>
+void gather_product(const Convolution& c) {
+  GatherProduct<T>(c).run();
+}
+
+// ---- the weight's gradient: rows are output channels, columns taps and channels, the depth positions
+// -------------------------------------------------------------------------------------------------
+
+// Consecutive channels of a tap among the columns.
+struct ColumnRun {
+  int64_t tap, channel;
+  int at, count;
+};
+
+// Some images of a group, channels innermost.
+template <class T>
+class PixelRows {
+ public:
+  PixelRows(const Convolution& c, int64_t images)
+      : c_(c), dense_(c.in.channel == 1), room_(dense_ ? 0 : images * pixels() * c.channels) {}
+
+  void read(int64_t group, int64_t first, int64_t images) {
+    data_ = at<T>(c_.in.data, group * c_.channels * c_.in.channel + first * c_.in.batch);
+    if (dense_) return;
+    const int64_t rows = c_.axis[0].in * c_.axis[1].in;
+    const int64_t grain = (1 << 14) / (c_.axis[2].in * c_.channels + 1) + 1;
+    parallel_for(0, images * rows, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) transpose_row(i / rows, i % rows);
+    });
+    data_ = room_.data();
+  }
+
+  const T* row(int64_t image, int64_t i0, int64_t i1) const {
+    if (dense_) return data_ + image * c_.in.batch + i0 * c_.in.axis[0] + i1 * c_.in.axis[1];
+    return data_ + ((image * c_.axis[0].in + i0) * c_.axis[1].in + i1) * c_.axis[2].in * c_.channels;
+  }
+  int64_t pitch() const { return dense_ ? c_.in.axis[2] : c_.channels; }
+
+ private:
+  int64_t pixels() const { return c_.axis[0].in * c_.axis[1].in * c_.axis[2].in; }
+
+  void transpose_row(int64_t image, int64_t row) {
+    const int64_t i0 = row / c_.axis[1].in, i1 = row % c_.axis[1].in, size = sizeof(T);
+    const T* from = data_ + image * c_.in.batch + i0 * c_.in.axis[0] + i1 * c_.in.axis[1];
+    T* to = room_.data() + (image * c_.axis[0].in * c_.axis[1].in + row) * c_.axis[2].in * c_.channels;
+    char* const data[] = {reinterpret_cast<char*>(to), reinterpret_cast<char*>(const_cast<T*>(from))};
+    const int64_t strides[] = {size, c_.in.channel * size, c_.channels * size, c_.in.axis[2] * size};
+    copy_loop(size)(data, strides, c_.channels, c_.axis[2].in, nullptr);
+  }
+
+  const Convolution& c_;
+  bool dense_;
+  Workspace<T> room_;
+  const T* data_ = nullptr;
+};
+
+template <class T>
+class WeightProduct {
+ public:
+  using S = Tile<T>;
+  static constexpr int W = kLanes<T>, kCols = S::kCols;
+  static constexpr int64_t kPositions = 2048;  // that images are joined to
+
+  explicit WeightProduct(const Convolution& c)
+      : g_(c),
+        c_(c),
+        columns_(g_.taps() * c.channels),
+        pitch_(ceil_div(columns_, kCols) * kCols),
+        images_(std::clamp<int64_t>(kPositions / std::max<int64_t>(g_.positions(), 1), 1, c.batch)) {}
+
+  void run_group(int64_t group) const {
+    const int64_t tiles = ceil_div(c_.rows, S::kRows), most = images_ * g_.positions();
+    Workspace<T> sums(c_.rows * pitch_), a(tiles * S::kRows * most + W);
+    PixelRows<T> pixels(c_, images_);
+    std::memset(sums.data(), 0, sizeof(T) * static_cast<size_t>(c_.rows * pitch_));
+    for (int64_t n = 0; n < c_.batch; n += images_) {
+      const int64_t images = std::min(images_, c_.batch - n);
+      pixels.read(group, n, images);
+      pack_rows_of(a.data(), group, n, images);
+      multiply(sums.data(), a.data(), pixels, images);
+    }
+    store(sums.data(), group);
+  }
+
+ private:
+  // Tile by tile: the gradient's channels of every position.
+  void pack_rows_of(T* packed, int64_t group, int64_t first, int64_t images) const {
+    const int64_t positions = images * g_.positions(), o1 = c_.axis[1].out, o2 = c_.axis[2].out;
+    const bool whole = c_.out.axis[1] == o2 * c_.out.axis[2] && c_.out.axis[0] == o1 * c_.out.axis[1];
+    const int64_t run = whole ? g_.positions() : o2;
+    parallel_for(0, ceil_div(c_.rows, S::kRows), (1 << 14) / (positions * S::kRows + 1) + 1,
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t tile = begin; tile < end; ++tile) {
+                     for (int64_t p = 0; p < positions; p += run)
+                       pack_run(packed + (tile * positions + p) * S::kRows, group, first, tile * S::kRows, p,
+                                run);
+                   }
+                 });
+  }
+
+  void pack_run(T* to, int64_t group, int64_t first, int64_t row, int64_t p, int64_t run) const {
+    PositionRun at_;
+    position_runs(c_, p, p + 1, &at_);
+    int64_t offset = (first + at_.n) * c_.out.batch + (group * c_.rows + row) * c_.out.channel;
+    for (int d = 0; d < kConvolutionAxes; ++d) offset += at_.q[d] * c_.out.axis[d];
+    const int rows = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - row));
+    pack_rows<T>(to, {at<T>(c_.out.data, offset), c_.out.channel, c_.out.axis[2]}, rows, run);
+  }
+
+  void multiply(T* sums, const T* a, const PixelRows<T>& pixels, int64_t images) const {
+    const Depth<T> depth(images * g_.positions());
+    const int64_t work = depth.total * c_.rows * kCols;
+    parallel_for(0, pitch_ / kCols, (1 << 21) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+      Workspace<T> panel(S::kDepth * kCols);
+      for (int64_t i = begin; i < end; ++i) one_panel(sums, a, pixels, depth, i * kCols, panel.data());
+    });
+  }
+
+  void one_panel(T* sums, const T* a, const PixelRows<T>& pixels, const Depth<T>& depth, int64_t column,
+                 T* panel) const {
+    ColumnRun runs[kCols];
+    const int columns = static_cast<int>(std::min<int64_t>(kCols, columns_ - column));
+    const int n_runs = column_runs(column, columns, runs);
+    if (columns < kCols) std::memset(panel, 0, sizeof(T) * S::kDepth * kCols);
+    for (int64_t block = 0; block < depth.blocks; ++block) {
+      const int64_t k = depth.begin(block), size = depth.size(block);
+      for (int r = 0; r < n_runs; ++r) pack_columns_of(panel, pixels, runs[r], k, size);
+      for (int64_t row = 0; row < c_.rows; row += S::kRows) {
+        const int rows = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - row));
+        alignas(64) T tile[S::kRows * kCols];
+        packed_micros(T{}, columns > W ? 2 : 1)[rows - 1](tile, a + row * depth.total + k * S::kRows, 1,
+                                                          S::kRows, panel, kCols, size);
+        add(sums + row * pitch_ + column, tile, rows, columns > W ? kCols : W);
+      }
+    }
+  }
+
+  int column_runs(int64_t column, int columns, ColumnRun* runs) const {
+    int n = 0;
+    for (int j = 0; j < columns; j += runs[n++].count) {
+      const int64_t channel = (column + j) % c_.channels;
+      runs[n] = {(column + j) / c_.channels, channel, j,
+                 static_cast<int>(std::min<int64_t>(columns - j, c_.channels - channel))};
+    }
+    return n;
+  }
+
+  void pack_columns_of(T* panel, const PixelRows<T>& pixels, const ColumnRun& run, int64_t k,
+                       int64_t size) const {
+    const Tap tap(c_, run.tap);
+    const TapRange inside = g_.row(tap.t[2]);
+    const ConvolutionAxis& a = c_.axis[2];
+    for (const int64_t end = k + size; k < end;) {
+      PositionRun p;
+      position_runs(c_, k, k + 1, &p);
+      const int64_t count = std::min(end - k, a.out - p.q[2]), last = p.q[2] + count;
+      const int64_t i0 = g_.read(0, p.q[0], tap.t[0]), i1 = g_.read(1, p.q[1], tap.t[1]);
+      const bool outside = i0 < 0 || i1 < 0;
+      const int64_t lo = outside ? last : std::clamp(inside.begin, p.q[2], last);
+      const int64_t hi = outside ? last : std::clamp(inside.end, lo, last);
+      const T* from = outside ? nullptr : pixels.row(p.n, i0, i1) + run.channel;
+      const int64_t pitch = a.step * pixels.pitch();
+      T* to = panel + run.at;
+      clear(to, run.count, lo - p.q[2]);
+      if (hi > lo)
+        copy(to + (lo - p.q[2]) * kCols,
+             from + (lo * a.step + a.first + tap.t[2] * a.tap_step) * pixels.pitch(), pitch, run.count,
+             hi - lo);
+      clear(to + (hi - p.q[2]) * kCols, run.count, last - hi);
+      panel += count * kCols;
+      k += count;
+    }
+  }
+
+  static void clear(T* to, int columns, int64_t rows) {
+    for (; rows > 0; --rows, to += kCols) std::memset(to, 0, sizeof(T) * static_cast<size_t>(columns));
+  }
+
+  static void copy(T* to, const T* from, int64_t pitch, int columns, int64_t rows) {
+    if (columns == kCols) return copy_rows<kCols>(to, from, pitch, rows);
+    for (; rows > 0; --rows, to += kCols, from += pitch) {
+      for (int j = 0; j < columns; j += W)
+        store_partial<T>(reinterpret_cast<char*>(to + j), std::min(W, columns - j),
+                         load_partial<T>(reinterpret_cast<const char*>(from + j), std::min(W, columns - j)));
+    }
+  }
+  template <int columns>
+  static void copy_rows(T* to, const T* from, int64_t pitch, int64_t rows) {
+    for (; rows > 0; --rows, to += kCols, from += pitch) {
+      for (int j = 0; j < columns; j += W)
+        write(reinterpret_cast<char*>(to + j), read<Vec<T>>(reinterpret_cast<const char*>(from + j)));
+    }
+  }
+
+  void add(T* sums, const T* tile, int rows, int columns) const {
+    for (int r = 0; r < rows; ++r, sums += pitch_, tile += kCols) {
+      for (int j = 0; j < columns; j += W) {
+        char* to = reinterpret_cast<char*>(sums + j);
+        write(to, read<Vec<T>>(to) + read<Vec<T>>(reinterpret_cast<const char*>(tile + j)));
+      }
+    }
+  }
+
+  void store(const T* sums, int64_t group) const {
+    const ConvolutionWeight& w = c_.weight;
+    T* out = reinterpret_cast<T*>(w.data) + group * w.group;
+    const int64_t taps = g_.taps();
+    parallel_for(0, c_.rows, (1 << 14) / (columns_ + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        for (int64_t t = 0; t < taps; ++t) {
+          const Tap tap(c_, t);
+          T* to = out + row * w.row + tap.t[0] * w.tap[0] + tap.t[1] * w.tap[1] + tap.t[2] * w.tap[2];
+          const T* from = sums + row * pitch_ + t * c_.channels;
+          for (int64_t k = 0; k < c_.channels; ++k) to[k * w.channel] = from[k];
+        }
+      }
+    });
+  }
+
+  ConvolutionGeometry g_;
+  const Convolution& c_;
+  int64_t columns_, pitch_, images_;
+};
+
+template <class T>
+void weight_product(const Convolution& c) {
+  const WeightProduct<T> product(c);
+  parallel_for(0, c.groups, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t g = begin; g < end; ++g) product.run_group(g);
+  });
+}
+
+}  // namespace
+
+extern const ConvolutionKernels product_convolutions[2] = {
+    {&gather_product<float>, &weight_product<float>}, {&gather_product<double>, &weight_product<double>}};
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE

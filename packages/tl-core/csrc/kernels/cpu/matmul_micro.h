@@ -1,0 +1,23 @@
+// The innermost loops of matrix products: a few rows times one or two vectors of columns, sums in registers.
+#pragma once
+
+#include "kernels/cpu/matmul_pack.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+// out[i * kCols + j] = sum over p of a[i, p] * b[p, j]. Packed: a[p * kRows + i], whatever the strides say.
+template <class T>
+using Micro = void (*)(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step,
+                       int64_t depth);
+
+// Without packing there is a pointer a row: fewer rows fit.
+template <class T>
+inline constexpr int kLooseRows = Tile<T>::kRows < 8 ? Tile<T>::kRows : 8;
+
+// For one or two vectors of columns, the loops for 1, 2, … rows.
+const Micro<float>* packed_micros(float, int vectors);
+const Micro<double>* packed_micros(double, int vectors);
+const Micro<float>* loose_micros(float, int vectors);
+const Micro<double>* loose_micros(double, int vectors);
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE

@@ -1,0 +1,254 @@
+"""Convolutions, their adjoints and sliding blocks against sums over taps in numpy."""
+
+import itertools
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
+
+import tl_core as tl  # noqa: E402
+from tl_core import ops  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).parent))
+import row_cases as r  # noqa: E402
+
+DTYPES = ("int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+TOLERANCE = {"bfloat16": 0.05, "float16": 1e-2, "float32": 1e-4, "complex64": 1e-4}
+FORWARD = {1: tl.conv1d, 2: tl.conv2d, 3: tl.conv3d}
+TRANSPOSED = {1: tl.conv_transpose1d, 2: tl.conv_transpose2d, 3: tl.conv_transpose3d}
+
+
+def windows(size, out, tap, stride, padding, dilation):
+    """(output slices, input slices) of the positions at which a tap reads inside."""
+    outer, inner = [], []
+    for n, m, t, s, p, d in zip(size, out, tap, stride, padding, dilation, strict=True):
+        inside = [q for q in range(m) if 0 <= q * s - p + t * d < n]
+        begin, end = (inside[0], inside[-1] + 1) if inside else (0, 0)
+        first = begin * s - p + t * d
+        outer.append(slice(begin, end))
+        inner.append(slice(first, first + (end - begin - 1) * s + 1, s) if inside else slice(0, 0))
+    return (..., *outer), (..., *inner)
+
+
+def convolved(x, w, out, stride, padding, dilation, groups):
+    """The convolution, tap by tap."""
+    x = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+    w = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    y = np.zeros((x.shape[0], groups, w.shape[1], *out), np.result_type(x, w))
+    for tap in itertools.product(*map(range, w.shape[3:])):
+        to, at = windows(x.shape[3:], out, tap, stride, padding, dilation)
+        y[to] += np.einsum("gmc,ngc...->ngm...", w[(..., *tap)], x[at])
+    return y.reshape(y.shape[0], y.shape[1] * y.shape[2], *out)
+
+
+def spread(x, w, out, stride, padding, dilation, groups):
+    """The adjoint, tap by tap."""
+    x = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+    w = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    y = np.zeros((x.shape[0], groups, w.shape[2], *out), np.result_type(x, w))
+    for tap in itertools.product(*map(range, w.shape[3:])):
+        at, to = windows(out, x.shape[3:], tap, stride, padding, dilation)
+        y[to] += np.einsum("gcm,ngc...->ngm...", w[(..., *tap)], x[at])
+    return y.reshape(y.shape[0], y.shape[1] * y.shape[2], *out)
+
+
+def forward_size(size, kernel, stride, padding, dilation):
+    each = zip(size, kernel, stride, padding, dilation, strict=True)
+    return [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in each]
+
+
+def transposed_size(size, kernel, stride, padding, dilation, extra):
+    each = zip(size, kernel, stride, padding, dilation, extra, strict=True)
+    return [(n - 1) * s - 2 * p + d * (k - 1) + e + 1 for n, k, s, p, d, e in each]
+
+
+def close(got, want, dtype):
+    tolerance = TOLERANCE.get(dtype, 1e-9)
+    scale = max(1.0, float(np.abs(want).max())) if want.size else 1.0
+    np.testing.assert_allclose(r.to_numpy(got), want, rtol=0, atol=tolerance * scale)
+
+
+CASES = [  # batch, channels, outputs, groups, size, kernel, stride, padding, dilation
+    (2, 3, 5, 1, (9,), (3,), (1,), (0,), (1,)),
+    (1, 17, 33, 1, (40,), (5,), (2,), (2,), (1,)),
+    (2, 4, 6, 2, (8, 9), (3, 2), (1, 2), (1, 0), (1, 2)),
+    (3, 16, 40, 1, (7, 7), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (2, 64, 20, 1, (5, 33), (1, 1), (1, 1), (0, 0), (1, 1)),
+    (2, 20, 7, 1, (11, 12), (1, 1), (2, 2), (0, 0), (1, 1)),
+    (2, 6, 6, 6, (9, 20), (3, 3), (2, 1), (1, 2), (1, 1)),
+    (2, 5, 10, 5, (6, 18), (2, 5), (3, 3), (2, 2), (2, 1)),
+    (1, 3, 8, 1, (20, 20), (7, 7), (2, 2), (3, 3), (1, 1)),
+    (2, 3, 4, 1, (4, 5, 6), (2, 3, 2), (1, 2, 1), (1, 0, 2), (2, 1, 3)),
+    (0, 3, 4, 1, (5, 5), (3, 3), (1, 1), (0, 0), (1, 1)),
+    (2, 0, 4, 1, (5, 5), (3, 3), (1, 1), (0, 0), (1, 1)),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("case", CASES)
+def test_forward(case, dtype):
+    n, channels, outputs, groups, size, kernel, stride, padding, dilation = case
+    rng = np.random.default_rng(1)
+    x = r.values(rng, (n, channels, *size), dtype)
+    w = r.values(rng, (outputs, channels // groups, *kernel), dtype)
+    b = r.values(rng, (outputs,), dtype)
+    out = forward_size(size, kernel, stride, padding, dilation)
+    want = convolved(*map(r.to_numpy, (x, w)), out, stride, padding, dilation, groups)
+    conv, how = FORWARD[len(size)], (stride, padding, dilation, groups)
+    close(conv(x, w, None, *how), want, dtype)
+    want = want + r.to_numpy(b).reshape(-1, *[1] * len(size))
+    got = conv(x, w, b, *how)
+    close(got, want, dtype)
+    assert got.dtype == x.dtype and got.is_contiguous()
+    ghost = conv(x.to("meta"), w.to("meta"), b.to("meta"), *how)
+    assert (ghost.shape, ghost.stride(), ghost.dtype) == (got.shape, got.stride(), got.dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("case", [case for case in CASES if case[1]])
+def test_transposed(case, dtype):
+    n, channels, outputs, groups, size, kernel, stride, padding, dilation = case
+    rng = np.random.default_rng(2)
+    extra = tuple(max(s, d) - 1 for s, d in zip(stride, dilation, strict=True))
+    x = r.values(rng, (n, channels, *size), dtype)
+    w = r.values(rng, (channels, outputs // groups, *kernel), dtype)
+    b = r.values(rng, (outputs,), dtype)
+    out = transposed_size(size, kernel, stride, padding, dilation, extra)
+    want = spread(*map(r.to_numpy, (x, w)), out, stride, padding, dilation, groups)
+    want = want + r.to_numpy(b).reshape(-1, *[1] * len(size))
+    close(TRANSPOSED[len(size)](x, w, b, stride, padding, extra, groups, dilation), want, dtype)
+
+
+@pytest.mark.parametrize("dtype", ("bfloat16", "float32", "float64", "complex64"))
+@pytest.mark.parametrize("case", CASES)
+def test_backward(case, dtype):
+    n, channels, outputs, groups, size, kernel, stride, padding, dilation = case
+    rng = np.random.default_rng(3)
+    x = r.values(rng, (n, channels, *size), dtype)
+    w = r.values(rng, (outputs, channels // groups, *kernel), dtype)
+    out = forward_size(size, kernel, stride, padding, dilation)
+    g = r.values(rng, (n, outputs, *out), dtype)
+    axes = len(size)
+    of_x, of_w, of_b = ops.aten.convolution_backward(
+        g, x, w, [outputs], stride, padding, dilation, False, [0] * axes, groups, [True, True, True]
+    )
+    gx, xx, ww = map(r.to_numpy, (g, x, w))
+    close(of_x, spread(gx, ww, size, stride, padding, dilation, groups), dtype)
+    close(of_b, gx.sum((0, *range(2, 2 + axes))), dtype)
+    want = np.zeros((groups, outputs // groups, *ww.shape[1:]), gx.dtype)
+    gg, xg = (a.reshape(n, groups, a.shape[1] // groups, *a.shape[2:]) for a in (gx, xx))
+    for tap in itertools.product(*map(range, kernel)):
+        to, at = windows(size, out, tap, stride, padding, dilation)
+        left, right = (a.reshape(*a.shape[:3], math.prod(a.shape[3:])) for a in (gg[to], xg[at]))
+        want[(..., *tap)] = np.einsum("ngmq,ngcq->gmc", left, right)
+    close(of_w, want.reshape(ww.shape), dtype)
+
+
+@pytest.mark.parametrize("dtype", ("float16", "float32", "float64", "complex128"))
+def test_layouts(dtype):
+    rng = np.random.default_rng(4)
+    w = r.values(rng, (20, 18, 3, 3), dtype)
+    x = r.values(rng, (2, 18, 8, 20), dtype)
+    want = convolved(*map(r.to_numpy, (x, w)), (8, 20), (1, 1), (1, 1), (1, 1), 1)
+    last = x.contiguous(memory_format=tl.channels_last)
+    got = tl.conv2d(last, w, padding=1)
+    assert got.is_contiguous(memory_format=tl.channels_last)
+    close(got, want, dtype)
+    gaps = tl.zeros(4, 18, 16, 60, dtype=x.dtype)[::2, :, ::2, ::3]
+    gaps.copy_(x)
+    close(tl.conv2d(gaps, w.transpose(2, 3).contiguous().transpose(2, 3), padding=1), want, dtype)
+    close(tl.conv2d(x.expand(2, 18, 8, 20), w, padding=1), want, dtype)
+
+
+def test_padding_names():
+    rng = np.random.default_rng(5)
+    x, w = r.values(rng, (2, 3, 9, 10), "float64"), r.values(rng, (4, 3, 2, 3), "float64")
+    want = convolved(*map(r.to_numpy, (x, w)), (9, 10), (1, 1), (1, 3), (2, 3), 1)
+    close(tl.conv2d(x, w, padding="same", dilation=(2, 3)), want, "float64")
+    assert r.same(tl.conv2d(x, w, padding="valid"), tl.conv2d(x, w))
+
+
+def test_unbatched():
+    x, w = tl.rand(3, 9, 10), tl.rand(4, 3, 2, 3)
+    assert r.same(tl.conv2d(x, w), tl.conv2d(x[None], w)[0])
+    assert r.same(
+        tl.conv_transpose1d(x[0], tl.rand(9, 2, 3).fill_(1)), tl.conv_transpose1d(x[:1], tl.ones(9, 2, 3))[0]
+    )
+
+
+@pytest.mark.parametrize("shape", [(2, 8, 30, 31), (1, 64, 56, 56), (70, 24, 7, 7)])
+def test_threads_change_nothing(shape):
+    x, w = tl.randn(*shape), tl.randn(40, shape[1], 3, 3)
+    before, results = tl.get_num_threads(), []
+    for threads in (1, 2, 4):
+        tl.set_num_threads(threads)
+        y = tl.conv2d(x, w, padding=1)
+        grads = ops.aten.convolution_backward(
+            y, x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, True]
+        )
+        results.append((y, *grads))
+    tl.set_num_threads(before)
+    assert all(r.same(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
+
+
+X, W = (1, 3, 5, 5), (4, 3, 3, 3)
+WRONG = [
+    (lambda: tl.conv2d(tl.rand(X), tl.rand(4, 2, 3, 3)), r"to have 2 channels, but got 3"),
+    (
+        lambda: tl.conv2d(tl.rand(3, 5), tl.rand(W)),
+        r"Expected 3D \(unbatched\) or 4D \(batched\) input to conv2d",
+    ),
+    (
+        lambda: tl.conv2d(tl.rand(X), tl.rand(4, 3, 7, 7)),
+        r"Kernel size can't be greater than actual input size",
+    ),
+    (lambda: tl.conv2d(tl.rand(X), tl.rand(W), tl.rand(5)), r"bias to be 1-dimensional with 4 elements"),
+    (lambda: tl.conv2d(tl.rand(X), tl.rand(W), stride=0), r"non-positive stride is not supported"),
+    (lambda: tl.conv2d(tl.rand(X), tl.rand(W), padding=-1), r"negative padding is not supported"),
+    (lambda: tl.conv2d(tl.rand(X), tl.rand(W), dilation=0), r"dilation should be greater than zero"),
+    (lambda: tl.conv2d(tl.rand(X), tl.rand(W), groups=0), r"non-positive groups is not supported"),
+    (lambda: tl.conv2d(tl.rand(X), tl.rand(W), padding="foo"), r"Invalid padding string: 'foo'"),
+    (lambda: tl.conv2d(tl.rand(X), tl.rand(W), stride=2, padding="same"), r"not supported for strided"),
+    (lambda: tl.conv2d(tl.rand(X), tl.rand(W).double()), r"expected scalar type Float but found Double"),
+    (
+        lambda: tl.conv_transpose2d(tl.rand(X), tl.rand(3, 4, 3, 3), output_padding=1),
+        r"output padding must be",
+    ),
+    (lambda: tl.conv2d(tl.rand(X), tl.rand(W), padding=2**62), r"overflow"),
+]
+
+
+@pytest.mark.parametrize("call, message", WRONG)
+def test_errors(call, message):
+    with pytest.raises(RuntimeError, match=message):
+        call()
+
+
+def test_bool_is_refused():
+    with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
+        tl.conv2d(tl.ones(X, dtype=tl.bool), tl.ones(W, dtype=tl.bool))
+
+
+BLOCKS = [((6, 7), (2, 3), (1, 1), (0, 0), (1, 1)), ((6, 9), (3, 2), (2, 1), (1, 2), (2, 3))]
+
+
+@pytest.mark.parametrize("dtype", ("bfloat16", "float32", "float64", "complex64"))
+@pytest.mark.parametrize("size, kernel, dilation, padding, stride", BLOCKS)
+def test_sliding_blocks(size, kernel, dilation, padding, stride, dtype):
+    """Blocks are the convolution with a weight of single ones; the adjoint spreads by the same weight."""
+    rng = np.random.default_rng(6)
+    x = r.values(rng, (2, 3, *size), dtype)
+    area = math.prod(kernel)
+    ones = np.zeros((3 * area, 1, *kernel))
+    ones.reshape(3, area, area)[:] = np.eye(area)
+    out = forward_size(size, kernel, stride, padding, dilation)
+    want = convolved(r.to_numpy(x), ones, out, stride, padding, dilation, 3).reshape(2, 3 * area, -1)
+    how = (kernel, dilation, padding, stride)
+    columns = tl._C._nn.im2col(x, *how)
+    close(columns, want, dtype)
+    assert r.same(tl._C._nn.im2col(x[0], *how), columns[0])
+    back = spread(want.reshape(2, 3 * area, *out), ones, size, stride, padding, dilation, 3)
+    close(tl._C._nn.col2im(columns, size, *how), back, dtype)
