@@ -56,6 +56,7 @@ def operators_cpp(rows: list[Row], programs: dict[str, str]) -> str:
     """`programs` maps an operator's name to the C++ expression of its derivative program's address."""
     table = forms(rows)
     by_row = {(f.row.name, f.variant): f.index for f in table}
+    by_name = {f.schema.name: f.index for f in table}
     kernels = sorted({r.kernel for r in rows})
     lines = [
         '#include "dispatch/operator.h"',
@@ -69,7 +70,7 @@ def operators_cpp(rows: list[Row], programs: dict[str, str]) -> str:
     for f in table:
         lines += _argument_tables(f)
     lines += ["}  // namespace", "extern const OperatorDef kOperatorDefs[] = {"]
-    lines += [_definition(f, by_row, programs) for f in table]
+    lines += [_definition(f, by_row, by_name, programs) for f in table]
     lines += [
         "};",
         f"extern const int kNumOperatorDefs = {len(table)};",
@@ -119,7 +120,7 @@ def _default(a: Arg, list_name: str) -> str:
     return f"{{TL_INT, 0, {{{int(text)}}}}}"
 
 
-def _definition(f: Form, by_row: dict, programs: dict[str, str]) -> str:
+def _definition(f: Form, by_row: dict, by_name: dict[str, int], programs: dict[str, str]) -> str:
     row, s = f.row, f.schema
     reason = (
         row.grad.removeprefix("none:") if isinstance(row.grad, str) and row.grad.startswith("none:") else ""
@@ -131,11 +132,18 @@ def _definition(f: Form, by_row: dict, programs: dict[str, str]) -> str:
         str(int(row.view)), str(int(row.random)), "nullptr", programs.get(s.name, "nullptr"),
         c_string(reason) if reason else "nullptr", str(int(row.composite)),
     ]  # fmt: skip
-    ctx = f"&kElementwise_{row.elementwise.function}_{row.schema.base}" if row.elementwise else "nullptr"
+    ctx = _context(row, by_name)
     others = [functional] + [by_row.get((row.name, v), -1) for v in ("inplace", "out")]
     defaults = f"defaults{f.index}" if s.args else "nullptr"
     return (f"    {{{{{', '.join(info)}}}, {defaults}, kernel_{row.kernel}, {ctx}, Devices::{row.devices}, "
             f"{', '.join(map(str, others))}}},")  # fmt: skip
+
+
+def _context(row: Row, by_name: dict[str, int]) -> str:
+    """What the kernel is given to know which of its rows is called."""
+    if row.elementwise:
+        return f"&kElementwise_{row.elementwise.function}_{row.schema.base}"
+    return f"&g_operators[{by_name[row.each]}]" if row.each else "nullptr"
 
 
 # ---- ops.h ---------------------------------------------------------------------------------------------------------

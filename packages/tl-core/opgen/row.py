@@ -66,6 +66,7 @@ class Row:
     schema: Schema
     kernel: str = ""  # symbol of the C++ function
     elementwise: Elementwise | None = None
+    each: str = ""  # the operator that is called for every tensor of a list
     devices: str = "CpuMeta"  # CpuMeta | CpuOnly | Any
     grad: dict[str, str] | str = ""
     jvp: str = ""
@@ -150,6 +151,11 @@ def Composite(signature: str, **fields: Any) -> Row:
     fields.setdefault("jvp", "composite")
     fields.setdefault("batch", "composite")
     return Op(signature, grad="composite", devices="Any", **fields)
+
+
+def Foreach(signature: str, *, each: str, **fields: Any) -> Row:
+    """The operator `each`, called for every element of the lists; other arguments are the same for all."""
+    return Composite(signature, each=each, kernel="foreach", method=False, **fields)
 
 
 def View(signature: str, **fields: Any) -> Row:

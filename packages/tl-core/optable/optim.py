@@ -22,4 +22,9 @@ ROWS = [
     ),
     _step(f"_fused_adam_{_ADAM}", "A step of Adam (Kingma & Ba, 2015); the steps count this one."),
     _step(f"_fused_adamw_{_ADAM}", "A step of Adam with decoupled weight decay (Loshchilov & Hutter, 2019)."),
+    _step(
+        "_fused_adagrad_(Tensor(a!)[] self, Tensor[] grads, Tensor(b!)[] state_sums, Tensor[] state_steps, *, float lr, "
+        "float lr_decay, float weight_decay, float eps, bool maximize) -> ()",
+        "A step of Adagrad (Duchi et al., 2011); the steps count this one.",
+    ),
 ]

@@ -44,6 +44,17 @@ void check_params(const char* op, TensorList params) {
   }
 }
 
+void check_steps(const char* op, TensorList params, TensorList steps) {
+  TL_CHECK(steps.size() == params.size(), Runtime, op,
+           "(): argument 'state_steps' must have as many tensors as self (", params.size(), "), got ",
+           steps.size());
+  for (size_t i = 0; i < steps.size(); ++i)
+    TL_CHECK(steps[i].numel() == 1, Runtime, op, "(): tensor ", i,
+             " of 'state_steps' must have one element, got ", steps[i].numel());
+}
+
+double count_of(const Tensor& step) { return load_scalar(step.dtype(), step.data()).to_double(); }
+
 void fused_sgd(TensorList self, TensorList grads, TensorList buffers, double weight_decay, double momentum,
                double lr, double dampening, bool nesterov, bool maximize, bool is_first_step) {
   check_params("_fused_sgd_", self);
@@ -70,14 +81,9 @@ void adam(const char* name, bool decoupled, TensorList self, TensorList grads, T
   check_list(name, "exp_avgs", self, averages);
   check_list(name, "exp_avg_sqs", self, squares);
   if (amsgrad) check_list(name, "max_exp_avg_sqs", self, largest);
-  TL_CHECK(steps.size() == self.size(), Runtime, name,
-           "(): argument 'state_steps' must have as many tensors as self (", self.size(), "), got ",
-           steps.size());
+  check_steps(name, self, steps);
   for (size_t i = 0; i < self.size(); ++i) {
-    TL_CHECK(steps[i].numel() == 1, Runtime, name, "(): tensor ", i,
-             " of 'state_steps' must have one element, got ", steps[i].numel());
-    const double count = load_scalar(steps[i].dtype(), steps[i].data()).to_double();
-    const cpu::AdamStep step{lr, beta1, beta2, eps, weight_decay, count, decoupled, maximize};
+    const cpu::AdamStep step{lr, beta1, beta2, eps, weight_decay, count_of(steps[i]), decoupled, maximize};
     const Dense param(self[i]), average(averages[i]), square(squares[i]);
     const Tensor grad = to_contiguous(grads[i]);
     if (amsgrad) {
@@ -103,10 +109,24 @@ void fused_adamw(TensorList self, TensorList grads, TensorList averages, TensorL
   adam("_fused_adamw_", true, self, grads, averages, squares, largest, steps, lr, beta1, beta2, weight_decay,
        eps, amsgrad, maximize);
 }
+void fused_adagrad(TensorList self, TensorList grads, TensorList sums, TensorList steps, double lr,
+                   double lr_decay, double weight_decay, double eps, bool maximize) {
+  check_params("_fused_adagrad_", self);
+  check_list("_fused_adagrad_", "grads", self, grads);
+  check_list("_fused_adagrad_", "state_sums", self, sums);
+  check_steps("_fused_adagrad_", self, steps);
+  for (size_t i = 0; i < self.size(); ++i) {
+    const cpu::AdagradStep step{lr, lr_decay, weight_decay, eps, count_of(steps[i]), maximize};
+    const Dense param(self[i]), sum(sums[i]);
+    const Tensor grad = to_contiguous(grads[i]);
+    cpu::adagrad_step(self[i].dtype(), self[i].numel(), param.data(), grad.ptr<char>(), sum.data(), step);
+  }
+}
 }  // namespace
 
 TL_KERNEL(_fused_sgd_, fused_sgd)
 TL_KERNEL(_fused_adam_, fused_adam)
 TL_KERNEL(_fused_adamw_, fused_adamw)
+TL_KERNEL(_fused_adagrad_, fused_adagrad)
 
 }  // namespace tl

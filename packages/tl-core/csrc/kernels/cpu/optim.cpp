@@ -87,21 +87,44 @@ void adam(int64_t n, char* const* data, const AdamStep& s) {
   });
 }
 
+template <class T>
+void adagrad(int64_t n, char* const* data, const AdagradStep& s) {
+  using A = Compute<T>;
+  using V = Vec<A>;
+  const Array<T> param{data[0]}, grad{data[1]}, sum{data[2]};
+  const A sign = s.maximize ? A(-1) : A(1), decay = static_cast<A>(s.weight_decay),
+          eps = static_cast<A>(s.eps);
+  const A lr = static_cast<A>(s.lr / (1 + (s.step - 1) * s.lr_decay));
+  for_each_vector<T>(n, [&](int64_t i, int count) {
+    const V p = param.get(i, count);
+    V g = grad.get(i, count) * sign;
+    if (decay != 0) g = g + decay * p;
+    const V squares = sum.get(i, count) + g * g;
+    sum.set(i, count, squares);
+    param.set(i, count, p - lr * g / (sqrt(squares) + eps));
+  });
+}
+
 }  // namespace
 
 using SgdKernel = void (*)(int64_t, char* const*, const SgdStep&);
 using AdamKernel = void (*)(int64_t, char* const*, const AdamStep&);
+using AdagradKernel = void (*)(int64_t, char* const*, const AdagradStep&);
 
 // By dtype, from Float16 on.
 extern const SgdKernel sgd_kernels[4] = {&sgd<Half>, &sgd<BFloat16>, &sgd<float>, &sgd<double>};
 extern const AdamKernel adam_kernels[4] = {&adam<Half>, &adam<BFloat16>, &adam<float>, &adam<double>};
+extern const AdagradKernel adagrad_kernels[4] = {&adagrad<Half>, &adagrad<BFloat16>, &adagrad<float>,
+                                                 &adagrad<double>};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
 TL_LEVELS(using SgdKernel = void (*)(int64_t, char* const*, const SgdStep&);
           using AdamKernel = void (*)(int64_t, char* const*, const AdamStep&);
-          extern const SgdKernel sgd_kernels[4]; extern const AdamKernel adam_kernels[4])
+          using AdagradKernel = void (*)(int64_t, char* const*, const AdagradStep&);
+          extern const SgdKernel sgd_kernels[4]; extern const AdamKernel adam_kernels[4];
+          extern const AdagradKernel adagrad_kernels[4])
 
 namespace tl::cpu {
 
@@ -116,6 +139,11 @@ void adam_step(DType dtype, int64_t n, char* param, const char* grad, char* aver
                char* largest, const AdamStep& step) {
   char* const data[] = {param, const_cast<char*>(grad), average, average_square, largest};
   TL_SELECT(adam_kernels)[column(dtype)](n, data, step);
+}
+
+void adagrad_step(DType dtype, int64_t n, char* param, const char* grad, char* sum, const AdagradStep& step) {
+  char* const data[] = {param, const_cast<char*>(grad), sum};
+  TL_SELECT(adagrad_kernels)[column(dtype)](n, data, step);
 }
 
 }  // namespace tl::cpu

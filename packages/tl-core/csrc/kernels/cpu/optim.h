@@ -24,4 +24,11 @@ struct AdamStep {
 void adam_step(DType dtype, int64_t n, char* param, const char* grad, char* average, char* average_square,
                char* largest, const AdamStep& step);
 
+struct AdagradStep {
+  double lr, lr_decay, weight_decay, eps;
+  double step;  // counts from 1
+  bool maximize = false;
+};
+void adagrad_step(DType dtype, int64_t n, char* param, const char* grad, char* sum, const AdagradStep& step);
+
 }  // namespace tl::cpu

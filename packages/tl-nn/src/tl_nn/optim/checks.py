@@ -6,6 +6,29 @@ from typing import Any
 
 from tl_core import Tensor
 
+_AT_LEAST_ZERO = (
+    "momentum",
+    "weight_decay",
+    "lr_decay",
+    "initial_accumulator_value",
+    "momentum_decay",
+)
+
+
+def check_options(options: dict[str, Any]) -> None:
+    """Refuse what no optimizer takes: numbers out of range, and ways of computing that exclude one another."""
+    if "lr" in options:
+        check_lr(options["lr"])
+    eps = options.get("eps", 0.0)
+    if not isinstance(eps, tuple) and not eps >= 0.0:
+        raise ValueError(f"Invalid epsilon value: {eps}")
+    if "betas" in options:
+        _check_betas(options["betas"])
+    for option in _AT_LEAST_ZERO:
+        if option in options and not options[option] >= 0.0:
+            raise ValueError(f"Invalid {option} value: {options[option]}")
+    _check_ways(options)
+
 
 def check_lr(lr: Any) -> None:
     """Refuse a learning rate that is negative or a tensor of several elements."""
@@ -15,15 +38,38 @@ def check_lr(lr: Any) -> None:
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
-def check_at_least_zero(option: str, value: Any) -> None:
-    """Refuse a negative option."""
-    if not value >= 0.0:
-        raise ValueError(f"Invalid {option} value: {value}")
+def _check_betas(betas: tuple[Any, Any]) -> None:
+    if isinstance(betas[0], Tensor) is not isinstance(betas[1], Tensor):
+        raise ValueError("betas must be either both floats or both Tensors")
+    for index, beta in enumerate(betas):
+        if isinstance(beta, Tensor) and beta.numel() != 1:
+            raise ValueError(f"Tensor betas[{index}] must be 1-element, got {beta.numel()} elements")
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
 
 
-def check_ways(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
-    """Refuse ways of computing the step that exclude one another."""
-    if fused and differentiable:
+def _check_ways(options: dict[str, Any]) -> None:
+    fused, foreach = options.get("fused"), options.get("foreach")
+    if fused and options.get("differentiable"):
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    takes_tensor = options.get("capturable", True)  # without that option, any way takes one
+    if isinstance(options.get("lr"), Tensor) and foreach and not takes_tensor:
+        raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+
+
+def check_capturable(capturable: bool, params: list[Tensor]) -> None:
+    """Refuse to be recorded in a device's graph where there is none."""
+    if capturable and any(param.is_cpu for param in params):
+        raise AssertionError(
+            "If capturable=True, params and state_steps must be on supported devices: not the CPU"
+        )
+
+
+def check_unscaled(name: str, grad_scale: Tensor | None, found_inf: Tensor | None) -> None:
+    """Refuse gradients that are still scaled: unscaling is the work of GradScaler here."""
+    if grad_scale is not None or found_inf is not None:
+        raise NotImplementedError(
+            f"{name}: grad_scale and found_inf aren't supported, unscale the gradients first"
+        )

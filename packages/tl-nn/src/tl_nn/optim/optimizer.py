@@ -14,7 +14,9 @@ import tl_core
 from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor, enable_grad, is_grad_enabled, set_grad_enabled
 
-__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+__all__ = ["Optimizer", "ParamsT", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 _Step = TypeVar("_Step", bound=Callable[..., Any])
 

@@ -1,0 +1,107 @@
+"""Operators over lists of tensors: each is the operator of one element, called for all."""
+
+import numpy as np
+import pytest
+
+import tl_core as tl
+from tl_core import _C
+
+UNARY = {
+    "abs": np.abs,
+    "ceil": np.ceil,
+    "exp": np.exp,
+    "neg": np.negative,
+    "reciprocal": np.reciprocal,
+    "sqrt": np.sqrt,
+    "tanh": np.tanh,
+}
+BINARY = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "clamp_min": np.maximum,
+    "clamp_max": np.minimum,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "pow": np.power,
+}
+
+
+def arrays(seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.uniform(0.5, 2.0, size=shape) for shape in ((2, 3), (), (4,))]
+
+
+def tensors(values):
+    return [tl.tensor(value.tolist(), dtype=tl.float64) for value in values]
+
+
+def check(got, wanted):
+    assert len(got) == len(wanted)
+    for tensor, value in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(tensor.tolist(), value, rtol=1e-12)
+
+
+def both(name, wanted, *args):
+    """The form that makes tensors, and the one in place."""
+    given = arrays()
+    check(getattr(_C, f"_foreach_{name}")(tensors(given), *args), wanted)
+    lists = tensors(given)
+    assert getattr(_C, f"_foreach_{name}_")(lists, *args) is None
+    check(lists, wanted)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name):
+    both(name, [UNARY[name](value) for value in arrays()])
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name):
+    function, other, numbers = BINARY[name], arrays(1), [2.0, 3.0, 1.5]
+    both(name, [function(a, b) for a, b in zip(arrays(), other, strict=True)], tensors(other))
+    both(name, [function(a, b) for a, b in zip(arrays(), numbers, strict=True)], numbers)
+    both(name, [function(a, 2.0) for a in arrays()], 2.0)
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "div"])
+def test_one_tensor_for_all(name):
+    both(name, [BINARY[name](a, 2.0) for a in arrays()], tl.tensor(2.0, dtype=tl.float64))
+
+
+def test_alpha():
+    wanted = [a - 3 * b for a, b in zip(arrays(), arrays(1), strict=True)]
+    check(_C._foreach_sub(tensors(arrays()), tensors(arrays(1)), alpha=3), wanted)
+
+
+def test_ternary():
+    given = list(zip(arrays(), arrays(1), arrays(2), strict=True))
+    second, third = tensors(arrays(1)), tensors(arrays(2))
+    both("addcmul", [a + 0.5 * b * c for a, b, c in given], second, third, 0.5)
+    both("addcdiv", [a + b / c for a, b, c in given], second, third)
+    both("lerp", [a + c * (b - a) for a, b, c in given], second, third)
+    both("lerp", [a + 0.25 * (b - a) for a, b, c in given], second, 0.25)
+
+
+def test_others():
+    given = arrays()
+    check(_C._foreach_pow(2.0, tensors(given)), [2.0**a for a in given])
+    check(_C._foreach_max(tensors(given)), [a.max() for a in given])
+    lists = tensors(given)
+    copies = _C._foreach_clone(lists)
+    _C._foreach_copy_(copies, tensors(arrays(1)))
+    check(copies, arrays(1))
+    check(lists, given)
+    _C._foreach_zero_(lists)
+    check(lists, [0 * a for a in given])
+
+
+def test_lengths_must_agree():
+    given = tensors(arrays())
+    with pytest.raises(RuntimeError, match="must have the same number of tensors, got 3 and 2"):
+        _C._foreach_add(given, given[:2])
+    with pytest.raises(RuntimeError, match="same number of elements as scalar list"):
+        _C._foreach_add(given, [1.0, 2.0])
+    with pytest.raises(RuntimeError, match="must have at least one tensor"):
+        _C._foreach_exp([])

@@ -1,0 +1,107 @@
+"""Adadelta: steps scaled by running means of squared gradients and squared steps."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor
+
+from .checks import check_capturable
+from .lists import as_real, counted, directions, guarded, subtract_scaled
+from .rule import Rule, RuleOptimizer
+
+__all__ = ["Adadelta", "adadelta"]
+
+
+def adadelta(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    acc_deltas: list[Tensor],
+    state_steps: list[Tensor],
+    capturable: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float | Tensor,
+    rho: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
+) -> None:
+    """Change `params` by `grads` with the rule of `Adadelta`, and the lists of its state too."""
+    check_capturable(capturable, params)
+    counted(state_steps)
+    grads = directions(params, grads, maximize, weight_decay)
+    params, grads, square_avgs, acc_deltas = as_real(params, grads, square_avgs, acc_deltas)
+    tl_core._foreach_mul_(square_avgs, rho)
+    tl_core._foreach_addcmul_(square_avgs, grads, grads, value=1 - rho)
+    roots = tl_core._foreach_sqrt(tl_core._foreach_add(square_avgs, eps))
+    sizes = tl_core._foreach_sqrt(tl_core._foreach_add(acc_deltas, eps))
+    deltas = tl_core._foreach_mul(tl_core._foreach_div(sizes, roots), guarded(grads, differentiable))
+    tl_core._foreach_mul_(acc_deltas, rho)
+    tl_core._foreach_addcmul_(acc_deltas, deltas, deltas, value=1 - rho)
+    subtract_scaled(params, deltas, lr)
+
+
+class Adadelta(RuleOptimizer):
+    """Adadelta, of Zeiler, 2012.
+
+    Parameters:
+        params : iterable of Tensor, of (str, Tensor), or of dict
+            What to optimize, see `Optimizer`.
+        lr : float or Tensor
+            The factor of the step that the rule finds.
+        rho : float
+            How slowly the running means of squared gradients and squared steps change, from 0 to 1.
+        eps : float
+            Added under the roots.
+        weight_decay : float
+            The factor of the penalty on large parameters.
+        foreach, capturable, maximize, differentiable
+            See `Adam`.
+
+    Raises:
+        ValueError
+            If a number is out of range.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.tensor([1.0], requires_grad=True)
+        >>> optimizer = tl_nn.optim.Adadelta([weight], lr=10.0)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        tensor([0.9684], requires_grad=True)
+    """
+
+    _rule: ClassVar[Rule] = Rule(adadelta, ("square_avg", "acc_delta", "step"))
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        options = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, options)

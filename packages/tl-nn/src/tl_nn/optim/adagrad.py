@@ -1,0 +1,135 @@
+"""Adagrad: steps scaled by the sum of all squared gradients so far."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor
+
+from .checks import check_unscaled
+from .lists import as_real, counted, directions, guarded
+from .optimizer import fusable
+from .rule import Rule, RuleOptimizer, count
+
+__all__ = ["Adagrad", "adagrad"]
+
+
+def adagrad(
+    params: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float | Tensor,
+    weight_decay: float,
+    lr_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """Change `params` by `grads` with the rule of `Adagrad`, and the lists of its state too.
+
+    Raises:
+        NotImplementedError
+            If gradients are to be unscaled, which is the work of GradScaler here.
+    """
+    check_unscaled("adagrad", grad_scale, found_inf)
+    if not differentiable and fused is not False and fusable(params):
+        numbers = {"lr": float(lr), "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps}
+        tl_core._foreach_add_(state_steps, 1)
+        tl_core._fused_adagrad_(params, grads, state_sums, state_steps, maximize=maximize, **numbers)
+        return
+    rates = [lr / (1 + (steps - 1) * lr_decay) for steps in counted(state_steps)]
+    grads = directions(params, grads, maximize, weight_decay)
+    params, grads, sums = as_real(params, grads, state_sums)
+    tl_core._foreach_addcmul_(sums, grads, grads)
+    roots = tl_core._foreach_add(tl_core._foreach_sqrt(guarded(sums, differentiable)), eps)
+    updates = [update * rate for update, rate in zip(tl_core._foreach_div(grads, roots), rates, strict=True)]
+    tl_core._foreach_sub_(params, updates)
+
+
+def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
+    filled = group["initial_accumulator_value"]
+    value = complex(filled, filled) if param.is_complex() else filled
+    full = tl_core.full_like(param, value, memory_format=tl_core.preserve_format)
+    return {"step": count(), "sum": full}
+
+
+class Adagrad(RuleOptimizer):
+    """Adagrad, of Duchi, Hazan and Singer, 2011.
+
+    Parameters:
+        params : iterable of Tensor, of (str, Tensor), or of dict
+            What to optimize, see `Optimizer`.
+        lr : float or Tensor
+            The learning rate.
+        lr_decay : float
+            How much the learning rate shrinks with the number of steps: `lr / (1 + steps * lr_decay)`.
+        weight_decay : float
+            The factor of the penalty on large parameters.
+        initial_accumulator_value : float
+            What the sums of squares begin with.
+        eps : float
+            Added to the roots, against division by zero.
+        foreach, maximize, differentiable, fused
+            See `Adam`.
+
+    Raises:
+        ValueError
+            If a number is negative.
+        RuntimeError
+            If `fused` is asked for together with `foreach` or `differentiable`.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.tensor([1.0], requires_grad=True)
+        >>> optimizer = tl_nn.optim.Adagrad([weight], lr=0.5)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        tensor([0.5000], requires_grad=True)
+    """
+
+    _rule: ClassVar[Rule] = Rule(adagrad, ("sum", "step"), _begin)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        options = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, options)
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param] = _begin(group, param)
+
+    def share_memory(self) -> None:
+        """Move the state to memory that other processes see too."""
+        for kept in self.state.values():
+            kept["sum"].share_memory_()

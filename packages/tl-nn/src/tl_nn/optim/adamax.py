@@ -1,0 +1,105 @@
+"""Adamax: Adam with the largest gradient in the place of the mean square."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor
+
+from .checks import check_capturable
+from .lists import as_real, counted, directions, guarded
+from .rule import Rule, RuleOptimizer
+
+__all__ = ["Adamax", "adamax"]
+
+
+def adamax(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_infs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    eps: float,
+    beta1: float,
+    beta2: float,
+    lr: float | Tensor,
+    weight_decay: float,
+) -> None:
+    """Change `params` by `grads` with the rule of `Adamax`, and the lists of its state too."""
+    check_capturable(capturable, params)
+    rates = [lr / (1 - beta1**steps) for steps in counted(state_steps)]
+    grads = directions(params, grads, maximize, weight_decay)
+    params, grads, exp_avgs, exp_infs = as_real(params, grads, exp_avgs, exp_infs)
+    tl_core._foreach_lerp_(exp_avgs, grads, 1 - beta1)
+    sizes = tl_core._foreach_add(tl_core._foreach_abs(grads), eps)
+    largest = tl_core._foreach_maximum(tl_core._foreach_mul(exp_infs, beta2), sizes)
+    tl_core._foreach_copy_(exp_infs, largest)
+    means = guarded(exp_avgs, differentiable)
+    updates = [mean / top * rate for mean, top, rate in zip(means, largest, rates, strict=True)]
+    tl_core._foreach_sub_(params, updates)
+
+
+class Adamax(RuleOptimizer):
+    """Adamax, of Kingma and Ba, 2014.
+
+    Parameters:
+        params : iterable of Tensor, of (str, Tensor), or of dict
+            What to optimize, see `Optimizer`.
+        lr : float or Tensor
+            The learning rate.
+        betas : (float, float)
+            How slowly the running mean of the gradient and its largest size change.
+        eps : float
+            Added to the size of the gradient, against division by zero.
+        weight_decay : float
+            The factor of the penalty on large parameters.
+        foreach, maximize, differentiable, capturable
+            See `Adam`.
+
+    Raises:
+        ValueError
+            If a number is out of range.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.tensor([1.0], requires_grad=True)
+        >>> optimizer = tl_nn.optim.Adamax([weight], lr=0.1)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        tensor([0.9000], requires_grad=True)
+    """
+
+    _rule: ClassVar[Rule] = Rule(adamax, ("exp_avg", "exp_inf", "step"))
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        options = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, options)

@@ -1,0 +1,116 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor
+
+from .checks import check_capturable
+from .lists import as_real, counted, directions
+from .rule import Rule, RuleOptimizer, count, zeros
+
+__all__ = ["ASGD", "asgd"]
+
+
+def asgd(
+    params: list[Tensor],
+    grads: list[Tensor],
+    axs: list[Tensor],
+    mus: list[Tensor],
+    etas: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lambd: float,
+    lr: float | Tensor,
+    t0: float,
+    alpha: float,
+    weight_decay: float,
+) -> None:
+    """Change `params` by `grads` with the rule of `ASGD`, and the lists of its state too."""
+    check_capturable(capturable, params)
+    counts = counted(state_steps)
+    grads = directions(params, grads, maximize, weight_decay)
+    params, grads, axs = as_real(params, grads, axs)
+    rates = [eta.item() for eta in etas]
+    tl_core._foreach_mul_(params, [1 - lambd * rate for rate in rates])
+    tl_core._foreach_sub_(params, tl_core._foreach_mul(grads, rates))
+    steps_of_mean = tl_core._foreach_mul(tl_core._foreach_sub(params, axs), [mu.item() for mu in mus])
+    tl_core._foreach_add_(axs, steps_of_mean)
+    for eta, mu, steps in zip(etas, mus, counts, strict=True):
+        eta.fill_(float(lr) / (1 + lambd * float(lr) * steps) ** alpha)
+        mu.fill_(1 / max(1, steps - t0))
+
+
+def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
+    return {"step": count(), "eta": count(group["lr"]), "mu": count(1.0), "ax": zeros(param)}
+
+
+class ASGD(RuleOptimizer):
+    """Averaged stochastic gradient descent, of Polyak and Juditsky, 1992.
+
+    The mean of the parameters over the steps is kept in the state as "ax".
+
+    Parameters:
+        params : iterable of Tensor, of (str, Tensor), or of dict
+            What to optimize, see `Optimizer`.
+        lr : float or Tensor
+            The learning rate of the first step.
+        lambd : float
+            How much the parameters, and with the number of steps the learning rate, shrink.
+        alpha : float
+            The power with which the learning rate shrinks.
+        t0 : float
+            The step from which on parameters are averaged.
+        weight_decay : float
+            The factor of the penalty on large parameters.
+        foreach, maximize, differentiable, capturable
+            See `Adam`.
+
+    Raises:
+        ValueError
+            If a number is negative.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.tensor([1.0], requires_grad=True)
+        >>> optimizer = tl_nn.optim.ASGD([weight], lr=0.1)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        tensor([0.8000], requires_grad=True)
+    """
+
+    _rule: ClassVar[Rule] = Rule(asgd, ("ax", "mu", "eta", "step"), _begin)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        options = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, options)

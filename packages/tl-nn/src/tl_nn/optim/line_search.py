@@ -1,0 +1,142 @@
+"""A search along a direction for a point that fulfils the strong Wolfe conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite, sqrt
+from typing import Any, NamedTuple
+
+from tl_core import Tensor
+
+__all__ = ["strong_wolfe"]
+
+_DECREASE = 1e-4  # how much of the slope's promise the loss must keep
+_CURVATURE = 0.9  # how much of the slope may be left
+_TOLERANCE = 1e-9
+_ITERATIONS = 25
+
+
+class _Point(NamedTuple):
+    """A step size, with loss, gradient and slope there."""
+
+    size: Any
+    loss: float
+    grad: Tensor
+    slope: Any
+
+
+def strong_wolfe(
+    at: Callable[[Any, Tensor], tuple[float, Tensor]],
+    size: Any,
+    direction: Tensor,
+    loss: float,
+    grad: Tensor,
+    slope: Tensor,
+) -> tuple[float, Tensor, Any, int]:
+    """A step size that fulfils the strong Wolfe conditions, as far as it is found.
+
+    Parameters:
+        at : callable
+            Gives loss and gradient after a step of a size along the direction.
+        size : float
+            The step size to try first.
+        direction : Tensor, shape (n,)
+            The direction.
+        loss, grad, slope
+            Loss, gradient and derivative along the direction at its start.
+
+    Returns:
+        loss, gradient, size, and how often `at` was called.
+    """
+    search = _Search(at, direction, _Point(0, loss, grad.clone(), slope))
+    best = search.zoom(*search.bracket(size))
+    return best.loss, best.grad, best.size, search.evaluations
+
+
+class _Search:
+    """Algorithms 3.5 and 3.6 of Nocedal and Wright, with the safeguards of Schmidt's minFunc."""
+
+    def __init__(self, at: Any, direction: Tensor, start: _Point) -> None:
+        self.at, self.direction, self.start = at, direction, start
+        self.evaluations = self.iterations = 0
+        self.length = direction.abs().max()
+
+    def point(self, size: Any) -> _Point:
+        """The point after a step of this size."""
+        loss, grad = self.at(size, self.direction)
+        self.evaluations += 1
+        return _Point(size, loss, grad.clone(), grad.dot(self.direction))
+
+    def promised(self, size: Any) -> Any:
+        """The largest loss that is a sufficient decrease after a step of this size."""
+        return self.start.loss + _DECREASE * size * self.start.slope
+
+    def is_flat(self, point: _Point) -> bool:
+        """Whether little enough of the slope is left."""
+        return bool(abs(point.slope) <= -_CURVATURE * self.start.slope)
+
+    def bracket(self, size: Any) -> tuple[list[_Point], bool]:
+        """Points between which a good one lies, and whether one of them is good already."""
+        previous, new = self.start, self.point(size)
+        while self.iterations < _ITERATIONS:
+            rising = self.iterations > 1 and new.loss >= previous.loss
+            if new.loss > self.promised(new.size) or rising:
+                return [previous, new], False
+            if self.is_flat(new):
+                return [new], True
+            if new.slope >= 0:
+                return [previous, new], False
+            low = new.size + 0.01 * (new.size - previous.size)
+            previous, new = new, self.point(_cubic_minimum(previous, new, (low, new.size * 10)))
+            self.iterations += 1
+        return [self.start, new], False
+
+    def zoom(self, ends: list[_Point], done: bool) -> _Point:
+        """The best point found by shrinking the bracket."""
+        if done:
+            return ends[0]
+        slow = False
+        low, high = sorted(ends, key=lambda end: end.loss)
+        while self.iterations < _ITERATIONS:
+            if abs(high.size - low.size) * self.length < _TOLERANCE:
+                break
+            size, slow = _inside(low, high, slow)
+            new = self.point(size)
+            self.iterations += 1
+            if new.loss > self.promised(size) or new.loss >= low.loss:
+                high = new
+                low, high = (low, high) if low.loss <= high.loss else (high, low)
+                continue
+            if self.is_flat(new):
+                return new
+            if new.slope * (high.size - low.size) >= 0:
+                high = low
+            low = new
+        return low
+
+
+def _inside(low: _Point, high: _Point, slow: bool) -> tuple[Any, bool]:
+    """A size within the bracket, and whether the next one must be kept away from its ends."""
+    least, most = sorted((low.size, high.size))
+    size = _cubic_minimum(low, high)
+    margin = 0.1 * (most - least)
+    if min(most - size, size - least) >= margin:
+        return size, False
+    if not (slow or size >= most or size <= least):
+        return size, True
+    return (most - margin if abs(size - most) < abs(size - least) else least + margin), False
+
+
+def _cubic_minimum(a: _Point, b: _Point, bounds: tuple[Any, Any] | None = None) -> Any:
+    """Where the cubic with these values and slopes is least; the middle of the bounds if it has no minimum."""
+    low, high = bounds or sorted((a.size, b.size))
+    first = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.size - b.size)
+    square = float(first * first - a.slope * b.slope)
+    if not (isfinite(square) and square >= 0):
+        return (low + high) / 2.0
+    root = sqrt(square)
+    left, right = (a, b) if a.size <= b.size else (b, a)
+    size = right.size - (right.size - left.size) * (
+        (right.slope + root - first) / (right.slope - left.slope + 2 * root)
+    )
+    return min(max(size, low), high)

@@ -1,0 +1,49 @@
+"""Steps of update rules over lists of tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+
+__all__ = ["as_real", "counted", "directions", "guarded", "subtract_scaled"]
+
+
+def as_real(*lists: list[Tensor]) -> tuple[list[Tensor], ...]:
+    """The lists with complex tensors as views on pairs of real numbers."""
+    if not any(tensor.is_complex() for tensor in lists[0]):
+        return lists
+    return tuple([tl_core.view_as_real(t) if t.is_complex() else t for t in each] for each in lists)
+
+
+def directions(
+    params: list[Tensor], grads: list[Tensor], maximize: bool, weight_decay: Any = 0
+) -> list[Tensor]:
+    """The gradients with their sign, and the penalty on large parameters in them."""
+    if maximize:
+        grads = tl_core._foreach_neg(grads)
+    if isinstance(weight_decay, Tensor):
+        return tl_core._foreach_add(grads, [param * weight_decay for param in params])
+    if weight_decay:
+        return tl_core._foreach_add(grads, params, alpha=weight_decay)
+    return grads
+
+
+def counted(steps: list[Tensor]) -> list[float]:
+    """The numbers of steps, this one included."""
+    tl_core._foreach_add_(steps, 1)
+    return [step.item() for step in steps]
+
+
+def guarded(tensors: list[Tensor], differentiable: bool) -> list[Tensor]:
+    """The tensors themselves, or copies that a graph may keep while the originals are changed in place."""
+    return tl_core._foreach_clone(tensors) if differentiable else tensors
+
+
+def subtract_scaled(params: list[Tensor], updates: list[Tensor], lr: Any) -> None:
+    """`params -= lr * updates`, in place; `lr` is a number or a tensor of one element."""
+    if isinstance(lr, Tensor):
+        tl_core._foreach_sub_(params, [update * lr.to(update.device) for update in updates])
+    else:
+        tl_core._foreach_add_(params, updates, alpha=-lr)

@@ -1,0 +1,133 @@
+"""NAdam: Adam with Nesterov momentum."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor
+
+from .checks import check_capturable
+from .lists import as_real, counted, directions, guarded
+from .rule import Rule, RuleOptimizer, count, zeros
+
+__all__ = ["NAdam", "nadam"]
+
+
+def nadam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    mu_products: list[Tensor],
+    state_steps: list[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float | Tensor,
+    weight_decay: float,
+    momentum_decay: float,
+    eps: float,
+) -> None:
+    """Change `params` by `grads` with the rule of `NAdam`, and the lists of its state too."""
+    check_capturable(capturable, params)
+    counts = counted(state_steps)
+    if decoupled_weight_decay and weight_decay:
+        tl_core._foreach_mul_(params, 1 - lr * weight_decay)
+    grads = directions(params, grads, maximize, 0 if decoupled_weight_decay else weight_decay)
+    params, grads, exp_avgs, exp_avg_sqs = as_real(params, grads, exp_avgs, exp_avg_sqs)
+    tl_core._foreach_lerp_(exp_avgs, grads, 1 - beta1)
+    tl_core._foreach_mul_(exp_avg_sqs, beta2)
+    tl_core._foreach_addcmul_(exp_avg_sqs, grads, grads, value=1 - beta2)
+    roots = tl_core._foreach_sqrt(guarded(exp_avg_sqs, differentiable))
+    means = guarded(exp_avgs, differentiable)
+    for place, steps in enumerate(counts):
+        now = _momentum(beta1, steps, momentum_decay)
+        soon = _momentum(beta1, steps + 1, momentum_decay)
+        mu_products[place].mul_(now)
+        product = mu_products[place].item()
+        denominator = roots[place] / sqrt(1 - beta2**steps) + eps
+        step = grads[place] * ((1 - now) / (1 - product)) + means[place] * (soon / (1 - product * soon))
+        params[place].sub_(step / denominator * lr)
+
+
+def _momentum(beta1: float, steps: float, decay: float) -> float:
+    return beta1 * (1 - 0.5 * 0.96 ** (steps * decay))
+
+
+def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
+    return {"step": count(), "mu_product": count(1.0), "exp_avg": zeros(param), "exp_avg_sq": zeros(param)}
+
+
+class NAdam(RuleOptimizer):
+    """NAdam, of Dozat, 2016.
+
+    Parameters:
+        params : iterable of Tensor, of (str, Tensor), or of dict
+            What to optimize, see `Optimizer`.
+        lr : float or Tensor
+            The learning rate.
+        betas : (float, float)
+            How slowly the running means of the gradient and of its square change.
+        eps : float
+            Added to the root of the mean square, against division by zero.
+        weight_decay : float
+            The factor of the penalty on large parameters.
+        momentum_decay : float
+            How fast the momentum grows to its full size.
+        decoupled_weight_decay : bool
+            Whether weight decay acts on the parameters themselves, as in `AdamW`.
+        foreach, maximize, capturable, differentiable
+            See `Adam`.
+
+    Raises:
+        ValueError
+            If a number is out of range.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.tensor([1.0], requires_grad=True)
+        >>> optimizer = tl_nn.optim.NAdam([weight], lr=0.1)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        tensor([0.8944], requires_grad=True)
+    """
+
+    _rule: ClassVar[Rule] = Rule(nadam, ("exp_avg", "exp_avg_sq", "mu_product", "step"), _begin)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        options = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, options)

@@ -1,0 +1,126 @@
+"""RAdam: Adam whose scaling sets in only when there is enough to estimate it from."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor
+
+from .checks import check_capturable
+from .lists import as_real, counted, directions, guarded
+from .rule import Rule, RuleOptimizer
+
+__all__ = ["RAdam", "radam"]
+
+
+def radam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+) -> None:
+    """Change `params` by `grads` with the rule of `RAdam`, and the lists of its state too."""
+    check_capturable(capturable, params)
+    counts = counted(state_steps)
+    if decoupled_weight_decay and weight_decay:
+        tl_core._foreach_mul_(params, 1 - lr * weight_decay)
+    grads = directions(params, grads, maximize, 0 if decoupled_weight_decay else weight_decay)
+    params, grads, exp_avgs, exp_avg_sqs = as_real(params, grads, exp_avgs, exp_avg_sqs)
+    tl_core._foreach_lerp_(exp_avgs, grads, 1 - beta1)
+    tl_core._foreach_mul_(exp_avg_sqs, beta2)
+    tl_core._foreach_addcmul_(exp_avg_sqs, grads, grads, value=1 - beta2)
+    means = guarded(exp_avgs, differentiable)
+    squares = guarded(exp_avg_sqs, differentiable)
+    for param, mean, square, steps in zip(params, means, squares, counts, strict=True):
+        update = mean * (lr / (1 - beta1**steps))
+        rectified = _rectification(beta2, steps)
+        if rectified:
+            update = update / (square.sqrt() + eps) * (rectified * sqrt(1 - beta2**steps))
+        param.sub_(update)
+
+
+def _rectification(beta2: float, steps: float) -> float:
+    """The factor that makes up for the variance of the scaling, or 0 while that is infinite."""
+    most = 2 / (1 - beta2) - 1
+    length = most - 2 * steps * beta2**steps / (1 - beta2**steps)
+    if length <= 5.0:
+        return 0.0
+    return sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+
+
+class RAdam(RuleOptimizer):
+    """Rectified Adam, of Liu et al., 2019.
+
+    Parameters:
+        params : iterable of Tensor, of (str, Tensor), or of dict
+            What to optimize, see `Optimizer`.
+        lr : float or Tensor
+            The learning rate.
+        betas : (float, float)
+            How slowly the running means of the gradient and of its square change.
+        eps : float
+            Added to the root of the mean square, against division by zero.
+        weight_decay : float
+            The factor of the penalty on large parameters.
+        decoupled_weight_decay : bool
+            Whether weight decay acts on the parameters themselves, as in `AdamW`.
+        foreach, maximize, capturable, differentiable
+            See `Adam`.
+
+    Raises:
+        ValueError
+            If a number is out of range.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.tensor([1.0], requires_grad=True)
+        >>> optimizer = tl_nn.optim.RAdam([weight], lr=0.1)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        tensor([0.8000], requires_grad=True)
+    """
+
+    _rule: ClassVar[Rule] = Rule(radam, ("exp_avg", "exp_avg_sq", "step"))
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        options = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, options)

@@ -1,0 +1,133 @@
+"""RMSprop: steps scaled by the running mean of the squared gradient."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor
+
+from .checks import check_capturable
+from .lists import as_real, counted, directions, guarded, subtract_scaled
+from .rule import Rule, RuleOptimizer, count, zeros
+
+__all__ = ["RMSprop", "rmsprop"]
+
+
+def rmsprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    grad_avgs: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float | Tensor,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+    centered: bool,
+) -> None:
+    """Change `params` by `grads` with the rule of `RMSprop`, and the lists of its state too."""
+    check_capturable(capturable, params)
+    counted(state_steps)
+    grads = directions(params, grads, maximize, weight_decay)
+    params, grads, squares, means, buffers = as_real(
+        params, grads, square_avgs, grad_avgs, momentum_buffer_list
+    )
+    tl_core._foreach_mul_(squares, alpha)
+    tl_core._foreach_addcmul_(squares, grads, grads, value=1 - alpha)
+    variances = guarded(squares, differentiable)
+    if centered:
+        tl_core._foreach_lerp_(means, grads, 1 - alpha)
+        kept = guarded(means, differentiable)
+        variances = tl_core._foreach_addcmul(variances, kept, kept, value=-1)
+    steps = tl_core._foreach_div(grads, tl_core._foreach_add(tl_core._foreach_sqrt(variances), eps))
+    if momentum > 0:
+        tl_core._foreach_mul_(buffers, momentum)
+        tl_core._foreach_add_(buffers, steps)
+        steps = guarded(buffers, differentiable)
+    subtract_scaled(params, steps, lr)
+
+
+def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
+    kept = {"step": count(), "square_avg": zeros(param)}
+    if group["momentum"] > 0:
+        kept["momentum_buffer"] = zeros(param)
+    if group["centered"]:
+        kept["grad_avg"] = zeros(param)
+    return kept
+
+
+class RMSprop(RuleOptimizer):
+    """RMSprop, of Hinton's lectures, 2012; centered, of Graves, 2013.
+
+    Parameters:
+        params : iterable of Tensor, of (str, Tensor), or of dict
+            What to optimize, see `Optimizer`.
+        lr : float or Tensor
+            The learning rate.
+        alpha : float
+            How slowly the running mean of the squared gradient changes.
+        eps : float
+            Added to the root of the mean square, against division by zero.
+        weight_decay : float
+            The factor of the penalty on large parameters.
+        momentum : float
+            How much of the previous step is kept.
+        centered : bool
+            Whether the step is scaled by the gradient's variance instead of its mean square.
+        capturable, foreach, maximize, differentiable
+            See `Adam`.
+
+    Raises:
+        ValueError
+            If a number is negative.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.tensor([1.0], requires_grad=True)
+        >>> optimizer = tl_nn.optim.RMSprop([weight], lr=0.01)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        tensor([0.9000], requires_grad=True)
+    """
+
+    _rule: ClassVar[Rule] = Rule(rmsprop, ("square_avg", "grad_avg", "momentum_buffer", "step"), _begin)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        if not alpha >= 0.0:
+            raise ValueError(f"Invalid alpha value: {alpha}")
+        options = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, options)

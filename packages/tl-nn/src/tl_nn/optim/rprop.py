@@ -1,0 +1,111 @@
+"""Resilient backpropagation: steps that go by the gradient's sign only."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor, where
+
+from .checks import check_capturable
+from .lists import as_real, counted, directions
+from .rule import Rule, RuleOptimizer, count, zeros
+
+__all__ = ["Rprop", "rprop"]
+
+
+def rprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    prevs: list[Tensor],
+    step_sizes: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    maximize: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    step_size_min: float,
+    step_size_max: float,
+    etaminus: float,
+    etaplus: float,
+) -> None:
+    """Change `params` by `grads` with the rule of `Rprop`, and the lists of its state too."""
+    check_capturable(capturable, params)
+    counted(state_steps)
+    grads = directions(params, grads, maximize)
+    params, grads, prevs, step_sizes = as_real(params, grads, prevs, step_sizes)
+    for param, grad, prev, size in zip(params, grads, prevs, step_sizes, strict=True):
+        agreement = grad * prev
+        changed = where(agreement > 0, size * etaplus, where(agreement < 0, size * etaminus, size))
+        size.copy_(changed.clamp(step_size_min, step_size_max))
+        taken = where(agreement < 0, 0.0, grad)
+        param.sub_(taken.sign() * size.clone())
+        prev.copy_(taken)
+
+
+def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
+    lr = float(group["lr"])
+    value = complex(lr, lr) if param.is_complex() else lr
+    return {"step": count(), "prev": zeros(param), "step_size": tl_core.full_like(param, value)}
+
+
+class Rprop(RuleOptimizer):
+    """Resilient backpropagation, of Riedmiller and Braun, 1993.
+
+    Each element has a step size of its own, which grows while the gradient keeps its sign and shrinks when it
+    changes.
+
+    Parameters:
+        params : iterable of Tensor, of (str, Tensor), or of dict
+            What to optimize, see `Optimizer`.
+        lr : float or Tensor
+            The first step size.
+        etas : (float, float)
+            The factors by which a step size shrinks and grows.
+        step_sizes : (float, float)
+            The smallest and the largest step size.
+        capturable, foreach, maximize, differentiable
+            See `Adam`.
+
+    Raises:
+        ValueError
+            If `lr` is negative, or the factors aren't below and above 1.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_core.tensor([1.0], requires_grad=True)
+        >>> optimizer = tl_nn.optim.Rprop([weight], lr=0.1)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        tensor([0.9000], requires_grad=True)
+    """
+
+    _rule: ClassVar[Rule] = Rule(rprop, ("prev", "step_size", "step"), _begin)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        options = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, options)

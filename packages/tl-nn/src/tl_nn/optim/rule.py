@@ -1,0 +1,133 @@
+"""Optimizers whose rule is a function of lists: parameters, gradients, and the tensors kept of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor
+
+from .checks import check_options
+from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated
+
+# What groups saved by versions that didn't have these options mean.
+_LATER_OPTIONS = {
+    "momentum": 0,
+    "centered": False,
+    "amsgrad": False,
+    "nesterov": False,
+    "maximize": False,
+    "foreach": None,
+    "capturable": False,
+    "differentiable": False,
+    "fused": None,
+    "decoupled_weight_decay": False,
+}
+# Options that hold several numbers, and the names under which a rule takes them.
+_SEVERAL = {
+    "betas": ("beta1", "beta2"),
+    "etas": ("etaminus", "etaplus"),
+    "step_sizes": ("step_size_min", "step_size_max"),
+}
+# What is kept as a tensor of one element, and was a plain number in older versions.
+_COUNTS = ("step", "eta", "mu", "mu_product")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An update rule: its function, and what it keeps of each parameter.
+
+    `update` takes the parameters, their gradients, a list for each name of `kept`, and the group's options by name.
+    `begin` makes what is kept of a parameter before its first step.
+    """
+
+    update: Callable[..., None]
+    kept: tuple[str, ...]
+    begin: Callable[[dict[str, Any], Tensor], dict[str, Any]] | None = None  # by default, zeros and no steps
+    replaces: bool = False  # whether `update` puts other tensors into the lists
+    partial: bool = False  # whether a list has None for parameters of which nothing is kept under its name
+    takes: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        code = self.update.__code__
+        named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        object.__setattr__(self, "takes", frozenset(named))
+
+    def options(self, group: dict[str, Any]) -> dict[str, Any]:
+        """The options of a group as `update` takes them."""
+        options = {name: value for name, value in group.items() if name in self.takes and name != "params"}
+        for several, names in _SEVERAL.items():
+            if several in group:
+                options.pop(several, None)
+                options.update(zip(names, group[several], strict=True))
+        if "fused" in options and group["differentiable"]:
+            options["fused"] = False
+        return options
+
+
+class RuleOptimizer(Optimizer):
+    """An optimizer that applies its `Rule` to each group."""
+
+    _rule: ClassVar[Rule]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        check_options(defaults)
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for option in _LATER_OPTIONS.keys() & self._rule.takes:
+                group.setdefault(option, _LATER_OPTIONS[option])
+        for kept in self.state.values():
+            for name in _COUNTS:
+                if name in kept and not isinstance(kept[name], Tensor):
+                    kept[name] = count(kept[name])
+
+    @_use_grad_for_differentiable
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters once; see `Optimizer.step`."""
+        loss = evaluated(closure)
+        for group in self.param_groups:
+            params = [param for param in group["params"] if param.grad is not None]
+            if params:
+                _apply(self._rule, self.state, group, params)
+        return loss
+
+
+def count(value: float = 0.0) -> Tensor:
+    """A number as it is kept of a parameter."""
+    wide = tl_core.get_default_dtype() == tl_core.float64
+    return tl_core.tensor(float(value), dtype=tl_core.float64 if wide else tl_core.float32)
+
+
+def zeros(param: Tensor) -> Tensor:
+    """Zeros of a parameter's shape and type, laid out as it is."""
+    return tl_core.zeros_like(param, memory_format=tl_core.preserve_format)
+
+
+def started(param: Tensor, names: Iterable[str]) -> dict[str, Any]:
+    """What is kept of a parameter before its first step: no steps, and zeros under the other names."""
+    return {"step": count(), **{name: zeros(param) for name in names if name != "step"}}
+
+
+def _apply(rule: Rule, state: Any, group: dict[str, Any], params: list[Tensor]) -> None:
+    kept = [state.get(param) or _begun(rule, state, group, param) for param in params]
+    if rule.partial:
+        lists = [[each.get(name) for each in kept] for name in rule.kept]
+    else:
+        lists = [[each[name] for each in kept if name in each] for name in rule.kept]
+    rule.update(params, [param.grad for param in params], *lists, **rule.options(group))
+    if rule.replaces:
+        for name, values in zip(rule.kept, lists, strict=True):
+            for each, value in zip(kept, values, strict=False):
+                each[name] = value
+
+
+def _begun(rule: Rule, state: Any, group: dict[str, Any], param: Tensor) -> dict[str, Any]:
+    begun = rule.begin(group, param) if rule.begin else started(param, rule.kept)
+    if begun:  # a rule that keeps nothing leaves no entry
+        state[param] = begun
+    return begun
