@@ -58,27 +58,33 @@ bool number_fits(const TlValue& v, DType d) {
          (v.tag == TL_FLOAT && (is_floating(d) || is_complex(d)));
 }
 
-bool same_dense_shape(const TensorImpl& a, const TensorImpl& b) {
-  return b.has(TensorImpl::Contiguous) && a.ndim == b.ndim && std::equal(a.dims, a.dims + a.ndim, b.dims);
+bool same_shape(const TensorImpl& a, const TensorImpl& b) {
+  return a.ndim == b.ndim && std::equal(a.dims, a.dims + a.ndim, b.dims);
 }
 
+// A condition is bool, whatever the type of the others.
+bool is_condition(const ElementwiseDef& def, int i) { return def.condition && i == 0; }
+
 bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
-  if (def.condition) return false;
+  bool typed = false;
   for (int i = 0; i < def.n_inputs; ++i) {
     if (args[i].tag != TL_TENSOR) continue;
     const auto& t = *reinterpret_cast<const TensorImpl*>(args[i].u.t);
-    if (!out.first) {
-      if (!t.has(TensorImpl::Contiguous) || !t.device.is_cpu()) return false;
-      out.first = &t;
-      out.common = t.dtype;
-    } else if (t.dtype != out.common || !t.device.is_cpu() || !same_dense_shape(*out.first, t)) {
-      return false;
+    if (!t.has(TensorImpl::Contiguous) || !t.device.is_cpu()) return false;
+    if (out.first && !same_shape(*out.first, t)) return false;
+    out.first = &t;
+    if (is_condition(def, i)) {
+      if (t.dtype != DType::Bool) return false;
+      continue;
     }
+    if (typed && t.dtype != out.common) return false;
+    out.common = t.dtype;
+    typed = true;
   }
-  if (!out.first || (def.promote == Promote::Float && out.common < DType::Float16)) return false;
+  if (!typed || (def.promote == Promote::Float && out.common < DType::Float16)) return false;
   if (def.promote == Promote::Int && out.common == DType::Bool) return false;
   for (int i = 0; i < def.n_inputs; ++i)
-    if (args[i].tag != TL_TENSOR && !number_fits(args[i], out.common)) return false;
+    if (args[i].tag != TL_TENSOR && (is_condition(def, i) || !number_fits(args[i], out.common))) return false;
   return true;
 }
 
@@ -96,7 +102,7 @@ Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast
   for (int i = 0; i < def.n_inputs; ++i) {
     if (args[i].tag == TL_TENSOR) {
       data[i + 1] = static_cast<char*>(reinterpret_cast<TensorImpl*>(args[i].u.t)->data());
-      strides[i + 1] = item_size(fast.common);
+      strides[i + 1] = item_size(is_condition(def, i) ? DType::Bool : fast.common);
     } else {
       Scalar::from(args[i]).store(fast.common, numbers[i]);
       data[i + 1] = numbers[i];

@@ -1,6 +1,8 @@
 // Joining tensors, and the adjoints of views.
 #include <algorithm>
+#include <cstring>
 
+#include "iter/loop_nest.h"
 #include "iter/promotion.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -47,6 +49,27 @@ Tensor piece(const Tensor& out, int64_t dim, int64_t start, int64_t length) {
                     out.offset() + start * out.stride(dim));
 }
 
+// Small dense pieces of one type: a copy of bytes each, without a plan.
+bool is_small_and_dense(TensorList tensors, const Tensor& result) {
+  if (!result.is_contiguous() || result.numel() > kGrain || !result.device().is_cpu()) return false;
+  return std::ranges::all_of(
+      tensors, [&](const Tensor& t) { return t.is_contiguous() && t.dtype() == result.dtype(); });
+}
+
+void join_bytes(TensorList tensors, const Tensor& result, int64_t dim) {
+  const int64_t row = result.stride(dim) * result.itemsize();  // of what one index of `dim` holds
+  const int64_t period = result.size(dim) * row;
+  char* at = result.ptr<char>();
+  for (const Tensor& t : tensors) {
+    if (!t.numel()) continue;
+    const int64_t length = t.size(dim) * row, count = t.numel() * t.itemsize() / length;
+    const char* from = t.ptr<char>();
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(at + i * period, from + i * length, static_cast<size_t>(length));
+    at += length;
+  }
+}
+
 Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
   TL_CHECK(!tensors.empty(), Value, "torch.cat(): expected a non-empty list of Tensors");
   Promotion promotion;
@@ -78,6 +101,10 @@ Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
         empty_strided(shape, strides_for(shape, common_format(tensors, *first)), {dtype, first->device()});
   }
   if (result.is_meta()) return result;
+  if (is_small_and_dense(tensors, result)) {
+    join_bytes(tensors, result, d);
+    return result;
+  }
   int64_t at = 0;
   for (const Tensor& t : tensors) {
     if (is_skipped(t)) continue;
