@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import tl_core
-from tl_core import Tensor, log_softmax, where
+from tl_core import Tensor, log_softmax, nn_functions, where
 
-from .._reduction import check, chosen, reduced
+from .._reduction import chosen, reduced, reduction_code
 from .checks import check_tensor
 
 __all__ = ["cross_entropy", "nll_loss"]
@@ -54,10 +53,8 @@ def nll_loss(
     """
     check_tensor("nll_loss", input)
     check_tensor("nll_loss", target, "target")
-    reduction = chosen(size_average, reduce, reduction)
-    check(reduction)
-    _check_classes(input, target, weight)
-    return _nll(input, target, weight, ignore_index, reduction)
+    code = reduction_code(chosen(size_average, reduce, reduction))
+    return nn_functions.nll_loss_nd(input, target, weight, code, ignore_index)
 
 
 def cross_entropy(
@@ -105,39 +102,17 @@ def cross_entropy(
     check_tensor("cross_entropy", input)
     check_tensor("cross_entropy", target, "target")
     reduction = chosen(size_average, reduce, reduction)
-    check(reduction)
+    code = reduction_code(reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if input.shape == target.shape:
         return _with_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
-    _check_classes(input, target, weight)
-    scores = log_softmax(input, 1 if input.dim() > 1 else 0)
-    loss = _nll(scores, target, weight, ignore_index, reduction)
+    loss = nn_functions._cross_entropy_of_classes(input, target, weight, code, ignore_index)
     if label_smoothing == 0.0:
         return loss
+    scores = log_softmax(input, _class_dim(input))
     spread = _spread_loss(scores, target, weight, ignore_index, reduction)
     return loss * (1 - label_smoothing) + spread * label_smoothing
-
-
-def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """Refuse shapes and types that don't belong together."""
-    sizes, positions = input.shape, target.shape
-    if len(sizes) == 0:
-        raise ValueError("Expected 1 or more dimensions (got 0)")
-    if len(sizes) > 1 and len(positions) > 0 and sizes[0] != positions[0]:
-        raise ValueError(
-            f"Expected input batch_size ({sizes[0]}) to match target batch_size ({positions[0]})."
-        )
-    if target.dtype not in (tl_core.int64, tl_core.uint8):
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype}")
-    if len(sizes) <= 2 and len(positions) > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if len(sizes) == 1 and target.numel() != 1:
-        raise RuntimeError(f"Expected a target of one class for a 1D input, got {list(positions)}")
-    if len(sizes) > 2 and (sizes[0], *sizes[2:]) != tuple(positions):
-        raise RuntimeError(f"Expected target size {[sizes[0], *sizes[2:]]}, got {list(positions)}")
-    if weight is not None:
-        _check_weight(weight, sizes[_class_dim(input)])
 
 
 def _check_weight(weight: Tensor, classes: int) -> None:
@@ -152,56 +127,9 @@ def _class_dim(input: Tensor) -> int:
     return 1 if input.dim() > 1 else 0
 
 
-def _nll(scores: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
-    if scores.dim() == 1:
-        target = target.reshape(())
-    if target.dtype != tl_core.int64:
-        target = target.to(tl_core.int64)
-    if weight is None and not 0 <= ignore_index < scores.shape[_class_dim(scores)]:
-        try:
-            return _plain_nll(scores, target, reduction)
-        except (IndexError, RuntimeError):
-            # Some target isn't a class: either it is ignored, or the masked form tells which one it is.
-            return _masked_nll(scores, target, weight, ignore_index, reduction)
-    return _masked_nll(scores, target, weight, ignore_index, reduction)
-
-
-def _plain_nll(scores: Tensor, target: Tensor, reduction: str) -> Tensor:
-    dim = _class_dim(scores)
-    picked = scores.gather(dim, target.unsqueeze(dim))
-    return -reduced(picked if reduction != "none" else picked.squeeze(dim), reduction)
-
-
-def _picked(scores: Tensor, target: Tensor) -> Tensor:
-    """The score of each sample's target class."""
-    dim = _class_dim(scores)
-    return scores.gather(dim, target.unsqueeze(dim)).squeeze(dim)
-
-
-def _masked_nll(
-    scores: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
-) -> Tensor:
-    counted = target != ignore_index
-    target = where(counted, target, 0)
-    _check_bounds(target, scores.shape[_class_dim(scores)])
-    factor = counted.to(scores.dtype) if weight is None else _weights(weight, target, counted)
-    losses = where(counted, -_picked(scores, target), 0.0) * factor
-    if reduction == "mean":
-        return losses.sum() / factor.sum()
-    return reduced(losses, reduction)
-
-
 def _weights(weight: Tensor, target: Tensor, counted: Tensor) -> Tensor:
     """The factor of each sample: that of its class, 0 where it is ignored."""
     return where(counted, weight.gather(0, target.reshape(-1)).reshape(target.shape), 0.0)
-
-
-def _check_bounds(target: Tensor, classes: int) -> None:
-    if target.is_meta or target.numel() == 0:
-        return
-    for extreme in (int(target.amin()), int(target.amax())):
-        if not 0 <= extreme < classes:
-            raise IndexError(f"Target {extreme} is out of bounds.")
 
 
 def _spread_loss(

@@ -1,0 +1,51 @@
+"""First and second derivatives of normalization and class losses against finite differences."""
+
+import numpy
+import pytest
+
+import tl_core as tl
+from tl_autograd import gradcheck, gradgradcheck
+from tl_core import nn_functions
+
+
+def drawn(*shape, seed=0):
+    return tl.tensor(numpy.random.default_rng(seed).standard_normal(shape)).requires_grad_()
+
+
+def batch(x, w, b, training=True):
+    mean, var = tl.arange(4.0).double(), tl.arange(1.0, 5.0).double()
+    return tl.batch_norm(x, w, b, mean, var, training, 0.1, 1e-3, True)
+
+
+CASES = {
+    "batch_norm": batch,
+    "batch_norm in evaluation": lambda x, w, b: batch(x, w, b, False),
+    "batch_norm channels_last": lambda x, w, b: batch(x.contiguous(memory_format=tl.channels_last), w, b),
+    "batch_norm of rows": lambda x, w, b: batch(x.reshape(-1, 4), w, b),
+    "group_norm": lambda x, w, b: tl.group_norm(x, 2, w, b, 1e-3),
+    "instance_norm": lambda x, w, b: tl.instance_norm(x, w, b, None, None, True, 0.1, 1e-3, True),
+    "layer_norm": lambda x, w, b: tl.layer_norm(x.reshape(-1, 4), [4], w, b, 1e-3),
+    "rms_norm": lambda x, w, b: tl.rms_norm(x.reshape(-1, 4), [4], w, 1e-3) + b,
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_norm(case):
+    inputs = (drawn(3, 4, 2, 3), drawn(4, seed=1), drawn(4, seed=2))
+    assert gradcheck(CASES[case], inputs)
+    assert gradgradcheck(CASES[case], inputs)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("name", ["nll_loss_nd", "_cross_entropy_of_classes"])
+@pytest.mark.parametrize("shape", [(5,), (4, 5), (3, 5, 2)])
+def test_class_losses(shape, name, reduction, weighted):
+    loss = getattr(nn_functions, name)
+    target = (tl.arange(0, 6).reshape(3, 2) * 2) % 5 if len(shape) == 3 else tl.tensor([3, 0, 1, 4])
+    if len(shape) == 1:
+        target = target[0]
+    weight = tl.arange(1.0, 6.0).double() if weighted else None
+    f = lambda x: loss(x, target, weight, reduction, 0)  # noqa: E731
+    assert gradcheck(f, (drawn(*shape),))
+    assert gradgradcheck(f, (drawn(*shape),))

@@ -1,0 +1,497 @@
+// Normalization over samples and over batches.
+#include "kernels/cpu/norm.h"
+
+#include <limits>
+
+#include "dispatch/thread_state.h"
+#include "iter/promotion.h"
+#include "ops.h"
+#include "ops/copy.h"
+#include "ops/elementwise.h"
+#include "tensor/geometry.h"
+
+namespace tl {
+
+namespace {
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+// ---- checks -----------------------------------------------------------------------------------------------
+
+void check_norm_type(const char* kernel, const Tensor& t) {
+  TL_CHECK(is_floating(t.dtype()), NotImplemented, "\"", kernel, "\" not implemented for '",
+           scalar_type_name(t.dtype()), "'");
+}
+
+// Parameters have the input's type, or float's beside halves.
+void check_parameter_type(const Tensor& input, OptTensor t) {
+  if (!t || t->dtype() == input.dtype()) return;
+  TL_CHECK(t->dtype() == DType::Float32 || input.dtype() != DType::Float64, Runtime,
+           "mixed dtype (CPU): all inputs must share same datatype.");
+  TL_CHECK(t->dtype() == DType::Float32, Runtime,
+           "mixed dtype (CPU): expect parameter to have scalar type of Float, got ",
+           scalar_type_name(t->dtype()));
+  TL_CHECK(is_half(input.dtype()), Runtime, "mixed dtype (CPU): all inputs must share same datatype.");
+}
+
+DType statistics_type(DType d) { return is_half(d) ? DType::Float32 : d; }
+
+// What the kernel reads of an optional tensor: dense, in the type of the statistics.
+class Parameter {
+ public:
+  Parameter(OptTensor t, DType dtype) {
+    if (t) dense_ = to_contiguous(to_dtype(*t, statistics_type(dtype)));
+  }
+  const void* data() const { return dense_ ? dense_.data() : nullptr; }
+
+ private:
+  Tensor dense_;
+};
+
+// A gradient in the type of the statistics and of its parameter's shape.
+Tensor gradient_for(bool wanted, OptTensor like, int64_t n, const Tensor& input) {
+  if (!wanted) return {};
+  const TensorOptions options{statistics_type(input.dtype()), input.device()};
+  return like ? empty(like->sizes(), options) : empty(DimVector{n}, options);
+}
+void* data_of(const Tensor& t) { return t ? t.data() : nullptr; }
+void clear(const Tensor& t) {
+  if (t) fill_elements(t, Scalar(int64_t{0}));
+}
+
+// ---- statistics of each sample ----------------------------------------------------------------------------
+
+Three sample_norm(const Tensor& input, OptTensor weight, OptTensor bias, int64_t N, int64_t C, int64_t S,
+                  int64_t groups, double eps, bool centered) {
+  check_norm_type("norm", input);
+  TL_CHECK(groups > 0 && C % groups == 0 && checked_numel(DimVector{N, C, S}) == input.numel(), Runtime,
+           "norm: an input of shape ", input.sizes(), " has not ", N, " samples of ", C, " channels of ", S,
+           " elements in ", groups, " groups");
+  const TensorOptions options{statistics_type(input.dtype()), input.device()};
+  const Tensor output = empty(input.sizes(), {input.dtype(), input.device()});
+  const Tensor mean = empty(DimVector{N, groups}, options), rstd = empty(DimVector{N, groups}, options);
+  if (output.is_meta()) return {output, mean, rstd};
+  const cpu::NormShape shape{N, groups, C / groups, S};
+  if (shape.unit_size() == 0) {
+    fill_elements(mean, Scalar(0.0));
+    fill_elements(rstd, Scalar(std::numeric_limits<double>::quiet_NaN()));
+    return {output, mean, rstd};
+  }
+  const Tensor x = to_contiguous(input);
+  const Parameter w(weight, x.dtype()), b(bias, x.dtype());
+  cpu::norm(x.dtype(), shape,
+            {x.ptr<char>(), w.data(), b.data(), output.ptr<char>(), mean.data(), rstd.data(), nullptr, eps,
+             centered, false});
+  return {output, mean, rstd};
+}
+
+Three run_backward(const cpu::NormShape& shape, const Tensor& grad, const Tensor& input, const Tensor& mean,
+                   const Tensor& rstd, OptTensor weight, OptTensor bias, bool centered, bool fixed,
+                   bool want_input, bool want_weight, bool want_bias) {
+  const Tensor grad_input = want_input ? empty(input.sizes(), {input.dtype(), input.device()}) : Tensor();
+  const Tensor grad_weight = gradient_for(want_weight, weight, shape.weights(), input);
+  const Tensor grad_bias = gradient_for(want_bias, bias, shape.weights(), input);
+  if (input.is_meta()) return {grad_input, grad_weight, grad_bias};
+  if (input.numel() == 0) {
+    clear(grad_weight);
+    clear(grad_bias);
+    return {grad_input, grad_weight, grad_bias};
+  }
+  const Tensor x = to_contiguous(input), g = to_contiguous(to_dtype(grad, x.dtype()));
+  const Parameter w(weight, x.dtype());
+  const Tensor m = to_contiguous(mean), r = to_contiguous(rstd);
+  cpu::norm_backward(x.dtype(), shape,
+                     {g.ptr<char>(), x.ptr<char>(), m.data(), r.data(), w.data(),
+                      want_input ? grad_input.ptr<char>() : nullptr, data_of(grad_weight), data_of(grad_bias),
+                      centered, fixed});
+  return {grad_input, grad_weight, grad_bias};
+}
+
+Three sample_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& mean, const Tensor& rstd,
+                           OptTensor weight, OptTensor bias, int64_t N, int64_t C, int64_t S, int64_t groups,
+                           double, bool centered, bool want_input, bool want_weight, bool want_bias) {
+  return run_backward({N, groups, C / groups, S}, grad, input, mean, rstd, weight, bias, centered, false,
+                      want_input, want_weight, want_bias);
+}
+
+// ---- statistics of a batch --------------------------------------------------------------------------------
+
+// Elements (N, C, S), or rows of channels where the channels are neighbours in memory.
+struct BatchGeometry {
+  bool channels_last;
+  cpu::NormShape shape;
+
+  explicit BatchGeometry(const Tensor& t) {
+    const int64_t C = t.size(1), rest = C ? t.numel() / C : 0, N = t.size(0);
+    channels_last = t.dim() >= 4 && !t.is_contiguous() && is_channels_last(t.sizes(), t.strides());
+    if (channels_last || rest == N)
+      shape = {rest, C, 1, 1, true};
+    else
+      shape = {N, C, 1, N ? rest / N : 0, true};
+  }
+  MemoryFormat format(const Tensor& t) const {
+    if (!channels_last) return MemoryFormat::Contiguous;
+    return t.dim() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
+  }
+  // A tensor of this layout.
+  Tensor fresh(const Tensor& like) const {
+    const TensorOptions options{like.dtype(), like.device()};
+    return empty_strided(like.sizes(), strides_for(like.sizes(), format(like)), options);
+  }
+  Tensor laid_out(const Tensor& t) const {
+    if (!channels_last) return to_contiguous(t);
+    if (is_channels_last(t.sizes(), t.strides())) return t;
+    const Tensor out = fresh(t);
+    copy_elements(out, t);
+    return out;
+  }
+};
+
+void check_channels(const char* name, OptTensor t, int64_t channels) {
+  TL_CHECK(!t || t->numel() == channels, Runtime, name, " should contain ", channels, " elements not ",
+           t->numel());
+}
+
+void check_batch(const Tensor& input, OptTensor weight, OptTensor bias, OptTensor mean, OptTensor var,
+                 bool training) {
+  TL_CHECK(input.dim() >= 2, Index,
+           "Dimension out of range (expected to be in range of [-1, 0], but got 1): batch_norm "
+           "needs an input of at least 2 dimensions, got ",
+           input.dim());
+  TL_CHECK(training || mean, Runtime, "running_mean must be defined in evaluation mode");
+  TL_CHECK(training || var, Runtime, "running_var must be defined in evaluation mode");
+  check_channels("running_mean", mean, input.size(1));
+  check_channels("running_var", var, input.size(1));
+  check_channels("weight", weight, input.size(1));
+  check_channels("bias", bias, input.size(1));
+  check_norm_type("batch_norm", input);
+  for (OptTensor t : {weight, bias, mean, var}) check_parameter_type(input, t);
+}
+
+// running = (1 - momentum) running + momentum * value * factor.
+void update_running(OptTensor running, const Tensor& value, double momentum, double factor) {
+  if (!running) return;
+  copy_elements(*running, ops::add(ops::mul(to_dtype(*running, value.dtype()), Scalar(1 - momentum)),
+                                   ops::mul(value, Scalar(momentum * factor))));
+  bump_version(*running->impl());
+}
+
+Three batch_norm_core(const Tensor& input, OptTensor weight, OptTensor bias, OptTensor running_mean,
+                      OptTensor running_var, bool training, double momentum, double eps) {
+  check_batch(input, weight, bias, running_mean, running_var, training);
+  const BatchGeometry geometry(input);
+  const DType type = statistics_type(input.dtype());
+  const TensorOptions options{type, input.device()};
+  const DimVector channels{input.size(1)};
+  const Tensor output = geometry.fresh(input);
+  if (input.is_meta()) return {output, empty(channels, options), empty(channels, options)};
+  Tensor mean, rstd, variance;
+  if (training) {
+    mean = empty(channels, options), rstd = empty(channels, options), variance = empty(channels, options);
+  } else {
+    mean = ops::clone(to_dtype(*running_mean, type));
+    rstd = ops::rsqrt(ops::add(to_dtype(*running_var, type), Scalar(eps)));
+  }
+  if (input.numel() == 0) {
+    if (training)
+      fill_elements(mean, Scalar(0.0)), fill_elements(rstd, Scalar(std::numeric_limits<double>::quiet_NaN()));
+    return {output, mean, rstd};
+  }
+  const Tensor x = geometry.laid_out(input);
+  const Parameter w(weight, x.dtype()), b(bias, x.dtype());
+  cpu::norm(x.dtype(), geometry.shape,
+            {x.ptr<char>(), w.data(), b.data(), output.ptr<char>(), mean.data(), rstd.data(),
+             data_of(variance), eps, true, !training});
+  if (training) {
+    const auto n = static_cast<double>(geometry.shape.unit_size());
+    update_running(running_mean, mean, momentum, 1);
+    update_running(running_var, variance, momentum, n / (n - 1));
+  }
+  return {output, mean, rstd};
+}
+
+Three batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& mean, const Tensor& rstd,
+                          OptTensor weight, bool training, double, bool want_input, bool want_weight,
+                          bool want_bias) {
+  const BatchGeometry geometry(input);
+  if (!geometry.channels_last)
+    return run_backward(geometry.shape, grad, input, mean, rstd, weight, nullptr, true, !training, want_input,
+                        want_weight, want_bias);
+  // As a matrix of rows of channels.
+  const DimVector matrix{geometry.shape.samples, geometry.shape.groups};
+  const auto rows = [&](const Tensor& t) {
+    return view_of(t, matrix, contiguous_strides(matrix), t.offset());
+  };
+  const Tensor x = geometry.laid_out(input);
+  auto [grad_input, grad_weight, grad_bias] =
+      run_backward(geometry.shape, rows(geometry.laid_out(to_dtype(grad, x.dtype()))), rows(x), mean, rstd,
+                   weight, nullptr, true, !training, want_input, want_weight, want_bias);
+  if (grad_input)
+    grad_input = view_of(grad_input, input.sizes(), strides_for(input.sizes(), geometry.format(input)), 0);
+  return {alias(grad_input), grad_weight, grad_bias};
+}
+
+// ---- second derivatives -----------------------------------------------------------------------------------
+
+// What remains of v when its mean and its part along the normalized x are taken away.
+struct Projection {
+  const Tensor& x;
+  IntSpan dims;
+  bool centered;
+
+  Tensor mean(const Tensor& v) const { return ops::mean_dim(v, std::optional<IntSpan>(dims), true); }
+  Tensor operator()(const Tensor& v) const {
+    const Tensor rest = ops::sub(v, ops::mul(x, mean(ops::mul(v, x))));
+    return centered ? ops::sub(rest, mean(v)) : rest;
+  }
+};
+
+Tensor plus(const Tensor& a, const Tensor& b) { return a ? b ? ops::add(a, b) : a : b; }
+
+// The derivative of the backward pass: u, v and b come for the gradients of input, weight and bias. With
+// h = weight * grad and P the projection, the gradient of the input is rstd * P(h).
+Three norm_double_backward(OptTensor u_in, OptTensor v_in, OptTensor b_in, const Tensor& grad_in,
+                           const Tensor& input, OptTensor weight_in, OptTensor fixed_mean,
+                           OptTensor fixed_rstd, IntSpan sizes, IntSpan dims, IntSpan weight_sizes,
+                           double eps, bool centered) {
+  const auto shaped = [](OptTensor t, IntSpan s) { return t ? ops::reshape(*t, s) : Tensor(); };
+  const DType type = statistics_type(input.dtype());
+  const Tensor x = ops::to_dtype(ops::reshape(input, sizes), type),
+               grad = ops::to_dtype(ops::reshape(grad_in, sizes), type);
+  const Tensor u = u_in ? ops::to_dtype(shaped(u_in, sizes), type) : Tensor(), v = shaped(v_in, weight_sizes),
+               b = shaped(b_in, weight_sizes);
+  const Tensor weight = shaped(weight_in, weight_sizes);
+  const bool fixed = fixed_mean;
+  const Tensor mean =
+      fixed ? ops::reshape(*fixed_mean, weight_sizes) : ops::mean_dim(x, std::optional<IntSpan>(dims), true);
+  const Tensor off = centered ? ops::sub(x, mean) : x;
+  const Tensor rstd =
+      fixed ? ops::reshape(*fixed_rstd, weight_sizes)
+            : ops::rsqrt(ops::add(ops::mean_dim(ops::mul(off, off), std::optional<IntSpan>(dims), true),
+                                  Scalar(eps)));
+  const Tensor normal = ops::mul(off, rstd);
+  const Projection project{normal, dims, centered};
+  const auto pull = [&](const Tensor& t) { return ops::mul(rstd, fixed ? t : project(t)); };
+  Tensor grad_grad, grad_x, grad_weight;
+  if (v) grad_grad = ops::mul(normal, v), grad_x = ops::mul(grad, v);
+  if (b) grad_grad = plus(grad_grad, ops::expand(b, x.sizes()));
+  if (u) {
+    const Tensor pulled = pull(u), h = weight ? ops::mul(grad, weight) : grad;
+    grad_grad = plus(grad_grad, weight ? ops::mul(pulled, weight) : pulled);
+    if (weight) grad_weight = ops::mul(pulled, grad);
+    if (!fixed) {
+      const Tensor un = project.mean(ops::mul(u, normal)), hn = project.mean(ops::mul(h, normal));
+      const Tensor mixed = ops::add(ops::mul(un, h), ops::mul(hn, u));
+      grad_x = plus(grad_x, ops::neg(ops::mul(rstd, mixed)));
+      Tensor shared = ops::sub(project.mean(ops::mul(u, h)), ops::mul(un, hn));
+      if (centered) shared = ops::sub(shared, ops::mul(project.mean(u), project.mean(h)));
+      const Tensor along = ops::mul(normal, ops::mul(ops::mul(rstd, rstd), shared));
+      grad_x = ops::sub(pull(grad_x), along);
+    }
+  }
+  if (grad_x && (!u || fixed)) grad_x = pull(grad_x);
+  const auto like = [](const Tensor& t, const Tensor& model) {
+    return t ? ops::to_dtype(ops::reshape(t, model.sizes()), model.dtype()) : t;
+  };
+  if (grad_weight)
+    grad_weight = ops::reshape(ops::sum_to_size(grad_weight, weight_sizes), weight_in->sizes());
+  return {like(grad_grad, grad_in), like(grad_x, input), grad_weight};
+}
+
+// ---- what programs call -----------------------------------------------------------------------------------
+
+// How many samples of how many elements a shape of trailing dimensions makes.
+std::pair<int64_t, int64_t> check_normalized(const Tensor& input, IntSpan shape, OptTensor weight,
+                                             OptTensor bias) {
+  TL_CHECK(!shape.empty(), Runtime,
+           "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
+           "but got "
+           "normalized_shape = []");
+  for (const auto& [name, t] : {std::pair("weight", weight), std::pair("bias", bias)})
+    TL_CHECK(!t || std::ranges::equal(t->sizes(), shape), Runtime, "Expected ", name,
+             " to be of same shape as normalized_shape, but got ", name, " of shape ", t->sizes(),
+             " and normalized_shape = ", shape);
+  const auto lead = input.dim() - static_cast<int64_t>(shape.size());
+  if (lead < 0 || !std::ranges::equal(input.sizes().subspan(static_cast<size_t>(lead)), shape)) {
+    std::string wanted = "[*";
+    for (int64_t s : shape) wanted += cat(", ", s);
+    fail(ErrorKind::Runtime, "Given normalized_shape=", shape, ", expected input with shape ", wanted,
+         "], but got input of size", input.sizes());
+  }
+  return {checked_numel(input.sizes().first(static_cast<size_t>(lead))), checked_numel(shape)};
+}
+
+Three layer_norm_parts(const Tensor& input, IntSpan normalized_shape, OptTensor weight, OptTensor bias,
+                       double eps) {
+  const auto [rows, n] = check_normalized(input, normalized_shape, weight, bias);
+  check_norm_type("LayerNormKernelImpl", input);
+  check_parameter_type(input, weight);
+  check_parameter_type(input, bias);
+  return ops::_sample_norm(input, weight, bias, rows, n, 1, 1, eps, true);
+}
+
+Tensor layer_norm(const Tensor& input, IntSpan normalized_shape, OptTensor weight, OptTensor bias, double eps,
+                  bool) {
+  return std::get<0>(layer_norm_parts(input, normalized_shape, weight, bias, eps));
+}
+
+// The type in which the reference hands statistics out.
+DType shown_type(const Tensor& input, OptTensor a, OptTensor b) {
+  const OptTensor parameter = a ? a : b;
+  return parameter ? parameter->dtype() : input.dtype();
+}
+
+Three native_layer_norm(const Tensor& input, IntSpan normalized_shape, OptTensor weight, OptTensor bias,
+                        double eps) {
+  auto [output, mean, rstd] = layer_norm_parts(input, normalized_shape, weight, bias, eps);
+  DimVector shape(input.sizes());
+  for (size_t i = shape.size() - normalized_shape.size(); i < shape.size(); ++i) shape[i] = 1;
+  const DType type = shown_type(input, weight, bias);
+  return {output, ops::to_dtype(ops::reshape(mean, shape), type),
+          ops::to_dtype(ops::reshape(rstd, shape), type)};
+}
+
+double epsilon(DType d) {
+  switch (d) {
+    case DType::Float64:
+      return std::numeric_limits<double>::epsilon();
+    case DType::BFloat16:
+      return 0x1p-7;
+    case DType::Float16:
+      return 0x1p-10;
+    default:
+      return std::numeric_limits<float>::epsilon();
+  }
+}
+
+Tensor rms_norm_of_complex(const Tensor& x, IntSpan shape, OptTensor weight, double eps) {
+  DimVector dims;
+  for (size_t i = 0; i < shape.size(); ++i) dims.push_back(-1 - static_cast<int64_t>(i));
+  const Tensor square = ops::mean_dim(ops::mul(x, x), std::optional<IntSpan>(dims), true);
+  const Tensor normal = ops::mul(x, ops::rsqrt(ops::add(square, Scalar(eps))));
+  return weight ? ops::mul(normal, *weight) : normal;
+}
+
+Tensor rms_norm(const Tensor& input, IntSpan normalized_shape, OptTensor weight, std::optional<double> eps) {
+  const auto [rows, n] = check_normalized(input, normalized_shape, weight, nullptr);
+  TL_CHECK(!is_integral(input.dtype(), true), NotImplemented, "\"rms_norm\" not implemented for '",
+           scalar_type_name(input.dtype()), "'");
+  if (is_complex(input.dtype())) {
+    const double e = eps ? *eps : epsilon(to_real(input.dtype()));
+    return rms_norm_of_complex(input, normalized_shape, weight, e);
+  }
+  const double e = eps ? *eps : epsilon(statistics_type(input.dtype()));
+  const bool fits = !weight || weight->dtype() == input.dtype() || is_half(input.dtype());
+  const auto [output, mean, rstd] =
+      ops::_sample_norm(input, fits ? weight : nullptr, nullptr, rows, n, 1, 1, e, false);
+  return fits ? output : ops::to_dtype(ops::mul(output, *weight), input.dtype());
+}
+
+Three group_norm_parts(const Tensor& input, OptTensor weight, OptTensor bias, int64_t N, int64_t C, int64_t S,
+                       int64_t groups, double eps) {
+  TL_CHECK(groups > 0, Runtime, "Expected num groups to be greater than 0, got ", groups);
+  TL_CHECK(C % groups == 0, Runtime,
+           "Expected number of channels in input to be divisible by num_groups, but got input of shape ",
+           input.sizes(), " and num_groups=", groups);
+  for (const auto& [name, t] : {std::pair("weight", weight), std::pair("bias", bias)})
+    TL_CHECK(!t || (t->dim() == 1 && t->numel() == C), Runtime, "Expected ", name,
+             " to be a vector of size equal to the number of channels in input, but got ", name, " of shape ",
+             t->sizes(), " and input of shape ", input.sizes());
+  check_norm_type("GroupNormKernelImpl", input);
+  check_parameter_type(input, weight);
+  check_parameter_type(input, bias);
+  return ops::_sample_norm(input, weight, bias, N, C, S, groups, eps, true);
+}
+
+// channels_last inputs give channels_last results.
+Tensor in_format_of(const Tensor& result, const Tensor& input) {
+  if (input.is_contiguous() || input.dim() < 4 || !is_channels_last(input.sizes(), input.strides()))
+    return result;
+  return ops::contiguous(result,
+                         input.dim() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
+}
+
+Tensor group_norm(const Tensor& input, int64_t groups, OptTensor weight, OptTensor bias, double eps, bool) {
+  TL_CHECK(input.dim() >= 2, Runtime, "Expected at least 2 dimensions for input tensor but received ",
+           input.dim());
+  const int64_t N = input.size(0), C = input.size(1);
+  const int64_t S = checked_numel(input.sizes().subspan(2));
+  return in_format_of(std::get<0>(group_norm_parts(input, weight, bias, N, C, S, groups, eps)), input);
+}
+
+Three native_group_norm(const Tensor& input, OptTensor weight, OptTensor bias, int64_t N, int64_t C,
+                        int64_t S, int64_t groups, double eps) {
+  TL_CHECK(checked_numel(DimVector{N, C, S}) == input.numel(), Runtime,
+           "Expected X.numel() == N * C * HxW, got an "
+           "input of shape ",
+           input.sizes(), " and ", N, ", ", C, ", ", S);
+  auto [output, mean, rstd] = group_norm_parts(input, weight, bias, N, C, S, groups, eps);
+  const DType type = shown_type(input, weight, bias);
+  return {in_format_of(output, input), ops::to_dtype(mean, type), ops::to_dtype(rstd, type)};
+}
+
+Tensor batch_norm(const Tensor& input, OptTensor weight, OptTensor bias, OptTensor running_mean,
+                  OptTensor running_var, bool training, double momentum, double eps, bool) {
+  if (input.dim() == 1 && input.numel() == 0) return ops::clone(input);
+  return std::get<0>(
+      ops::_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps));
+}
+
+Three native_batch_norm(const Tensor& input, OptTensor weight, OptTensor bias, OptTensor running_mean,
+                        OptTensor running_var, bool training, double momentum, double eps) {
+  auto [output, mean, rstd] =
+      ops::_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
+  const OptTensor statistic = running_mean ? running_mean : running_var;
+  const DType type = shown_type(input, weight ? weight : bias, statistic);
+  const Tensor none = training ? Tensor() : empty(DimVector{0}, {type, input.device()});
+  if (!training) return {output, none, ops::clone(none)};
+  return {output, ops::to_dtype(mean, type), ops::to_dtype(rstd, type)};
+}
+
+// Each channel of each sample is one of N C channels of a single sample.
+Tensor instance_norm(const Tensor& input, OptTensor weight, OptTensor bias, OptTensor running_mean,
+                     OptTensor running_var, bool use_input_stats, double momentum, double eps, bool) {
+  TL_CHECK(use_input_stats || (running_mean && running_var), Runtime,
+           "Expected running_mean and running_var to be defined when use_input_stats is false");
+  TL_CHECK(input.dim() >= 2, Runtime, "Expected at least 2 dimensions for input tensor but received ",
+           input.dim());
+  if (!use_input_stats)
+    return batch_norm(input, weight, bias, running_mean, running_var, false, momentum, eps, false);
+  const int64_t N = input.size(0), C = input.size(1);
+  const int64_t S = checked_numel(input.sizes().subspan(2));
+  check_batch(input, weight, bias, running_mean, running_var, true);
+  if (!running_mean && !running_var)
+    return in_format_of(std::get<0>(ops::_sample_norm(input, weight, bias, N, C, S, C, eps, true)), input);
+  const auto repeated = [&](OptTensor t) {
+    return t ? ops::reshape(ops::clone(ops::expand(*t, DimVector{N, C})), DimVector{N * C}) : Tensor();
+  };
+  const auto optional = [](const Tensor& t) { return t ? &t : nullptr; };
+  const Tensor w = repeated(weight), b = repeated(bias), mean = repeated(running_mean),
+               var = repeated(running_var);
+  const Tensor result = ops::reshape(
+      std::get<0>(ops::_batch_norm(ops::reshape(input, DimVector{1, N * C, S}), optional(w), optional(b),
+                                   optional(mean), optional(var), true, momentum, eps)),
+      input.sizes());
+  const NoGradGuard no_grad;
+  for (const auto& [running, value] : {std::pair(running_mean, mean), std::pair(running_var, var)})
+    if (running)
+      ops::copy_(*running, ops::mean_dim(ops::view(value, DimVector{N, C}),
+                                         std::optional<IntSpan>(DimVector{0}), false));
+  return in_format_of(result, input);
+}
+}  // namespace
+
+TL_KERNEL(_sample_norm, sample_norm)
+TL_KERNEL(_sample_norm_backward, sample_norm_backward)
+TL_KERNEL(_batch_norm, batch_norm_core)
+TL_KERNEL(_batch_norm_backward, batch_norm_backward)
+TL_KERNEL(_norm_double_backward, norm_double_backward)
+TL_KERNEL(layer_norm, layer_norm)
+TL_KERNEL(native_layer_norm, native_layer_norm)
+TL_KERNEL(rms_norm, rms_norm)
+TL_KERNEL(group_norm, group_norm)
+TL_KERNEL(native_group_norm, native_group_norm)
+TL_KERNEL(batch_norm, batch_norm)
+TL_KERNEL(native_batch_norm, native_batch_norm)
+TL_KERNEL(instance_norm, instance_norm)
+
+}  // namespace tl

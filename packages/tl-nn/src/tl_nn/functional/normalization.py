@@ -1,0 +1,256 @@
+"""Normalization over samples, batches and neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import tl_core
+from tl_core import Tensor
+
+from .checks import check_tensor
+from .lengths import vector_length
+
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "normalize",
+    "rms_norm",
+]
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalize each channel over all samples and positions.
+
+    Parameters:
+        input : Tensor, shape (N, C, *)
+        running_mean, running_var : Tensor, shape (C,), optional
+            Training moves them towards the batch's mean and unbiased variance; otherwise they are what
+            the input is normalized with.
+        weight, bias : Tensor, shape (C,), optional
+            Factor and shift of each channel, of the input's type, or float32 beside a half type.
+        training : bool
+            Whether the batch's own statistics are used.
+        momentum : float
+            How far the running statistics move.
+        eps : float
+            Added to the variance.
+
+    Raises:
+        ValueError
+            If there is only one value a channel to train with.
+        RuntimeError
+            If a parameter has another length or type, or statistics are missing.
+
+    References:
+        Ioffe and Szegedy, Batch Normalization, 2015.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> x = tl_core.tensor([[1.0], [3.0]])
+        >>> tl_nn.functional.batch_norm(x, None, None, training=True)
+        tensor([[-1.0000],
+                [ 1.0000]])
+    """
+    if training:
+        _check_several(input)
+    return tl_core.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalize each channel of each sample over its positions; the arguments are those of `batch_norm`.
+
+    Raises:
+        ValueError
+            If a channel has only one position.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.instance_norm(tl_core.tensor([[[1.0, 3.0]]]))
+        tensor([[[-1.0000,  1.0000]]])
+    """
+    if use_input_stats and prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    return tl_core.instance_norm(
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
+    )
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalize over the last dimensions.
+
+    Parameters:
+        input : Tensor, shape (*, *normalized_shape)
+        normalized_shape : sequence of int
+            The last dimensions of the input.
+        weight, bias : Tensor, shape normalized_shape, optional
+            Factor and shift of each element, of the input's type, or float32 beside a half type.
+        eps : float
+            Added to the variance.
+
+    Raises:
+        RuntimeError
+            If the shapes or types don't fit.
+
+    References:
+        Ba, Kiros and Hinton, Layer Normalization, 2016.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.layer_norm(tl_core.tensor([[1.0, 3.0]]), [2])
+        tensor([[-1.0000,  1.0000]])
+    """
+    return tl_core.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Divide by the root of the mean square over the last dimensions; without `eps`, the type's own is added.
+
+    References:
+        Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.rms_norm(tl_core.tensor([[1.0, 7.0]]), [2])
+        tensor([[0.2000, 1.4000]])
+    """
+    return tl_core.rms_norm(input, normalized_shape, weight, eps)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalize each group of channels of each sample.
+
+    Parameters:
+        input : Tensor, shape (N, C, *)
+        num_groups : int
+            Divides C.
+        weight, bias : Tensor, shape (C,), optional
+            Factor and shift of each channel.
+        eps : float
+            Added to the variance.
+
+    Raises:
+        RuntimeError
+            If C isn't a multiple of `num_groups`, or the shapes or types don't fit.
+
+    References:
+        Wu and He, Group Normalization, 2018.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.group_norm(tl_core.tensor([[1.0, 3.0]]), 1)
+        tensor([[-1.0000,  1.0000]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    return tl_core.group_norm(input, num_groups, weight, bias, eps)
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Divide by `(k + alpha * mean of the squares of the `size` channels around) ** beta`.
+
+    Parameters:
+        input : Tensor, shape (N, C, *)
+            With at least one position a channel.
+
+    Raises:
+        ValueError
+            If the input has fewer than three dimensions.
+
+    References:
+        Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep Convolutional Networks, 2012.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.local_response_norm(tl_core.ones(1, 2, 1), 2, alpha=2.0, beta=1.0)
+        tensor([[[0.5000],
+                 [0.3333]]])
+    """
+    check_tensor("local_response_norm", input)
+    if input.dim() < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")
+    if input.numel() == 0:
+        return input
+    square = input * input
+    before, after = size // 2, (size - 1) // 2
+    shape = list(square.shape)
+    shape[1] = before
+    pieces = [square.new_zeros(shape), square]
+    shape[1] = after
+    windows = tl_core.cat([*pieces, square.new_zeros(shape)], 1).unfold(1, size, 1)
+    around = windows.mean(-1) if square.is_floating_point() else windows.sum(-1) // size
+    return input / (around * alpha + k) ** beta
+
+
+def normalize(
+    input: Tensor,
+    p: float = 2.0,
+    dim: int | tuple[int, ...] = 1,
+    eps: float = 1e-12,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Divide by the p-norm along dimensions, or by `eps` where that is larger.
+
+    Parameters:
+        input : Tensor
+            Of any shape and a floating-point or complex type.
+        p : float
+            The exponent of the norm.
+        dim : int or tuple of int
+            The dimensions of a vector.
+        eps : float
+            The smallest divisor.
+        out : Tensor, optional
+            Takes the result, which then isn't differentiable.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.normalize(tl_core.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
+    """
+    length = vector_length(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    return input / length if out is None else tl_core.div(input, length, out=out)
+
+
+def _check_several(input: Tensor) -> None:
+    """Refuse to take a variance of one value."""
+    shape = input.shape
+    if len(shape) > 1 and shape[0] * prod(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape}")
