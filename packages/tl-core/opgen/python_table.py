@@ -167,7 +167,7 @@ def _typed(form: Form, method: bool) -> str:
         if a.keyword_only and not starred:
             parts.append("*")
             starred = True
-        default = " = ..." if a.default is not None or a.optional else ""
+        default = " = ..." if a.default is not None or (a.optional and a.keyword_only) else ""
         name = {"self": "input", "from": "from_"}.get(a.name, a.name)  # `from` is a word of the language
         if _may_be_spread(args, i):
             parts += [f"{name}: builtins.int | {_hint(a)}", "*more: builtins.int"]

@@ -10,10 +10,11 @@ from tl_core import Tensor
 
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
+from ..parameter import Parameter, UninitializedParameter
+from .lazy import LazyModuleMixin
 from .module import Module
 
-__all__ = ["Bilinear", "Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
@@ -102,6 +103,53 @@ class Linear(Module):
 
 class NonDynamicallyQuantizableLinear(Linear):
     """A linear layer that quantization leaves alone: the output projection of attention."""
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """`Linear` without `in_features`, which the first input tells.
+
+    Parameters:
+        out_features : int
+            The size of the last dimension of the output.
+        bias : bool
+            Whether a bias is learned.
+        device, dtype : optional
+            Of the parameters.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> layer = tl_nn.LazyLinear(30)
+        >>> layer(tl_core.zeros(128, 20)).shape
+        torch.Size([128, 30])
+        >>> layer
+        Linear(in_features=20, out_features=30, bias=True)
+    """
+
+    cls_to_become = Linear
+    weight: Any
+    bias: Any
+
+    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(0, 0, False, device, dtype)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_features = out_features
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew, once they have a shape."""
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Give the parameters their shapes, for inputs like this one."""
+        if not self.has_uninitialized_params():
+            return
+        self.in_features = input.shape[-1]
+        self.weight.materialize((self.out_features, self.in_features))
+        if self.bias is not None:
+            self.bias.materialize((self.out_features,))
+        self.reset_parameters()
 
 
 class Bilinear(Module):

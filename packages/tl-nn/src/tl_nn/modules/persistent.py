@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor, no_grad
 
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 from .traversable import Traversable
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
@@ -362,6 +362,8 @@ def _load_member(
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
             f"checkpoint but received {type(given)}"
         )
+        return
+    if is_lazy(present):  # neither has values yet
         return
     if present.dim() == 0 and tuple(given.shape) == (1,):
         given = given[0]  # scalars were once saved as vectors of one element

@@ -1,0 +1,679 @@
+"""Pruning: masks that set parts of a parameter to zero."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+
+from ..modules.module import Module
+
+__all__ = [
+    "BasePruningMethod",
+    "CustomFromMask",
+    "Identity",
+    "L1Unstructured",
+    "LnStructured",
+    "PruningContainer",
+    "RandomStructured",
+    "RandomUnstructured",
+    "custom_from_mask",
+    "global_unstructured",
+    "identity",
+    "is_pruned",
+    "l1_unstructured",
+    "ln_structured",
+    "random_structured",
+    "random_unstructured",
+    "remove",
+]
+
+
+class BasePruningMethod(ABC):
+    """A way to choose what is pruned; each subclass defines `compute_mask` and the class attribute `PRUNING_TYPE`.
+
+    Applied to a module, it is a hook that computes the tensor from `<name>_orig` and `<name>_mask` before each call.
+
+    Attributes:
+        PRUNING_TYPE : str
+            "unstructured" chooses elements, "structured" slices, "global" elements of the whole tensor, whatever
+            has been pruned before.
+    """
+
+    PRUNING_TYPE: str
+    _tensor_name: str
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask for a tensor.
+
+        Parameters:
+            t : Tensor
+                What decides: the larger, the more important.
+            default_mask : Tensor
+                What has been pruned already.
+
+        Returns:
+            Tensor, of the shape of `t`: 1 for what stays, 0 for what goes.
+        """
+
+    def apply_mask(self, module: Module) -> Tensor:
+        """The pruned tensor.
+
+        Raises:
+            AssertionError
+                If the module hasn't been pruned.
+        """
+        name = getattr(self, "_tensor_name", None)
+        if name is None:
+            raise AssertionError(f"Module {module} has to be pruned")
+        original: Tensor = getattr(module, f"{name}_orig")
+        mask: Tensor = getattr(module, f"{name}_mask")
+        return mask.to(dtype=original.dtype) * original
+
+    @classmethod
+    def apply(
+        cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
+    ) -> Any:
+        """Prune a parameter: move it to `<name>_orig`, add the buffer `<name>_mask` and the hook.
+
+        Parameters:
+            module : Module
+                The module.
+            name : str
+                The parameter.
+            *args, **kwargs
+                What the method is made with.
+            importance_scores : Tensor, optional
+                What decides instead of the parameter itself, of its shape.
+
+        Returns:
+            The method, in a `PruningContainer` if there was one already.
+
+        Raises:
+            AssertionError
+                If the scores have another shape.
+        """
+        before = _take_hook(module, name)
+        method: Any = cls(*args, **kwargs)
+        method._tensor_name = name
+        if before is not None:
+            method = _combined(before, method, name)
+        original = getattr(module, name)
+        scores = original if importance_scores is None else importance_scores
+        if scores.shape != original.shape:
+            raise AssertionError(
+                f"importance_scores should have the same shape as parameter {name} of {module}"
+            )
+        try:
+            _prune(module, name, original, method, scores, before is None)
+        except Exception:
+            if before is None:
+                _restore(module, name, original)
+            raise
+        return method
+
+    def prune(
+        self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
+    ) -> Tensor:
+        """A pruned copy of a tensor.
+
+        Parameters:
+            t : Tensor
+                The tensor.
+            default_mask : Tensor, optional
+                What has been pruned already.
+            importance_scores : Tensor, optional
+                What decides instead of the tensor itself, of its shape.
+        """
+        scores = t if importance_scores is None else importance_scores
+        if scores.shape != t.shape:
+            raise AssertionError("importance_scores should have the same shape as tensor t")
+        mask = tl_core.ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(scores, default_mask=mask)
+
+    def remove(self, module: Module) -> None:
+        """Make the pruning permanent: the parameter is one again, with zeros."""
+        name = getattr(self, "_tensor_name", None)
+        if name is None:
+            raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
+        original = module._parameters[f"{name}_orig"]
+        if original is None:
+            raise AssertionError(f"Module {module} has no parameter {name}_orig")
+        original.data = self.apply_mask(module).data
+        _restore(module, name, original)
+
+
+def _take_hook(module: Module, name: str) -> BasePruningMethod | None:
+    """Take the pruning hook of a parameter off a module."""
+    found = [
+        (number, hook)
+        for number, hook in module._forward_pre_hooks.items()
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name
+    ]
+    if len(found) > 1:
+        raise AssertionError(
+            f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. "
+            "Use a PruningContainer."
+        )
+    for number, hook in found:
+        del module._forward_pre_hooks[number]
+        return hook
+    return None
+
+
+def _combined(before: BasePruningMethod, method: BasePruningMethod, name: str) -> PruningContainer:
+    if isinstance(before, PruningContainer):
+        before.add_pruning_method(method)
+        return before
+    container = PruningContainer(before)
+    container.add_pruning_method(method)
+    return container
+
+
+def _prune(module: Module, name: str, original: Any, method: Any, scores: Tensor, first: bool) -> None:
+    if first:
+        del module._parameters[name]
+        module.register_parameter(f"{name}_orig", original)
+        mask = tl_core.ones_like(original)
+    else:
+        mask = getattr(module, f"{name}_mask").detach().clone(memory_format=tl_core.contiguous_format)
+    module.register_buffer(f"{name}_mask", method.compute_mask(scores, default_mask=mask))
+    setattr(module, name, method.apply_mask(module))
+    module.register_forward_pre_hook(method)
+
+
+def _restore(module: Module, name: str, original: Any) -> None:
+    """Make the original the parameter again."""
+    if hasattr(module, name):
+        delattr(module, name)
+    module._parameters.pop(f"{name}_orig", None)
+    module._buffers.pop(f"{name}_mask", None)
+    setattr(module, name, original)
+
+
+class PruningContainer(BasePruningMethod):
+    """Several pruning methods of one tensor, each for what the ones before have left.
+
+    Parameters:
+        *args : BasePruningMethod
+            The methods, or a list of them.
+
+    Raises:
+        TypeError
+            If something isn't a pruning method.
+        ValueError
+            If a method is for another tensor.
+    """
+
+    PRUNING_TYPE = "container"
+
+    def __init__(self, *args: Any) -> None:
+        self._pruning_methods: tuple[BasePruningMethod, ...] = ()
+        methods = args[0] if len(args) == 1 and not isinstance(args[0], BasePruningMethod) else args
+        if isinstance(methods, Iterable):
+            for method in methods:
+                if not hasattr(self, "_tensor_name") and isinstance(method, BasePruningMethod):
+                    self._tensor_name = method._tensor_name
+                self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: Any) -> None:
+        """Add a method at the end."""
+        if not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if self._tensor_name != method._tensor_name:
+            raise ValueError(
+                "Can only add pruning methods acting on the parameter named "
+                f"'{self._tensor_name}' to PruningContainer {self}. Found '{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Any:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, idx: int) -> BasePruningMethod:
+        return self._pruning_methods[idx]
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """What the last method makes of what the others have left."""
+        method = self._pruning_methods[-1]
+        place = _left(method, default_mask)
+        mask = default_mask.clone()
+        chosen = method.compute_mask(t[place], default_mask=default_mask[place])
+        mask[place] = chosen.to(dtype=mask.dtype)
+        return mask
+
+
+def _left(method: BasePruningMethod, mask: Tensor) -> Any:
+    """Where there is still something for a method to choose from."""
+    if method.PRUNING_TYPE == "unstructured":
+        return mask == 1
+    if method.PRUNING_TYPE == "structured":
+        dim = method.dim % mask.dim()  # type: ignore[attr-defined]
+        others = [d for d in range(mask.dim()) if d != dim]
+        channels = mask.sum(others) != 0
+        return tuple([slice(None)] * dim + [channels])
+    if method.PRUNING_TYPE == "global":
+        return (slice(None),) * mask.dim()
+    raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing, but makes mask and original, as if it did."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask as it is."""
+        return default_mask
+
+    @classmethod
+    def apply(cls, module: Module, name: str) -> Any:  # type: ignore[override]
+        """Register mask and original without pruning."""
+        return super().apply(module, name)
+
+
+class _Amount(BasePruningMethod):
+    """A method that prunes a number, or a share, of what there is."""
+
+    amount: Any
+
+    def _count(self, size: int) -> int:
+        """How many of `size` things go."""
+        return _compute_nparams_toprune(self.amount, size)
+
+
+class RandomUnstructured(_Amount):
+    """Prunes elements chosen at random.
+
+    Parameters:
+        amount : int or float
+            How many, or which share.
+    """
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount: Any) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask, with random elements set to 0."""
+        count = self._count(t.nelement())
+        _validate_pruning_amount(count, t.nelement())
+        mask = default_mask.clone(memory_format=tl_core.contiguous_format)
+        if count:
+            chosen = tl_core.rand_like(t).reshape(-1).topk(count)[1]
+            mask.view(-1)[chosen] = 0
+        return mask
+
+    @classmethod
+    def apply(cls, module: Module, name: str, amount: Any) -> Any:  # type: ignore[override]
+        """Prune a parameter; see `random_unstructured`."""
+        return super().apply(module, name, amount=amount)
+
+
+class L1Unstructured(_Amount):
+    """Prunes the elements with the smallest absolute values.
+
+    Parameters:
+        amount : int or float
+            How many, or which share.
+    """
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount: Any) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask, with the places of the smallest elements set to 0."""
+        count = self._count(t.nelement())
+        _validate_pruning_amount(count, t.nelement())
+        mask = default_mask.clone(memory_format=tl_core.contiguous_format)
+        if count:
+            chosen = t.abs().reshape(-1).topk(count, largest=False)[1]
+            mask.view(-1)[chosen] = 0
+        return mask
+
+    @classmethod
+    def apply(  # type: ignore[override]
+        cls, module: Module, name: str, amount: Any, importance_scores: Tensor | None = None
+    ) -> Any:
+        """Prune a parameter; see `l1_unstructured`."""
+        return super().apply(module, name, amount=amount, importance_scores=importance_scores)
+
+
+class _Structured(_Amount):
+    """A method that prunes slices along a dimension."""
+
+    PRUNING_TYPE = "structured"
+    dim: int
+
+    def _with_slices(self, mask: Tensor, kept: Tensor) -> Tensor:
+        """The mask, with all slices but these set to 0."""
+        only = tl_core.zeros_like(mask)
+        place: list[Any] = [slice(None)] * mask.dim()
+        place[self.dim] = kept
+        only[tuple(place)] = 1
+        return only * mask
+
+
+class RandomStructured(_Structured):
+    """Prunes slices chosen at random.
+
+    Parameters:
+        amount : int or float
+            How many, or which share.
+        dim : int
+            The dimension along which the slices stand.
+    """
+
+    def __init__(self, amount: Any, dim: int = -1) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+        self.dim = dim
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask, with random slices set to 0."""
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
+        slices = t.shape[self.dim]
+        count = self._count(slices)
+        _validate_pruning_amount(count, slices)
+        if not count:
+            return default_mask
+        kept = tl_core.rand(slices, device=t.device).topk(slices - count)[1]
+        return self._with_slices(default_mask, kept)
+
+    @classmethod
+    def apply(cls, module: Module, name: str, amount: Any, dim: int = -1) -> Any:  # type: ignore[override]
+        """Prune a parameter; see `random_structured`."""
+        return super().apply(module, name, amount=amount, dim=dim)
+
+
+class LnStructured(_Structured):
+    """Prunes the slices with the smallest norms.
+
+    Parameters:
+        amount : int or float
+            How many, or which share.
+        n : int or float
+            The exponent of the norm.
+        dim : int
+            The dimension along which the slices stand.
+    """
+
+    def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+        self.n = n
+        self.dim = dim
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask, with the slices of the smallest norms set to 0."""
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
+        slices = t.shape[self.dim]
+        count = self._count(slices)
+        _validate_pruning_amount(count, slices)
+        if not count:
+            return default_mask
+        others = [d for d in range(t.dim()) if d != self.dim % t.dim()]
+        norms = t.norm(p=self.n, dim=others)
+        return self._with_slices(default_mask, norms.topk(slices - count)[1])
+
+    @classmethod
+    def apply(  # type: ignore[override]
+        cls,
+        module: Module,
+        name: str,
+        amount: Any,
+        n: Any,
+        dim: int,
+        importance_scores: Tensor | None = None,
+    ) -> Any:
+        """Prune a parameter; see `ln_structured`."""
+        return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes what a given mask says.
+
+    Parameters:
+        mask : Tensor
+            1 for what stays, 0 for what goes.
+    """
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Both masks together."""
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(f"mask shape {self.mask.shape} must match {default_mask.shape}")
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+    @classmethod
+    def apply(cls, module: Module, name: str, mask: Tensor) -> Any:  # type: ignore[override]
+        """Prune a parameter; see `custom_from_mask`."""
+        return super().apply(module, name, mask=mask)
+
+
+def identity(module: Module, name: str) -> Module:
+    """Make mask and original of a parameter without pruning it.
+
+    Examples:
+        >>> import tl_nn
+        >>> from tl_nn.utils import prune
+        >>> prune.identity(tl_nn.Linear(2, 1), "bias").bias_mask
+        tensor([1.])
+    """
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: Module, name: str, amount: Any) -> Module:
+    """Prune elements of a parameter, chosen at random.
+
+    Parameters:
+        module : Module
+            The module, which is changed.
+        name : str
+            The parameter.
+        amount : int or float
+            How many elements, or which share of them.
+
+    Returns:
+        Module
+            `module`
+
+    Raises:
+        ValueError, TypeError
+            If the amount isn't a number of elements there are, or a share.
+
+    Examples:
+        >>> import tl_nn
+        >>> from tl_nn.utils import prune
+        >>> int((prune.random_unstructured(tl_nn.Linear(2, 3), "weight", amount=1).weight == 0).sum())
+        1
+    """
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(
+    module: Module, name: str, amount: Any, importance_scores: Tensor | None = None
+) -> Module:
+    """Prune the elements of a parameter with the smallest absolute values; see `random_unstructured`.
+
+    `importance_scores`, of the parameter's shape, decide instead of it.
+    """
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: Module, name: str, amount: Any, dim: int) -> Module:
+    """Prune slices of a parameter along `dim`, chosen at random; see `random_unstructured`."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(
+    module: Module, name: str, amount: Any, n: Any, dim: int, importance_scores: Tensor | None = None
+) -> Module:
+    """Prune the slices of a parameter along `dim` with the smallest n-norms; see `l1_unstructured`."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
+    """Prune what a mask of the parameter's shape says: 1 stays, 0 goes.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = prune.custom_from_mask(tl_nn.Linear(5, 3), "bias", tl_core.tensor([0, 1, 0]))
+        >>> layer.bias_mask
+        tensor([0., 1., 0.])
+    """
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(
+    parameters: Iterable[tuple[Module, str]],
+    pruning_method: type[BasePruningMethod],
+    importance_scores: dict[tuple[Module, str], Tensor] | None = None,
+    **kwargs: Any,
+) -> None:
+    """Prune elements of several parameters, which are chosen as if they were one.
+
+    Parameters:
+        parameters : iterable of (Module, str)
+            The parameters.
+        pruning_method : type
+            A class that prunes elements, such as `L1Unstructured`.
+        importance_scores : dict, optional
+            What decides instead of the parameters, for each of the pairs.
+        **kwargs
+            What the method is made with, such as `amount`.
+
+    Raises:
+        TypeError
+            If `parameters` isn't iterable, or the method prunes slices.
+
+    Examples:
+        >>> import tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layers = tl_nn.Linear(10, 4), tl_nn.Linear(4, 1)
+        >>> prune.global_unstructured([(layer, "weight") for layer in layers], prune.L1Unstructured, amount=10)
+        >>> int(sum((layer.weight == 0).sum() for layer in layers))
+        10
+    """
+    if not isinstance(parameters, Iterable):
+        raise TypeError("global_unstructured(): parameters is not an Iterable")
+    pairs = list(parameters)
+    given = {} if importance_scores is None else importance_scores
+    if not isinstance(given, dict):
+        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+    scores = [given.get(pair, getattr(*pair)).reshape(-1) for pair in pairs]
+    masks = [
+        getattr(module, f"{name}_mask", tl_core.ones_like(getattr(module, name))).reshape(-1)
+        for module, name in pairs
+    ]
+    container = PruningContainer()
+    container._tensor_name = "temp"
+    method = pruning_method(**kwargs)
+    method._tensor_name = "temp"
+    container.add_pruning_method(method)
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(
+            'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method '
+            f"{pruning_method} of type {method.PRUNING_TYPE}"
+        )
+    mask = container.compute_mask(tl_core.cat(scores), default_mask=tl_core.cat(masks))
+    start = 0
+    for module, name in pairs:
+        parameter = getattr(module, name)
+        end = start + parameter.numel()
+        custom_from_mask(module, name, mask[start:end].view(parameter.shape))
+        start = end
+
+
+def remove(module: Module, name: str) -> Module:
+    """Make the pruning of a parameter permanent, and the parameter one again.
+
+    Raises:
+        ValueError
+            If it isn't pruned.
+    """
+    hook = _take_hook(module, name)
+    if hook is None:
+        raise ValueError(
+            f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
+        )
+    hook.remove(module)
+    return module
+
+
+def is_pruned(module: Module) -> bool:
+    """Whether something in a module is pruned.
+
+    Examples:
+        >>> import tl_nn
+        >>> tl_nn.utils.prune.is_pruned(tl_nn.Linear(5, 7))
+        False
+    """
+    hooks = (hook for each in module.modules() for hook in each._forward_pre_hooks.values())
+    return any(isinstance(hook, BasePruningMethod) for hook in hooks)
+
+
+def _validate_pruning_amount_init(amount: Any) -> None:
+    """Refuse what is neither a number of elements nor a share."""
+    if not isinstance(amount, (int, float)) or isinstance(amount, bool):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    out_of_range = amount < 0 if isinstance(amount, int) else not 0.0 <= amount <= 1.0
+    if out_of_range:
+        raise ValueError(
+            f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
+        )
+
+
+def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+    """Refuse to prune more than there is."""
+    if isinstance(amount, int) and amount > tensor_size:
+        raise ValueError(
+            f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}"
+        )
+
+
+def _validate_structured_pruning(t: Tensor) -> None:
+    """Refuse to take slices of vectors."""
+    if len(t.shape) <= 1:
+        raise ValueError(
+            "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
+            f"{t.shape} with {len(t.shape)} dims"
+        )
+
+
+def _validate_pruning_dim(t: Tensor, dim: int) -> None:
+    if dim >= t.dim():
+        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
+
+
+def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
+    """How many of `tensor_size` things go."""
+    return amount if isinstance(amount, int) else round(amount * tensor_size)
