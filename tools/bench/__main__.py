@@ -12,7 +12,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from tools.bench import cases, programs, report
+from tools.bench import cases, programs, report, training
 from tools.bench.pair import Measured, Pair, Side
 from tools.packages import packages
 
@@ -64,7 +64,7 @@ def header(options: argparse.Namespace, pair: Pair) -> dict[str, object]:
 def chosen(only: re.Pattern[str]) -> dict[cases.Group, list[cases.Case]]:
     """The cases asked for, by group."""
     groups: dict[cases.Group, list[cases.Case]] = {}
-    for case in cases.CASES:
+    for case in (*cases.CASES, *training.CASES):
         if only.search(f"{case.group.name}: {case.name}"):
             groups.setdefault(case.group, []).append(case)
     return groups
