@@ -70,7 +70,7 @@ def fuse_conv_bn_weights(
         >>> mean, variance = tl_core.tensor([1.0]), tl_core.tensor([4.0])
         >>> tl_nn.utils.fuse_conv_bn_weights(tl_core.ones(1, 1, 1), None, mean, variance, 0.0, None, None)
         (Parameter containing:
-        tensor([[[0.5000]]], requires_grad=True), Parameter containing:
+        tensor([[[0.5000]]]), Parameter containing:
         tensor([-0.5000], requires_grad=True))
     """
     factor = rsqrt(bn_rv + bn_eps)
