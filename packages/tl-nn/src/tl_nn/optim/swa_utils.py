@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from itertools import chain
 from math import cos, pi
@@ -11,6 +12,7 @@ from typing import Any
 import tl_core
 from tl_core import Tensor, no_grad
 
+from ..modules.batchnorm import _BatchNorm
 from ..modules.module import Module
 from .lr_scheduler.base import LRScheduler, warn_outside_step
 from .optimizer import Optimizer
@@ -22,6 +24,7 @@ __all__ = [
     "get_ema_multi_avg_fn",
     "get_swa_avg_fn",
     "get_swa_multi_avg_fn",
+    "update_bn",
 ]
 
 
@@ -192,6 +195,41 @@ def _by_kind(tensors: list[Tensor]) -> Iterable[list[int]]:
 def _copy(targets: list[Tensor], sources: list[Tensor]) -> None:
     for target, source in zip(targets, sources, strict=True):
         target.copy_(source)
+
+
+@no_grad()
+def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+    """Compute the running statistics of batch normalization anew, in one pass over data.
+
+    Parameters:
+        loader : iterable
+            Of tensors, or of lists and tuples whose first element is a tensor: what the model is called with.
+        model : Module
+            The model; its parameters stay as they are.
+        device : optional
+            Where the data are moved first.
+    """
+    with _gathering(model) as layers:
+        for batch in loader if layers else ():
+            data = batch[0] if isinstance(batch, (list, tuple)) else batch
+            model(data if device is None else data.to(device))
+
+
+@contextmanager
+def _gathering(model: Module) -> Iterator[list[Any]]:
+    """Let the normalization layers gather plain means, and leave everything else as it was."""
+    layers: list[Any] = [layer for layer in model.modules() if isinstance(layer, _BatchNorm)]
+    momenta, training = [layer.momentum for layer in layers], model.training
+    for layer in layers:
+        layer.reset_running_stats()
+        layer.momentum = None
+    model.train()
+    try:
+        yield layers
+    finally:
+        for layer, momentum in zip(layers, momenta, strict=True):
+            layer.momentum = momentum
+        model.train(training)
 
 
 class SWALR(LRScheduler):

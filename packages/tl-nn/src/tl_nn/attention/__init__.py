@@ -1,0 +1,72 @@
+"""How scaled dot product attention is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+from tl_core import switches
+
+__all__ = ["SDPBackend", "sdpa_kernel"]
+
+
+class SDPBackend(IntEnum):
+    """Ways of computing scaled dot product attention.
+
+    On the CPU there is one, which counts as both FLASH_ATTENTION and MATH: it never holds the matrix of all scores, and
+    it takes all masks and types.
+    """
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+    @property
+    def name(self) -> str:
+        """The name of the way."""
+        return self._name_
+
+
+_SWITCHES = {
+    SDPBackend.MATH: "backends.cuda.math_sdp",
+    SDPBackend.FLASH_ATTENTION: "backends.cuda.flash_sdp",
+    SDPBackend.EFFICIENT_ATTENTION: "backends.cuda.mem_efficient_sdp",
+    SDPBackend.CUDNN_ATTENTION: "backends.cuda.cudnn_sdp",
+}
+for _name in _SWITCHES.values():
+    switches.declare(_name, True, bool)
+
+
+@contextmanager
+def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
+    """Within this context, attention on a device that has several ways of computing it uses only these.
+
+    Parameters:
+        backends : SDPBackend or list of them
+            The ways allowed.
+        set_priority : bool
+            Whether they are tried in the order given; on the CPU there is one way.
+
+    Raises:
+        AssertionError
+            If it is neither a way nor a list of them.
+
+    Examples:
+        >>> from tl_nn.attention import SDPBackend, sdpa_kernel
+        >>> with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]):
+        ...     pass
+    """
+    allowed: Any = [backends] if isinstance(backends, SDPBackend) else backends
+    if not isinstance(allowed, list) or not all(isinstance(each, SDPBackend) for each in allowed):
+        raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
+    before = {name: switches.set(name, kind in allowed) for kind, name in _SWITCHES.items()}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            switches.set(name, value)

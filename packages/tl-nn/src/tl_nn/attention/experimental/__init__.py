@@ -1,0 +1,1 @@
+"""Where attention functions stand that may still change; there are none at present."""

@@ -1,0 +1,363 @@
+"""Batch normalization layers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from .lazy import LazyModuleMixin
+from .module import Module
+
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "SyncBatchNorm",
+]
+
+
+class _NormBase(Module):
+    """What layers share that normalize each channel: affine parameters and running statistics.
+
+    Parameters:
+        num_features : int
+            The number of channels.
+        eps : float
+            Added to the variance, against division by zero.
+        momentum : float or None
+            How fast the running statistics change; None makes them plain means over all batches.
+        affine : bool
+            Whether a factor and a shift of each channel are learned.
+        track_running_stats : bool
+            Whether there are running statistics, which are used in evaluation.
+        device, dtype : optional
+            Of the parameters.
+    """
+
+    _version = 2
+    __constants__: ClassVar[list[str]] = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+    num_features: int
+    eps: float
+    momentum: float | None
+    affine: bool
+    track_running_stats: bool
+    weight: Tensor | None
+    bias: Tensor | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        kind = {"device": device, "dtype": dtype}
+        for name, learned in (("weight", affine), ("bias", affine and bias)):
+            made = Parameter(tl_core.empty(num_features, **kind)) if learned else None
+            self.register_parameter(name, made)
+        tracked = track_running_stats
+        self.register_buffer("running_mean", tl_core.zeros(num_features, **kind) if tracked else None)
+        self.register_buffer("running_var", tl_core.ones(num_features, **kind) if tracked else None)
+        count = tl_core.tensor(0, dtype=tl_core.long, device=device) if tracked else None
+        self.register_buffer("num_batches_tracked", count)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Begin anew with a mean of 0 and a variance of 1."""
+        if self.track_running_stats:
+            self.running_mean.zero_()  # type: ignore[union-attr]
+            self.running_var.fill_(1)  # type: ignore[union-attr]
+            self.num_batches_tracked.zero_()  # type: ignore[union-attr]
+
+    def reset_parameters(self) -> None:
+        """Set factors to 1, shifts to 0, and the running statistics to their beginning."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError(f"{type(self).__name__} doesn't say which inputs it takes")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        key = prefix + "num_batches_tracked"
+        old = local_metadata.get("version") is None or local_metadata["version"] < 2
+        if old and self.track_running_stats and key not in state_dict:
+            present = self.num_batches_tracked
+            usable = present is not None and not present.is_meta
+            state_dict[key] = present if usable else tl_core.tensor(0, dtype=tl_core.long)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+
+def count_batch(norm: Any) -> float:
+    """Count a batch in training; gives how much of the running statistics it replaces."""
+    factor = 0.0 if norm.momentum is None else norm.momentum
+    if norm.training and norm.track_running_stats and norm.num_batches_tracked is not None:
+        norm.num_batches_tracked.add_(1)
+        if norm.momentum is None:
+            factor = 1.0 / float(norm.num_batches_tracked)
+    return factor
+
+
+class _BatchNorm(_NormBase):
+    """Batch normalization, of Ioffe and Szegedy, 2015: statistics over all dimensions but the channels."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalized input, shape (N, num_features, ...)."""
+        self._check_input_dim(input)
+        factor = count_batch(self)
+        own = (self.running_mean, self.running_var)
+        from_batch = self.training or own == (None, None)
+        tracked = own if not self.training or self.track_running_stats else (None, None)
+        return F.batch_norm(input, *tracked, self.weight, self.bias, from_batch, factor, self.eps)
+
+
+def refuse_dims(input: Tensor, allowed: tuple[int, ...]) -> None:
+    """Raise ValueError unless the input has one of these numbers of dimensions."""
+    if input.dim() not in allowed:
+        wanted = " or ".join(f"{dims}D" for dims in allowed)
+        raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalizes each channel of inputs of shape (N, C) or (N, C, L) over the batch; Ioffe and Szegedy, 2015.
+
+    Parameters:
+        num_features : int
+            The number of channels C.
+        eps : float
+            Added to the variance, against division by zero.
+        momentum : float or None
+            How fast the running statistics change; None makes them plain means over all batches.
+        affine : bool
+            Whether a factor and a shift of each channel are learned.
+        track_running_stats : bool
+            Whether there are running statistics, which are used in evaluation.
+        device, dtype : optional
+            Of the parameters.
+        bias : bool
+            Whether there is a shift.
+
+    Attributes:
+        weight, bias : Parameter, shape (num_features,), or None
+            Factor and shift, 1 and 0 at first.
+        running_mean, running_var : Tensor, shape (num_features,), or None
+            The running statistics.
+
+    Raises:
+        ValueError
+            If the input has another number of dimensions, or one value for each channel in training.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.BatchNorm1d(2, affine=False)(tl_core.tensor([[1.0, 5.0], [3.0, 5.0]]))
+        tensor([[-1.0000,  0.0000],
+                [ 1.0000,  0.0000]])
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        refuse_dims(input, (2, 3))
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalizes each channel of inputs of shape (N, C, H, W) over the batch; see `BatchNorm1d`."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        refuse_dims(input, (4,))
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalizes each channel of inputs of shape (N, C, D, H, W) over the batch; see `BatchNorm1d`."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        refuse_dims(input, (5,))
+
+
+class _LazyNormBase(LazyModuleMixin, _NormBase):
+    """Takes the number of channels from the first input."""
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device=device, dtype=dtype)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        kind = {"device": device, "dtype": dtype}
+        if affine:
+            self.weight = UninitializedParameter(**kind)
+            if bias:
+                self.bias = UninitializedParameter(**kind)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(**kind)
+            self.running_var = UninitializedBuffer(**kind)
+            self.num_batches_tracked = tl_core.tensor(0, dtype=tl_core.long, device=device)
+
+    def reset_parameters(self) -> None:
+        """Set parameters and statistics to their beginning, once they have a shape."""
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Give parameters and statistics their shapes, for inputs like this one."""
+        if not self.has_uninitialized_params():
+            return
+        self.num_features = input.shape[self._channel_dim(input)]
+        own: tuple[Any, ...] = (self.weight, self.bias, self.running_mean, self.running_var)
+        for value in own:
+            if value is not None:
+                value.materialize((self.num_features,))
+        self.reset_parameters()
+
+    def _channel_dim(self, input: Tensor) -> int:
+        return 1
+
+
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
+    """`BatchNorm1d` without `num_features`, which the first input tells.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> layer = tl_nn.LazyBatchNorm1d()
+        >>> layer(tl_core.zeros(4, 3)).shape, layer.weight.shape
+        (torch.Size([4, 3]), torch.Size([3]))
+    """
+
+    cls_to_become = BatchNorm1d
+    _check_input_dim = BatchNorm1d._check_input_dim
+
+
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
+    """`BatchNorm2d` without `num_features`, which the first input tells."""
+
+    cls_to_become = BatchNorm2d
+    _check_input_dim = BatchNorm2d._check_input_dim
+
+
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
+    """`BatchNorm3d` without `num_features`, which the first input tells."""
+
+    cls_to_become = BatchNorm3d
+    _check_input_dim = BatchNorm3d._check_input_dim
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization over the batches of all processes of a group.
+
+    Without a group of several processes it is plain batch normalization of inputs of shape (N, C, ...).
+
+    Parameters:
+        num_features, eps, momentum, affine, track_running_stats, device, dtype
+            See `BatchNorm1d`.
+        process_group : optional
+            The processes whose batches belong together; by default all.
+
+    Raises:
+        ValueError
+            If the input has fewer than two dimensions.
+    """
+
+    process_group: Any
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """The module with all its batch normalization layers exchanged for synchronized ones.
+
+        Parameters:
+            module : Module
+                A module; layers inside of it are exchanged in place.
+            process_group : optional
+                The processes whose batches belong together.
+
+        Examples:
+            >>> import tl_nn
+            >>> model = tl_nn.Sequential(tl_nn.Linear(3, 4), tl_nn.BatchNorm1d(4))
+            >>> tl_nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]
+            SyncBatchNorm(4, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
+        """
+        converted = module
+        if isinstance(module, _BatchNorm):
+            converted = _synchronized(cls, module, process_group)
+        for name, child in module.named_children():
+            converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return converted
+
+
+def _synchronized(kind: Any, norm: _BatchNorm, process_group: Any) -> Module:
+    """A layer that shares the parameters and statistics of `norm`."""
+    made: Any = kind(
+        norm.num_features, norm.eps, norm.momentum, norm.affine, norm.track_running_stats, process_group
+    )
+    if norm.affine:
+        made.weight, made.bias = norm.weight, norm.bias
+    made.running_mean, made.running_var = norm.running_mean, norm.running_var
+    made.num_batches_tracked = norm.num_batches_tracked
+    made.training = norm.training
+    return made

@@ -1,0 +1,122 @@
+"""Attention with scores and masks given as functions, and the choice of how it is computed."""
+
+import numpy as np
+import pytest
+
+import tl_core as tl
+from tl_core import switches
+from tl_nn.attention import SDPBackend, sdpa_kernel
+from tl_nn.attention import flex_attention as flex
+
+
+def draw(*shape):
+    values = np.random.default_rng(sum(shape)).normal(size=shape)
+    return values, tl.tensor(values.tolist(), dtype=tl.float64)
+
+
+def attend(q, k, v, change=lambda scores: scores):
+    scores = change(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]))
+    top = scores.max(-1, keepdims=True)
+    weights = np.exp(scores - np.where(np.isinf(top), 0, top))
+    total = weights.sum(-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return weights / np.where(total == 0, 1, total) @ v, (top + np.log(total))[..., 0]
+
+
+def test_scores_are_changed():
+    (q, a), (k, b), (v, c) = draw(2, 3, 4, 8), draw(2, 3, 5, 8), draw(2, 3, 5, 6)
+    bias, table = draw(3, 9)
+
+    def mod(score, batch, head, i, j):
+        return score * 2 + table[head, i - j + 4]
+
+    places = np.arange(4)[:, None] - np.arange(5) + 4
+    wanted, lse = attend(q, k, v, lambda s: s * 2 + bias[:, places])
+    result, got = flex.flex_attention(a, b, c, mod, return_lse=True)
+    np.testing.assert_allclose(result.tolist(), wanted, rtol=1e-9)
+    np.testing.assert_allclose(got.tolist(), lse, rtol=1e-9)
+    _, aux = flex.flex_attention(a, b, c, mod, return_aux=flex.AuxRequest(max_scores=True))
+    assert aux.lse is None and tuple(aux.max_scores.shape) == (2, 3, 4)
+
+
+def test_masks():
+    (q, a), (k, b), (v, c) = draw(1, 2, 5, 4), draw(1, 2, 5, 4), draw(1, 2, 5, 4)
+    causal = flex.create_block_mask(lambda batch, head, i, j: i > j, 1, 1, 5, 5, BLOCK_SIZE=2)
+    hidden = np.arange(5)[:, None] <= np.arange(5)
+    wanted, _ = attend(q, k, v, lambda s: np.where(hidden, -np.inf, s))
+    result = flex.flex_attention(a, b, c, block_mask=causal)
+    np.testing.assert_allclose(result.tolist(), wanted, rtol=1e-9)
+    assert result[0, 0, 0].tolist() == [0.0] * 4  # the first query sees nothing
+
+
+def test_grouped_heads_and_gradients():
+    (q, a), (k, b), (v, c) = draw(1, 4, 3, 4), draw(1, 2, 3, 4), draw(1, 2, 3, 4)
+    wanted, _ = attend(q, np.repeat(k, 2, 1), np.repeat(v, 2, 1))
+    a.requires_grad_()
+    result = flex.flex_attention(a, b, c, enable_gqa=True)
+    np.testing.assert_allclose(result.tolist(), wanted, rtol=1e-9)
+    result.sum().backward()
+    assert a.grad.abs().max().item() > 0
+
+
+def test_blocks():
+    mask = flex.create_block_mask(lambda b, h, i, j: i >= j, 1, 2, 6, 6, BLOCK_SIZE=2)
+    assert mask.shape == (1, 2, 6, 6) and mask.numel() == 72 and mask.BLOCK_SIZE == (2, 2)
+    assert mask.kv_num_blocks.tolist() == [[[1, 1, 1]] * 2]
+    assert mask.full_kv_num_blocks.tolist() == [[[0, 1, 2]] * 2]
+    assert mask.full_kv_indices[0, 0, 2, :2].tolist() == [0, 1]
+    assert mask.full_q_num_blocks.tolist() == [[[2, 1, 0]] * 2]
+    assert mask.to_dense()[0, 0].tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert mask.sparsity() == pytest.approx(100 / 3)
+    assert mask.to_string().split("\n")[0] == "██    "
+    assert mask[0, 1].shape == (1, 1, 6, 6) and len(mask.as_tuple()) == len(mask.as_tuple(flatten=False)) + 2
+    merged = flex.create_block_mask(
+        lambda b, h, i, j: i >= j, 1, 2, 6, 6, BLOCK_SIZE=2, separate_full_blocks=False
+    )
+    assert merged.full_kv_indices is None and merged.to_dense().tolist() == mask.to_dense().tolist()
+    assert mask.to("cpu").kv_indices.tolist() == mask.kv_indices.tolist()
+
+
+def test_masks_are_combined():
+    def low(b, h, i, j):
+        return i >= j
+
+    def near(b, h, i, j):
+        return abs(i - j) <= 1
+
+    both = flex.create_mask(flex.and_masks(low, near), None, None, 3, 3)[0, 0]
+    assert both.tolist() == [[True, False, False], [True, True, False], [False, True, True]]
+    either = flex.create_mask(flex.or_masks(low, near), None, None, 3, 3)[0, 0]
+    assert either.tolist() == [[True, True, False], [True, True, True], [True, True, True]]
+    assert flex.create_mask(flex.noop_mask, 2, 3, 4, 5).all().item()
+    scores = flex.create_mask(lambda s, b, h, i, j: tl.where(i < j, float("-inf"), s), 1, 1, 2, 2)
+    assert scores[0, 0].tolist() == [[True, False], [True, True]]
+    with pytest.raises(RuntimeError, match="should be callable mask_mods"):
+        flex.and_masks(low, 3)
+
+
+def test_flex_faults():
+    q = tl.zeros(1, 2, 3, 4)
+    with pytest.raises(ValueError, match="to be 4D tensors"):
+        flex.flex_attention(q[0], q, q)
+    with pytest.raises(ValueError, match="same dtype"):
+        flex.flex_attention(q, q.double(), q)
+    with pytest.raises(ValueError, match="Try setting enable_gqa=True"):
+        flex.flex_attention(q, q[:, :1], q[:, :1])
+    with pytest.raises(ValueError, match="same embedding dimension"):
+        flex.flex_attention(q, q[..., :2], q)
+    mask = flex.create_block_mask(flex.noop_mask, 1, 1, 5, 5)
+    with pytest.raises(ValueError, match="block_mask was created for"):
+        flex.flex_attention(q, q, q, block_mask=mask)
+
+
+def test_the_choice_is_a_context():
+    assert switches.get("backends.cuda.flash_sdp")
+    with sdpa_kernel(SDPBackend.MATH):
+        assert switches.get("backends.cuda.math_sdp") and not switches.get("backends.cuda.flash_sdp")
+        with sdpa_kernel([SDPBackend.FLASH_ATTENTION]):
+            assert switches.get("backends.cuda.flash_sdp")
+    assert switches.get("backends.cuda.flash_sdp")
+    assert SDPBackend.MATH.name == "MATH" and SDPBackend(1) is SDPBackend.FLASH_ATTENTION
+    with pytest.raises(AssertionError, match="must be an instance of SDPBackend"), sdpa_kernel("math"):
+        pass
