@@ -14,8 +14,14 @@ CPP = {"bool": "bool", **{f"{s}int{b}": f"{s}int{b}_t" for s in ("", "u") for b 
        "bfloat16": "BFloat16", "float32": "float", "float64": "double", "complex32": "Complex32",
        "complex64": "Complex64", "complex128": "Complex128"}  # fmt: skip
 REAL = {"complex32": "Half", "complex64": "float", "complex128": "double"}
-# Compiled for every level; the others keep the portable loop, which saves build time and size.
-HOT = ("bool", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+# The types with a loop of their own. Hot ones have it on every level; cold ones keep the portable loop, which saves
+# build time and size; the rest is converted to a wider type.
+HOT = ("bool", "int32", "int64", "float32", "float64")
+COLD = ("uint64", "complex64", "complex128")
+LOOPS = {**dict.fromkeys(HOT, "TL_LOOP"), **dict.fromkeys(COLD, "TL_COLD_LOOP"), "bfloat16": "TL_HALF_LOOP"}
+# What only moves elements asks for their size alone.
+MOVED_AS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "Complex128"}
+SIZES = {d: int("".join(filter(str.isdigit, d)) or 8) // 8 for d in ENUM}
 ROWS_PER_FILE = 6
 
 
@@ -52,14 +58,14 @@ def _loops_cpp(group: list[Row]) -> str:
 
 def _entry(row: Row, dtype: str) -> str:
     e = row.elementwise
-    if dtype not in e.dtypes:
+    macro = "TL_LOOP" if e.moves else LOOPS.get(dtype)
+    if dtype not in e.dtypes or macro is None:
         return "    nullptr,"
-    t = CPP[dtype]
+    t = MOVED_AS[SIZES[dtype]] if e.moves else CPP[dtype]
     out = {"bool": "bool", "real": REAL.get(dtype, t)}.get(e.to, t)
     inputs = [t] * e.inputs
     if e.condition:
         inputs[0] = "bool"
-    macro = "TL_LOOP" if dtype in HOT else "TL_COLD_LOOP"
     return f"    {macro}({e.function}, {', '.join([out, *inputs])}),"
 
 
@@ -89,6 +95,8 @@ def _definition(row: Row) -> str:
     rest = row.args[e.inputs :]
     params = len([a for a in rest if a.type in ("Scalar", "float", "int")])
     alpha = str(any(a.name == "alpha" for a in rest)).lower()
+    dtypes = sum(1 << i for i, d in enumerate(ENUM) if d in e.dtypes)
     refusal = json.dumps(e.not_bool) if e.not_bool else "nullptr"
     return (f'ElementwiseDef kElementwise_{symbol(row)} = {{"{row.base}", {e.inputs}, {params}, Promote::{rule}, '
-            f"{str(e.condition).lower()}, {alpha}, {refusal}, TL_LOOPS_OF({symbol(row)}_loops)}};")  # fmt: skip
+            f"{str(e.condition).lower()}, {alpha}, {refusal}, {dtypes:#x}, "
+            f"TL_LOOPS_OF({symbol(row)}_loops)}};")  # fmt: skip

@@ -52,6 +52,7 @@ class Elementwise:
     dtypes: tuple[str, ...] = ()
     condition: bool = False  # the first input is bool and takes no part in promotion
     not_bool: str = ""  # the message of the RuntimeError with which bool is refused
+    moves: bool = False  # only moves elements: one loop a size serves all types
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +210,8 @@ def _elementwise(signature: str, elementwise: Elementwise, **fields: Any) -> Row
 
 
 def Pointwise(signature: str, *, inputs: int, cpu: str, to: str = "same", dtypes: str = "int float complex",
-              condition: bool = False, **fields: Any) -> Row:  # fmt: skip
+              condition: bool = False, moves: bool = False, **fields: Any) -> Row:  # fmt: skip
     """An elementwise row with any other signature: `inputs` leading operands, then its scalar parameters."""
     fields.setdefault("jvp", "elementwise")
-    return _elementwise(signature, Elementwise(cpu, inputs, to, dtype_set(dtypes), condition), **fields)
+    elementwise = Elementwise(cpu, inputs, to, dtype_set(dtypes), condition, moves=moves)
+    return _elementwise(signature, elementwise, **fields)

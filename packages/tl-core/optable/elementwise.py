@@ -129,7 +129,7 @@ ROWS = [
     Binary("bitwise_xor", dtypes="bool int", expr="x ^ y", grad="none:defined on integers only", jvp="none:defined on integers only",
            ref="numpy.bitwise_xor", doc="The bits exactly one element has."),
     # ---- three inputs ------------------------------------------------------------------------------------------------
-    Pointwise("where.self(Tensor condition, Operand self, Operand other) -> Tensor", inputs=3, cpu="where", condition=True,
+    Pointwise("where.self(Tensor condition, Operand self, Operand other) -> Tensor", inputs=3, cpu="where", condition=True, moves=True,
               dtypes="bool int float complex complex32", inplace=False, expr="c ? x : y", shown="condition, input, other, *, out=None",
               grad={"self": "where(condition, g, 0)", "other": "where(condition, 0, g)"}, method=False,
               doc="The first input's element where the condition holds, else the second's."),

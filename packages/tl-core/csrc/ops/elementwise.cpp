@@ -1,12 +1,13 @@
 #include "ops/elementwise.h"
 
 #include <algorithm>
-#include <array>
 
 #include "dispatch/thread_state.h"
 #include "iter/loop_nest.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/cast.h"
+#include "kernels/cpu/staging.h"
+#include "ops/copy.h"
 #include "ops/warn.h"
 #include "tensor/geometry.h"
 
@@ -15,9 +16,26 @@ namespace tl {
 namespace {
 constexpr int kMaxInputs = 3;
 
-// The type a loop computes in: halves in float.
-DType compute_dtype(DType d) {
-  return is_half(d) ? DType::Float32 : d == DType::Complex32 ? DType::Complex64 : d;
+// The type of the numbers that a loop takes: halves compute in float.
+DType number_dtype(DType d) { return is_half(d) ? DType::Float32 : d; }
+
+// What a type without a loop of its own is converted to. Sums, products and quotients of small integers wrap
+// alike in wide ones, and a half is computed in float in any case: the results are the same.
+DType widened(DType d) {
+  switch (d) {
+    case DType::UInt8:
+    case DType::Int8:
+    case DType::Int16:
+    case DType::UInt16:
+      return DType::Int32;
+    case DType::UInt32:
+      return DType::Int64;
+    case DType::Float16:
+    case DType::BFloat16:
+      return DType::Float32;
+    default:
+      return d;
+  }
 }
 
 struct Params {
@@ -33,12 +51,13 @@ void check_alpha(const Scalar& alpha, DType common) {
            "For non-complex input tensors, argument alpha must not be a complex number.");
 }
 
-void store_params(const ElementwiseDef& def, const TlValue* values, DType common, Params& out) {
-  const DType d = compute_dtype(common);
+void store_params(const ElementwiseDef& def, const TlValue* values, DType common, DType computed,
+                  Params& out) {
+  const DType d = number_dtype(computed);
   for (int i = 0; i < def.n_params; ++i) {
     const Scalar s = Scalar::from(values[i]);
     if (!def.alpha)
-      s.check_fits(d);
+      s.check_fits(number_dtype(common));
     else if (values[i].tag != TL_INT) [[unlikely]]
       check_alpha(s, common);
     s.store(d, out.bytes + i * item_size(d));
@@ -85,13 +104,13 @@ bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
   if (def.promote == Promote::Int && out.common == DType::Bool) return false;
   for (int i = 0; i < def.n_inputs; ++i)
     if (args[i].tag != TL_TENSOR && (is_condition(def, i) || !number_fits(args[i], out.common))) return false;
-  return true;
+  return def.loops[out.common] != nullptr;
 }
 
 Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast) {
-  const cpu::ElementwiseLoop loop = def.loop(fast.common);
+  const cpu::ElementwiseLoop loop = def.loops[fast.common];
   Params params;
-  store_params(def, args + def.n_inputs, fast.common, params);
+  store_params(def, args + def.n_inputs, fast.common, fast.common, params);
   const DType out_dtype = def.output(fast.common);
   Tensor out = empty(fast.first->sizes(), {out_dtype, {}});
   char* data[1 + kMaxInputs];
@@ -127,7 +146,10 @@ class Plan {
     choose_types();
     choose_shape();
     choose_out();
-    if (!out_.is_meta() && out_.numel()) compute();
+    if (out_.is_meta() || !out_.numel()) return out_;
+    if (out_arg_ && computed_ != common_ && out_.dtype() != def_.output(common_))
+      return compute_and_convert();
+    compute();
     return out_;
   }
 
@@ -141,8 +163,8 @@ class Plan {
     common_ = promotion.result();
     if (def_.promote == Promote::Float && is_integral(common_, true)) common_ = default_dtype();
     if (def_.promote == Promote::Int && common_ == DType::Bool) common_ = DType::Int64;
-    loop_ = def_.loop(common_);
-    store_params(def_, args_ + def_.n_inputs, common_, params_);
+    computed_ = def_.computes_in(common_);
+    store_params(def_, args_ + def_.n_inputs, common_, computed_, params_);
     if (!def_.condition || !is_tensor(0)) return;
     const DType d = tensor(0).dtype();
     TL_CHECK(d == DType::Bool || d == DType::UInt8, Runtime, def_.name,
@@ -232,87 +254,65 @@ class Plan {
     return is_dense(first.sizes(), first.strides());
   }
 
-  DType input_dtype(int i) const { return def_.condition && i == 0 ? DType::Bool : common_; }
+  // From the wide type in which it is computed a result goes to its own first, which may round or wrap it.
+  Tensor compute_and_convert() {
+    const Tensor out = out_;
+    out_ = empty_strided(shape_, fresh_strides(), {def_.output(common_), device_});
+    compute();
+    copy_elements(out, out_);
+    return out;
+  }
 
   void compute() {
+    const cpu::ElementwiseLoop loop = def_.loops[computed_];
     LoopNest nest(shape_);
+    staging_.loop = loop;
+    staging_.operands = 1 + def_.n_inputs;
     nest.add(out_);
-    casts_ = {};
-    note_cast(0, out_.dtype(), def_.output(common_));
-    for (int i = 0; i < def_.n_inputs; ++i) {
-      if (is_tensor(i)) {
-        nest.add_broadcast(tensor(i));
-        note_cast(i + 1, tensor(i).dtype(), input_dtype(i));
-      } else {
-        Scalar::from(args_[i]).store(input_dtype(i), numbers_[i]);
-        nest.add_number(numbers_[i]);
-      }
-    }
+    stage(0, out_.dtype(), def_.output(computed_));
+    for (int i = 0; i < def_.n_inputs; ++i) add_input(nest, i);
     nest.plan();
     if (!any_cast_) {
       nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
-        loop_(d, s, n0, n1, params_.bytes);
+        loop(d, s, n0, n1, params_.bytes);
       });
     } else {
-      nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) { run_casting(d, s, n0, n1); });
+      nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
+        cpu::run_staged(staging_, d, s, n0, n1, params_.bytes);
+      });
     }
   }
 
-  struct Cast {
-    cpu::ElementwiseLoop loop = nullptr;
-    int64_t itemsize = 0;
-  };
+  void add_input(LoopNest& nest, int i) {
+    const DType needs = is_condition(def_, i) ? DType::Bool : computed_;
+    DType has = is_condition(def_, i) ? DType::Bool : common_;
+    if (is_tensor(i)) {
+      has = tensor(i).dtype();
+      nest.add_broadcast(tensor(i));
+    } else {
+      Scalar::from(args_[i]).store(has, numbers_[i]);
+      nest.add_number(numbers_[i]);
+    }
+    stage(i + 1, has, needs);
+  }
 
-  void note_cast(int operand, DType has, DType needs) {
+  void stage(int operand, DType has, DType needs) {
+    staging_.items[operand] = item_size(needs);
     if (has == needs) return;
-    casts_[operand] = {operand == 0 ? cpu::cast_loop(has, needs) : cpu::cast_loop(needs, has),
-                       item_size(needs)};
+    staging_.converts[operand] = operand == 0 ? cpu::cast_loop(has, needs) : cpu::cast_loop(needs, has);
     any_cast_ = true;
-  }
-
-  // Converts through small buffers, a stretch of a row at a time.
-  void run_casting(char* const* data, const int64_t* strides, int64_t n0, int64_t n1) const {
-    constexpr int64_t kChunk = 256;
-    alignas(64) char buffers[1 + kMaxInputs][kChunk * 16];
-    const int n = 1 + def_.n_inputs;
-    for (int64_t row = 0; row < n1; ++row) {
-      for (int64_t begin = 0; begin < n0; begin += kChunk) {
-        const int64_t count = std::min(kChunk, n0 - begin);
-        char* at[1 + kMaxInputs];
-        int64_t step[2 * (1 + kMaxInputs)] = {};
-        for (int k = 0; k < n; ++k) {
-          char* own = data[k] + row * strides[n + k] + begin * strides[k];
-          at[k] = casts_[k].loop ? buffers[k] : own;
-          step[k] = casts_[k].loop ? casts_[k].itemsize : strides[k];
-          if (k > 0 && casts_[k].loop)
-            convert(casts_[k].loop, buffers[k], casts_[k].itemsize, own, strides[k], count);
-        }
-        loop_(at, step, count, 1, params_.bytes);
-        if (casts_[0].loop)
-          convert(casts_[0].loop, data[0] + row * strides[n] + begin * strides[0], strides[0], buffers[0],
-                  casts_[0].itemsize, count);
-      }
-    }
-  }
-
-  static void convert(cpu::ElementwiseLoop loop, char* to, int64_t to_stride, char* from, int64_t from_stride,
-                      int64_t n) {
-    char* data[2] = {to, from};
-    const int64_t strides[4] = {to_stride, from_stride, 0, 0};
-    loop(data, strides, n, 1, nullptr);
   }
 
   const ElementwiseDef& def_;
   const TlValue* args_;
   Out out_arg_;
-  DType common_ = DType::Bool;
-  cpu::ElementwiseLoop loop_ = nullptr;
+  DType common_ = DType::Bool, computed_ = DType::Bool;
   Params params_;
   DimVector shape_;
   Device device_;
   bool has_device_ = false, device_is_weak_ = false;
   Tensor out_;
-  std::array<Cast, 1 + kMaxInputs> casts_;
+  cpu::Staging staging_{};
   bool any_cast_ = false;
   alignas(16) char numbers_[kMaxInputs][16];
 };
@@ -322,11 +322,10 @@ DType ElementwiseDef::output(DType common) const {
   return promote == Promote::Bool ? DType::Bool : promote == Promote::Real ? to_real(common) : common;
 }
 
-cpu::ElementwiseLoop ElementwiseDef::loop(DType common) const {
-  const cpu::ElementwiseLoop found = loops[common];
-  if (!found && common == DType::Bool && not_bool) fail(ErrorKind::Runtime, not_bool);
-  TL_CHECK(found, NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(common), "'");
-  return found;
+DType ElementwiseDef::computes_in(DType common) const {
+  if (dtypes >> static_cast<int>(common) & 1) return loops[common] ? common : widened(common);
+  if (common == DType::Bool && not_bool) fail(ErrorKind::Runtime, not_bool);
+  fail(ErrorKind::NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(common), "'");
 }
 
 void check_castable(DType from, const Tensor& out) {

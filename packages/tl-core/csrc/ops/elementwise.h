@@ -22,10 +22,13 @@ struct ElementwiseDef {
   bool condition;        // the first input is bool and takes no part in promotion
   bool alpha;            // the parameter obeys the reference's rules for alpha
   const char* not_bool;  // why bool is refused; NULL: as any dtype without a loop
+  uint32_t dtypes;       // a bit for each common type it takes
   cpu::ElementwiseLoops loops;
 
   DType output(DType common) const;
-  cpu::ElementwiseLoop loop(DType common) const;  // raises NotImplementedError if there is none
+  // The type whose loop computes this one: itself, or a wider one where rare types have no loop of their own.
+  // Raises NotImplementedError if the operator does not take the type.
+  DType computes_in(DType common) const;
 };
 
 // Writes into `out` or returns a fresh tensor. `args`: the inputs (tensors or numbers), then the parameters.

@@ -10,6 +10,7 @@
 #include "kernels/cpu/functions/arithmetic.h"
 #include "kernels/cpu/loop.h"
 #include "kernels/cpu/memory.h"
+#include "kernels/cpu/staging.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
@@ -42,50 +43,39 @@ struct VectorLoop {
   static constexpr int kStep = kLanes<T>;
   using Indices = std::index_sequence_for<In...>;
 
+  // An input may be one number for the row: its stride is 0, and the same vector is read over and over.
+  static bool takes(const int64_t* strides) { return takes_inputs(strides, Indices{}); }
+  static TL_INLINE void row(char* const* d, const int64_t* strides, int64_t n, const T* p) {
+    run(d, strides, n, p, Indices{});
+  }
+
+ private:
+  template <size_t... I>
+  static bool takes_inputs(const int64_t* strides, std::index_sequence<I...>) {
+    return strides[0] == sizeof(Out) && ((strides[I + 1] == sizeof(In) || strides[I + 1] == 0) && ...);
+  }
+  struct Numbers {
+    alignas(kVecBytes) char lanes[sizeof...(In)][kVecBytes];
+  };
   template <class In1>
-  static TL_INLINE auto load_any(const char* p, int64_t stride, int n) {
-    if (stride == static_cast<int64_t>(sizeof(In1)))
-      return n == kStep ? load<In1, T>(p) : load_partial<In1, T>(p, n);
-    return stride == 0 ? load_all<In1, T>(p) : load_strided<In1, T>(p, stride, n);
+  static TL_INLINE const char* first(const char* p, int64_t stride, char* lanes) {
+    if (stride != 0) return p;
+    for (int i = 0; i < kStep; ++i) __builtin_memcpy(lanes + i * sizeof(In1), p, sizeof(In1));
+    return lanes;
   }
-  template <class V>
-  static TL_INLINE void store_any(char* p, int64_t stride, int n, V v) {
-    if (stride != static_cast<int64_t>(sizeof(Out)))
-      store_strided<Out>(p, stride, n, v);
-    else if (n == kStep)
-      store<Out>(p, v);
-    else
-      store_partial<Out>(p, n, v);
-  }
-
-  // One row whose operands all follow each other without gaps.
   template <size_t... I>
-  static TL_INLINE void dense_row(char* const* d, int64_t n, const T* p, std::index_sequence<I...>) {
-    int64_t i = 0;
-    for (; i + kStep <= n; i += kStep) {
-      store<Out>(d[0] + i * sizeof(Out), F::apply(load<In, T>(d[I + 1] + i * sizeof(In))..., p));
+  static TL_INLINE void run(char* const* d, const int64_t* strides, int64_t n, const T* p,
+                            std::index_sequence<I...>) {
+    Numbers numbers;
+    std::array<const char*, sizeof...(In)> in{first<In>(d[I + 1], strides[I + 1], numbers.lanes[I])...};
+    const int64_t steps[] = {kStep * strides[I + 1]...};
+    char* out = d[0];
+    for (; n >= kStep; n -= kStep, out += kStep * sizeof(Out)) {
+      store<Out>(out, F::apply(load<In, T>(in[I])..., p));
+      ((in[I] += steps[I]), ...);
     }
-    if (const int left = static_cast<int>(n - i)) {
-      store_partial<Out>(d[0] + i * sizeof(Out), left,
-                         F::apply(load_partial<In, T>(d[I + 1] + i * sizeof(In), left)..., p));
-    }
-  }
-
-  template <size_t... I>
-  static TL_INLINE void strided_row(char* const* d, const int64_t* s, int64_t n, const T* p,
-                                    std::index_sequence<I...>) {
-    for (int64_t i = 0; i < n; i += kStep) {
-      const int count = n - i < kStep ? static_cast<int>(n - i) : kStep;
-      store_any(d[0] + i * s[0], s[0], count,
-                F::apply(load_any<In>(d[I + 1] + i * s[I + 1], s[I + 1], count)..., p));
-    }
-  }
-
-  static TL_INLINE void row(bool dense, char* const* d, const int64_t* s, int64_t n, const T* p) {
-    if (dense)
-      dense_row(d, n, p, Indices{});
-    else
-      strided_row(d, s, n, p, Indices{});
+    if (const int left = static_cast<int>(n))
+      store_partial<Out>(out, left, F::apply(load_partial<In, T>(in[I], left)..., p));
   }
 };
 
@@ -95,35 +85,25 @@ struct VectorLoop {
 template <class F, class Out, class... In>
 struct ScalarLoop {
   using P = std::conditional_t<std::is_same_v<Out, bool>, LoopLane<In...>, Compute<Out>>;
-  static constexpr int64_t kSizes[] = {sizeof(Out), sizeof(In)...};
-  static constexpr int kOperands = 1 + static_cast<int>(sizeof...(In));
   using Indices = std::index_sequence_for<In...>;
 
-  static constexpr int kDense = -1, kStrided = -2;
-
-  // Strides known while compiling let the compiler vectorise. `Form` is kDense, kStrided, or the one operand
-  // that is a number.
-  template <int Form, int k>
-  static constexpr int64_t fixed_stride() {
-    return Form == k ? 0 : kSizes[k];
+  static bool takes(const int64_t* strides) { return is_dense(strides, Indices{}); }
+  static TL_INLINE void row(char* const* d, const int64_t*, int64_t n, const P* p) {
+    run(d, n, p, Indices{});
   }
-  template <int Form, size_t... I>
-  static TL_INLINE void run(char* const* d, const int64_t* s, int64_t n, const P* p,
-                            std::index_sequence<I...>) {
+
+ private:
+  template <size_t... I>
+  static bool is_dense(const int64_t* strides, std::index_sequence<I...>) {
+    return strides[0] == sizeof(Out) && ((strides[I + 1] == sizeof(In)) && ...);
+  }
+  template <size_t... I>
+  static TL_INLINE void run(char* const* d, int64_t n, const P* p, std::index_sequence<I...>) {
     char* const out = d[0];
     const std::array<const char*, sizeof...(In)> in{d[I + 1]...};
-    if constexpr (Form == kStrided) {
-      for (int64_t i = 0; i < n; ++i) {
-        store_one<Out>(out + i * s[0], convert(F::apply(load_one<In>(in[I] + i * s[I + 1])..., p)));
-      }
-    } else {
 #pragma GCC ivdep
-      for (int64_t i = 0; i < n; ++i) {
-        store_one<Out>(
-            out + i * kSizes[0],
-            convert(F::apply(load_one<In>(in[I] + i * fixed_stride<Form, static_cast<int>(I) + 1>())..., p)));
-      }
-    }
+    for (int64_t i = 0; i < n; ++i)
+      store_one<Out>(out + i * sizeof(Out), convert(F::apply(load_one<In>(in[I] + i * sizeof(In))..., p)));
   }
   template <class R>
   static TL_INLINE Compute<Out> convert(R r) {
@@ -132,21 +112,12 @@ struct ScalarLoop {
     else
       return r;
   }
-
-  static TL_INLINE void row(bool dense, char* const* d, const int64_t* s, int64_t n, const P* p) {
-    if (dense) return run<kDense>(d, s, n, p, Indices{});
-    if constexpr (sizeof...(In) == 2) {
-      const bool packed = s[0] == kSizes[0];
-      if (packed && s[1] == kSizes[1] && s[2] == 0) return run<2>(d, s, n, p, Indices{});
-      if (packed && s[2] == kSizes[2] && s[1] == 0) return run<1>(d, s, n, p, Indices{});
-    }
-    run<kStrided>(d, s, n, p, Indices{});
-  }
 };
 
 // ---- the loop
 // -------------------------------------------------------------------------------------------------------
 
+// The function is compiled once, for rows without gaps; what lies otherwise is staged.
 template <class F, class Out, class... In>
 void elementwise_loop(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, const void* params) {
   using Loop =
@@ -154,13 +125,15 @@ void elementwise_loop(char* const* data, const int64_t* strides, int64_t n0, int
   using P =
       std::conditional_t<uses_vectors<F, Out, In...>, LoopLane<In...>, typename ScalarLoop<F, Out, In...>::P>;
   constexpr int k = 1 + static_cast<int>(sizeof...(In));
-  const int64_t sizes[] = {sizeof(Out), sizeof(In)...};
-  bool dense = true;
-  for (int i = 0; i < k; ++i) dense &= strides[i] == sizes[i];
+  static constexpr int64_t kDense[] = {sizeof(Out), sizeof(In)...};
+  const int64_t* within = n0 == 1 ? kDense : strides;
+  if (!Loop::takes(within))
+    return run_staged({&elementwise_loop<F, Out, In...>, k, {sizeof(Out), sizeof(In)...}}, data, strides, n0,
+                      n1, params);
   char* d[k];
   for (int i = 0; i < k; ++i) d[i] = data[i];
   for (int64_t j = 0; j < n1; ++j) {
-    Loop::row(dense, d, strides, n0, static_cast<const P*>(params));
+    Loop::row(d, within, n0, static_cast<const P*>(params));
     for (int i = 0; i < k; ++i) d[i] += strides[k + i];
   }
 }
@@ -168,10 +141,13 @@ void elementwise_loop(char* const* data, const int64_t* strides, int64_t n0, int
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 // TL_LOOP(function, output type, input types...): the loop, for a table. TL_COLD_LOOP: of rare types only the
-// portable level has one, which saves build time and size; the table's reader falls back on it.
+// portable level has one, which saves build time and size; the table's reader falls back on it. TL_HALF_LOOP:
+// the portable level has none and computes in float.
 #define TL_LOOP(f, ...) &elementwise_loop<functions::f, __VA_ARGS__>
 #if TL_ISA_LEVEL == 1
 #define TL_COLD_LOOP(f, ...) TL_LOOP(f, __VA_ARGS__)
+#define TL_HALF_LOOP(f, ...) nullptr
 #else
 #define TL_COLD_LOOP(f, ...) nullptr
+#define TL_HALF_LOOP(f, ...) TL_LOOP(f, __VA_ARGS__)
 #endif

@@ -141,7 +141,7 @@ TL_INLINE V iota() {
 template <class V, class F>
 TL_INLINE V map(V x, F f) {
   if constexpr (is_vec<V>) {
-    V out;
+    V out{};
     for (int i = 0; i < kLanes<Lane<V>>; ++i) out[i] = f(x[i]);
     return out;
   } else {
@@ -152,7 +152,7 @@ TL_INLINE V map(V x, F f) {
 template <class V, class F>
 TL_INLINE V map(V x, V y, F f) {
   if constexpr (is_vec<V>) {
-    V out;
+    V out{};
     for (int i = 0; i < kLanes<Lane<V>>; ++i) out[i] = f(x[i], y[i]);
     return out;
   } else {
