@@ -24,7 +24,7 @@ def slowest(root: Path, count: int) -> list[tuple[float, str]]:
     """The `count` slowest object files of all packages, slowest first."""
     found = []
     for log in root.glob("packages/*/build/*/.ninja_log"):
-        if log.parent.name != "sanitize":
+        if log.parent.name.startswith("cp"):
             package = log.parent.parent.parent.name
             found += [(seconds, f"{package}: {output}") for output, seconds in times(log).items()]
     return sorted(found, reverse=True)[:count]

@@ -1,6 +1,6 @@
 """Builds the packages' wheels once: a wheel lies in dist/<package>-<digest>/, named after all that went into it.
 
-`python -m tools.wheels [--python PYTHON] [--sanitize] [DIST ...]` prints the wheels' paths.
+`python -m tools.wheels [--sanitize KIND] [DIST ...]` prints the wheels' paths.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def inputs(package: Package) -> list[Path]:
     """The files that a package's wheel is made from."""
     folders = [package.folder]
     if package.is_native:
-        folders.append(package.folder.parent / "tl-core" / "include")
-    files = (f for folder in folders for f in folder.rglob("*") if f.is_file())
+        folders += [package.folder.parent / "tl-core" / name for name in ("include", "cmake")]
+    files = (f for folder in folders for f in folder.rglob("*") if f.is_file() and f.suffix != ".so")
     return sorted(f for f in files if not any(map(_is_outside, f.relative_to(package.folder.parent).parts)))
 
 
@@ -35,10 +35,10 @@ def _is_outside(part: str) -> bool:
     return part in OUTSIDE or part.startswith(".")
 
 
-def digest(package: Package, sanitize: bool) -> str:
+def digest(package: Package, sanitize: str) -> str:
     """A name for everything that went into a wheel: its files, the interpreter, the machine and the switches."""
     sums = hashlib.sha256()
-    for word in (sys.version, platform.machine(), str(sanitize), *(os.environ.get(s, "") for s in SWITCHES)):
+    for word in (sys.version, platform.machine(), sanitize, *(os.environ.get(s, "") for s in SWITCHES)):
         sums.update(word.encode() + b"\0")
     for file in inputs(package):
         sums.update(str(file.relative_to(package.folder.parent)).encode() + b"\0" + file.read_bytes() + b"\0")
@@ -58,50 +58,62 @@ def build_environment(todo: list[Package]) -> Path:
     return python
 
 
-def build(package: Package, python: Path, folder: Path, sanitize: bool) -> None:
-    """Makes one wheel in `folder`."""
+def build(package: Package, python: Path, folder: Path, switches: dict[str, str] | None = None) -> None:
+    """Makes one wheel in `folder`, with more environment variables for the build."""
     scratch = folder.with_suffix(".part")
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.parent.mkdir(exist_ok=True)
     environment = {"CMAKE_BUILD_PARALLEL_LEVEL": str(len(os.sched_getaffinity(0))), **os.environ}
     environment["PATH"] = f"{python.parent}{os.pathsep}{environment['PATH']}"
-    if sanitize:
-        environment |= {
-            "TL_SANITIZE": "ON",
-            "SKBUILD_BUILD_DIR": "build/sanitize",
-            "SKBUILD_INSTALL_STRIP": "false",
-        }
+    environment |= switches or {}
     command = [str(python), "-m", "hatchling", "build", "--target", "wheel", "--directory", str(scratch)]
     subprocess.run(command, cwd=package.folder, env=environment, check=True, stdout=sys.stderr)
     scratch.rename(folder)
 
 
-def wheel(package: Package, sanitize: bool = False, python: Path | None = None) -> Path:
+def sanitizer_switches(sanitize: str) -> dict[str, str]:
+    """What makes a build one with sanitizers: `address` (with UBSan) or `thread`."""
+    if not sanitize:
+        return {}
+    defined = f"TL_SANITIZE={sanitize}"
+    if sanitize == "thread":  # threads are the same on every level
+        defined += ";TL_PORTABLE=ON"
+    return {
+        "SKBUILD_BUILD_DIR": f"build/sanitize-{sanitize}",
+        "SKBUILD_CMAKE_DEFINE": defined,
+        "SKBUILD_INSTALL_STRIP": "false",
+    }
+
+
+def wheel(package: Package, sanitize: str = "", python: Path | None = None) -> Path:
     """The package's wheel, built if there is none of this content yet."""
-    kind = f"{package.dist}-sanitize" if sanitize else package.dist
+    kind = f"{package.dist}-{sanitize}" if sanitize else package.dist
     folder = ROOT / "dist" / f"{kind}-{digest(package, sanitize)}"
     if not folder.exists():
         for old in folder.parent.glob(f"{kind}-{'[0-9a-f]' * 16}"):
             shutil.rmtree(old)
-        build(package, python or build_environment(list(packages().values())), folder, sanitize)
+        tools = python or build_environment(list(packages().values()))
+        build(package, tools, folder, sanitizer_switches(sanitize))
     (found,) = folder.glob("*.whl")
     return found
 
 
-def wheels(dists: list[str] | None = None, sanitize: bool = False) -> list[Path]:
+def wheels(dists: list[str] | None = None, sanitize: str = "") -> list[Path]:
     """The wheels of the given packages and all they depend on."""
     every = packages()
     wanted = set(dists or every)
     for package in reversed(every.values()):
         if package.dist in wanted:
             wanted.update(d for d in package.dependencies if d in every)
-    return [wheel(p, sanitize and p.is_native) for p in every.values() if p.dist in wanted]
+    return [wheel(p, sanitize if p.is_native else "") for p in every.values() if p.dist in wanted]
 
 
 def main() -> None:
     """Builds and prints."""
     parser = argparse.ArgumentParser(prog="python -m tools.wheels", description=__doc__)
-    parser.add_argument("--sanitize", action="store_true", help="native packages with ASAN and UBSan")
+    parser.add_argument(
+        "--sanitize", choices=["address", "thread"], default="", help="of the native packages"
+    )
     parser.add_argument("dist", nargs="*", help="packages, with what they depend on (all)")
     options = parser.parse_args()
     for path in wheels(options.dist, options.sanitize):

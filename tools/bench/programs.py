@@ -6,6 +6,7 @@ import os
 import re
 import statistics
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 
@@ -88,16 +89,19 @@ from tools import wheels
 from tools.packages import ROOT, packages
 python = wheels.build_environment(list(packages().values()))
 root = Path({folder!r})
-for name in ("build", "dist"): shutil.rmtree(root / name, ignore_errors=True)
-shutil.copytree(ROOT / "packages", root / "packages", ignore=shutil.ignore_patterns("build", "vendor", "__pycache__"))
+for name in ("packages", "dist"): shutil.rmtree(root / name, ignore_errors=True)
+made = shutil.ignore_patterns("build", "vendor", "__pycache__", "*.so")
+shutil.copytree(ROOT / "packages", root / "packages", ignore=made)
 before = os.times()
 for package in packages(root).values():
-    wheels.build(package, python, root / "dist" / package.dist, False)
+    wheels.build(package, python, root / "dist" / package.dist)
 after = os.times()
 print("cpu", after.children_user + after.children_system - before.children_user - before.children_system)
 """
     env = {**os.environ, "CCACHE_DISABLE": "1"}
-    done = subprocess.run(["python", "-c", program], env=env, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=env, check=True, stdout=subprocess.PIPE, text=True
+    )
     return float(done.stdout.split()[-1])
 
 

@@ -193,7 +193,7 @@ PyObject* to_dlpack(const Tensor& t, bool versioned, bool copied) {
         "read-only memory cannot be exported to a reader that does not know DLPack 1.0 (max_version=(1, 0)): "
         "clone() it first");
   if (!versioned) return give<Unversioned>(t, 0);
-  return give<Versioned>(t, (read_only ? kReadOnly : 0) | (copied ? kCopied : 0));
+  return give<Versioned>(t, (read_only ? kReadOnly : uint64_t{0}) | (copied ? kCopied : uint64_t{0}));
 }
 
 Tensor from_dlpack(PyObject* capsule) {
