@@ -60,6 +60,8 @@ Tensor clamp_backward(const Tensor& g, const Tensor& self, const OptOperand& min
   return ops::where_self(inside, g, Scalar(0));
 }
 Tensor clamp_backward_bound(const Tensor& g, const Tensor& self, OptTensor min, OptTensor max, bool upper) {
+  TL_CHECK(upper ? max : min, Runtime,
+           "clamp_backward_bound: the bound whose gradient is asked for is missing");
   Tensor taken = upper ? ops::gt(self, *max) : ops::lt(self, *min);
   if (min && max)
     taken =

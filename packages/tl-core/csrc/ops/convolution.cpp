@@ -103,16 +103,15 @@ void check_channels(const Tensor& input, const Tensor& weight, OptTensor bias, c
 }
 
 // The positions of a kernel spread by its dilation.
-int64_t reach(const Windows& w, const Tensor& weight, int64_t d) {
-  return checked_mul(w.dilation[static_cast<size_t>(d)], weight.size(d + 2) - 1);
+int64_t reach(const Windows& w, IntSpan weight, size_t axis) {
+  return checked_mul(w.dilation[axis], weight[axis + 2] - 1);
 }
 
-DimVector forward_size(const Tensor& input, const Tensor& weight, const Windows& w) {
-  DimVector size{input.size(0), weight.size(0)}, padded, kernel;
-  for (int64_t d = 0; d < w.axes(); ++d) {
-    const auto i = static_cast<size_t>(d);
-    padded.push_back(checked_add(input.size(d + 2), checked_mul(2, w.padding[i])));
-    kernel.push_back(reach(w, weight, d) + 1);
+DimVector forward_size(IntSpan input, IntSpan weight, const Windows& w) {
+  DimVector size{input[0], weight[0]}, padded, kernel;
+  for (size_t i = 0; i < w.stride.size(); ++i) {
+    padded.push_back(checked_add(input[i + 2], checked_mul(2, w.padding[i])));
+    kernel.push_back(checked_add(reach(w, weight, i), 1));
   }
   for (size_t d = 0; d < padded.size(); ++d) {
     TL_CHECK(padded[d] >= kernel[d], Runtime, "Calculated padded input size per channel: ", padded,
@@ -130,14 +129,42 @@ DimVector transposed_size(const Tensor& input, const Tensor& weight, const Windo
     TL_CHECK(output_padding[i] < w.stride[i] || output_padding[i] < w.dilation[i], Runtime,
              "output padding must be smaller than either stride or dilation, but got output_padding: ",
              output_padding, " stride: ", w.stride, " dilation: ", w.dilation);
-    const int64_t spread = checked_mul(input.size(d + 2) - 1, w.stride[i]) + reach(w, weight, d) + 1;
-    size.push_back(spread + output_padding[i] - checked_mul(2, w.padding[i]));
+    const int64_t spread =
+        checked_add(checked_mul(input.size(d + 2) - 1, w.stride[i]), reach(w, weight.sizes(), i));
+    size.push_back(checked_add(spread, output_padding[i]) + 1 - checked_mul(2, w.padding[i]));
   }
   for (size_t d = 2; d < size.size(); ++d)
     TL_CHECK(size[d] > 0, Runtime, "Given input size per channel: ", input.sizes().subspan(2),
              ". Calculated output size per channel: ", IntSpan(size).subspan(2),
              ". Output size is too small");
   return size;
+}
+
+// Whether the sizes of a product's three sides fit together: the output may be smaller than the windows
+// allow.
+void check_sides(IntSpan input, IntSpan weight, IntSpan output, IntSpan stride, IntSpan padding,
+                 IntSpan dilation, int64_t groups) {
+  const auto dims = weight.size();
+  const bool shaped =
+      dims >= 3 && dims <= cpu::kConvolutionAxes + 2 && input.size() == dims && output.size() == dims;
+  TL_CHECK(shaped, Runtime, "expected input, weight and output of three to five dimensions, but got sizes ",
+           input, ", ", weight, " and ", output);
+  const Windows w = windows(stride, padding, dilation, groups, static_cast<int64_t>(dims) - 2);
+  check_windows(w, {});
+  bool fits = weight[0] % groups == 0 && input[1] == checked_mul(weight[1], groups) &&
+              output[1] == weight[0] && input[0] == output[0];
+  for (size_t d = 0; d < dims; ++d) fits &= input[d] >= 0 && output[d] >= 0 && (d < 2 || weight[d] > 0);
+  if (fits) {
+    const DimVector most = forward_size(input, weight, w);
+    for (size_t d = 2; d < dims; ++d) fits &= output[d] <= most[d];
+  }
+  TL_CHECK(fits, Runtime, "an output of size ", output, " is none of a convolution of ", input, " with ",
+           weight, " in ", groups, " groups");
+}
+
+void check_bias(OptTensor bias, int64_t channels) {
+  TL_CHECK(!bias || (bias->dim() == 1 && bias->size(0) == channels), Runtime, "expected a bias of ", channels,
+           " elements, but got one of size ", bias->sizes());
 }
 
 // ---- the result's memory
@@ -353,18 +380,26 @@ Tensor adjoint_into(const Tensor& out, const Tensor& gradient, const Tensor& wei
 
 Tensor _convolve(const Tensor& input, const Tensor& weight, OptTensor bias, IntSpan output_size,
                  IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups) {
+  check_sides(input.sizes(), weight.sizes(), output_size, stride, padding, dilation, groups);
+  check_types(input, weight, bias);
+  check_bias(bias, weight.size(0));
   const Windows w = windows(stride, padding, dilation, groups, weight.dim() - 2);
   return forward_into(result_like({}, output_size, input, weight), input, weight, bias, w);
 }
 
 Tensor _convolve_input(const Tensor& grad_output, const Tensor& weight, OptTensor bias, IntSpan input_size,
                        IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups) {
+  check_sides(input_size, weight.sizes(), grad_output.sizes(), stride, padding, dilation, groups);
+  check_types(grad_output, weight, bias);
+  check_bias(bias, input_size[1]);
   const Windows w = windows(stride, padding, dilation, groups, weight.dim() - 2);
   return adjoint_into(result_like({}, input_size, grad_output, weight), grad_output, weight, bias, w);
 }
 
 Tensor _convolve_weight(const Tensor& grad_output, const Tensor& input, IntSpan weight_size, IntSpan stride,
                         IntSpan padding, IntSpan dilation, int64_t groups) {
+  check_sides(input.sizes(), weight_size, grad_output.sizes(), stride, padding, dilation, groups);
+  check_types(grad_output, input, nullptr);
   const Windows w = windows(stride, padding, dilation, groups, input.dim() - 2);
   const Tensor out = result_like({}, weight_size, input, grad_output);
   if (!out.is_meta() && grad_output.numel() == 0) {
@@ -394,7 +429,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, OptTensor bias, In
   check_channels(input, weight, bias, w, transposed);
   check_kernel(weight);
   const DimVector size =
-      transposed ? transposed_size(input, weight, w, extra) : forward_size(input, weight, w);
+      transposed ? transposed_size(input, weight, w, extra) : forward_size(input.sizes(), weight.sizes(), w);
   TL_CHECK(input.numel() > 0 || input.size(0) == 0 || input.size(1) == 0, Runtime,
            "Only zero batch or zero channel inputs are supported, but got input shape: ", input.sizes());
   const Tensor result = result_like(out, size, input, weight);
@@ -459,7 +494,8 @@ Tensor conv_transpose(const Tensor& input, const Tensor& weight, OptTensor bias,
 // Where the total is odd there is one more element behind than before, which the result's size alone says.
 Tensor conv_same(const Tensor& input, const Tensor& weight, OptTensor bias, const Windows& w) {
   Windows padded = w;
-  for (int64_t d = 0; d < w.axes(); ++d) padded.padding[static_cast<size_t>(d)] = reach(w, weight, d) / 2;
+  for (int64_t d = 0; d < w.axes(); ++d)
+    padded.padding[static_cast<size_t>(d)] = reach(w, weight.sizes(), static_cast<size_t>(d)) / 2;
   check_windows(padded, {});
   check_types(input, weight, bias);
   check_channels(input, weight, bias, w, false);

@@ -249,19 +249,27 @@ std::vector<DimVector> piece_shapes(IntSpan sizes, int64_t dim, IntSpan lengths)
   }
   return shapes;
 }
+// The wrapped dimension along which a tensor of these sizes was cut.
+int64_t cut_dim(IntSpan sizes, int64_t dim) {
+  TL_CHECK(!sizes.empty(), Runtime,
+           "the gradient of a split needs the sizes of a tensor that has dimensions");
+  return wrap_dim(dim, static_cast<int64_t>(sizes.size()));
+}
 Tensor split_with_sizes_backward(TensorList grads, IntSpan sizes, IntSpan lengths, int64_t dim) {
-  const int64_t d = wrap_dim(dim, static_cast<int64_t>(sizes.size()));
+  const int64_t d = cut_dim(sizes, dim);
+  TL_CHECK(grads.size() == lengths.size(), Runtime, "expected a gradient for each of the ", lengths.size(),
+           " pieces, but got ", grads.size());
   return joined(grads, piece_shapes(sizes, d, lengths), d);
 }
 Tensor split_backward(TensorList grads, IntSpan sizes, int64_t split_size, int64_t dim) {
-  const int64_t d = wrap_dim(dim, static_cast<int64_t>(sizes.size())), n = sizes[d];
+  const int64_t d = cut_dim(sizes, dim), n = sizes[d];
   DimVector lengths;
   for (size_t i = 0; i < grads.size(); ++i)
     lengths.push_back(std::min(split_size, n - static_cast<int64_t>(i) * split_size));
   return split_with_sizes_backward(grads, sizes, lengths, d);
 }
 Tensor unbind_backward(TensorList grads, IntSpan sizes, int64_t dim) {
-  const int64_t d = wrap_dim(dim, static_cast<int64_t>(sizes.size()));
+  const int64_t d = cut_dim(sizes, dim);
   DimVector shape(sizes);
   shape.erase(d);
   std::vector<Tensor> parts;
