@@ -6,7 +6,9 @@ needs.
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 import sys
 from pathlib import Path
 
@@ -17,7 +19,7 @@ ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 
 from tools.packages import Package, packages  # noqa: E402 - needs the path above
-from tools.wheels import wheels  # noqa: E402
+from tools.wheels import build, build_environment, wheels  # noqa: E402
 
 nox.options.sessions = ["tests"]
 nox.options.reuse_venv = "yes"
@@ -32,7 +34,7 @@ PEER_INDEX = "https://download.pytorch.org/whl/cpu"
 ALONE = ["tl-core", "tl-core-nonumpy", "tl-autograd", "tl-nn", "tl-backends", "tl-all"]
 
 
-def install(session: nox.Session, dists: list[str], extras: dict[str, str], sanitize: bool = False) -> None:
+def install(session: nox.Session, dists: list[str], extras: dict[str, str], sanitize: str = "") -> None:
     """Installs the named packages and what they need of this repository, with extras (`{"tl-core": "test"}`)."""
     chosen = []
     for wheel in wheels(dists, sanitize):
@@ -62,6 +64,7 @@ def tests(session: nox.Session) -> None:
     session.run("python", "-m", "tools.slowest", env={"PYTHONPATH": str(ROOT)})
     for name in ALONE:
         session.notify(f"alone-{name}")
+    session.notify("operator")
     session.notify("tools")
     session.notify("check")
 
@@ -127,10 +130,10 @@ def check(session: nox.Session) -> None:
         session.error(f"failed: {'; '.join(failed)}")
 
 
-def succeeds(session: nox.Session, command: list[str]) -> bool:
+def succeeds(session: nox.Session, command: list[str], env: dict[str, str] | None = None) -> bool:
     """Runs a command; the steps after a failed one still have their say."""
     try:
-        session.run(*command)
+        session.run(*command, env=env, external=command[0] == "setarch")
     except CommandFailed:
         return False
     return True
@@ -159,22 +162,71 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
-def sanitize(session: nox.Session) -> None:
-    """The tests of the native packages under AddressSanitizer and UBSan, with many more generated examples."""
-    install(session, ["tl-autograd"], {"tl-core": "test", "tl-autograd": "test"}, sanitize=True)
-    runtime = session.run("gcc", "-print-file-name=libasan.so", external=True, silent=True)
-    environment = {
-        "LD_PRELOAD": str(runtime).strip(),
-        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1",
-        "UBSAN_OPTIONS": "print_stacktrace=1",
-        "PYTHONMALLOC": "malloc",
-        "TL_HYPOTHESIS_PROFILE": "sanitize",
-    }
-    seed = f"--hypothesis-seed={random.randrange(2**32)}"
+def operator(session: nox.Session) -> None:
+    """Adds the operator of docs/design/adding-an-operator.md to a copy, builds that, calls and differentiates it."""
+    copy = Path(session.create_tmp()).resolve() / "copy"
+    session.run("python", "-m", "tools.add_operator", str(copy), env={"PYTHONPATH": str(ROOT)})
+    changed = copy / "packages" / "tl-core"
+    quick = {"SKBUILD_CMAKE_DEFINE": "TL_PORTABLE=ON", "SKBUILD_CMAKE_BUILD_TYPE": "Debug"}
+    build(Package(changed), build_environment(list(packages().values())), copy / "dist", quick)
+    install(session, ["tl-autograd"], {"tl-core": "test", "tl-autograd": "test"})
+    (own,) = (copy / "dist").glob("*.whl")
+    session.install("--no-deps", "--force-reinstall", str(own))
+    session.run("python", "-c", "import tl_core as tl; print(tl.versin(tl.tensor([0.0, 1.0, 2.0])))")
+    for dist, tests in (("tl-core", "test_rows"), ("tl-autograd", "test_row_gradients")):
+        with session.chdir(copy / "packages" / dist):
+            session.run("python", "-m", "pytest", "-k", "versin", f"tests/{tests}.py")
+
+
+def run_sanitized(session: nox.Session, kind: str, options: dict[str, str], *arguments: str) -> None:
+    """The native packages' tests with sanitizers; a report of theirs fails the session, whatever the tests say."""
+    install(session, ["tl-autograd"], {"tl-core": "test", "tl-autograd": "test"}, sanitize=kind)
+    session.install("pytest-xdist>=3")
+    runtime = session.run("gcc", f"-print-file-name=lib{kind[0]}san.so", external=True, silent=True)
+    reports = Path(session.create_tmp()).resolve() / "reports"
+    shutil.rmtree(reports, ignore_errors=True)
+    reports.mkdir()
+    options = {name: f"{text}:log_path={reports / name}" for name, text in options.items()}
+    environment = {"LD_PRELOAD": str(runtime).strip(), "PYTHONMALLOC": "malloc", **options}
+    failed = []
     for dist in ("tl-core", "tl-autograd"):
         with session.chdir(packages()[dist].folder):
-            command = ["python", "-m", "pytest", "-p", "no:faulthandler", seed, *session.posargs]
-            session.run(*command, env=environment)
+            command = [
+                "setarch",
+                "--addr-no-randomize",
+                "python",
+                "-m",
+                "pytest",
+                "-p",
+                "no:faulthandler",
+                *arguments,
+            ]
+            if not succeeds(session, [*command, *session.posargs], env=environment):
+                failed.append(dist)
+    found = sorted(reports.iterdir())
+    for report in found:
+        session.log(report.read_text()[:4000])
+    if found or failed:
+        session.error(f"{len(found)} reports; failed tests of: {', '.join(failed) or 'none'}")
+    session.log("0 reports")
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """The tests of the native packages under AddressSanitizer and UBSan, with many more generated examples."""
+    options = {
+        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    session.env["TL_HYPOTHESIS_PROFILE"] = "sanitize"
+    seed = f"--hypothesis-seed={random.randrange(2**32)}"
+    run_sanitized(session, "address", options, "-n", str(len(os.sched_getaffinity(0))), seed)
+
+
+@nox.session
+def tsan(session: nox.Session) -> None:
+    """The tests with several threads under ThreadSanitizer."""
+    run_sanitized(session, "thread", {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}, "-k", "thread")
 
 
 @nox.session
