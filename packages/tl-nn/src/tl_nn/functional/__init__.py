@@ -5,29 +5,41 @@
 from . import (
     activations,
     affine,
+    attention,
     class_losses,
     convolutions,
+    distances,
     dropouts,
     elementwise_losses,
+    margin_losses,
     normalization,
+    sequence_losses,
     sparse,
 )
 from .activations import *
 from .affine import *
+from .attention import *
 from .class_losses import *
 from .convolutions import *
+from .distances import *
 from .dropouts import *
 from .elementwise_losses import *
+from .margin_losses import *
 from .normalization import *
+from .sequence_losses import *
 from .sparse import *
 
 __all__ = [
     *activations.__all__,
     *affine.__all__,
+    *attention.__all__,
     *class_losses.__all__,
     *convolutions.__all__,
+    *distances.__all__,
     *dropouts.__all__,
     *elementwise_losses.__all__,
+    *margin_losses.__all__,
     *normalization.__all__,
+    *sequence_losses.__all__,
     *sparse.__all__,
 ]

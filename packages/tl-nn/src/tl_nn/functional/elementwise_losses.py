@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from math import log, pi
 
 from tl_core import Tensor, where
 
-from .._reduction import chosen, reduced
+from .._reduction import check, chosen, reduced
 from .activations import logsigmoid
 from .checks import check_tensor
 
 __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "gaussian_nll_loss",
     "huber_loss",
     "kl_div",
     "l1_loss",
     "mse_loss",
+    "poisson_nll_loss",
     "smooth_l1_loss",
 ]
 
@@ -336,3 +339,103 @@ def binary_cross_entropy_with_logits(
         positive = positive * ((pos_weight - 1) * target + 1)
     losses = (1 - target) * input - positive
     return reduced(losses if weight is None else losses * weight, reduction)
+
+
+def softplus_of_negative(x: Tensor) -> Tensor:
+    """`log(1 + exp(-x))`, for numbers of any size."""
+    return -logsigmoid(x)
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood of counts from Poisson distributions, reduced.
+
+    Parameters:
+        input : Tensor
+            The expected counts or, with `log_input`, their logarithms.
+        target : Tensor
+            The counts.
+        full : bool
+            Whether Stirling's approximation of the term that doesn't depend on the input is added.
+        eps : float
+            Added to expected counts before the logarithm is taken.
+        size_average, reduce, reduction
+            See `mse_loss`.
+
+    Raises:
+        ValueError
+            If `reduction` isn't known.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.poisson_nll_loss(tl_core.zeros(2), tl_core.ones(2))
+        tensor(1.)
+    """
+    check_tensor("poisson_nll_loss", input)
+    check_tensor("poisson_nll_loss", target, "target")
+    reduction = chosen(size_average, reduce, reduction)
+    check(reduction)
+    losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        many = target > 1
+        count = where(many, target, 2)
+        losses = losses + where(many, count * count.log() - count + 0.5 * (2 * pi * count).log(), 0)
+    return reduced(losses, reduction)
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """`(log var + (input - target)² / var) / 2`, reduced.
+
+    Parameters:
+        input, target : Tensor
+            Expected values and values.
+        var : Tensor or float
+            Variances: of input's shape, or of that without or with size 1 in the last dimension.
+        full : bool
+            Whether `log(2 pi) / 2` is added.
+        eps : float
+            The least variance; the gradient passes through it.
+        reduction : str
+            See `mse_loss`.
+
+    Raises:
+        ValueError
+            If `var` has another shape or is negative, or `reduction` isn't known.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.gaussian_nll_loss(tl_core.zeros(2), tl_core.ones(2), 1.0)
+        tensor(0.5000)
+    """
+    check_tensor("gaussian_nll_loss", input)
+    check_tensor("gaussian_nll_loss", target, "target")
+    if isinstance(var, float):
+        var = input.new_full(input.shape, var)
+    if var.shape != input.shape:
+        if input.shape[:-1] == var.shape:
+            var = var.unsqueeze(-1)
+        elif input.shape[:-1] != var.shape[:-1] or var.shape[-1:] != (1,):
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    if not var.is_meta and bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    kept = var + (var.detach().clamp_min(eps) - var.detach())
+    off = input - target
+    losses = 0.5 * (kept.log() + off * off / kept)
+    return reduced(losses + 0.5 * log(2 * pi) if full else losses, reduction)

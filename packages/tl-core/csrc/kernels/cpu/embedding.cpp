@@ -1,0 +1,122 @@
+#include "kernels/cpu/embedding.h"
+
+#include <cstring>
+
+#include "base/parallel.h"
+
+namespace tl::cpu {
+
+namespace {
+
+constexpr int64_t kColumns = 64;  // of a row that one task adds up
+
+int64_t grain_for(int64_t cost) { return (1 << 15) / (cost + 1) + 1; }
+
+template <class A>
+void add_columns(const RowTable& t, const A* rows, const int64_t* indices, int64_t n, int64_t skipped,
+                 const int64_t* counts, A* out, int64_t first, int64_t last) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t index = indices[i];
+    if (index == skipped) continue;
+    const A* const from = rows + i * t.width;
+    A* const to = out + index * t.width;
+    if (counts) {
+      const A count = static_cast<A>(counts[index]);
+      for (int64_t j = first; j < last; ++j) to[j] += from[j] / count;
+    } else {
+      for (int64_t j = first; j < last; ++j) to[j] += from[j];
+    }
+  }
+}
+
+template <class A>
+void add(const RowTable& t, const char* rows, const int64_t* indices, int64_t n, int64_t skipped,
+         const int64_t* counts, char* out) {
+  const int64_t strips = (t.width + kColumns - 1) / kColumns;
+  parallel_for(0, strips, grain_for(n * kColumns), [&](int64_t begin, int64_t end) {
+    const int64_t last = end * kColumns < t.width ? end * kColumns : t.width;
+    add_columns(t, reinterpret_cast<const A*>(rows), indices, n, skipped, counts, reinterpret_cast<A*>(out),
+                begin * kColumns, last);
+  });
+}
+
+template <class A>
+struct Bag {
+  const RowTable& table;
+  const A* data;
+  const Bags& bags;
+  const A* factors;
+  int64_t first, last;
+
+  int64_t sum(A* out) const {
+    int64_t size = 0;
+    for (int64_t i = first; i < last; ++i) {
+      if (bags.indices[i] == bags.skipped) continue;
+      const A* row = data + bags.indices[i] * table.width;
+      const A factor = factors ? factors[i] : A(1);
+      for (int64_t j = 0; j < table.width; ++j) out[j] += row[j] * factor;
+      ++size;
+    }
+    return size;
+  }
+  int64_t max(A* out, int64_t* winners) const {
+    int64_t size = 0;
+    for (int64_t i = first; i < last; ++i) {
+      if (bags.indices[i] == bags.skipped) continue;
+      const A* row = data + bags.indices[i] * table.width;
+      for (int64_t j = 0; j < table.width; ++j) {
+        if (size != 0 && !(row[j] > out[j])) continue;
+        out[j] = row[j];
+        winners[j] = bags.indices[i];
+      }
+      ++size;
+    }
+    return size;
+  }
+};
+
+template <class A>
+void reduce(const RowTable& t, const char* data, const Bags& bags, const void* factors, char* out,
+            int64_t* sizes, int64_t* winners) {
+  const int64_t total = bags.count ? bags.offsets[bags.count] : 0;
+  const int64_t cost = bags.count ? t.width * (total / bags.count + 1) : 1;
+  parallel_for(0, bags.count, grain_for(cost), [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      A* const to = reinterpret_cast<A*>(out) + b * t.width;
+      const Bag<A> bag{t,
+                       reinterpret_cast<const A*>(data),
+                       bags,
+                       static_cast<const A*>(factors),
+                       bags.offsets[b],
+                       bags.offsets[b + 1]};
+      sizes[b] = bags.mode == BagMode::Max ? bag.max(to, winners + b * t.width) : bag.sum(to);
+      if (bags.mode == BagMode::Mean && sizes[b] > 0)
+        for (int64_t j = 0; j < t.width; ++j) to[j] /= static_cast<A>(sizes[b]);
+    }
+  });
+}
+
+}  // namespace
+
+void gather_rows(const RowTable& table, int64_t itemsize, const char* data, const int64_t* indices, int64_t n,
+                 char* out) {
+  const auto bytes = static_cast<size_t>(table.width * itemsize);
+  parallel_for(0, n, grain_for(table.width), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(out + static_cast<size_t>(i) * bytes, data + static_cast<size_t>(indices[i]) * bytes,
+                  bytes);
+  });
+}
+
+void add_rows(DType dtype, const RowTable& table, const char* rows, const int64_t* indices, int64_t n,
+              int64_t skipped, const int64_t* counts, char* out) {
+  (dtype == DType::Float64 ? &add<double> : &add<float>)(table, rows, indices, n, skipped, counts, out);
+}
+
+void reduce_bags(DType dtype, const RowTable& table, const char* data, const Bags& bags, const void* factors,
+                 char* out, int64_t* sizes, int64_t* winners) {
+  (dtype == DType::Float64 ? &reduce<double> : &reduce<float>)(table, data, bags, factors, out, sizes,
+                                                               winners);
+}
+
+}  // namespace tl::cpu

@@ -1,0 +1,297 @@
+// Scaled dot product attention.
+#include "kernels/cpu/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "dispatch/thread_state.h"
+#include "iter/promotion.h"
+#include "ops.h"
+#include "ops/copy.h"
+#include "tensor/geometry.h"
+
+namespace tl {
+
+namespace {
+using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+// ---- the tiled kernels, on four dimensions ----------------------------------------------------------------
+
+DType computing_type(DType d) { return is_half(d) ? DType::Float32 : d; }
+
+cpu::AttentionTensor strided(const Tensor& t) {
+  return {t.ptr<char>(), t.stride(0), t.stride(1), t.stride(2), t.stride(3)};
+}
+
+cpu::AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v) {
+  return {q.size(0), q.size(1), k.size(1), q.size(2), k.size(2), q.size(3), v.size(3)};
+}
+
+// A mask of four dimensions seen at the size of the scores; not bool: in the computing type.
+Tensor spread_mask(const Tensor& mask, const Tensor& q, const Tensor& k) {
+  const Tensor typed = mask.dtype() == DType::Bool ? mask : to_dtype(mask, computing_type(q.dtype()));
+  DimVector strides(typed.strides());
+  const DimVector sizes{q.size(0), q.size(1), q.size(2), k.size(2)};
+  for (size_t d = 0; d < 4; ++d)
+    if (typed.size(static_cast<int64_t>(d)) == 1 && sizes[d] != 1) strides[d] = 0;
+  return view_of(typed, sizes, strides, typed.offset());
+}
+
+cpu::Attention call_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                       const Tensor& output, const Tensor& log_sums, bool causal, double scale) {
+  return {shape_of(q, k, v),
+          strided(q),
+          strided(k),
+          strided(v),
+          strided(output),
+          mask ? strided(mask) : cpu::AttentionTensor{},
+          mask && mask.dtype() == DType::Bool,
+          causal,
+          scale,
+          log_sums.data()};
+}
+
+std::tuple<Tensor, Tensor> attention(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask,
+                                     bool causal, double scale, bool rows_outside) {
+  const DimVector sizes{q.size(0), q.size(1), q.size(2), v.size(3)};
+  const TensorOptions options{q.dtype(), q.device()};
+  DimVector strides = contiguous_strides(sizes);
+  if (rows_outside) strides = {sizes[2] * sizes[1] * sizes[3], sizes[3], sizes[1] * sizes[3], 1};
+  const Tensor output = empty_strided(sizes, strides, options);
+  const Tensor log_sums =
+      empty(DimVector{sizes[0], sizes[1], sizes[2]}, {computing_type(q.dtype()), q.device()});
+  if (output.is_meta() || log_sums.numel() == 0) return {output, log_sums};
+  const Tensor seen = mask ? spread_mask(*mask, q, k) : Tensor();
+  cpu::attention(q.dtype(), call_of(q, k, v, seen, output, log_sums, causal, scale));
+  return {output, log_sums};
+}
+
+Four attention_backward(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask,
+                        const Tensor& output, const Tensor& log_sums, bool causal, double scale,
+                        bool want_query, bool want_key, bool want_value, bool want_mask) {
+  const auto fresh = [](bool wanted, const Tensor& like) {
+    return wanted ? empty(like.sizes(), {like.dtype(), like.device()}) : Tensor();
+  };
+  const Tensor gq = fresh(want_query, q), gk = fresh(want_key, k), gv = fresh(want_value, v);
+  Tensor gm;
+  if (want_mask) gm = empty(mask->sizes(), {computing_type(q.dtype()), q.device()});
+  if (q.is_meta()) return {gq, gk, gv, gm};
+  if (gm) fill_elements(gm, Scalar(0.0));
+  if (log_sums.numel() == 0) {
+    for (const Tensor& t : {gq, gk, gv})
+      if (t) fill_elements(t, Scalar(0.0));
+    return {gq, gk, gv, gm};
+  }
+  const Tensor seen = mask ? spread_mask(*mask, q, k) : Tensor(), g = to_dtype(grad, q.dtype());
+  cpu::AttentionGradients gradients{strided(g), {}, {}, {}, {}};
+  if (gq) gradients.query = strided(gq);
+  if (gk) gradients.key = strided(gk);
+  if (gv) gradients.value = strided(gv);
+  if (gm) gradients.mask = strided(spread_mask(gm, q, k));
+  cpu::attention_backward(q.dtype(), call_of(q, k, v, seen, output, log_sums, causal, scale), gradients);
+  return {gq, gk, gv, gm};
+}
+
+// ---- the same in operators --------------------------------------------------------------------------------
+
+// Each key head repeated for the query heads that share it.
+Tensor repeat_heads(const Tensor& t, int64_t heads) {
+  const int64_t own = t.size(-3 + t.dim());
+  if (own == heads) return t;
+  DimVector sizes(t.sizes()), wide(t.sizes());
+  const auto d = sizes.size() - 3;
+  sizes.insert(d + 1, heads / own);
+  wide[d] = heads;
+  return ops::reshape(ops::expand(ops::unsqueeze(t, static_cast<int64_t>(d) + 1), sizes), wide);
+}
+// The adjoint of it.
+Tensor sum_heads(const Tensor& t, int64_t heads) {
+  if (t.size(1) == heads) return t;
+  const DimVector sizes{t.size(0), heads, t.size(1) / heads, t.size(2), t.size(3)};
+  return ops::sum_dim_IntList(ops::reshape(t, sizes), DimVector{2}, false);
+}
+
+Tensor causal_mask(int64_t queries, int64_t keys, Device device) {
+  const Tensor q = ops::arange(Scalar(queries), DType::Int64, std::nullopt, device);
+  const Tensor k = ops::arange(Scalar(keys), DType::Int64, std::nullopt, device);
+  return ops::ge(ops::unsqueeze(q, 1), k);
+}
+
+// Rows in which nothing is seen are zeros.
+Tensor safe_softmax(const Tensor& scores) {
+  const Tensor blind =
+      ops::all_dim(ops::eq(scores, Scalar(-std::numeric_limits<double>::infinity())), -1, true);
+  return ops::where_self(blind, Scalar(0.0),
+                         ops::softmax_int(ops::masked_fill_Scalar(scores, blind, Scalar(0.0)), -1));
+}
+
+Tensor probabilities(const Tensor& q, const Tensor& k, OptTensor mask, bool causal, double scale) {
+  Tensor scores = ops::mul(ops::matmul(q, ops::transpose_int(k, -2, -1)), Scalar(scale));
+  const Tensor seen = causal ? causal_mask(q.size(q.dim() - 2), k.size(k.dim() - 2), q.device()) : Tensor();
+  if (!causal && !mask) return ops::softmax_int(scores, -1);
+  const Tensor& m = causal ? seen : *mask;
+  if (m.dtype() != DType::Bool) return safe_softmax(ops::add(scores, m));
+  return safe_softmax(ops::where_self(m, scores, Scalar(-std::numeric_limits<double>::infinity())));
+}
+
+Tensor attention_in_operators(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask,
+                              double dropout, bool causal, double scale) {
+  Tensor p = probabilities(q, k, mask, causal, scale);
+  if (dropout > 0) p = ops::dropout(p, dropout, true);
+  return ops::matmul(p, v);
+}
+
+// Differentiable in turn: for backward passes that are recorded.
+Four recorded_backward(const Tensor& grad, const Tensor& q, const Tensor& k_in, const Tensor& v_in,
+                       OptTensor mask, bool causal, double scale, bool want_mask) {
+  const int64_t heads = q.size(1), shared = k_in.size(1);
+  const Tensor k = repeat_heads(k_in, heads), v = repeat_heads(v_in, heads);
+  const auto turned = [](const Tensor& t) { return ops::transpose_int(t, -2, -1); };
+  const Tensor p = probabilities(q, k, mask, causal, scale), slopes = ops::matmul(grad, turned(v));
+  const Tensor mean = ops::sum_dim_IntList(ops::mul(slopes, p), DimVector{-1}, true);
+  const Tensor scores = ops::mul(p, ops::sub(slopes, mean)), scaled = ops::mul(scores, Scalar(scale));
+  return {ops::matmul(scaled, k), sum_heads(ops::matmul(turned(scaled), q), shared),
+          sum_heads(ops::matmul(turned(p), grad), shared),
+          want_mask ? ops::sum_to_size(scores, mask->sizes()) : Tensor()};
+}
+
+Four attention_gradients(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v,
+                         OptTensor mask, const Tensor& output, const Tensor& log_sums, bool causal,
+                         double scale, bool want_query, bool want_key, bool want_value, bool want_mask) {
+  if (grad_enabled()) return recorded_backward(grad, q, k, v, mask, causal, scale, want_mask);
+  return ops::_attention_backward(grad, q, k, v, mask, output, log_sums, causal, scale, want_query, want_key,
+                                  want_value, want_mask);
+}
+
+// ---- what programs call -----------------------------------------------------------------------------------
+
+void check_attention(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask, bool causal) {
+  TL_CHECK(!(mask && causal), Runtime,
+           "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
+  TL_CHECK(
+      q.dtype() == k.dtype() && q.dtype() == v.dtype(), Runtime,
+      "Expected query, key, and value to have the same dtype, but got query.dtype: ", dtype_name(q.dtype()),
+      " key.dtype: ", dtype_name(k.dtype()), " and value.dtype: ", dtype_name(v.dtype()), " instead.");
+  TL_CHECK(q.device() == k.device() && q.device() == v.device(), Runtime,
+           "Expected query, key, and value to have the same device type, but got query.device: ",
+           device_name(q.device()), " key.device: ", device_name(k.device()),
+           " and value.device: ", device_name(v.device()), " instead.");
+  TL_CHECK(q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2, Runtime,
+           "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ", q.dim(),
+           " key.dim: ", k.dim(), " and value.dim: ", v.dim(), " instead.");
+  TL_CHECK(
+      !mask || mask->dtype() == DType::Bool || mask->dtype() == q.dtype() || mask->dtype() == DType::Float32,
+      Runtime,
+      "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ",
+      dtype_name(mask->dtype()), " and  query.dtype: ", dtype_name(q.dtype()), " instead.");
+  TL_CHECK(q.size(q.dim() - 1) == k.size(k.dim() - 1), Runtime,
+           "scaled_dot_product_attention: query and key must have "
+           "vectors of one size, got ",
+           q.sizes(), " and ", k.sizes());
+  TL_CHECK(k.size(k.dim() - 2) == v.size(v.dim() - 2), Runtime,
+           "scaled_dot_product_attention: key and value must be "
+           "as many, got ",
+           k.sizes(), " and ", v.sizes());
+}
+
+void check_shared_heads(const Tensor& q, const Tensor& k, const Tensor& v) {
+  TL_CHECK(q.dim() >= 3 && k.dim() >= 3 && v.dim() >= 3 && k.size(k.dim() - 3) > 0 &&
+               v.size(v.dim() - 3) > 0 && q.size(q.dim() - 3) % k.size(k.dim() - 3) == 0 &&
+               q.size(q.dim() - 3) % v.size(v.dim() - 3) == 0,
+           Runtime, "Number of heads in key and value must divide the number of heads in query, got ",
+           q.sizes(), ", ", k.sizes(), " and ", v.sizes());
+}
+
+// The dimensions before the last two, broadcast; with shared heads, those before the heads.
+DimVector common_batch(const Tensor& q, const Tensor& k, const Tensor& v, int64_t own) {
+  const auto lead = [own](const Tensor& t) { return t.sizes().first(static_cast<size_t>(t.dim() - own)); };
+  return broadcast_shapes(broadcast_shapes(lead(q), lead(k)), lead(v));
+}
+
+// As four dimensions. `own` dimensions at the end are the tensor's, those before become `batch`.
+Tensor in_four(const Tensor& t, const DimVector& batch, int64_t own) {
+  if (t.dim() == 4 && std::ranges::equal(t.sizes().first(static_cast<size_t>(4 - own)), batch)) return t;
+  DimVector sizes(batch), folded;
+  for (int64_t d = t.dim() - own; d < t.dim(); ++d) sizes.push_back(t.size(d));
+  if (own == 3) {
+    folded = {checked_numel(batch), t.size(t.dim() - 3), t.size(t.dim() - 2), t.size(t.dim() - 1)};
+  } else {
+    const int64_t heads = batch.empty() ? 1 : batch.back();
+    const int64_t rest = batch.empty() ? 1 : checked_numel(IntSpan(batch).first(batch.size() - 1));
+    folded = {rest, heads, t.size(t.dim() - 2), t.size(t.dim() - 1)};
+  }
+  return ops::reshape(ops::expand(t, sizes), folded);
+}
+
+// The mask as four dimensions that broadcast with the scores.
+Tensor mask_in_four(const Tensor& mask, IntSpan batch, const Tensor& q, const Tensor& k,
+                    int64_t scores_dims) {
+  Tensor m = mask;
+  while (m.dim() < 2) m = ops::unsqueeze(m, 0);
+  if (m.dim() <= 4 && scores_dims <= 4) {
+    while (m.dim() < scores_dims) m = ops::unsqueeze(m, 0);
+    while (m.dim() < 4) m = ops::unsqueeze(m, 0);
+  } else {
+    DimVector sizes(batch);
+    sizes.push_back(m.size(m.dim() - 2));
+    sizes.push_back(m.size(m.dim() - 1));
+    const DimVector four{q.size(0), q.size(1), m.size(m.dim() - 2), m.size(m.dim() - 1)};
+    m = ops::reshape(ops::expand(m, sizes), four);
+  }
+  broadcast_shapes(m.sizes(), DimVector{q.size(0), q.size(1), q.size(2), k.size(2)});
+  const DimVector scores{q.size(0), q.size(1), q.size(2), k.size(2)};
+  for (size_t d = 0; d < 4; ++d)
+    TL_CHECK(m.size(static_cast<int64_t>(d)) == 1 || m.size(static_cast<int64_t>(d)) == scores[d], Runtime,
+             "scaled_dot_product_attention: a mask of shape ", mask.sizes(), " doesn't fit scores of shape ",
+             scores);
+  return m;
+}
+
+// Whether the result's rows stand outside its heads, as the query's do.
+bool has_rows_outside(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask, bool shared) {
+  const auto plain = [](const Tensor& t) { return t.dim() == 4 && t.stride(3) == 1 && t.size(2) > 0; };
+  return plain(q) && q.stride(1) < q.stride(2) && plain(k) && plain(v) && q.size(0) == k.size(0) &&
+         q.size(0) == v.size(0) && (shared || (q.size(1) == k.size(1) && q.size(1) == v.size(1))) &&
+         q.size(3) == v.size(3) && (!mask || mask->dim() == 2 || mask->dim() == 4);
+}
+
+Tensor scaled_dot_product_attention(const Tensor& q_in, const Tensor& k_in, const Tensor& v_in,
+                                    OptTensor mask, double dropout, bool causal,
+                                    std::optional<double> scale_in, bool enable_gqa) {
+  check_attention(q_in, k_in, v_in, mask, causal);
+  TL_CHECK(dropout >= 0 && dropout <= 1, Runtime, "dropout probability has to be between 0 and 1, but got ",
+           dropout);
+  if (enable_gqa) check_shared_heads(q_in, k_in, v_in);
+  const int64_t size = q_in.size(q_in.dim() - 1);
+  const double scale = scale_in ? *scale_in : 1 / std::sqrt(static_cast<double>(size));
+  const bool shared = enable_gqa && (q_in.size(q_in.dim() - 3) != k_in.size(k_in.dim() - 3) ||
+                                     q_in.size(q_in.dim() - 3) != v_in.size(v_in.dim() - 3));
+  if (dropout > 0 || !is_floating(q_in.dtype())) {
+    const int64_t heads = shared ? q_in.size(q_in.dim() - 3) : 0;
+    return attention_in_operators(q_in, shared ? repeat_heads(k_in, heads) : k_in,
+                                  shared ? repeat_heads(v_in, heads) : v_in, mask, dropout, causal, scale);
+  }
+  const int64_t own = shared ? 3 : 2;
+  const DimVector batch = common_batch(q_in, k_in, v_in, own);
+  const Tensor q = in_four(q_in, batch, own), key = in_four(k_in, batch, own),
+               value = in_four(v_in, batch, own);
+  const bool uneven = key.size(1) != value.size(1);
+  const Tensor k = uneven ? repeat_heads(key, q.size(1)) : key,
+               v = uneven ? repeat_heads(value, q.size(1)) : value;
+  DimVector shape(batch);
+  if (shared) shape.push_back(q.size(1));
+  const Tensor m = mask ? mask_in_four(*mask, shape, q, k, static_cast<int64_t>(shape.size()) + 2) : Tensor();
+  const bool rows_outside = has_rows_outside(q_in, k_in, v_in, mask, shared);
+  const Tensor output = std::get<0>(ops::_attention(q, k, v, m ? &m : nullptr, causal, scale, rows_outside));
+  shape.push_back(q.size(2));
+  shape.push_back(v.size(3));
+  return std::ranges::equal(output.sizes(), IntSpan(shape)) ? output : ops::reshape(output, shape);
+}
+}  // namespace
+
+TL_KERNEL(_attention, attention)
+TL_KERNEL(_attention_backward, attention_backward)
+TL_KERNEL(_attention_gradients, attention_gradients)
+TL_KERNEL(scaled_dot_product_attention, scaled_dot_product_attention)
+
+}  // namespace tl

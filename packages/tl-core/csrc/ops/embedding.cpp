@@ -1,0 +1,240 @@
+// Tables of vectors.
+#include "kernels/cpu/embedding.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "iter/promotion.h"
+#include "ops.h"
+#include "ops/copy.h"
+#include "tensor/geometry.h"
+
+namespace tl {
+
+namespace {
+using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+void check_index_type(const char* name, const Tensor& t) {
+  TL_CHECK(t.dtype() == DType::Int64 || t.dtype() == DType::Int32, Runtime,
+           "Expected tensor for argument #1 '", name,
+           "' to have one of the following scalar types: Long, Int; but got ", scalar_type_name(t.dtype()),
+           " instead");
+}
+
+// Dense int64 indices into `rows` rows; raises for others.
+Tensor checked_indices(const Tensor& t, int64_t rows) {
+  const Tensor dense = to_contiguous(to_dtype(t, DType::Int64));
+  const int64_t* data = dense.ptr<int64_t>();
+  for (int64_t i = 0; i < dense.numel(); ++i)
+    TL_CHECK(data[i] >= 0 && data[i] < rows, Index, "index out of range in self: index ", data[i],
+             " at position ", i, " of a table of ", rows, " rows");
+  return dense;
+}
+
+DType adding_type(DType d) { return is_half(d) ? DType::Float32 : d; }
+
+Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool sparse) {
+  TL_CHECK(weight.dim() == 2, Runtime, "'weight' must be 2-D");
+  check_index_type("indices", indices);
+  TL_CHECK(!sparse, NotImplemented,
+           "embedding(sparse=True): sparse gradients are not there yet; use sparse=False");
+  DimVector sizes(indices.sizes());
+  sizes.push_back(weight.size(1));
+  const Tensor out = empty(sizes, {weight.dtype(), weight.device()});
+  if (out.is_meta()) return out;
+  const Tensor index = checked_indices(indices, weight.size(0)), table = to_contiguous(weight);
+  cpu::gather_rows({table.size(0), table.size(1)}, table.itemsize(), table.ptr<char>(), index.ptr<int64_t>(),
+                   index.numel(), out.ptr<char>());
+  return out;
+}
+
+Tensor counts_of(const Tensor& index, int64_t rows) {
+  const Tensor counts = empty(DimVector{rows}, {DType::Int64, index.device()});
+  fill_elements(counts, Scalar(int64_t{0}));
+  for (int64_t i = 0; i < index.numel(); ++i) ++counts.ptr<int64_t>()[index.ptr<int64_t>()[i]];
+  return counts;
+}
+
+Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding,
+                                bool by_freq) {
+  const int64_t width = grad.size(grad.dim() - 1);
+  const DType type = adding_type(grad.dtype());
+  TL_CHECK(is_floating(type), NotImplemented, "\"embedding_backward\" not implemented for '",
+           scalar_type_name(grad.dtype()), "'");
+  const Tensor out = empty(DimVector{rows, width}, {type, grad.device()});
+  if (out.is_meta()) return to_dtype(out, grad.dtype());
+  fill_elements(out, Scalar(0.0));
+  const Tensor index = checked_indices(indices, rows), g = to_contiguous(to_dtype(grad, type));
+  const Tensor counts = by_freq ? counts_of(index, rows) : Tensor();
+  cpu::add_rows(type, {rows, width}, g.ptr<char>(), index.ptr<int64_t>(), index.numel(), padding,
+                counts ? counts.ptr<int64_t>() : nullptr, out.ptr<char>());
+  return to_dtype(out, grad.dtype());
+}
+
+// The adjoint of embedding_dense_backward.
+Tensor embedding_double_backward(const Tensor& g, const Tensor& indices, int64_t padding, bool by_freq) {
+  Tensor rows = ops::embedding(g, indices, -1, false, false);
+  if (by_freq) {
+    const Tensor index = to_contiguous(to_dtype(indices, DType::Int64));
+    const Tensor own = ops::index_select(counts_of(index, g.size(0)), 0, ops::reshape(index, DimVector{-1}));
+    rows = ops::div(rows, ops::unsqueeze(ops::reshape(own, indices.sizes()), -1));
+  }
+  if (padding < 0) return rows;
+  return ops::masked_fill_Scalar(rows, ops::unsqueeze(ops::eq(indices, Scalar(padding)), -1), Scalar(0.0));
+}
+
+// Rows with a norm above `max_norm` are shortened to it.
+Tensor embedding_renorm(const Tensor& self, const Tensor& indices, double max_norm, double norm_type) {
+  TL_CHECK(self.dim() == 2, Runtime, "'self' must be 2-D, got ", self.dim(), " dimensions");
+  check_index_type("indices", indices);
+  if (self.is_meta()) return self;
+  const Tensor found = ops::clone(checked_indices(indices, self.size(0)));
+  int64_t* const first = found.ptr<int64_t>();
+  std::sort(first, first + found.numel());
+  const int64_t* const last = std::unique(first, first + found.numel());
+  const DType type = adding_type(self.dtype());
+  const Tensor index = view_of(found, DimVector{last - first}, DimVector{1}, 0);
+  const Tensor rows = ops::to_dtype(ops::index_select(self, 0, index), type), size = ops::abs(rows);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor norm =
+      norm_type == infinity
+          ? ops::amax(size, DimVector{1}, true)
+          : ops::pow_Tensor_Tensor(
+                ops::sum_dim_IntList(ops::pow_Tensor_Tensor(size, Scalar(norm_type)), DimVector{1}, true),
+                Scalar(1 / norm_type));
+  const Tensor shorter =
+      ops::mul(rows, ops::reciprocal(ops::div(ops::add(norm, Scalar(1e-7)), Scalar(max_norm))));
+  const Tensor kept = ops::where_self(ops::gt(norm, Scalar(max_norm)), shorter, rows);
+  ops::index_put_(self, std::vector<Tensor>{index}, ops::to_dtype(kept, self.dtype()), false);
+  return self;
+}
+
+// ---- bags -------------------------------------------------------------------------------------------------
+
+struct BagBounds {
+  Tensor offsets;  // with the end
+  int64_t count;
+
+  BagBounds(const Tensor& given, int64_t n, bool with_last) {
+    count = given.numel() - (with_last ? 1 : 0);
+    TL_CHECK(count >= 0, Runtime, "include_last_offset: number of offsets should be at least 1");
+    offsets = empty(DimVector{count + 1}, {DType::Int64, {}});
+    const Tensor own = to_contiguous(to_dtype(given, DType::Int64));
+    int64_t* const to = offsets.ptr<int64_t>();
+    for (int64_t i = 0; i < given.numel(); ++i) to[i] = own.ptr<int64_t>()[i];
+    if (!with_last) to[count] = n;
+    TL_CHECK(count == 0 || to[0] == 0, Runtime,
+             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has "
+             "to start from position 0. However, got ",
+             to[0]);
+    for (int64_t i = 0; i < count; ++i)
+      TL_CHECK(to[i] <= to[i + 1] && to[i + 1] <= n, Runtime,
+               "offsets[-1] can not be greater than input's length(", n, "), and offsets must not fall, got ",
+               to[i + 1], " after ", to[i]);
+  }
+};
+
+void check_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode, bool sparse,
+               OptTensor factors) {
+  TL_CHECK(weight.dim() == 2, Runtime, "'weight' must be 2-D");
+  TL_CHECK(indices.dim() == 1 && offsets.dim() == 1, Runtime,
+           "input has to be a 1D Tensor, but got Tensor of dimension ", indices.dim());
+  check_index_type("indices", indices);
+  check_index_type("offsets", offsets);
+  TL_CHECK(is_floating(weight.dtype()), NotImplemented, "\"embedding_bag\" not implemented for '",
+           scalar_type_name(weight.dtype()), "'");
+  TL_CHECK(!sparse, NotImplemented,
+           "embedding_bag(sparse=True): sparse gradients are not there yet; use sparse=False");
+  TL_CHECK(mode >= 0 && mode <= 2, Runtime, "embedding_bag: mode must be 0 (sum), 1 (mean) or 2 (max), got ",
+           mode);
+  if (!factors) return;
+  TL_CHECK(mode == 0, Runtime, "embedding_bag: per_sample_weights only supported with mode='sum'");
+  TL_CHECK(factors->dtype() == weight.dtype(), Runtime,
+           "Expected tensor for argument #1 'weight' to have the same type as "
+           "tensor for argument #4 'per_sample_weights', got ",
+           scalar_type_name(weight.dtype()), " and ", scalar_type_name(factors->dtype()));
+  TL_CHECK(factors->dim() == 1 && factors->numel() == indices.numel(), Runtime,
+           "embedding_bag: per_sample_weights must have one number an index, got ", factors->sizes());
+}
+
+Four embedding_bag_core(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool,
+                        int64_t mode, bool sparse, OptTensor factors, bool with_last, int64_t padding) {
+  check_bag(weight, indices, offsets, mode, sparse, factors);
+  const TensorOptions ints{DType::Int64, weight.device()};
+  const DType type = adding_type(weight.dtype());
+  const int64_t width = weight.size(1), given = offsets.numel() - (with_last ? 1 : 0);
+  if (weight.is_meta())
+    return {empty(DimVector{given, width}, {weight.dtype(), weight.device()}), empty(indices.sizes(), ints),
+            empty(DimVector{given}, ints), empty(DimVector{given, width}, ints)};
+  const Tensor index = checked_indices(indices, weight.size(0));
+  const BagBounds bounds(offsets, index.numel(), with_last);
+  const Tensor out = empty(DimVector{bounds.count, width}, {type, {}});
+  const Tensor sizes = empty(DimVector{bounds.count}, ints), bags = empty(DimVector{index.numel()}, ints);
+  const Tensor winners = empty(mode == 2 ? DimVector{bounds.count, width} : DimVector{0}, ints);
+  fill_elements(out, Scalar(0.0));
+  fill_elements(winners, Scalar(int64_t{-1}));
+  fill_elements(bags, Scalar(int64_t{0}));
+  const int64_t* ends = bounds.offsets.ptr<int64_t>();
+  for (int64_t b = 0; b < bounds.count; ++b)
+    std::fill(bags.ptr<int64_t>() + ends[b], bags.ptr<int64_t>() + ends[b + 1], b);
+  const Tensor table = to_contiguous(to_dtype(weight, type));
+  const Tensor own = factors ? to_contiguous(to_dtype(*factors, type)) : Tensor();
+  cpu::reduce_bags(type, {table.size(0), width}, table.ptr<char>(),
+                   {bounds.count, index.ptr<int64_t>(), ends, padding, static_cast<cpu::BagMode>(mode)},
+                   own ? own.data() : nullptr, out.ptr<char>(), sizes.ptr<int64_t>(), winners.ptr<int64_t>());
+  return {to_dtype(out, weight.dtype()), bags, sizes, winners};
+}
+
+std::tuple<Tensor, Tensor> embedding_bag_backward(const Tensor& grad, const Tensor& weight,
+                                                  const Tensor& indices, const Tensor& bags,
+                                                  const Tensor& sizes, const Tensor& winners,
+                                                  OptTensor factors, bool by_freq, int64_t mode,
+                                                  int64_t padding, bool want_weight, bool want_factors) {
+  if (mode == 2) {
+    const Tensor found = ops::ge(winners, Scalar(int64_t{0}));
+    const Tensor zeros = ops::zeros(weight.sizes(), weight.dtype(), std::nullopt, weight.device());
+    return {ops::scatter_add(zeros, 0, ops::clamp_min(winners, Scalar(int64_t{0})), ops::mul(grad, found)),
+            Tensor()};
+  }
+  Tensor rows = ops::index_select(grad, 0, bags), grad_weight, grad_factors;
+  if (want_factors) {
+    grad_factors = ops::sum_dim_IntList(ops::mul(rows, ops::embedding(weight, indices)), DimVector{1}, false);
+    if (padding >= 0)
+      grad_factors = ops::masked_fill_Scalar(grad_factors, ops::eq(indices, Scalar(padding)), Scalar(0.0));
+  }
+  if (want_weight) {
+    if (factors) rows = ops::mul(rows, ops::unsqueeze(*factors, 1));
+    if (mode == 1) rows = ops::div(rows, ops::unsqueeze(ops::index_select(sizes, 0, bags), 1));
+    grad_weight = ops::embedding_dense_backward(rows, indices, weight.size(0), padding, by_freq);
+  }
+  return {grad_weight, grad_factors};
+}
+
+Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool by_freq,
+                   int64_t mode, bool sparse, OptTensor factors, bool with_last) {
+  return ops::_embedding_bag(weight, indices, offsets, by_freq, mode, sparse, factors, with_last, -1);
+}
+Four embedding_bag_padding_idx(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+                               bool by_freq, int64_t mode, bool sparse, OptTensor factors, bool with_last,
+                               std::optional<int64_t> padding) {
+  int64_t skipped = -1;
+  if (padding) {
+    TL_CHECK(*padding >= -weight.size(0) && *padding < weight.size(0), Runtime,
+             "padding_idx must be within the number of embeddings, -", weight.size(0), " through ",
+             weight.size(0) - 1, ", but got ", *padding);
+    skipped = *padding < 0 ? *padding + weight.size(0) : *padding;
+  }
+  return ops::_embedding_bag(weight, indices, offsets, by_freq, mode, sparse, factors, with_last, skipped);
+}
+}  // namespace
+
+TL_KERNEL(embedding, embedding)
+TL_KERNEL(embedding_dense_backward, embedding_dense_backward)
+TL_KERNEL(_embedding_double_backward, embedding_double_backward)
+TL_KERNEL(embedding_renorm_, embedding_renorm)
+TL_KERNEL(_embedding_bag, embedding_bag_core)
+TL_KERNEL(_embedding_bag_backward, embedding_bag_backward)
+TL_KERNEL(embedding_bag, embedding_bag)
+TL_KERNEL(embedding_bag_padding_idx, embedding_bag_padding_idx)
+
+}  // namespace tl

@@ -1,0 +1,409 @@
+// Recurrent layers over sequences, and their cells.
+#include "kernels/cpu/recurrent.h"
+
+#include <cstring>
+
+#include "iter/promotion.h"
+#include "kernels/cpu/matmul.h"
+#include "ops.h"
+#include "ops/copy.h"
+#include "tensor/geometry.h"
+
+namespace tl {
+
+namespace {
+using cpu::Cell;
+using Five = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>;
+
+int64_t gate_count(Cell cell) { return cell == Cell::Lstm ? 4 : cell == Cell::Gru ? 3 : 1; }
+int64_t saved_count(Cell cell) { return cell == Cell::Lstm || cell == Cell::Gru ? 4 : 0; }
+DType computing_type(DType d) { return is_half(d) ? DType::Float32 : d; }
+
+// ---- one layer in one direction, over steps whose rows stand one after another ----------------------------
+
+// The rows of each step in the order in which they are run.
+class Steps {
+ public:
+  struct Step {
+    int64_t first, rows;
+  };
+  Steps(IntSpan batch_sizes, bool reverse)
+      : n_(static_cast<int64_t>(batch_sizes.size())), sizes_(batch_sizes), reverse_(reverse) {
+    for (int64_t rows : batch_sizes) total_ += rows;
+  }
+  int64_t total() const { return total_; }
+  // body(step) from the first to the last, or the other way round.
+  template <class F>
+  void run(bool backwards, F body) const {
+    const bool descending = reverse_ != backwards;
+    int64_t first = descending ? total_ : 0;
+    for (int64_t i = 0; i < n_; ++i) {
+      const int64_t rows = sizes_[static_cast<size_t>(descending ? n_ - 1 - i : i)];
+      if (descending) first -= rows;
+      body(Step{first, rows});
+      if (!descending) first += rows;
+    }
+  }
+
+ private:
+  int64_t n_, total_ = 0;
+  IntSpan sizes_;
+  bool reverse_;
+};
+
+char* row_at(const Tensor& t, int64_t row, int64_t width) {
+  return t ? t.ptr<char>() + row * width * t.itemsize() : nullptr;
+}
+cpu::MatrixView rows_at(const Tensor& t, int64_t row) { return {row_at(t, row, t.size(1)), t.size(1), 1}; }
+cpu::MatrixView transposed(const Tensor& t) { return {t.ptr<char>(), 1, t.size(1)}; }
+
+Tensor typed(const Tensor& t, DType type) { return to_contiguous(to_dtype(t, type)); }
+
+// The numbers one and zero of a product.
+struct One {
+  float f = 1;
+  double d = 1;
+  const void* of(DType t) const { return t == DType::Float64 ? static_cast<const void*>(&d) : &f; }
+};
+
+Five layer(const Tensor& gates_in, const Tensor& h0, OptTensor c0, const Tensor& w_hh, OptTensor b_hh,
+           int64_t mode, bool reverse, IntSpan batch_sizes) {
+  const auto cell = static_cast<Cell>(mode);
+  const int64_t n = h0.size(1), total = gates_in.size(0);
+  const DType own = gates_in.dtype(), type = computing_type(own);
+  const TensorOptions options{type, gates_in.device()};
+  const Tensor output = empty(DimVector{total, n}, options),
+               saved = empty(DimVector{total, saved_count(cell) * n}, options);
+  const Tensor cells = empty(DimVector{cell == Cell::Lstm ? total : 0, n}, options);
+  if (gates_in.is_meta())
+    return {to_dtype(output, own), empty(h0.sizes(), {own, h0.device()}),
+            empty(c0 ? c0->sizes() : IntSpan(DimVector{0}), {own, h0.device()}), saved, cells};
+  const Steps steps(batch_sizes, reverse);
+  const Tensor gates = ops::clone(typed(gates_in, type)), weight = typed(w_hh, type),
+               hidden = ops::clone(typed(h0, type));
+  const Tensor state = c0 ? ops::clone(typed(*c0, type)) : empty(DimVector{0}, options);
+  const Tensor bias = b_hh ? typed(*b_hh, type) : Tensor();
+  const Tensor hidden_gates = cell == Cell::Gru ? empty(DimVector{h0.size(0), 3 * n}, options) : Tensor();
+  const One one;
+  const int64_t width = gate_count(cell) * n;
+  steps.run(false, [&](Steps::Step s) {
+    const cpu::MatrixView to = hidden_gates ? rows_at(hidden_gates, 0) : rows_at(gates, s.first);
+    const cpu::MatrixView added =
+        hidden_gates ? cpu::MatrixView{bias ? bias.ptr<char>() : nullptr, 0, 1} : to;
+    const bool adds = !hidden_gates || bias;
+    cpu::matmul(type, {s.rows, width, n, rows_at(hidden, 0), transposed(weight), to, added, one.of(type),
+                       adds ? one.of(type) : nullptr});
+    cpu::recurrent_step(
+        type, cell,
+        {s.rows, n, row_at(gates, s.first, width), hidden_gates ? hidden_gates.ptr<char>() : nullptr,
+         row_at(saved, s.first, 4 * n), state.ptr<char>(), row_at(cells, s.first, n), hidden.ptr<char>(),
+         row_at(output, s.first, n)});
+  });
+  return {to_dtype(output, own), to_dtype(hidden, own), to_dtype(state, own), saved, cells};
+}
+
+// The state before each row's step.
+Tensor previous_states(const Steps& steps, const Tensor& output, const Tensor& h0) {
+  const int64_t n = h0.size(1);
+  const Tensor all = empty(output.sizes(), {output.dtype(), output.device()}), state = ops::clone(h0);
+  const auto bytes = [&](int64_t rows) { return static_cast<size_t>(rows * n * output.itemsize()); };
+  steps.run(false, [&](Steps::Step s) {
+    if (s.rows == 0) return;
+    std::memcpy(row_at(all, s.first, n), state.ptr<char>(), bytes(s.rows));
+    std::memcpy(state.ptr<char>(), row_at(output, s.first, n), bytes(s.rows));
+  });
+  return all;
+}
+
+Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad_state, const Tensor& h0,
+                    OptTensor c0, const Tensor& w_hh, OptTensor b_hh, const Tensor& output_in,
+                    const Tensor& saved, const Tensor& cells, int64_t mode, bool reverse,
+                    IntSpan batch_sizes) {
+  const auto cell = static_cast<Cell>(mode);
+  const int64_t n = h0.size(1), width = gate_count(cell) * n;
+  const DType own = output_in.dtype(), type = computing_type(own);
+  const TensorOptions options{type, h0.device()};
+  const auto started = [&](OptTensor g, const Tensor& like) {
+    const Tensor t = empty(like.sizes(), options);
+    if (t.is_meta()) return t;
+    if (g)
+      copy_elements(t, *g);
+    else
+      fill_elements(t, Scalar(0.0));
+    return t;
+  };
+  const Tensor hidden = started(grad_hidden, h0), state = c0 ? started(grad_state, *c0) : Tensor();
+  const Tensor gates = empty(DimVector{output_in.size(0), width}, options);
+  if (h0.is_meta())
+    return {gates, hidden, state, empty(w_hh.sizes(), options),
+            b_hh ? empty(b_hh->sizes(), options) : Tensor()};
+  const Steps steps(batch_sizes, reverse);
+  const Tensor weight = typed(w_hh, type), output = typed(output_in, type),
+               g = grad_output ? typed(*grad_output, type) : Tensor();
+  const Tensor previous = previous_states(steps, output, typed(h0, type));
+  const Tensor hidden_gates = cell == Cell::Gru ? empty(gates.sizes(), options) : gates;
+  const One one;
+  steps.run(true, [&](Steps::Step s) {
+    cpu::recurrent_step_backward(
+        type, cell,
+        {s.rows, n, row_at(saved, s.first, 4 * n), row_at(cells, s.first, n), row_at(previous, s.first, n),
+         row_at(output, s.first, n), row_at(g, s.first, n), hidden.ptr<char>(),
+         state ? state.ptr<char>() : nullptr, row_at(gates, s.first, width),
+         row_at(hidden_gates, s.first, width)});
+    const cpu::MatrixView to = rows_at(hidden, 0);
+    const bool adds = cell == Cell::Gru;
+    cpu::matmul(type, {s.rows, n, width, rows_at(hidden_gates, s.first), rows_at(weight, 0), to,
+                       adds ? to : cpu::MatrixView{}, one.of(type), adds ? one.of(type) : nullptr});
+  });
+  const Tensor grad_weight = ops::mm(ops::t(hidden_gates), previous);
+  const Tensor grad_bias = b_hh ? ops::sum_dim_IntList(hidden_gates, DimVector{0}, false) : Tensor();
+  return {gates, hidden, state, grad_weight, grad_bias};
+}
+
+// ---- layers over layers -----------------------------------------------------------------------------------
+
+struct Options {
+  Cell cell;
+  bool biases, train, bidirectional;
+  int64_t layers;
+  double dropout;
+};
+
+struct Sequence {
+  Tensor data;  // rows of all steps
+  DimVector batch_sizes;
+  Tensor shaped(const Tensor& t, bool packed) const {
+    if (packed) return t;
+    return ops::view(t, DimVector{static_cast<int64_t>(batch_sizes.size()),
+                                  batch_sizes.empty() ? 0 : batch_sizes[0], t.size(1)});
+  }
+};
+
+struct Parameters {
+  const Tensor *w_ih, *w_hh, *b_ih, *b_hh, *w_hr;
+};
+
+Parameters parameters_of(TensorList params, const Options& o, int64_t number, bool projects) {
+  const size_t each = 2 + (o.biases ? 2 : 0) + (projects ? 1 : 0), at = static_cast<size_t>(number) * each;
+  return {&params[at], &params[at + 1], o.biases ? &params[at + 2] : nullptr,
+          o.biases ? &params[at + 3] : nullptr, projects ? &params[at + each - 1] : nullptr};
+}
+
+struct LayerResult {
+  Tensor output, hidden, state;
+};
+
+LayerResult run_layer(const Sequence& x, const Tensor& h0, OptTensor c0, const Parameters& p, Cell cell,
+                      bool reverse) {
+  const bool apart = cell == Cell::Gru || !p.b_hh;
+  const Tensor both = !apart ? ops::add(*p.b_ih, *p.b_hh) : Tensor();
+  const Tensor gates = ops::linear(x.data, *p.w_ih, both ? &both : p.b_ih);
+  const auto [output, hidden, state, saved, cells] = ops::_recurrent_layer(
+      gates, h0, c0, *p.w_hh, apart ? p.b_hh : nullptr, static_cast<int64_t>(cell), reverse, x.batch_sizes);
+  return {output, hidden, state};
+}
+
+// An LSTM whose state is projected, step by step.
+LayerResult run_projected(const Sequence& x, const Tensor& h0, const Tensor& c0, const Parameters& p,
+                          bool reverse) {
+  const Tensor gates = ops::linear(x.data, *p.w_ih, p.b_ih);
+  Tensor hidden = h0, state = c0;
+  std::vector<Tensor> outputs(x.batch_sizes.size());
+  const Steps steps(x.batch_sizes, reverse);
+  size_t number = reverse ? outputs.size() : 0;
+  steps.run(false, [&](Steps::Step s) {
+    const Tensor h = ops::slice(hidden, 0, 0, s.rows, 1), c = ops::slice(state, 0, 0, s.rows, 1);
+    const Tensor sums =
+        ops::add(ops::slice(gates, 0, s.first, s.first + s.rows, 1), ops::linear(h, *p.w_hh, p.b_hh));
+    const std::vector<Tensor> parts = ops::chunk(sums, 4, 1);
+    const Tensor next =
+        ops::add(ops::mul(ops::sigmoid(parts[1]), c), ops::mul(ops::sigmoid(parts[0]), ops::tanh(parts[2])));
+    const Tensor out = ops::linear(ops::mul(ops::sigmoid(parts[3]), ops::tanh(next)), *p.w_hr);
+    const auto replaced = [&](const Tensor& all, const Tensor& rows) {
+      if (s.rows == all.size(0)) return rows;
+      return ops::cat(std::vector<Tensor>{rows, ops::slice(all, 0, s.rows, std::nullopt, 1)}, 0);
+    };
+    hidden = replaced(hidden, out);
+    state = replaced(state, next);
+    outputs[reverse ? --number : number++] = out;
+  });
+  return {ops::cat(outputs, 0), hidden, state};
+}
+
+struct StackResult {
+  Tensor output, hidden, state;
+};
+
+StackResult run_stack(Sequence x, bool packed, const Tensor& hidden, OptTensor state, TensorList params,
+                      const Options& o) {
+  const int64_t directions = o.bidirectional ? 2 : 1;
+  const bool projects = state && hidden.size(2) != state->size(2);
+  const size_t each = 2 + (o.biases ? 2 : 0) + (projects ? 1 : 0);
+  TL_CHECK(params.size() == each * static_cast<size_t>(o.layers * directions), Runtime, "expected ",
+           static_cast<int64_t>(each) * o.layers * directions, " parameters, got ",
+           static_cast<int64_t>(params.size()));
+  TL_CHECK(hidden.size(0) == o.layers * directions && (!state || state->size(0) == o.layers * directions),
+           Runtime, "Expected hidden state of ", o.layers * directions, " layers, got ", hidden.sizes());
+  std::vector<Tensor> last_hidden, last_state;
+  for (int64_t layer = 0; layer < o.layers; ++layer) {
+    std::vector<Tensor> outputs;
+    for (int64_t direction = 0; direction < directions; ++direction) {
+      const int64_t number = layer * directions + direction;
+      const Parameters p = parameters_of(params, o, number, projects);
+      const Tensor h0 = ops::select_int(hidden, 0, number),
+                   c0 = state ? ops::select_int(*state, 0, number) : Tensor();
+      const LayerResult r = projects ? run_projected(x, h0, c0, p, direction == 1)
+                                     : run_layer(x, h0, c0 ? &c0 : nullptr, p, o.cell, direction == 1);
+      outputs.push_back(r.output);
+      last_hidden.push_back(r.hidden);
+      if (c0) last_state.push_back(r.state);
+    }
+    x.data = directions == 1 ? outputs[0] : ops::cat(outputs, 1);
+    if (o.dropout > 0 && o.train && layer + 1 < o.layers)
+      x.data = ops::reshape(ops::dropout(x.shaped(x.data, packed), o.dropout, true), x.data.sizes());
+  }
+  return {x.shaped(x.data, packed), ops::stack(last_hidden, 0), state ? ops::stack(last_state, 0) : Tensor()};
+}
+
+void check_rnn_input(const Tensor& input, const Tensor& hidden, int64_t input_dims, bool batch_first) {
+  TL_CHECK(input.dim() == input_dims && hidden.dim() == 3, Runtime, "input must have ", input_dims,
+           " dimensions and the hidden state 3, got ", input.dim(), " and ", hidden.dim());
+  TL_CHECK(is_floating(input.dtype()), NotImplemented, "\"rnn\" not implemented for '",
+           scalar_type_name(input.dtype()), "'");
+  TL_CHECK(input.dtype() == hidden.dtype(), Runtime,
+           "Input and hidden tensors are not the same dtype, found input tensor with ",
+           scalar_type_name(input.dtype()), " and hidden tensor with ", scalar_type_name(hidden.dtype()));
+  if (input_dims != 3) return;
+  const int64_t batch = input.size(batch_first ? 0 : 1);
+  TL_CHECK(hidden.size(1) == batch, Runtime, "Expected hidden size of ", batch, " samples, got ",
+           hidden.sizes());
+  TL_CHECK(input.size(batch_first ? 1 : 0) > 0, Runtime,
+           "Expected sequence length to be larger than 0 in RNN");
+}
+
+StackResult run_padded(const Tensor& input, const Tensor& hidden, OptTensor state, TensorList params,
+                       const Options& o, bool batch_first) {
+  check_rnn_input(input, hidden, 3, batch_first);
+  const Tensor x = batch_first ? ops::transpose_int(input, 0, 1) : input;
+  const Sequence sequence{ops::reshape(x, DimVector{x.size(0) * x.size(1), x.size(2)}),
+                          DimVector(static_cast<size_t>(x.size(0)), x.size(1))};
+  StackResult r = run_stack(sequence, false, hidden, state, params, o);
+  if (batch_first) r.output = ops::transpose_int(r.output, 0, 1);
+  return r;
+}
+
+StackResult run_packed(const Tensor& data, const Tensor& batch_sizes, const Tensor& hidden, OptTensor state,
+                       TensorList params, const Options& o) {
+  check_rnn_input(data, hidden, 2, false);
+  TL_CHECK(batch_sizes.dim() == 1 && batch_sizes.dtype() == DType::Int64 && batch_sizes.device().is_cpu(),
+           Runtime, "batch_sizes must be a vector of int64 on the CPU, got ",
+           scalar_type_name(batch_sizes.dtype()), " of shape ", batch_sizes.sizes());
+  const Tensor dense = to_contiguous(batch_sizes);
+  const DimVector sizes(IntSpan(dense.ptr<int64_t>(), static_cast<size_t>(dense.numel())));
+  int64_t total = 0, before = hidden.size(1);
+  for (int64_t rows : sizes) {
+    TL_CHECK(rows > 0 && rows <= before, Runtime,
+             "batch_sizes must be positive and may not grow beyond the hidden state's ", hidden.size(1),
+             " samples, got ", IntSpan(sizes));
+    total += rows;
+    before = rows;
+  }
+  TL_CHECK(total == data.size(0), Runtime, "batch_sizes add up to ", total, ", but there are ", data.size(0),
+           " rows");
+  return run_stack({data, sizes}, true, hidden, state, params, o);
+}
+
+using Two = std::tuple<Tensor, Tensor>;
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+void check_lstm_state(TensorList hx) {
+  TL_CHECK(hx.size() == 2, Runtime, "lstm expects two hidden states");
+  TL_CHECK(hx[0].dtype() == hx[1].dtype(), Runtime, "Hidden states of an LSTM must have one dtype, got ",
+           scalar_type_name(hx[0].dtype()), " and ", scalar_type_name(hx[1].dtype()));
+  TL_CHECK(hx[0].dim() == 3 && hx[1].dim() == 3, Runtime,
+           "Hidden states of an LSTM must have 3 dimensions, got ", hx[0].dim(), " and ", hx[1].dim());
+}
+
+Three lstm_input(const Tensor& input, TensorList hx, TensorList params, bool biases, int64_t layers,
+                 double dropout, bool train, bool bidirectional, bool batch_first) {
+  check_lstm_state(hx);
+  const StackResult r = run_padded(input, hx[0], &hx[1], params,
+                                   {Cell::Lstm, biases, train, bidirectional, layers, dropout}, batch_first);
+  return {r.output, r.hidden, r.state};
+}
+Three lstm_data(const Tensor& data, const Tensor& batch_sizes, TensorList hx, TensorList params, bool biases,
+                int64_t layers, double dropout, bool train, bool bidirectional) {
+  check_lstm_state(hx);
+  const StackResult r = run_packed(data, batch_sizes, hx[0], &hx[1], params,
+                                   {Cell::Lstm, biases, train, bidirectional, layers, dropout});
+  return {r.output, r.hidden, r.state};
+}
+template <Cell cell>
+Two rnn_input(const Tensor& input, const Tensor& hx, TensorList params, bool biases, int64_t layers,
+              double dropout, bool train, bool bidirectional, bool batch_first) {
+  const StackResult r = run_padded(input, hx, nullptr, params,
+                                   {cell, biases, train, bidirectional, layers, dropout}, batch_first);
+  return {r.output, r.hidden};
+}
+template <Cell cell>
+Two rnn_data(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, TensorList params, bool biases,
+             int64_t layers, double dropout, bool train, bool bidirectional) {
+  const StackResult r = run_packed(data, batch_sizes, hx, nullptr, params,
+                                   {cell, biases, train, bidirectional, layers, dropout});
+  return {r.output, r.hidden};
+}
+
+// ---- cells ------------------------------------------------------------------------------------------------
+
+void check_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh) {
+  TL_CHECK(input.dim() == hx.dim() && (input.dim() == 1 || input.dim() == 2), Runtime,
+           "a cell's input and state must have 1 or 2 dimensions each, got ", input.dim(), " and ", hx.dim());
+  TL_CHECK(input.size(input.dim() - 1) == w_ih.size(1), Runtime, "input has inconsistent input_size: got ",
+           input.size(input.dim() - 1), " expected ", w_ih.size(1));
+  TL_CHECK(hx.size(hx.dim() - 1) == w_hh.size(1), Runtime, "hidden0 has inconsistent hidden_size: got ",
+           hx.size(hx.dim() - 1), ", expected ", w_hh.size(1));
+  TL_CHECK(input.dim() == 1 || input.size(0) == hx.size(0), Runtime, "Input batch size ", input.size(0),
+           " doesn't match hidden0 batch size ", hx.size(0));
+}
+
+// A cell is a layer of one step.
+LayerResult run_cell(const Tensor& input, const Tensor& hx, OptTensor cx, const Parameters& p, Cell cell) {
+  check_cell(input, hx, *p.w_ih, *p.w_hh);
+  const bool one = input.dim() == 1;
+  const auto rows = [one](const Tensor& t) { return one ? ops::unsqueeze(t, 0) : t; };
+  const Tensor h = rows(hx), c = cx ? rows(*cx) : Tensor();
+  LayerResult r = run_layer({rows(input), DimVector{h.size(0)}}, h, cx ? &c : nullptr, p, cell, false);
+  if (!one) return r;
+  return {ops::squeeze_dim(r.output, 0), ops::squeeze_dim(r.hidden, 0),
+          cx ? ops::squeeze_dim(r.state, 0) : Tensor()};
+}
+
+Two lstm_cell(const Tensor& input, TensorList hx, const Tensor& w_ih, const Tensor& w_hh, OptTensor b_ih,
+              OptTensor b_hh) {
+  TL_CHECK(hx.size() == 2, Runtime, "lstm_cell expects two hidden states");
+  const LayerResult r = run_cell(input, hx[0], &hx[1], {&w_ih, &w_hh, b_ih, b_hh, nullptr}, Cell::Lstm);
+  return {r.hidden, r.state};
+}
+template <Cell cell>
+Tensor simple_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
+                   OptTensor b_ih, OptTensor b_hh) {
+  return run_cell(input, hx, nullptr, {&w_ih, &w_hh, b_ih, b_hh, nullptr}, cell).hidden;
+}
+}  // namespace
+
+TL_KERNEL(_recurrent_layer, layer)
+TL_KERNEL(_recurrent_layer_backward, layer_backward)
+TL_KERNEL(lstm_input, lstm_input)
+TL_KERNEL(lstm_data, lstm_data)
+TL_KERNEL(gru_input, rnn_input<Cell::Gru>)
+TL_KERNEL(gru_data, rnn_data<Cell::Gru>)
+TL_KERNEL(rnn_tanh_input, rnn_input<Cell::Tanh>)
+TL_KERNEL(rnn_tanh_data, rnn_data<Cell::Tanh>)
+TL_KERNEL(rnn_relu_input, rnn_input<Cell::Relu>)
+TL_KERNEL(rnn_relu_data, rnn_data<Cell::Relu>)
+TL_KERNEL(lstm_cell, lstm_cell)
+TL_KERNEL(gru_cell, simple_cell<Cell::Gru>)
+TL_KERNEL(rnn_tanh_cell, simple_cell<Cell::Tanh>)
+TL_KERNEL(rnn_relu_cell, simple_cell<Cell::Relu>)
+
+}  // namespace tl

@@ -1,0 +1,300 @@
+"""Attention."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import tl_core
+from tl_core import Tensor, nn_functions
+
+from .affine import linear
+from .dropouts import dropout
+
+__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
+
+scaled_dot_product_attention = nn_functions.scaled_dot_product_attention
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of several heads, with the projections into and out of them.
+
+    Parameters:
+        query : Tensor, shape (L, N, E) or (L, E)
+        key, value : Tensor, shape (S, N, E_k), (S, N, E_v), or without N
+        embed_dim_to_check : int
+            E, which must be a multiple of `num_heads`.
+        num_heads : int
+        in_proj_weight : Tensor, shape (3 E, E)
+            The projections of query, key and value, unless `use_separate_proj_weight`.
+        in_proj_bias : Tensor, shape (3 E,), optional
+        bias_k, bias_v : Tensor, shape (1, 1, E), optional
+            One more key and value.
+        add_zero_attn : bool
+            Whether a key and a value of zeros are added.
+        dropout_p : float
+            The probability with which a weight is dropped while `training`.
+        out_proj_weight, out_proj_bias : Tensor
+            The projection of the result.
+        key_padding_mask : Tensor, shape (N, S) or (S,), optional
+            True, or a number that is added, for keys that are to be ignored.
+        need_weights : bool
+            Whether the weights are returned; without, they never stand in memory.
+        attn_mask : Tensor, shape (L, S) or (N * num_heads, L, S), optional
+            True, or a number that is added, where a query must not look.
+        q_proj_weight, k_proj_weight, v_proj_weight : Tensor, optional
+            With `use_separate_proj_weight`.
+        static_k, static_v : Tensor, shape (N * num_heads, S, E / num_heads), optional
+            Take the place of the projected keys and values.
+        average_attn_weights : bool
+            Whether the weights are averaged over the heads.
+        is_causal : bool
+            That `attn_mask` is a causal one.
+
+    Returns:
+        Tensor of query's shape, and the weights, shape (N, L, S) or (N, num_heads, L, S), or None
+
+    Raises:
+        AssertionError
+            If shapes don't fit the number of dimensions, heads or features.
+        RuntimeError
+            If a mask has another shape, or `is_causal` is given without a mask.
+
+    References:
+        Vaswani et al., Attention Is All You Need, 2017.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> x, w = tl_core.ones(3, 1, 2), tl_core.ones(6, 2)
+        >>> f = tl_nn.functional.multi_head_attention_forward
+        >>> out, _ = f(x, x, x, 2, 1, w, None, None, None, False, 0.0, w[:2], None)
+        >>> out.shape
+        torch.Size([3, 1, 2])
+    """
+    batched = _is_batched(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if not batched:
+        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    length, batch, features = query.shape
+    key_padding_mask = _added(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    if is_causal and key_padding_mask is None and not need_weights:
+        attn_mask = None
+    else:
+        attn_mask = _added(attn_mask, "attn_mask", query)
+        is_causal = is_causal and key_padding_mask is None
+    _check_features(features, embed_dim_to_check, num_heads, key, value, use_separate_proj_weight)
+    q, k, v = _projected(
+        query, key, value, in_proj_weight, in_proj_bias,
+        (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None,
+    )  # fmt: skip
+    attn_mask = _three_dimensional(attn_mask, (length, key.shape[0]), batch * num_heads)
+    if bias_k is not None and bias_v is not None:
+        if static_k is not None or static_v is not None:
+            raise AssertionError("bias cannot be added to static key or value.")
+        k = tl_core.cat([k, bias_k.expand(1, batch, -1)])
+        v = tl_core.cat([v, bias_v.expand(1, batch, -1)])
+        attn_mask, key_padding_mask = _wider(attn_mask), _wider(key_padding_mask)
+    elif bias_k is not None or bias_v is not None:
+        raise AssertionError("bias_k and bias_v must be given together")
+    q = _heads(q, num_heads)
+    k = _heads(k, num_heads) if static_k is None else _checked_static(static_k, "static_k", q)
+    v = _heads(v, num_heads) if static_v is None else _checked_static(static_v, "static_v", q)
+    if add_zero_attn:
+        nothing = k.new_zeros((k.shape[0], 1, k.shape[2]))
+        k, v = tl_core.cat([k, nothing], 1), tl_core.cat([v, nothing], 1)
+        attn_mask, key_padding_mask = _wider(attn_mask), _wider(key_padding_mask)
+    attn_mask = _merged(attn_mask, key_padding_mask, batch, num_heads, k.shape[1])
+    dropped = dropout_p if training else 0.0
+    weights = None
+    if need_weights:
+        heads, weights = _weighted(q, k, v, attn_mask, dropped)
+    else:
+        heads = _attended(q, k, v, attn_mask, dropped, is_causal, batch)
+    output = heads.transpose(0, 1).contiguous().view(length * batch, features)
+    output = linear(output, out_proj_weight, out_proj_bias).view(length, batch, -1)
+    if weights is not None:
+        weights = weights.view(batch, num_heads, length, -1)
+        weights = weights.mean(1) if average_attn_weights else weights
+    if batched:
+        return output, weights
+    return output.squeeze(1), None if weights is None else weights.squeeze(0)
+
+
+def _is_batched(
+    query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, num_heads: int
+) -> bool:
+    dims = query.dim()
+    if dims not in (2, 3):
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor"
+        )
+    kind = "batched" if dims == 3 else "unbatched"
+    if key.dim() != dims or value.dim() != dims:
+        raise AssertionError(
+            f"For {kind} ({dims}-D) `query`, expected `key` and `value` to be {dims}-D "
+            f"but found {key.dim()}-D and {value.dim()}-D tensors respectively"
+        )
+    if padding is not None and padding.dim() != dims - 1:
+        raise AssertionError(
+            f"For {kind} ({dims}-D) `query`, expected `key_padding_mask` to be `None` or {dims - 1}-D "
+            f"but found {padding.dim()}-D tensor instead"
+        )
+    if mask is not None and mask.dim() not in (2, 3):
+        raise AssertionError(
+            f"For {kind} ({dims}-D) `query`, expected `attn_mask` to be `None`, 2-D or 3-D "
+            f"but found {mask.dim()}-D tensor instead"
+        )
+    if dims == 2 and mask is not None and mask.dim() == 3:
+        expected = (num_heads, query.shape[0], key.shape[0])
+        if tuple(mask.shape) != expected:
+            raise AssertionError(f"Expected `attn_mask` shape to be {expected} but got {mask.shape}")
+    return dims == 3
+
+
+def _check_features(
+    features: int, expected: int, num_heads: int, key: Tensor, value: Tensor, separate: bool
+) -> None:
+    if features != expected:
+        raise AssertionError(f"was expecting embedding dimension of {expected}, but got {features}")
+    if features % num_heads:
+        raise AssertionError(f"embed_dim {features} not divisible by num_heads {num_heads}")
+    if separate:
+        if key.shape[:2] != value.shape[:2]:
+            raise AssertionError(
+                f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
+            )
+    elif key.shape != value.shape:
+        raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+
+
+def _added(
+    mask: Tensor | None, name: str, like: Tensor, other: Tensor | None = None, other_name: str = ""
+) -> Tensor | None:
+    """A mask as numbers that are added: -inf where it is True."""
+    if mask is None:
+        return None
+    if mask.dtype != tl_core.bool and not mask.is_floating_point():
+        raise RuntimeError(f"only bool and floating types of {name} are supported, got {mask.dtype}")
+    if other is not None and other.dtype != mask.dtype:
+        warnings.warn(
+            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
+            stacklevel=3,
+        )
+    if mask.dtype != tl_core.bool:
+        return mask
+    return tl_core.zeros_like(mask, dtype=like.dtype).masked_fill_(mask, -math.inf)
+
+
+def _projected(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    separate: tuple[Tensor | None, Tensor | None, Tensor | None] | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if separate is None and weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    if separate is not None and None in [None if w is None else 0 for w in separate]:
+        raise AssertionError("use_separate_proj_weight is True but a projection's weight is None")
+    if separate is None and weight is not None and query is key and key is value:
+        q, k, v = linear(query, weight, bias).chunk(3, -1)
+        return q, k, v
+    weights = separate if weight is None or separate is not None else weight.chunk(3)
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
+    return q, k, v
+
+
+def _three_dimensional(mask: Tensor | None, shape: tuple[int, int], heads: int) -> Tensor | None:
+    if mask is None:
+        return None
+    expected = shape if mask.dim() == 2 else (heads, *shape)
+    if tuple(mask.shape) != expected:
+        raise RuntimeError(
+            f"The shape of the {mask.dim()}D attn_mask is {tuple(mask.shape)}, but should be {expected}."
+        )
+    return mask.unsqueeze(0) if mask.dim() == 2 else mask
+
+
+def _wider(mask: Tensor | None) -> Tensor | None:
+    """A mask with room for one more key, which is seen."""
+    if mask is None:
+        return None
+    return tl_core.cat([mask, mask.new_zeros((*mask.shape[:-1], 1))], -1)
+
+
+def _heads(x: Tensor, num_heads: int) -> Tensor:
+    """(L, N, E) as (N heads, L, E / heads)."""
+    length, batch, features = x.shape
+    return x.reshape(length, batch * num_heads, features // num_heads).transpose(0, 1)
+
+
+def _checked_static(x: Tensor, name: str, q: Tensor) -> Tensor:
+    if x.shape[0] != q.shape[0]:
+        raise AssertionError(f"expecting {name}.size(0) of {q.shape[0]}, but got {x.shape[0]}")
+    if x.shape[2] != q.shape[2]:
+        raise AssertionError(f"expecting {name}.size(2) of {q.shape[2]}, but got {x.shape[2]}")
+    return x
+
+
+def _merged(
+    mask: Tensor | None, padding: Tensor | None, batch: int, num_heads: int, keys: int
+) -> Tensor | None:
+    if padding is None:
+        return mask
+    if tuple(padding.shape) != (batch, keys):
+        raise AssertionError(
+            f"expecting key_padding_mask shape of {(batch, keys)}, but got {tuple(padding.shape)}"
+        )
+    padding = padding.view(batch, 1, 1, keys).expand(-1, num_heads, -1, -1).reshape(-1, 1, keys)
+    return padding if mask is None else mask + padding
+
+
+def _weighted(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float) -> tuple[Tensor, Tensor]:
+    """The heads' results and their weights."""
+    scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
+    weights = (scores if mask is None else scores + mask).softmax(-1)
+    if p > 0.0:
+        weights = dropout(weights, p)
+    return weights @ v, weights
+
+
+def _attended(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float, is_causal: bool, batch: int
+) -> Tensor:
+    if mask is not None:
+        one = mask.dim() == 3 and mask.shape[0] == 1 and batch * q.shape[0] > 1
+        mask = mask.unsqueeze(0) if one else mask.view(batch, -1, *mask.shape[1:])
+        is_causal = False
+    q, k, v = (x.reshape(batch, -1, *x.shape[1:]) for x in (q, k, v))
+    return scaled_dot_product_attention(q, k, v, mask, p, is_causal).flatten(0, 1)

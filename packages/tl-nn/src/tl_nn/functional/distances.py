@@ -1,0 +1,70 @@
+"""Distances and similarities of vectors."""
+
+from __future__ import annotations
+
+import tl_core
+from tl_core import Tensor
+
+from .checks import check_tensor
+from .lengths import vector_length
+
+__all__ = ["cosine_similarity", "pairwise_distance"]
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors.
+
+    Parameters:
+        x1, x2 : Tensor
+            Broadcast; of floating-point types.
+        dim : int
+            The dimension of a vector.
+        eps : float
+            The least length of a vector that it is divided by.
+
+    Raises:
+        RuntimeError
+            If the shapes can't be broadcast, or the types aren't floating-point.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.cosine_similarity(tl_core.tensor([[3.0, 4.0]]), tl_core.tensor([[1.0, 0.0]]))
+        tensor([0.6000])
+    """
+    check_tensor("cosine_similarity", x1, "x1")
+    check_tensor("cosine_similarity", x2, "x2")
+    dtype = tl_core.promote_types(x1.dtype, x2.dtype)
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtype}")
+    x1, x2 = tl_core.broadcast_tensors(x1.to(dtype), x2.to(dtype))
+    length1 = vector_length(x1, 2, dim, keepdim=True)
+    length2 = vector_length(x2, 2, dim, keepdim=True)
+    return ((x1 / _at_least(length1, eps)) * (x2 / _at_least(length2, eps))).sum(dim)
+
+
+def _at_least(length: Tensor, eps: float) -> Tensor:
+    """The length or, as a constant, `eps`."""
+    return tl_core.where(length > eps, length, eps)
+
+
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """The p-norm of `x1 - x2 + eps` along the last dimension.
+
+    Parameters:
+        x1, x2 : Tensor, shape (*, D)
+            Broadcast.
+        p : float
+            The exponent of the norm.
+        eps : float
+            Added so that no difference is 0.
+        keepdim : bool
+            Whether the last dimension stays, with size 1.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.pairwise_distance(tl_core.tensor([[3.0, 4.0]]), tl_core.zeros(1, 2))
+        tensor([5.0000])
+    """
+    return vector_length(x1 - x2 + eps, p, -1, keepdim)

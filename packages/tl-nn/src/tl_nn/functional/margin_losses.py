@@ -1,0 +1,398 @@
+"""Losses that ask for a margin between scores or distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import tl_core
+from tl_core import Tensor, where
+
+from .._reduction import check, chosen, reduced
+from .checks import check_tensor
+from .distances import pairwise_distance
+from .elementwise_losses import softplus_of_negative
+
+__all__ = [
+    "cosine_embedding_loss",
+    "hinge_embedding_loss",
+    "margin_ranking_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`max(0, -target * (input1 - input2) + margin)`, reduced; target 1 asks for a larger `input1`, -1 for a smaller.
+
+    Raises:
+        ValueError
+            If `reduction` isn't "none", "mean" or "sum".
+        RuntimeError
+            If the inputs differ in the number of dimensions.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> one, two = tl_core.tensor([1.0]), tl_core.tensor([2.0])
+        >>> tl_nn.functional.margin_ranking_loss(one, two, tl_core.tensor([1.0]), margin=0.5)
+        tensor(1.5000)
+    """
+    check_tensor("margin_ranking_loss", input1, "input1")
+    reduction = _checked(size_average, reduce, reduction)
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
+    return reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The distance where the target is 1, `max(0, margin - distance)` where it is -1, reduced.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> x = tl_core.tensor([0.25, 0.25])
+        >>> tl_nn.functional.hinge_embedding_loss(x, tl_core.tensor([1, -1]), reduction="none")
+        tensor([0.2500, 0.7500])
+    """
+    check_tensor("hinge_embedding_loss", input)
+    reduction = _checked(size_average, reduce, reduction)
+    apart = where(target != 1, (margin - input).clamp_min(0), 0)
+    together = where(target != -1, input, 0)
+    return reduced(apart + together, reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`1 - cos` where the target is 1, `max(0, cos - margin)` where it is -1, reduced.
+
+    Parameters:
+        input1, input2 : Tensor, shape (N, D) or (D,)
+        target : Tensor, shape (N,) or ()
+
+    Raises:
+        RuntimeError
+            If the number of dimensions of target isn't one less than that of the inputs.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> x, y = tl_core.tensor([[3.0, 4.0]]), tl_core.tensor([[1.0, 0.0]])
+        >>> tl_nn.functional.cosine_embedding_loss(x, y, tl_core.tensor([1]))
+        tensor(0.4000)
+    """
+    check_tensor("cosine_embedding_loss", input1, "input1")
+    reduction = _checked(size_average, reduce, reduction)
+    dims = target.dim()
+    if dims not in (0, 1):
+        raise RuntimeError(
+            f"0D or 1D target tensor expected, multi-target not supported, got {dims} dimensions"
+        )
+    if not input1.dim() == input2.dim() == dims + 1:
+        raise RuntimeError(
+            f"{dims}D target tensor expects {dims + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
+    product = (input1 * input2).sum(dims)
+    squares = ((input1 * input1).sum(dims) + 1e-12) * ((input2 * input2).sum(dims) + 1e-12)
+    cosine = product / squares.sqrt()
+    losses = where(target == 1, 1 - cosine, 0) + where(target == -1, (cosine - margin).clamp_min(0), 0)
+    return reduced(losses, reduction)
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`log(1 + exp(-target * input))` for targets 1 and -1, reduced.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.soft_margin_loss(tl_core.zeros(2), tl_core.ones(2))
+        tensor(0.6931)
+    """
+    check_tensor("soft_margin_loss", input)
+    reduction = _checked(size_average, reduce, reduction)
+    return reduced(softplus_of_negative(input * target), reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over the classes of the binary cross entropy of `sigmoid(input)`, then reduced.
+
+    Parameters:
+        input, target : Tensor, shape (*, C)
+        weight : Tensor, shape (C,), optional
+            A factor for each class.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.multilabel_soft_margin_loss(tl_core.zeros(1, 2), tl_core.ones(1, 2))
+        tensor(0.6931)
+    """
+    check_tensor("multilabel_soft_margin_loss", input)
+    reduction = _checked(size_average, reduce, reduction)
+    losses = target * softplus_of_negative(input) + (1 - target) * softplus_of_negative(-input)
+    if weight is not None:
+        losses = losses * weight
+    return reduced(losses.mean(-1), reduction)
+
+
+def _rows(input: Tensor) -> Tensor:
+    """The input as one row of classes for each sample."""
+    shape = input.shape
+    if (len(shape) == 2 and shape[1] > 0) or (len(shape) == 1 and shape[0] > 0) or not shape:
+        return input.reshape(-1, shape[-1] if shape else 1)
+    raise RuntimeError(
+        f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+    )
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The sum over the other classes of `max(0, margin - x[y] + x[i]) ** p`, divided by the number of classes.
+
+    Parameters:
+        input : Tensor, shape (N, C) or (C,)
+        target : Tensor of int64, shape (N,) or ()
+            The class of each sample.
+        p : int
+            1 or 2.
+        margin : float
+        weight : Tensor, shape (C,), optional
+            A factor for the samples of each class.
+
+    Raises:
+        ValueError
+            If `p` or `reduction` is something else, or `weight` isn't a vector.
+        RuntimeError
+            If the shapes or types don't fit.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.multi_margin_loss(tl_core.tensor([[0.5, 0.25]]), tl_core.tensor([0]))
+        tensor(0.3750)
+    """
+    check_tensor("multi_margin_loss", input)
+    check_tensor("multi_margin_loss", target, "target")
+    reduction = _checked(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    rows = _rows(input)
+    samples, classes = rows.shape
+    if target.dim() > 1 or target.numel() != samples:
+        raise RuntimeError(
+            f"target tensor should be 1-D with size equal to the batch size. Expected target size [{samples}], "
+            f"but got {list(target.shape)}"
+        )
+    if weight is not None and weight.numel() != classes:
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+    if target.dtype != tl_core.int64:
+        raise RuntimeError(f"expected scalar type Long but found {_scalar_name(target)}")
+    index = target.reshape(-1, 1)
+    own = rows.gather(1, index)
+    gaps = (margin - own + rows).clamp_min(0)
+    gaps = gaps if p == 1 else gaps * gaps
+    if weight is not None:
+        gaps = gaps * weight.gather(0, index.reshape(-1)).unsqueeze(1)
+    others = tl_core.arange(classes, device=input.device) != index
+    losses = where(others, gaps, 0).sum(1) / classes
+    return reduced(losses.reshape(target.shape), reduction)
+
+
+def _scalar_name(t: Tensor) -> str:
+    names = {"float32": "Float", "float64": "Double", "float16": "Half", "int32": "Int", "int16": "Short"}
+    name = str(t.dtype).rsplit(".", 1)[-1]
+    return names.get(name, name.capitalize())
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The sum of `max(0, 1 - (x[y] - x[i]))` over target classes `y` and others `i`, by the number of classes.
+
+    Parameters:
+        input : Tensor, shape (N, C) or (C,)
+        target : Tensor of int64, with input's shape
+            The classes of each sample, ended by the first -1.
+
+    Raises:
+        RuntimeError
+            If the shapes or types don't fit.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> x, y = tl_core.tensor([[0.5, 0.25]]), tl_core.tensor([[0, -1]])
+        >>> tl_nn.functional.multilabel_margin_loss(x, y)
+        tensor(0.3750)
+    """
+    check_tensor("multilabel_margin_loss", input)
+    check_tensor("multilabel_margin_loss", target, "target")
+    reduction = _checked(size_average, reduce, reduction)
+    rows = _rows(input)
+    if target.shape != input.shape and not (input.dim() <= 1 and target.numel() == input.numel()):
+        raise RuntimeError(
+            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+        )
+    if target.dtype != tl_core.int64:
+        raise RuntimeError(f"expected scalar type Long but found {_scalar_name(target)}")
+    classes = rows.shape[1]
+    named = target.reshape(rows.shape)
+    counted = (named >= 0).to(tl_core.int64).cumprod(1) != 0
+    safe = where(counted, named, 0)
+    positive = tl_core.zeros_like(safe).scatter_add(1, safe, counted.to(tl_core.int64)) != 0
+    gaps = (1 - rows.gather(1, safe).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)
+    relevant = counted.unsqueeze(2).logical_and(positive.logical_not().unsqueeze(1))
+    losses = where(relevant, gaps, 0).sum((1, 2)) / classes
+    return reduced(losses if input.dim() == 2 else losses.reshape(()), reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`max(0, |anchor - positive| - |anchor - negative| + margin)`, reduced.
+
+    Parameters:
+        anchor, positive, negative : Tensor, shape (*, D)
+        margin : float
+            Greater than 0.
+        p, eps
+            Of `pairwise_distance`.
+        swap : bool
+            Whether the negative may be the positive's instead, where it is nearer.
+
+    Raises:
+        ValueError
+            If `margin` isn't positive, or `reduction` isn't known.
+        RuntimeError
+            If the numbers of dimensions differ.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> a = tl_core.zeros(1, 2)
+        >>> tl_nn.functional.triplet_margin_loss(a, a, a, eps=0.0)
+        tensor(1.)
+    """
+    reduction = _checked(size_average, reduce, reduction)
+    _check_triplet(anchor, positive, negative, margin)
+
+    def distance(a: Tensor, b: Tensor) -> Tensor:
+        return pairwise_distance(a, b, p, eps)
+
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """`triplet_margin_loss` with any distance, by default `pairwise_distance`.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> a, f = tl_core.zeros(1, 2), lambda x, y: (x - y).abs().sum(-1)
+        >>> tl_nn.functional.triplet_margin_with_distance_loss(a, a, a + 1, distance_function=f, margin=3.0)
+        tensor(1.)
+    """
+    check(reduction)
+    _check_triplet(anchor, positive, negative, margin)
+    return _triplet(
+        anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction
+    )
+
+
+def _check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float) -> None:
+    for name, t in (("anchor", anchor), ("positive", positive), ("negative", negative)):
+        check_tensor("triplet_margin_loss", t, name)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    dims = anchor.dim(), positive.dim(), negative.dim()
+    if len(set(dims)) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+            f"but got: anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
+        )
+
+
+def _triplet(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    distance: Callable[[Tensor, Tensor], Tensor],
+    margin: float,
+    swap: bool,
+    reduction: str,
+) -> Tensor:
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = tl_core.minimum(far, distance(positive, negative))
+    return reduced((margin + near - far).clamp_min(0), reduction)
+
+
+def _checked(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    reduction = chosen(size_average, reduce, reduction)
+    check(reduction)
+    return reduction
