@@ -1,0 +1,108 @@
+"""Derivatives of attention and recurrent layers against finite differences."""
+
+import numpy
+import pytest
+
+import tl_core as tl
+from tl_autograd import gradcheck, gradgradcheck
+from tl_core import nn_functions
+
+attention = nn_functions.scaled_dot_product_attention
+
+
+def drawn(*shape, seed=0):
+    return tl.tensor(numpy.random.default_rng(seed).standard_normal(shape) / 2).requires_grad_()
+
+
+MASK = tl.tensor(numpy.random.default_rng(9).random((4, 5)) > 0.4)
+CASES = {
+    "plain": {},
+    "causal": {"is_causal": True},
+    "bool mask": {"attn_mask": MASK},
+    "scale": {"scale": 0.7},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_attention(case):
+    inputs = (drawn(2, 2, 4, 3), drawn(2, 2, 5, 3, seed=1), drawn(2, 2, 5, 2, seed=2))
+
+    def f(q, k, v):
+        return attention(q, k, v, **CASES[case])
+
+    assert gradcheck(f, inputs)
+    assert gradgradcheck(f, inputs)
+
+
+def test_mask_and_shared_heads():
+    inputs = (drawn(2, 4, 3, 2), drawn(2, 2, 5, 2, seed=1), drawn(2, 2, 5, 2, seed=2), drawn(4, 1, 5, seed=3))
+
+    def f(q, k, v, mask):
+        return attention(q, k, v, mask, enable_gqa=True)
+
+    assert gradcheck(f, inputs)
+    assert gradgradcheck(f, inputs)
+
+
+def test_many_tiles_agree_with_operators():
+    q, k, v = (drawn(1, 2, n, 8, seed=n) for n in (70, 140, 140))
+    g = drawn(1, 2, 70, 8, seed=1).detach()
+    attention(q, k, v, is_causal=True).backward(g)
+    got = [x.grad for x in (q, k, v)]
+    for x in (q, k, v):
+        x.grad = None
+    scores = q @ k.transpose(-1, -2) * 8**-0.5
+    seen = tl.arange(70).unsqueeze(1) >= tl.arange(140)
+    (scores.masked_fill(seen.logical_not(), -numpy.inf).softmax(-1) @ v).backward(g)
+    for ours, x in zip(got, (q, k, v), strict=True):
+        numpy.testing.assert_allclose(ours.numpy(), x.grad.numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+def test_recurrent_layers(name, packed):
+    gates = {"lstm": 4, "gru": 3}.get(name, 1)
+    params = [
+        drawn(*shape, seed=10 + i)
+        for i, shape in enumerate([(gates * 3, 2), (gates * 3, 3), (gates * 3,), (gates * 3,)] * 2)
+    ]
+    sizes = [3, 2, 1] if packed else [3, 3]
+    x = drawn(sum(sizes), 2) if packed else drawn(2, 3, 2)
+    states = [drawn(2, 3, 3, seed=2)] + ([drawn(2, 3, 3, seed=3)] if name == "lstm" else [])
+
+    def f(x, *rest):
+        hidden = list(rest[: len(states)])
+        hx = hidden if name == "lstm" else hidden[0]
+        own = list(rest[len(states) :])
+        run = getattr(tl, name)
+        if packed:
+            return run(x, tl.tensor(sizes), hx, own, True, 1, 0.0, True, True)
+        return run(x, hx, own, True, 1, 0.0, True, True, False)
+
+    assert gradcheck(f, (x, *states, *params))
+
+
+def test_embedding():
+    index = tl.tensor([[0, 2, 2], [3, 1, 2]])
+    for keywords in ({}, {"padding_idx": 2}, {"scale_grad_by_freq": True}):
+        table = drawn(5, 3)
+        out = tl.embedding(table, index, **keywords)
+        g = drawn(2, 3, 3, seed=1).detach()
+        out.backward(g)
+        want = numpy.zeros((5, 3))
+        counts = numpy.bincount(index.numpy().ravel(), minlength=5)
+        for row, i in zip(g.numpy().reshape(-1, 3), index.numpy().ravel(), strict=True):
+            if i != keywords.get("padding_idx", -1):
+                want[i] += row / (counts[i] if "scale_grad_by_freq" in keywords else 1)
+        numpy.testing.assert_allclose(table.grad.numpy(), want, atol=1e-14)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_embedding_bag(mode):
+    index, offsets = tl.tensor([0, 2, 2, 3, 1]), tl.tensor([0, 3, 3])
+    table, factors = drawn(5, 3), drawn(5, seed=1) if mode == 0 else None
+
+    def f(table, *rest):
+        return tl.embedding_bag(table, index, offsets, False, mode, False, *rest)[0]
+
+    assert gradcheck(f, (table,) if factors is None else (table, factors))

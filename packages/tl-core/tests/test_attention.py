@@ -1,0 +1,111 @@
+"""Attention against its definition in numpy."""
+
+import numpy
+import pytest
+
+import tl_core as tl
+from tl_core import nn_functions
+
+attention = nn_functions.scaled_dot_product_attention
+TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "bfloat16": 3e-2, "float16": 4e-3}
+
+
+def drawn(*shape, seed=0):
+    return numpy.random.default_rng(seed).standard_normal(shape)
+
+
+def expected(q, k, v, added=0.0, scale=None):
+    scores = q @ k.swapaxes(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale) + added
+    top = scores.max(-1, keepdims=True)
+    p = numpy.exp(scores - numpy.where(numpy.isinf(top), 0, top))
+    total = p.sum(-1, keepdims=True)
+    return numpy.where(total == 0, 0, p / numpy.where(total == 0, 1, total)) @ v
+
+
+def causal(queries, keys):
+    return numpy.where(numpy.tril(numpy.ones((queries, keys))) == 0, -numpy.inf, 0)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize(
+    ("queries", "keys", "size"), [(1, 1, 1), (5, 7, 8), (64, 128, 16), (65, 129, 33), (200, 300, 40)]
+)
+def test_values(queries, keys, size, dtype):
+    def typed(x):
+        return tl.tensor(x).to(getattr(tl, dtype))
+
+    q, k, v = (
+        typed(drawn(2, 3, queries, size)),
+        typed(drawn(2, 3, keys, size, seed=1)),
+        typed(drawn(2, 3, keys, 5, seed=2)),
+    )
+    exact = [t.to(tl.float64).numpy() for t in (q, k, v)]
+    mask = drawn(queries, keys, seed=3) > 0
+    for keywords, added in [
+        ({}, 0.0),
+        ({"is_causal": True}, causal(queries, keys)),
+        ({"attn_mask": tl.tensor(mask)}, numpy.where(mask, 0, -numpy.inf)),
+        ({"attn_mask": typed(mask * 2.0)}, mask * 2.0),
+    ]:
+        got = attention(q, k, v, **keywords).to(tl.float64).numpy()
+        numpy.testing.assert_allclose(
+            got, expected(*exact, added), atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype]
+        )
+
+
+def test_layouts_scale_and_broadcasting():
+    q, k, v = drawn(4, 6, 2, 8), drawn(4, 9, 2, 8, seed=1), drawn(4, 9, 2, 8, seed=2)
+    got = attention(*(tl.tensor(x).transpose(1, 2) for x in (q, k, v)), scale=0.3)
+    assert got.transpose(1, 2).is_contiguous()
+    want = expected(*(x.swapaxes(1, 2) for x in (q, k, v)), scale=0.3)
+    numpy.testing.assert_allclose(got.numpy(), want, atol=1e-12)
+    q, k = drawn(5, 1, 3, 8), drawn(2, 4, 8)
+    numpy.testing.assert_allclose(
+        attention(tl.tensor(q), tl.tensor(k), tl.tensor(k)).numpy(), expected(q, k, k), atol=1e-12
+    )
+    flat = attention(tl.tensor(q[0, 0]), tl.tensor(k[0]), tl.tensor(k[0]))
+    numpy.testing.assert_allclose(flat.numpy(), expected(q[0, 0], k[0], k[0]), atol=1e-12)
+
+
+def test_shared_heads():
+    q, k = drawn(2, 6, 5, 8), drawn(2, 2, 7, 8, seed=1)
+    got = attention(*(tl.tensor(x) for x in (q, k, k)), enable_gqa=True)
+    wide = k.repeat(3, 1)
+    numpy.testing.assert_allclose(got.numpy(), expected(q, wide, wide), atol=1e-12)
+
+
+def test_rows_that_see_nothing_are_zero():
+    q = tl.tensor(drawn(1, 1, 3, 4))
+    assert attention(q, q, q, attn_mask=tl.zeros(3, 3, dtype=tl.bool)).tolist() == [[[[0.0] * 4] * 3]]
+
+
+@pytest.mark.parametrize(
+    "shapes", [((2, 0, 3, 4), (2, 0, 3, 4)), ((2, 1, 0, 4), (2, 1, 3, 4)), ((2, 1, 3, 4), (2, 1, 0, 4))]
+)
+def test_empty(shapes):
+    q, k = (tl.zeros(s) for s in shapes)
+    assert attention(q, k, k).tolist() == tl.zeros(shapes[0]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "message"),
+    [
+        (
+            ((2, 3), (2, 3), (2, 3)),
+            {"is_causal": True, "attn_mask": tl.ones(2, 2)},
+            "should not be set when is_causal",
+        ),
+        (((3,), (2, 3), (2, 3)), {}, "at least 2 dimensional"),
+        (((2, 3), (2, 4), (2, 3)), {}, "vectors of one size"),
+        (((2, 3), (2, 3), (4, 3)), {}, "as many"),
+        (
+            ((2, 3), (2, 3), (2, 3)),
+            {"attn_mask": tl.ones(2, 2, dtype=tl.int64)},
+            "attn_mask dtype to be bool or float",
+        ),
+        (((4, 2, 3), (3, 2, 3), (3, 2, 3)), {"enable_gqa": True}, "must divide"),
+    ],
+)
+def test_errors(arguments, keywords, message):
+    with pytest.raises(RuntimeError, match=message):
+        attention(*(tl.zeros(s) for s in arguments), **keywords)

@@ -1,0 +1,109 @@
+"""Losses of margins, counts and sequences against numpy and scipy."""
+
+from itertools import product
+
+import numpy
+import pytest
+from scipy.special import log_softmax
+from scipy.stats import norm, poisson
+
+import tl_core as tl
+import tl_nn.functional as F
+
+
+def drawn(*shape, seed=0):
+    return numpy.random.default_rng(seed).standard_normal(shape)
+
+
+def test_poisson_and_gaussian_are_likelihoods():
+    rate, counts = numpy.exp(drawn(20)), numpy.random.default_rng(1).integers(2, 9, 20).astype(float)
+    got = F.poisson_nll_loss(
+        tl.tensor(rate), tl.tensor(counts), log_input=False, full=True, eps=0.0, reduction="none"
+    )
+    numpy.testing.assert_allclose(got.numpy(), -poisson(rate).logpmf(counts.astype(int)), atol=0.05)
+    mean, x, var = drawn(20), drawn(20, seed=1), numpy.exp(drawn(20, seed=2))
+    got = F.gaussian_nll_loss(tl.tensor(mean), tl.tensor(x), tl.tensor(var), full=True, reduction="none")
+    numpy.testing.assert_allclose(got.numpy(), -norm(mean, numpy.sqrt(var)).logpdf(x), rtol=1e-10)
+
+
+def test_multi_margin():
+    x, target = drawn(4, 5), numpy.array([0, 3, 3, 1])
+    for p in (1, 2):
+        got = F.multi_margin_loss(tl.tensor(x), tl.tensor(target), p=p, margin=0.5, reduction="none").numpy()
+        for row, y, loss in zip(x, target, got, strict=True):
+            others = [max(0, 0.5 - row[y] + v) ** p for i, v in enumerate(row) if i != y]
+            assert loss == pytest.approx(sum(others) / 5)
+
+
+def test_multilabel_margin():
+    x, target = drawn(3, 4), numpy.array([[1, 3, -1, 0], [-1, 0, 1, 2], [0, 1, 2, 3]])
+    got = F.multilabel_margin_loss(tl.tensor(x), tl.tensor(target), reduction="none").numpy()
+    for row, names, loss in zip(x, target, got, strict=True):
+        classes = [int(c) for c in names[: list(names).index(-1)]] if -1 in names else list(names)
+        want = sum(max(0, 1 - row[y] + row[i]) for y in classes for i in range(4) if i not in classes)
+        assert loss == pytest.approx(want / 4)
+
+
+def test_distances():
+    x, y = drawn(6, 3), drawn(6, 3, seed=1)
+    for p in (0.5, 1.0, 2.0, 3.0, numpy.inf):
+        got = F.pairwise_distance(tl.tensor(x), tl.tensor(y), p=p)
+        numpy.testing.assert_allclose(
+            got.numpy(), [numpy.linalg.norm(v, p) for v in x - y + 1e-6], rtol=1e-10
+        )
+    cosine = (x * y).sum(1) / numpy.linalg.norm(x, axis=1) / numpy.linalg.norm(y, axis=1)
+    numpy.testing.assert_allclose(F.cosine_similarity(tl.tensor(x), tl.tensor(y)).numpy(), cosine, rtol=1e-12)
+
+
+def all_alignments(scores, target, blank):
+    """The likelihood of a target: the sum over all paths that collapse to it."""
+    total = 0.0
+    for path in product(range(scores.shape[1]), repeat=len(scores)):
+        merged = [c for i, c in enumerate(path) if i == 0 or c != path[i - 1]]
+        if [c for c in merged if c != blank] == list(target):
+            total += numpy.exp(sum(scores[t, c] for t, c in enumerate(path)))
+    return total
+
+
+def test_ctc_sums_over_all_alignments():
+    scores = log_softmax(drawn(5, 3, 3), -1)
+    targets, lengths, inputs = numpy.array([[1, 2], [2, 2], [1, 0]]), [2, 2, 0], [5, 4, 3]
+    got = F.ctc_loss(tl.tensor(scores), tl.tensor(targets), inputs, lengths, reduction="none").numpy()
+    for n in range(3):
+        want = all_alignments(scores[: inputs[n], n], targets[n, : lengths[n]], 0)
+        assert got[n] == pytest.approx(-numpy.log(want))
+
+
+def test_ctc_of_the_impossible():
+    scores = tl.tensor(log_softmax(drawn(1, 1, 3), -1)).requires_grad_()
+    target = tl.tensor([[1, 2]])
+    assert F.ctc_loss(scores, target, [1], [2]).item() == numpy.inf
+    loss = F.ctc_loss(scores, target, [1], [2], zero_infinity=True)
+    loss.backward()
+    assert loss.item() == 0.0 and not scores.grad.any()
+
+
+def test_multi_head_attention_gives_the_same_with_and_without_weights():
+    x, w = tl.tensor(drawn(5, 2, 8)), tl.tensor(drawn(24, 8, seed=1))
+    arguments = (x, x, x, 8, 2, w, None, None, None, False, 0.0, w[:8], None)
+    padding = tl.tensor([[False] * 5, [False, False, True, True, False]])
+    with_weights, weights = F.multi_head_attention_forward(*arguments, key_padding_mask=padding)
+    without, none = F.multi_head_attention_forward(*arguments, key_padding_mask=padding, need_weights=False)
+    assert none is None and weights.shape == (2, 5, 5)
+    numpy.testing.assert_allclose(with_weights.numpy(), without.numpy(), atol=1e-12)
+    numpy.testing.assert_allclose(weights.sum(-1).numpy(), 1, atol=1e-12)
+
+
+def test_embedding_shortens_rows():
+    table = tl.tensor(drawn(4, 3) * 10)
+    F.embedding(tl.tensor([1, 2]), table, max_norm=1.0)
+    lengths = numpy.linalg.norm(table.numpy(), axis=1)
+    numpy.testing.assert_allclose(lengths[1:3], 1, rtol=1e-6)
+    assert lengths[0] > 1 and lengths[3] > 1
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_embedding_bag(mode):
+    table, index = drawn(6, 3), numpy.array([[0, 1, 5], [2, 2, 2]])
+    got = F.embedding_bag(tl.tensor(index), tl.tensor(table), mode=mode)
+    numpy.testing.assert_allclose(got.numpy(), getattr(table[index], mode)(1), rtol=1e-12)
