@@ -83,5 +83,27 @@ def test_set_changes_the_view():
     assert y.tolist() == [[1, 2], [3, 4]]
     y[0, 0] = 9
     assert x[1] == 9
-    with pytest.raises(RuntimeError, match="beyond the storage"):
+    with pytest.raises(RuntimeError, match="out of bounds for storage"):
         y.set_(x.untyped_storage(), 1, (6,), (1,))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "offset"),
+    [
+        ((5,), (1,), 0),
+        ((2**62,), (1,), 0),
+        ((2, 2**61), (2**61, 1), 0),
+        ((2,), (2**62,), 0),
+        ((1,), (1,), 2**62),
+        ((1,), (1,), -1),
+        ((-1,), (1,), 0),
+        ((2,), (-1,), 1),
+        ((2, 2), (1,), 0),
+    ],
+)
+def test_no_geometry_reaches_beyond_a_storage(sizes, strides, offset):
+    memory = tl.zeros(4)
+    with pytest.raises(RuntimeError):
+        tl._C._with_storage(memory, tl.float32, sizes, strides, offset)
+    with pytest.raises(RuntimeError):
+        tl.as_strided(memory, sizes, strides, offset)

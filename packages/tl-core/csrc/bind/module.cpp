@@ -23,6 +23,7 @@
 #include "kernels/cpu/loop.h"
 #include "ops.h"
 #include "ops/warn.h"
+#include "tensor/geometry.h"
 
 namespace py = pybind11;
 
@@ -186,17 +187,7 @@ py::object with_storage(py::object source, py::object dtype, py::tuple sizes, py
   for (auto s : sizes) n.push_back(s.cast<int64_t>());
   for (auto s : strides) by.push_back(s.cast<int64_t>());
   const DType d = dtype_argument(dtype);
-  int64_t last = offset;
-  bool empty = false;
-  for (size_t i = 0; i < n.size(); ++i) {
-    TL_CHECK(n[i] >= 0 && by[i] >= 0, Runtime, "sizes and strides must not be negative, got ", n, " and ",
-             by);
-    empty |= n[i] == 0;
-    last += (n[i] - 1) * by[i];
-  }
-  TL_CHECK(empty || static_cast<size_t>((last + 1) * item_size(d)) <= t.storage()->bytes, Runtime, "sizes ",
-           n, ", strides ", by, " and offset ", offset, " reach beyond the storage of ", t.storage()->bytes,
-           " bytes");
+  check_reach(t.storage()->bytes, item_size(d), n, by, offset);
   return take(wrap(on_storage(StoragePtr::share(t.storage()), d, n, by, offset)));
 }
 

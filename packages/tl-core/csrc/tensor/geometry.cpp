@@ -241,4 +241,30 @@ int64_t span_bytes(IntSpan sizes, IntSpan strides, int64_t itemsize) {
   return (last + 1) * itemsize;
 }
 
+void check_reach(size_t storage_bytes, int64_t itemsize, IntSpan sizes, IntSpan strides, int64_t offset) {
+  TL_CHECK(sizes.size() == strides.size(), Runtime, "mismatch in length of strides and shape: size ", sizes,
+           ", stride ", strides);
+  checked_numel(sizes);
+  for (int64_t s : strides)
+    TL_CHECK(s >= 0, Runtime,
+             "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
+  TL_CHECK(offset >= 0, Runtime, "Tensor: invalid storage offset ", offset);
+  int64_t last = offset;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return;
+    int64_t reach;
+    const bool fits = !__builtin_mul_overflow(sizes[d] - 1, strides[d], &reach) &&
+                      !__builtin_add_overflow(last, reach, &last);
+    TL_CHECK(fits, Runtime, "Storage size calculation overflowed with sizes=", sizes,
+             " and strides=", strides);
+  }
+  int64_t bytes;
+  const bool fits =
+      !__builtin_add_overflow(last, 1, &last) && !__builtin_mul_overflow(last, itemsize, &bytes);
+  TL_CHECK(fits, Runtime, "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
+  TL_CHECK(static_cast<size_t>(bytes) <= storage_bytes, Runtime, "setStorage: sizes ", sizes, ", strides ",
+           strides, ", storage offset ", offset, ", and itemsize ", itemsize, " requiring a storage size of ",
+           bytes, " are out of bounds for storage of size ", storage_bytes);
+}
+
 }  // namespace tl

@@ -28,5 +28,7 @@ int64_t wrap_dim(int64_t dim, int64_t ndim, bool scalar_has_one = true);
 uint64_t dim_mask(IntSpan dims, int64_t ndim, bool empty_is_all = true);
 // Bytes from the first element to behind the last one the geometry reaches.
 int64_t span_bytes(IntSpan sizes, IntSpan strides, int64_t itemsize);
+// Raises unless the geometry stays inside a storage; no numbers are too large for the question.
+void check_reach(size_t storage_bytes, int64_t itemsize, IntSpan sizes, IntSpan strides, int64_t offset);
 
 }  // namespace tl
