@@ -50,6 +50,8 @@ ITEM = Group("item")
 AUTOGRAD = Group("autograd")
 CHAIN = Group("chain of 1,000,000 nodes")
 LARGE = Group("large")
+POOLING = Group("pooling", mean=0.25, each=1.05)
+GRIDS = Group("interpolation and padding", each=1.05)
 
 TINY = "a, b, m = torch.rand(1), torch.rand(1), torch.rand(1, 1)\nc = a > 0.5"
 SMALL = "a, b = torch.rand(16, 16), torch.rand(16, 16)\nm = a\nc = a > 0.5"
@@ -160,6 +162,54 @@ CASES += [
     Case(LARGE, "exp, 1 M float32, fresh result", MILLION, "a.exp()", bound=0.60),
     Case(LARGE, "sum, 1 M float32", MILLION, "a.sum()", bound=0.80),
     Case(LARGE, "add, 16 M float32, fresh result", MILLION.replace("20", "24"), "a + b", bound=0.35),
+]
+
+# Where it stands in known networks: LeNet, ResNet, VGG, DenseNet, SPP.
+FIELDS = """\
+F = torch.nn.functional
+g = torch.autograd.grad
+small = torch.rand(64, 6, 24, 24, requires_grad=True)
+stem = torch.rand(4, 64, 112, 112, requires_grad=True)
+deep = torch.rand(8, 256, 28, 28, requires_grad=True)
+last = torch.rand(16, 512, 7, 7, requires_grad=True)
+lasting = stem.detach().contiguous(memory_format=torch.channels_last)
+"""
+POOLED = {
+    "max 2x2, 64x6x24x24": "F.max_pool2d(small, 2)",
+    "max 3x3/2 padded, 4x64x112x112": "F.max_pool2d(stem, 3, 2, 1)",
+    "max 2x2, 8x256x28x28": "F.max_pool2d(deep, 2)",
+    "max 5x5/1 padded, 8x256x28x28": "F.max_pool2d(deep, 5, 1, 2)",
+    "mean 2x2, 8x256x28x28": "F.avg_pool2d(deep, 2)",
+    "mean 3x3/1 padded, 4x64x112x112": "F.avg_pool2d(stem, 3, 1, 1)",
+    "adaptive mean 1, 16x512x7x7": "F.adaptive_avg_pool2d(last, 1)",
+    "adaptive mean 5, 8x256x28x28": "F.adaptive_avg_pool2d(deep, 5)",
+}
+CASES += [
+    case
+    for name, text in POOLED.items()
+    for x in [text.split("(")[1].split(",")[0]]
+    for case in (
+        Case(POOLING, f"{name}, forward", FIELDS + f"{x} = {x}.detach()", text),
+        Case(
+            POOLING,
+            f"{name}, backward",
+            FIELDS + f"y = {text}\nh = torch.rand(y.shape)",
+            f"g(y, {x}, h, retain_graph=True)",
+        ),
+    )
+]
+CASES += [
+    Case(GRIDS, f"{name}, 4x64x112x112", FIELDS + "stem = stem.detach()", text)
+    for name, text in {
+        "nearest, twice": "F.interpolate(stem, scale_factor=2)",
+        "bilinear, twice": "F.interpolate(stem, scale_factor=2, mode='bilinear')",
+        "bilinear, half, antialias": "F.interpolate(stem, scale_factor=0.5, mode='bilinear', antialias=True)",
+        "bicubic, twice": "F.interpolate(stem, scale_factor=2, mode='bicubic')",
+        "max 3x3/2 of channels_last": "F.max_pool2d(lasting, 3, 2, 1)",
+        "mean 2x2 of channels_last": "F.avg_pool2d(lasting, 2)",
+        "pad reflect": "F.pad(stem, (1, 1, 1, 1), mode='reflect')",
+        "pad zeros": "F.pad(stem, (1, 1, 1, 1))",
+    }.items()
 ]
 
 PROGRAMS = [

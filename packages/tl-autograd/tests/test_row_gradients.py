@@ -15,7 +15,8 @@ if not (CORE / "opgen").is_dir():
     pytest.skip(
         "the rows stand in tl-core's sources, which are not beside these tests", allow_module_level=True
     )
-sys.path.insert(0, str(CORE))
+sys.path[:0] = [str(CORE), str(Path(__file__).parent)]
+import grid_calls  # noqa: E402
 from opgen import collect  # noqa: E402
 
 ROWS = {row.name: row for row in collect.rows()}
@@ -129,6 +130,7 @@ CALLS = {
     "unsqueeze_": lambda op, t: op(t(3, 4).clone(), 1),
     "as_strided_": lambda op, t: op(t(3, 4).clone(), (3, 3), (2, 1), 1),
 }
+CALLS |= grid_calls.CALLS
 COMPLEX_CALLS = {"view_as_real": lambda op, t: op(t(3, 4))}
 ORDERED = {
     "clamp",
@@ -147,9 +149,21 @@ SOFTMAX = {"_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_b
 NOT_COMPLEX = (
     ORDERED
     | SOFTMAX
+    | (grid_calls.CALLS.keys() - grid_calls.COMPLEX)
     | {"logsumexp", "view_as_complex", "std.correction", "var.correction", "native_dropout_backward"}
 )
 COMPOSITES = {
+    "max_pool2d": lambda op, t: op(t(2, 4, 5), 2),
+    "max_pool1d": lambda op, t: op(t(2, 5), 2, 1),
+    "avg_pool3d": lambda op, t: op(t(1, 3, 4, 2), 2, 1),
+    "adaptive_avg_pool1d": lambda op, t: op(t(2, 5), 3),
+    "max_unpool2d": lambda op, t: op(t(1, 2, 2), grid_calls.PLACES[:1], (3, 4)),
+    "pad": lambda op, t: op(t(2, 3, 4), (1, 2), "circular"),
+    "grid_sampler": lambda op, t: op(t(1, 2, 3, 4), t(1, 2, 3, 2) * 0.3 - 0.2, 2, 0, False),
+    "affine_grid_generator": lambda op, t: op(t(2, 2, 3), (2, 1, 3, 4), True),
+    "pixel_shuffle": lambda op, t: op(t(1, 8, 2, 3), 2),
+    "pixel_unshuffle": lambda op, t: op(t(1, 2, 4, 6), 2),
+    "channel_shuffle": lambda op, t: op(t(1, 6, 2), 3),
     "index_put": lambda op, t: op(t(3, 4), [ROW], t(3, 4), True),
     "matmul": lambda op, t: op(t(2, 1, 3, 4), t(3, 4, 2)),
     "softmax.int": lambda op, t: op(t(3, 4), 0),

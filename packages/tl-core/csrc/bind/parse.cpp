@@ -464,12 +464,13 @@ class CallParser {
     return Py_TYPE(o)->tp_name;
   }
 
-  // `x.view(2, 3)`: a leading list may be written out.
+  // `x.view(2, 3)`: a list may be written out where it is the only positional parameter.
   bool spread(int param, Py_ssize_t first) {
     const TlArgInfo& arg = info_.args[param];
     if (arg.kind != TL_ARG_INT_LIST || param > 1 ||
         (param == 1 && std::strcmp(info_.args[0].name, "self") != 0))
       return false;
+    if (param + 1 < n_ && !info_.args[param + 1].keyword_only) return false;
     PyObject* o = in_.args[first];
     if (PyTuple_Check(o) || PyList_Check(o) || o == Py_None) return false;
     if (in_.nargs - first < 2) return false;

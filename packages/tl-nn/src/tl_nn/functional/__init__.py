@@ -13,8 +13,10 @@ from . import (
     elementwise_losses,
     margin_losses,
     normalization,
+    pooling,
     sequence_losses,
     sparse,
+    vision,
 )
 from .activations import *
 from .affine import *
@@ -26,8 +28,10 @@ from .dropouts import *
 from .elementwise_losses import *
 from .margin_losses import *
 from .normalization import *
+from .pooling import *
 from .sequence_losses import *
 from .sparse import *
+from .vision import *
 
 __all__ = [
     *activations.__all__,
@@ -40,6 +44,8 @@ __all__ = [
     *elementwise_losses.__all__,
     *margin_losses.__all__,
     *normalization.__all__,
+    *pooling.__all__,
     *sequence_losses.__all__,
     *sparse.__all__,
+    *vision.__all__,
 ]

@@ -1,0 +1,64 @@
+// Tensors whose last one to three dimensions are a grid: [batch, channels, (depth, height,) width], or
+// without the batch. What pooling, interpolation and sampling share.
+#pragma once
+
+#include "dispatch/operator.h"
+#include "kernels/cpu/resample.h"
+
+namespace tl {
+
+// The type in which a kernel computes: float for halves, int64 for integers.
+DType computing_type(DType dtype);
+// The result in its type, in the layout it has, or copied into out=.
+Tensor delivered(const Tensor& result, DType dtype, Out out);
+// A list of one, or of `n`; raises naming the argument.
+DimVector spread(const char* op, const char* argument, IntSpan list, int64_t n);
+
+class Field {
+ public:
+  // Dense, in the type that is computed in; channels_last is kept.
+  Field(const Tensor& self, int64_t spatial);
+
+  const Tensor& data() const { return data_; }
+  int64_t spatial() const { return spatial_; }
+  int64_t size(int64_t axis) const { return data_.size(data_.dim() - spatial_ + axis); }  // of a grid's axis
+  int64_t positions() const;                                                              // of the grid
+  int64_t planes() const;  // slices that are one after another in memory
+  int64_t inner() const;   // elements that stand at one position of a slice
+  bool channels_last() const { return channels_last_; }
+
+  // Shape and layout of this with another grid.
+  DimVector resized(IntSpan grid) const;
+  Tensor like(IntSpan grid, DType dtype) const;
+  // With one map for each axis of the grid.
+  cpu::MappedField mapped(std::vector<cpu::AxisMap> maps) const;
+
+ private:
+  Tensor data_;
+  int64_t spatial_;
+  bool channels_last_;
+};
+
+// Raises unless `self` is a grid with channels, with or without a batch, and no dimension but the batch is
+// empty.
+void check_grid(const char* op, const Tensor& self, int64_t spatial);
+// The data through one map an axis, to a grid of these sizes. The maps are made after the result, whose size
+// may be refused.
+template <class F>
+Tensor resampled(const Field& field, IntSpan grid, F maps) {
+  const Tensor out = field.like(grid, field.data().dtype());
+  if (!out.is_meta() && out.numel() != 0)
+    cpu::resample(out.dtype(), field.mapped(maps()), out.ptr<char>(), field.data().ptr<char>());
+  return out;
+}
+// Through the adjoints of maps from that grid.
+template <class F>
+Tensor adjoint_resampled(const Field& field, IntSpan grid, F maps) {
+  return resampled(field, grid, [&] {
+    std::vector<cpu::AxisMap> adjoints = maps();
+    for (cpu::AxisMap& map : adjoints) map = cpu::transposed(map);
+    return adjoints;
+  });
+}
+
+}  // namespace tl

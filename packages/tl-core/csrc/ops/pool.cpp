@@ -1,0 +1,525 @@
+// Pooling: maxima and means of windows of a grid.
+#include <algorithm>
+
+#include "base/thread_local.h"
+#include "dispatch/thread_state.h"
+#include "iter/promotion.h"
+#include "kernels/cpu/max_pool.h"
+#include "ops.h"
+#include "ops/copy.h"
+#include "ops/elementwise.h"
+#include "ops/field.h"
+#include "tensor/geometry.h"
+
+namespace tl {
+
+namespace {
+using Pair = std::tuple<Tensor, Tensor>;
+using cpu::AxisMap;
+
+// ---- windows
+// ---------------------------------------------------------------------------------------------------------
+struct Window {
+  const char* op;
+  DimVector kernel, stride, padding, dilation;
+  bool ceil;
+
+  Window(const char* op, int64_t n, IntSpan kernel_size, IntSpan strides, IntSpan paddings, IntSpan dilations,
+         bool ceil_mode)
+      : op(op),
+        kernel(spread(op, "kernel_size", kernel_size, n)),
+        stride(strides.empty() ? kernel : spread(op, "stride", strides, n)),
+        padding(spread(op, "padding", paddings, n)),
+        dilation(spread(op, "dilation", dilations, n)),
+        ceil(ceil_mode) {
+    for (int64_t a = 0; a < n; ++a) check(a);
+  }
+
+  void check(int64_t a) const {
+    TL_CHECK(kernel[a] > 0, Runtime, op, ": kernel_size must be greater than zero, but got ", kernel[a]);
+    TL_CHECK(stride[a] > 0, Runtime, op, ": stride must be greater than zero, but got ", stride[a]);
+    TL_CHECK(dilation[a] > 0, Runtime, op, ": dilation must be greater than zero, but got ", dilation[a]);
+    TL_CHECK(padding[a] >= 0, Runtime, op, ": pad must be non-negative, but got pad: ", padding[a]);
+    TL_CHECK(padding[a] <= reach(a) / 2, Runtime, op,
+             ": pad should be at most half of effective kernel size, "
+             "but got pad=",
+             padding[a], ", kernel_size=", kernel[a], " and dilation=", dilation[a]);
+  }
+  int64_t reach(int64_t a) const {
+    int64_t span;
+    TL_CHECK(!__builtin_mul_overflow(kernel[a] - 1, dilation[a], &span) && span < INT64_MAX / 4, Runtime, op,
+             ": kernel_size * dilation overflows, got ", kernel[a], " * ", dilation[a]);
+    return span + 1;
+  }
+  int64_t outputs(int64_t a, int64_t inputs) const {
+    const int64_t room = inputs + 2 * padding[a] - reach(a) + (ceil ? stride[a] - 1 : 0);
+    int64_t n = (room >= 0 ? room / stride[a] : -((-room + stride[a] - 1) / stride[a])) + 1;
+    if (ceil && (n - 1) * stride[a] >= inputs + padding[a]) --n;  // the last window must begin inside
+    return n;
+  }
+  // The windows along one axis, and, if asked for, their sizes as scales.
+  AxisMap map(int64_t a, int64_t inputs) const {
+    AxisMap out;
+    out.inputs = inputs;
+    for (int64_t o = 0; o < outputs(a, inputs); ++o) {
+      for (int64_t k = 0; k < kernel[a]; ++k) {
+        const int64_t i = o * stride[a] - padding[a] + k * dilation[a];
+        if (i >= inputs) break;
+        if (i >= 0) out.tap(i);
+      }
+      out.close();
+    }
+    return out;
+  }
+  std::vector<AxisMap> maps(IntSpan grid) const {
+    std::vector<AxisMap> out;
+    for (size_t a = 0; a < kernel.size(); ++a) out.push_back(map(static_cast<int64_t>(a), grid[a]));
+    return out;
+  }
+  DimVector result(IntSpan grid) const {
+    DimVector out;
+    bool fits = true;
+    for (size_t a = 0; a < kernel.size(); ++a) {
+      out.push_back(outputs(static_cast<int64_t>(a), grid[a]));
+      fits &= out.back() >= 1;
+    }
+    if (kernel.size() == 1) TL_CHECK(fits, Runtime, op, "(): Invalid computed output size: ", out[0]);
+    TL_CHECK(fits, Runtime, op, ": Given input size: ", grid, ". Calculated output size: ", IntSpan(out),
+             ". Output size is too small");
+    return out;
+  }
+};
+
+DimVector grid_of(const Tensor& t, int64_t spatial) {
+  return DimVector(t.sizes().last(static_cast<size_t>(spatial)));
+}
+
+AxisMap adaptive_map(int64_t inputs, int64_t outputs, bool mean) {
+  AxisMap out;
+  out.inputs = inputs;
+  for (int64_t o = 0; o < outputs; ++o) {
+    const int64_t begin = o * inputs / outputs, end = ((o + 1) * inputs + outputs - 1) / outputs;
+    for (int64_t i = begin; i < end; ++i) out.tap(i);
+    if (mean) out.scale.push_back(1.0 / static_cast<double>(end - begin));
+    out.close();
+  }
+  return out;
+}
+
+// ---- maxima
+// ----------------------------------------------------------------------------------------------------------
+void check_max_dtype(const char* op, const Tensor& self) {
+  TL_CHECK(!is_complex(self.dtype()) && self.dtype() != DType::Bool, NotImplemented, "\"", op,
+           "\" not implemented for '", scalar_type_name(self.dtype()), "'");
+}
+
+template <class F>
+Pair maxima(const Tensor& self, IntSpan grid, bool indexed, F maps) {
+  const Field field(self, static_cast<int64_t>(grid.size()));
+  const Tensor values = field.like(grid, field.data().dtype());
+  const Tensor indices = indexed ? field.like(grid, DType::Int64) : Tensor();
+  if (!values.is_meta() && values.numel() != 0)
+    cpu::max_pool(values.dtype(), field.mapped(maps()), values.ptr<char>(),
+                  indexed ? indices.ptr<int64_t>() : nullptr, field.data().ptr<char>());
+  return {to_dtype(values, self.dtype()), indices};
+}
+
+Pair max_pool_of(const Tensor& self, const Window& window, bool indexed) {
+  const auto spatial = static_cast<int64_t>(window.kernel.size());
+  check_grid(window.op, self, spatial);
+  check_max_dtype(window.op, self);
+  const DimVector grid = grid_of(self, spatial);
+  return maxima(self, window.result(grid), indexed, [&] { return window.maps(grid); });
+}
+
+constexpr const char* kMaxNames[] = {"", "max_pool1d", "max_pool2d", "max_pool3d"};
+
+Pair max_pool(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding, IntSpan dilation,
+              bool ceil) {
+  const auto n = static_cast<int64_t>(kernel.size());
+  return max_pool_of(self, Window(kMaxNames[n], n, kernel, stride, padding, dilation, ceil), true);
+}
+
+template <int n>
+Pair max_pool_with_indices(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding,
+                           IntSpan dilation, bool ceil, Out out, Out out_indices) {
+  const Window w(kMaxNames[n], n, kernel, stride, padding, dilation, ceil);
+  const auto [values, indices] = ops::_max_pool(self, w.kernel, w.stride, w.padding, w.dilation, ceil);
+  if (!out) return {values, indices};
+  return {delivered(values, self.dtype(), out), delivered(indices, DType::Int64, out_indices)};
+}
+
+// Positions are looked for only where something will ask for them.
+bool is_plain(const Tensor& t) {
+  const ThreadState state = capture_thread_state();
+  return !((t->all_bits() | state.included) & ~state.excluded) && (t.device().is_cpu() || t.is_meta());
+}
+
+template <int n>
+Tensor max_pool_values(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding, IntSpan dilation,
+                       bool ceil) {
+  const Window w(kMaxNames[n], n, kernel, stride, padding, dilation, ceil);
+  if (is_plain(self)) return std::get<0>(max_pool_of(self, w, false));
+  return std::get<0>(ops::_max_pool(self, w.kernel, w.stride, w.padding, w.dilation, ceil));
+}
+
+constexpr const char* kAdaptiveMaxNames[] = {"", "adaptive_max_pool1d", "adaptive_max_pool2d",
+                                             "adaptive_max_pool3d"};
+
+void check_adaptive(const char* op, const Tensor& self, IntSpan output_size, int64_t spatial) {
+  check_grid(op, self, spatial);
+  for (int64_t n : output_size)
+    TL_CHECK(n >= 0, Runtime, op,
+             ": elements of output_size must be greater than or equal to 0 but received ", output_size,
+             ". Trying to create tensor with negative dimension ", n);
+}
+
+std::vector<AxisMap> adaptive_maps(IntSpan grid, IntSpan output_size, bool mean) {
+  std::vector<AxisMap> maps;
+  for (size_t a = 0; a < grid.size(); ++a) maps.push_back(adaptive_map(grid[a], output_size[a], mean));
+  return maps;
+}
+
+Pair adaptive_max(const Tensor& self, IntSpan output_size) {
+  const auto n = static_cast<int64_t>(output_size.size());
+  const char* op = kAdaptiveMaxNames[n];
+  check_adaptive(op, self, output_size, n);
+  check_max_dtype(op, self);
+  return maxima(self, output_size, true, [&] { return adaptive_maps(grid_of(self, n), output_size, false); });
+}
+
+template <int n>
+Pair adaptive_max_pool(const Tensor& self, IntSpan output_size, Out out, Out out_indices) {
+  TL_CHECK(static_cast<int>(output_size.size()) == n || (n > 1 && output_size.size() == 1), Runtime,
+           kAdaptiveMaxNames[n], "(): internal error: expected output_size.size() == ", n,
+           "; 'output_size' should contain one int for each dimension, got ", output_size);
+  const DimVector size = spread(kAdaptiveMaxNames[n], "output_size", output_size, n);
+  const auto [values, indices] = ops::_adaptive_max_pool(self, size);
+  if (!out) return {values, indices};
+  return {delivered(values, self.dtype(), out), delivered(indices, DType::Int64, out_indices)};
+}
+
+// ---- back to where a maximum was
+// -------------------------------------------------------------------------------------
+Tensor put(const Tensor& source, const Tensor& indices, IntSpan grid, bool add, const char* op) {
+  const auto spatial = static_cast<int64_t>(grid.size());
+  TL_CHECK(indices.dtype() == DType::Int64, Runtime, op,
+           ": elements in indices should be type int64 but got: ", dtype_name(indices.dtype()));
+  TL_CHECK(std::ranges::equal(source.sizes(), indices.sizes()), Runtime, op,
+           ": Expected shape of indices to be same as that of the input tensor (", source.sizes(),
+           ") but got indices tensor with shape: ", indices.sizes());
+  TL_CHECK(is_floating(source.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
+           scalar_type_name(source.dtype()), "'");
+  const Field places(indices, spatial);
+  // The elements lie as their positions do.
+  const Tensor typed = empty_strided(indices.sizes(), places.data().strides(),
+                                     {computing_type(source.dtype()), source.device()});
+  const Tensor out = places.like(grid, typed.dtype());
+  if (out.is_meta() || out.numel() == 0) return to_dtype(out, source.dtype());
+  copy_elements(typed, source);
+  int64_t plane = 1;
+  for (int64_t n : grid) plane *= n;
+  const bool good =
+      cpu::put_in_planes(typed.dtype(), add, places.planes(), plane, places.positions(), places.inner(),
+                         out.ptr<char>(), places.data().ptr<int64_t>(), typed.ptr<char>());
+  TL_CHECK(good, Index, op, ": found an invalid max index: each must lie in [0, ", plane, ") (output size ",
+           grid, ")");
+  return to_dtype(out, source.dtype());
+}
+
+Tensor put_by_index(const Tensor& source, const Tensor& indices, IntSpan sizes, int64_t spatial) {
+  return put(source, indices, sizes.last(static_cast<size_t>(spatial)), true, "max_pool_backward");
+}
+Tensor unpool(const Tensor& source, const Tensor& indices, IntSpan grid) {
+  return put(source, indices, grid, false, "max_unpool");
+}
+
+Tensor take_by_index(const Tensor& self, const Tensor& indices, int64_t spatial) {
+  const auto flat = [&](const Tensor& t) { return ops::flatten_using_ints(t, t.dim() - spatial, -1); };
+  return ops::reshape(ops::gather(flat(self), -1, flat(indices)), indices.sizes());
+}
+
+template <int n>
+Tensor max_unpool(const Tensor& self, const Tensor& indices, IntSpan output_size, Out out) {
+  static constexpr const char* op = n == 2 ? "max_unpool2d" : "max_unpool3d";
+  TL_CHECK(static_cast<int>(output_size.size()) == n, Runtime, op, ": There should be exactly ", n,
+           " elements (height, width) in output_size, but got ", output_size.size(), " elements");
+  TL_CHECK(std::ranges::equal(self.sizes(), indices.sizes()), Runtime, op,
+           ": Expected shape of indices to be same as that of the input tensor (", self.sizes(),
+           ") but got indices tensor with shape: ", indices.sizes());
+  check_grid(op, self, n);
+  for (int64_t s : output_size)
+    TL_CHECK(s >= 0, Runtime, op, ": output_size must not be negative, got ", output_size);
+  return delivered(ops::_unpool(self, indices, output_size), self.dtype(), out);
+}
+Tensor max_unpool3d(const Tensor& self, const Tensor& indices, IntSpan output_size, IntSpan stride,
+                    IntSpan padding, Out out) {
+  TL_CHECK(
+      stride.size() == 3 && padding.size() == 3, Runtime,
+      "max_unpool3d: There should be exactly 3 elements (depth, height, width) in stride and padding, got ",
+      stride, " and ", padding);
+  for (int64_t s : stride)
+    TL_CHECK(s > 0, Runtime, "max_unpool3d: strides should be greater than zero, but got stride: ", stride);
+  return max_unpool<3>(self, indices, output_size, out);
+}
+
+// The gradients under the reference's names.
+template <int n>
+Tensor max_pool_backward(const Tensor& g, const Tensor& self, IntSpan, IntSpan, IntSpan, IntSpan, bool,
+                         const Tensor& indices) {
+  return ops::_put_by_index(g, indices, self.sizes(), n);
+}
+template <int n>
+Tensor adaptive_max_backward(const Tensor& g, const Tensor& self, const Tensor& indices) {
+  return ops::_put_by_index(g, indices, self.sizes(), n);
+}
+
+// ---- fractional: windows at random places
+// ----------------------------------------------------------------------------
+// Where the windows begin: pseudo-random steps that cover the axis (Graham, 2014).
+AxisMap fractional_map(double sample, int64_t inputs, int64_t outputs, int64_t kernel) {
+  AxisMap map;
+  map.inputs = inputs;
+  const double alpha =
+      outputs > 1 ? static_cast<double>(inputs - kernel) / static_cast<double>(outputs - 1) : 0;
+  for (int64_t o = 0; o < outputs; ++o) {
+    const int64_t start = o + 1 == outputs ? inputs - kernel
+                                           : static_cast<int64_t>((static_cast<double>(o) + sample) * alpha) -
+                                                 static_cast<int64_t>(sample * alpha);
+    for (int64_t k = 0; k < kernel; ++k) map.tap(std::clamp<int64_t>(start + k, 0, inputs - 1));
+    map.close();
+  }
+  return map;
+}
+
+void check_fractional(const char* op, const Tensor& self, IntSpan kernel, IntSpan output_size,
+                      const Tensor& samples) {
+  const auto n = static_cast<int64_t>(kernel.size());
+  check_grid(op, self, n);
+  TL_CHECK(is_floating(self.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
+           scalar_type_name(self.dtype()), "'");
+  TL_CHECK(samples.dtype() == self.dtype(), Runtime, op,
+           ": Expect _random_samples to have the same dtype as input, got ", dtype_name(samples.dtype()),
+           " and ", dtype_name(self.dtype()));
+  const int64_t batch = self.dim() == n + 2 ? self.size(0) : 1, channels = self.size(self.dim() - n - 1);
+  TL_CHECK(
+      samples.dim() == 3 && samples.size(0) >= batch && samples.size(1) >= channels && samples.size(2) == n,
+      Runtime, op, ": Expect _random_samples of shape [", batch, ", ", channels, ", ", n, "], got ",
+      samples.sizes());
+  for (int64_t a = 0; a < n; ++a) {
+    const int64_t size = self.size(self.dim() - n + a);
+    TL_CHECK(kernel[a] > 0 && output_size[a] > 0, Runtime, op,
+             ": kernel_size and output_size should be greater than zero, got ", kernel, " and ", output_size);
+    TL_CHECK(output_size[a] + kernel[a] - 1 <= size, Runtime, op, ": pool size ", kernel[a],
+             " is too large relative to the input size ", size, " and the output size ", output_size[a]);
+  }
+}
+
+Pair fractional_max(const Tensor& self, IntSpan kernel, IntSpan output_size, const Tensor& samples) {
+  const auto n = static_cast<int64_t>(kernel.size());
+  check_fractional(n == 2 ? "fractional_max_pool2d" : "fractional_max_pool3d", self, kernel, output_size,
+                   samples);
+  const Tensor data = self.is_meta() ? self : to_contiguous(to_dtype(self, computing_type(self.dtype())));
+  const Field field(data, n);
+  const Tensor values = empty(field.resized(output_size), {data.dtype(), data.device()});
+  const Tensor indices = empty(values.sizes(), {DType::Int64, data.device()});
+  if (values.is_meta() || values.numel() == 0) return {to_dtype(values, self.dtype()), indices};
+  const Tensor doubles = to_contiguous(to_dtype(samples, DType::Float64));
+  const int64_t channels = self.size(self.dim() - n - 1), out_plane = values.numel() / field.planes();
+  for (int64_t p = 0; p < field.planes(); ++p) {
+    const double* sample = doubles.ptr<double>() + (p / channels * samples.size(1) + p % channels) * n;
+    std::vector<AxisMap> maps;
+    // The first sample is the width's in two dimensions, the depth's in three.
+    for (int64_t a = 0; a < n; ++a)
+      maps.push_back(fractional_map(sample[n == 2 ? 1 - a : a], field.size(a), output_size[a], kernel[a]));
+    cpu::MappedField mapped = field.mapped(std::move(maps));
+    mapped.planes = 1;
+    cpu::max_windows(data.dtype(), mapped, values.ptr<char>() + p * out_plane * values.itemsize(),
+                     indices.ptr<int64_t>() + p * out_plane,
+                     data.ptr<char>() + p * field.positions() * data.itemsize());
+  }
+  return {to_dtype(values, self.dtype()), indices};
+}
+
+template <int n>
+Pair fractional_max_pool(const Tensor& self, IntSpan kernel, IntSpan output_size, const Tensor& samples,
+                         Out out, Out out_indices) {
+  const char* op = n == 2 ? "fractional_max_pool2d" : "fractional_max_pool3d";
+  const auto [values, indices] = ops::_fractional_max_pool(
+      self, spread(op, "kernel_size", kernel, n), spread(op, "output_size", output_size, n), samples);
+  if (!out) return {values, indices};
+  return {delivered(values, self.dtype(), out), delivered(indices, DType::Int64, out_indices)};
+}
+
+// ---- means
+// -----------------------------------------------------------------------------------------------------------
+constexpr const char* kAvgNames[] = {"", "avg_pool1d", "avg_pool2d", "avg_pool3d"};
+
+Window avg_window(int64_t n, IntSpan kernel, IntSpan stride, IntSpan padding, bool ceil) {
+  return Window(kAvgNames[n], n, kernel, stride, padding, DimVector(static_cast<size_t>(n), 1), ceil);
+}
+
+// How many elements the window of an output counts along one axis.
+int64_t window_size(const Window& w, int64_t a, int64_t inputs, int64_t o, bool include_pad) {
+  const int64_t begin = o * w.stride[a] - w.padding[a];
+  const int64_t end = std::min(begin + w.kernel[a], inputs + w.padding[a]);
+  return include_pad ? end - begin : std::min(end, inputs) - std::max<int64_t>(begin, 0);
+}
+
+// The divisor of a window is the product of its sizes, so each axis divides by its own.
+std::vector<AxisMap> avg_maps(const Window& w, IntSpan grid, bool include_pad,
+                              std::optional<int64_t> divisor) {
+  std::vector<AxisMap> maps = w.maps(grid);
+  for (size_t a = 0; a < maps.size(); ++a)
+    for (int64_t o = 0; o < maps[a].outputs(); ++o) {
+      const int64_t size = divisor ? (a == 0 ? *divisor : 1)
+                                   : window_size(w, static_cast<int64_t>(a), grid[a], o, include_pad);
+      maps[a].scale.push_back(1.0 / static_cast<double>(size));
+    }
+  return maps;
+}
+
+// The windows' divisors, of the shape of the grid.
+Tensor divisors(const Window& w, IntSpan grid, IntSpan result, bool include_pad,
+                std::optional<int64_t> divisor) {
+  Tensor out = ops::full(DimVector{}, Scalar(divisor.value_or(1)), DType::Int64);
+  for (size_t a = 0; a < grid.size() && !divisor; ++a) {
+    DimVector shape(grid.size(), 1);
+    shape[a] = result[a];
+    const Tensor sizes = empty(shape, {DType::Int64, Device{}});
+    for (int64_t o = 0; o < result[a]; ++o)
+      sizes.ptr<int64_t>()[o] = window_size(w, static_cast<int64_t>(a), grid[a], o, include_pad);
+    out = ops::mul(out, sizes);
+  }
+  return out;
+}
+
+Tensor avg_pool(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding, bool ceil,
+                bool include_pad, std::optional<int64_t> divisor) {
+  const auto n = static_cast<int64_t>(kernel.size());
+  const Window w = avg_window(n, kernel, stride, padding, ceil);
+  check_grid(w.op, self, n);
+  TL_CHECK(is_floating(self.dtype()) || self.dtype() == DType::Int64, NotImplemented, "\"", w.op,
+           "_out_frame\" not implemented for '", scalar_type_name(self.dtype()), "'");
+  const DimVector grid = grid_of(self, n), result = w.result(grid);
+  const Field field(self, n);
+  if (self.dtype() != DType::Int64 || self.is_meta())
+    return to_dtype(resampled(field, result, [&] { return avg_maps(w, grid, include_pad, divisor); }),
+                    self.dtype());
+  const Tensor sums = field.like(result, DType::Int64);
+  if (sums.numel())
+    cpu::sum_windows(field.mapped(w.maps(grid)), sums.ptr<int64_t>(), field.data().ptr<int64_t>());
+  return ops::div_Tensor_mode(sums, divisors(w, grid, result, include_pad, divisor), "trunc");
+}
+
+Tensor avg_pool_adjoint(const Tensor& g, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
+                        bool ceil, bool include_pad, std::optional<int64_t> divisor) {
+  const auto n = static_cast<int64_t>(kernel.size());
+  const Window w = avg_window(n, kernel, stride, padding, ceil);
+  const IntSpan grid = sizes.last(static_cast<size_t>(n));
+  const DimVector result = w.result(grid);
+  TL_CHECK(std::ranges::equal(result, grid_of(g, n)), Runtime, w.op,
+           "_backward: expected a gradient of the grid ", IntSpan(result), ", got ", g.sizes());
+  const auto maps = [&] { return avg_maps(w, grid, include_pad, divisor); };
+  return to_dtype(adjoint_resampled(Field(g, n), grid, maps), g.dtype());
+}
+
+template <int n>
+Tensor avg_pool_nd(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding, bool ceil,
+                   bool include_pad, std::optional<int64_t> divisor, Out out) {
+  const Window w = avg_window(n, spread(kAvgNames[n], "kernel_size", kernel, n), stride, padding, ceil);
+  TL_CHECK(!divisor || *divisor != 0, Runtime, w.op, ": divisor must be not zero");
+  if (n == 3)
+    TL_CHECK(self.dim() == 4 || self.dim() == 5, Runtime,
+             "non-empty 4D or 5D (batch mode) tensor expected for input, got ", self.sizes());
+  return delivered(ops::_avg_pool(self, w.kernel, w.stride, w.padding, ceil, include_pad, divisor),
+                   self.dtype(), out);
+}
+Tensor avg_pool1d(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding, bool ceil,
+                  bool include_pad, Out out) {
+  return avg_pool_nd<1>(self, kernel, stride, padding, ceil, include_pad, std::nullopt, out);
+}
+template <int n>
+Tensor avg_pool_backward(const Tensor& g, const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding,
+                         bool ceil, bool include_pad, std::optional<int64_t> divisor) {
+  const Window w = avg_window(n, spread(kAvgNames[n], "kernel_size", kernel, n), stride, padding, ceil);
+  return ops::_avg_pool_adjoint(g, self.sizes(), w.kernel, w.stride, w.padding, ceil, include_pad, divisor);
+}
+
+constexpr const char* kAdaptiveAvgNames[] = {"", "adaptive_avg_pool1d", "adaptive_avg_pool2d",
+                                             "adaptive_avg_pool3d"};
+
+Tensor adaptive_avg(const Tensor& self, IntSpan output_size) {
+  const auto n = static_cast<int64_t>(output_size.size());
+  const char* op = kAdaptiveAvgNames[n];
+  check_adaptive(op, self, output_size, n);
+  TL_CHECK(is_floating(self.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
+           scalar_type_name(self.dtype()), "'");
+  const auto maps = [&] { return adaptive_maps(grid_of(self, n), output_size, true); };
+  return to_dtype(resampled(Field(self, n), output_size, maps), self.dtype());
+}
+Tensor adaptive_avg_adjoint(const Tensor& g, IntSpan sizes, int64_t n) {
+  const IntSpan grid = sizes.last(static_cast<size_t>(n));
+  const auto maps = [&] { return adaptive_maps(grid, grid_of(g, n), true); };
+  return to_dtype(adjoint_resampled(Field(g, n), grid, maps), g.dtype());
+}
+
+template <int n>
+Tensor adaptive_avg_pool(const Tensor& self, IntSpan output_size, Out out) {
+  TL_CHECK(static_cast<int>(output_size.size()) == n || (n > 1 && output_size.size() == 1), Runtime,
+           kAdaptiveAvgNames[n], ": ",
+           n == 1 ? "'output_size' should contain one int" : "output_size must be ",
+           n == 1   ? ""
+           : n == 2 ? "2"
+                    : "3",
+           ", got ", output_size);
+  const DimVector size = spread(kAdaptiveAvgNames[n], "output_size", output_size, n);
+  return delivered(ops::_adaptive_avg_pool(self, size), self.dtype(), out);
+}
+template <int n>
+Tensor adaptive_avg_pool_backward(const Tensor& g, const Tensor& self) {
+  return ops::_adaptive_avg_pool_adjoint(g, self.sizes(), n);
+}
+}  // namespace
+
+TL_KERNEL(_max_pool, max_pool)
+TL_KERNEL(max_pool1d_with_indices, max_pool_with_indices<1>)
+TL_KERNEL(max_pool2d_with_indices, max_pool_with_indices<2>)
+TL_KERNEL(max_pool3d_with_indices, max_pool_with_indices<3>)
+TL_KERNEL(max_pool2d_with_indices_backward, max_pool_backward<2>)
+TL_KERNEL(max_pool3d_with_indices_backward, max_pool_backward<3>)
+TL_KERNEL(max_pool1d, max_pool_values<1>)
+TL_KERNEL(max_pool2d, max_pool_values<2>)
+TL_KERNEL(max_pool3d, max_pool_values<3>)
+TL_KERNEL(_adaptive_max_pool, adaptive_max)
+TL_KERNEL(adaptive_max_pool1d, adaptive_max_pool<1>)
+TL_KERNEL(adaptive_max_pool2d, adaptive_max_pool<2>)
+TL_KERNEL(adaptive_max_pool3d, adaptive_max_pool<3>)
+TL_KERNEL(adaptive_max_pool2d_backward, adaptive_max_backward<2>)
+TL_KERNEL(adaptive_max_pool3d_backward, adaptive_max_backward<3>)
+TL_KERNEL(_put_by_index, put_by_index)
+TL_KERNEL(_take_by_index, take_by_index)
+TL_KERNEL(_unpool, unpool)
+TL_KERNEL(max_unpool2d, max_unpool<2>)
+TL_KERNEL(max_unpool3d, max_unpool3d)
+TL_KERNEL(_fractional_max_pool, fractional_max)
+TL_KERNEL(fractional_max_pool2d, fractional_max_pool<2>)
+TL_KERNEL(fractional_max_pool3d, fractional_max_pool<3>)
+TL_KERNEL(_avg_pool, avg_pool)
+TL_KERNEL(_avg_pool_adjoint, avg_pool_adjoint)
+TL_KERNEL(avg_pool1d, avg_pool1d)
+TL_KERNEL(avg_pool2d, avg_pool_nd<2>)
+TL_KERNEL(avg_pool3d, avg_pool_nd<3>)
+TL_KERNEL(avg_pool2d_backward, avg_pool_backward<2>)
+TL_KERNEL(avg_pool3d_backward, avg_pool_backward<3>)
+TL_KERNEL(_adaptive_avg_pool, adaptive_avg)
+TL_KERNEL(_adaptive_avg_pool_adjoint, adaptive_avg_adjoint)
+TL_KERNEL(adaptive_avg_pool1d, adaptive_avg_pool<1>)
+TL_KERNEL(adaptive_avg_pool2d, adaptive_avg_pool<2>)
+TL_KERNEL(adaptive_avg_pool3d, adaptive_avg_pool<3>)
+TL_KERNEL(_adaptive_avg_pool2d, adaptive_avg_pool<2>)
+TL_KERNEL(_adaptive_avg_pool3d, adaptive_avg_pool<3>)
+TL_KERNEL(_adaptive_avg_pool2d_backward, adaptive_avg_pool_backward<2>)
+TL_KERNEL(_adaptive_avg_pool3d_backward, adaptive_avg_pool_backward<3>)
+
+}  // namespace tl

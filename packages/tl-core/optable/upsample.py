@@ -1,0 +1,33 @@
+"""Interpolation on grids."""
+
+from opgen.row import Composite, Op
+
+SCALES = {1: "scales", 2: "scales_h, scales_w", 3: "scales_d, scales_h, scales_w"}
+# The name before the number of dimensions, that number, and whether corners may be aligned.
+KINDS = [
+    *((f"upsample_nearest{n}d", n, False) for n in (1, 2, 3)),
+    *((f"_upsample_nearest_exact{n}d", n, False) for n in (1, 2, 3)),
+    ("upsample_linear1d", 1, True),
+    ("upsample_bilinear2d", 2, True),
+    ("upsample_trilinear3d", 3, True),
+    ("upsample_bicubic2d", 2, True),
+    ("_upsample_bilinear2d_aa", 2, True),
+    ("_upsample_bicubic2d_aa", 2, True),
+]
+
+
+def _rows(name, n, corners):
+    align, passed = ("bool align_corners, ", "align_corners, ") if corners else ("", "")
+    scales = ", ".join(f"float? {s}=None" for s in SCALES[n].split(", "))
+    common = {"method": False, "namespace": "_nn", "out": True, "jvp": "linear", "batch": "loop"}
+    yield Op(f"{name}(Tensor self, int[{n}] output_size, {align}{scales}) -> Tensor", doc="The grid read at other points, between its own.",
+             grad={"self": f"{name}_backward(g, output_size, self.shape, {passed}{SCALES[n]})"}, **common)  # fmt: skip
+    yield Op(f"{name}_backward(Tensor grad_output, int[{n}] output_size, int[{n + 2}] input_size, {align}{scales}) -> Tensor",
+             grad={"grad_output": f"{name}(g, output_size, {passed}{SCALES[n]})"}, doc=f"The adjoint of {name}.",
+             out_name=f"{name}_backward.grad_input", **common)  # fmt: skip
+    tail = f"bool align_corners, float[{n}]? scale_factors" if corners else f"float[{n}]? scale_factors"
+    yield Composite(f"{name}.vec(Tensor input, int[]? output_size, {tail.replace(f'[{n}]', '[]')}) -> Tensor", method=False, namespace="_nn",
+                    doc="The same with the size or the factors of the result.")  # fmt: skip
+
+
+ROWS = [row for kind in KINDS for row in _rows(*kind)]

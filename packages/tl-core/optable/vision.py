@@ -1,0 +1,35 @@
+"""Sampling grids at given points, and rearranging channels and positions."""
+
+from opgen.row import Composite, Op
+
+MODES = "int interpolation_mode, int padding_mode, bool align_corners"
+PASSED = "interpolation_mode, padding_mode, align_corners"
+
+
+def _public(signature, doc, **fields):
+    return Composite(signature, method=False, doc=doc, **fields)
+
+
+def _private(signature, grad, doc):
+    return Op(signature, method=False, function=False, grad=grad, jvp="double-vjp", batch="loop", doc=doc)
+
+
+ROWS = [
+    _private(f"_grid_sample(Tensor input, Tensor grid, {MODES}, int[] order) -> Tensor",
+             {"input": f"_grid_sample_adjoint(g, grid, input.shape, {PASSED}, order)",
+              "grid": f"_grid_sample_slope(g, input, grid, {PASSED}, order)"},
+             "The input read at points, its weights differentiated `order` times by each coordinate."),
+    _private(f"_grid_sample_adjoint(Tensor grad, Tensor grid, int[] sizes, {MODES}, int[] order) -> Tensor",
+             {"grad": f"_grid_sample(g, grid, {PASSED}, order)", "grid": f"_grid_sample_slope(grad, g, grid, {PASSED}, order)"},
+             "The adjoint of _grid_sample by its input."),
+    _public(f"_grid_sample_slope(Tensor grad, Tensor input, Tensor grid, {MODES}, int[] order) -> Tensor",
+            "The gradient of _grid_sample by its points.", function=False),
+    _public(f"grid_sampler(Tensor input, Tensor grid, {MODES}) -> Tensor", "The input read at points given in units of its half size."),
+    _public(f"grid_sampler_2d(Tensor input, Tensor grid, {MODES}) -> Tensor", "Images read at points given in units of their half size."),
+    _public(f"grid_sampler_3d(Tensor input, Tensor grid, {MODES}) -> Tensor", "Volumes read at points given in units of their half size."),
+    _public("affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor", "The points that an affine map sends a grid to."),
+    _public("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", "Channels spread over squares of positions."),
+    _public("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", "Squares of positions gathered into channels."),
+    _public("channel_shuffle(Tensor self, int groups) -> Tensor", "Channels taken from each group in turn."),
+    _public("native_channel_shuffle(Tensor self, int groups) -> Tensor", "Channels taken from each group in turn."),
+]  # fmt: skip

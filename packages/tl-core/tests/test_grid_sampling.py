@@ -1,0 +1,142 @@
+"""Sampling at points against scipy's, and rearrangements against numpy's."""
+
+import pytest
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
+ndimage = pytest.importorskip("scipy.ndimage", reason="the references are scipy's")
+
+import tl_core as tl  # noqa: E402
+
+METHODS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
+
+
+def positions(points, sizes, align):
+    """Points in units of half sizes as indices, the first axis first."""
+    out = []
+    for k, size in enumerate(sizes[::-1]):
+        x = points[..., k]
+        out.append((x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2)
+    return np.stack(out[::-1])
+
+
+@pytest.mark.parametrize("align", [True, False])
+@pytest.mark.parametrize(
+    ("outside", "mode"), [("zeros", "constant"), ("border", "nearest"), ("reflection", None)]
+)
+@pytest.mark.parametrize("sizes", [(5, 7), (1, 3), (4, 5, 3)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_linear(sizes, outside, mode, align, dtype):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 3, *sizes)).astype(dtype)
+    points = rng.uniform(-2, 2, (2, 2, *sizes[1:], len(sizes))).astype(dtype)
+    got = tl.grid_sampler(tl.from_numpy(x), tl.from_numpy(points), 0, OUTSIDE[outside], align).numpy()
+    mode = mode or ("mirror" if align else "reflect")
+    for n, c in np.ndindex(2, 3):
+        where = positions(points[n].astype(np.float64), sizes, align)
+        image = x[n, c].astype(np.float64)
+        if mode == "constant":  # scipy cuts off half an element before the border
+            image, where = np.pad(image, 1), where + 1
+        expected = ndimage.map_coordinates(image, where, order=1, mode=mode)
+        np.testing.assert_allclose(got[n, c], expected, atol=1e-4 if dtype == np.float32 else 1e-10)
+
+
+def test_nearest():
+    rng = np.random.default_rng(1)
+    x, points = rng.standard_normal((1, 2, 6, 5)), rng.uniform(-1, 1, (1, 4, 4, 2))
+    got = tl.grid_sampler(tl.from_numpy(x), tl.from_numpy(points), 1, 0, True).numpy()
+    rows, columns = np.rint(positions(points[0], (6, 5), True)).astype(int)
+    np.testing.assert_array_equal(got[0], x[0][:, rows, columns])
+
+
+def cubic(x, a=-0.75):
+    """The kernel of Keys, 1981."""
+    x = np.abs(x)
+    near, far = (a + 2) * x**3 - (a + 3) * x**2 + 1, a * x**3 - 5 * a * x**2 + 8 * a * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0))
+
+
+@pytest.mark.parametrize("align", [True, False])
+@pytest.mark.parametrize(
+    ("outside", "padding"), [("zeros", "constant"), ("border", "edge"), ("reflection", None)]
+)
+def test_cubic(outside, padding, align):
+    rng = np.random.default_rng(2)
+    image, points = rng.standard_normal((9, 8)), rng.uniform(-1.2, 1.2, (1, 5, 5, 2))
+    wide = np.pad(image, 6, mode=padding or ("reflect" if align else "symmetric"))
+    expected = np.zeros((5, 5))
+    rows, columns = positions(points[0], (9, 8), align)
+    for (i, j), value in np.ndenumerate(wide):
+        expected += value * cubic(rows - (i - 6)) * cubic(columns - (j - 6))
+    got = tl.grid_sampler(tl.from_numpy(image[None, None]), tl.from_numpy(points), 2, OUTSIDE[outside], align)
+    np.testing.assert_allclose(got[0, 0].numpy(), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("strange", [float("nan"), float("inf"), -1e30, 1e9])
+@pytest.mark.parametrize("method", METHODS.values())
+@pytest.mark.parametrize("outside", OUTSIDE.values())
+def test_points_that_are_no_places(strange, method, outside):
+    points = tl.full((1, 2, 2, 2), strange, requires_grad=False)
+    out = tl.grid_sampler(tl.ones(1, 1, 3, 3), points, method, outside, False)
+    assert out.shape == (1, 1, 2, 2)
+    if outside == 0:
+        assert out.tolist() == tl.zeros(1, 1, 2, 2).tolist()
+
+
+@pytest.mark.parametrize(
+    ("input", "grid", "words"),
+    [
+        ((1, 1, 3), (1, 2, 1), "4D or 5D input"),
+        ((1, 1, 3, 3), (1, 2, 2, 3), "size 2 in last dimension"),
+        ((2, 1, 3, 3), (1, 2, 2, 2), "same batch size"),
+        ((1, 1, 0, 3), (1, 2, 2, 2), "non-empty spatial"),
+    ],
+)
+def test_errors(input, grid, words):
+    with pytest.raises(RuntimeError, match=words):
+        tl.grid_sampler(tl.zeros(input), tl.zeros(grid), 0, 0, False)
+    with pytest.raises(RuntimeError, match="bicubic interpolation only supports 4D"):
+        tl.grid_sampler(tl.zeros(1, 1, 2, 2, 2), tl.zeros(1, 1, 1, 1, 3), 2, 0, False)
+
+
+@pytest.mark.parametrize("align", [True, False])
+@pytest.mark.parametrize("size", [(4, 5), (1, 3), (2, 3, 4)])
+def test_affine_grid(size, align):
+    n = len(size)
+    theta = np.random.default_rng(3).standard_normal((2, n, n + 1))
+    ends = [np.zeros(1) if m == 1 else np.linspace(-1, 1, m) * (1 if align else (m - 1) / m) for m in size]
+    mesh = np.stack([*np.meshgrid(*ends, indexing="ij")[::-1], np.ones(size)], -1)
+    expected = np.einsum("bij,...j->b...i", theta, mesh)
+    got = tl.affine_grid_generator(tl.from_numpy(theta), (2, 1, *size), align).numpy()
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+def test_pixel_shuffle():
+    x = np.arange(2 * 18 * 2 * 4).reshape(2, 18, 2, 4)
+    expected = x.reshape(2, 2, 3, 3, 2, 4).transpose(0, 1, 4, 2, 5, 3).reshape(2, 2, 6, 12)
+    got = tl.pixel_shuffle(tl.from_numpy(x), 3)
+    np.testing.assert_array_equal(got.numpy(), expected)
+    np.testing.assert_array_equal(tl.pixel_unshuffle(got, 3).numpy(), x)
+
+
+def test_channel_shuffle():
+    x = np.arange(2 * 6 * 3).reshape(2, 6, 3)
+    expected = x.reshape(2, 3, 2, 3).swapaxes(1, 2).reshape(2, 6, 3)
+    for shuffle in (tl.channel_shuffle, tl.native_channel_shuffle):
+        np.testing.assert_array_equal(shuffle(tl.from_numpy(x), 3).numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: tl.pixel_shuffle(tl.zeros(3, 2), 2), "at least 3 dimensions"),
+        (lambda: tl.pixel_shuffle(tl.zeros(5, 2, 2), 2), "divisible by the square"),
+        (lambda: tl.pixel_shuffle(tl.zeros(4, 2, 2), 0), "positive upscale_factor"),
+        (lambda: tl.pixel_unshuffle(tl.zeros(1, 3, 2), 2), "height to be divisible"),
+        (lambda: tl.channel_shuffle(tl.zeros(1, 5, 2), 2), "divisible by groups"),
+        (lambda: tl.channel_shuffle(tl.zeros(1, 4), 2), "> 2 dims"),
+    ],
+)
+def test_rearranging_errors(call, words):
+    with pytest.raises(RuntimeError, match=words):
+        call()

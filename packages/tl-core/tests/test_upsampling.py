@@ -1,0 +1,144 @@
+"""Interpolation against matrices of weights spelled out in numpy."""
+
+import pytest
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
+
+import tl_core as tl  # noqa: E402
+from tl_core import nn_functions as nn  # noqa: E402
+
+
+def source(o, n, m, align):
+    if align:
+        return o * (n - 1) / (m - 1) if m > 1 else 0.0
+    return (o + 0.5) * n / m - 0.5
+
+
+def cubic(x, a):
+    x = abs(x)
+    if x <= 1:
+        return (a + 2) * x**3 - (a + 3) * x**2 + 1
+    return a * x**3 - 5 * a * x**2 + 8 * a * x - 4 * a if x < 2 else 0.0
+
+
+def weights(kind, n, m, align):
+    """Row o holds the weights of output o."""
+    out = np.zeros((m, n))
+    for o in range(m):
+        x = source(o, n, m, align)
+        if kind == "nearest":
+            out[o, min(o * n // m, n - 1)] = 1
+        elif kind == "exact":
+            out[o, min(int((o + 0.5) * n / m), n - 1)] = 1
+        elif kind == "linear":
+            x = min(max(x, 0), n - 1)
+            i = min(int(x), max(n - 2, 0))
+            out[o, i] += 1 - (x - i)
+            out[o, min(i + 1, n - 1)] += x - i
+        elif kind == "cubic":
+            i = int(np.floor(x))
+            for k in range(-1, 3):
+                out[o, min(max(i + k, 0), n - 1)] += cubic(x - i - k, -0.75)
+        else:
+            step = ((n - 1) / (m - 1) if m > 1 else 0.0) if align else n / m
+            stretch = max(step, 1.0)
+            center = step * (o + 0.5)
+            reach = (2 if kind == "smooth cubic" else 1) * stretch
+            first, last = max(int(center - reach + 0.5), 0), min(int(center + reach + 0.5), n)
+            for i in range(first, last):
+                t = (i - center + 0.5) / stretch
+                out[o, i] = cubic(t, -0.5) if kind == "smooth cubic" else max(1 - abs(t), 0)
+            out[o] /= out[o].sum()
+    return out
+
+
+def expected(x, kind, size, align=False):
+    for axis, m in enumerate(size):
+        matrix = weights(kind, x.shape[2 + axis], m, align)
+        x = np.moveaxis(np.tensordot(matrix, x, (1, 2 + axis)), 0, 2 + axis)
+    return x
+
+
+CASES = [
+    *((f"upsample_nearest{n}d", "nearest", n, (False,)) for n in (1, 2, 3)),
+    *((f"_upsample_nearest_exact{n}d", "exact", n, (False,)) for n in (1, 2, 3)),
+    ("upsample_linear1d", "linear", 1, (False, True)),
+    ("upsample_bilinear2d", "linear", 2, (False, True)),
+    ("upsample_trilinear3d", "linear", 3, (False, True)),
+    ("upsample_bicubic2d", "cubic", 2, (False, True)),
+    ("_upsample_bilinear2d_aa", "smooth linear", 2, (False,)),
+    ("_upsample_bicubic2d_aa", "smooth cubic", 2, (False,)),
+]
+SIZES = [(8, 12, 10), (3, 2, 4), (7, 5, 1), (4, 6, 5), (40, 33, 17)]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize(("name", "kind", "n", "aligns"), CASES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_against_matrices(name, kind, n, aligns, size, dtype):
+    x = np.random.default_rng(0).standard_normal((2, 3, *(4, 6, 5)[:n])).astype(dtype)
+    formats = [tl.contiguous_format, *{2: [tl.channels_last], 3: [tl.channels_last_3d]}.get(n, [])]
+    for align in aligns:
+        choice = (align,) if len(aligns) > 1 or "aa" in name else ()
+        for layout in formats:
+            t = tl.from_numpy(x).contiguous(memory_format=layout)
+            got = getattr(nn, name)(t, size[:n], *choice)
+            assert got.is_contiguous(memory_format=layout)
+            tolerance = 2e-5 if dtype == np.float32 else 1e-12
+            np.testing.assert_allclose(
+                got.contiguous().numpy(), expected(x, kind, size[:n], align), rtol=tolerance, atol=tolerance
+            )
+
+
+def test_factors_say_where_elements_lie():
+    x = np.arange(5.0).reshape(1, 1, 5)
+    got = nn.upsample_linear1d(tl.from_numpy(x), None, False, [1.5]).numpy()
+    spots = (np.arange(7) + 0.5) / 1.5 - 0.5
+    np.testing.assert_allclose(got[0, 0], np.interp(spots, np.arange(5), np.arange(5.0)))
+
+
+def test_bytes_are_rounded():
+    x = np.random.default_rng(1).integers(0, 256, (1, 2, 5, 6)).astype(np.uint8)
+    got = nn.upsample_bicubic2d(tl.from_numpy(x), (9, 11), False)
+    assert got.dtype is tl.uint8
+    wide = np.clip(np.floor(expected(x.astype(np.float64), "cubic", (9, 11)) + 0.5), 0, 255)
+    assert np.abs(got.numpy().astype(int) - wide).max() <= 1
+    assert (got.numpy() == wide).mean() > 0.99
+
+
+def test_the_adjoint_is_the_transpose():
+    g = np.random.default_rng(2).standard_normal((1, 2, 9, 4))
+    got = nn.upsample_bilinear2d_backward(tl.from_numpy(g), (9, 4), (1, 2, 5, 7), False).numpy()
+    high, wide = weights("linear", 5, 9, False), weights("linear", 7, 4, False)
+    np.testing.assert_allclose(got, np.einsum("oi,ncop,pj->ncij", high, g, wide), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_halves(name):
+    x = tl.arange(6).reshape(1, 1, 6).to(getattr(tl, name))
+    got = nn.upsample_linear1d(x, 11, True).to(tl.float32).numpy()
+    np.testing.assert_allclose(got[0, 0], np.arange(11) / 2, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: nn.upsample_nearest2d(x, (0, 2)), "should be greater than 0"),
+        (lambda x: nn.upsample_nearest2d(x, (2, 2, 2)), "expected output_size equals to 2"),
+        (lambda x: nn.upsample_nearest1d(x, 4), "expected input_size equals to 3"),
+        (lambda x: nn.upsample_bilinear2d(x[:, :0], (2, 2), False), "Non-empty 4D data tensor"),
+        (
+            lambda x: nn.upsample_nearest2d(x, (2, 2), [1.0, 1.0]),
+            "exactly one of output_size and scale_factors",
+        ),
+        (lambda x: nn.upsample_nearest2d(x, (2**40, 2**40)), "overflow"),
+    ],
+)
+def test_errors(call, words):
+    with pytest.raises(RuntimeError, match=words):
+        call(tl.zeros(1, 2, 3, 4))
+
+
+def test_types_that_are_not_numbers_between():
+    with pytest.raises(NotImplementedError, match="upsample_bilinear2d"):
+        nn.upsample_bilinear2d(tl.zeros(1, 1, 2, 2, dtype=tl.int32), (3, 3), False)
