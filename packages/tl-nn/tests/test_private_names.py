@@ -95,4 +95,4 @@ def test_classes_name_their_package():
     for name in nn.__all__:
         value = getattr(nn, name)
         if inspect.isclass(value) and issubclass(value, nn.Module):
-            assert value.__module__.startswith("tl_nn.modules."), name
+            assert value.__module__.startswith(("tl_nn.modules.", "tl_nn.parallel.")), name

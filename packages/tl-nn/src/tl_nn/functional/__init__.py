@@ -11,12 +11,13 @@ from . import (
     distances,
     dropouts,
     elementwise_losses,
+    linear_losses,
     margin_losses,
     normalization,
-    pooling,
+    pairs,
+    sampling,
     sequence_losses,
     sparse,
-    vision,
 )
 from .activations import *
 from .affine import *
@@ -26,12 +27,13 @@ from .convolutions import *
 from .distances import *
 from .dropouts import *
 from .elementwise_losses import *
+from .linear_losses import *
 from .margin_losses import *
 from .normalization import *
-from .pooling import *
+from .pairs import *
+from .sampling import *
 from .sequence_losses import *
 from .sparse import *
-from .vision import *
 
 __all__ = [
     *activations.__all__,
@@ -42,10 +44,11 @@ __all__ = [
     *distances.__all__,
     *dropouts.__all__,
     *elementwise_losses.__all__,
+    *linear_losses.__all__,
     *margin_losses.__all__,
     *normalization.__all__,
-    *pooling.__all__,
+    *pairs.__all__,
+    *sampling.__all__,
     *sequence_losses.__all__,
     *sparse.__all__,
-    *vision.__all__,
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import tl_core
 from tl_core import Tensor, nn_functions
@@ -229,7 +230,7 @@ def _projected(
     if separate is None and weight is not None and query is key and key is value:
         q, k, v = linear(query, weight, bias).chunk(3, -1)
         return q, k, v
-    weights = separate if weight is None or separate is not None else weight.chunk(3)
+    weights: Any = separate if weight is None or separate is not None else weight.chunk(3)
     biases = (None, None, None) if bias is None else bias.chunk(3)
     q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
     return q, k, v

@@ -405,7 +405,7 @@ def gaussian_nll_loss(
         input, target : Tensor
             Expected values and values.
         var : Tensor or float
-            Variances: of input's shape, or of that without or with size 1 in the last dimension.
+            Variances: of input's shape, of that without the last dimension, or with size 1 in one dimension.
         full : bool
             Whether `log(2 pi) / 2` is added.
         eps : float
@@ -429,7 +429,7 @@ def gaussian_nll_loss(
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:
             var = var.unsqueeze(-1)
-        elif input.shape[:-1] != var.shape[:-1] or var.shape[-1:] != (1,):
+        elif var.dim() != input.dim() or sum(v for v, n in zip(var.shape, input.shape) if v != n) != 1:
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")

@@ -67,12 +67,25 @@ def ctc_loss(
     _check(log_probs, inputs, lengths, blank)
     padded = _padded(targets, lengths, blank)
     losses = _negative_log_likelihood(log_probs, padded, inputs, lengths, blank)
+    losses = losses + _probability_mass(log_probs, inputs)
     endless = losses > -_IMPOSSIBLE / 2
     losses = where(endless, 0.0 if zero_infinity else tl_core.inf, losses)
     if reduction == "mean":
         sizes = tl_core.tensor(lengths, device=log_probs.device).clamp_min(1).to(losses.dtype)
         return (losses / sizes).mean()
     return reduced(losses if batched else losses.squeeze(0), reduction)
+
+
+def _probability_mass(log_probs: Tensor, inputs: list[int]) -> Tensor:
+    """Zeros, with the gradient of each sample's probabilities.
+
+    With it, the gradient by log-probabilities is that by the scores they are the log-softmax of, which is what the
+    reference computes and users of unnormalized inputs see.
+    """
+    steps = tl_core.arange(log_probs.shape[0], device=log_probs.device).unsqueeze(1)
+    counted = steps < tl_core.tensor(inputs, device=log_probs.device)
+    mass = where(counted.unsqueeze(-1), log_probs, float("-inf")).exp().sum([0, 2])
+    return mass - mass.detach()
 
 
 def _lengths(given: Tensor | Sequence[int], name: str) -> list[int]:

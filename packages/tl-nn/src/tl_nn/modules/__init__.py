@@ -7,13 +7,19 @@ from . import (
     batchnorm,
     container,
     conv,
+    distance,
     dropout,
     flatten,
     fold,
     instancenorm,
     linear,
+    linear_cross_entropy,
     loss,
+    multihead_attention,
     normalization,
+    rnn,
+    sparse,
+    transformer,
 )
 from . import lazy as lazy
 from . import module as module
@@ -22,14 +28,20 @@ from .activation import *
 from .batchnorm import *
 from .container import *
 from .conv import *
+from .distance import *
 from .dropout import *
 from .flatten import *
 from .fold import *
 from .instancenorm import *
 from .linear import *
+from .linear_cross_entropy import *
 from .loss import *
 from .module import Module
+from .multihead_attention import *
 from .normalization import *
+from .rnn import *
+from .sparse import *
+from .transformer import *
 
 __all__ = [
     "Module",
@@ -37,11 +49,17 @@ __all__ = [
     *batchnorm.__all__,
     *container.__all__,
     *conv.__all__,
+    *distance.__all__,
     *dropout.__all__,
     *flatten.__all__,
     *fold.__all__,
     *instancenorm.__all__,
     *linear.__all__,
+    *linear_cross_entropy.__all__,
     *loss.__all__,
+    *multihead_attention.__all__,
     *normalization.__all__,
+    *rnn.__all__,
+    *sparse.__all__,
+    *transformer.__all__,
 ]

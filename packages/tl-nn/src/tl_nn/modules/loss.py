@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tl_core import Tensor
 
 from .. import functional as F
 from .._reduction import chosen
+from .distance import PairwiseDistance
 from .module import Module
 
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
+    "CTCLoss",
+    "CosineEmbeddingLoss",
     "CrossEntropyLoss",
+    "GaussianNLLLoss",
+    "HingeEmbeddingLoss",
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
     "MSELoss",
+    "MarginRankingLoss",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
     "NLLLoss",
+    "PoissonNLLLoss",
     "SmoothL1Loss",
+    "SoftMarginLoss",
+    "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
 ]
 
 
@@ -303,4 +317,361 @@ class CrossEntropyLoss(_WeightedLoss):
             ignore_index=self.ignore_index,
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
+        )
+
+
+class PoissonNLLLoss(_Loss):
+    """The negative log-likelihood of counts under Poisson distributions; see `poisson_nll_loss`.
+
+    Parameters:
+        log_input : bool
+            Whether the input is the logarithm of the rate.
+        full : bool
+            Whether Stirling's approximation of the constant part is added.
+        eps : float
+            Added to a rate, against the logarithm of 0.
+        size_average, reduce, reduction
+            See `L1Loss`.
+    """
+
+    __constants__: ClassVar[list[str]] = ["log_input", "full", "eps", "reduction"]
+
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        """The loss of rates, or their logarithms, for counts of the same shape."""
+        return F.poisson_nll_loss(
+            log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction
+        )
+
+
+class GaussianNLLLoss(_Loss):
+    """The negative log-likelihood under normal distributions; see `gaussian_nll_loss`.
+
+    Parameters:
+        full : bool
+            Whether the constant part is added.
+        eps : float
+            The smallest variance.
+        reduction : str
+            "none", "mean" or "sum".
+    """
+
+    __constants__: ClassVar[list[str]] = ["full", "eps", "reduction"]
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+        """The loss of means, shape (N, *), for a target, with variances of shape (N, *), (N, 1) or one number."""
+        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+
+
+class SoftMarginLoss(_Loss):
+    """`log(1 + exp(-target * input))` for targets of 1 and -1; see `soft_margin_loss`."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` for `target`, of the same shape."""
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """How much other classes come near to several target classes; see `multilabel_margin_loss`."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of scores, shape (N, C) or (C,), for lists of classes, which end with -1, of that shape."""
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """The mean binary cross entropy of the scores of all classes; see `multilabel_soft_margin_loss`.
+
+    Parameters:
+        weight : Tensor, shape (C,), optional
+            A factor for each class.
+        size_average, reduce, reduction
+            See `L1Loss`.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of scores, shape (N, C), for targets of 0 and 1 of that shape."""
+        return F.multilabel_soft_margin_loss(input, target, weight=_weight(self), reduction=self.reduction)
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """How much other classes come near to the target class; see `multi_margin_loss`.
+
+    Parameters:
+        p : int
+            The exponent, 1 or 2.
+        margin : float
+            The distance from which on a class is far enough.
+        weight : Tensor, shape (C,), optional
+            A factor for each class.
+        size_average, reduce, reduction
+            See `L1Loss`.
+
+    Raises:
+        ValueError
+            If `p` is another number.
+        AssertionError
+            If `weight` isn't a vector.
+    """
+
+    __constants__: ClassVar[list[str]] = ["p", "margin", "reduction"]
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight.dim() != 1:
+            raise AssertionError(
+                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead"
+            )
+        self.p = p
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of scores, shape (N, C) or (C,), for classes, shape (N,) or ()."""
+        return F.multi_margin_loss(
+            input, target, p=self.p, margin=self.margin, weight=_weight(self), reduction=self.reduction
+        )
+
+
+class _MarginLoss(_Loss):
+    """A loss with a margin.
+
+    Parameters:
+        margin : float
+            The margin.
+        size_average, reduce, reduction
+            See `L1Loss`.
+    """
+
+    __constants__: ClassVar[list[str]] = ["margin", "reduction"]
+    margin: float
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+
+class HingeEmbeddingLoss(_MarginLoss):
+    """Distances for targets of 1, and what they lack to a margin for targets of -1; see `hinge_embedding_loss`.
+
+    Parameters:
+        margin : float
+            The distance from which on a pair is far enough.
+        size_average, reduce, reduction
+            See `L1Loss`.
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(margin, size_average, reduce, reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of distances for targets of the same shape."""
+        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class CosineEmbeddingLoss(_MarginLoss):
+    """Whether pairs of vectors are similar, or not, as they should be; see `cosine_embedding_loss`.
+
+    Parameters:
+        margin : float
+            The cosine, from -1 to 1, below which a pair is different enough.
+        size_average, reduce, reduction
+            See `L1Loss`.
+    """
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """The loss of vectors, shape (N, D) or (D,), for targets of 1 and -1, shape (N,) or ()."""
+        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class MarginRankingLoss(_MarginLoss):
+    """Whether one number exceeds another, as it should; see `margin_ranking_loss`.
+
+    Parameters:
+        margin : float
+            By how much it should.
+        size_average, reduce, reduction
+            See `L1Loss`.
+    """
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """The loss for targets of 1, where the first should be the larger one, and -1, of the same shape."""
+        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class TripletMarginLoss(_Loss):
+    """Whether anchors are nearer to one vector than to another; see `triplet_margin_loss`.
+
+    Parameters:
+        margin : float
+            By how much they should be nearer.
+        p : float
+            The exponent of the distance.
+        eps : float
+            Added to differences, against infinite gradients.
+        swap : bool
+            Whether the negative's distance to the positive counts if it is the smaller one.
+        size_average, reduce, reduction
+            See `L1Loss`.
+
+    Raises:
+        ValueError
+            If `margin` isn't positive.
+    """
+
+    __constants__: ClassVar[list[str]] = ["margin", "p", "eps", "swap", "reduction"]
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        _check_triplet_margin("TripletMarginLoss", margin)
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """The loss of three tensors of shape (N, D) or (D,)."""
+        return F.triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """`TripletMarginLoss` with any distance; see `triplet_margin_with_distance_loss`.
+
+    Parameters:
+        distance_function : callable, optional
+            Gives the distances of two tensors; by default that of `PairwiseDistance`.
+        margin : float
+            By how much anchors should be nearer to the positive.
+        swap : bool
+            Whether the negative's distance to the positive counts if it is the smaller one.
+        reduction : str
+            "none", "mean" or "sum".
+
+    Raises:
+        ValueError
+            If `margin` isn't positive.
+    """
+
+    __constants__: ClassVar[list[str]] = ["margin", "swap", "reduction"]
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction=reduction)
+        _check_triplet_margin("TripletMarginWithDistanceLoss", margin)
+        self.distance_function: Any = PairwiseDistance() if distance_function is None else distance_function
+        self.margin = margin
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """The loss of three tensors that the distance takes."""
+        return F.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+def _check_triplet_margin(name: str, margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(f"{name}: expected margin to be greater than 0, got {margin} instead")
+
+
+class CTCLoss(_Loss):
+    """The loss of an alignment of labels with a longer sequence; see `ctc_loss`.
+
+    Parameters:
+        blank : int
+            The label of no label.
+        reduction : str
+            "none", "mean" or "sum"; the mean is over losses divided by the lengths of their targets.
+        zero_infinity : bool
+            Whether losses that are infinite, as the target is too long, count for nothing.
+    """
+
+    __constants__: ClassVar[list[str]] = ["blank", "reduction"]
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor
+    ) -> Tensor:
+        """The loss of log-probabilities, shape (T, N, C) or (T, C), for labels, shape (N, S) or (sum of lengths,)."""
+        return F.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
         )

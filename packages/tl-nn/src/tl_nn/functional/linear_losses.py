@@ -1,0 +1,58 @@
+"""The cross entropy of a linear layer's scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import Tensor
+
+from .affine import linear
+from .class_losses import cross_entropy
+
+__all__ = ["linear_cross_entropy"]
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
+    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+
+    Parameters:
+        input : Tensor, shape (N, in_features) or (in_features,)
+            The features.
+        linear_weight : Tensor, shape (C, in_features) or (C, d1, ..., in_features)
+            The weight; with further dimensions, there is a loss for each place of them.
+        target : Tensor
+            The classes, shape (N,) or (N, d1, ...), or the probabilities of all classes.
+        linear_bias : Tensor, shape (C,) or (C, d1, ...), optional
+            Added to the scores.
+        weight, reduction, label_smoothing
+            See `cross_entropy`.
+        ignore_index : int, optional
+            Targets of this value count for nothing, by default -100.
+        options
+            Accepted for compatibility: there is one way to compute it.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> target = tl_core.tensor([0, 1, 1])
+        >>> tl_nn.functional.linear_cross_entropy(tl_core.ones(3, 4), tl_core.zeros(2, 4), target)
+        tensor(0.6931)
+    """
+    *outputs, features = linear_weight.shape
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    scores = linear(input, linear_weight.reshape(-1, features), bias)
+    scores = scores.reshape(*input.shape[:-1], *outputs)
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )

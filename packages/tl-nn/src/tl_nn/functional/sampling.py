@@ -1,0 +1,46 @@
+"""Samples that gradients pass through."""
+
+from __future__ import annotations
+
+import warnings
+
+import tl_core
+from tl_core import Tensor
+
+__all__ = ["gumbel_softmax"]
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """Samples of classes as probabilities; Jang, Gu and Poole, and Maddison, Mnih and Teh, 2016.
+
+    Parameters:
+        logits : Tensor, shape (*, classes)
+            Unnormalised log-probabilities.
+        tau : float
+            The temperature: the lower, the nearer samples are to one class.
+        hard : bool
+            Whether samples are one class altogether, with the gradient of the probabilities.
+        eps : float
+            Of no effect.
+        dim : int
+            The dimension of the classes.
+
+    Returns:
+        Tensor, of the shape of `logits`, whose sum along `dim` is 1
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> sample = tl_nn.functional.gumbel_softmax(tl_core.zeros(2, 5), hard=True)
+        >>> sample.sum(-1)
+        tensor([1., 1.])
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    noise = -tl_core.empty_like(logits, memory_format=tl_core.contiguous_format).exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    chosen = soft.detach().argmax(dim, keepdim=True)
+    return tl_core.zeros_like(logits).scatter_(dim, chosen, 1.0) - soft.detach() + soft

@@ -1,0 +1,249 @@
+"""Attention with several heads."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .linear import NonDynamicallyQuantizableLinear
+from .masks import canonical_mask
+from .module import Module
+
+__all__ = ["MultiheadAttention"]
+
+
+class MultiheadAttention(Module):
+    """Attention with several heads; Vaswani et al., 2017.
+
+    Parameters:
+        embed_dim : int
+            The size of queries and results.
+        num_heads : int
+            The number of heads, each of size `embed_dim / num_heads`.
+        dropout : float
+            The probability with which attention weights are dropped in training.
+        bias : bool
+            Whether the projections have biases.
+        add_bias_kv : bool
+            Whether a learned key and value are added to all sequences.
+        add_zero_attn : bool
+            Whether a key and value of zeros are added.
+        kdim, vdim : int, optional
+            The sizes of keys and values, by default `embed_dim`.
+        batch_first : bool
+            Whether the batch is the first dimension.
+        device, dtype : optional
+            Of the parameters.
+
+    Attributes:
+        in_proj_weight : Parameter, shape (3 * embed_dim, embed_dim), or None
+            The projections of query, key and value, drawn as by `init.xavier_uniform_`; where sizes differ, they
+            are `q_proj_weight`, `k_proj_weight` and `v_proj_weight`.
+        in_proj_bias : Parameter, shape (3 * embed_dim,), or None
+            Zero at first.
+        out_proj : Linear
+            The projection of the result.
+
+    Raises:
+        ValueError
+            If a size isn't positive.
+        AssertionError
+            If `num_heads` doesn't divide `embed_dim`, or shapes don't fit.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> x = tl_core.zeros(5, 2, 8)
+        >>> result, weights = tl_nn.MultiheadAttention(8, 4)(x, x, x)
+        >>> result.shape, weights.shape
+        (torch.Size([5, 2, 8]), torch.Size([2, 5, 5]))
+    """
+
+    __constants__: ClassVar[list[str]] = ["batch_first"]
+    in_proj_weight: Any
+    in_proj_bias: Any
+    q_proj_weight: Any
+    k_proj_weight: Any
+    v_proj_weight: Any
+    bias_k: Any
+    bias_v: Any
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                "embed_dim and num_heads must be greater than 0, "
+                f"got embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+        kind = {"device": device, "dtype": dtype}
+        self._register(bias, add_bias_kv, kind)
+        self.out_proj: Any = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **kind)
+        if add_bias_kv:
+            self.bias_k = Parameter(tl_core.empty((1, 1, embed_dim), **kind))
+            self.bias_v = Parameter(tl_core.empty((1, 1, embed_dim), **kind))
+        else:
+            self.bias_k = self.bias_v = None
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _register(self, bias: bool, add_bias_kv: bool, kind: dict[str, Any]) -> None:
+        size, same = self.embed_dim, self._qkv_same_embed_dim
+        shapes = {
+            "q_proj_weight": None if same else (size, size),
+            "k_proj_weight": None if same else (size, self.kdim),
+            "v_proj_weight": None if same else (size, self.vdim),
+            "in_proj_weight": (3 * size, size) if same else None,
+            "in_proj_bias": (3 * size,) if bias else None,
+        }
+        for name in shapes if not same else ("in_proj_weight", *shapes):
+            shape = shapes[name]
+            if name not in self._parameters:
+                made = None if shape is None else Parameter(tl_core.empty(shape, **kind))
+                self.register_parameter(name, made)
+
+    def _reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
+            weight = getattr(self, name)
+            if weight is not None:
+                init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            init.constant_(self.in_proj_bias, 0.0)
+            init.constant_(self.out_proj.bias, 0.0)
+        for learned in (self.bias_k, self.bias_v):
+            if learned is not None:
+                init.xavier_normal_(learned)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({"_qkv_same_embed_dim": True, **state})
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Let the queries attend to the keys.
+
+        Parameters:
+            query, key, value : Tensor, shape (L, N, E), (S, N, kdim), (S, N, vdim)
+                What asks, what is asked, and what answers; with `batch_first` N comes first, and it may lack.
+            key_padding_mask : Tensor, shape (N, S) or (S,), optional
+                Keys to leave out, where it is True; or numbers to add to their scores.
+            need_weights : bool
+                Whether the attention weights are returned, which costs the faster way of computing.
+            attn_mask : Tensor, shape (L, S) or (N * num_heads, L, S), optional
+                Pairs to leave out, where it is True; or numbers to add to their scores.
+            average_attn_weights : bool
+                Whether the weights returned are the mean over heads.
+            is_causal : bool
+                A hint that `attn_mask` leaves out all later keys; only used with it.
+
+        Returns:
+            The result, of the query's shape, and the weights, shape (N, L, S) or (N, num_heads, L, S), or None.
+        """
+        swapped = self.batch_first and query.dim() == 3
+        if swapped:
+            query, key, value = _swapped(query, key, value)
+        result, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return (result.transpose(1, 0) if swapped else result), weights
+
+    def merge_masks(
+        self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
+    ) -> tuple[Tensor | None, int | None]:
+        """Both masks as one, and its kind.
+
+        Parameters:
+            attn_mask : Tensor, shape (L, L) or (N * num_heads, L, L), optional
+                Pairs of places to leave out.
+            key_padding_mask : Tensor, shape (N, L), optional
+                Places to leave out.
+            query : Tensor, shape (N, L, E)
+                The query.
+
+        Returns:
+            The mask, and 0 if it is for pairs, 1 if it is for places, 2 if it is for both; or None twice.
+        """
+        if attn_mask is None:
+            return key_padding_mask, None if key_padding_mask is None else 1
+        batch, length, _ = query.shape
+        mask = attn_mask if attn_mask.dim() == 3 else attn_mask.view(1, 1, length, length)
+        mask = (
+            mask.expand(batch, self.num_heads, -1, -1)
+            if mask.dim() == 4
+            else mask.view(batch, -1, length, length)
+        )
+        if key_padding_mask is None:
+            return mask, 2
+        padding = key_padding_mask.view(batch, 1, 1, length).expand(-1, self.num_heads, -1, -1)
+        if mask.dtype == tl_core.bool and padding.dtype == tl_core.bool:
+            return mask.logical_or(padding), 2
+        return _sum(mask, padding, query), 2
+
+
+def _sum(mask: Tensor, padding: Tensor, query: Tensor) -> Tensor:
+    first = canonical_mask(mask, "attn_mask", query)
+    second = canonical_mask(padding, "key_padding_mask", query)
+    return first + second  # type: ignore[operator]
+
+
+def _swapped(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The inputs with the batch as second dimension; what was one tensor stays one."""
+    made = {id(each): each.transpose(1, 0) for each in (query, key, value)}
+    return made[id(query)], made[id(key)], made[id(value)]

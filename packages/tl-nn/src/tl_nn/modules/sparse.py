@@ -1,0 +1,334 @@
+"""Lookup tables."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import tl_core
+from tl_core import Tensor, no_grad
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = ["Embedding", "EmbeddingBag"]
+
+
+class _Table(Module):
+    """What lookup tables share: the table, and how its rows are kept short.
+
+    Raises:
+        AssertionError
+            If `padding_idx` isn't a row, or a given table has another shape.
+    """
+
+    __constants__: ClassVar[list[str]] = [
+        "num_embeddings",
+        "embedding_dim",
+        "padding_idx",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "sparse",
+    ]
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+    max_norm: float | None
+    norm_type: float
+    scale_grad_by_freq: bool
+    sparse: bool
+    weight: Tensor
+
+    def _set_up(
+        self,
+        sizes: tuple[int, int],
+        padding_idx: int | None,
+        norm: tuple[float | None, float],
+        scale_grad_by_freq: bool,
+        sparse: bool,
+        weight: Tensor | None,
+        kind: dict[str, Any],
+        requires_grad: bool = True,
+    ) -> None:
+        self.num_embeddings, self.embedding_dim = sizes
+        self.padding_idx = _row(padding_idx, sizes[0])
+        self.max_norm, self.norm_type = norm
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+        if weight is None:
+            self.weight = Parameter(tl_core.empty(sizes, **kind), requires_grad=requires_grad)
+            self.reset_parameters()
+            return
+        if tuple(weight.shape) != sizes:
+            raise AssertionError(
+                f"Shape of weight does not match num_embeddings and embedding_dim: {list(weight.shape)} and {sizes}"
+            )
+        self.weight = Parameter(weight, requires_grad=requires_grad)
+
+    def reset_parameters(self) -> None:
+        """Draw the table from the standard normal distribution; the row of the padding is zero."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        if self.padding_idx is not None:
+            parts.append(f"padding_idx={self.padding_idx}")
+        if self.max_norm is not None:
+            parts.append(f"max_norm={self.max_norm}")
+        if self.norm_type != 2:
+            parts.append(f"norm_type={self.norm_type}")
+        if self.scale_grad_by_freq:
+            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
+        if self.sparse:
+            parts.append("sparse=True")
+        return ", ".join(parts)
+
+
+def _row(padding_idx: int | None, rows: int) -> int | None:
+    """The row of the padding, counted from the beginning."""
+    if padding_idx is None:
+        return None
+    if not -rows <= padding_idx < rows:
+        raise AssertionError(f"padding_idx must be within num_embeddings, got {padding_idx} and {rows}")
+    return padding_idx % rows
+
+
+def _check_table(embeddings: Tensor) -> tuple[int, int]:
+    if embeddings.dim() != 2:
+        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+    return embeddings.shape[0], embeddings.shape[1]
+
+
+class Embedding(_Table):
+    """A table of vectors, looked up by their numbers.
+
+    Parameters:
+        num_embeddings : int
+            The number of vectors.
+        embedding_dim : int
+            Their size.
+        padding_idx : int, optional
+            A row, zero at first, that isn't trained.
+        max_norm : float, optional
+            Rows with a larger norm are scaled down, in place, when they are looked up.
+        norm_type : float
+            The exponent of that norm.
+        scale_grad_by_freq : bool
+            Whether gradients are divided by how often a row was looked up.
+        sparse : bool
+            Whether the gradient is to be a sparse tensor; these don't exist yet.
+        device, dtype : optional
+            Of the table.
+
+    Attributes:
+        weight : Parameter, shape (num_embeddings, embedding_dim)
+            Drawn from the standard normal distribution.
+
+    Raises:
+        AssertionError
+            If `padding_idx` isn't a row.
+        IndexError
+            If a number isn't a row.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Embedding(10, 3)(tl_core.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
+        torch.Size([2, 4, 3])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        sizes, norm = (num_embeddings, embedding_dim), (max_norm, norm_type)
+        kind = {"device": device, "dtype": dtype}
+        self._set_up(sizes, padding_idx, norm, scale_grad_by_freq, sparse, _weight, kind, not _freeze)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The vectors of the numbers in `input`, shape (*): shape (*, embedding_dim)."""
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Self:
+        """A layer with a given table.
+
+        Parameters:
+            embeddings : Tensor, shape (num_embeddings, embedding_dim)
+                The table.
+            freeze : bool
+                Whether it isn't trained.
+            padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
+                See `Embedding`.
+
+        Examples:
+            >>> import tl_core, tl_nn
+            >>> table = tl_core.tensor([[1.0, 2.3], [4.0, 5.1]])
+            >>> tl_nn.Embedding.from_pretrained(table)(tl_core.tensor([1]))
+            tensor([[4.0000, 5.1000]])
+        """
+        return cls(
+            *_check_table(embeddings),
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight=embeddings,
+            _freeze=freeze,
+        )
+
+
+class EmbeddingBag(_Table):
+    """Sums, means or maxima over bags of vectors of a table.
+
+    Parameters:
+        num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, sparse, padding_idx
+            See `Embedding`; vectors of the padding don't count.
+        mode : str
+            "sum", "mean" or "max".
+        include_last_offset : bool
+            Whether the offsets end with the number of indices.
+        device, dtype : optional
+            Of the table.
+
+    Attributes:
+        weight : Parameter, shape (num_embeddings, embedding_dim)
+            Drawn from the standard normal distribution.
+
+    Raises:
+        ValueError
+            If the shapes of indices and offsets don't fit, or `mode` has another name.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> bags = tl_nn.EmbeddingBag(10, 3, mode="sum")
+        >>> bags(tl_core.tensor([1, 2, 4, 5, 4, 3, 2, 9]), tl_core.tensor([0, 4])).shape
+        torch.Size([2, 3])
+    """
+
+    __constants__: ClassVar[list[str]] = [*_Table.__constants__, "mode", "include_last_offset"]
+    mode: str
+    include_last_offset: bool
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        sizes, norm = (num_embeddings, embedding_dim), (max_norm, norm_type)
+        kind = {"device": device, "dtype": dtype}
+        self._set_up(sizes, padding_idx, norm, scale_grad_by_freq, sparse, _weight, kind)
+        self.mode = mode
+        self.include_last_offset = include_last_offset
+
+    def forward(
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
+        """One vector for each bag.
+
+        Parameters:
+            input : Tensor, shape (B, N) or (N,)
+                Bags of the same size, or all bags one after the other.
+            offsets : Tensor, shape (B,), optional
+                Where each bag begins, for an input of shape (N,).
+            per_sample_weights : Tensor, shape of `input`, optional
+                Factors of the vectors, for sums.
+
+        Returns:
+            Tensor, shape (B, embedding_dim)
+        """
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> Self:
+        """A layer with a given table; see `Embedding.from_pretrained`.
+
+        Examples:
+            >>> import tl_core, tl_nn
+            >>> table = tl_core.tensor([[1.0, 2.0], [4.0, 5.0]])
+            >>> tl_nn.EmbeddingBag.from_pretrained(table)(tl_core.tensor([[1, 0]]))
+            tensor([[2.5000, 3.5000]])
+        """
+        made = cls(
+            *_check_table(embeddings),
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            _weight=embeddings,
+            include_last_offset=include_last_offset,
+            padding_idx=padding_idx,
+        )
+        made.weight.requires_grad = not freeze
+        return made
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, mode={self.mode!r}"

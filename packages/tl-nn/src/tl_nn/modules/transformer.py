@@ -1,0 +1,544 @@
+"""The transformer and its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any, ClassVar
+
+import tl_core
+from tl_core import Tensor
+
+from .. import functional as F
+from .. import init
+from .container import ModuleList
+from .dropout import Dropout
+from .linear import Linear
+from .masks import canonical_mask
+from .module import Module
+from .multihead_attention import MultiheadAttention
+from .normalization import LayerNorm
+
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
+
+_Activation = str | Callable[[Tensor], Tensor]
+
+
+class _Layer(Module):
+    """What the layers of encoder and decoder share: attention, a network of two layers, normalization."""
+
+    __constants__: ClassVar[list[str]] = ["norm_first"]
+    self_attn: Any
+    linear1: Any
+    linear2: Any
+    dropout: Any
+    activation: Callable[[Tensor], Tensor]
+    norm_first: bool
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "activation" not in self.__dict__ and "activation" not in self._modules:
+            self.activation = F.relu
+
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        """The sequence attending to itself."""
+        x, _ = self.self_attn(
+            x,
+            x,
+            x,
+            attn_mask=attn_mask,
+            key_padding_mask=key_padding_mask,
+            need_weights=False,
+            is_causal=is_causal,
+        )
+        return self.dropout1(x)
+
+    def _hidden(self, x: Tensor) -> Tensor:
+        """The network of two layers."""
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and a network of two layers, each with a residual and normalization; Vaswani et al., 2017.
+
+    Parameters:
+        d_model : int
+            The size of the features.
+        nhead : int
+            The number of heads.
+        dim_feedforward : int
+            The size between the two layers of the network.
+        dropout : float
+            The probability of dropout.
+        activation : str or callable
+            "relu", "gelu", or a function of a tensor.
+        layer_norm_eps : float
+            The `eps` of the normalization.
+        batch_first : bool
+            Whether the batch is the first dimension.
+        norm_first : bool
+            Whether inputs are normalized, instead of sums.
+        bias : bool
+            Whether linear layers and normalizations have biases.
+        device, dtype : optional
+            Of the parameters.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> layer = tl_nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)
+        >>> layer(tl_core.zeros(5, 3, 8)).shape
+        torch.Size([5, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: _Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        kind = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **kind
+        )
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **kind)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **kind)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kind)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kind)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
+
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        """The sequence after this layer.
+
+        Parameters:
+            src : Tensor, shape (S, N, E), (N, S, E) with `batch_first`, or (S, E)
+                The sequence.
+            src_mask, src_key_padding_mask : Tensor, optional
+                Pairs and places to leave out; see `MultiheadAttention.forward`.
+            is_causal : bool
+                A hint that `src_mask` leaves out all later places.
+        """
+        padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src)
+        mask = canonical_mask(src_mask, "src_mask", src)
+        x = src
+        if self.norm_first:
+            x = x + self._sa_block(self.norm1(x), mask, padding, is_causal)
+            return x + self._ff_block(self.norm2(x))
+        x = self.norm1(x + self._sa_block(x, mask, padding, is_causal))
+        return self.norm2(x + self._ff_block(x))
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        return self.dropout2(self._hidden(x))
+
+
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to the encoder's output, and a network; see `TransformerEncoderLayer`.
+
+    Parameters:
+        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias,
+        device, dtype
+            See `TransformerEncoderLayer`.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> layer = tl_nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
+        >>> layer(tl_core.zeros(4, 3, 8), tl_core.zeros(5, 3, 8)).shape
+        torch.Size([4, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: _Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        kind = {"device": device, "dtype": dtype}
+        attention = {"dropout": dropout, "batch_first": batch_first, "bias": bias, **kind}
+        self.self_attn = MultiheadAttention(d_model, nhead, **attention)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, **attention)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **kind)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **kind)
+        self.norm_first = norm_first
+        for number in ("1", "2", "3"):
+            setattr(self, f"norm{number}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kind))
+        for number in ("1", "2", "3"):
+            setattr(self, f"dropout{number}", Dropout(dropout))
+        self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The sequence after this layer.
+
+        Parameters:
+            tgt : Tensor, shape (T, N, E), (N, T, E) with `batch_first`, or (T, E)
+                The sequence.
+            memory : Tensor, shape (S, N, E), (N, S, E) or (S, E)
+                The encoder's output.
+            tgt_mask, tgt_key_padding_mask, memory_mask, memory_key_padding_mask : Tensor, optional
+                Pairs and places to leave out in both; see `MultiheadAttention.forward`.
+            tgt_is_causal, memory_is_causal : bool
+                Hints that the masks leave out all later places.
+        """
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        other = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        x = tgt
+        if self.norm_first:
+            x = x + self._sa_block(self.norm1(x), *own)
+            x = x + self._mha_block(self.norm2(x), memory, *other)
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(x + self._sa_block(x, *own))
+        x = self.norm2(x + self._mha_block(x, memory, *other))
+        return self.norm3(x + self._ff_block(x))
+
+    def _mha_block(
+        self,
+        x: Tensor,
+        mem: Tensor,
+        attn_mask: Tensor | None,
+        key_padding_mask: Tensor | None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        """The sequence attending to the encoder's output."""
+        x, _ = self.multihead_attn(
+            x,
+            mem,
+            mem,
+            attn_mask=attn_mask,
+            key_padding_mask=key_padding_mask,
+            is_causal=is_causal,
+            need_weights=False,
+        )
+        return self.dropout2(x)
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        return self.dropout3(self._hidden(x))
+
+
+class _Stack(Module):
+    """Copies of a layer, one after the other, and an optional normalization at the end."""
+
+    __constants__: ClassVar[list[str]] = ["norm"]
+
+    def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
+        super().__init__()
+        self.layers = _get_clones(layer, num_layers)
+        self.num_layers = num_layers
+        self.norm: Any = norm
+
+    def _finish(self, output: Tensor) -> Tensor:
+        return output if self.norm is None else self.norm(output)
+
+
+class TransformerEncoder(_Stack):
+    """Encoder layers, one after the other.
+
+    Parameters:
+        encoder_layer : TransformerEncoderLayer
+            The layer to copy.
+        num_layers : int
+            How often.
+        norm : Module, optional
+            A normalization at the end.
+        enable_nested_tensor, mask_check : bool
+            Accepted for compatibility: there is one way to compute it.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> layer = tl_nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)
+        >>> tl_nn.TransformerEncoder(layer, num_layers=2)(tl_core.zeros(5, 3, 8)).shape
+        torch.Size([5, 3, 8])
+    """
+
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__(encoder_layer, num_layers, norm)
+        self.enable_nested_tensor = enable_nested_tensor
+        self.mask_check = mask_check
+
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
+        """The sequence after all layers.
+
+        Parameters:
+            src, src_key_padding_mask
+                See `TransformerEncoderLayer.forward`.
+            mask : Tensor, optional
+                Pairs of places to leave out.
+            is_causal : bool, optional
+                Whether the mask leaves out all later places; by default it is looked at.
+        """
+        padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src)
+        mask = canonical_mask(mask, "mask", src)
+        causal = _detect_is_causal_mask(mask, is_causal)
+        output = src
+        for layer in self.layers:
+            output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
+        return self._finish(output)
+
+
+class TransformerDecoder(_Stack):
+    """Decoder layers, one after the other.
+
+    Parameters:
+        decoder_layer : TransformerDecoderLayer
+            The layer to copy.
+        num_layers : int
+            How often.
+        norm : Module, optional
+            A normalization at the end.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> layer = tl_nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
+        >>> decoder = tl_nn.TransformerDecoder(layer, num_layers=2)
+        >>> decoder(tl_core.zeros(4, 3, 8), tl_core.zeros(5, 3, 8)).shape
+        torch.Size([4, 3, 8])
+    """
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__(decoder_layer, num_layers, norm)
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The sequence after all layers; see `TransformerDecoderLayer.forward`."""
+        causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal)
+        output = tgt
+        for layer in self.layers:
+            output = layer(
+                output,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=causal,
+                memory_is_causal=memory_is_causal,
+            )
+        return self._finish(output)
+
+
+class Transformer(Module):
+    """Encoder and decoder; Vaswani et al., 2017.
+
+    Parameters:
+        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias,
+        device, dtype
+            See `TransformerEncoderLayer`.
+        num_encoder_layers, num_decoder_layers : int
+            The numbers of layers.
+        custom_encoder, custom_decoder : Module, optional
+            Taken instead of those this makes.
+
+    Raises:
+        RuntimeError
+            If the batches or the features of the two sequences differ.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> model = tl_nn.Transformer(8, 2, 1, 1, dim_feedforward=16)
+        >>> model(tl_core.zeros(5, 3, 8), tl_core.zeros(4, 3, 8)).shape
+        torch.Size([4, 3, 8])
+    """
+
+    encoder: Any
+    decoder: Any
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: _Activation = F.relu,
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        kind = {"device": device, "dtype": dtype}
+        options: list[Any] = [d_model, nhead, dim_feedforward, dropout, activation]
+        options += [layer_norm_eps, batch_first, norm_first, bias, device, dtype]
+
+        def norm() -> LayerNorm:
+            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kind)
+
+        self.encoder = custom_encoder
+        if custom_encoder is None:
+            layer = TransformerEncoderLayer(*options)
+            self.encoder = TransformerEncoder(layer, num_encoder_layers, norm())
+        self.decoder = custom_decoder
+        if custom_decoder is None:
+            decoder_layer = TransformerDecoderLayer(*options)
+            self.decoder = TransformerDecoder(decoder_layer, num_decoder_layers, norm())
+        self._reset_parameters()
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The decoder's output for a source and a target.
+
+        Parameters:
+            src : Tensor, shape (S, N, E), (N, S, E) with `batch_first`, or (S, E)
+                What the encoder reads.
+            tgt : Tensor, shape (T, N, E), (N, T, E) or (T, E)
+                What the decoder reads.
+            others
+                See `TransformerEncoder.forward` and `TransformerDecoder.forward`.
+
+        Returns:
+            Tensor, of the shape of `tgt`
+        """
+        place = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(place) != tgt.size(place):
+            raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
+        )
+        result: Tensor = self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+        return result
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """A mask that leaves out all later places: minus infinity above the diagonal, 0 elsewhere.
+
+        Examples:
+            >>> import tl_nn
+            >>> tl_nn.Transformer.generate_square_subsequent_mask(2)
+            tensor([[0., -inf],
+                    [0., 0.]])
+        """
+        return _generate_square_subsequent_mask(sz, device, dtype)
+
+    def _reset_parameters(self) -> None:
+        """Draw all matrices anew."""
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                init.xavier_uniform_(parameter)
+
+
+def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    return tl_core.triu(tl_core.full((sz, sz), float("-inf"), dtype=dtype, device=device), diagonal=1)
+
+
+def _detect_is_causal_mask(
+    mask: Tensor | None, is_causal: bool | None = None, size: int | None = None
+) -> bool:
+    """Whether the mask leaves out all later places, unless the caller says so."""
+    if is_causal is not None:
+        return is_causal
+    if mask is None:
+        return False
+    length = mask.size(-2) if size is None else size
+    if mask.size(-1) != length:
+        return False
+    causal = _generate_square_subsequent_mask(length, mask.device, mask.dtype)
+    return bool((mask == causal).all())
+
+
+def _get_clones(module: Module, count: int) -> ModuleList:
+    return ModuleList([deepcopy(module) for _ in range(count)])
+
+
+def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
+    if activation == "relu":
+        return F.relu
+    if activation == "gelu":
+        return F.gelu
+    raise RuntimeError(f"activation should be relu/gelu, not {activation}")

@@ -1,0 +1,118 @@
+"""A module on several devices, each with a part of the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..modules.module import Module
+from .parallel_apply import parallel_apply
+from .replicate import replicate
+from .scatter_gather import gather, scatter_kwargs
+
+__all__ = ["DataParallel", "data_parallel"]
+
+
+class DataParallel(Module):
+    """Runs replicas of a module on several devices, each with a part of the batch.
+
+    Without an accelerator, the module is called as it is.
+
+    Parameters:
+        module : Module
+            The module.
+        device_ids : sequence of devices, optional
+            Where to run it, by default on all accelerators.
+        output_device : optional
+            Where the results are joined, by default the first device.
+        dim : int
+            The dimension of the batch.
+
+    Attributes:
+        module : Module
+            The module.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.DataParallel(tl_nn.Linear(2, 1))(tl_core.zeros(4, 2)).shape
+        torch.Size([4, 1])
+    """
+
+    device_ids: list[Any]
+
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Sequence[Any] | None = None,
+        output_device: Any = None,
+        dim: int = 0,
+    ) -> None:
+        super().__init__()
+        self.module = module
+        self.dim = dim
+        self.device_ids = [] if device_ids is None else list(device_ids)
+        if self.device_ids:
+            self.output_device = self.device_ids[0] if output_device is None else output_device
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """What the module returns, joined along the batch."""
+        if not self.device_ids:
+            return self.module(*inputs, **kwargs)
+        return data_parallel(
+            self.module, inputs, self.device_ids, self.output_device, self.dim, kwargs or None
+        )
+
+    def replicate(self, module: Module, device_ids: Sequence[Any]) -> list[Module]:
+        """The module's replicas."""
+        return replicate(module, device_ids)
+
+    def scatter(self, inputs: Any, kwargs: Any, device_ids: Sequence[Any]) -> Any:
+        """The arguments for each device."""
+        return scatter_kwargs(inputs, kwargs, device_ids, self.dim)
+
+    def parallel_apply(self, replicas: Sequence[Module], inputs: Any, kwargs: Any) -> list[Any]:
+        """What each replica returns."""
+        return parallel_apply(replicas, inputs, kwargs, self.device_ids[: len(replicas)])
+
+    def gather(self, outputs: Any, output_device: Any) -> Any:
+        """What they return, joined."""
+        return gather(outputs, output_device, self.dim)
+
+
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Sequence[Any] | None = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: Any = None,
+) -> Any:
+    """Run a module on several devices, each with a part of the batch; see `DataParallel`.
+
+    Parameters:
+        module : Module
+            The module.
+        inputs : tuple or Tensor
+            Its arguments.
+        device_ids, output_device, dim
+            See `DataParallel`.
+        module_kwargs : dict, optional
+            Its keyword arguments.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> layer = tl_nn.Linear(2, 1)
+        >>> tl_nn.parallel.data_parallel(layer, tl_core.zeros(4, 2), device_ids=["cpu", "cpu"]).shape
+        torch.Size([4, 1])
+    """
+    given = inputs if isinstance(inputs, tuple) else (inputs,)
+    if not device_ids:
+        return module(*given, **(module_kwargs or {}))
+    divided, named = scatter_kwargs(given, module_kwargs, device_ids, dim)
+    if not divided:
+        divided, named = ((),), ({},)
+    used = list(device_ids)[: len(divided)]
+    if len(used) == 1:
+        return module(*divided[0], **named[0])
+    outputs = parallel_apply(replicate(module, used), divided, named, used)
+    return gather(outputs, device_ids[0] if output_device is None else output_device, dim)

@@ -1,0 +1,68 @@
+"""Nested containers of tensors divided among devices, and joined again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tl_core import Tensor
+
+from . import comm
+
+__all__ = ["gather", "scatter", "scatter_kwargs"]
+
+
+def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
+    """The tensors in a container divided along a dimension, everything else repeated: one container a device.
+
+    Examples:
+        >>> import tl_core
+        >>> from tl_nn.parallel import scatter
+        >>> scatter({"x": tl_core.arange(2), "name": "a"}, ["cpu", "cpu"])
+        [{'x': tensor([0]), 'name': 'a'}, {'x': tensor([1]), 'name': 'a'}]
+    """
+    if isinstance(inputs, Tensor):
+        return list(comm.scatter(inputs, target_gpus, dim=dim))
+    if isinstance(inputs, tuple) and hasattr(inputs, "_fields") and inputs:
+        return [type(inputs)(*parts) for parts in _each(inputs, target_gpus, dim)]
+    if isinstance(inputs, tuple) and inputs:
+        return _each(inputs, target_gpus, dim)
+    if isinstance(inputs, list) and inputs:
+        return [list(parts) for parts in _each(inputs, target_gpus, dim)]
+    if isinstance(inputs, dict) and inputs:
+        parts = _each(list(inputs.values()), target_gpus, dim)
+        return [type(inputs)(zip(inputs, part, strict=True)) for part in parts]
+    return [inputs for _ in target_gpus]
+
+
+def _each(values: Any, target_gpus: Sequence[Any], dim: int) -> list[Any]:
+    return list(zip(*(scatter(value, target_gpus, dim) for value in values), strict=False))
+
+
+def scatter_kwargs(
+    inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
+) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
+    """Arguments and keyword arguments for each device, as many of the ones as of the others."""
+    divided = scatter(inputs, target_gpus, dim) if inputs else []
+    named = scatter(kwargs, target_gpus, dim) if kwargs else []
+    divided += [()] * (len(named) - len(divided))
+    named += [{}] * (len(divided) - len(named))
+    return tuple(divided), tuple(named)
+
+
+def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
+    """What several devices returned, joined on one; numbers of no dimension become a vector."""
+    first = outputs[0]
+    if isinstance(first, Tensor):
+        parts = [output.unsqueeze(0) if output.dim() == 0 else output for output in outputs]
+        return comm.gather(parts, dim, target_device)
+    if first is None:
+        return None
+    if isinstance(first, dict):
+        if any(len(output) != len(first) for output in outputs):
+            raise ValueError("All dicts must have the same number of keys")
+        return type(first)(
+            (key, gather([each[key] for each in outputs], target_device, dim)) for key in first
+        )
+    joined = [gather(list(parts), target_device, dim) for parts in zip(*outputs, strict=True)]
+    return type(first)(*joined) if hasattr(first, "_fields") else type(first)(joined)

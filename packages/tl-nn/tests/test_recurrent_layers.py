@@ -1,0 +1,189 @@
+"""Recurrent layers against their rules in numpy."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import tl_core as tl
+import tl_nn as nn
+from tl_nn.utils import rnn
+
+KINDS = [nn.RNN, nn.GRU, nn.LSTM]
+CELLS = {nn.RNN: nn.RNNCell, nn.GRU: nn.GRUCell, nn.LSTM: nn.LSTMCell}
+
+
+def array(tensor):
+    return np.array(tensor.tolist())
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def step(kind, weights, x, state):
+    """One step of one layer; the state is a pair for an LSTM."""
+    w, u, b, c = weights
+    hidden = state[0] if kind is nn.LSTM else state
+    given, kept = x @ w.T + b, hidden @ u.T + c
+    if kind is nn.RNN:
+        return np.tanh(given + kept)
+    if kind is nn.GRU:
+        (r, z, n), (s, y, m) = np.split(given, 3, -1), np.split(kept, 3, -1)
+        update = sigmoid(z + y)
+        return (1 - update) * np.tanh(n + sigmoid(r + s) * m) + update * hidden
+    i, f, g, o = np.split(given + kept, 4, -1)
+    cell = sigmoid(f) * state[1] + sigmoid(i) * np.tanh(g)
+    return sigmoid(o) * np.tanh(cell), cell
+
+
+def run(kind, weights, x, size):
+    zeros = np.zeros((x.shape[1], size))
+    state, outputs = (zeros, zeros) if kind is nn.LSTM else zeros, []
+    for row in x:
+        state = step(kind, weights, row, state)
+        outputs.append(state[0] if kind is nn.LSTM else state)
+    return np.stack(outputs)
+
+
+def weights_of(layer, suffix):
+    return [
+        array(getattr(layer, f"{name}_{suffix}")) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    ]
+
+
+def sample(*shape):
+    values = np.random.default_rng(2).normal(size=shape)
+    return values, tl.tensor(values.tolist(), dtype=tl.float64)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_layers_and_directions(kind):
+    layer = kind(3, 4, num_layers=2, bidirectional=True).double()
+    values, x = sample(5, 2, 3)
+    for number in range(2):
+        forward = run(kind, weights_of(layer, f"l{number}"), values, 4)
+        backward = run(kind, weights_of(layer, f"l{number}_reverse"), values[::-1], 4)[::-1]
+        values = np.concatenate([forward, backward], -1)
+    output, state = layer(x)
+    np.testing.assert_allclose(array(output), values, rtol=1e-9, atol=1e-12)
+    last = state[0] if kind is nn.LSTM else state
+    assert tuple(last.shape) == (4, 2, 4)
+    np.testing.assert_allclose(array(last[2]), forward[-1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(array(last[3]), backward[0], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_batch_first_and_single_sequences(kind):
+    layer = kind(3, 4).double()
+    first = kind(3, 4, batch_first=True).double()
+    first.load_state_dict(layer.state_dict())
+    _, x = sample(5, 2, 3)
+    wanted = array(layer(x)[0])
+    np.testing.assert_allclose(array(first(x.transpose(0, 1))[0].transpose(0, 1)), wanted)
+    output, state = layer(x[:, 0])
+    np.testing.assert_allclose(array(output), wanted[:, 0], rtol=1e-9)
+    assert tuple((state[0] if kind is nn.LSTM else state).shape) == (1, 4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_packed_sequences_stop_at_their_length(kind):
+    layer = kind(3, 4, bidirectional=True).double()
+    _, x = sample(5, 3, 3)
+    packed = rnn.pack_padded_sequence(x, [3, 5, 1], enforce_sorted=False)
+    output, state = layer(packed)
+    padded, lengths = rnn.pad_packed_sequence(output)
+    assert lengths.tolist() == [3, 5, 1]
+    for place, length in enumerate(lengths.tolist()):
+        alone, last = layer(x[:length, place : place + 1])
+        np.testing.assert_allclose(array(padded[:length, place]), array(alone[:, 0]), rtol=1e-9)
+        pair = (state[0], last[0]) if kind is nn.LSTM else (state, last)
+        np.testing.assert_allclose(array(pair[0][:, place]), array(pair[1][:, 0]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cells_are_steps(kind):
+    cell = CELLS[kind](3, 4).double()
+    weights = [array(getattr(cell, name)) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+    values, x = sample(2, 3)
+    before, h = sample(2, 4)
+    state, given = ((before, before), (h, h)) if kind is nn.LSTM else (before, h)
+    wanted, got = step(kind, weights, values, state), cell(x, given)
+    for one, other in zip(wanted, got, strict=True) if kind is nn.LSTM else [(wanted, got)]:
+        np.testing.assert_allclose(array(other), one, rtol=1e-9)
+    single = cell(x[0])
+    batch = cell(x)
+    pair = (single[0], batch[0]) if kind is nn.LSTM else (single, batch)
+    np.testing.assert_allclose(array(pair[0]), array(pair[1])[0], rtol=1e-9)
+
+
+def test_relu_and_missing_biases():
+    layer = nn.RNN(3, 4, nonlinearity="relu", bias=False).double()
+    values, x = sample(1, 2, 3)
+    wanted = np.maximum(values[0] @ array(layer.weight_ih_l0).T, 0)
+    np.testing.assert_allclose(array(layer(x)[0][0]), wanted, rtol=1e-9)
+    assert [name for name, _ in layer.named_parameters()] == ["weight_ih_l0", "weight_hh_l0"]
+    cell = nn.RNNCell(3, 4, nonlinearity="relu", bias=False)
+    assert cell.bias_ih is None and repr(cell) == "RNNCell(3, 4, bias=False, nonlinearity=relu)"
+
+
+def test_projections():
+    layer = nn.LSTM(3, 5, proj_size=2, num_layers=2)
+    output, (state, cell) = layer(tl.zeros(4, 1, 3))
+    assert [tuple(each.shape) for each in (output, state, cell)] == [(4, 1, 2), (2, 1, 2), (2, 1, 5)]
+    assert tuple(layer.weight_hr_l1.shape) == (2, 5) and tuple(layer.weight_ih_l1.shape) == (20, 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_reach_all_parameters(kind):
+    layer = kind(3, 4, num_layers=2, dropout=0.5)
+    layer(tl.ones(5, 2, 3))[0].sum().backward()
+    assert all(parameter.grad is not None for parameter in layer.parameters())
+    layer.eval()
+    x = tl.ones(5, 2, 3)
+    assert layer(x)[0].tolist() == layer(x)[0].tolist()
+
+
+def test_copies_and_pickles():
+    layer = nn.GRU(2, 3)
+    x = tl.ones(1, 1, 2)
+    for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert twin(x)[0].tolist() == layer(x)[0].tolist()
+        assert twin._flat_weights[0] is twin.weight_ih_l0
+    assert layer.all_weights[0][0] is layer.weight_ih_l0
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: nn.RNNBase("ELMAN", 1, 1), ValueError, "Unrecognized RNN mode"),
+        (lambda: nn.RNN(1, 1, nonlinearity="gelu"), ValueError, "Unknown nonlinearity 'gelu'"),
+        (lambda: nn.GRU(1, 0), ValueError, "hidden_size must be greater than zero"),
+        (lambda: nn.GRU(1, 1, num_layers=0), ValueError, "num_layers must be greater than zero"),
+        (lambda: nn.GRU(1, 1, dropout=2), ValueError, r"dropout should be a number in range \[0, 1\]"),
+        (lambda: nn.LSTM(1, 2, proj_size=2), ValueError, "proj_size has to be smaller than hidden_size"),
+        (
+            lambda: nn.GRU(2, 3)(tl.zeros(1, 1, 3)),
+            RuntimeError,
+            "must be equal to input_size. Expected 2, got 3",
+        ),
+        (lambda: nn.GRU(2, 3)(tl.zeros(2)), ValueError, "Expected input to be 2D or 3D, got 1D"),
+        (
+            lambda: nn.GRU(2, 3)(tl.zeros(1, 1, 2), tl.zeros(1, 3)),
+            RuntimeError,
+            "hx should also be 3-D but got 2-D",
+        ),
+        (lambda: nn.GRU(2, 3)(tl.zeros(1, 1, 2), tl.zeros(2, 1, 3)), RuntimeError, "Expected hidden size"),
+        (lambda: nn.GRU(2, 3)(tl.zeros(1, 1, 2).double()), ValueError, "input must have the type"),
+        (lambda: nn.GRUCell(2, 3)(tl.zeros(1, 1, 2)), ValueError, "Expected input to be 1D or 2D, got 3D"),
+    ],
+)
+def test_faults(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_dropout_needs_layers():
+    with pytest.warns(UserWarning, match="expects num_layers greater than 1"):
+        nn.RNN(1, 1, dropout=0.5)

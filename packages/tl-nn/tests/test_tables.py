@@ -1,0 +1,104 @@
+"""Lookup tables, distances, and softmax over clusters of classes."""
+
+import numpy as np
+import pytest
+
+import tl_core as tl
+import tl_nn as nn
+
+
+def array(tensor):
+    return np.array(tensor.tolist())
+
+
+def test_embedding():
+    layer = nn.Embedding(5, 3, padding_idx=-1)
+    assert layer.padding_idx == 4 and layer.weight[4].tolist() == [0.0] * 3
+    index = tl.tensor([[1, 4], [0, 1]])
+    np.testing.assert_array_equal(array(layer(index)), array(layer.weight)[array(index)])
+    layer(index).sum().backward()
+    assert layer.weight.grad.tolist() == [[1.0] * 3, [2.0] * 3, [0.0] * 3, [0.0] * 3, [0.0] * 3]
+    assert repr(layer) == "Embedding(5, 3, padding_idx=4)"
+
+
+def test_given_tables():
+    table = tl.arange(6.0).reshape(3, 2)
+    layer = nn.Embedding.from_pretrained(table)
+    assert not layer.weight.requires_grad and layer(tl.tensor(2)).tolist() == [4.0, 5.0]
+    bags = nn.EmbeddingBag.from_pretrained(table, freeze=False, mode="max")
+    assert bags.weight.requires_grad and bags(tl.tensor([[0, 2]])).tolist() == [[4.0, 5.0]]
+    with pytest.raises(AssertionError, match="expected to be 2-dimensional"):
+        nn.Embedding.from_pretrained(tl.zeros(3))
+    with pytest.raises(AssertionError, match="Shape of weight does not match"):
+        nn.Embedding(4, 2, _weight=table)
+    with pytest.raises(AssertionError, match="padding_idx must be within num_embeddings"):
+        nn.Embedding(4, 2, padding_idx=4)
+
+
+@pytest.mark.parametrize(("mode", "reduce"), [("sum", np.sum), ("mean", np.mean), ("max", np.max)])
+def test_bags(mode, reduce):
+    layer = nn.EmbeddingBag(6, 3, mode=mode)
+    index, offsets = [1, 2, 4, 5, 4], [0, 2]
+    table = array(layer.weight)
+    wanted = [reduce(table[index[:2]], 0), reduce(table[index[2:]], 0)]
+    np.testing.assert_allclose(array(layer(tl.tensor(index), tl.tensor(offsets))), wanted, rtol=1e-6)
+    pairs = tl.tensor([[1, 2], [4, 5]])
+    np.testing.assert_allclose(array(layer(pairs)), reduce(table[array(pairs)], 1), rtol=1e-6)
+    assert repr(layer) == f"EmbeddingBag(6, 3, mode='{mode}')"
+
+
+def test_distances():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 4, 3))
+    x, y = tl.tensor(a.tolist()), tl.tensor(b.tolist())
+    wanted = np.linalg.norm(a - b + 1e-6, axis=1)
+    np.testing.assert_allclose(array(nn.PairwiseDistance()(x, y)), wanted, rtol=1e-5)
+    assert tuple(nn.PairwiseDistance(p=1, keepdim=True)(x, y).shape) == (4, 1)
+    cosines = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+    np.testing.assert_allclose(array(nn.CosineSimilarity()(x, y)), cosines, rtol=1e-5)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, float("inf")])
+def test_all_pairs(p):
+    from scipy.spatial import distance
+
+    points = np.random.default_rng(0).normal(size=(6, 3))
+    got = array(nn.functional.pdist(tl.tensor(points.tolist(), dtype=tl.float64), p))
+    if p == 0.0:
+        wanted = np.full(15, 3.0)
+    elif p == float("inf"):
+        wanted = distance.pdist(points, "chebyshev")
+    else:
+        wanted = distance.pdist(points, "minkowski", p=p)
+    np.testing.assert_allclose(got, wanted, rtol=1e-9)
+
+
+def test_all_pairs_of_equal_points_have_no_gradient():
+    points = tl.zeros(2, 3, requires_grad=True)
+    nn.functional.pdist(points).sum().backward()
+    assert points.grad.tolist() == [[0.0] * 3] * 2
+    with pytest.raises(RuntimeError, match="only supports 2D tensors"):
+        nn.functional.pdist(tl.zeros(3))
+
+
+def test_gumbel_softmax():
+    tl.manual_seed(0)
+    logits = tl.tensor([[0.0, 2.0, -1.0]]).expand(4000, 3).clone().requires_grad_()
+    hard = nn.functional.gumbel_softmax(logits, hard=True)
+    assert set(np.unique(array(hard).round(6))) == {0.0, 1.0}
+    odds = np.exp([0.0, 2.0, -1.0])
+    np.testing.assert_allclose(array(hard).mean(0), odds / odds.sum(), atol=0.03)
+    soft = nn.functional.gumbel_softmax(logits, tau=0.5)
+    np.testing.assert_allclose(array(soft.sum(-1)), np.ones(4000), rtol=1e-5)
+    (hard * tl.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert logits.grad.abs().max().item() > 0
+
+
+def test_linear_cross_entropy():
+    loss = nn.LinearCrossEntropyLoss(4, 3, bias=True)
+    x, target = tl.ones(2, 4), tl.tensor([0, 2])
+    wanted = nn.CrossEntropyLoss()(loss.linear(x), target)
+    assert loss(x, target).item() == pytest.approx(wanted.item())
+    places = nn.LinearCrossEntropyLoss(4, 3, out_features=(5,), reduction="none")
+    assert tuple(places(x, tl.zeros(2, 5, dtype=tl.int64)).shape) == (2, 5)
+    assert list(places.state_dict()) == ["linear.weight"]
