@@ -15,9 +15,11 @@ from . import (
     margin_losses,
     normalization,
     pairs,
+    pooling,
     sampling,
     sequence_losses,
     sparse,
+    vision,
 )
 from .activations import *
 from .affine import *
@@ -31,9 +33,11 @@ from .linear_losses import *
 from .margin_losses import *
 from .normalization import *
 from .pairs import *
+from .pooling import *
 from .sampling import *
 from .sequence_losses import *
 from .sparse import *
+from .vision import *
 
 __all__ = [
     *activations.__all__,
@@ -48,7 +52,9 @@ __all__ = [
     *margin_losses.__all__,
     *normalization.__all__,
     *pairs.__all__,
+    *pooling.__all__,
     *sampling.__all__,
     *sequence_losses.__all__,
     *sparse.__all__,
+    *vision.__all__,
 ]

@@ -1,0 +1,577 @@
+"""Maxima, means and norms of windows of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tl_core
+from tl_core import Tensor, nn_functions
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
+]
+
+Ints = int | Sequence[int]
+
+
+def _each(value: Ints, n: int) -> list[int]:
+    """One number for each of `n` axes."""
+    items = [value] if isinstance(value, int) else list(value)
+    return items * n if len(items) == 1 else items
+
+
+# Maxima
+
+
+def _max_pool(n: int, input: Tensor, *window: Any, return_indices: bool) -> Any:
+    kernel_size, stride, *rest = window
+    stride = [] if stride is None else stride
+    if return_indices:
+        space = tl_core if n == 1 else nn_functions
+        return getattr(space, f"max_pool{n}d_with_indices")(input, kernel_size, stride, *rest)
+    return getattr(tl_core, f"max_pool{n}d")(input, kernel_size, stride, *rest)
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window.
+
+    Parameters:
+        input : Tensor, shape (batch, channels, width) or (channels, width)
+            Of floating numbers or integers; NaN counts as the largest.
+        kernel_size : int
+            Elements of a window.
+        stride : int, optional
+            From one window to the next; `kernel_size` if left out.
+        padding : int
+            Elements smaller than all others on both sides, at most half of the window.
+        dilation : int
+            From one element of a window to the next.
+        ceil_mode : bool
+            Whether a last window may reach over the edge.
+        return_indices : bool
+            Whether to return also where each maximum stands; of equals, the first.
+
+    Raises:
+        RuntimeError
+            If the window doesn't fit, or a number is out of its range.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.max_pool1d(tl_core.tensor([[1.0, 4.0, 2.0, 3.0]]), 2)
+        tensor([[4., 3.]])
+    """
+    return _max_pool(
+        1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=return_indices
+    )
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each rectangle of (batch, channels, height, width): see `max_pool1d`.
+
+    An index counts positions of the channel, row after row. The memory format channels_last is kept.
+    """
+    return _max_pool(
+        2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=return_indices
+    )
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each box of (batch, channels, depth, height, width): see `max_pool2d`."""
+    return _max_pool(
+        3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=return_indices
+    )
+
+
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """`max_pool1d` with the positions of the maxima."""
+    return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)
+
+
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """`max_pool2d` with the positions of the maxima."""
+    return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)
+
+
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """`max_pool3d` with the positions of the maxima."""
+    return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)
+
+
+# Means
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window.
+
+    Parameters:
+        input : Tensor, shape (batch, channels, width) or (channels, width)
+            Of floating numbers or int64.
+        kernel_size, stride, padding, ceil_mode
+            As of `max_pool1d`; the elements of the padding are 0.
+        count_include_pad : bool
+            Whether the elements of the padding count in the mean.
+
+    Raises:
+        RuntimeError
+            If the window doesn't fit, or a number is out of its range.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.avg_pool1d(tl_core.tensor([[1.0, 4.0, 2.0, 3.0]]), 2)
+        tensor([[2.5000, 2.5000]])
+    """
+    step = [] if stride is None else stride
+    return tl_core.avg_pool1d(input, kernel_size, step, padding, ceil_mode, count_include_pad)
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The mean of each rectangle of (batch, channels, height, width): see `avg_pool1d`.
+
+    `divisor_override` takes the place of the number of elements. The memory format channels_last is kept.
+    """
+    step = [] if stride is None else stride
+    named = {} if out is None else {"out": out}
+    return nn_functions.avg_pool2d(
+        input, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override, **named
+    )
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The mean of each box of (batch, channels, depth, height, width): see `avg_pool2d`."""
+    step = [] if stride is None else stride
+    named = {} if out is None else {"out": out}
+    return nn_functions.avg_pool3d(
+        input, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override, **named
+    )
+
+
+# As many windows as the result has elements
+
+
+def _result_size(input: Tensor, output_size: Any, n: int) -> list[int]:
+    """The size that is asked for: None stands for the input's."""
+    sizes = [output_size] * n if output_size is None or isinstance(output_size, int) else list(output_size)
+    if input.dim() <= len(sizes):
+        raise ValueError(
+            f"Input dimension should be at least {len(sizes) + 1}, got {input.dim()} for output_size={output_size}"
+        )
+    own = list(input.shape[input.dim() - len(sizes) :])
+    return [mine if asked is None else asked for asked, mine in zip(sizes, own)]
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
+    """The means of `output_size` windows that together cover the last dimension.
+
+    Window i reaches from `floor(i * width / output_size)` to `ceil((i + 1) * width / output_size)`.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.adaptive_avg_pool1d(tl_core.tensor([[1.0, 2.0, 3.0]]), 2)
+        tensor([[1.5000, 2.5000]])
+    """
+    return tl_core.adaptive_avg_pool1d(input, output_size)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of as many rectangles as `output_size`, (height, width), asks for; None keeps a size."""
+    return nn_functions.adaptive_avg_pool2d(input, _result_size(input, output_size, 2))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of as many boxes as `output_size`, (depth, height, width), asks for; None keeps a size."""
+    return nn_functions.adaptive_avg_pool3d(input, _result_size(input, output_size, 3))
+
+
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: Ints, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """`adaptive_max_pool1d` with the positions of the maxima."""
+    return tl_core.adaptive_max_pool1d(input, output_size)
+
+
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """`adaptive_max_pool2d` with the positions of the maxima."""
+    return nn_functions.adaptive_max_pool2d(input, _result_size(input, output_size, 2))
+
+
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """`adaptive_max_pool3d` with the positions of the maxima."""
+    return nn_functions.adaptive_max_pool3d(input, _result_size(input, output_size, 3))
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
+    """The maxima of `output_size` windows that together cover the last dimension: see `adaptive_avg_pool1d`."""
+    both = adaptive_max_pool1d_with_indices(input, output_size)
+    return both if return_indices else both[0]
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of as many rectangles as `output_size` asks for, and, if asked for, their positions."""
+    both = adaptive_max_pool2d_with_indices(input, output_size)
+    return both if return_indices else both[0]
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of as many boxes as `output_size` asks for, and, if asked for, their positions."""
+    both = adaptive_max_pool3d_with_indices(input, output_size)
+    return both if return_indices else both[0]
+
+
+# Norms
+
+
+def _lp_pool(
+    n: int, input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None, ceil_mode: bool
+) -> Tensor:
+    mean = (avg_pool1d, avg_pool2d, avg_pool3d)[n - 1]
+    power = mean(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    count = 1
+    for size in _each(kernel_size, n):
+        count *= size
+    return (tl_core.sign(power) * tl_core.relu(tl_core.abs(power))).mul(count).pow(1.0 / norm_type)
+
+
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The p-norm of each window, `sum(x ** p) ** (1 / p)` with `p = norm_type`.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.lp_pool1d(tl_core.tensor([[3.0, 4.0]]), 2, 2)
+        tensor([[5.]])
+    """
+    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The p-norm of each rectangle: see `lp_pool1d`."""
+    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The p-norm of each box: see `lp_pool1d`."""
+    return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+# Windows at random places
+
+
+def _fractional(
+    n: int,
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None,
+    output_ratio: Any,
+    samples: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    name = f"fractional_max_pool{n}d"
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    if output_size is None:
+        ratios = [output_ratio] * n if isinstance(output_ratio, float | int) else list(output_ratio)
+        if len(ratios) != n:
+            raise ValueError(
+                f"{name} requires output_ratio to either be a single Int or tuple of Ints: one for each of "
+                f"{n} dimensions, got {output_ratio}"
+            )
+        output_size = [int(size * ratio) for size, ratio in zip(input.shape[-n:], ratios)]
+    if samples is None:
+        batch = 1 if input.dim() == n + 1 else input.shape[0]
+        samples = tl_core.rand(batch, input.shape[-n - 1], n, dtype=input.dtype, device=input.device)
+    pool = nn_functions.fractional_max_pool2d if n == 2 else nn_functions.fractional_max_pool3d
+    return pool(input, kernel_size, output_size, samples)
+
+
+def fractional_max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`fractional_max_pool2d` with the positions of the maxima."""
+    return _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
+
+
+def fractional_max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`fractional_max_pool3d` with the positions of the maxima."""
+    return _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
+
+
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """The maxima of rectangles at pseudo-random places: Graham, Fractional Max-Pooling, 2014.
+
+    Parameters:
+        input : Tensor, shape (batch, channels, height, width) or (channels, height, width)
+            Of floating numbers.
+        kernel_size : int or two ints
+            Size of a rectangle.
+        output_size : int or two ints, optional
+            Size of the result.
+        output_ratio : float or two floats, optional
+            Size of the result in parts of the input's, if `output_size` isn't given.
+        return_indices : bool
+            Whether to return also where each maximum stands.
+
+    Raises:
+        ValueError
+            If neither size nor ratio is given.
+        RuntimeError
+            If so many rectangles don't fit.
+    """
+    both = _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
+    return both if return_indices else both[0]
+
+
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """The maxima of boxes at pseudo-random places: see `fractional_max_pool2d`."""
+    both = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
+    return both if return_indices else both[0]
+
+
+# Back to where the maxima were
+
+
+def _unpooled_size(
+    input: Tensor, kernel: list[int], stride: list[int], padding: list[int], output_size: Any
+) -> list[int]:
+    n = len(kernel)
+    usual = [(input.shape[d - n] - 1) * stride[d] + kernel[d] - 2 * padding[d] for d in range(n)]
+    if output_size is None:
+        size = usual
+    else:
+        size = list(output_size)
+        if len(size) == n + 2:
+            size = size[2:]
+        if len(size) != n:
+            raise ValueError(
+                f"output_size should be a sequence containing {n} or {n + 2} elements, "
+                f"but it has a length of '{len(size)}'"
+            )
+        for d in range(n):
+            low, high = usual[d] - stride[d], usual[d] + stride[d]
+            if not low < size[d] < high:
+                raise ValueError(f'invalid output_size "{size}" (dim {d} must be between {low} and {high})')
+    if min(size) < 0:
+        raise ValueError(f"max_unpooling: output_size must not be negative, got {size}")
+    return size
+
+
+def _max_unpool(
+    n: int,
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None,
+    padding: Ints,
+    output_size: Any,
+) -> Tensor:
+    kernel, padded = _each(kernel_size, n), _each(padding, n)
+    steps = kernel if stride is None else _each(stride, n)
+    size = _unpooled_size(input, kernel, steps, padded, output_size)
+    if n == 3:
+        return nn_functions.max_unpool3d(input, indices, size, steps, padded)
+    if n == 2:
+        return nn_functions.max_unpool2d(input, indices, size)
+    if input.shape != indices.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
+            f"indices tensor with shape: {list(indices.shape)}"
+        )
+    return nn_functions.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*size, 1]).squeeze(-1)
+
+
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """The maxima of `max_pool1d` back where they were, zeros elsewhere.
+
+    Parameters:
+        input : Tensor, shape (batch, channels, width) or (channels, width)
+            The maxima.
+        indices : Tensor of int64, shaped as `input`
+            Where they were.
+        kernel_size, stride, padding
+            Those of `max_pool1d`.
+        output_size : sequence of ints, optional
+            The size of the result, which those don't determine alone.
+
+    Raises:
+        ValueError
+            If `output_size` doesn't go with the other sizes.
+        RuntimeError
+            If `indices` has another shape.
+        IndexError
+            If an index lies outside of the result.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> x = tl_core.tensor([[1.0, 4.0, 2.0, 3.0]])
+        >>> top, where = tl_nn.functional.max_pool1d(x, 2, return_indices=True)
+        >>> tl_nn.functional.max_unpool1d(top, where, 2)
+        tensor([[0., 4., 0., 3.]])
+    """
+    return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """The maxima of `max_pool2d` back where they were, zeros elsewhere: see `max_unpool1d`."""
+    return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """The maxima of `max_pool3d` back where they were, zeros elsewhere: see `max_unpool1d`."""
+    return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

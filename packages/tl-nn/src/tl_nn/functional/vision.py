@@ -1,0 +1,350 @@
+"""Padding, interpolating, sampling and rearranging grids."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import tl_core
+from tl_core import Tensor, nn_functions
+
+from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+
+__all__ = [
+    "affine_grid",
+    "channel_shuffle",
+    "grid_sample",
+    "interpolate",
+    "native_channel_shuffle",
+    "pad",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    """A larger tensor, filled around the input.
+
+    Parameters:
+        input : Tensor
+            Of any shape; for the modes but "constant", of one or two dimensions more than are padded.
+        pad : sequence of ints
+            Before and after the last dimension, then before and after the one before it, and so on. A negative
+            number cuts.
+        mode : str
+            "constant": a number; "reflect": the input mirrored at its border, which isn't repeated; "replicate":
+            the border itself; "circular": the other side.
+        value : float, optional
+            The number; 0 if left out.
+
+    Raises:
+        RuntimeError
+            If there are more widths than dimensions, or a width is too large for the mode.
+        NotImplementedError
+            If there is no such mode, or it doesn't pad so many dimensions.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.pad(tl_core.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
+        tensor([[3., 2., 1., 2., 3., 2.]])
+    """
+    return nn_functions.pad(input, pad, mode, value)
+
+
+# Interpolation
+
+_PLAIN = {"nearest": "upsample_nearest{}d", "nearest-exact": "_upsample_nearest_exact{}d"}
+_ALIGNED = {
+    ("linear", 1): "upsample_linear1d",
+    ("bilinear", 2): "upsample_bilinear2d",
+    ("trilinear", 3): "upsample_trilinear3d",
+    ("bicubic", 2): "upsample_bicubic2d",
+}
+_AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
+
+
+def _wanted(input: Tensor, size: Any, scale_factor: Any) -> tuple[list[int] | None, list[float] | None]:
+    """The result's size or its factors, one for each axis of the grid."""
+    n = input.dim() - 2
+    given, name = (size, "output size") if size is not None else (scale_factor, "scale_factor")
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if given is None:
+        raise ValueError("either size or scale_factor should be defined")
+    items = list(given) if isinstance(given, list | tuple) else [given] * n
+    if len(items) != n:
+        raise ValueError(
+            f"Input and {'output' if size is not None else 'scale_factor'} must have the same number of spatial "
+            f"dimensions, but got input with spatial dimensions of {list(input.shape[2:])} and {name} of {given}. "
+            "Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
+            f"{name} in {'(o1, o2, ...,oK)' if size is not None else '(s1, s2, ...,sK)'} format."
+        )
+    return (items, None) if size is not None else (None, items)
+
+
+def _check_interpolation(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+            f"trilinear, got {align_corners} with mode={mode!r}"
+        )
+    if antialias and not (mode in ("bilinear", "bicubic") and input.dim() == 4):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input, "
+            f"got mode={mode!r} and {input.dim()} dimensions"
+        )
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """A grid of another size, its elements computed from those nearby.
+
+    Parameters:
+        input : Tensor, shape (batch, channels, width), (batch, channels, height, width) or (…, depth, height, width)
+            Of floating numbers; uint8 too for "nearest", "nearest-exact", "bilinear" and "bicubic".
+        size : int or sequence of ints, optional
+            The size of the result's grid.
+        scale_factor : float or sequence of floats, optional
+            That size in units of the input's, if `size` isn't given.
+        mode : str
+            "nearest", "nearest-exact", "area" (means of windows), "linear" (in one dimension), "bilinear",
+            "bicubic" (in two), "trilinear" (in three). "nearest" rounds down, "nearest-exact" to the nearest centre.
+        align_corners : bool, optional
+            Whether the centres of the outermost elements lie on each other, or else the edges of the grids.
+        recompute_scale_factor : bool, optional
+            Whether the sizes, not `scale_factor`, say where the elements lie.
+        antialias : bool
+            Whether "bilinear" and "bicubic" take more elements into account where the result is coarser.
+
+    Raises:
+        ValueError
+            If not exactly one of `size` and `scale_factor` is given, or an option doesn't go with the mode.
+        NotImplementedError
+            If there is no such mode for so many dimensions.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.interpolate(tl_core.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="linear")
+        tensor([[[1.0000, 1.2500, 1.7500, 2.0000]]])
+    """
+    _check_interpolation(input, mode, align_corners, antialias)
+    n = input.dim() - 2
+    sizes, factors = _wanted(input, size, scale_factor)
+    if recompute_scale_factor and sizes is not None:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    if factors is not None and (recompute_scale_factor or (mode == "area" and sizes is None)):
+        sizes, factors = [int(float(s) * f) for s, f in zip(input.shape[2:], factors)], None
+    if mode == "area" and sizes is not None and 1 <= n <= 3:
+        return _AREA[n - 1](input, sizes)
+    if mode in _PLAIN and 1 <= n <= 3:
+        return getattr(nn_functions, _PLAIN[mode].format(n))(input, sizes, factors)
+    name = _ALIGNED.get((mode, n)) or _refused(mode, input.dim())
+    if antialias:
+        name = f"_{name}_aa"
+    return getattr(nn_functions, name)(input, sizes, bool(align_corners), factors)
+
+
+def _refused(mode: str, ndim: int) -> NoReturn:
+    dims = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}.get(mode)
+    if dims is not None and 3 <= ndim <= 5:
+        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {dims}D input")
+    raise NotImplementedError(
+        "Input Error: Only 3D, 4D and 5D input Tensors supported "
+        f"(got {ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact "
+        f"(got {mode})"
+    )
+
+
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The older name of `interpolate`."""
+    warnings.warn(
+        "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
+    )
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """`interpolate` with mode "nearest"."""
+    warnings.warn(
+        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """`interpolate` with mode "bilinear" and aligned corners."""
+    warnings.warn(
+        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+# Reading at given points
+
+_METHODS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+_OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The input read at given points, between its elements where need be.
+
+    Parameters:
+        input : Tensor, shape (batch, channels, height, width) or (batch, channels, depth, height, width)
+            Of floating numbers.
+        grid : Tensor, shape (batch, out height, out width, 2) or (batch, out depth, out height, out width, 3)
+            Points as (x, y) or (x, y, z); -1 and 1 are the input's borders.
+        mode : str
+            "bilinear", "nearest" or, of images, "bicubic".
+        padding_mode : str
+            What lies outside of the input: "zeros", its "border", or its "reflection".
+        align_corners : bool, optional
+            Whether -1 and 1 are the centres of the outermost elements, or else (False) their outer edges.
+
+    Returns:
+        Tensor, shape (batch, channels, out height, out width) or (…, out depth, out height, out width)
+
+    Raises:
+        ValueError
+            If `mode` or `padding_mode` isn't one of these.
+        RuntimeError
+            If the shapes don't go together.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> image = tl_core.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+        >>> tl_nn.functional.grid_sample(image, tl_core.zeros(1, 1, 1, 2), align_corners=False)
+        tensor([[[[2.5000]]]])
+    """
+    if mode not in _METHODS:
+        raise ValueError(
+            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
+            f"but got: '{mode}'"
+        )
+    if padding_mode not in _OUTSIDE:
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', "
+            f"but got: '{padding_mode}'"
+        )
+    return tl_core.grid_sampler(
+        input, grid, _METHODS[mode], _OUTSIDE[padding_mode], _aligned("grid_sample", align_corners)
+    )
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The points for `grid_sample` that an affine map sends each position of the result to.
+
+    Parameters:
+        theta : Tensor, shape (batch, 2, 3) or (batch, 3, 4)
+            The maps' matrices.
+        size : sequence of four or five ints
+            The shape of the result of `grid_sample`.
+        align_corners : bool, optional
+            As of `grid_sample`.
+
+    Returns:
+        Tensor, shape (batch, height, width, 2) or (batch, depth, height, width, 3)
+
+    Raises:
+        ValueError
+            If `theta` isn't of floating numbers or has another shape, or a size isn't positive.
+        NotImplementedError
+            If `size` has another length.
+    """
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    if len(size) not in (4, 5):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
+            f"Got size {size}."
+        )
+    n = len(size) - 2
+    if theta.dim() != 3 or theta.shape[-2] != n or theta.shape[-1] != n + 1:
+        raise ValueError(
+            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got {theta.shape}."
+        )
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    return tl_core.affine_grid_generator(theta, size, _aligned("affine_grid", align_corners))
+
+
+def _aligned(name: str, align_corners: bool | None) -> bool:
+    if align_corners is None:
+        warnings.warn(
+            f"{name}: align_corners is False if left out: -1 and 1 are the outer edges. Give it to be clear.",
+            stacklevel=3,
+        )
+    return bool(align_corners)
+
+
+# Rearranging
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(…, channels * r * r, height, width) as (…, channels, height * r, width * r): Shi et al., 2016.
+
+    Raises:
+        RuntimeError
+            If the factor r isn't positive or its square doesn't divide the channels.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.pixel_shuffle(tl_core.arange(4).reshape(4, 1, 1), 2)
+        tensor([[[0, 1],
+                 [2, 3]]])
+    """
+    return tl_core.pixel_shuffle(input, upscale_factor)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(…, channels, height * r, width * r) as (…, channels * r * r, height, width): undoes `pixel_shuffle`.
+
+    Raises:
+        RuntimeError
+            If the factor r isn't positive or doesn't divide height and width.
+    """
+    return tl_core.pixel_unshuffle(input, downscale_factor)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels in another order, taken from each of `groups` groups in turn: Zhang et al., 2018.
+
+    Raises:
+        RuntimeError
+            If `groups` isn't positive or doesn't divide the channels.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.functional.channel_shuffle(tl_core.arange(4).reshape(1, 4, 1), 2).flatten()
+        tensor([0, 2, 1, 3])
+    """
+    return tl_core.channel_shuffle(input, groups)
+
+
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """`channel_shuffle`."""
+    return tl_core.native_channel_shuffle(input, groups)
