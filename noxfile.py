@@ -31,7 +31,7 @@ MYPY = "mypy==2.4.*"
 SPHINX = ["sphinx>=8", "myst-parser>=4", "furo>=2025.1"]
 PEER = "torch==2.13.0"
 PEER_INDEX = "https://download.pytorch.org/whl/cpu"
-ALONE = ["tl-core", "tl-core-nonumpy", "tl-autograd", "tl-nn", "tl-backends", "tl-all"]
+ALONE = ["tl-core", "tl-core-nonumpy", "tl-autograd", "tl-nn", "tl-backends", "tl-checkpoint", "tl-all"]
 
 
 def install(session: nox.Session, dists: list[str], extras: dict[str, str], sanitize: str = "") -> None:

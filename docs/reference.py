@@ -14,7 +14,7 @@ from typing import Any
 
 KINDS = {"function": "Functions", "method": "Methods of Tensor"}
 # Packages whose public modules are documented from their docstrings.
-MODULES = ["tl_autograd", "tl_nn", "tl_backends"]
+MODULES = ["tl_autograd", "tl_nn", "tl_backends", "tl_checkpoint"]
 
 
 def operators() -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ CEILINGS = {  # bytes, unpacked
     "tl-autograd": 1 * MB,
     "tl-nn": 1 * MB,
     "tl-backends": MB // 4,
+    "tl-checkpoint": MB // 4,
     "tl-all": MB // 2,
 }
 TOTAL = 15 * MB

@@ -135,6 +135,16 @@ class UntypedStorage:
         return f"{lines}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
 
+def tensor_on(storage: UntypedStorage, dtype: Any, size: Any, stride: Any, offset: int = 0) -> Tensor:
+    """A tensor on a storage's memory; offset and strides count elements. Raises RuntimeError if it reaches beyond.
+
+    >>> import tl_core
+    >>> tensor_on(tl_core.arange(4).untyped_storage(), tl_core.int64, (2,), (2,), 1)
+    tensor([1, 3])
+    """
+    return _C._with_storage(storage._tensor, dtype, tuple(size), tuple(stride), offset)
+
+
 def _from_bytes(data: bytes, device: str = "cpu") -> UntypedStorage:
     made = UntypedStorage(len(data))
     if data:

@@ -1,0 +1,14 @@
+"""Saving and loading for tl: the `.pt` archive both ways, safe by default, nothing lost on disk.
+
+>>> import io, tl_core
+>>> file = io.BytesIO()
+>>> save({"step": 3, "weight": tl_core.arange(3)}, file)
+>>> _ = file.seek(0)
+>>> load(file)
+{'step': 3, 'weight': tensor([0, 1, 2])}
+"""
+
+from tl_checkpoint.safe_globals import Inert as Inert
+from tl_checkpoint.serialization import load as load
+from tl_checkpoint.serialization import save as save
+from tl_checkpoint.version import __version__ as __version__

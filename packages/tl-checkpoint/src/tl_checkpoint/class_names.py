@@ -1,0 +1,97 @@
+"""The two-way table between the reference's class paths, which files hold, and ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import tl_core
+
+__all__ = ["STORAGES", "StorageType", "ours", "reference", "storage_name"]
+
+
+@dataclass(frozen=True)
+class StorageType:
+    """A storage class of the reference: its name, and the element type it says."""
+
+    name: str
+    dtype: Any
+
+
+_TYPED = {
+    "Bool": "bool",
+    "Byte": "uint8",
+    "Char": "int8",
+    "Short": "int16",
+    "Int": "int32",
+    "Long": "int64",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+    "Float": "float32",
+    "Double": "float64",
+    "ComplexFloat": "complex64",
+    "ComplexDouble": "complex128",
+}
+STORAGES = {
+    f"torch.{name}Storage": StorageType(f"{name}Storage", getattr(tl_core, d)) for name, d in _TYPED.items()
+}
+STORAGES["torch.storage.UntypedStorage"] = StorageType("UntypedStorage", tl_core.uint8)
+STORAGES["torch.UntypedStorage"] = STORAGES["torch.storage.UntypedStorage"]
+_STORAGE_OF = {kind.dtype: path for path, kind in STORAGES.items() if "Untyped" not in path}
+
+_EXACT = {
+    "torch.Tensor": "tl_core.Tensor",
+    "torch.Size": "tl_core.Size",
+    "torch.device": "tl_core.device",
+    "torch.Generator": "tl_core.Generator",
+    "torch.nn.parameter.Parameter": "tl_core.Parameter",
+    "torch.nn.parameter.Buffer": "tl_core.Buffer",
+    "torch.serialization._get_layout": "tl_checkpoint.rebuild.layout",
+    "torch._utils._rebuild_tensor_v2": "tl_core._tensor._rebuild_tensor_v2",
+    "torch._utils._rebuild_parameter": "tl_core.parameter._rebuild_parameter",
+    "torch._tensor._rebuild_from_type_v2": "tl_core._tensor._rebuild_from_type",
+}
+# The longest prefix wins. Modules of tl-nn have the names that the reference's have.
+_PREFIXES = {
+    "torch.nn.": "tl_nn.",
+    "torch.optim.": "tl_nn.optim.",
+    "torch.autograd.": "tl_autograd.",
+    "torch.utils.data.": "tl_data.",
+    "torch.": "tl_core.",
+}
+_EXACT_BACK = {our: their for their, our in _EXACT.items()}
+_PREFIXES_BACK = dict(
+    sorted(((our, their) for their, our in _PREFIXES.items()), key=lambda pair: -len(pair[0]))
+)
+
+
+def _translated(path: str, exact: dict[str, str], prefixes: dict[str, str]) -> str:
+    if path in exact:
+        return exact[path]
+    for prefix, other in prefixes.items():
+        if path.startswith(prefix):
+            return other + path[len(prefix) :]
+    return path
+
+
+def ours(path: str) -> str:
+    """Our path for one that a file holds.
+
+    >>> ours("torch.nn.modules.linear.Linear")
+    'tl_nn.modules.linear.Linear'
+    """
+    return _translated(path, _EXACT, _PREFIXES)
+
+
+def reference(path: str) -> str:
+    """The path that files hold for one of ours.
+
+    >>> reference("tl_nn.modules.linear.Linear")
+    'torch.nn.modules.linear.Linear'
+    """
+    return _translated(path, _EXACT_BACK, _PREFIXES_BACK)
+
+
+def storage_name(dtype: Any) -> str | None:
+    """The path of the storage class for an element type; None where the reference has none."""
+    return _STORAGE_OF.get(dtype)

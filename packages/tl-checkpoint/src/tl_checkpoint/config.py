@@ -1,0 +1,41 @@
+"""The settings of saving and loading, as `tl.utils.serialization.config` has them."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from mmap import MAP_PRIVATE
+
+__all__ = ["Load", "LoadEndianness", "Save", "load", "save"]
+
+
+class LoadEndianness(enum.Enum):
+    """The byte order of files that don't say theirs."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+@dataclass
+class Save:
+    """What `save` heeds."""
+
+    compute_crc32: bool = True
+    use_pinned_memory_for_d2h: bool = False
+    storage_alignment: int = 64
+    skip_data: bool = field(default=False, repr=False)
+
+
+@dataclass
+class Load:
+    """What `load` heeds."""
+
+    mmap: bool = False
+    endianness: LoadEndianness | None = None
+    mmap_flags: int | None = MAP_PRIVATE
+    calculate_storage_offsets: bool = False
+    skip_data: bool = field(default=False, repr=False)
+
+
+save, load = Save(), Load()

@@ -1,0 +1,154 @@
+"""Makes tensors of storages and geometry that a file describes; each checks what it is given."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import tl_core
+from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
+
+__all__ = [
+    "from_type",
+    "layout",
+    "meta_tensor",
+    "parameter",
+    "parameter_with_state",
+    "set_object_state",
+    "set_tensor_state",
+    "tensor",
+    "tensor_of_dtype",
+]
+
+
+def tensor(
+    storage: Any,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any = False,
+    backward_hooks: Any = None,
+    metadata: Any = None,
+) -> Any:
+    """A view of a typed storage."""
+    if not isinstance(storage, TypedStorage):
+        raise pickle.UnpicklingError("a tensor's storage is something else")
+    return _view(storage.untyped(), storage.dtype, offset, size, stride, requires_grad, metadata)
+
+
+def tensor_of_dtype(
+    storage: Any,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any,
+    backward_hooks: Any,
+    dtype: Any,
+    metadata: Any = None,
+) -> Any:
+    """A view of bytes as elements of a type."""
+    untyped = storage.untyped() if isinstance(storage, TypedStorage) else storage
+    if not isinstance(untyped, UntypedStorage) or not isinstance(dtype, tl_core.dtype):
+        raise pickle.UnpicklingError("a tensor's storage or dtype is something else")
+    return _view(untyped, dtype, offset, size, stride, requires_grad, metadata)
+
+
+def _view(
+    storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, metadata: Any
+) -> Any:
+    sizes, strides = tuple(size), tuple(stride)
+    if not all(type(n) is int and n >= 0 for n in (offset, *sizes)) or not all(
+        type(n) is int for n in strides
+    ):
+        raise pickle.UnpicklingError("a tensor's offset, sizes and strides must be whole numbers")
+    made = tensor_on(storage, dtype, sizes, strides, offset)
+    if metadata:
+        made = _marked(made, metadata)
+    return _recorded(made) if requires_grad else made
+
+
+def _recorded(made: Any) -> Any:
+    """The tensor with requires_grad; without tl-autograd it is loaded all the same, to be looked at."""
+    if not (made.is_floating_point() or made.is_complex()):
+        raise pickle.UnpicklingError(f"a tensor of {made.dtype} can't require a gradient")
+    try:
+        return made.requires_grad_()
+    except RuntimeError:
+        text = "tl-autograd isn't loaded: tensors come without requires_grad; import tl_autograd or tl before"
+        warnings.warn(text, UserWarning, stacklevel=2)
+        return made
+
+
+def _marked(made: Any, metadata: Any) -> Any:
+    if type(metadata) is not dict or not set(metadata) <= {"conj", "neg"}:
+        raise pickle.UnpicklingError(f"a tensor has marks that aren't known: {metadata!r}")
+    if metadata.get("conj"):
+        made = made.conj()
+    return -made if metadata.get("neg") else made
+
+
+def parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
+    """A parameter on a tensor's memory."""
+    if not isinstance(data, tl_core.Tensor):
+        raise pickle.UnpicklingError("a parameter's data is no tensor")
+    made = tl_core.Parameter(data, requires_grad=False)
+    return _recorded(made) if requires_grad else made
+
+
+def parameter_with_state(data: Any, requires_grad: Any, backward_hooks: Any, state: Any) -> Any:
+    """A parameter with attributes."""
+    made = parameter(data, requires_grad, backward_hooks)
+    set_tensor_state(made, state)
+    return made
+
+
+def meta_tensor(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
+    """A tensor without memory."""
+    made = tl_core.empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
+    return _recorded(made) if requires_grad else made
+
+
+def from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
+    """A tensor of a subclass, with attributes; classes are those that are allowed."""
+    make = getattr(kind, "make", kind)
+    if not (isinstance(make, type) and issubclass(make, tl_core.Tensor)):
+        raise pickle.UnpicklingError("a tensor's class is something else")
+    made = function(*args)
+    if type(made) is not make:
+        requires_grad = made.requires_grad
+        made = made.detach().as_subclass(make)
+        made = _recorded(made) if requires_grad else made
+    set_tensor_state(made, state)
+    return made
+
+
+def layout(name: Any) -> Any:
+    """The layout of that name."""
+    found = getattr(tl_core, str(name).removeprefix("torch."), None)
+    if not isinstance(found, tl_core.layout):
+        raise pickle.UnpicklingError(f"there is no layout {name!r}")
+    return found
+
+
+def set_tensor_state(target: Any, state: Any) -> None:
+    """A tensor's attributes; slots come as a second dict."""
+    for part in state if type(state) is tuple else (state,):
+        if part is None:
+            continue
+        if type(part) is not dict or not all(type(key) is str and not key.startswith("__") for key in part):
+            raise pickle.UnpicklingError("a tensor's state must be a dict of attributes")
+        for name, value in part.items():
+            setattr(target, name, value)
+
+
+def set_object_state(target: Any, state: Any) -> None:
+    """The state of an object whose class a user has allowed, as pickle sets it."""
+    if hasattr(target, "__setstate__"):
+        target.__setstate__(state)
+        return
+    attributes, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
+    if attributes:
+        vars(target).update(attributes)
+    for name, value in (slots or {}).items():
+        setattr(target, name, value)

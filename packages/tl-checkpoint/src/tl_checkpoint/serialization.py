@@ -1,0 +1,419 @@
+"""`save` and `load`: objects in files, read as data unless the caller asks for more."""
+
+from __future__ import annotations
+
+import fnmatch
+import io
+import mmap as mmap_module
+import os
+import pickle
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tl_core
+
+from . import config, legacy
+from .archive_reader import ArchiveReader, is_archive
+from .archive_writer import ArchiveWriter
+from .atomic import replacing
+from .class_names import ours
+from .config import LoadEndianness
+from .locations import location_tag, register_package
+from .pickler import pickled
+from .safe_globals import (
+    add_safe_globals,
+    allowed,
+    clear_safe_globals,
+    get_safe_globals,
+    known_global,
+    safe_globals,
+)
+from .source import FileSource, MappedSource, ObjectSource, Source
+from .storages import Storages, is_swapped
+from .unpickler import DataUnpickler
+
+__all__ = [
+    "DEFAULT_PROTOCOL",
+    "LoadEndianness",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "location_tag",
+    "register_package",
+    "safe_globals",
+    "save",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
+    "skip_data",
+]
+
+DEFAULT_PROTOCOL = 2
+_Path = str | os.PathLike[str]
+
+
+# ---- saving
+
+
+def save(
+    obj: Any,
+    f: _Path | Any,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
+    """Write an object to a file, so that the reference reads it as well.
+
+    A file on disk is complete or not there: what was at `f` before stays until the new one is whole. Of a storage only
+    the part is written that the saved tensors reach; tensors that shared memory share it again when they are loaded.
+
+    Parameters:
+        obj : object
+            Whatever pickle takes; tensors, modules and optimizers in any containers.
+        f : str, path, or object with `write`
+            Where to.
+        pickle_protocol : int
+            2 to 5.
+
+    Raises:
+        OSError
+            If the file can't be written; the old one is untouched.
+        NotImplementedError
+            If another pickle module or the format from before 2020 is asked for.
+
+    Examples:
+        >>> import io, tl_core
+        >>> file = io.BytesIO()
+        >>> save({"weight": tl_core.ones(2)}, file)
+        >>> _ = file.seek(0)
+        >>> load(file)
+        {'weight': tensor([1., 1.])}
+    """
+    if pickle_module is not pickle:
+        raise NotImplementedError(f"save() writes with pickle, not with {pickle_module.__name__!r}")
+    if not _use_new_zipfile_serialization:
+        raise NotImplementedError(
+            "save() writes archives only; the format from before 2020 can be read, not written"
+        )
+    if not 2 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
+        raise ValueError(f"pickle_protocol must be 2 to {pickle.HIGHEST_PROTOCOL}, got {pickle_protocol}")
+    data, storages = pickled(obj, pickle_protocol)
+    if isinstance(f, (str, os.PathLike)):
+        name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
+        with replacing(f) as file:
+            _write(file.write, name, data, storages, not _disable_byteorder_record)
+    elif hasattr(f, "write"):
+        _write(f.write, "archive", data, storages, not _disable_byteorder_record)
+        if hasattr(f, "flush"):
+            f.flush()
+    else:
+        raise AttributeError(
+            f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, got {type(f).__name__}"
+        )
+
+
+def _write(write: Callable[[Any], Any], name: str, data: bytes, storages: list[Any], byteorder: bool) -> None:
+    settings = config.save
+    archive = ArchiveWriter(write, name, settings.storage_alignment, settings.compute_crc32)
+    archive.add("data.pkl", data)
+    archive.add(".format_version", b"1")
+    archive.add(".storage_alignment", str(settings.storage_alignment).encode())
+    if byteorder:
+        archive.add("byteorder", sys.byteorder.encode())
+    for storage in storages:
+        content = storage.data()
+        archive.add(f"data/{storage.key}", bytes(len(content)) if settings.skip_data else content)
+    archive.add("version", b"3\n")
+    archive.close()
+
+
+# ---- loading
+
+
+def load(
+    f: _Path | Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    keys: str | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Read what `save` wrote, here or in the reference.
+
+    The file is read as data: nothing in it is executed, and what isn't known is refused by name.
+
+    Parameters:
+        f : str, path, or object with `read`
+            Where from.
+        map_location : device, str, dict or callable, optional
+            Where storages go: one place, a place for each tag, or a function of a storage and its tag.
+        weights_only : bool, optional
+            False reads with pickle, which executes what the file says: only for files that you trust.
+        mmap : bool, optional
+            Whether tensors lie on the file instead of being read; `f` must be a path. Checksums aren't compared then.
+        keys : str, optional
+            A pattern such as "enc.*": of a dict of tensors only the matching entries are read.
+
+    Raises:
+        pickle.UnpicklingError
+            If the file wants what isn't allowed, or its pickle is damaged.
+        RuntimeError
+            If the file is no archive, is cut off, or a checksum is wrong.
+    """
+    weights_only = _weights_only(weights_only, pickle_module)
+    if weights_only and pickle_module is not None:
+        raise RuntimeError(
+            "Can not safely load weights when explicit pickle_module is specified. If you trust the source of the "
+            "checkpoint, pass weights_only=False."
+        )
+    source = _source(f, config.load.mmap if mmap is None else mmap)
+    try:
+        if not is_archive(source):
+            return legacy.load(source, map_location, weights_only)
+        return _load_archive(source, map_location, weights_only, pickle_module, keys, pickle_load_args)
+    finally:
+        source.close()
+
+
+def _weights_only(given: bool | None, pickle_module: Any) -> bool:
+    force = os.environ.get("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "0") == "1"
+    never = os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0") == "1"
+    if force and never:
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both "
+            "were set."
+        )
+    if force:
+        return True
+    if given is None:
+        if never:
+            warnings.warn(
+                "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was "
+                "not explicitly passed to `torch.load`, forcing weights_only=False.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return False
+        return pickle_module is None
+    return given
+
+
+def _source(f: Any, mapped: bool) -> Source:
+    if isinstance(f, (str, os.PathLike)):
+        if mapped:
+            return MappedSource(f, config.load.mmap_flags or mmap_module.MAP_PRIVATE)
+        return FileSource(f)
+    if mapped:
+        raise ValueError("f must be a string filename in order to use mmap argument")
+    if not hasattr(f, "read"):
+        raise AttributeError(
+            f"expected 'f' to be string, path, or a file-like object with a 'read' attribute, got {type(f).__name__}"
+        )
+    return ObjectSource(f)
+
+
+def _load_archive(
+    source: Source,
+    map_location: Any,
+    weights_only: bool,
+    pickle_module: Any,
+    keys: str | None,
+    pickle_load_args: dict[str, Any],
+) -> Any:
+    reader = ArchiveReader(source)
+    if "constants.pkl" in reader:
+        raise RuntimeError(
+            "the file is a TorchScript archive, which holds a program; tl reads tensors and objects"
+        )
+    mapped = source if isinstance(source, MappedSource) else None
+    swapped = is_swapped(_byteorder(reader))
+    data = reader.read("data.pkl")
+
+    def read(wanted: set[str] | None) -> tuple[Any, Storages]:
+        storages = Storages(reader, map_location, mapped, swapped, config.load.skip_data, wanted)
+        if weights_only:
+            return _read_data(data, storages), storages
+        return _unpickled(data, storages, pickle_module or pickle, pickle_load_args), storages
+
+    if keys is None:
+        return read(None)[0]
+    outline, storages = read(set())
+    wanted = storages.keys_of(_tensors(_matching(outline, keys)))
+    return _matching(read(wanted)[0], keys)
+
+
+def _byteorder(reader: ArchiveReader) -> str:
+    if "byteorder" in reader:
+        order = reader.read("byteorder").decode("ascii", "replace")
+        if order not in ("little", "big"):
+            raise ValueError(f"Unknown endianness type: {order}")
+        return order
+    endianness = config.load.endianness
+    if endianness is LoadEndianness.BIG:
+        return "big"
+    return "little" if endianness is LoadEndianness.LITTLE else sys.byteorder
+
+
+def _read_data(data: bytes, storages: Any) -> Any:
+    try:
+        return DataUnpickler(data, allowed, storages.find).load()
+    except (pickle.UnpicklingError, UnicodeDecodeError, OverflowError) as error:
+        raise pickle.UnpicklingError(f"Weights only load failed. {error}") from error
+
+
+def _unpickled(data: bytes, storages: Any, module: Any, arguments: dict[str, Any]) -> Any:
+    class Unpickler(module.Unpickler):
+        def find_class(self, module_name: str, name: str) -> Any:
+            full = f"{module_name}.{name}"
+            if module_name.split(".")[0] == "torch":
+                found = known_global(module_name, name)
+                if found is not None:
+                    return found
+                try:
+                    return super().find_class(*ours(full).rsplit(".", 1))
+                except (ImportError, AttributeError) as error:
+                    raise pickle.UnpicklingError(
+                        f"the file holds an object of {full}, and no installed package of tl has that class: {error}"
+                    ) from error
+            return super().find_class(module_name, name)
+
+        def persistent_load(self, description: Any) -> Any:
+            return storages.find(description)
+
+    return Unpickler(io.BytesIO(data), **arguments).load()
+
+
+def _matching(obj: Any, pattern: str) -> Any:
+    if not isinstance(obj, dict):
+        raise TypeError(
+            f"load(keys={pattern!r}) needs a file that holds a dict, this one holds {type(obj).__name__}"
+        )
+    kept = {key: value for key, value in obj.items() if fnmatch.fnmatchcase(str(key), pattern)}
+    if not kept:
+        raise KeyError(f"no key of the file matches {pattern!r}; it has {', '.join(map(str, [*obj][:5]))} …")
+    return type(obj)(kept)
+
+
+def _tensors(obj: Any) -> Iterator[Any]:
+    if isinstance(obj, tl_core.Tensor):
+        yield obj
+    elif isinstance(obj, dict):
+        for value in obj.values():
+            yield from _tensors(value)
+    elif isinstance(obj, (list, tuple, set, frozenset)):
+        for value in obj:
+            yield from _tensors(value)
+    elif hasattr(obj, "__dict__"):
+        yield from _tensors(vars(obj))
+
+
+# ---- what a file wants
+
+
+def get_unsafe_globals_in_checkpoint(f: _Path | Any) -> list[str]:
+    """The full names of the classes and functions in a file that aren't allowed while it is read as data."""
+    import pickletools
+
+    source = _source(f, False)
+    try:
+        data = ArchiveReader(source).read("data.pkl")
+    finally:
+        source.close()
+    found: list[str] = []
+    texts: list[str] = []
+    for opcode, argument, _ in pickletools.genops(data):
+        if "UNICODE" in opcode.name:
+            texts.append(str(argument))
+        elif opcode.name == "GLOBAL":
+            found.append(str(argument).replace(" ", "."))
+        elif opcode.name == "STACK_GLOBAL" and len(texts) >= 2:
+            found.append(".".join(texts[-2:]))
+    unsafe = [full for full in found if known_global(*full.rsplit(".", 1)) is None]
+    return list(dict.fromkeys(unsafe))
+
+
+# ---- settings
+
+
+def get_crc32_options() -> bool:
+    """Whether `save` writes the CRC-32 of each record."""
+    return config.save.compute_crc32
+
+
+def set_crc32_options(compute_crc32: bool) -> None:
+    """Set whether `save` writes the CRC-32 of each record."""
+    config.save.compute_crc32 = compute_crc32
+
+
+def get_default_load_endianness() -> LoadEndianness | None:
+    """The byte order of files that don't say theirs; None: this machine's."""
+    return config.load.endianness
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    """Set the byte order of files that don't say theirs."""
+    if endianness is not None and not isinstance(endianness, LoadEndianness):
+        raise TypeError(f"Invalid argument type in function set_default_load_endianness: {type(endianness)}")
+    config.load.endianness = endianness
+
+
+def get_default_mmap_options() -> int | None:
+    """How `load(mmap=True)` maps files."""
+    return config.load.mmap_flags
+
+
+class set_default_mmap_options:
+    """Set how `load(mmap=True)` maps files: `mmap.MAP_PRIVATE` or `mmap.MAP_SHARED`; also for a `with` block.
+
+    >>> import mmap
+    >>> with set_default_mmap_options(mmap.MAP_SHARED):
+    ...     get_default_mmap_options() == mmap.MAP_SHARED
+    True
+    """
+
+    def __init__(self, flags: int) -> None:
+        if flags not in (mmap_module.MAP_PRIVATE, mmap_module.MAP_SHARED):
+            raise ValueError(
+                f"Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or "
+                f"mmap.MAP_SHARED, but got {flags}"
+            )
+        self.prev, config.load.mmap_flags = config.load.mmap_flags, flags
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        config.load.mmap_flags = self.prev
+
+
+class skip_data:
+    """A `with` block in which storages are saved as zeros of their size, and loaded without their bytes.
+
+    >>> import io, tl_core
+    >>> file = io.BytesIO()
+    >>> with skip_data():
+    ...     save(tl_core.ones(2), file)
+    >>> _ = file.seek(0)
+    >>> load(file)
+    tensor([0., 0.])
+    """
+
+    def __init__(self, materialize_fake_tensors: bool = False) -> None:
+        self.materialize_fake_tensors = materialize_fake_tensors
+
+    def __enter__(self) -> None:
+        self._before = config.save.skip_data, config.load.skip_data
+        config.save.skip_data = config.load.skip_data = True
+
+    def __exit__(self, *error: object) -> None:
+        config.save.skip_data, config.load.skip_data = self._before

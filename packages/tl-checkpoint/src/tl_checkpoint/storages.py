@@ -1,0 +1,127 @@
+"""The storages of an archive while it is loaded, read when the pickle first names them."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import tl_core
+from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
+
+from .archive_reader import ArchiveReader
+from .class_names import StorageType
+from .locations import restore_location, target_of
+from .source import MappedSource
+
+__all__ = ["Storages", "bytes_of", "is_swapped"]
+
+
+class Storages:
+    """Storages by key.
+
+    Parameters:
+        reader : ArchiveReader
+        map_location : optional
+            As `load` takes it.
+        mapped : MappedSource, optional
+            Where storages lie on the file itself.
+        swapped : bool
+            Whether the file has the other byte order.
+        empty : bool
+            Whether storages are left as zeros.
+        wanted : set of str, optional
+            The keys of those that are needed; the others get no memory. By default all are needed.
+    """
+
+    def __init__(
+        self,
+        reader: ArchiveReader,
+        map_location: Any = None,
+        mapped: MappedSource | None = None,
+        swapped: bool = False,
+        empty: bool = False,
+        wanted: set[str] | None = None,
+    ) -> None:
+        self._reader, self._map_location, self._mapped = reader, map_location, mapped
+        self._swapped, self._empty, self._wanted = swapped, empty, wanted
+        self._made: dict[str, Any] = {}
+
+    def find(self, description: Any) -> TypedStorage:
+        """The storage that a pickle describes as ('storage', class, key, location, number of elements)."""
+        if type(description) is not tuple or len(description) != 5 or description[0] != "storage":
+            raise pickle.UnpicklingError("the pickle refers to something that is no storage")
+        _, kind, key, location, count = description
+        if type(kind) is not StorageType or type(key) is not str or type(location) is not str:
+            raise pickle.UnpicklingError("the pickle describes a storage by something else")
+        if type(count) is not int or count < 0:
+            raise pickle.UnpicklingError(f"a storage can't have {count!r} elements")
+        if key not in self._made:
+            self._made[key] = self._new(key, location, count * kind.dtype.itemsize, kind.dtype.itemsize)
+        untyped = self._made[key]
+        if untyped.nbytes() != count * kind.dtype.itemsize:
+            raise pickle.UnpicklingError(f"storage {key} has two sizes")
+        return TypedStorage(untyped, dtype=kind.dtype)
+
+    def keys_of(self, tensors: Iterable[Any]) -> set[str]:
+        """The keys of the storages that tensors lie on."""
+        keys = {storage: key for key, storage in self._made.items()}
+        own = (tensor.untyped_storage() for tensor in tensors)
+        return {keys[storage] for storage in own if storage in keys}
+
+    def _new(self, key: str, location: str, nbytes: int, itemsize: int) -> Any:
+        move: Callable[..., Any] | None = self._map_location if callable(self._map_location) else None
+        target = location if move else target_of(self._map_location, location)
+        if target == "meta" or (self._wanted is not None and key not in self._wanted):
+            return UntypedStorage(nbytes, device="meta")
+        record = self._reader.record(f"data/{key}")
+        if record.size != nbytes:
+            raise RuntimeError(
+                f"storage {key} should have {nbytes} bytes, its record has {record.size}: the file is damaged"
+            )
+        if self._mapped and not self._swapped and record.size == record.packed_size:
+            return self._on_map(record)
+        storage = UntypedStorage(nbytes)
+        self._read(key, storage, itemsize)
+        if move is None:
+            return restore_location(storage, target)
+        moved = move(storage, location)
+        return restore_location(storage, location) if moved is None else moved
+
+    def _on_map(self, record: Any) -> Any:
+        if not record.size:
+            return UntypedStorage(0)
+        assert self._mapped is not None
+        view = self._mapped.view[record.offset : record.offset + record.size]
+        return tl_core.frombuffer(view, dtype=tl_core.uint8).untyped_storage()
+
+    def _read(self, key: str, storage: Any, itemsize: int) -> None:
+        if not storage.nbytes():
+            return
+        if self._empty:
+            storage.fill_(0)
+            return
+        target = bytes_of(storage)
+        self._reader.read_into(f"data/{key}", target)
+        if self._swapped and itemsize > 1:
+            _swap(target, itemsize)
+
+
+def bytes_of(storage: Any) -> memoryview:
+    """A storage's memory."""
+    return memoryview(tensor_on(storage, tl_core.uint8, (storage.nbytes(),), (1,)))
+
+
+def _swap(data: memoryview, itemsize: int) -> None:
+    """Turns the bytes of each element around."""
+    plain = bytes(data)
+    swapped = bytearray(len(plain))
+    for i in range(itemsize):
+        swapped[i::itemsize] = plain[itemsize - 1 - i :: itemsize]
+    data[:] = swapped
+
+
+def is_swapped(order: str) -> bool:
+    """Whether a byte order is the other one than this machine's."""
+    return order != sys.byteorder

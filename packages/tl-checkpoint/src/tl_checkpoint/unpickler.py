@@ -1,0 +1,286 @@
+"""Reads pickles as data: a small interpreter of the pickle opcodes that calls nothing but what a table allows.
+
+Opcodes are those of protocols 2 to 5 (pickletools documents them). Nothing is imported; a global that the table lacks
+is refused by name. Containers are filled only if they are exactly what they should be.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from .safe_globals import Global, restore
+
+__all__ = ["DataUnpickler"]
+
+_MARK = object()
+_DICTS = (dict, OrderedDict, defaultdict, Counter)
+
+
+class DataUnpickler:
+    """One pass over pickled bytes.
+
+    Parameters:
+        data : bytes
+            The pickle; what stands behind its STOP is left alone.
+        find : callable
+            Takes module and name of a global and returns what stands for it; raises UnpicklingError if it isn't
+            allowed.
+        persistent : callable
+            Takes the description of a storage and returns the storage.
+    """
+
+    def __init__(
+        self, data: bytes, find: Callable[[str, str], Any], persistent: Callable[[Any], Any], start: int = 0
+    ) -> None:
+        self._data, self.position = data, start
+        self._find, self._persistent = find, persistent
+        self._stack: list[Any] = []
+        self._memo: dict[int, Any] = {}
+
+    def load(self) -> Any:
+        """What the pickle describes. Raises UnpicklingError if it is damaged or wants what isn't allowed."""
+        data, operations, size = self._data, _OPERATIONS, len(self._data)
+        while self.position < size:
+            code = data[self.position]
+            self.position += 1
+            if code == 0x2E:  # STOP
+                if len(self._stack) != 1 or self._stack[0] is _MARK:
+                    raise pickle.UnpicklingError("the pickle doesn't end with one object")
+                return self._stack[0]
+            operation = operations[code]
+            if operation is None:
+                raise pickle.UnpicklingError(
+                    f"the pickle has an opcode that isn't read as data: 0x{code:02x}"
+                )
+            operation(self)
+        raise pickle.UnpicklingError("the pickle is cut off")
+
+    # ---- bytes and stack
+
+    def _take(self, count: int) -> bytes:
+        end = self.position + count
+        if count < 0 or end > len(self._data):
+            raise pickle.UnpicklingError("the pickle is cut off")
+        part = self._data[self.position : end]
+        self.position = end
+        return part
+
+    def _number(self, form: str) -> int:
+        number: int = struct.unpack(form, self._take(struct.calcsize(form)))[0]
+        return number
+
+    def _line(self) -> str:
+        end = self._data.find(b"\n", self.position)
+        if end < 0 or end - self.position > 4096:
+            raise pickle.UnpicklingError("the pickle has a line without an end")
+        text = self._data[self.position : end].decode("utf-8", "strict")
+        self.position = end + 1
+        return text
+
+    def _pop(self) -> Any:
+        if not self._stack or self._stack[-1] is _MARK:
+            raise pickle.UnpicklingError("the pickle takes an object that isn't there")
+        return self._stack.pop()
+
+    def _top(self) -> Any:
+        if not self._stack or self._stack[-1] is _MARK:
+            raise pickle.UnpicklingError("the pickle changes an object that isn't there")
+        return self._stack[-1]
+
+    def _since_mark(self) -> list[Any]:
+        for at in range(len(self._stack) - 1, -1, -1):
+            if self._stack[at] is _MARK:
+                items = self._stack[at + 1 :]
+                del self._stack[at:]
+                return items
+        raise pickle.UnpicklingError("the pickle closes what it didn't open")
+
+    def _push(self, value: Any) -> None:
+        self._stack.append(value)
+
+    # ---- globals and calls
+
+    def _global(self) -> None:
+        module = self._line()
+        self._push(self._find(module, self._line()))
+
+    def _stack_global(self) -> None:
+        name, module = self._pop(), self._pop()
+        if type(name) is not str or type(module) is not str:
+            raise pickle.UnpicklingError("the pickle names a global by something else than text")
+        self._push(self._find(module, name))
+
+    def _reduce(self) -> None:
+        args, function = self._pop(), self._pop()
+        self._call(function, args, {})
+
+    def _new_object(self) -> None:
+        args, kind = self._pop(), self._pop()
+        self._call(kind, args, {})
+
+    def _new_object_with_keywords(self) -> None:
+        keywords, args, kind = self._pop(), self._pop(), self._pop()
+        self._call(kind, args, keywords)
+
+    def _call(self, function: Any, args: Any, keywords: Any) -> None:
+        if type(function) is not Global or type(args) is not tuple or type(keywords) is not dict:
+            raise pickle.UnpicklingError(f"the pickle calls {type(function).__name__!r}, which isn't allowed")
+        try:
+            self._push(function.make(*args, **keywords))
+        except pickle.UnpicklingError:
+            raise
+        except Exception as error:
+            raise pickle.UnpicklingError(
+                f"{function.name} can't be made of what the pickle says: {error}"
+            ) from error
+
+    def _build(self) -> None:
+        state, target = self._pop(), self._top()
+        made = restore(target, state)
+        if made is not target:  # what stood in for it until its state was known
+            self._stack[-1] = made
+            for index in [i for i, value in self._memo.items() if value is target]:
+                self._memo[index] = made
+
+    def _persistent_id(self) -> None:
+        self._push(self._persistent(self._pop()))
+
+    # ---- containers
+
+    def _set_items(self, items: list[Any]) -> None:
+        target = self._top()
+        if type(target) not in _DICTS or len(items) % 2:
+            raise pickle.UnpicklingError(
+                f"the pickle sets items of {type(target).__name__!r}, which is no dict"
+            )
+        try:
+            for key, value in zip(items[::2], items[1::2], strict=True):
+                target[key] = value
+        except TypeError as error:
+            raise pickle.UnpicklingError(f"the pickle has a key that can't be one: {error}") from None
+
+    def _extend(self, items: list[Any]) -> None:
+        target = self._top()
+        if type(target) is not list:
+            raise pickle.UnpicklingError(f"the pickle appends to {type(target).__name__!r}, which is no list")
+        target.extend(items)
+
+    def _add_items(self) -> None:
+        items, target = self._since_mark(), self._top()
+        if type(target) is not set:
+            raise pickle.UnpicklingError(f"the pickle adds to {type(target).__name__!r}, which is no set")
+        target.update(_hashable(items))
+
+    def _set_item(self) -> None:
+        value, key = self._pop(), self._pop()
+        self._set_items([key, value])
+
+    def _dict(self) -> None:
+        items = self._since_mark()
+        self._push({})
+        self._set_items(items)
+
+    def _tuple(self, count: int) -> None:
+        items = [self._pop() for _ in range(count)]
+        self._push(tuple(reversed(items)))
+
+    # ---- memo
+
+    def _put(self, index: int) -> None:
+        if index > len(self._data):
+            raise pickle.UnpicklingError("the pickle remembers under a number it can't have")
+        self._memo[index] = self._top()
+
+    def _get(self, index: int) -> None:
+        if index not in self._memo:
+            raise pickle.UnpicklingError(f"the pickle recalls number {index}, which it didn't remember")
+        self._push(self._memo[index])
+
+    # ---- numbers and texts
+
+    def _protocol(self) -> None:
+        version = self._take(1)[0]
+        if not 2 <= version <= 5:
+            raise pickle.UnpicklingError(f"the pickle has protocol {version}; 2 to 5 are read")
+
+    def _long(self, size: int) -> None:
+        self._push(int.from_bytes(self._take(size), "little", signed=True))
+
+    def _text(self, size: int) -> None:
+        self._push(str(self._take(size), "utf-8", "surrogatepass"))
+
+    def _old_text(self, size: int) -> None:
+        self._push(str(self._take(size), "latin-1"))
+
+    def _float(self) -> None:
+        self._push(struct.unpack(">d", self._take(8))[0])
+
+
+def _hashable(items: list[Any]) -> list[Any]:
+    try:
+        for item in items:
+            hash(item)
+    except TypeError as error:
+        raise pickle.UnpicklingError(f"the pickle puts into a set what can't be in one: {error}") from None
+    return items
+
+
+U = DataUnpickler  # short, as the table names it fifty times
+_BY_CODE: dict[bytes, Callable[[DataUnpickler], Any]] = {
+    pickle.PROTO: U._protocol,
+    pickle.FRAME: lambda u: u._take(8),
+    pickle.MARK: lambda u: u._push(_MARK),
+    pickle.POP: lambda u: u._stack.pop() if u._stack else u._pop(),
+    pickle.POP_MARK: U._since_mark,
+    pickle.NONE: lambda u: u._push(None),
+    pickle.NEWTRUE: lambda u: u._push(True),
+    pickle.NEWFALSE: lambda u: u._push(False),
+    pickle.BININT: lambda u: u._push(u._number("<i")),
+    pickle.BININT1: lambda u: u._push(u._take(1)[0]),
+    pickle.BININT2: lambda u: u._push(u._number("<H")),
+    pickle.LONG1: lambda u: u._long(u._take(1)[0]),
+    pickle.LONG4: lambda u: u._long(u._number("<i")),
+    pickle.BINFLOAT: U._float,
+    pickle.SHORT_BINUNICODE: lambda u: u._text(u._take(1)[0]),
+    pickle.BINUNICODE: lambda u: u._text(u._number("<I")),
+    pickle.BINUNICODE8: lambda u: u._text(u._number("<Q")),
+    pickle.SHORT_BINSTRING: lambda u: u._old_text(u._take(1)[0]),
+    pickle.BINSTRING: lambda u: u._old_text(u._number("<i")),
+    pickle.SHORT_BINBYTES: lambda u: u._push(u._take(u._take(1)[0])),
+    pickle.BINBYTES: lambda u: u._push(u._take(u._number("<I"))),
+    pickle.BINBYTES8: lambda u: u._push(u._take(u._number("<Q"))),
+    pickle.BYTEARRAY8: lambda u: u._push(bytearray(u._take(u._number("<Q")))),
+    pickle.EMPTY_LIST: lambda u: u._push([]),
+    pickle.APPEND: lambda u: u._extend([u._pop()]),
+    pickle.APPENDS: lambda u: u._extend(u._since_mark()),
+    pickle.LIST: lambda u: u._push(u._since_mark()),
+    pickle.EMPTY_TUPLE: lambda u: u._push(()),
+    pickle.TUPLE1: lambda u: u._tuple(1),
+    pickle.TUPLE2: lambda u: u._tuple(2),
+    pickle.TUPLE3: lambda u: u._tuple(3),
+    pickle.TUPLE: lambda u: u._push(tuple(u._since_mark())),
+    pickle.EMPTY_DICT: lambda u: u._push({}),
+    pickle.DICT: U._dict,
+    pickle.SETITEM: U._set_item,
+    pickle.SETITEMS: lambda u: u._set_items(u._since_mark()),
+    pickle.EMPTY_SET: lambda u: u._push(set()),
+    pickle.ADDITEMS: U._add_items,
+    pickle.FROZENSET: lambda u: u._push(frozenset(_hashable(u._since_mark()))),
+    pickle.GLOBAL: U._global,
+    pickle.STACK_GLOBAL: U._stack_global,
+    pickle.REDUCE: U._reduce,
+    pickle.NEWOBJ: U._new_object,
+    pickle.NEWOBJ_EX: U._new_object_with_keywords,
+    pickle.BUILD: U._build,
+    pickle.BINPERSID: U._persistent_id,
+    pickle.BINPUT: lambda u: u._put(u._take(1)[0]),
+    pickle.LONG_BINPUT: lambda u: u._put(u._number("<I")),
+    pickle.MEMOIZE: lambda u: u._put(len(u._memo)),
+    pickle.BINGET: lambda u: u._get(u._take(1)[0]),
+    pickle.LONG_BINGET: lambda u: u._get(u._number("<I")),
+}
+_OPERATIONS: list[Callable[[DataUnpickler], Any] | None] = [_BY_CODE.get(bytes([c])) for c in range(256)]

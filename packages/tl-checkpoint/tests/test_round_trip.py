@@ -1,0 +1,228 @@
+"""What is saved is loaded: values, types, geometry, sharing."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import functools
+import io
+import pathlib
+
+import pytest
+
+import tl_checkpoint
+import tl_core as tl
+from tl_checkpoint import Inert, serialization
+
+DTYPES = [
+    "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64",
+    "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
+]  # fmt: skip
+
+
+def again(obj, **options):
+    file = io.BytesIO()
+    tl_checkpoint.save(obj, file)
+    file.seek(0)
+    return tl_checkpoint.load(file, **options)
+
+
+def size_of(obj):
+    file = io.BytesIO()
+    tl_checkpoint.save(obj, file)
+    return len(file.getvalue())
+
+
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_every_dtype(name, protocol):
+    t = tl.tensor([0, 1, 3]).to(getattr(tl, name))
+    file = io.BytesIO()
+    tl_checkpoint.save([t, t[1:], tl.tensor(1).to(t.dtype)], file, pickle_protocol=protocol)
+    file.seek(0)
+    loaded, part, number = tl_checkpoint.load(file)
+    assert loaded.dtype is part.dtype is t.dtype
+    assert loaded.tolist() == t.tolist() and part.tolist() == t[1:].tolist() and number.item() == 1
+    assert part.untyped_storage().data_ptr() == loaded.untyped_storage().data_ptr()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tl.zeros(0, 3),
+        lambda: tl.tensor(2.0),
+        lambda: tl.arange(12).reshape(3, 4).t(),
+        lambda: tl.arange(12).reshape(3, 4)[::2, 1:],
+        lambda: tl.ones(1, 3).expand(5, 3),
+    ],
+)
+def test_geometry(make):
+    t = make()
+    loaded = again(t)
+    assert (loaded.shape, loaded.stride(), loaded.requires_grad) == (t.shape, t.stride(), t.requires_grad)
+    assert loaded.tolist() == t.tolist()
+
+
+def test_requires_grad_is_kept():
+    pytest.importorskip("tl_autograd")
+    assert again(tl.arange(5.0).requires_grad_()).requires_grad
+    assert again(tl.Parameter(tl.ones(2))).requires_grad
+
+
+def test_a_view_costs_its_own_elements():
+    large = tl.arange(1_000_000)
+    assert size_of(large[500_000:500_010]) < 2000
+    first, second = again([large[10:20], large[15:30]])
+    first[5] = -1
+    assert second[0].item() == -1 and second.tolist()[1:] == list(range(16, 30))
+
+
+def test_one_memory_under_several_types():
+    whole = tl.arange(4, dtype=tl.int32)
+    numbers, floats, part = again([whole, whole.view(tl.float32), whole.view(tl.uint8)[4:8]])
+    assert part.tolist() == [1, 0, 0, 0] and floats.dtype is tl.float32
+    numbers[1] = 0x3F800000
+    assert floats[1].item() == 1.0 and part.tolist() == [0, 0, 0x80, 0x3F]
+
+
+def test_the_same_object_is_the_same_again():
+    t, more = tl.ones(2), [1]
+    loaded = again({"a": t, "b": t, "c": more, "d": more})
+    assert loaded["a"] is loaded["b"] and loaded["c"] is loaded["d"]
+
+
+def test_parameters_and_subclasses():
+    parameter = tl.Parameter(tl.arange(3.0), requires_grad=False)
+    parameter.note = "kept"
+    loaded = again(parameter)
+    assert type(loaded) is tl.Parameter and loaded.note == "kept" and not loaded.requires_grad
+
+    marked = tl.ones(2)
+    marked.note = 5
+    assert again(marked).note == 5
+    with serialization.safe_globals([Special]):
+        special = again(tl.zeros(3).as_subclass(Special))
+    assert type(special) is Special and special.tolist() == [0, 0, 0]
+
+
+class Special(tl.Tensor):
+    """A subclass."""
+
+
+def test_plain_objects():
+    obj = {
+        "list": [1, 2.5, None, True, "ü", b"\x00\xff", bytearray(b"x"), (1, (2,)), 2**70, -1, 1j],
+        "set": {1, 2},
+        "frozen": frozenset([3]),
+        "ordered": collections.OrderedDict(b=1, a=2),
+        "default": collections.defaultdict(list, {1: [2]}),
+        "counter": collections.Counter("aab"),
+        "namespace": argparse.Namespace(lr=0.1),
+        "path": pathlib.PurePosixPath("/a/b"),
+        "range": range(3),
+        "size": tl.Size([2, 3]),
+        "dtype": tl.bfloat16,
+        "device": tl.device("cpu"),
+        "layout": tl.strided,
+    }
+    loaded = again(obj)
+    assert loaded == obj
+    assert [type(v) for v in loaded.values()] == [type(v) for v in obj.values()]
+
+
+def test_a_partial_is_data():
+    loaded = again(functools.partial(int, base=2))
+    assert isinstance(loaded, Inert) and loaded.name == "functools.partial"
+    assert not callable(loaded)
+
+
+def test_numpy_is_data():
+    numpy = pytest.importorskip("numpy")
+    obj = {
+        "array": numpy.arange(6.0).reshape(2, 3),
+        "turned": numpy.arange(6, dtype=">i2").reshape(2, 3).T,
+        "scalar": numpy.float32(1.5),
+        "dtype": numpy.dtype("f4"),
+        "text": numpy.array(["ab", "c"]),
+    }
+    loaded = again([obj, obj])[1]
+    for name in ("array", "turned", "text"):
+        assert loaded[name].dtype == obj[name].dtype and numpy.array_equal(loaded[name], obj[name])
+    assert loaded["scalar"] == 1.5 and type(loaded["scalar"]) is numpy.float32
+    assert loaded["dtype"] == numpy.dtype("f4")
+
+
+def test_tensors_without_memory():
+    loaded = again(tl.empty(3, 2, device="meta"))
+    assert loaded.is_meta and loaded.shape == (3, 2)
+    assert again(tl.ones(2), map_location="meta").is_meta
+
+
+def test_some_keys_only(tmp_path):
+    state = {"enc.w": tl.ones(3), "enc.b": tl.zeros(2), "dec.w": tl.full((4,), 7.0)}
+    tl_checkpoint.save(state, tmp_path / "x.pt")
+    loaded = tl_checkpoint.load(tmp_path / "x.pt", keys="enc.*")
+    assert list(loaded) == ["enc.w", "enc.b"] and loaded["enc.w"].tolist() == [1, 1, 1]
+    with pytest.raises(KeyError, match="no key of the file matches"):
+        tl_checkpoint.load(tmp_path / "x.pt", keys="head.*")
+
+
+def test_mapped_files(tmp_path):
+    path = tmp_path / "x.pt"
+    tl_checkpoint.save({"a": tl.arange(1000.0), "b": tl.empty(0)}, path)
+    loaded = tl_checkpoint.load(path, mmap=True)
+    assert loaded["a"].sum().item() == 499_500 and loaded["b"].numel() == 0
+    loaded["a"][0] = 5  # private to the process
+    assert tl_checkpoint.load(path)["a"][0].item() == 0
+    with pytest.raises(ValueError, match="must be a string filename"):
+        tl_checkpoint.load(io.BytesIO(path.read_bytes()), mmap=True)
+
+
+def test_map_location():
+    seen = []
+
+    def place(storage, location):
+        seen.append((storage.nbytes(), location))
+        return storage
+
+    assert again(tl.ones(2), map_location=place).tolist() == [1, 1]
+    assert seen == [(8, "cpu")]
+    assert again(tl.ones(2), map_location={"cpu": "meta"}).is_meta
+    with pytest.raises(RuntimeError, match="CUDA device"):
+        again(tl.ones(2), map_location="cuda:0")
+
+
+def test_data_can_be_left_out():
+    with serialization.skip_data():
+        assert again(tl.ones(3)).tolist() == [0, 0, 0]
+
+
+def test_files_that_cannot_seek(tmp_path):
+    class Pipe:
+        def __init__(self, data):
+            self.data = data
+
+        def read(self, n=-1):
+            n = len(self.data) if n < 0 else n
+            part, self.data = self.data[:n], self.data[n:]
+            return part
+
+    file = io.BytesIO()
+    tl_checkpoint.save({"a": tl.ones(2)}, file)
+    assert tl_checkpoint.load(Pipe(file.getvalue()))["a"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: tl_checkpoint.save(1, 5), AttributeError, "with a 'write' attribute, got int"),
+        (lambda: tl_checkpoint.load(5), AttributeError, "with a 'read' attribute, got int"),
+        (lambda: tl_checkpoint.save(1, io.BytesIO(), pickle_protocol=1), ValueError, "must be 2 to 5, got 1"),
+        (lambda: tl_checkpoint.save(1, io.BytesIO(), pickle_module=io), NotImplementedError, "not with 'io'"),
+        (lambda: tl_checkpoint.load("/nowhere/x.pt"), FileNotFoundError, "nowhere"),
+        (lambda: tl_checkpoint.save(lambda: 0, io.BytesIO()), Exception, "pickle"),
+    ],
+)
+def test_wrong_calls(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
