@@ -102,3 +102,23 @@ def test_linear_cross_entropy():
     places = nn.LinearCrossEntropyLoss(4, 3, out_features=(5,), reduction="none")
     assert tuple(places(x, tl.zeros(2, 5, dtype=tl.int64)).shape) == (2, 5)
     assert list(places.state_dict()) == ["linear.weight"]
+
+
+def test_softmax_over_clusters():
+    layer = nn.AdaptiveLogSoftmaxWithLoss(16, 20, cutoffs=[5, 10], div_value=2.0, head_bias=True)
+    x = tl.tensor(np.random.default_rng(0).normal(size=(6, 16)).tolist())
+    scores = array(layer.log_prob(x))
+    np.testing.assert_allclose(np.exp(scores).sum(1), np.ones(6), rtol=1e-5)
+    target = [0, 4, 5, 9, 10, 19]
+    output, loss = layer(x, tl.tensor(target))
+    np.testing.assert_allclose(array(output), scores[range(6), target], rtol=1e-5)
+    assert loss.item() == pytest.approx(-array(output).mean(), rel=1e-5)
+    assert layer.predict(x).tolist() == scores.argmax(1).tolist()
+    single = layer(x[2], tl.tensor(5))
+    assert single.output.item() == pytest.approx(output[2].item(), rel=1e-5)
+    loss.backward()
+    assert all(parameter.grad is not None for parameter in layer.parameters())
+    with pytest.raises(RuntimeError, match=r"Target values should be in \[0, 19\]"):
+        layer(x[:1], tl.tensor([20]))
+    with pytest.raises(ValueError, match="unique, positive integers sorted in an increasing order"):
+        nn.AdaptiveLogSoftmaxWithLoss(16, 20, cutoffs=[10, 5])

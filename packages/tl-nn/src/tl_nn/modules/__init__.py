@@ -4,7 +4,9 @@
 
 from . import (
     activation,
+    adaptive,
     batchnorm,
+    channelshuffle,
     container,
     conv,
     distance,
@@ -17,15 +19,21 @@ from . import (
     loss,
     multihead_attention,
     normalization,
+    padding,
+    pixelshuffle,
+    pooling,
     rnn,
     sparse,
     transformer,
+    upsampling,
 )
 from . import lazy as lazy
 from . import module as module
 from . import utils as utils
 from .activation import *
+from .adaptive import *
 from .batchnorm import *
+from .channelshuffle import *
 from .container import *
 from .conv import *
 from .distance import *
@@ -39,14 +47,20 @@ from .loss import *
 from .module import Module
 from .multihead_attention import *
 from .normalization import *
+from .padding import *
+from .pixelshuffle import *
+from .pooling import *
 from .rnn import *
 from .sparse import *
 from .transformer import *
+from .upsampling import *
 
 __all__ = [
     "Module",
     *activation.__all__,
+    *adaptive.__all__,
     *batchnorm.__all__,
+    *channelshuffle.__all__,
     *container.__all__,
     *conv.__all__,
     *distance.__all__,
@@ -59,7 +73,11 @@ __all__ = [
     *loss.__all__,
     *multihead_attention.__all__,
     *normalization.__all__,
+    *padding.__all__,
+    *pixelshuffle.__all__,
+    *pooling.__all__,
     *rnn.__all__,
     *sparse.__all__,
     *transformer.__all__,
+    *upsampling.__all__,
 ]

@@ -203,7 +203,7 @@ class _Convolution(_ConvNd):
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding: Any = self.padding
         if self.padding_mode != "zeros":
-            input = vars(F)["pad"](input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
         convolve = getattr(F, self._function)
         return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
