@@ -26,6 +26,6 @@ ROWS = [
               "int ignore_index) -> (Tensor, Tensor)", function=False, method=False, doc="The gradients of cross_entropy's gradient."),
     Composite("nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor",
               method=False, namespace="_nn", doc="The negative log-likelihood of the target classes."),
-    Composite("_cross_entropy_of_classes(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor",
+    Composite("cross_entropy_of_classes(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor",
               method=False, namespace="_nn", doc="The cross entropy of scores and target classes."),
 ]  # fmt: skip

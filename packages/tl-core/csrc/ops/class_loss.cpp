@@ -211,6 +211,6 @@ TL_KERNEL(_cross_entropy, cross_entropy)
 TL_KERNEL(_cross_entropy_backward, cross_entropy_backward)
 TL_KERNEL(_cross_entropy_double_backward, cross_entropy_double_backward)
 TL_KERNEL(nll_loss_nd, nll_loss_nd)
-TL_KERNEL(_cross_entropy_of_classes, cross_entropy_of_classes)
+TL_KERNEL(cross_entropy_of_classes, cross_entropy_of_classes)
 
 }  // namespace tl

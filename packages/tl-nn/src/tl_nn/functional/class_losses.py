@@ -107,7 +107,7 @@ def cross_entropy(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if input.shape == target.shape:
         return _with_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
-    loss = nn_functions._cross_entropy_of_classes(input, target, weight, code, ignore_index)
+    loss = nn_functions.cross_entropy_of_classes(input, target, weight, code, ignore_index)
     if label_smoothing == 0.0:
         return loss
     scores = log_softmax(input, _class_dim(input))
