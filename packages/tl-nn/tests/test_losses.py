@@ -49,7 +49,7 @@ def expected_cross_entropy(x, target, weight, reduction, ignore_index, smoothing
 @pytest.mark.parametrize("ignore_index", [-100, 2])
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 @pytest.mark.parametrize("shape", [(5, 4), (3, 4, 2), (2, 4, 2, 3)])
-def testcross_entropy_of_classes(reduction, weighted, ignore_index, smoothing, shape):
+def test_cross_entropy_of_classes(reduction, weighted, ignore_index, smoothing, shape):
     x = scores(*shape)
     target = np.random.default_rng(1).integers(0, CLASSES, size=(shape[0], *shape[2:]))
     target.flat[0] = ignore_index
