@@ -8,6 +8,7 @@
 #include "iter/promotion.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/expect.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -51,8 +52,29 @@ cpu::Attention call_of(const Tensor& q, const Tensor& k, const Tensor& v, const 
           log_sums.data()};
 }
 
+void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask) {
+  constexpr const char* op = "attention";
+  expect_floating(op, q);
+  TL_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4, Runtime, op,
+           "(): query, key and value must have 4 dimensions, got ", q.sizes(), ", ", k.sizes(), " and ",
+           v.sizes());
+  TL_CHECK(k.size(1) > 0 ? q.size(1) % k.size(1) == 0 : q.size(1) == 0, Runtime, op, "(): ", k.size(1),
+           " heads of keys for ", q.size(1), " of queries");
+  expect(op, "key", k, q.dtype(), DimVector{q.size(0), k.size(1), k.size(2), q.size(3)});
+  expect(op, "value", v, q.dtype(), DimVector{q.size(0), k.size(1), k.size(2), v.size(3)});
+  if (!mask) return;
+  TL_CHECK(mask->dim() == 4 && (mask->dtype() == DType::Bool || is_floating(mask->dtype())), Runtime, op,
+           "(): the mask must be bool or floating-point with 4 dimensions, got ", mask->sizes(), " of ",
+           dtype_name(mask->dtype()));
+  const DimVector scores{q.size(0), q.size(1), q.size(2), k.size(2)};
+  for (int64_t d = 0; d < 4; ++d)
+    TL_CHECK(mask->size(d) == 1 || mask->size(d) == scores[static_cast<size_t>(d)], Runtime, op,
+             "(): a mask of shape ", mask->sizes(), " for scores of shape ", scores);
+}
+
 std::tuple<Tensor, Tensor> attention(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask,
                                      bool causal, double scale, bool rows_outside) {
+  check_operands(q, k, v, mask);
   const DimVector sizes{q.size(0), q.size(1), q.size(2), v.size(3)};
   const TensorOptions options{q.dtype(), q.device()};
   DimVector strides = contiguous_strides(sizes);
@@ -69,6 +91,12 @@ std::tuple<Tensor, Tensor> attention(const Tensor& q, const Tensor& k, const Ten
 Four attention_backward(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask,
                         const Tensor& output, const Tensor& log_sums, bool causal, double scale,
                         bool want_query, bool want_key, bool want_value, bool want_mask) {
+  check_operands(q, k, v, mask);
+  const DimVector sizes{q.size(0), q.size(1), q.size(2), v.size(3)};
+  expect("attention_backward", "grad", grad, q.dtype(), sizes);
+  expect("attention_backward", "output", output, q.dtype(), sizes);
+  expect("attention_backward", "log_sums", log_sums, computing_type(q.dtype()), IntSpan(sizes).first(3));
+  TL_CHECK(mask || !want_mask, Runtime, "attention_backward(): the gradient of a mask that isn't there");
   const auto fresh = [](bool wanted, const Tensor& like) {
     return wanted ? empty(like.sizes(), {like.dtype(), like.device()}) : Tensor();
   };
@@ -88,7 +116,8 @@ Four attention_backward(const Tensor& grad, const Tensor& q, const Tensor& k, co
   if (gk) gradients.key = strided(gk);
   if (gv) gradients.value = strided(gv);
   if (gm) gradients.mask = strided(spread_mask(gm, q, k));
-  cpu::attention_backward(q.dtype(), call_of(q, k, v, seen, output, log_sums, causal, scale), gradients);
+  cpu::attention_backward(q.dtype(), call_of(q, k, v, seen, output, to_contiguous(log_sums), causal, scale),
+                          gradients);
   return {gq, gk, gv, gm};
 }
 
@@ -144,6 +173,8 @@ Tensor attention_in_operators(const Tensor& q, const Tensor& k, const Tensor& v,
 // Differentiable in turn: for backward passes that are recorded.
 Four recorded_backward(const Tensor& grad, const Tensor& q, const Tensor& k_in, const Tensor& v_in,
                        OptTensor mask, bool causal, double scale, bool want_mask) {
+  check_operands(q, k_in, v_in, mask);
+  TL_CHECK(mask || !want_mask, Runtime, "attention_backward(): the gradient of a mask that isn't there");
   const int64_t heads = q.size(1), shared = k_in.size(1);
   const Tensor k = repeat_heads(k_in, heads), v = repeat_heads(v_in, heads);
   const auto turned = [](const Tensor& t) { return ops::transpose_int(t, -2, -1); };

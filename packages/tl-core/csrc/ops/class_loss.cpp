@@ -4,6 +4,7 @@
 #include "iter/promotion.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/expect.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -15,8 +16,8 @@ DType loss_type(DType d) { return is_half(d) ? DType::Float32 : d; }
 
 // ---- checks -----------------------------------------------------------------------------------------------
 
-void check_targets(const Tensor& self, const Tensor& target) {
-  const IntSpan sizes = self.sizes(), positions = target.sizes();
+void check_targets(IntSpan sizes, const Tensor& target) {
+  const IntSpan positions = target.sizes();
   TL_CHECK(!sizes.empty(), Value, "Expected 1 or more dimensions (got 0)");
   TL_CHECK(sizes.size() == 1 || positions.empty() || sizes[0] == positions[0], Value,
            "Expected input batch_size (", sizes[0], ") to match target batch_size (", positions[0], ").");
@@ -105,11 +106,21 @@ std::tuple<Tensor, Tensor> reduced_loss(const Tensor& self, const Tensor& x, con
 
 std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& target, OptTensor weight,
                                             int64_t reduction, int64_t ignored) {
-  check_targets(self, target);
+  check_targets(self.sizes(), target);
   check_loss_type("nll_loss_out_frame", self);
   check_class_weight(weight, class_shape(self.sizes()).classes);
   return reduced_loss(self, self.is_meta() ? self : to_contiguous(self), target, weight, reduction, ignored,
                       {});
+}
+
+void check_loss_gradient(const Tensor& grad, const Tensor& target, const Tensor& total_weight,
+                         int64_t reduction) {
+  constexpr const char* op = "nll_loss_backward";
+  expect_floating(op, grad);
+  expect(op, "grad", grad, grad.dtype(), reduction == kNone ? target.sizes() : IntSpan());
+  TL_CHECK(total_weight.numel() == 1 && is_floating(total_weight.dtype()), Runtime, op,
+           "(): argument 'total_weight' must be one floating-point number, got ", total_weight.sizes(),
+           " of ", dtype_name(total_weight.dtype()));
 }
 
 // What all losses share of their gradient.
@@ -126,6 +137,9 @@ struct LossGradient {
 
 Tensor nll_loss_backward(const Tensor& g, const Tensor& target, OptTensor weight, IntSpan sizes,
                          int64_t reduction, int64_t ignored, const Tensor& total_weight) {
+  check_targets(sizes, target);
+  check_class_weight(weight, class_shape(sizes).classes);
+  check_loss_gradient(g, target, total_weight, reduction);
   const Tensor out = empty(sizes, {g.dtype(), g.device()});
   if (out.is_meta() || out.numel() == 0) return out;
   const cpu::ClassShape shape = class_shape(sizes);
@@ -138,7 +152,7 @@ Tensor nll_loss_backward(const Tensor& g, const Tensor& target, OptTensor weight
 
 std::tuple<Tensor, Tensor, Tensor> cross_entropy(const Tensor& self, const Tensor& target, OptTensor weight,
                                                  int64_t reduction, int64_t ignored) {
-  check_targets(self, target);
+  check_targets(self.sizes(), target);
   check_loss_type("log_softmax_lastdim_kernel_impl", self);
   const cpu::ClassShape shape = class_shape(self.sizes());
   check_class_weight(weight, shape.classes);
@@ -153,6 +167,11 @@ std::tuple<Tensor, Tensor, Tensor> cross_entropy(const Tensor& self, const Tenso
 Tensor cross_entropy_backward(const Tensor& g, const Tensor& self, const Tensor& log_sums,
                               const Tensor& total_weight, const Tensor& target, OptTensor weight,
                               int64_t reduction, int64_t ignored) {
+  check_targets(self.sizes(), target);
+  check_loss_type("cross_entropy_backward", self);
+  check_class_weight(weight, class_shape(self.sizes()).classes);
+  check_loss_gradient(g, target, total_weight, reduction);
+  expect("cross_entropy_backward", "log_sums", log_sums, loss_type(self.dtype()), target.sizes());
   const Tensor out = empty(self.sizes(), {self.dtype(), self.device()});
   if (out.is_meta() || out.numel() == 0) return out;
   const cpu::ClassShape shape = class_shape(self.sizes());

@@ -7,6 +7,7 @@
 #include "iter/promotion.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/expect.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -57,7 +58,15 @@ Tensor counts_of(const Tensor& index, int64_t rows) {
 
 Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding,
                                 bool by_freq) {
+  TL_CHECK(grad.dim() > 0 && rows >= 0, Runtime,
+           "embedding_dense_backward(): needs a gradient of at least one dimension "
+           "and a table of at least 0 rows, got ",
+           grad.dim(), " and ", rows);
+  check_index_type("indices", indices);
   const int64_t width = grad.size(grad.dim() - 1);
+  DimVector sizes(indices.sizes());
+  sizes.push_back(width);
+  expect("embedding_dense_backward", "grad_output", grad, grad.dtype(), sizes);
   const DType type = adding_type(grad.dtype());
   TL_CHECK(is_floating(type), NotImplemented, "\"embedding_backward\" not implemented for '",
            scalar_type_name(grad.dtype()), "'");

@@ -8,6 +8,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/expect.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -58,14 +59,21 @@ void clear(const Tensor& t) {
   if (t) fill_elements(t, Scalar(int64_t{0}));
 }
 
+void check_sample_sizes(const Tensor& input, int64_t N, int64_t C, int64_t S, int64_t groups) {
+  TL_CHECK(groups > 0 && C % groups == 0 && checked_numel(DimVector{N, C, S}) == input.numel(), Runtime,
+           "norm: an input of shape ", input.sizes(), " has not ", N, " samples of ", C, " channels of ", S,
+           " elements in ", groups, " groups");
+}
+
 // ---- statistics of each sample ----------------------------------------------------------------------------
 
 Three sample_norm(const Tensor& input, OptTensor weight, OptTensor bias, int64_t N, int64_t C, int64_t S,
                   int64_t groups, double eps, bool centered) {
   check_norm_type("norm", input);
-  TL_CHECK(groups > 0 && C % groups == 0 && checked_numel(DimVector{N, C, S}) == input.numel(), Runtime,
-           "norm: an input of shape ", input.sizes(), " has not ", N, " samples of ", C, " channels of ", S,
-           " elements in ", groups, " groups");
+  check_sample_sizes(input, N, C, S, groups);
+  for (OptTensor t : {weight, bias})
+    TL_CHECK(!t || (is_floating(t->dtype()) && t->numel() == C), Runtime, "norm: parameters must be ", C,
+             " numbers, got ", t->sizes());
   const TensorOptions options{statistics_type(input.dtype()), input.device()};
   const Tensor output = empty(input.sizes(), {input.dtype(), input.device()});
   const Tensor mean = empty(DimVector{N, groups}, options), rstd = empty(DimVector{N, groups}, options);
@@ -87,6 +95,18 @@ Three sample_norm(const Tensor& input, OptTensor weight, OptTensor bias, int64_t
 Three run_backward(const cpu::NormShape& shape, const Tensor& grad, const Tensor& input, const Tensor& mean,
                    const Tensor& rstd, OptTensor weight, OptTensor bias, bool centered, bool fixed,
                    bool want_input, bool want_weight, bool want_bias) {
+  constexpr const char* op = "norm_backward";
+  const DType type = statistics_type(input.dtype());
+  expect_floating(op, input);
+  expect_floating(op, grad);
+  expect(op, "grad", grad, grad.dtype(), input.sizes());
+  for (const Tensor& t : {mean, rstd})
+    TL_CHECK(t.dtype() == type && t.numel() == shape.units(), Runtime, op, "(): statistics must be ",
+             shape.units(), " numbers of type ", dtype_name(type), ", got ", t.sizes(), " of ",
+             dtype_name(t.dtype()));
+  for (OptTensor t : {weight, bias})
+    TL_CHECK(!t || (is_floating(t->dtype()) && t->numel() == shape.weights()), Runtime, op,
+             "(): parameters must be ", shape.weights(), " numbers, got ", t->sizes());
   const Tensor grad_input = want_input ? empty(input.sizes(), {input.dtype(), input.device()}) : Tensor();
   const Tensor grad_weight = gradient_for(want_weight, weight, shape.weights(), input);
   const Tensor grad_bias = gradient_for(want_bias, bias, shape.weights(), input);
@@ -109,6 +129,7 @@ Three run_backward(const cpu::NormShape& shape, const Tensor& grad, const Tensor
 Three sample_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& mean, const Tensor& rstd,
                            OptTensor weight, OptTensor bias, int64_t N, int64_t C, int64_t S, int64_t groups,
                            double, bool centered, bool want_input, bool want_weight, bool want_bias) {
+  check_sample_sizes(input, N, C, S, groups);
   return run_backward({N, groups, C / groups, S}, grad, input, mean, rstd, weight, bias, centered, false,
                       want_input, want_weight, want_bias);
 }
@@ -212,6 +233,9 @@ Three batch_norm_core(const Tensor& input, OptTensor weight, OptTensor bias, Opt
 Three batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& mean, const Tensor& rstd,
                           OptTensor weight, bool training, double, bool want_input, bool want_weight,
                           bool want_bias) {
+  TL_CHECK(input.dim() >= 2, Runtime, "norm_backward(): the input must have at least 2 dimensions, got ",
+           input.dim());
+  expect("norm_backward", "grad", grad, grad.dtype(), input.sizes());
   const BatchGeometry geometry(input);
   if (!geometry.channels_last)
     return run_backward(geometry.shape, grad, input, mean, rstd, weight, nullptr, true, !training, want_input,

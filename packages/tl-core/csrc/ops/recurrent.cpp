@@ -7,6 +7,7 @@
 #include "kernels/cpu/matmul.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/expect.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -66,8 +67,51 @@ struct One {
   const void* of(DType t) const { return t == DType::Float64 ? static_cast<const void*>(&d) : &f; }
 };
 
+constexpr const char* kLayer = "recurrent_layer";
+
+void check_layer(const Tensor& rows, const Tensor& h0, OptTensor c0, const Tensor& w_hh, OptTensor b_hh,
+                 int64_t mode, IntSpan batch_sizes) {
+  TL_CHECK(mode >= 0 && mode <= 3, Runtime, kLayer, "(): argument 'mode' must be from 0 to 3, got ", mode);
+  const auto cell = static_cast<Cell>(mode);
+  expect_floating(kLayer, rows);
+  TL_CHECK(rows.dim() == 2 && h0.dim() == 2, Runtime, kLayer, "(): gates and states must be matrices, got ",
+           rows.sizes(), " and ", h0.sizes());
+  const int64_t n = h0.size(1), width = gate_count(cell) * n;
+  expect(kLayer, "h0", h0, rows.dtype(), h0.sizes());
+  expect(kLayer, "w_hh", w_hh, rows.dtype(), DimVector{width, n});
+  if (b_hh) expect(kLayer, "b_hh", *b_hh, rows.dtype(), DimVector{width});
+  TL_CHECK(!b_hh || cell == Cell::Gru, Runtime, kLayer, "(): only a GRU has a second bias");
+  TL_CHECK((c0 != nullptr) == (cell == Cell::Lstm), Runtime, kLayer,
+           "(): an LSTM, and nothing else, has a cell state");
+  if (c0) expect(kLayer, "c0", *c0, rows.dtype(), h0.sizes());
+  int64_t total = 0;
+  for (int64_t size : batch_sizes) {
+    TL_CHECK(size >= 0 && size <= h0.size(0), Runtime, kLayer, "(): a step of ", size, " rows with ",
+             h0.size(0), " states");
+    total += size;
+  }
+  TL_CHECK(total == rows.size(0), Runtime, kLayer, "(): steps of ", total, " rows in all, but there are ",
+           rows.size(0));
+}
+
+// What the backward pass has besides the arguments of the layer.
+void check_kept(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad_state, const Tensor& h0,
+                const Tensor& output, const Tensor& saved, const Tensor& cells, Cell cell) {
+  const int64_t n = h0.size(1), total = output.size(0);
+  const DType type = computing_type(output.dtype());
+  expect(kLayer, "output", output, output.dtype(), DimVector{total, n});
+  expect(kLayer, "saved", saved, type, DimVector{total, saved_count(cell) * n});
+  expect(kLayer, "cells", cells, type, DimVector{cell == Cell::Lstm ? total : 0, n});
+  if (grad_output) expect(kLayer, "grad_output", *grad_output, grad_output->dtype(), output.sizes());
+  for (OptTensor t : {grad_hidden, grad_state})
+    if (t) expect(kLayer, "grad_hidden", *t, t->dtype(), h0.sizes());
+}
+
 Five layer(const Tensor& gates_in, const Tensor& h0, OptTensor c0, const Tensor& w_hh, OptTensor b_hh,
            int64_t mode, bool reverse, IntSpan batch_sizes) {
+  check_layer(gates_in, h0, c0, w_hh, b_hh, mode, batch_sizes);
+  expect(kLayer, "gates", gates_in, gates_in.dtype(),
+         DimVector{gates_in.size(0), gate_count(static_cast<Cell>(mode)) * h0.size(1)});
   const auto cell = static_cast<Cell>(mode);
   const int64_t n = h0.size(1), total = gates_in.size(0);
   const DType own = gates_in.dtype(), type = computing_type(own);
@@ -119,6 +163,8 @@ Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad
                     OptTensor c0, const Tensor& w_hh, OptTensor b_hh, const Tensor& output_in,
                     const Tensor& saved, const Tensor& cells, int64_t mode, bool reverse,
                     IntSpan batch_sizes) {
+  check_layer(output_in, h0, c0, w_hh, b_hh, mode, batch_sizes);
+  check_kept(grad_output, grad_hidden, grad_state, h0, output_in, saved, cells, static_cast<Cell>(mode));
   const auto cell = static_cast<Cell>(mode);
   const int64_t n = h0.size(1), width = gate_count(cell) * n;
   const DType own = output_in.dtype(), type = computing_type(own);
@@ -138,6 +184,7 @@ Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad
     return {gates, hidden, state, empty(w_hh.sizes(), options),
             b_hh ? empty(b_hh->sizes(), options) : Tensor()};
   const Steps steps(batch_sizes, reverse);
+  const Tensor kept = to_contiguous(saved), kept_cells = to_contiguous(cells);
   const Tensor weight = typed(w_hh, type), output = typed(output_in, type),
                g = grad_output ? typed(*grad_output, type) : Tensor();
   const Tensor previous = previous_states(steps, output, typed(h0, type));
@@ -146,8 +193,8 @@ Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad
   steps.run(true, [&](Steps::Step s) {
     cpu::recurrent_step_backward(
         type, cell,
-        {s.rows, n, row_at(saved, s.first, 4 * n), row_at(cells, s.first, n), row_at(previous, s.first, n),
-         row_at(output, s.first, n), row_at(g, s.first, n), hidden.ptr<char>(),
+        {s.rows, n, row_at(kept, s.first, 4 * n), row_at(kept_cells, s.first, n),
+         row_at(previous, s.first, n), row_at(output, s.first, n), row_at(g, s.first, n), hidden.ptr<char>(),
          state ? state.ptr<char>() : nullptr, row_at(gates, s.first, width),
          row_at(hidden_gates, s.first, width)});
     const cpu::MatrixView to = rows_at(hidden, 0);

@@ -13,9 +13,18 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-constexpr int64_t kQueries = 64, kKeys = 128;  // of a tile
+// Of a tile, at most.
+constexpr int64_t kQueries = 112, kKeys = 256;
 
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// Rows of a tile: few where half of a tile is hidden, else as even as the products' 14 rows at a time allow.
+int64_t tile_queries(const Attention& c) {
+  if (c.causal) return 64;
+  const int64_t tiles = (c.shape.queries + kQueries - 1) / kQueries,
+                even = (c.shape.queries + tiles - 1) / tiles;
+  return (even + 13) / 14 * 14;
+}
 
 // ---- tiles ------------------------------------------------------------------------------------------------
 
@@ -210,7 +219,8 @@ template <class T>
 void forward_tile(const Attention& c, ForwardMemory<T>& memory, Place at) {
   using A = Compute<T>;
   const AttentionShape& s = c.shape;
-  const int64_t rows = least(kQueries, s.queries - at.row), key_head = at.head / (s.heads / s.key_heads);
+  const int64_t rows = least(tile_queries(c), s.queries - at.row),
+                key_head = at.head / (s.heads / s.key_heads);
   const MatrixView q = tile<T>(c.query, at, rows, s.size, memory.query.data());
   A* const output = memory.output.data();
   A tops[kQueries], sums[kQueries];
@@ -235,12 +245,13 @@ void forward_tile(const Attention& c, ForwardMemory<T>& memory, Place at) {
 template <class T>
 void forward(const Attention& c) {
   const AttentionShape& s = c.shape;
-  const int64_t tiles = (s.queries + kQueries - 1) / kQueries, tasks = s.batch * s.heads * tiles;
-  const int64_t cost = kQueries * (s.keys + 1) * (s.size + s.value_size + 16);
+  const int64_t height = tile_queries(c), tiles = (s.queries + height - 1) / height,
+                tasks = s.batch * s.heads * tiles;
+  const int64_t cost = height * (s.keys + 1) * (s.size + s.value_size + 16);
   parallel_for(0, tasks, (1 << 19) / cost + 1, [&](int64_t begin, int64_t end) {
     ForwardMemory<T> memory(s);
     for (int64_t i = begin; i < end; ++i)
-      forward_tile<T>(c, memory, {i / tiles / s.heads, i / tiles % s.heads, i % tiles * kQueries});
+      forward_tile<T>(c, memory, {i / tiles / s.heads, i / tiles % s.heads, i % tiles * height});
   });
 }
 
@@ -289,7 +300,7 @@ struct BackwardRow {
 
   BackwardRow(const Attention& c, const AttentionGradients& g, BackwardMemory<T>& memory, Place place)
       : at(place),
-        rows(least(kQueries, c.shape.queries - place.row)),
+        rows(least(tile_queries(c), c.shape.queries - place.row)),
         key_head(place.head / (c.shape.heads / c.shape.key_heads)) {
     const int64_t n = c.shape.value_size;
     query = tile<T>(c.query, at, rows, c.shape.size, memory.query.data());
@@ -364,7 +375,7 @@ void backward(const Attention& c, const AttentionGradients& g) {
       for (int64_t j = 0; j < s.keys * s.size; ++j) memory.grad_key[j] = 0;
       for (int64_t j = 0; j < s.keys * s.value_size; ++j) memory.grad_value[j] = 0;
       for (int64_t head = key_head * shared; head < (key_head + 1) * shared; ++head)
-        for (int64_t row = 0; row < s.queries; row += kQueries)
+        for (int64_t row = 0; row < s.queries; row += tile_queries(c))
           backward_row<T>(c, g, memory, {batch, head, row});
       const Place at{batch, key_head, 0};
       if (g.key.data) put<T>(g.key, at, s.keys, s.size, memory.grad_key.data(), static_cast<A*>(nullptr));

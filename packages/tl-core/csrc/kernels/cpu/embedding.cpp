@@ -1,10 +1,13 @@
+// isa: all
 #include "kernels/cpu/embedding.h"
 
 #include <cstring>
 
 #include "base/parallel.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/select.h"
 
-namespace tl::cpu {
+namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
@@ -19,7 +22,7 @@ void add_columns(const RowTable& t, const A* rows, const int64_t* indices, int64
     const int64_t index = indices[i];
     if (index == skipped) continue;
     const A* const from = rows + i * t.width;
-    A* const to = out + index * t.width;
+    A* __restrict const to = out + index * t.width;
     if (counts) {
       const A count = static_cast<A>(counts[index]);
       for (int64_t j = first; j < last; ++j) to[j] += from[j] / count;
@@ -48,7 +51,7 @@ struct Bag {
   const A* factors;
   int64_t first, last;
 
-  int64_t sum(A* out) const {
+  int64_t sum(A* __restrict out) const {
     int64_t size = 0;
     for (int64_t i = first; i < last; ++i) {
       if (bags.indices[i] == bags.skipped) continue;
@@ -98,10 +101,30 @@ void reduce(const RowTable& t, const char* data, const Bags& bags, const void* f
 
 }  // namespace
 
+using AddRows = void (*)(const RowTable&, const char*, const int64_t*, int64_t, int64_t, const int64_t*,
+                         char*);
+using ReduceBags = void (*)(const RowTable&, const char*, const Bags&, const void*, char*, int64_t*,
+                            int64_t*);
+
+// float and double.
+extern const AddRows row_adders[2] = {&add<float>, &add<double>};
+extern const ReduceBags bag_reducers[2] = {&reduce<float>, &reduce<double>};
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE
+
+#if TL_ISA_LEVEL == 1
+TL_LEVELS(using AddRows = void (*)(const RowTable&, const char*, const int64_t*, int64_t, int64_t,
+                                   const int64_t*, char*);
+          using ReduceBags = void (*)(const RowTable&, const char*, const Bags&, const void*, char*, int64_t*,
+                                      int64_t*);
+          extern const AddRows row_adders[2]; extern const ReduceBags bag_reducers[2])
+
+namespace tl::cpu {
+
 void gather_rows(const RowTable& table, int64_t itemsize, const char* data, const int64_t* indices, int64_t n,
                  char* out) {
   const auto bytes = static_cast<size_t>(table.width * itemsize);
-  parallel_for(0, n, grain_for(table.width), [&](int64_t begin, int64_t end) {
+  parallel_for(0, n, (1 << 15) / (table.width + 1) + 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       std::memcpy(out + static_cast<size_t>(i) * bytes, data + static_cast<size_t>(indices[i]) * bytes,
                   bytes);
@@ -110,13 +133,13 @@ void gather_rows(const RowTable& table, int64_t itemsize, const char* data, cons
 
 void add_rows(DType dtype, const RowTable& table, const char* rows, const int64_t* indices, int64_t n,
               int64_t skipped, const int64_t* counts, char* out) {
-  (dtype == DType::Float64 ? &add<double> : &add<float>)(table, rows, indices, n, skipped, counts, out);
+  TL_SELECT(row_adders)[dtype == DType::Float64](table, rows, indices, n, skipped, counts, out);
 }
 
 void reduce_bags(DType dtype, const RowTable& table, const char* data, const Bags& bags, const void* factors,
                  char* out, int64_t* sizes, int64_t* winners) {
-  (dtype == DType::Float64 ? &reduce<double> : &reduce<float>)(table, data, bags, factors, out, sizes,
-                                                               winners);
+  TL_SELECT(bag_reducers)[dtype == DType::Float64](table, data, bags, factors, out, sizes, winners);
 }
 
 }  // namespace tl::cpu
+#endif
