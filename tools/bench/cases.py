@@ -52,6 +52,10 @@ CHAIN = Group("chain of 1,000,000 nodes")
 LARGE = Group("large")
 POOLING = Group("pooling", mean=0.25, each=1.05)
 GRIDS = Group("interpolation and padding", each=1.05)
+NORMS = Group("norms, softmax, cross entropy", mean=0.45, each=1.05)
+ATTENTION = Group("attention", mean=0.5)
+LOOKUPS = Group("tables", each=1.05)
+LAYERS = Group("recurrent layers", each=1.05)
 
 TINY = "a, b, m = torch.rand(1), torch.rand(1), torch.rand(1, 1)\nc = a > 0.5"
 SMALL = "a, b = torch.rand(16, 16), torch.rand(16, 16)\nm = a\nc = a > 0.5"
@@ -210,6 +214,132 @@ CASES += [
         "pad reflect": "F.pad(stem, (1, 1, 1, 1), mode='reflect')",
         "pad zeros": "F.pad(stem, (1, 1, 1, 1))",
     }.items()
+]
+
+ROWS = """\
+F, g = torch.nn.functional, torch.autograd.grad
+d = torch.{dtype}
+x = torch.randn({rows}, {width}, dtype=d, requires_grad=True)
+w, b = (torch.randn({width}, dtype=d, requires_grad=True) for _ in range(2))
+plain, h = x.detach(), torch.randn({rows}, {width}, dtype=d)
+"""
+IMAGES = """\
+F, g = torch.nn.functional, torch.autograd.grad
+d = torch.{dtype}
+x = torch.randn(32, 64, 56, 56, dtype=d, requires_grad=True)
+w, b = (torch.randn(64, dtype=d, requires_grad=True) for _ in range(2))
+plain, h = x.detach(), torch.randn(32, 64, 56, 56, dtype=d)
+mean, var = torch.zeros(64, dtype=d), torch.ones(64, dtype=d)
+"""
+ROW_RUNS = {
+    "layer_norm": "F.layer_norm({x}, ({width},), w, b)",
+    "rms_norm": "F.rms_norm({x}, ({width},), w)",
+    "softmax": "F.softmax({x}, 1)",
+    "log_softmax": "F.log_softmax({x}, 1)",
+}
+IMAGE_RUNS = {
+    "batch_norm in training": "F.batch_norm({x}, mean, var, w, b, True)",
+    "batch_norm in evaluation": "F.batch_norm({x}, mean, var, w, b)",
+    "group_norm": "F.group_norm({x}, 8, w, b)",
+    "instance_norm": "F.instance_norm({x})",
+}
+
+
+def with_backward(group: Group, name: str, setup: str, text: str, inputs: str) -> list[Case]:
+    """A forward pass, and one with a backward pass."""
+    return [
+        Case(group, f"{name}, forward", setup, text.replace("{x}", "plain")),
+        Case(group, f"{name}, both ways", setup, f"g({text.replace('{x}', 'x')}, {inputs}, h)"),
+    ]
+
+
+CASES += [
+    case
+    for rows, width, dtype in ((64, 64, "float32"), (1024, 768, "float32"), (1024, 768, "bfloat16"))
+    for name, text in ROW_RUNS.items()
+    for case in with_backward(
+        NORMS,
+        f"{name}, {rows}x{width} {dtype}",
+        ROWS.format(rows=rows, width=width, dtype=dtype),
+        text.replace("{width}", str(width)),
+        "(x, w)" if "norm" in name and "softmax" not in name else "x",
+    )
+]
+CASES += [
+    case
+    for dtype in ("float32", "bfloat16")
+    for name, text in IMAGE_RUNS.items()
+    for case in with_backward(NORMS, f"{name}, {dtype}", IMAGES.format(dtype=dtype), text, "x")
+]
+CASES += [
+    case
+    for rows, classes in ((128, 10), (1024, 1000), (1024, 6400))
+    for case in with_backward(
+        NORMS,
+        f"cross_entropy, {rows}x{classes}",
+        ROWS.format(rows=rows, width=classes, dtype="float32")
+        + f"y = torch.randint(0, {classes}, ({rows},))\nh = torch.ones(())",
+        "F.cross_entropy({x}, y)",
+        "x",
+    )
+]
+
+HEADS = """\
+F, g = torch.nn.functional, torch.autograd.grad
+q, k, v = (torch.randn({shape}, dtype=torch.{dtype}, requires_grad=True) for _ in range(3))
+a, b, c = (t.detach() for t in (q, k, v))
+h = torch.randn({shape}, dtype=torch.{dtype})
+"""
+CASES += [
+    case
+    for shape in ("8, 8, 128, 32", "2, 8, 512, 64", "1, 8, 1024, 64")
+    for dtype in ("float32", "bfloat16")
+    for causal in (True, False)
+    for setup in [HEADS.format(shape=shape, dtype=dtype)]
+    for name in [f"({shape}) {dtype}{', causal' if causal else ''}"]
+    for case in (
+        Case(
+            ATTENTION,
+            f"{name}, forward",
+            setup,
+            f"F.scaled_dot_product_attention(a, b, c, is_causal={causal})",
+        ),
+        Case(
+            ATTENTION,
+            f"{name}, backward",
+            setup + f"y = F.scaled_dot_product_attention(q, k, v, is_causal={causal})",
+            "g(y, (q, k, v), h, retain_graph=True)",
+        ),
+    )
+]
+
+TABLE = """\
+F, g = torch.nn.functional, torch.autograd.grad
+x = torch.randn(10_000, 256, requires_grad=True)
+plain, h = x.detach(), torch.randn(64, 128, 256)
+i, bags = torch.randint(0, 10_000, (64, 128)), torch.randint(0, 10_000, (512, 16))
+"""
+CASES += with_backward(LOOKUPS, "embedding, 8,192 of 10,000x256", TABLE, "F.embedding(i, {x})", "x")
+CASES += [
+    Case(LOOKUPS, f"embedding_bag {mode}, 512x16", TABLE, f"F.embedding_bag(bags, plain, mode={mode!r})")
+    for mode in ("sum", "mean", "max")
+]
+SEQUENCE = """\
+g = torch.autograd.grad
+w = [torch.randn({gates} * 256, *s).mul_(0.05).requires_grad_() for s in ((256,), (256,), (), ())]
+plain, h0, h = torch.randn(64, 32, 256), torch.zeros(1, 32, 256), torch.randn(64, 32, 256)
+"""
+CASES += [
+    case
+    for name, gates, state in (("lstm", 4, "[h0, h0]"), ("gru", 3, "h0"))
+    for case in (
+        Case(
+            LAYERS,
+            f"{name}, 64x32x256, both ways",
+            SEQUENCE.format(gates=gates),
+            f"g(torch.{name}(plain, {state}, w, True, 1, 0.0, True, False, False)[0], w, h)",
+        ),
+    )
 ]
 
 PROGRAMS = [

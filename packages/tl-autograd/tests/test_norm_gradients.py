@@ -49,3 +49,8 @@ def test_class_losses(shape, name, reduction, weighted):
     f = lambda x: loss(x, target, weight, reduction, 0)  # noqa: E731
     assert gradcheck(f, (drawn(*shape),))
     assert gradgradcheck(f, (drawn(*shape),))
+
+
+def test_second_derivative_through_a_slice_of_a_permuted_tensor():
+    assert gradgradcheck(lambda x: tl.exp(x.permute(1, 0)[:2]), (drawn(3, 4),))
+    assert gradgradcheck(lambda x: tl.exp(x.t().as_strided((2, 2), (1, 3), 1)), (drawn(3, 4),))

@@ -36,18 +36,18 @@ ROWS = [
     Composite("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
               method=False, doc="Normalizes over the last dimensions, those of `normalized_shape`."),
     Composite("native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
-              method=False, doc="layer_norm with the mean and the reciprocal standard deviation of each row."),
+              out=True, method=False, doc="layer_norm with the mean and the reciprocal standard deviation of each row."),
     Composite("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
               method=False, doc="Divides by the root of the mean square over the last dimensions, those of `normalized_shape`."),
     Composite("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
               method=False, doc="Normalizes each group of channels of each sample."),
     Composite("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
-              method=False, doc="group_norm with the mean and the reciprocal standard deviation of each group."),
+              out=True, method=False, doc="group_norm with the mean and the reciprocal standard deviation of each group."),
     Composite("batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, "
               "bool cudnn_enabled) -> Tensor", method=False,
               doc="Normalizes each channel over all samples, or with the running statistics unless training."),
     Composite("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, "
-              "float eps) -> (Tensor, Tensor, Tensor)", method=False,
+              "float eps) -> (Tensor, Tensor, Tensor)", out=True, method=False,
               doc="batch_norm with the mean and the reciprocal standard deviation of each channel."),
     Composite("instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, "
               "float eps, bool cudnn_enabled) -> Tensor", method=False,

@@ -364,14 +364,26 @@ DType shown_type(const Tensor& input, OptTensor a, OptTensor b) {
   return parameter ? parameter->dtype() : input.dtype();
 }
 
+// Results as they are, or copied into tensors of the caller.
+Three delivered(const Three& results, Out a, Out b, Out c) {
+  const auto one = [](const Tensor& t, Out out) {
+    if (!out) return t;
+    check_castable(t.dtype(), *out);
+    return ops::copy_(prepare_out(out, t.sizes(), {out.tensor->dtype(), t.device()}), t);
+  };
+  return {one(std::get<0>(results), a), one(std::get<1>(results), b), one(std::get<2>(results), c)};
+}
+
 Three native_layer_norm(const Tensor& input, IntSpan normalized_shape, OptTensor weight, OptTensor bias,
-                        double eps) {
+                        double eps, Out out, Out out_mean, Out out_rstd) {
   auto [output, mean, rstd] = layer_norm_parts(input, normalized_shape, weight, bias, eps);
   DimVector shape(input.sizes());
   for (size_t i = shape.size() - normalized_shape.size(); i < shape.size(); ++i) shape[i] = 1;
   const DType type = shown_type(input, weight, bias);
-  return {output, ops::to_dtype(ops::reshape(mean, shape), type),
-          ops::to_dtype(ops::reshape(rstd, shape), type)};
+  const auto shown = [&](const Tensor& t) {
+    return ops::detach(ops::to_dtype(ops::reshape(t, shape), type));
+  };
+  return delivered({output, shown(mean), shown(rstd)}, out, out_mean, out_rstd);
 }
 
 double epsilon(DType d) {
@@ -443,14 +455,22 @@ Tensor group_norm(const Tensor& input, int64_t groups, OptTensor weight, OptTens
 }
 
 Three native_group_norm(const Tensor& input, OptTensor weight, OptTensor bias, int64_t N, int64_t C,
-                        int64_t S, int64_t groups, double eps) {
+                        int64_t S, int64_t groups, double eps, Out out, Out out_mean, Out out_rstd) {
   TL_CHECK(checked_numel(DimVector{N, C, S}) == input.numel(), Runtime,
            "Expected X.numel() == N * C * HxW, got an "
            "input of shape ",
            input.sizes(), " and ", N, ", ", C, ", ", S);
   auto [output, mean, rstd] = group_norm_parts(input, weight, bias, N, C, S, groups, eps);
   const DType type = shown_type(input, weight, bias);
-  return {in_format_of(output, input), ops::to_dtype(mean, type), ops::to_dtype(rstd, type)};
+  if (!out && grad_enabled() && input.numel() > 0) {  // the statistics are differentiable
+    const Tensor x = ops::reshape(input, DimVector{N, groups, -1});
+    const DimVector last{2};
+    mean = ops::mean_dim(x, std::optional<IntSpan>(last), false);
+    const Tensor variance = ops::var_correction(x, std::optional<IntSpan>(last), Scalar(int64_t{0}), false);
+    rstd = ops::rsqrt(ops::add(variance, Scalar(eps)));
+  }
+  return delivered({in_format_of(output, input), ops::to_dtype(mean, type), ops::to_dtype(rstd, type)}, out,
+                   out_mean, out_rstd);
 }
 
 Tensor batch_norm(const Tensor& input, OptTensor weight, OptTensor bias, OptTensor running_mean,
@@ -461,14 +481,16 @@ Tensor batch_norm(const Tensor& input, OptTensor weight, OptTensor bias, OptTens
 }
 
 Three native_batch_norm(const Tensor& input, OptTensor weight, OptTensor bias, OptTensor running_mean,
-                        OptTensor running_var, bool training, double momentum, double eps) {
+                        OptTensor running_var, bool training, double momentum, double eps, Out out,
+                        Out out_mean, Out out_rstd) {
   auto [output, mean, rstd] =
       ops::_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
   const OptTensor statistic = running_mean ? running_mean : running_var;
   const DType type = shown_type(input, weight ? weight : bias, statistic);
-  const Tensor none = training ? Tensor() : empty(DimVector{0}, {type, input.device()});
-  if (!training) return {output, none, ops::clone(none)};
-  return {output, ops::to_dtype(mean, type), ops::to_dtype(rstd, type)};
+  const auto shown = [&](const Tensor& t) {
+    return training ? ops::detach(ops::to_dtype(t, type)) : empty(DimVector{0}, {type, input.device()});
+  };
+  return delivered({output, shown(mean), shown(rstd)}, out, out_mean, out_rstd);
 }
 
 // Each channel of each sample is one of N C channels of a single sample.

@@ -205,6 +205,24 @@ Tensor as_strided_backward(const Tensor& g, IntSpan in_sizes, IntSpan in_strides
   return ops::div(out, ops::as_strided(visits, in_sizes, in_strides, in_offset - low));
 }
 
+// The adjoint of as_strided_backward: the elements of `g`, which has the input's geometry, where the result
+// looks.
+Tensor as_strided_gather(const Tensor& g, IntSpan in_sizes, IntSpan in_strides, int64_t in_offset,
+                         IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
+  const int64_t offset = storage_offset.value_or(in_offset);
+  const int64_t low = std::min(in_offset, offset);
+  const int64_t length =
+      std::max(in_offset + span_bytes(in_sizes, in_strides, 1), offset + span_bytes(size, stride, 1)) - low;
+  const auto place = [&](const Tensor& t) {
+    return ops::as_strided(t, in_sizes, in_strides, in_offset - low);
+  };
+  Tensor flat = accumulated(g, DimVector{length}, place);
+  if (may_overlap(in_sizes, in_strides))
+    flat =
+        ops::div(flat, ops::clamp_min(accumulated(ops::ones_like(g), DimVector{length}, place), Scalar(1.0)));
+  return ops::clone(ops::as_strided(flat, size, stride, offset - low), MemoryFormat::Contiguous);
+}
+
 template <class View>
 Tensor replaced(const Tensor& self, const Tensor& src, Out out, View view) {
   const Tensor result = out ? ops::copy_(prepare_out(out, self.sizes(), {self.dtype(), self.device()}), self)
@@ -318,6 +336,7 @@ TL_KERNEL(select_backward, select_backward)
 TL_KERNEL(diagonal_backward, diagonal_backward)
 TL_KERNEL(unfold_backward, unfold_backward)
 TL_KERNEL(as_strided_backward, as_strided_backward)
+TL_KERNEL(_as_strided_gather, as_strided_gather)
 TL_KERNEL(slice_scatter, slice_scatter)
 TL_KERNEL(select_scatter, select_scatter)
 TL_KERNEL(diagonal_scatter, diagonal_scatter)

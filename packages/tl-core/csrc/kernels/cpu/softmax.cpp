@@ -104,15 +104,31 @@ class LineSum {
   int next_ = 0;
 };
 
+// Four at a time: a comparison needs the one before it.
+template <class Line>
+TL_INLINE typename Line::V largest(const Line& line, const char* in) {
+  using A = typename Line::A;
+  using V = typename Line::V;
+  constexpr A lowest = -std::numeric_limits<A>::infinity();
+  const int64_t steps = line.steps();
+  V tops[4];
+  for (V& top : tops) top = broadcast<V>(lowest);
+  int64_t i = 0;
+  for (; i + 4 <= steps; i += 4) {
+    for (int k = 0; k < 4; ++k) tops[k] = maximum(tops[k], line.read(in, 1, i + k, lowest));
+  }
+  for (; i < steps; ++i) tops[0] = maximum(tops[0], line.read(in, 1, i, lowest));
+  const V top = maximum(maximum(tops[0], tops[1]), maximum(tops[2], tops[3]));
+  return Line::fold(top, [](A a, A b) { return maximum(a, b); });
+}
+
 template <bool log_form, class T, class Line>
 void softmax_line(const Line& line, char* const* at) {
   using A = typename Line::A;
   using V = typename Line::V;
   constexpr A lowest = -std::numeric_limits<A>::infinity();
   const int64_t steps = line.steps();
-  V top = broadcast<V>(lowest);
-  for (int64_t i = 0; i < steps; ++i) top = maximum(top, line.read(at[1], 1, i, lowest));
-  top = Line::fold(top, [](A a, A b) { return maximum(a, b); });
+  const V top = largest(line, at[1]);
   // Exponentials are kept in the output where it loses nothing, else computed twice.
   constexpr bool keeps = !log_form && !kIs16<T>;
   LineSum<Line> sum;
@@ -122,14 +138,14 @@ void softmax_line(const Line& line, char* const* at) {
     sum.add(e);
   }
   const V total = sum.value();
-  const V shift = log_form ? log(total) : V{};
+  const V shift = log_form ? log(total) : V{}, factor = A(1) / total;
   for (int64_t i = 0; i < steps; ++i) {
     if constexpr (log_form)
       line.write(at[0], 0, i, line.read(at[1], 1, i, 0) - top - shift);
     else if constexpr (keeps)
-      line.write(at[0], 0, i, line.read(at[0], 0, i, 0) / total);
+      line.write(at[0], 0, i, line.read(at[0], 0, i, 0) * factor);
     else
-      line.write(at[0], 0, i, exp(line.read(at[1], 1, i, lowest) - top) / total);
+      line.write(at[0], 0, i, exp(line.read(at[1], 1, i, lowest) - top) * factor);
   }
 }
 
