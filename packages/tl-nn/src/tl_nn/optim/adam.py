@@ -8,7 +8,7 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_capturable, check_unscaled
-from .lists import as_real, counted, directions, guarded
+from .lists import as_real, counted, decayed, guarded, update_moments
 from .optimizer import fusable
 from .rule import Rule, RuleOptimizer, started
 
@@ -115,13 +115,9 @@ def _unfused(
     if not differentiable:
         lr, beta1, beta2 = float(lr), float(beta1), float(beta2)
     counts = counted(steps)
-    if decoupled_weight_decay and weight_decay:
-        tl_core._foreach_mul_(params, 1 - lr * weight_decay)
-    grads = directions(params, grads, maximize, 0 if decoupled_weight_decay else weight_decay)
+    grads = decayed(params, grads, lr, weight_decay, decoupled_weight_decay, maximize)
     params, grads, means, squares, largest = as_real(params, grads, means, squares, largest)
-    tl_core._foreach_lerp_(means, grads, 1 - beta1)
-    tl_core._foreach_mul_(squares, beta2)
-    tl_core._foreach_add_(squares, [grad * grad * (1 - beta2) for grad in grads])
+    update_moments(means, squares, grads, beta1, beta2)
     if amsgrad:
         tl_core._foreach_copy_(largest, tl_core._foreach_maximum(largest, squares))
     roots = tl_core._foreach_sqrt(guarded(largest if amsgrad else squares, differentiable))

@@ -7,7 +7,15 @@ from typing import Any
 import tl_core
 from tl_core import Tensor
 
-__all__ = ["as_real", "counted", "directions", "guarded", "subtract_scaled"]
+__all__ = [
+    "as_real",
+    "counted",
+    "decayed",
+    "directions",
+    "guarded",
+    "subtract_scaled",
+    "update_moments",
+]
 
 
 def as_real(*lists: list[Tensor]) -> tuple[list[Tensor], ...]:
@@ -28,6 +36,27 @@ def directions(
     if weight_decay:
         return tl_core._foreach_add(grads, params, alpha=weight_decay)
     return grads
+
+
+def decayed(
+    params: list[Tensor], grads: list[Tensor], lr: Any, weight_decay: float, decoupled: bool, maximize: bool
+) -> list[Tensor]:
+    """The `directions`, with weight decay in them, or, if decoupled, in the parameters, which shrink."""
+    if decoupled and weight_decay:
+        tl_core._foreach_mul_(params, 1 - lr * weight_decay)
+    return directions(params, grads, maximize, 0 if decoupled else weight_decay)
+
+
+def update_moments(
+    means: list[Tensor], squares: list[Tensor], grads: list[Tensor], beta1: Any, beta2: Any
+) -> None:
+    """Let gradients enter their running means, and their squares the running mean squares."""
+    tl_core._foreach_lerp_(means, grads, 1 - beta1)
+    tl_core._foreach_mul_(squares, beta2)
+    if isinstance(beta2, Tensor):
+        tl_core._foreach_add_(squares, [grad * grad * (1 - beta2) for grad in grads])
+    else:
+        tl_core._foreach_addcmul_(squares, grads, grads, value=1 - beta2)
 
 
 def counted(steps: list[Tensor]) -> list[float]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any, ClassVar
 
-import tl_core
 from tl_core import Tensor
 
 from .checks import check_capturable
-from .lists import as_real, counted, directions, guarded
+from .lists import as_real, counted, decayed, guarded, update_moments
 from .rule import Rule, RuleOptimizer
 
 __all__ = ["RAdam", "radam"]
@@ -37,13 +36,9 @@ def radam(
     """Change `params` by `grads` with the rule of `RAdam`, and the lists of its state too."""
     check_capturable(capturable, params)
     counts = counted(state_steps)
-    if decoupled_weight_decay and weight_decay:
-        tl_core._foreach_mul_(params, 1 - lr * weight_decay)
-    grads = directions(params, grads, maximize, 0 if decoupled_weight_decay else weight_decay)
+    grads = decayed(params, grads, lr, weight_decay, decoupled_weight_decay, maximize)
     params, grads, exp_avgs, exp_avg_sqs = as_real(params, grads, exp_avgs, exp_avg_sqs)
-    tl_core._foreach_lerp_(exp_avgs, grads, 1 - beta1)
-    tl_core._foreach_mul_(exp_avg_sqs, beta2)
-    tl_core._foreach_addcmul_(exp_avg_sqs, grads, grads, value=1 - beta2)
+    update_moments(exp_avgs, exp_avg_sqs, grads, beta1, beta2)
     means = guarded(exp_avgs, differentiable)
     squares = guarded(exp_avg_sqs, differentiable)
     for param, mean, square, steps in zip(params, means, squares, counts, strict=True):

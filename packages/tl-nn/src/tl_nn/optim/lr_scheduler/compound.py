@@ -86,6 +86,15 @@ class SequentialLR(LRScheduler):
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
 
+    def recursive_undo(self, sched: Any = None) -> None:
+        """Take back one step of the schedulers, or of those inside of `sched`."""
+        given = self if sched is None else sched
+        if hasattr(given, "_schedulers"):
+            for inner in given._schedulers:
+                self.recursive_undo(inner)
+        elif hasattr(given, "last_epoch"):
+            given.last_epoch -= 1
+
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer, to be given to `load_state_dict`."""
         return _state_with_schedulers(self)
