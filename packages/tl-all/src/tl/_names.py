@@ -47,6 +47,7 @@ MODULES = {
     "nn": "tl_nn",
     "optim": "tl_nn.optim",
     "serialization": "tl_checkpoint.serialization",
+    "utils._pytree": "tl_core.pytree",
     "utils.checkpoint": "tl_autograd.checkpoint",
     "utils.data": "tl_data",
     "utils.dlpack": "tl_core.dlpack",

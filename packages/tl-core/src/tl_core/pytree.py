@@ -1,0 +1,308 @@
+"""Nested containers flattened into their leaves, and put together again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+__all__ = [
+    "LeafSpec",
+    "PyTree",
+    "TreeSpec",
+    "register_pytree_node",
+    "tree_all",
+    "tree_any",
+    "tree_flatten",
+    "tree_iter",
+    "tree_leaves",
+    "tree_map",
+    "tree_map_",
+    "tree_map_only",
+    "tree_structure",
+    "tree_unflatten",
+]
+
+PyTree = Any
+Context = Any
+
+
+class NodeDef(NamedTuple):
+    """How a kind of container is flattened: its children and what else it takes to make one from others."""
+
+    type: type
+    flatten_fn: Callable[[Any], tuple[list[Any], Context]]
+    unflatten_fn: Callable[[Iterable[Any], Context], Any]
+
+
+SUPPORTED_NODES: dict[Any, NodeDef] = {}
+
+
+def register_pytree_node(
+    cls: Any,
+    flatten_fn: Callable[[Any], tuple[list[Any], Context]],
+    unflatten_fn: Callable[[Iterable[Any], Context], Any],
+    *,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Any = None,
+    from_dumpable_context: Any = None,
+    flatten_with_keys_fn: Any = None,
+) -> None:
+    """Make a class a container.
+
+    Parameters:
+        cls : type
+            The class.
+        flatten_fn : callable
+            Gives the list of children, and a context.
+        unflatten_fn : callable
+            Makes a container from children and a context.
+        serialized_type_name, to_dumpable_context, from_dumpable_context, flatten_with_keys_fn
+            Accepted for compatibility.
+
+    Raises:
+        ValueError
+            If it is one already.
+    """
+    if cls in SUPPORTED_NODES:
+        raise ValueError(f"{cls} is already registered as pytree node.")
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
+
+
+_register_pytree_node = register_pytree_node
+
+
+def _of_mapping(mapping: Any) -> tuple[list[Any], Context]:
+    return list(mapping.values()), list(mapping)
+
+
+register_pytree_node(list, lambda values: (values, None), lambda values, _: list(values))
+register_pytree_node(tuple, lambda values: (list(values), None), lambda values, _: tuple(values))
+register_pytree_node(deque, lambda values: (list(values), values.maxlen), deque)
+register_pytree_node(dict, _of_mapping, lambda values, keys: dict(zip(keys, values, strict=True)))
+register_pytree_node(
+    OrderedDict, _of_mapping, lambda values, keys: OrderedDict(zip(keys, values, strict=True))
+)
+register_pytree_node(
+    defaultdict,
+    lambda mapping: (list(mapping.values()), [mapping.default_factory, list(mapping)]),
+    lambda values, context: defaultdict(context[0], zip(context[1], values, strict=True)),
+)
+register_pytree_node(
+    namedtuple, lambda values: (list(values), type(values)), lambda values, kind: kind(*values)
+)
+
+
+def _is_namedtuple_instance(tree: Any) -> bool:
+    """Whether an object is of a class that namedtuple made."""
+    return isinstance(tree, tuple) and type(tree).__bases__ == (tuple,) and hasattr(type(tree), "_fields")
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The class under which an object is registered, if it is."""
+    return namedtuple if _is_namedtuple_instance(tree) else type(tree)
+
+
+@dataclass
+class TreeSpec:
+    """The structure of nested containers without their leaves.
+
+    Attributes:
+        type : type or None
+            The kind of container; None for a leaf.
+        context
+            What it takes to make one from children.
+        children_specs : list of TreeSpec
+            The structures of the children.
+    """
+
+    type: Any
+    context: Context
+    children_specs: list[TreeSpec]
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of containers and leaves."""
+        return 1 + sum(child.num_nodes for child in self.children_specs)
+
+    @property
+    def num_leaves(self) -> int:
+        """The number of leaves."""
+        return sum(child.num_leaves for child in self.children_specs)
+
+    @property
+    def num_children(self) -> int:
+        """The number of children."""
+        return len(self.children_specs)
+
+    def is_leaf(self) -> bool:
+        """Whether this is a leaf's."""
+        return isinstance(self, LeafSpec)
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """Put leaves into containers of this structure.
+
+        Raises:
+            ValueError
+                If their number is another one.
+        """
+        given = list(leaves)
+        if len(given) != self.num_leaves:
+            raise ValueError(
+                f"treespec.unflatten(leaves): `leaves` has length {len(given)} but the spec refers to a pytree that "
+                f"holds {self.num_leaves} items ({self})."
+            )
+        return self._build(iter(given))
+
+    def _build(self, leaves: Iterator[Any]) -> Any:
+        children = [child._build(leaves) for child in self.children_specs]
+        return SUPPORTED_NODES[self.type].unflatten_fn(children, self.context)
+
+
+class LeafSpec(TreeSpec):
+    """The structure of a leaf."""
+
+    def __init__(self) -> None:
+        super().__init__(None, None, [])
+
+    @property
+    def num_leaves(self) -> int:
+        """One."""
+        return 1
+
+    def _build(self, leaves: Iterator[Any]) -> Any:
+        return next(leaves)
+
+    def __repr__(self) -> str:
+        return "*"
+
+
+_LEAF_SPEC = LeafSpec()
+
+
+def tree_flatten(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
+    """The leaves of nested containers, from left to right, and their structure.
+
+    Parameters:
+        tree
+            Lists, tuples, dictionaries and the like, nested in any way; everything else is a leaf.
+        is_leaf : callable, optional
+            Tells of which containers not to go into.
+
+    Examples:
+        >>> from tl_core.pytree import tree_flatten, tree_unflatten
+        >>> leaves, spec = tree_flatten({"a": [1, 2], "b": (3,)})
+        >>> leaves
+        [1, 2, 3]
+        >>> tree_unflatten([4, 5, 6], spec)
+        {'a': [4, 5], 'b': (6,)}
+    """
+    leaves: list[Any] = []
+    return leaves, _gather(tree, leaves, is_leaf)
+
+
+def _gather(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> TreeSpec:
+    kind = _get_node_type(tree)
+    if kind not in SUPPORTED_NODES or (is_leaf is not None and is_leaf(tree)):
+        leaves.append(tree)
+        return _LEAF_SPEC
+    children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+    return TreeSpec(kind, context, [_gather(child, leaves, is_leaf) for child in children])
+
+
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
+    """Put leaves into containers of a structure; see `tree_flatten`.
+
+    Raises:
+        TypeError
+            If it isn't a structure.
+        ValueError
+            If the number of leaves is another one.
+    """
+    if not isinstance(treespec, TreeSpec):
+        raise TypeError(
+            "tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type "
+            f"{type(treespec)}."
+        )
+    return treespec.unflatten(leaves)
+
+
+def tree_iter(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
+    """The leaves, one after the other."""
+    yield from tree_flatten(tree, is_leaf)[0]
+
+
+def tree_leaves(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """The leaves."""
+    return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
+    """The structure."""
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_map(
+    func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None
+) -> PyTree:
+    """Containers of the same structure, with what a function makes of each leaf.
+
+    Parameters:
+        func : callable
+            Takes a leaf of each tree.
+        tree, *rests
+            Trees of the same structure.
+        is_leaf : callable, optional
+            Tells of which containers not to go into.
+
+    Raises:
+        ValueError
+            If the structures differ.
+
+    Examples:
+        >>> from tl_core.pytree import tree_map
+        >>> tree_map(lambda a, b: a + b, [1, (2,)], [10, (20,)])
+        [11, (22,)]
+    """
+    leaves, spec = tree_flatten(tree, is_leaf)
+    columns = [leaves]
+    for rest in rests:
+        others, other = tree_flatten(rest, is_leaf)
+        if other != spec:
+            raise ValueError(f"tree_map: structures differ, {spec} and {other}")
+        columns.append(others)
+    return spec.unflatten(func(*each) for each in zip(*columns, strict=True))
+
+
+def tree_map_(
+    func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None
+) -> PyTree:
+    """Call a function with each leaf, and give back the tree itself."""
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    return tree
+
+
+def tree_map_only(
+    type_or_types_or_pred: Any,
+    func: Callable[[Any], Any],
+    tree: PyTree,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> PyTree:
+    """Like `tree_map`, but leaves of other types, or of which a predicate says no, stay as they are."""
+    if isinstance(type_or_types_or_pred, (type, tuple)):
+        kinds: Any = type_or_types_or_pred
+        return tree_map(lambda leaf: func(leaf) if isinstance(leaf, kinds) else leaf, tree, is_leaf=is_leaf)
+    if not callable(type_or_types_or_pred):
+        raise TypeError("Argument must be a type, a tuple of types, or a callable.")
+    return tree_map(lambda leaf: func(leaf) if type_or_types_or_pred(leaf) else leaf, tree, is_leaf=is_leaf)
+
+
+def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether a predicate says yes to all leaves."""
+    return all(pred(leaf) for leaf in tree_leaves(tree, is_leaf))
+
+
+def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether a predicate says yes to some leaf."""
+    return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf))

@@ -1,0 +1,71 @@
+"""Nested containers and their leaves."""
+
+from collections import OrderedDict, defaultdict, deque, namedtuple
+
+import pytest
+
+from tl_core import pytree
+
+Point = namedtuple("Point", ["x", "y"])
+TREES = [
+    3,
+    [],
+    [1, [2, 3]],
+    (1, (2,), None),
+    {"b": 1, "a": [2, {"c": 3}]},
+    OrderedDict([("b", 1), ("a", 2)]),
+    Point(1, [2]),
+    deque([1, 2], maxlen=5),
+]
+
+
+@pytest.mark.parametrize("tree", TREES, ids=str)
+def test_there_and_back(tree):
+    leaves, spec = pytree.tree_flatten(tree)
+    back = pytree.tree_unflatten(leaves, spec)
+    assert back == tree and type(back) is type(tree)
+    assert spec.num_leaves == len(leaves) and pytree.tree_structure(back) == spec
+
+
+def test_order_and_kinds_are_kept():
+    tree = defaultdict(list, {"b": [1], "a": (2,)})
+    assert pytree.tree_leaves(tree) == [1, 2]
+    back = pytree.tree_map(lambda leaf: leaf * 10, tree)
+    assert back == {"b": [10], "a": (20,)} and back.default_factory is list
+    kept = pytree.tree_map(lambda leaf: leaf, deque([1], maxlen=3))
+    assert kept.maxlen == 3
+
+
+def test_mapping():
+    assert pytree.tree_map(lambda a, b: a - b, Point(3, [4]), Point(1, [1])) == Point(2, [3])
+    with pytest.raises(ValueError, match="structures differ"):
+        pytree.tree_map(max, [1], (1,))
+    assert pytree.tree_map_only(int, str, [1, "a", 2.0]) == ["1", "a", 2.0]
+    assert pytree.tree_map_only(lambda leaf: leaf == 2.0, str, [1, 2.0]) == [1, "2.0"]
+    assert pytree.tree_map(len, [[1, 2], []], is_leaf=lambda t: t in ([1, 2], [])) == [2, 0]
+    assert pytree.tree_all(bool, [1, (2,)]) and not pytree.tree_any(bool, [0, (0,)])
+    seen = []
+    tree = {"a": 1}
+    assert pytree.tree_map_(seen.append, tree) is tree and seen == [1]
+
+
+def test_classes_of_their_own():
+    class Box:
+        def __init__(self, inside):
+            self.inside = inside
+
+    assert pytree.tree_leaves(Box(1)) != [1]
+    pytree.register_pytree_node(Box, lambda box: ([box.inside], None), lambda values, _: Box(*values))
+    assert pytree.tree_map(lambda leaf: leaf + 1, Box([1, 2])).inside == [2, 3]
+    with pytest.raises(ValueError, match="already registered"):
+        pytree.register_pytree_node(Box, None, None)
+    del pytree.SUPPORTED_NODES[Box]
+
+
+def test_faults():
+    spec = pytree.tree_structure([1, 2])
+    with pytest.raises(ValueError, match="has length 1 but the spec refers to a pytree that holds 2 items"):
+        pytree.tree_unflatten([1], spec)
+    with pytest.raises(TypeError, match="to be instance of TreeSpec"):
+        pytree.tree_unflatten([1], [1])
+    assert pytree.LeafSpec().is_leaf() and repr(pytree.LeafSpec()) == "*" and not spec.is_leaf()
