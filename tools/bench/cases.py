@@ -215,6 +215,38 @@ CASES += [
         "pad zeros": "F.pad(stem, (1, 1, 1, 1))",
     }.items()
 ]
+ELEMENTWISE = Group("elementwise functions", mean=0.45, each=1.05)
+FUNCTIONS = {
+    **{
+        name: f"torch.{name}(a)"
+        for name in ("exp2", "log2", "log10", "tan", "asin", "acos", "atan", "erfc", "erfinv")
+    },
+    **{
+        name: f"torch.{name}(a)"
+        for name in ("trunc", "round", "frac", "isfinite", "isinf", "nan_to_num", "signbit")
+    },
+    **{name: f"torch.{name}(a, b)" for name in ("fmod", "fmax", "copysign", "hypot", "logaddexp", "xlogy")},
+    **{
+        name: f"F.{name}(a)"
+        for name in ("gelu", "silu", "softplus", "mish", "elu", "leaky_relu", "hardswish", "logsigmoid")
+    },
+    "gelu by tanh": "F.gelu(a, approximate='tanh')",
+}
+BACKWARDS = {name: f"F.{name}(g)" for name in ("gelu", "silu", "softplus", "mish", "elu")}
+OPERANDS = "F = torch.nn.functional\na, b = torch.rand({n}), torch.rand({n})"
+for size, count in (("64 K", 1 << 16), ("1 M", 1 << 20)):
+    setup = OPERANDS.format(n=count)
+    CASES += [Case(ELEMENTWISE, f"{name}, {size} float32", setup, run) for name, run in FUNCTIONS.items()]
+    halves = setup + "\na, b = a.bfloat16(), b.bfloat16()"
+    CASES += [
+        Case(ELEMENTWISE, f"{name}, {size} bfloat16", halves, FUNCTIONS[name])
+        for name in ("gelu", "silu", "isfinite")
+    ]
+    leaves = setup + f"\ng = torch.randn({count}, requires_grad=True)"
+    CASES += [
+        Case(ELEMENTWISE, f"{name} and backward, {size} float32", leaves, f"{run}.backward(a)")
+        for name, run in BACKWARDS.items()
+    ]
 
 ROWS = """\
 F, g = torch.nn.functional, torch.autograd.grad

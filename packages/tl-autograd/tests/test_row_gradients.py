@@ -33,6 +33,30 @@ CALLS = {
     "div.Tensor_mode": lambda op, t: op(t(3, 4), t(4), rounding_mode=None),
     "clamp": lambda op, t: op(t(3, 4), 0.8, 1.2) + op(t(4), min=1.1) + op(t(3, 1), max=1.1),
     "clamp.Tensor": lambda op, t: op(t(3, 4), t(4), t(3, 1)) + op(t(4), min=t(4)) + op(t(4), max=t(4)),
+    "round.decimals": lambda op, t: op(t(3, 4), decimals=1),
+    "nan_to_num": lambda op, t: op(t(3, 4), 0.0),
+    "rsub.Tensor": lambda op, t: op(t(3, 4), t(4), alpha=2),
+    "deg2rad": lambda op, t: op(t(3, 4)),
+    "rad2deg": lambda op, t: op(t(3, 4)),
+    "nextafter": lambda op, t: op(t(3, 4), t(4)),
+    "softshrink": lambda op, t: op(t(3, 4), 0.7),
+    "ldexp.Tensor": lambda op, t: op(t(3, 4), t(4)),
+    "float_power.Tensor_Tensor": lambda op, t: op(t(3, 4), t(4)),
+    "float_power.Scalar": lambda op, t: op(1.5, t(4)),
+    "float_power.Tensor_Scalar": lambda op, t: op(t(4), 2.5),
+    "logit": lambda op, t: op(t(3, 4) * 0.5) + op(t(4) * 0.5, 0.4),
+    "polygamma": lambda op, t: op(1, t(4)),
+    "frexp.Tensor": lambda op, t: op(t(3, 4))[0],
+    "complex": lambda op, t: op(t(3, 4), t(4)),
+    "polar": lambda op, t: op(t(3, 4), t(4)),
+    "celu": lambda op, t: op(t(3, 4) - 1, 0.5),
+    "selu": lambda op, t: op(t(3, 4) - 1),
+    "elu_backward": lambda op, t: (
+        op(t(4), 2.0, 1.5, 0.5, False, t(4) - 1) + op(t(4), 2.0, 1.5, 0.5, True, t(4) - 1)
+    ),
+    "_prelu_kernel": lambda op, t: op(t(3, 4) - 1, t(4)),
+    "gelu": lambda op, t: op(t(3, 4)) + op(t(4), approximate="tanh"),
+    "gelu_backward": lambda op, t: op(t(3, 4), t(4)) + op(t(4), t(4), approximate="tanh"),
     "index.Tensor": lambda op, t: op(t(3, 4), [None, ROW]),
     "index_put_": lambda op, t: (
         op(t(3, 4).clone(), [ROW, ROW], t(3)) + op(t(3, 4).clone(), [ROW], t(3, 4), True)
@@ -150,6 +174,20 @@ NOT_COMPLEX = (
     ORDERED
     | SOFTMAX
     | (grid_calls.CALLS.keys() - grid_calls.COMPLEX)
+    | {
+        "round.decimals",
+        "nan_to_num",
+        "deg2rad",
+        "rad2deg",
+        "logit",
+        "polygamma",
+        "frexp.Tensor",
+        "complex",
+        "polar",
+        "celu",
+        "selu",
+    }
+    | {"nextafter", "softshrink", "elu_backward", "_prelu_kernel", "gelu", "gelu_backward"}
     | {"logsumexp", "view_as_complex", "std.correction", "var.correction", "native_dropout_backward"}
 )
 COMPOSITES = {
@@ -164,6 +202,11 @@ COMPOSITES = {
     "pixel_shuffle": lambda op, t: op(t(1, 8, 2, 3), 2),
     "pixel_unshuffle": lambda op, t: op(t(1, 2, 4, 6), 2),
     "channel_shuffle": lambda op, t: op(t(1, 6, 2), 3),
+    "isclose": lambda op, t: op(t(3), t(3)) * t(3),
+    "mvlgamma": lambda op, t: op(t(3, 4) + 1, 3),
+    "glu": lambda op, t: op(t(3, 4), 1),
+    "prelu": lambda op, t: op(t(2, 3, 4) - 1, t(3)) + op(t(4) - 1, t(1)),
+    "leaky_relu_backward": lambda op, t: op(t(3), t(3), 0.1, False),
     "index_put": lambda op, t: op(t(3, 4), [ROW], t(3, 4), True),
     "matmul": lambda op, t: op(t(2, 1, 3, 4), t(3, 4, 2)),
     "softmax.int": lambda op, t: op(t(3, 4), 0),
@@ -215,7 +258,7 @@ class Leaves:
 def is_constant(row, dtype):
     """Whether the derivative is zero everywhere: then it has none itself."""
     zero = isinstance(row.grad, dict) and set(row.grad.values()) == {"zeros_like(g)"}
-    return zero or (row.name == "sgn" and dtype is tl.float64)
+    return zero or (row.name in ("sgn", "angle", "nextafter") and dtype is tl.float64)
 
 
 def check(name, call, dtype, low=0.5, high=1.5):
@@ -236,7 +279,8 @@ def check(name, call, dtype, low=0.5, high=1.5):
 
 def elementwise(row):
     """All inputs as leaves of shapes that broadcast; parameters with a value that is not neutral."""
-    parameters = {"alpha": 2, "value": 3, "threshold": 1}
+    parameters = {"alpha": 2, "value": 3, "threshold": 1, "scale": 1.5, "input_scale": 0.5, "negative_slope": 0.1,
+                  "lambd": 0.5, "beta": 2, "min_val": -1, "max_val": 1.2}  # fmt: skip
 
     def call(op, t):
         n = row.elementwise.inputs

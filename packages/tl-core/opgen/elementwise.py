@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
 
 from opgen.row import Row
 
@@ -22,6 +25,11 @@ LOOPS = {**dict.fromkeys(HOT, "TL_LOOP"), **dict.fromkeys(COLD, "TL_COLD_LOOP"),
 # What only moves elements asks for their size alone.
 MOVED_AS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "Complex128"}
 SIZES = {d: int("".join(filter(str.isdigit, d)) or 8) // 8 for d in ENUM}
+# An operator of which only the portable level has loops.
+ONE_LOOP = [
+    "#define TL_ONE_LOOP_OF(table) {{::tl::cpu::base::table, ::tl::cpu::base::table, ::tl::cpu::base::table}}"
+]
+FUNCTORS = Path(__file__).parents[1] / "csrc/kernels/cpu/functions"
 ROWS_PER_FILE = 6
 
 
@@ -40,15 +48,38 @@ def symbol(row: Row) -> str:
 
 
 def loop_files(rows: list[Row]) -> dict[str, str]:
-    """`generated/elementwise_<n>.cpp`: the loops of a few operators, compiled once for each instruction set."""
-    todo = elementwise_rows(rows)
-    groups = [todo[i : i + ROWS_PER_FILE] for i in range(0, len(todo), ROWS_PER_FILE)]
-    return {f"elementwise_{n:02}.cpp": _loops_cpp(group) for n, group in enumerate(groups)}
+    """`generated/elementwise_<family>_<n>.cpp`: the loops of a few operators, compiled for each instruction set or,
+    with `once_` before the number, for the portable one only."""
+    files = {}
+    todo = sorted(elementwise_rows(rows), key=_file_of)
+    for (family, once), same in groupby(todo, key=_file_of):
+        for n, group in enumerate(_portions(same)):
+            files[f"elementwise_{family}{'once_' * once}{n:02}.cpp"] = _loops_cpp(group, family, once)
+    return files
 
 
-def _loops_cpp(group: list[Row]) -> str:
-    lines = ["// isa: all", '#include "kernels/cpu/functions/all.h"', '#include "kernels/cpu/loops.h"', "",
-             "namespace tl::cpu::TL_ISA_NAMESPACE {"]  # fmt: skip
+def _file_of(row: Row) -> tuple[str, bool]:
+    """`family_` if a header of that name has its functors, and whether it is compiled once."""
+    return f"{row.family}_" * (FUNCTORS / f"{row.family}.h").exists(), row.elementwise.once
+
+
+def _portions(rows: Iterable[Row]) -> list[list[Row]]:
+    """The rows in groups that take about as long to compile."""
+    portions: list[list[Row]] = []
+    size = ROWS_PER_FILE
+    for row in rows:
+        if size >= ROWS_PER_FILE:
+            portions.append([])
+            size = 0
+        portions[-1].append(row)
+        size += 0.25 if row.elementwise.loops else 1
+    return portions
+
+
+def _loops_cpp(group: list[Row], family: str, once: bool) -> str:
+    header = family.removesuffix("_") or "all"
+    lines = ["// isa: all"] * (not once) + [f'#include "kernels/cpu/functions/{header}.h"',
+             '#include "kernels/cpu/loops.h"', "", "namespace tl::cpu::TL_ISA_NAMESPACE {"]  # fmt: skip
     for row in group:
         lines.append(f"extern const ElementwiseLoop {symbol(row)}_loops[kNumDTypes] = {{")
         lines += [_entry(row, d) for d in ENUM]
@@ -56,13 +87,23 @@ def _loops_cpp(group: list[Row]) -> str:
     return "\n".join([*lines, "}  // namespace tl::cpu::TL_ISA_NAMESPACE", ""])
 
 
-def _entry(row: Row, dtype: str) -> str:
+def _macro(row: Row, dtype: str) -> str | None:
+    """With which the type's loop is listed; None: it computes in a wider type."""
     e = row.elementwise
-    macro = "TL_LOOP" if e.moves else LOOPS.get(dtype)
-    if dtype not in e.dtypes or macro is None:
+    if dtype not in (e.loops or e.dtypes):
+        return None
+    if e.moves or e.once or dtype in e.hot:
+        return "TL_LOOP"
+    return "TL_COLD_LOOP" if e.loops else LOOPS.get(dtype)
+
+
+def _entry(row: Row, dtype: str) -> str:
+    e, macro = row.elementwise, _macro(row, dtype)
+    if macro is None:
         return "    nullptr,"
     t = MOVED_AS[SIZES[dtype]] if e.moves else CPP[dtype]
-    out = {"bool": "bool", "real": REAL.get(dtype, t)}.get(e.to, t)
+    real = REAL.get(dtype, t)
+    out = {"bool": "bool", "real": real, "real float": real, "complex": f"ComplexOf<{t}>"}.get(e.to, t)
     inputs = [t] * e.inputs
     if e.condition:
         inputs[0] = "bool"
@@ -79,11 +120,18 @@ def defs_h(rows: list[Row]) -> str:
 def defs_cpp(rows: list[Row]) -> str:
     """`generated/elementwise_defs.cpp`: the definitions, with the loops of each level."""
     todo = elementwise_rows(rows)
-    lines = ['#include "elementwise_defs.h"', '#include "kernels/cpu/loop.h"', "", "namespace tl {"]
+    lines = [
+        '#include "elementwise_defs.h"',
+        '#include "kernels/cpu/loop.h"',
+        "",
+        *ONE_LOOP,
+        "namespace tl {",
+    ]
     for level in ("base", "v3", "v4"):
         guard = level != "base"
         lines += ["#ifdef TL_ISA_X86"] * guard + [f"namespace cpu::{level} {{"]
-        lines += [f"extern const ElementwiseLoop {symbol(r)}_loops[kNumDTypes];" for r in todo]
+        own = [r for r in todo if level == "base" or not r.elementwise.once]
+        lines += [f"extern const ElementwiseLoop {symbol(r)}_loops[kNumDTypes];" for r in own]
         lines += ["}"] + ["#endif"] * guard
     lines += [_definition(r) for r in todo]
     return "\n".join([*lines, "}  // namespace tl", ""])
@@ -91,12 +139,20 @@ def defs_cpp(rows: list[Row]) -> str:
 
 def _definition(row: Row) -> str:
     e = row.elementwise
-    rule = {"same": "Same", "float": "Float", "int": "Int", "bool": "Bool", "real": "Real"}[e.to]
+    rule = {
+        "same": "Same",
+        "float": "Float",
+        "int": "Int",
+        "bool": "Bool",
+        "real": "Real",
+        "real float": "RealFloat",
+        "complex": "Complex",
+    }[e.to]
     rest = row.args[e.inputs :]
     params = len([a for a in rest if a.type in ("Scalar", "float", "int")])
     alpha = str(any(a.name == "alpha" for a in rest)).lower()
     dtypes = sum(1 << i for i, d in enumerate(ENUM) if d in e.dtypes)
     refusal = json.dumps(e.not_bool) if e.not_bool else "nullptr"
+    loops = f"TL_{'ONE_LOOP' if e.once else 'LOOPS'}_OF({symbol(row)}_loops)"
     return (f'ElementwiseDef kElementwise_{symbol(row)} = {{"{row.base}", {e.inputs}, {params}, Promote::{rule}, '
-            f"{str(e.condition).lower()}, {alpha}, {refusal}, {dtypes:#x}, "
-            f"TL_LOOPS_OF({symbol(row)}_loops)}};")  # fmt: skip
+            f"{str(e.condition).lower()}, {alpha}, {refusal}, {dtypes:#x}, {loops}}};")  # fmt: skip

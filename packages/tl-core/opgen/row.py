@@ -13,7 +13,9 @@ HALVES = ("float16", "bfloat16")
 FLOATS = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
 SETS = {"bool": ("bool",), "int": INTS, "half": HALVES, "float": (*HALVES, *FLOATS), "complex": COMPLEX,
-        "complex32": ("complex32",)}  # fmt: skip
+        "complex32": ("complex32",),
+        "wide": ("int64", "uint64", *FLOATS, "complex128"),
+        "widest": ("int64", "uint64", "float64", "complex128")}  # fmt: skip
 
 
 def dtype_set(text: str) -> tuple[str, ...]:
@@ -47,12 +49,18 @@ class Elementwise:
     function: str  # the functor in kernels/cpu/functions
     inputs: int  # leading tensor-or-number arguments
     to: str = (
-        "same"  # same | float (integers become the default float) | int (bool becomes int64) | bool | real
+        "same"  # same | float (integers become the default float) | int (bool becomes int64) | bool | real | real float
+        # | complex
     )
     dtypes: tuple[str, ...] = ()
     condition: bool = False  # the first input is bool and takes no part in promotion
     not_bool: str = ""  # the message of the RuntimeError with which bool is refused
     moves: bool = False  # only moves elements: one loop a size serves all types
+    loops: tuple[
+        str, ...
+    ] = ()  # if given: the dtypes with a loop of their own; the others compute in wider ones
+    hot: tuple[str, ...] = ()  # of these, the ones with a loop for every instruction set
+    once: bool = False  # in a file that is compiled once, without vectors: for what is seldom called
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +91,7 @@ class Row:
     out_name: str = ""
     function: bool = True
     method: bool = True
-    namespace: str = ""  # "" is the flat namespace; "_nn" the private one
+    namespace: str = ""  # "" is the flat namespace; "_nn" and "_special" are private ones
     aliases: tuple[str, ...] = ()  # other public names of the function and method
     random: bool = False
     view: bool = False
@@ -166,17 +174,28 @@ def View(signature: str, **fields: Any) -> Row:
     return Op(signature, devices="Any", view=True, **fields)
 
 
+def _compiled(dtypes: str, loops: str, hot: str, once: bool) -> dict[str, Any]:
+    """The fields of Elementwise that say what is compiled; of what is compiled once, the widest types by default."""
+    taken, own = dtype_set(dtypes), dtype_set(loops or "widest" * once)
+    return {
+        "dtypes": taken,
+        "loops": tuple(d for d in own if d in taken),
+        "hot": dtype_set(hot),
+        "once": once,
+    }
+
+
 def Unary(name: str, *, cpu: str = "", to: str = "same", dtypes: str = "int float complex", not_bool: str = "",
-          **fields: Any) -> Row:  # fmt: skip
+          loops: str = "", hot: str = "", once: bool = False, **fields: Any) -> Row:  # fmt: skip
     """f(x), element by element."""
     fields.setdefault("jvp", "elementwise")
-    elementwise = Elementwise(cpu or name, 1, to, dtype_set(dtypes), not_bool=not_bool)
+    elementwise = Elementwise(cpu or name, 1, to, not_bool=not_bool, **_compiled(dtypes, loops, hot, once))
     return _elementwise(f"{name}(Tensor self) -> Tensor", elementwise, **fields)
 
 
 def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str = "", to: str = "same",
            dtypes: str = "bool int float complex", number_first: bool = False, other: str = "Operand",
-           not_bool: str = "", **fields: Any) -> Row:  # fmt: skip
+           not_bool: str = "", loops: str = "", hot: str = "", once: bool = False, **fields: Any) -> Row:  # fmt: skip
     """f(x, y), with broadcasting and promotion; `scalars` are keyword parameters such as alpha.
 
     `number_first`: a number may stand for the first input of the function, as in `sub(1, x)`. `other`:
@@ -185,7 +204,7 @@ def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str =
     fields.setdefault("jvp", "elementwise")
     tail = f", *, {scalars}" if scalars else ""
     full = f"{name}.{overload}" if overload else name
-    elementwise = Elementwise(cpu or name, 2, to, dtype_set(dtypes), not_bool=not_bool)
+    elementwise = Elementwise(cpu or name, 2, to, not_bool=not_bool, **_compiled(dtypes, loops, hot, once))
     first = "Operand" if number_first else "Tensor"
     return _elementwise(f"{full}({first} self, {other} other{tail}) -> Tensor", elementwise, **fields)
 
@@ -210,8 +229,10 @@ def _elementwise(signature: str, elementwise: Elementwise, **fields: Any) -> Row
 
 
 def Pointwise(signature: str, *, inputs: int, cpu: str, to: str = "same", dtypes: str = "int float complex",
-              condition: bool = False, moves: bool = False, **fields: Any) -> Row:  # fmt: skip
+              condition: bool = False, moves: bool = False, loops: str = "", hot: str = "", once: bool = False,
+              **fields: Any) -> Row:  # fmt: skip
     """An elementwise row with any other signature: `inputs` leading operands, then its scalar parameters."""
     fields.setdefault("jvp", "elementwise")
-    elementwise = Elementwise(cpu, inputs, to, dtype_set(dtypes), condition, moves=moves)
+    compiled = _compiled(dtypes, loops, hot, once)
+    elementwise = Elementwise(cpu, inputs, to, condition=condition, moves=moves, **compiled)
     return _elementwise(signature, elementwise, **fields)

@@ -3,12 +3,13 @@
 from opgen.row import Binary, Comparison, Composite, Op, Pointwise, Unary, real
 
 ALL = "bool int float complex"
+WITH_HALVES = ALL + " complex32"
 INEXACT = "float complex"
 NO_SIGN = "none:piecewise constant"
 
 ROWS = [
     # ---- one input ---------------------------------------------------------------------------------------------------
-    Unary("neg", not_bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+    Unary("neg", dtypes="int float complex complex32", not_bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
           "`~` or `logical_not()` operator instead.", expr="-x", grad={"self": "-g"}, ref="numpy.negative", aliases=("negative",), doc="The negative of each element."),
     Unary("exp", to="float", dtypes=INEXACT, expr="exp(x)", grad={"self": "g * result.conj()"}, ref="numpy.exp",
           doc="e to the power of each element."),
@@ -63,16 +64,16 @@ ROWS = [
               doc="The complex conjugate of each element, written out; real tensors come back as they are."),
     Composite("conj(Tensor(a) self) -> Tensor(a)", doc="The complex conjugate; real tensors come back as they are."),
     # ---- two inputs --------------------------------------------------------------------------------------------------
-    Binary("add", number_first=True, scalars="Scalar alpha=1", expr="x + alpha * y", grad={"self": "g", "other": "g * alpha"}, ref="numpy.add",
+    Binary("add", number_first=True, scalars="Scalar alpha=1", dtypes=WITH_HALVES, expr="x + alpha * y", grad={"self": "g", "other": "g * alpha"}, ref="numpy.add",
            shown="input, other, *, alpha=1, out=None", doc="Sums, the second input times alpha."),
-    Binary("sub", number_first=True, scalars="Scalar alpha=1", dtypes="int float complex",
+    Binary("sub", number_first=True, scalars="Scalar alpha=1", dtypes="int float complex complex32",
            not_bool="Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
            "`~` or `logical_not()` operator instead.", expr="x - alpha * y", grad={"self": "g", "other": "-g * alpha"},
            ref="numpy.subtract", aliases=("subtract",), shown="input, other, *, alpha=1, out=None",
            doc="Differences, the second input times alpha."),
-    Binary("mul", number_first=True, expr="x * y", grad={"self": "g * other.conj()", "other": "g * self.conj()"}, ref="numpy.multiply",
+    Binary("mul", number_first=True, dtypes=WITH_HALVES, expr="x * y", grad={"self": "g * other.conj()", "other": "g * self.conj()"}, ref="numpy.multiply",
            aliases=("multiply",), doc="Products."),
-    Binary("div", number_first=True, to="float", dtypes=INEXACT, expr="x / y",
+    Binary("div", number_first=True, to="float", dtypes="float complex complex32", expr="x / y",
            grad={"self": "g / other.conj()", "other": "-g * (self / other / other).conj()"}, ref="numpy.true_divide",
            samples=real(0.5, 4), aliases=("divide",), shown="input, other, *, rounding_mode=None, out=None", doc="Quotients."),
     Op("div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode) -> Tensor", devices="Any", inplace=True, out=True,

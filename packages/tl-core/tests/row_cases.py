@@ -38,7 +38,7 @@ def numpy_dtype(dtype: str) -> type:
     """The wide type in which a reference computes."""
     if dtype == "bool":
         return np.bool_
-    return np.int64 if dtype in INTS else np.complex128 if dtype in COMPLEX else np.float64
+    return np.int64 if dtype in INTS else np.complex128 if dtype.startswith("complex") else np.float64
 
 
 def to_numpy(t: tl.Tensor) -> np.ndarray:
@@ -55,8 +55,8 @@ def values(
     if dtype == "bool":
         data = rng.integers(0, 2, shape).astype(bool)
     elif dtype in INTS:
-        floor = 0 if dtype.startswith("u") else -100
-        data = rng.integers(max(int(np.ceil(low)), floor), int(high) + 1, shape)
+        least = max(int(np.ceil(low)), 0 if dtype.startswith("u") else -100)
+        data = rng.integers(least, max(int(high), least) + 1, shape)
     else:
         data = rng.uniform(low, high, shape)
         if dtype in COMPLEX:
@@ -95,6 +95,8 @@ OF_NUMPY = [
     "isnan",
     "conj",
     "where",
+    "exp2",
+    "log2",
 ]
 NAMES = {
     **{name: getattr(np, name) for name in OF_NUMPY},
@@ -103,7 +105,31 @@ NAMES = {
     "min": np.minimum,
     "pow": np.power,
     "atan2": np.arctan2,
+    "round": np.round,
+    "polygamma": special.polygamma,
+    "zeta": special.zeta,
 }
+
+
+def frexp_mantissa(x: np.ndarray) -> np.ndarray:
+    """In [1/2, 1) or 0."""
+    return np.frexp(x)[0]
+
+
+def frexp_exponent(x: np.ndarray) -> np.ndarray:
+    """The power of two that goes with the mantissa."""
+    return np.frexp(x)[1].astype(np.float64)
+
+
+def next_bits(x: np.ndarray, y: np.ndarray, infinity: int) -> np.ndarray:
+    """numpy's nextafter on numbers of 16 bits given as integers."""
+    assert infinity == 0x7C00
+    halves = np.broadcast_arrays(x.astype(np.int16), y.astype(np.int16))
+    first, second = (np.ascontiguousarray(h).view(np.float16) for h in halves)
+    return np.nextafter(first, second).view(np.int16).astype(np.int64)
+
+
+NAMES["next_bits"] = next_bits
 
 
 def translated(expr: str) -> str:
@@ -135,9 +161,12 @@ def result_dtype(row: Row, dtype: str) -> str:
         return "bool"
     if to == "int" and dtype == "bool":
         return "int64"
-    if to == "float" and dtype not in HALVES + FLOATS + COMPLEX:
+    if to.endswith("float") and dtype not in HALVES + FLOATS + COMPLEX:
         return "float32"
-    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype) if to == "real" else dtype
+    of_complex = {"float16": "complex32", "float32": "complex64", "float64": "complex128"}
+    if to == "complex":
+        return of_complex[dtype]
+    return {c: f for f, c in of_complex.items()}.get(dtype, dtype) if to.startswith("real") else dtype
 
 
 TOLERANCE = {
@@ -145,6 +174,7 @@ TOLERANCE = {
     "bfloat16": 2e-2,
     "float32": 4e-6,
     "float64": 1e-12,
+    "complex32": 2e-3,
     "complex64": 1e-5,
     "complex128": 1e-12,
 }

@@ -42,7 +42,7 @@ ELEMENTWISE = {
     "celu": (lambda x: F.celu(x, 2.0), nn.CELU(2.0), lambda x: np.where(x > 0, x, 2 * np.expm1(x / 2))),
     "gelu": (F.gelu, nn.GELU(), lambda x: x * stats.norm.cdf(x)),
     "gelu_tanh": (
-        lambda x: F.gelu(x, "tanh"),
+        lambda x: F.gelu(x, approximate="tanh"),
         nn.GELU("tanh"),
         lambda x: x * 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
     ),
@@ -147,7 +147,7 @@ def test_activation_faults():
     with pytest.raises(RuntimeError, match="alpha cannot be 0 for CELU"):
         F.celu(tensor([1.0]), 0.0)
     with pytest.raises(RuntimeError, match="approximate argument must be either none or tanh, got cubic"):
-        F.gelu(tensor([1.0]), "cubic")
+        F.gelu(tensor([1.0]), approximate="cubic")
 
 
 def test_nan_passes():

@@ -87,7 +87,7 @@ void store_number(PyObject* o, DType dtype, char* out) {
   if (dtype == DType::Int64 && PyLong_CheckExact(o)) {
     int overflow = 0;
     const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    TL_CHECK(!overflow, Runtime, "Overflow when unpacking long long: the integer does not fit into 64 bits");
+    TL_CHECK(!overflow, Value, "Overflow when unpacking long long");
     *reinterpret_cast<int64_t*>(out) = v;
     return;
   }
@@ -104,7 +104,7 @@ void store_number(PyObject* o, DType dtype, char* out) {
   const Scalar s = Scalar::from(v);
   TL_CHECK(!s.is_complex() || is_complex(dtype), Type, "can't convert complex to ",
            is_floating(dtype) ? "float" : "int");
-  if (!(PyLong_Check(o) && dtype == DType::UInt64)) s.check_fits(dtype);
+  s.check_fits(dtype);
   s.store(dtype, out);
 }
 

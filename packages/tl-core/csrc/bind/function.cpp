@@ -199,15 +199,26 @@ PyMethodDef* definitions(bool methods) {
 }
 }  // namespace
 
+namespace {
+// The module that holds a namespace's functions: `_nn` is an attribute of the native module.
+PyObject* space_of(PyObject* module, const char* name) {
+  if (!name[0]) return module;
+  if (!PyObject_HasAttrString(module, name)) {
+    PyRef made = checked(PyModule_New(cat("tl_core.", name).c_str()));
+    checked(PyModule_AddObjectRef(module, name, made.get()));
+  }
+  return PyRef(PyObject_GetAttrString(module, name)).get();  // borrowed: the module keeps it
+}
+}  // namespace
+
 void add_functions(PyObject* module) {
   PyMethodDef* table = definitions(false);
   PyMethodDef* methods = definitions(true);
   PyRef module_name = checked(PyUnicode_FromString("tl_core"));
-  PyRef nn = checked(PyModule_New("tl_core._nn"));
   for (int i = 0; i < kNumFunctions; ++i) {
     if (kFunctions[i].function) {
       PyRef f = checked(PyCFunction_NewEx(&table[i], nullptr, module_name.get()));
-      PyObject* target = kFunctions[i].space[0] ? nn.get() : module;
+      PyObject* target = space_of(module, kFunctions[i].space);
       checked(PyModule_AddObjectRef(target, kFunctions[i].name, f.get()));
       g_function_objects[i][0] = f.release();
     }
@@ -218,7 +229,6 @@ void add_functions(PyObject* module) {
     }
   }
   PyType_Modified(g_tensor_type);
-  checked(PyModule_AddObjectRef(module, "_nn", nn.get()));
 }
 
 }  // namespace tl::bind

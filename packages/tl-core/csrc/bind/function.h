@@ -51,7 +51,7 @@ PyObject* call_operator(PyObject* module, PyObject* const* args, Py_ssize_t narg
                         PyObject* kwnames) noexcept;
 
 const FunctionDef* find_function(const char* name);
-void add_functions(PyObject* module);      // the flat namespace, and `_nn` as an attribute
+void add_functions(PyObject* module);      // the flat namespace, and others such as `_nn` as attributes
 std::vector<PyMethodDef>& method_table();  // for the tensor type
 
 }  // namespace tl::bind

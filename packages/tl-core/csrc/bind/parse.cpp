@@ -32,21 +32,24 @@ namespace {
 // -----------------------------------------------------------------------------------------------------------
 TlValue int_value(int64_t i) { return {TL_INT, 0, {.i = i}}; }
 
+// Integers from 2^63 on travel as the bits of a uint64; beyond 64 bits Python's OverflowError is raised.
 bool long_value(PyObject* o, TlValue& out) {
   int overflow = 0;
-  const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
-  if (overflow > 0) {  // uint64 values travel as their bits
-    const unsigned long long u = PyLong_AsUnsignedLongLong(o);
-    if (u == static_cast<unsigned long long>(-1) && PyErr_Occurred()) {
-      PyErr_Clear();
-      fail(ErrorKind::Runtime, "Overflow when unpacking long long: the integer does not fit into 64 bits");
-    }
-    out = int_value(static_cast<int64_t>(u));
+  out = int_value(PyLong_AsLongLongAndOverflow(o, &overflow));
+  if (!overflow) [[likely]]
     return true;
-  }
-  TL_CHECK(overflow == 0, Runtime,
-           "Overflow when unpacking long long: the integer does not fit into 64 bits");
-  out = int_value(v);
+  const unsigned long long bits = PyLong_AsUnsignedLongLong(o);
+  if (PyErr_Occurred()) throw PythonError();
+  out = int_value(static_cast<int64_t>(bits));
+  out.len = 1;
+  return true;
+}
+
+// Sizes, dimensions and the like fit an int64.
+bool whole_value(PyObject* o, TlValue& out) {
+  int overflow = 0;
+  out = int_value(PyLong_AsLongLongAndOverflow(o, &overflow));
+  TL_CHECK(!overflow, Value, "Overflow when unpacking long long");
   return true;
 }
 
@@ -132,14 +135,14 @@ bool scalar_value(PyObject* o, TlValue& out, Scratch& scratch) {
 }
 
 bool int_argument(PyObject* o, TlValue& out, Scratch& scratch) {
-  if (PyLong_CheckExact(o)) return long_value(o, out);
+  if (PyLong_CheckExact(o)) return whole_value(o, out);
   if (PyBool_Check(o) || PyFloat_Check(o)) return false;
   if (is_tensor(o)) {
     if (!is_scalar_tensor(o) || !is_integral(impl_of(o)->dtype, false)) return false;
     out = item_value(o, scratch);
     return true;
   }
-  return PyIndex_Check(o) && foreign_number(o, out, scratch) && out.tag == TL_INT;
+  return PyIndex_Check(o) && foreign_number(o, out, scratch) && out.tag == TL_INT && !out.len;
 }
 
 bool bool_argument(PyObject* o, TlValue& out) {

@@ -52,6 +52,7 @@ bool named(const Operator& op) { return op.info.rets[0].name[0] != '\0' && op.in
 
 PyObject* scalar_to_python(const Scalar& s) {
   if (s.is_bool()) return Py_NewRef(s.to_bool() ? Py_True : Py_False);
+  if (s.is_above_int64()) return PyLong_FromUnsignedLongLong(static_cast<uint64_t>(s.to_int()));
   if (s.is_int()) return PyLong_FromLongLong(s.to_int());
   if (s.is_float()) return PyFloat_FromDouble(s.to_double());
   return PyComplex_FromDoubles(s.to_complex().real(), s.to_complex().imag());

@@ -51,6 +51,8 @@ enum Language {
   And,
   Or,
   Xor,
+  LShift,
+  RShift,
   Neg,
   Abs,
   Invert,
@@ -70,6 +72,8 @@ enum Language {
   IAnd,
   IOr,
   IXor,
+  ILShift,
+  IRShift,
   LanguageCount
 };
 Entry g_language[LanguageCount] = {
@@ -84,6 +88,8 @@ Entry g_language[LanguageCount] = {
     {"bitwise_and.Tensor", "__and__", "__rand__"},
     {"bitwise_or.Tensor", "__or__", "__ror__"},
     {"bitwise_xor.Tensor", "__xor__", "__rxor__"},
+    {"bitwise_left_shift.Tensor", "__lshift__", "__rlshift__"},
+    {"bitwise_right_shift.Tensor", "__rshift__", "__rrshift__"},
     {"neg", "neg", nullptr},
     {"abs", "abs", nullptr},
     {"bitwise_not", "__invert__", nullptr},
@@ -103,6 +109,8 @@ Entry g_language[LanguageCount] = {
     {"bitwise_and_.Tensor", "__iand__", nullptr},
     {"bitwise_or_.Tensor", "__ior__", nullptr},
     {"bitwise_xor_.Tensor", "__ixor__", nullptr},
+    {"bitwise_left_shift_.Tensor", "__ilshift__", nullptr},
+    {"bitwise_right_shift_.Tensor", "__irshift__", nullptr},
 };
 
 const Operator& language(Language which) {
@@ -196,14 +204,7 @@ Scalar item_of(PyObject* o) {
 }
 
 PyObject* item(PyObject* o, PyObject*) {
-  return translated(
-      [&]() -> PyObject* {
-        const Tensor& t = tensor_of(o);
-        if (t.dtype() == DType::UInt64 && t.numel() == 1)
-          return PyLong_FromUnsignedLongLong(static_cast<uint64_t>(item_of(o).to_int()));
-        return scalar_to_python(item_of(o));
-      },
-      static_cast<PyObject*>(nullptr));
+  return translated([&] { return scalar_to_python(item_of(o)); }, static_cast<PyObject*>(nullptr));
 }
 
 int truth(PyObject* o) {
@@ -241,7 +242,8 @@ PyObject* to_float(PyObject* o) {
 PyObject* to_int(PyObject* o) {
   if (wants_override(o)) return override_method("__int__", o);
   return converted(o, "int64_t", [](const Scalar& s) {
-    return s.is_integral() ? PyLong_FromLongLong(s.to_int()) : PyLong_FromDouble(s.to_double());
+    if (s.is_bool()) return PyLong_FromLong(s.to_bool());
+    return s.is_int() ? scalar_to_python(s) : PyLong_FromDouble(s.to_double());
   });
 }
 PyObject* to_index(PyObject* o) {
@@ -273,8 +275,6 @@ PyObject* element_to_python(DType dtype, const char* p) {
       return PyFloat_FromDouble(*reinterpret_cast<const double*>(p));
     case DType::Int64:
       return PyLong_FromLongLong(*reinterpret_cast<const int64_t*>(p));
-    case DType::UInt64:
-      return PyLong_FromUnsignedLongLong(*reinterpret_cast<const uint64_t*>(p));
     default:
       return scalar_to_python(load_scalar(dtype, p));
   }
@@ -671,6 +671,8 @@ void add_tensor_slots(std::vector<PyType_Slot>& slots) {
       {Py_nb_and, slot(binary<And>)},
       {Py_nb_or, slot(binary<Or>)},
       {Py_nb_xor, slot(binary<Xor>)},
+      {Py_nb_lshift, slot(binary<LShift>)},
+      {Py_nb_rshift, slot(binary<RShift>)},
       {Py_nb_negative, slot(unary<Neg>)},
       {Py_nb_positive, slot(positive)},
       {Py_nb_absolute, slot(unary<Abs>)},
@@ -685,6 +687,8 @@ void add_tensor_slots(std::vector<PyType_Slot>& slots) {
       {Py_nb_inplace_and, slot(binary<IAnd>)},
       {Py_nb_inplace_or, slot(binary<IOr>)},
       {Py_nb_inplace_xor, slot(binary<IXor>)},
+      {Py_nb_inplace_lshift, slot(binary<ILShift>)},
+      {Py_nb_inplace_rshift, slot(binary<IRShift>)},
       {Py_nb_bool, slot(truth)},
       {Py_nb_float, slot(to_float)},
       {Py_nb_int, slot(to_int)},

@@ -23,16 +23,24 @@ DType number_dtype(DType d) { return is_half(d) ? DType::Float32 : d; }
 // alike in wide ones, and a half is computed in float in any case: the results are the same.
 DType widened(DType d) {
   switch (d) {
+    case DType::Bool:
     case DType::UInt8:
     case DType::Int8:
     case DType::Int16:
     case DType::UInt16:
       return DType::Int32;
+    case DType::Int32:
     case DType::UInt32:
       return DType::Int64;
     case DType::Float16:
     case DType::BFloat16:
       return DType::Float32;
+    case DType::Float32:
+      return DType::Float64;
+    case DType::Complex32:
+      return DType::Complex64;
+    case DType::Complex64:
+      return DType::Complex128;
     default:
       return d;
   }
@@ -83,6 +91,9 @@ bool same_shape(const TensorImpl& a, const TensorImpl& b) {
 
 // A condition is bool, whatever the type of the others.
 bool is_condition(const ElementwiseDef& def, int i) { return def.condition && i == 0; }
+bool wants_floats(const ElementwiseDef& def) {
+  return def.promote == Promote::Float || def.promote == Promote::RealFloat;
+}
 
 bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
   bool typed = false;
@@ -100,7 +111,7 @@ bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
     out.common = t.dtype;
     typed = true;
   }
-  if (!typed || (def.promote == Promote::Float && out.common < DType::Float16)) return false;
+  if (!typed || (wants_floats(def) && out.common < DType::Float16)) return false;
   if (def.promote == Promote::Int && out.common == DType::Bool) return false;
   for (int i = 0; i < def.n_inputs; ++i)
     if (args[i].tag != TL_TENSOR && (is_condition(def, i) || !number_fits(args[i], out.common))) return false;
@@ -161,7 +172,7 @@ class Plan {
     Promotion promotion;
     for (int i = def_.condition ? 1 : 0; i < def_.n_inputs; ++i) promotion.add(args_[i]);
     common_ = promotion.result();
-    if (def_.promote == Promote::Float && is_integral(common_, true)) common_ = default_dtype();
+    if (wants_floats(def_) && is_integral(common_, true)) common_ = default_dtype();
     if (def_.promote == Promote::Int && common_ == DType::Bool) common_ = DType::Int64;
     computed_ = def_.computes_in(common_);
     store_params(def_, args_ + def_.n_inputs, common_, computed_, params_);
@@ -319,11 +330,25 @@ class Plan {
 }  // namespace
 
 DType ElementwiseDef::output(DType common) const {
-  return promote == Promote::Bool ? DType::Bool : promote == Promote::Real ? to_real(common) : common;
+  switch (promote) {
+    case Promote::Bool:
+      return DType::Bool;
+    case Promote::Real:
+    case Promote::RealFloat:
+      return to_real(common);
+    case Promote::Complex:
+      return to_complex(common);
+    default:
+      return common;
+  }
 }
 
 DType ElementwiseDef::computes_in(DType common) const {
-  if (dtypes >> static_cast<int>(common) & 1) return loops[common] ? common : widened(common);
+  if (dtypes >> static_cast<int>(common) & 1) {
+    DType d = common;
+    while (!loops[d]) d = widened(d);
+    return d;
+  }
   if (common == DType::Bool && not_bool) fail(ErrorKind::Runtime, not_bool);
   fail(ErrorKind::NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(common), "'");
 }

@@ -7,11 +7,13 @@
 namespace tl {
 
 enum class Promote : uint8_t {
-  Same,   // the result has the common type
-  Float,  // integers compute in the default float
-  Int,    // bool computes in int64
-  Bool,   // computes in the common type, the result is bool
-  Real,   // complex gives real
+  Same,       // the result has the common type
+  Float,      // integers compute in the default float
+  Int,        // bool computes in int64
+  Bool,       // computes in the common type, the result is bool
+  Real,       // complex gives real
+  RealFloat,  // as well, and integers compute in the default float
+  Complex,    // real gives complex
 };
 
 // What a row says of itself, with its loops once they were looked up.
@@ -33,6 +35,13 @@ struct ElementwiseDef {
 
 // Writes into `out` or returns a fresh tensor. `args`: the inputs (tensors or numbers), then the parameters.
 Tensor run_elementwise(const ElementwiseDef& def, const TlValue* args, Out out);
+
+// The same with typed arguments: elementwise(kElementwise_mul_mul, out, self, Scalar(2)).
+template <class... A>
+Tensor elementwise(const ElementwiseDef& def, Out out, const A&... a) {
+  const TlValue args[] = {value(a)...};
+  return run_elementwise(def, args, out);
+}
 
 // The output of an operator whose result has this shape and dtype: checked and resized if given, else fresh.
 Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options);

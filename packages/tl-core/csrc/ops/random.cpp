@@ -102,13 +102,19 @@ void check_bound(const char* name, double bound, DType real) {
            ": got ", bound);
 }
 
+// Without the fraction where there is none.
+std::string brief(double value) {
+  const std::string text = shortest(value);
+  return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
+}
+
 void check_uniform(const Tensor& self, double from, double to) {
   check_implemented("check_uniform_bounds", is_inexact(self.dtype()), self);
   const DType real = to_real(self.dtype());
   check_bound("from", from, real);
   check_bound("to", to, real);
-  TL_CHECK(from <= to, Runtime, "uniform_ expects to return a [from, to) range, but found from=", from,
-           " > to=", to);
+  TL_CHECK(from <= to, Runtime, "uniform_ expects to return a [from, to) range, but found from=", brief(from),
+           " > to=", brief(to));
   TL_CHECK(to - from <= largest(real), Runtime, "uniform_ expects to-from <= std::numeric_limits<",
            scalar_type_name(real), ">::max(), but found to=", to, " and from=", from,
            " which result in to-from to exceed the limit");

@@ -53,6 +53,7 @@ bool fits(const Scalar& s) {
   if constexpr (is_complex_type<T> || std::is_same_v<T, bool>) {
     return true;
   } else if constexpr (std::is_integral_v<T>) {
+    if (s.is_above_int64()) return std::is_same_v<T, uint64_t>;
     if (s.is_integral()) return int_fits<T>(s.to_int());
     const double v = s.to_double();
     return real && v >= static_cast<double>(std::numeric_limits<T>::min()) &&
@@ -68,6 +69,8 @@ Scalar load(const T& value) {
     return Scalar(std::complex<double>(static_cast<double>(value.re), static_cast<double>(value.im)));
   } else if constexpr (std::is_same_v<T, bool>) {
     return Scalar(value);
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    return value >> 63 ? Scalar::above_int64(value) : Scalar(static_cast<int64_t>(value));
   } else if constexpr (std::is_integral_v<T>) {
     return Scalar(static_cast<int64_t>(value));
   } else {

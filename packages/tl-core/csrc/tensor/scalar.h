@@ -19,12 +19,18 @@ class Scalar {
   Scalar(double v) : tag_(TL_FLOAT), re_(v) {}
   Scalar(std::complex<double> v) : tag_(TL_COMPLEX), re_(v.real()), im_(v.imag()) {}
 
+  // Of integers from 2^63 on a value holds the bits, and says so in its length.
+  static Scalar above_int64(uint64_t v) {
+    Scalar s(static_cast<int64_t>(v));
+    s.above_int64_ = true;
+    return s;
+  }
   static Scalar from(const TlValue& v) {
     switch (v.tag) {
       case TL_BOOL:
         return Scalar(v.u.i != 0);
       case TL_INT:
-        return Scalar(v.u.i);
+        return v.len ? above_int64(static_cast<uint64_t>(v.u.i)) : Scalar(v.u.i);
       case TL_FLOAT:
         return Scalar(v.u.f);
       case TL_COMPLEX: {
@@ -37,7 +43,7 @@ class Scalar {
   }
   // Complex numbers point into this scalar, which must outlive the value.
   TlValue value() const {
-    TlValue v{static_cast<uint32_t>(tag_), 0, {0}};
+    TlValue v{static_cast<uint32_t>(tag_), above_int64_, {0}};
     if (tag_ == TL_FLOAT)
       v.u.f = re_;
     else if (tag_ == TL_COMPLEX)
@@ -54,7 +60,11 @@ class Scalar {
   bool is_integral() const { return tag_ <= TL_INT; }
 
   int64_t to_int() const { return is_integral() ? i_ : static_cast<int64_t>(re_); }
-  double to_double() const { return is_integral() ? static_cast<double>(i_) : re_; }
+  bool is_above_int64() const { return above_int64_; }
+  double to_double() const {
+    if (!is_integral()) return re_;
+    return above_int64_ ? static_cast<double>(static_cast<uint64_t>(i_)) : static_cast<double>(i_);
+  }
   std::complex<double> to_complex() const { return {to_double(), tag_ == TL_COMPLEX ? im_ : 0.0}; }
   bool to_bool() const { return is_integral() ? i_ != 0 : re_ != 0 || (is_complex() && im_ != 0); }
 
@@ -66,6 +76,7 @@ class Scalar {
 
  private:
   TlTag tag_;
+  bool above_int64_ = false;
   int64_t i_ = 0;
   double re_ = 0, im_ = 0;  // adjacent: a complex TlValue points at re_
 };

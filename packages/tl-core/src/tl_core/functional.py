@@ -9,7 +9,7 @@ from tl_core._C import Tensor
 from tl_core.overrides import overridable
 
 __all__ = [
-    "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "equal", "allclose", "frombuffer", "get_device",
+    "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "frombuffer", "get_device",
     "is_complex", "is_floating_point", "is_nonzero", "nonzero", "is_storage", "is_tensor", "numel", "typename",
     "movedim", "unflatten",
 ]  # fmt: skip
@@ -67,27 +67,6 @@ def typename(obj: Any, /) -> str:
         return obj.type()
     cls = obj if isinstance(obj, type) else type(obj)
     return f"{cls.__module__}.{cls.__qualname__}"
-
-
-@overridable
-def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether both have the same shape and elements."""
-    if not isinstance(other, Tensor):
-        raise TypeError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
-    return input.shape == other.shape and bool(_C.all(_C.eq(input, other)))
-
-
-@overridable
-def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> bool:
-    """Whether |input - other| <= atol + rtol * |other| everywhere."""
-    same = _C.eq(input, other)
-    near = _C.le(_C.abs(_C.sub(input, other)), atol + rtol * _C.abs(other))
-    close = _C.logical_or(same, _C.logical_and(near, _C.lt(_C.abs(other), float("inf"))))
-    if equal_nan:
-        close = _C.logical_or(close, _C.logical_and(_C.isnan(input), _C.isnan(other)))
-    return bool(_C.all(close))
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:

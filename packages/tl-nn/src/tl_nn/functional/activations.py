@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from math import pi, sqrt
 from typing import Any
 
 import tl_core
-from tl_core import Tensor, where
+from tl_core import Tensor, nn_functions
 
 __all__ = [
     "celu",
@@ -31,6 +29,8 @@ __all__ = [
     "relu",
     "relu6",
     "relu_",
+    "rrelu",
+    "rrelu_",
     "selu",
     "selu_",
     "sigmoid",
@@ -45,12 +45,6 @@ __all__ = [
     "threshold",
     "threshold_",
 ]
-
-
-def _apply(compute: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:
-    """The result of `compute`, written over the input if asked for."""
-    # The gradient formulas read the input: they are given a copy that isn't overwritten.
-    return input.copy_(compute(input.clone())) if inplace else compute(input)
 
 
 # Element by element
@@ -86,12 +80,10 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
-
-    def compute(x: Tensor) -> Tensor:
-        low, high = (min_val, max_val) if x.is_floating_point() else (int(min_val), int(max_val))
-        return where(x <= low, low, where(x >= high, high, x))
-
-    return _apply(compute, input, inplace)
+    if input.dtype == tl_core.bool:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    compute = nn_functions.hardtanh_ if inplace else nn_functions.hardtanh
+    return compute(input, min_val, max_val)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
@@ -101,78 +93,61 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`x` where it exceeds `threshold`, else `value`."""
-    return _apply(lambda x: where(x <= threshold, value, x), input, inplace)
+    return (tl_core.threshold_ if inplace else tl_core.threshold)(input, threshold, value)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """`x` where it exceeds `threshold`, else `value`; in place."""
-    return _apply(lambda x: where(x <= threshold, value, x), input, True)
+    return tl_core.threshold_(input, threshold, value)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """`x` where it is positive, else `negative_slope * x`."""
-    return _apply(lambda x: where(x > 0, x, x * negative_slope), input, inplace)
+    return (nn_functions.leaky_relu_ if inplace else nn_functions.leaky_relu)(input, negative_slope)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """`leaky_relu` in place."""
-    return leaky_relu(input, negative_slope, inplace=True)
+    return nn_functions.leaky_relu_(input, negative_slope)
 
 
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """`x` where it is positive, else `weight * x` with a learned weight.
-
-    Parameters:
-        input : Tensor
-            Of any shape.
-        weight : Tensor, shape (1,), () or (channels,)
-            One for all elements, or one for each index of dimension 1.
-
-    Raises:
-        RuntimeError
-            If `weight` has several elements and they aren't as many as the channels.
-    """
-    return where(input > 0, input, input * _over_channels(weight, input))
+prelu = tl_core.prelu
 
 
-def _over_channels(weight: Tensor, input: Tensor) -> Tensor:
-    """`weight` shaped to be multiplied with `input` along its channels."""
-    if weight.dim() > 1:
-        raise RuntimeError(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}"
-        )
-    if weight.numel() == 1:
-        return weight.reshape(())
-    if input.dim() == 0:
-        raise RuntimeError("Not allow zero-dim input tensor.")
-    channels = input.shape[1] if input.dim() > 1 else 1
-    if weight.numel() != channels:
-        raise RuntimeError(
-            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} "
-            f"and channel size = {channels}."
-        )
-    return weight.reshape(-1, *(1,) * (input.dim() - 2))
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """`x` where it is positive, else `x` times a slope drawn from [lower, upper), or their mean unless training."""
+    return (tl_core.rrelu_ if inplace else tl_core.rrelu)(input, lower, upper, training)
+
+
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """`rrelu` in place."""
+    return tl_core.rrelu_(input, lower, upper, training)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`x` where it is positive, else `alpha * (exp(x) - 1)`."""
-    return _apply(lambda x: _exponential_unit(x, alpha, 1.0, 1.0), input, inplace)
+    return (nn_functions.elu_ if inplace else nn_functions.elu)(input, alpha)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`elu` in place."""
-    return elu(input, alpha, inplace=True)
+    return nn_functions.elu_(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` scaled so that values of zero mean and unit variance keep them: Klambauer et al., 2017."""
-    alpha, scale = 1.6732632423543772, 1.0507009873554805
-    return _apply(lambda x: _exponential_unit(x, alpha, scale, 1.0), input, inplace)
+    return (tl_core.selu_ if inplace else tl_core.selu)(input)
 
 
 def selu_(input: Tensor) -> Tensor:
     """`selu` in place."""
-    return selu(input, inplace=True)
+    return tl_core.selu_(input)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -182,61 +157,26 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         RuntimeError
             If `alpha` is 0.
     """
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _apply(lambda x: _exponential_unit(x, alpha, 1.0, 1.0 / alpha), input, inplace)
+    return (tl_core.celu_ if inplace else tl_core.celu)(input, alpha)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`celu` in place."""
-    return celu(input, alpha, inplace=True)
+    return tl_core.celu_(input, alpha)
 
 
-def _exponential_unit(x: Tensor, alpha: float, scale: float, stretch: float) -> Tensor:
-    # The branch that isn't taken mustn't have an infinite gradient: it sees harmless numbers.
-    bent = (where(x > 0, 0.0, x) * stretch).expm1() * (alpha * scale)
-    return where(x > 0, x * scale, bent)
+gelu = nn_functions.gelu
 
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """`x` times the probability that a standard normal number is smaller than `x`.
-
-    Parameters:
-        input : Tensor
-            Of any shape.
-        approximate : str
-            "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
-
-    Raises:
-        RuntimeError
-            If `approximate` is another name.
-    """
-    if approximate == "none":
-        return input * ((input * sqrt(0.5)).erf() + 1) * 0.5
-    if approximate == "tanh":
-        inner = (input + input * input * input * 0.044715) * sqrt(2 / pi)
-        return input * (inner.tanh() + 1) * 0.5
-    raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate}")
+softplus = nn_functions.softplus
 
 
-def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """`log(1 + exp(beta * x)) / beta`, and `x` itself where `beta * x` exceeds `threshold`."""
-    scaled = input * beta
-    # The branch that isn't taken mustn't have an infinite gradient: it sees harmless numbers.
-    straight = scaled > threshold
-    curved = where(straight, threshold, scaled).exp().log1p() / beta
-    return where(straight, input, curved)
-
-
-def logsigmoid(input: Tensor) -> Tensor:
-    """`log(1 / (1 + exp(-x)))`, accurate for numbers of any size."""
-    size = input.abs()
-    return (input - size) * 0.5 - (-size).exp().log1p()
+logsigmoid = nn_functions.log_sigmoid
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """`x * tanh(softplus(x))`."""
-    return _apply(lambda x: x * softplus(x).tanh(), input, inplace)
+    return (nn_functions.mish_ if inplace else nn_functions.mish)(input)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -251,37 +191,23 @@ def tanh(input: Tensor) -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """`x * sigmoid(x)`, also called swish."""
-    return _apply(lambda x: x * x.sigmoid(), input, inplace)
+    return (nn_functions.silu_ if inplace else nn_functions.silu)(input)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """`min(max(x + 3, 0), 6) / 6`, a piecewise linear sigmoid."""
-    return _apply(lambda x: relu6(x + 3) / 6, input, inplace)
+    return (nn_functions.hardsigmoid_ if inplace else nn_functions.hardsigmoid)(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """`x * min(max(x + 3, 0), 6) / 6`."""
-    return _apply(lambda x: x * relu6(x + 3) / 6, input, inplace)
+    return (nn_functions.hardswish_ if inplace else nn_functions.hardswish)(input)
 
 
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """`x` where its absolute value exceeds `lambd`, else 0."""
-    return where((input >= -lambd).logical_and(input <= lambd), 0.0, input)
+hardshrink = tl_core.hardshrink
 
 
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """`x` moved towards 0 by `lambd`; 0 where it would pass it.
-
-    Raises:
-        RuntimeError
-            If `lambd` is negative.
-    """
-    if lambd < 0:
-        largest = tl_core.finfo(input.dtype).max
-        raise RuntimeError(
-            f"lambda must be in range [0, {largest:g}] for input dtype {input.dtype}, but found {lambd}"
-        )
-    return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0))
+softshrink = nn_functions.softshrink
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -345,12 +271,4 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         RuntimeError
             If `input` has no dimensions, or an odd size along `dim`.
     """
-    if input.dim() == 0:
-        raise RuntimeError("glu does not support scalars because halving size must be even")
-    size = input.size(dim)
-    if size % 2:
-        raise RuntimeError(
-            f"Halving dimension must be even, but dimension {dim % input.dim()} is size {size}"
-        )
-    left, right = input.split(size // 2, dim)
-    return left * right.sigmoid()
+    return nn_functions.glu(input, dim)

@@ -314,7 +314,7 @@ class GELU(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
-        return F.gelu(input, self.approximate)
+        return F.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"

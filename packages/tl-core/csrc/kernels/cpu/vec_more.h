@@ -1,0 +1,225 @@
+// Elementary functions of vectors that are less often called than those of vec_math.h: powers and logarithms
+// to other bases, tan, the inverse circular and hyperbolic functions, erfc and the inverse of erf. Float goes
+// through double where that is simplest, and is then rounded correctly in nearly all cases; double goes lane
+// by lane.
+#pragma once
+
+#include "kernels/cpu/special_functions.h"
+#include "kernels/cpu/vec_math.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+// ---- bases two and ten
+// ----------------------------------------------------------------------------------------------
+TL_INLINE VecF exp2(VecF x) {
+  const VecF bounded =
+      select<VecF>(x > 129.0f, VecF{} + 129.0f, select<VecF>(x < -151.0f, VecF{} - 151.0f, x));
+  const VecF n = round_even(bounded), r = bounded - n;
+  const VecF q = polynomial(r, 0x1.430972p-13f, 0x1.5f0822p-10f, 0x1.3b2bap-7f, 0x1.c6af6ep-5f,
+                            0x1.ebfbdep-3f, 0x1.62e43p-1f);
+  return scale<VecF>(fma(r, q, VecF{} + 1.0f), n);
+}
+TL_INLINE VecD exp2(VecD x) {
+  const VecD bounded =
+      select<VecD>(x > 1025.0, VecD{} + 1025.0, select<VecD>(x < -1076.0, VecD{} - 1076.0, x));
+  const VecD n = round_even(bounded), r = bounded - n;
+  const VecD q = polynomial(r, 0x1.c3bdd0a0f30c3p-36, 0x1.e9ec0194c5c65p-32, 0x1.e4cfae2cee126p-28,
+                            0x1.b524ebe5f8ad2p-24, 0x1.62c0221b637b6p-20, 0x1.ffcbfc6d9d098p-17,
+                            0x1.430912f874186p-13, 0x1.5d87fe78a3fbbp-10, 0x1.3b2ab6fba4e60p-7,
+                            0x1.c6b08d704a0c6p-5, 0x1.ebfbdff82c58fp-3, 0x1.62e42fefa39efp-1);
+  return scale<VecD>(fma(r, q, VecD{} + 1.0), n);
+}
+
+// log2(m 2^k) = log(m) / log(2) + k: whole for powers of two.
+TL_INLINE VecF log2(VecF x) {
+  VecF m, k;
+  split_exponent(x, m, k);
+  const VecF l = log_assemble(m - 1.0f, VecF{}, VecF{});
+  return log_edges<VecF>(x, fma(l, VecF{} + 0x1.715476p+0f, fma(l, VecF{} + 0x1.4ae0cp-26f, k)));
+}
+TL_INLINE VecD log2(VecD x) {
+  return map(x, [](double v) { return std::log2(v); });
+}
+TL_INLINE VecF log10(VecF x) {
+  return in_double(x, [](VecD v) { return brief::log(v) * 0x1.bcb7b1526e50ep-2; });
+}
+
+// exp(x) - 1 of numbers that are not positive.
+TL_INLINE VecF expm1_below(VecF x) {
+  const VecF bounded = select<VecF>(x < -88.0f, VecF{} - 88.0f, x), n = round_even(bounded * 0x1.715476p0f);
+  VecF r = fma(n, VecF{} - 0x1.62e4p-1f, bounded);
+  r = fma(n, VecF{} - 0x1.7f7d1cp-20f, r);
+  const VecF q = polynomial(r, 0x1.6da33ap-10f, 0x1.122d7p-7f, 0x1.55547cp-5f, 0x1.5554a8p-3f, 0x1.0p-1f);
+  const VecF s = exp2_whole(n);
+  return fma(s, fma(r * r, q, r), s - 1.0f);
+}
+TL_INLINE VecD expm1_below(VecD x) { return expm1(x); }
+
+namespace brief {
+
+// Of the angle's sine and cosine, see sin_turned; for |x| up to 4e6.
+TL_INLINE VecD tan(VecD x) { return sin_turned(x, 0) / sin_turned(x, 1); }
+
+// asin(s) for s <= 0.5, of which z is the square.
+TL_INLINE VecD asin_small(VecD s, VecD z) {
+  const VecD p = polynomial(z, 0x1.33d27212f1c79p-5, 0x1.d7ba6f4627eaep-7, 0x1.04a96225e2f00p-5,
+                            0x1.6cabf3f07cc16p-5, 0x1.3338900712ee1p-4, 0x1.55554c34bfbf9p-3);
+  return fma(s * z, p, s);
+}
+constexpr double kHalfPi = 0x1.921fb54442d18p0;
+
+// Beyond 1/2 from the half angle: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)).
+TL_INLINE VecD asin(VecD x) {
+  const VecD size = abs(x);
+  const auto large = size > 0.5;
+  const VecD z = select<VecD>(large, 0.5 - 0.5 * size, size * size);
+  const VecD part = asin_small(select<VecD>(large, sqrt(z), size), z);
+  return copysign(select<VecD>(large, kHalfPi - 2.0 * part, part), x);
+}
+TL_INLINE VecD acos(VecD x) {
+  const VecD size = abs(x);
+  const auto large = size > 0.5;
+  const VecD z = select<VecD>(large, 0.5 - 0.5 * size, size * size);
+  const VecD part = asin_small(select<VecD>(large, sqrt(z), size), z);
+  const VecD near = select<VecD>(x < 0.0, 2.0 * kHalfPi - 2.0 * part, 2.0 * part);
+  return select<VecD>(large, near, kHalfPi - copysign(part, x));
+}
+// atan(x) for 0 <= x <= 1: above tan(pi/8), from pi/4.
+TL_INLINE VecD atan_to_one(VecD x) {
+  const auto upper = x > 0.41421356237309503;
+  const VecD s = select<VecD>(upper, (x - 1.0) / (x + 1.0), x), z = s * s;
+  const VecD p = polynomial(z, -0x1.f25dd114646a4p-5, 0x1.b203e00d68f64p-4, -0x1.23b6dafc1368ap-3,
+                            0x1.9991af25c89dcp-3, -0x1.5555496015301p-2);
+  return fma(s * z, p, s) + select<VecD>(upper, VecD{} + 0.5 * kHalfPi, VecD{});
+}
+TL_INLINE VecD atan(VecD x) {
+  const VecD size = abs(x);
+  const auto large = size > 1.0;
+  const VecD a = atan_to_one(select<VecD>(large, 1.0 / size, size));
+  return copysign(select<VecD>(large, kHalfPi - a, a), x);
+}
+
+// Where the logarithm of nearly 1 would cancel, the first terms of the series.
+TL_INLINE VecD asinh(VecD x) {
+  const VecD size = abs(x), z = x * x;
+  const VecD series = size * polynomial(z, 3.0 / 40, -1.0 / 6, 1.0);
+  const VecD value = log(size + sqrt(z + 1.0));
+  return copysign(select<VecD>(size < 0.01, series, value), x);
+}
+TL_INLINE VecD acosh(VecD x) {
+  return select<VecD>(x < 1.0, VecD{} + std::numeric_limits<double>::quiet_NaN(),
+                      log(x + sqrt((x - 1.0) * (x + 1.0))));
+}
+TL_INLINE VecD atanh(VecD x) {
+  const VecD size = abs(x), z = x * x;
+  const VecD series = size * polynomial(z, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0);
+  const VecD value = 0.5 * log((1.0 + size) / (1.0 - size));
+  return copysign(select<VecD>(size < 0.03, series, value), x);
+}
+
+// exp(-x^2) times a polynomial in 1 / (1 + x/2), up to where float ends.
+TL_INLINE VecD erfc(VecD x) {
+  const VecD size = select<VecD>(abs(x) > 10.2, VecD{} + 10.2, abs(x)), t = 1.0 / (1.0 + 0.5 * size);
+  const VecD p =
+      polynomial(t, -0x1.1aa8793b323d2p-5, 0x1.05503a411dbe4p-2, -0x1.9e982af58f1c3p-1, 0x1.66af985e7d88ep+0,
+                 -0x1.612d5adaebb0dp+0, 0x1.8ab648ae16408p-1, -0x1.75de39df41165p-2, 0x1.90a391484fef8p-3,
+                 0x1.36a87e44765c7p-3, 0x1.0099f22d2ba6dp-2, 0x1.207abd22703dap-2, 0x1.20e34dc0db787p-2,
+                 -0x1.3c8f93fbcd963p-21);
+  const VecD tail = exp(-(size * size)) * p;
+  return select<VecD>(is_nan(x), x, select<VecD>(x < 0.0, 2.0 - tail, tail));
+}
+// x times a function of w = -log(1 - x^2) that hardly bends.
+TL_INLINE VecD erfinv(VecD x) {
+  const VecD w = -log((1.0 - x) * (1.0 + x));
+  const VecD centre =
+      polynomial(w, 0x1.57e016a8ef368p-31, -0x1.a06b2f8805beap-26, 0x1.9b0218b784300p-22,
+                 -0x1.86ca100f8877dp-19, 0x1.e5ea7bb65e721p-18, 0x1.3b1c9b3f1c19cp-15, -0x1.f0646f13f1ddbp-14,
+                 -0x1.32db0bbc7db79p-9, 0x1.7a82dc6f6d2a9p-7, 0x1.db29dc19a78ddp-3, 0x1.c5bf8942a2dcap-1);
+  if (!any(w >= 6.0)) [[likely]]
+    return x * centre;
+  const VecD s = sqrt(w);
+  const VecD tail = polynomial(s, -0x1.34d7d5249e9d6p-14, 0x1.b372e8b33fdedp-10, -0x1.eb30228edc644p-7,
+                               0x1.04c6aa601137cp-4, -0x1.3f005b6946279p-4, -0x1.a9b063cb83d7ap-2,
+                               0x1.00ba902e8734cp+1, -0x1.41e91fd22f08ap+1, 0x1.1544c09de5582p+1);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return select<VecD>(w == infinity, x * infinity, x * select<VecD>(w < 6.0, centre, tail));
+}
+
+// sin(pi x) / (pi x)
+TL_INLINE VecD sinc(VecD x) {
+  const VecD turned = x * (2.0 * kHalfPi);
+  return select<VecD>(x == 0.0, VecD{} + 1.0, sin_turned(turned, 0) / turned);
+}
+TL_INLINE VecD hypot(VecD x, VecD y) { return sqrt(fma(x, x, y * y)); }
+
+}  // namespace brief
+
+TL_INLINE VecF tan(VecF x) {
+  const VecF fast = select<VecF>(x == 0.0f, x, in_double(x, [](VecD v) { return brief::tan(v); }));
+  return beyond_reduction(x, fast, [](float v) { return std::tan(v); });
+}
+TL_INLINE double sinc_of_one(double x) {
+  const double turned = x * (2 * brief::kHalfPi);
+  return x == 0 ? 1 : std::sin(turned) / turned;
+}
+TL_INLINE VecF sinc(VecF x) {
+  const VecF fast = in_double(x, [](VecD v) { return brief::sinc(v); });
+  const auto far = abs(x) > 1e6f;
+  if (!any(far)) [[likely]]
+    return fast;
+  return select<VecF>(far, map(x, [](float v) { return static_cast<float>(sinc_of_one(v)); }), fast);
+}
+TL_INLINE VecD sinc(VecD x) { return map(x, sinc_of_one); }
+// Infinite if either side is, even beside a NaN.
+TL_INLINE VecF hypot(VecF x, VecF y) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const VecF length = in_double(x, y, [](VecD a, VecD b) { return brief::hypot(a, b); });
+  return select<VecF>((abs(x) == infinity) | (abs(y) == infinity), VecF{} + infinity, length);
+}
+TL_INLINE VecD hypot(VecD x, VecD y) {
+  return map(x, y, [](double a, double b) { return std::hypot(a, b); });
+}
+#define TL_FLOAT_IN_DOUBLE(name)                                \
+  TL_INLINE VecF name(VecF x) {                                 \
+    return in_double(x, [](VecD v) { return brief::name(v); }); \
+  }
+#define TL_BY_LANE(name)                                  \
+  TL_INLINE VecD name(VecD x) {                           \
+    return map(x, [](double v) { return std::name(v); }); \
+  }
+#define TL_BOTH(name)      \
+  TL_FLOAT_IN_DOUBLE(name) \
+  TL_BY_LANE(name)
+TL_BOTH(asin)
+TL_BOTH(acos)
+TL_BOTH(atan)
+TL_BOTH(asinh)
+TL_BOTH(acosh)
+TL_BOTH(atanh)
+TL_BOTH(erfc)
+TL_BY_LANE(tan)
+TL_BY_LANE(log10)
+TL_FLOAT_IN_DOUBLE(erfinv)
+TL_INLINE VecD erfinv(VecD x) {
+  return map(x, [](double v) { return special::erfinv(v); });
+}
+#undef TL_BOTH
+#undef TL_BY_LANE
+#undef TL_FLOAT_IN_DOUBLE
+
+// log(exp(x) + exp(y)), and the same to base two: the larger one and what the other adds. Equal infinities,
+// which have no distance, are their own sum.
+template <class V>
+TL_INLINE V log_add_exp(V x, V y) {
+  const V larger = select<V>(x > y, x, y), apart = abs(x - y);
+  const V sum = larger + log1p(exp(-apart));
+  return select<V>(is_nan(x) | is_nan(y), x + y, select<V>(x == y, x + Lane<V>(0.6931471805599453), sum));
+}
+template <class V>
+TL_INLINE V log_add_exp2(V x, V y) {
+  const V larger = select<V>(x > y, x, y), apart = abs(x - y);
+  const V sum = larger + log1p(exp2(-apart)) * Lane<V>(1.4426950408889634);
+  return select<V>(is_nan(x) | is_nan(y), x + y, select<V>(x == y, x + Lane<V>(1), sum));
+}
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE

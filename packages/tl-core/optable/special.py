@@ -1,0 +1,66 @@
+"""Special functions, and others that are seldom called: compiled once, in double precision."""
+
+from opgen.row import Binary, Composite, Op, Pointwise, Unary, real
+
+
+def _rare(name: str, grad, doc: str, **fields):
+    fields.setdefault("expr", "x")
+    grad = {"self": grad} if not grad.startswith("none:") else grad
+    return Unary(name, to="float", dtypes="float", once=True, grad=grad, doc=doc, **fields)
+
+
+def _special(name: str, grad, doc: str, **fields):
+    return _rare(f"special_{name}", grad, doc, cpu=fields.pop("cpu", name), method=False, inplace=False, namespace="_special", **fields)
+
+
+APART = "none:not differentiable"
+
+ROWS = [
+    _rare("lgamma", "g * digamma(self)", "The logarithm of the size of the gamma function.", ref="scipy.special.gammaln", samples=real(0.3, 5)),
+    _rare("digamma", "g * polygamma(1, self)", "The derivative of lgamma.", ref="scipy.special.digamma", samples=real(0.3, 5)),
+    Op("polygamma(int n, Tensor self) -> Tensor", devices="Any", inplace=False, out=True, jvp="elementwise", batch="elementwise", grad={"self": "g * polygamma(n + 1, self)"},
+       doc="The n-th derivative of digamma."),
+    Pointwise("_polygamma(Tensor self, Scalar n) -> Tensor", inputs=1, cpu="polygamma", to="float", dtypes="float", once=True, expr="polygamma(n, x)", samples=real(0.3, 5),
+              grad="none:a part of polygamma", jvp="none:a part of polygamma", function=False, method=False, doc="What polygamma runs."),
+    Composite("mvlgamma(Tensor self, int p) -> Tensor", inplace=True, out=True, doc="The logarithm of the multivariate gamma function of dimension p."),
+    _rare("i0", "g * special_i1(self)", "The modified Bessel function of order 0.", ref="scipy.special.i0"),
+    _special("i0e", "g * (special_i1e(self) - self.sgn() * result)", "i0(x) exp(-|x|).", ref="scipy.special.i0e"),
+    _special("i1", "g * (i0(self) - special_i1_over(self, result))", "The modified Bessel function of order 1.", ref="scipy.special.i1"),
+    _special("i1e", "g * (special_i0e(self) - special_i1_over(self, result) - self.sgn() * result)", "i1(x) exp(-|x|).", ref="scipy.special.i1e"),
+    Composite("special_i1_over(Tensor self, Tensor result) -> Tensor", function=False, method=False, doc="result / self, and its limit 1/2 at 0."),
+    _special("erfcx", "g * (2 * self * result - 1.1283791670955126)", "erfc(x) exp(x^2).", ref="scipy.special.erfcx"),
+    _special("ndtri", "g * 2.5066282746310002 * (result.square() * 0.5).exp()", "The normal distribution's quantiles.", ref="scipy.special.ndtri", samples=real(0.05, 0.95)),
+    _special("log_ndtr", "g / special_erfcx(self * -0.7071067811865476) * 0.7978845608028654", "The logarithm of the normal distribution function.", ref="scipy.special.log_ndtr"),
+    _special("entr", "g * (-self.log() - 1)", "-x log(x), 0 at 0, and -inf below.", ref="scipy.special.entr", samples=real(0.1, 4)),
+    *(_special(name, APART, f"The Bessel function of the {kind} kind of order {order}.", ref=f"scipy.special.{ref}", samples=real(0.2, 8), jvp=APART)
+      for name, kind, order, ref in (("bessel_j0", "first", 0, "j0"), ("bessel_j1", "first", 1, "j1"), ("bessel_y0", "second", 0, "y0"), ("bessel_y1", "second", 1, "y1"))),
+    Binary("special_zeta", overload="", cpu="zeta", to="float", dtypes="float", once=True, method=False, inplace=False, namespace="_special",
+           expr="zeta(x, y)", ref="scipy.special.zeta", samples=real(1.2, 5), grad="none:not implemented for special.zeta", jvp="none:not implemented for special.zeta", doc="The Hurwitz zeta function."),
+    Pointwise("special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", inputs=2, cpu="zeta", to="float", dtypes="float", once=True, method=False, inplace=False,
+              out=False, namespace="_special", expr="zeta(x, y)", ref="scipy.special.zeta", samples=real(1.2, 5), grad="none:not implemented for special.zeta",
+              jvp="none:not implemented for special.zeta", doc="The Hurwitz zeta function."),
+    # ---- floating-point numbers --------------------------------------------------------------------------------------
+    Op("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", kernel="frexp", devices="Any", out=True, out_name="frexp.Tensor_out", jvp="elementwise",
+       batch="elementwise", grad={"self": "g0 / exponent.exp2()"}, doc="Each element as a mantissa in [1/2, 1) and an exponent of two."),
+    *(Unary(f"_frexp_{part}", cpu=f"frexp_{part}", dtypes="float", once=True, expr="x", ref=ref, grad="none:a part of frexp", jvp="none:a part of frexp", function=False,
+            method=False, doc=f"The {part} that frexp gives.")
+      for part, ref in (("mantissa", "row_cases.frexp_mantissa"), ("exponent", "row_cases.frexp_exponent"))),
+    Op("nextafter(Tensor self, Tensor other) -> Tensor", devices="Any", inplace=True, out=True, batch="elementwise",
+       grad={"self": "where(self == other, 0, g)", "other": "zeros_like(g)"}, jvp="none:not implemented for nextafter", doc="The next number of the type towards the other."),
+    Binary("_nextafter", overload="", other="Tensor", cpu="nextafter", dtypes="float32 float64", loops="float32 float64", once=True, inplace=False, expr="nextafter(x, y)",
+           ref="numpy.nextafter", grad="none:a part of nextafter", jvp="none:a part of nextafter", function=False, method=False, doc="What nextafter runs."),
+    Pointwise("_nextafter_bits(Tensor self, Tensor other, Scalar infinity) -> Tensor", inputs=2, cpu="nextafter_bits", dtypes="int16", loops="int16", once=True, samples=real(0, 9),
+              inplace=False, expr="next_bits(x, y, infinity)", grad="none:a part of nextafter", jvp="none:a part of nextafter", function=False, method=False,
+              doc="What nextafter runs on the bits of 16-bit numbers."),
+    # ---- complex numbers ---------------------------------------------------------------------------------------------
+    Unary("angle", to="real float", dtypes="float complex", once=True, inplace=False, expr="angle(x)", ref="numpy.angle",
+          grad={"self": "angle_backward(g, self)"}, doc="The angle of each complex number; 0 or pi of a real one."),
+    Composite("angle_backward(Tensor grad, Tensor self) -> Tensor", function=False, method=False, doc="The gradient of angle; 0 at 0 and of real numbers."),
+    Op("complex(Tensor real, Tensor imag) -> Tensor", devices="Any", out=True, method=False, jvp="linear", batch="elementwise",
+       grad={"real": "g.real()", "imag": "g.imag()"}, doc="Complex numbers from their parts."),
+    Op("polar(Tensor abs, Tensor angle) -> Tensor", devices="Any", out=True, method=False, jvp="elementwise", batch="elementwise",
+       grad={"abs": "(g.conj() * sgn(result)).real()", "angle": "(g.conj() * (result * 1j)).real()"}, doc="Complex numbers from their lengths and angles."),
+    *(Binary(f"_{name}", cpu=name, overload="", other="Tensor", to="complex", dtypes=dtypes, loops=loops, once=True, inplace=False, expr=expr,
+             grad=f"none:a part of {name}", jvp=f"none:a part of {name}", function=False, method=False, doc=f"What {name} runs.")
+      for name, dtypes, loops, expr in (("complex", "float16 float32 float64", "float32 float64", "x + 1j * y"), ("polar", "float32 float64", "float64", "x * exp(1j * y)"))),
+]  # fmt: skip
