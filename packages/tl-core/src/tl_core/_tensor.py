@@ -261,11 +261,6 @@ def _is_same_size(self: Tensor, other: Tensor) -> bool:
     return self.shape == other.shape
 
 
-def _resolved(self: Tensor) -> Tensor:
-    """The tensor itself: conjugates and negatives are always written out."""
-    return self
-
-
 def _rsub(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """other - alpha * self."""
     return _C.sub(other if isinstance(other, Tensor) else _C.tensor(other), self, alpha=alpha)
@@ -334,10 +329,10 @@ _METHODS = {
     "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
     "untyped_storage": _untyped_storage, "storage": _storage, "set_": _set_, "__contains__": _contains,
     "__reversed__": _reversed, "__format__": _format, "__dir__": _dir, "is_same_size": _is_same_size,
-    "resolve_conj": _resolved, "resolve_neg": _resolved, "where": _where,
+    "where": _where,
     "nonzero": _nonzero,
     "new_tensor": _new_tensor,
-    "requires_grad_": _requires_grad_, "unflatten": functional.unflatten, "movedim": functional.movedim,
+    "requires_grad_": _requires_grad_,
     "allclose": functional.allclose, "equal": functional.equal,
     "__array_priority__": 1000,
 }  # fmt: skip
