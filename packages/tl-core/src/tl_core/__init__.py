@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     # Ahead of the operators that these functions stand for: a checker keeps the first of a name.
     from tl_core.functional import *
 
-from tl_core import _C, overrides, providers, storage, switches
+from tl_core import _C, overrides, providers, return_types, storage, switches
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
 from tl_core._C import *  # type: ignore[assignment,no-redef]
 from tl_core._C import (
@@ -22,6 +22,7 @@ from tl_core._C import (
     result_type,
 )
 from tl_core._size import Size
+from tl_core.contractions import *
 from tl_core.defaults import (
     get_default_device,
     get_default_dtype,
@@ -52,6 +53,7 @@ from tl_core.machine import (
 from tl_core.parameter import Buffer, Parameter
 from tl_core.printing import set_printoptions
 from tl_core.random import *
+from tl_core.selections import *
 from tl_core.type_info import finfo, iinfo
 from tl_core.version import __version__
 
