@@ -10,8 +10,6 @@ ROWS = [
        batch="elementwise", doc="A copy with memory of its own."),
     Composite("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous) -> Tensor(a)", function=False,
               doc="The tensor itself if its elements lie in that order, else a copy in which they do."),
-    Composite("resolve_conj(Tensor(a) self) -> Tensor(a)", doc="The tensor itself: conjugates are always written out."),
-    Composite("resolve_neg(Tensor(a) self) -> Tensor(a)", doc="The tensor itself: negatives are always written out."),
     Op("_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
        "bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", method=False, devices="Any",
        grad={"self": "_to_copy(g, dtype=self.dtype, device=self.device)"}, jvp="linear", batch="elementwise",

@@ -174,9 +174,6 @@ Tensor filled(const Tensor& self, const Value& value) {
     return ops::fill_(out, value);
 }
 
-// Conjugate and negative are never put off.
-Tensor resolved(const Tensor& self) { return self; }
-
 Tensor zero_(const Tensor& self) { return fill_scalar(self, 0); }
 
 Tensor resize_(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format) {
@@ -230,8 +227,6 @@ TL_KERNEL(fill__Scalar, fill_scalar)
 TL_KERNEL(fill__Tensor, fill_tensor)
 TL_KERNEL(fill_Scalar, filled<Scalar>)
 TL_KERNEL(fill_Tensor, filled<Tensor>)
-TL_KERNEL(resolve_conj, resolved)
-TL_KERNEL(resolve_neg, resolved)
 TL_KERNEL(zero_, zero_)
 TL_KERNEL(resize_, resize_)
 TL_KERNEL(resize_as_, resize_as_)
