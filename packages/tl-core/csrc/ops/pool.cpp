@@ -464,6 +464,16 @@ Tensor adaptive_avg_adjoint(const Tensor& g, IntSpan sizes, int64_t n) {
   return to_dtype(adjoint_resampled(Field(g, n), grid, maps), g.dtype());
 }
 
+// One window is a reduction.
+template <int n>
+Tensor whole_mean(const Tensor& self) {
+  DimVector dims;
+  for (int64_t d = 0; d < n; ++d) dims.push_back(self.dim() - n + d);
+  const Tensor mean = ops::mean_dim(self, dims, true);
+  if (self.is_contiguous() || !is_channels_last(self.sizes(), self.strides())) return mean;
+  return ops::contiguous(mean, n == 2 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
+}
+
 template <int n>
 Tensor adaptive_avg_pool(const Tensor& self, IntSpan output_size, Out out) {
   TL_CHECK(static_cast<int>(output_size.size()) == n || (n > 1 && output_size.size() == 1), Runtime,
@@ -474,6 +484,10 @@ Tensor adaptive_avg_pool(const Tensor& self, IntSpan output_size, Out out) {
                     : "3",
            ", got ", output_size);
   const DimVector size = spread(kAdaptiveAvgNames[n], "output_size", output_size, n);
+  if (!out && n > 1 && std::ranges::all_of(size, [](int64_t s) { return s == 1; })) {
+    check_adaptive(kAdaptiveAvgNames[n], self, size, n);
+    return whole_mean<n>(self);
+  }
   return delivered(ops::_adaptive_avg_pool(self, size), self.dtype(), out);
 }
 template <int n>

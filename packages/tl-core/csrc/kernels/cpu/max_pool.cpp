@@ -128,7 +128,7 @@ class MaxPooling {
         width_(field.axes[2]),
         height_(field.axes[1]),
         flat_(slabs_.outer() == 1) {
-    const std::vector<int64_t> counts = slabs_.row_counts();
+    const std::vector<int64_t> counts = slabs_.row_counts(true);
     if (field.inner == 1 && !counts.empty()) plans_.emplace(width_, slabs_.only_rows(), counts);
     upright_ = flat_ || height_.is_identity();
     outward_ = slabs_.axis().is_identity();

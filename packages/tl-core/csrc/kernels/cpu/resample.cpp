@@ -1,6 +1,7 @@
 // isa: all
 #include "kernels/cpu/resample.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -73,71 +74,83 @@ void along_lines(const AxisMap& map, int64_t outer, int64_t begin, int64_t end, 
       one_line(map, o, first, n, in + p * rows * n, out + (p * (end - begin) + o - begin) * n);
 }
 
+// Along each axis in turn; what makes the tensor smaller comes first. Along lines that is cheapest, so the
+// width is first only where the other axes grow.
 template <class T>
 class Resampling {
  public:
   explicit Resampling(const MappedField& field)
-      : field_(field), slabs_(field, sizeof(T)), width_(field.axes[2]), height_(field.axes[1]) {
-    const std::vector<int64_t> counts = slabs_.row_counts();
-    if (field.inner == 1 && !counts.empty()) plans_.emplace(width_, false, counts);
-    across_ = width_.is_identity();
-    upright_ = slabs_.outer() ? true : height_.is_identity();
-    outward_ = slabs_.axis().is_identity();
+      : field_(field),
+        slabs_(field, sizeof(T)),
+        flat_(slabs_.outer() == 1),
+        width_first_(field.axes[0].outputs() * field.axes[1].outputs() >=
+                     field.axes[0].inputs * field.axes[1].inputs) {
+    for (int a : {2, 1, 0})
+      if (!map(a).is_identity()) steps_[count_++] = a;
+    if (!width_first_) std::reverse(steps_, steps_ + count_);
+    const std::vector<int64_t> rows = slabs_.row_counts(width_first_);
+    if (field.inner == 1 && !rows.empty()) plans_.emplace(map(2), false, rows);
   }
 
   void run(T* out, const T* in) const {
     if (slabs_.only_rows()) {
       slabs_.run_rows([=, this] {
         return [=, this](int64_t row, int64_t rows) {
-          along_rows(*plans_, width_, rows, in + row * width_.inputs, out + row * width_.outputs());
+          along_rows(*plans_, map(2), rows, in + row * map(2).inputs, out + row * map(2).outputs());
         };
       });
       return;
     }
-    const int64_t line = width_.outputs() * field_.inner;
-    const int64_t rows = slabs_.longest() * (slabs_.outer() ? 1 : height_.inputs);
-    const int64_t columns = slabs_.outer() ? 0 : slabs_.longest() * height_.outputs();
-    slabs_.run([&, rows, columns, line] {
-      return [&, first = std::make_unique<Scratch<T>>(rows * line),
-              second = std::make_unique<Scratch<T>>(columns * line)](const Slab& slab) {
-        one(slab, out, in, first->data(), second->data());
+    int64_t most = std::max(slabs_.longest(), slabs_.step()) * field_.inner;
+    for (int a = slabs_.outer() + 1; a < 3; ++a) most *= std::max(map(a).inputs, map(a).outputs());
+    slabs_.run([=, this] {
+      auto one = std::make_unique<Scratch<T>>(count_ > 1 ? most : 0),
+           two = std::make_unique<Scratch<T>>(count_ > 2 ? most : 0);
+      return [=, this, one = std::move(one), two = std::move(two)](const Slab& slab) {
+        run_slab(slab, out, in, one->data(), two->data());
       };
     });
   }
 
  private:
-  void one(const Slab& slab, T* out, const T* in, T* first, T* second) const {
-    const bool flat = slabs_.outer() == 1;
-    const int64_t line = width_.outputs() * field_.inner, lines = flat ? 1 : height_.outputs();
-    T* to = out + slab.plane * field_.output_plane() + slab.begin * lines * line;
-    const T* from = in + slab.plane * field_.input_plane() +
-                    slab.first * (flat ? 1 : height_.inputs) * width_.inputs * field_.inner;
-    const int64_t rows = slab.rows * (flat ? 1 : height_.inputs);
-    if (!across_) {
-      T* target = upright_ && outward_ ? to : first;
-      if (plans_)
-        along_rows(*plans_, width_, rows, from, target);
+  const AxisMap& map(int axis) const { return field_.axes[axis]; }
+
+  void run_slab(const Slab& slab, T* out, const T* in, T* one, T* two) const {
+    const int outer = slabs_.outer();
+    int64_t size[3] = {flat_ ? 1 : slab.rows, flat_ ? slab.rows : map(1).inputs, map(2).inputs};
+    const int64_t line = (flat_ ? 1 : map(1).inputs) * map(2).inputs * field_.inner;
+    const int64_t out_line = (flat_ ? 1 : map(1).outputs()) * map(2).outputs() * field_.inner;
+    const T* from = in + slab.plane * field_.input_plane() + slab.first * line;
+    T* const to = out + slab.plane * field_.output_plane() + slab.begin * out_line;
+    if (count_ == 0) __builtin_memcpy(to, from, static_cast<size_t>(slab.rows * line) * sizeof(T));
+    for (int s = 0; s < count_; ++s) {
+      T* const target = s + 1 == count_ ? to : s == 0 ? one : two;
+      const int axis = steps_[s];
+      if (axis == outer)
+        along_lines(map(axis), 1, slab.begin, slab.end, slab.first, slab.rows,
+                    (flat_ ? 1 : size[1]) * size[2] * field_.inner, from, target);
+      else if (axis == 1)
+        along_lines(map(1), size[0], 0, map(1).outputs(), 0, map(1).inputs, size[2] * field_.inner, from,
+                    target);
       else
-        along_lines(width_, rows, 0, width_.outputs(), 0, width_.inputs, field_.inner, from, target);
+        across(size[0] * size[1], from, target);
+      size[axis] = axis == outer ? slab.end - slab.begin : map(axis).outputs();
       from = target;
     }
-    if (!upright_) {
-      T* target = outward_ ? to : second;
-      along_lines(height_, slab.rows, 0, height_.outputs(), 0, height_.inputs, line, from, target);
-      from = target;
-    }
-    const int64_t n = lines * line;
-    if (!outward_)
-      along_lines(slabs_.axis(), 1, slab.begin, slab.end, slab.first, slab.rows, n, from, to);
-    else if (from != to)
-      __builtin_memcpy(to, from, static_cast<size_t>(slab.end - slab.begin) * n * sizeof(T));
+  }
+
+  void across(int64_t rows, const T* from, T* to) const {
+    if (plans_)
+      along_rows(*plans_, map(2), rows, from, to);
+    else
+      along_lines(map(2), rows, 0, map(2).outputs(), 0, map(2).inputs, field_.inner, from, to);
   }
 
   const MappedField& field_;
   Slabs slabs_;
-  const AxisMap &width_, &height_;
+  bool flat_, width_first_;
+  int steps_[3], count_ = 0;  // the axes on which something is to do, in order
   std::optional<RowPlans<T>> plans_;
-  bool across_, upright_, outward_;  // nothing to do along the width, the height, the outer axis
 };
 
 template <class T>

@@ -65,9 +65,16 @@ struct RowTap {
     return permute(a, high == W ? load<T>(q) : load_partial<T>(q, high), lane);
   }
   TL_INLINE V single(const T* from) const {
+#if TL_ISA_LEVEL >= 4
+    if constexpr (std::is_same_v<T, float>)
+      return _mm512_i32gather_ps(bitcast<__m512i>(lane), from, sizeof(T));
+    else
+      return _mm512_i64gather_pd(bitcast<__m512i>(lane), from, sizeof(T));
+#else
     V v;
     for (int l = 0; l < kLanes<T>; ++l) v[l] = from[lane[l]];
     return v;
+#endif
   }
 };
 

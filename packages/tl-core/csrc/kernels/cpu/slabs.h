@@ -41,11 +41,14 @@ class Slabs {
   const AxisMap& axis() const { return field_.axes[outer_]; }
   int64_t longest() const { return longest_; }  // the most inputs a slab has
   int64_t step() const { return step_; }        // the most outputs
-  // How many rows along the width the slabs have; without any other axis, planes are the rows.
-  std::vector<int64_t> row_counts() const {
+  // How many rows along the width the slabs have, as inputs or as outputs of the other axes; without any
+  // other axis, planes are the rows.
+  std::vector<int64_t> row_counts(bool of_inputs) const {
     if (only_rows()) return {kRows, field_.planes % kRows ? field_.planes % kRows : kRows};
+    const AxisMap& height = field_.axes[1];
     std::vector<int64_t> counts = row_counts_;
-    for (int64_t& n : counts) n *= outer_ ? 1 : field_.axes[1].inputs;
+    if (!of_inputs) counts = {step_, axis().outputs() % step_ ? axis().outputs() % step_ : step_};
+    for (int64_t& n : counts) n *= outer_ ? 1 : of_inputs ? height.inputs : height.outputs();
     return counts;
   }
   bool only_rows() const { return only_rows_; }
