@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <type_traits>
 
 #include "base/parallel.h"
 #include "kernels/cpu/max_pool.h"
@@ -54,25 +55,36 @@ void max_of_windows(const MappedField& field, T* out, int64_t* indices, const T*
   });
 }
 
-template <class T>
-bool put(bool add, int64_t planes, int64_t plane, int64_t count, int64_t inner, T* out,
-         const int64_t* indices, const T* in) {
+// One plane; `inner` is a constant where it is 1.
+template <bool add, class T, class Inner>
+bool put_plane(int64_t plane, int64_t count, Inner inner, T* out, const int64_t* indices, const T* in) {
+  bool inside = true;
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t c = 0; c < inner; ++c) {
+      const int64_t at = indices[i * inner + c];
+      if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(plane)) [[unlikely]] {
+        inside &= at == -1;
+        continue;
+      }
+      T& target = out[at * inner + c];
+      target = add ? target + in[i * inner + c] : in[i * inner + c];
+    }
+  return inside;
+}
+
+template <bool add, class T>
+bool put(int64_t planes, int64_t plane, int64_t count, int64_t inner, T* out, const int64_t* indices,
+         const T* in) {
   std::atomic<bool> good{true};
   parallel_for(0, planes, 1 + 32768 / ((plane + count) * inner + 1), [&](int64_t b, int64_t e) {
     bool inside = true;
     for (int64_t p = b; p < e; ++p) {
       T* to = out + p * plane * inner;
+      const int64_t from = p * count * inner;
       std::fill(to, to + plane * inner, T(0));
-      for (int64_t i = p * count * inner; i < (p + 1) * count * inner;)
-        for (int64_t c = 0; c < inner; ++c, ++i) {
-          const int64_t at = indices[i];
-          if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(plane)) {
-            inside &= at == -1;
-            continue;
-          }
-          T& target = to[at * inner + c];
-          target = add ? target + in[i] : in[i];
-        }
+      inside &= inner == 1 ? put_plane<add>(plane, count, std::integral_constant<int64_t, 1>(), to,
+                                            indices + from, in + from)
+                           : put_plane<add>(plane, count, inner, to, indices + from, in + from);
     }
     if (!inside) good = false;
   });
@@ -92,11 +104,11 @@ void max_windows(DType dtype, const MappedField& field, char* out, int64_t* indi
 
 bool put_in_planes(DType dtype, bool add, int64_t planes, int64_t plane, int64_t count, int64_t inner,
                    char* out, const int64_t* indices, const char* in) {
-  if (dtype == DType::Float64)
-    return put(add, planes, plane, count, inner, reinterpret_cast<double*>(out), indices,
-               reinterpret_cast<const double*>(in));
-  return put(add, planes, plane, count, inner, reinterpret_cast<float*>(out), indices,
-             reinterpret_cast<const float*>(in));
+  const auto run = [&]<class T>(T) {
+    const auto f = add ? put<true, T> : put<false, T>;
+    return f(planes, plane, count, inner, reinterpret_cast<T*>(out), indices, reinterpret_cast<const T*>(in));
+  };
+  return dtype == DType::Float64 ? run(double{}) : run(float{});
 }
 
 void sum_windows(const MappedField& field, int64_t* out, const int64_t* in) {
