@@ -46,11 +46,9 @@ def _public_names(form: Form) -> list[str]:
 
 
 def _is_function(form: Form) -> bool:
-    """In-place forms of functions of one tensor are functions too, as in the reference (`torch.exp_`).
-
-    So is a row that writes its first argument and isn't a method.
-    """
-    if form.variant == "functional" or (form.row.writes_self and not form.row.method):
+    """In-place forms of functions of one tensor are functions too, as in the reference (`torch.exp_`); a row that is
+    nothing but in-place says so itself."""
+    if form.variant == "functional" or form.row.writes_self:
         return True
     one_tensor = sum(a.is_tensor for a in form.schema.args) == 1
     return one_tensor or form.schema.base.startswith("_")

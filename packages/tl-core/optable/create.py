@@ -19,6 +19,14 @@ def _new(signature, **fields):
     return Op(signature, devices="Any", grad=NONE, jvp=NONE, batch="dims", function=False, **fields)
 
 
+def _between(name, parameters, text):
+    """The forms that take an end or both as a tensor without dimensions."""
+    return [
+        _create(f"{name}.{first}_{last}({first} start, {last} end, {parameters}, {OPTIONS}) -> Tensor", out=True, doc=text)
+        for first, last in (("Tensor", "Tensor"), ("Tensor", "Scalar"), ("Scalar", "Tensor"))
+    ]  # fmt: skip
+
+
 ROWS = [
     _create(f"empty.memory_format(int[] size, {LIKE}) -> Tensor", out=True, out_name="empty.out",
             shown="*size, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False, pin_memory=False, memory_format=torch.contiguous_format",
@@ -48,6 +56,22 @@ ROWS = [
     _create(f"linspace(Scalar start, Scalar end, int steps, {OPTIONS}) -> Tensor", out=True,
             shown="start, end, steps, *, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False",
             doc="`steps` numbers at equal distances from start to end, both included."),
+    *_between("linspace", "int steps", "`steps` numbers at equal distances between ends given as tensors."),
+    _create(f"logspace(Scalar start, Scalar end, int steps, float base=10.0, {OPTIONS}) -> Tensor", out=True,
+            shown="start, end, steps, base=10.0, *, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False",
+            doc="The powers of the base whose exponents stand at equal distances from start to end, both included."),
+    *_between("logspace", "int steps, float base=10.0", "Powers of the base between exponents given as tensors."),
+    _create(f"tril_indices(int row, int col, int offset=0, {OPTIONS}) -> Tensor",
+            shown="row, col, offset=0, *, dtype=torch.long, device='cpu', layout=torch.strided",
+            doc="The positions of a row by col matrix's lower triangle, up to the diagonal `offset`: rows, then columns; shape (2, n)."),
+    _create(f"triu_indices(int row, int col, int offset=0, {OPTIONS}) -> Tensor",
+            shown="row, col, offset=0, *, dtype=torch.long, device='cpu', layout=torch.strided",
+            doc="The positions of a row by col matrix's upper triangle, from the diagonal `offset` on: rows, then columns; shape (2, n)."),
+    _create(f"empty_permuted(int[] size, int[] physical_layout, {OPTIONS}) -> Tensor",
+            shown="size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False",
+            doc="Uninitialised memory; the layout names the dimensions from the slowest in memory to the fastest."),
+    _new(f"new_empty_strided(Tensor self, int[] size, int[] stride, {OPTIONS}) -> Tensor",
+         doc="Uninitialised memory of the input's type and device, with the given strides."),
     _create(f"eye(int n, {OPTIONS}) -> Tensor", out=True,
             shown="n, m=None, *, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False",
             doc="Ones on the diagonal of an n by m matrix, zeros elsewhere."),

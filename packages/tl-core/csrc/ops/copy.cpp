@@ -165,12 +165,31 @@ Tensor fill_tensor(const Tensor& self, const Tensor& value) {
            value.dim(), " dimensions.");
   return ops::copy_(self, value);
 }
+template <class Value>
+Tensor filled(const Tensor& self, const Value& value) {
+  Tensor out = ops::empty_like(self);
+  if constexpr (std::is_same_v<Value, Scalar>)
+    return ops::fill__Scalar(out, value);
+  else
+    return ops::fill_(out, value);
+}
+
 Tensor zero_(const Tensor& self) { return fill_scalar(self, 0); }
 
 Tensor resize_(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format) {
   resize(self, size);
   if (format && *format != MemoryFormat::Preserve)
     set_geometry(*self.impl(), DimVector(size), strides_for(size, *format), self.offset());
+  return self;
+}
+
+Tensor resize_as_(const Tensor& self, const Tensor& like, std::optional<MemoryFormat> format) {
+  ops::resize_(self, like.sizes());
+  if (!format) return self;
+  const DimVector strides = *format == MemoryFormat::Preserve
+                                ? preserved_strides(like.sizes(), like.strides())
+                                : strides_for(like.sizes(), *format);
+  set_geometry(*self.impl(), DimVector(like.sizes()), strides, self.offset());
   return self;
 }
 
@@ -206,8 +225,11 @@ TL_KERNEL(to_dtype_layout, to_layout_form)
 TL_KERNEL(to_other, to_other_form)
 TL_KERNEL(fill__Scalar, fill_scalar)
 TL_KERNEL(fill__Tensor, fill_tensor)
+TL_KERNEL(fill_Scalar, filled<Scalar>)
+TL_KERNEL(fill_Tensor, filled<Tensor>)
 TL_KERNEL(zero_, zero_)
 TL_KERNEL(resize_, resize_)
+TL_KERNEL(resize_as_, resize_as_)
 TL_KERNEL(_local_scalar_dense, local_scalar_dense)
 TL_KERNEL(sum_to_size, sum_to_size)
 

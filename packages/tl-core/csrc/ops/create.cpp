@@ -83,6 +83,29 @@ Tensor empty_strided_form(IntSpan size, IntSpan stride, OptDType dtype, OptLayou
   return empty_strided(size, stride, options(dtype, layout, device, default_dtype()));
 }
 
+// The dimensions from the slowest in memory to the fastest.
+Tensor empty_permuted(IntSpan size, IntSpan physical_layout, OptDType dtype, OptLayout layout,
+                      OptDevice device, OptBool) {
+  const int64_t n = static_cast<int64_t>(size.size());
+  TL_CHECK(physical_layout.size() == size.size(), Runtime,
+           "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = ",
+           n, " is not equal to len(physical_layout) = ", physical_layout.size());
+  checked_numel(size);
+  DimVector strides(size.size());
+  uint64_t seen = 0;
+  int64_t step = 1;
+  for (int64_t i = n - 1; i >= 0; --i) {
+    const int64_t d = physical_layout[i];
+    TL_CHECK(d >= 0 && d < n, Runtime, "Dimension out of range (expected to be between 0 and ", n - 1,
+             ", but got ", d, " at index ", i, "). Negative dimensions are not supported here.");
+    TL_CHECK(!(seen >> d & 1), Runtime, "Duplicate dim not allowed: physical_layout is ", physical_layout);
+    seen |= uint64_t{1} << d;
+    strides[d] = step;
+    step *= std::max<int64_t>(size[d], 1);
+  }
+  return empty_strided(size, strides, options(dtype, layout, device, default_dtype()));
+}
+
 Tensor empty_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool,
                   OptFormat format) {
   const MemoryFormat f = format.value_or(MemoryFormat::Preserve);
@@ -132,6 +155,12 @@ Tensor new_full(const Tensor& self, IntSpan size, const Scalar& value, OptDType 
   Tensor t = new_empty(self, size, dtype, layout, device, pin);
   fill(t, value);
   return t;
+}
+
+Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, OptDType dtype, OptLayout layout,
+                         OptDevice device, OptBool pin) {
+  return empty_strided_form(size, stride, dtype ? dtype : self.dtype(), layout,
+                            device ? device : self.device(), pin);
 }
 
 // ---- arange
@@ -212,6 +241,67 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, OptDType 
   return t;
 }
 
+// ---- ends given as tensors
+Scalar number_in(const Tensor& t, const char* function) {
+  TL_CHECK(t.dim() == 0, Runtime, function,
+           " only supports 0-dimensional start and end tensors, but got a tensor with ", t.dim(),
+           " dimension(s)");
+  return ops::_local_scalar_dense(t);
+}
+const Scalar& number_in(const Scalar& s, const char*) { return s; }
+
+template <class Start, class End>
+Tensor linspace_between(const Start& start, const End& end, int64_t steps, OptDType dtype, OptLayout layout,
+                        OptDevice device, OptBool pin, Out out) {
+  return linspace(number_in(start, "linspace"), number_in(end, "linspace"), steps, dtype, layout, device, pin,
+                  out);
+}
+
+// ---- logspace
+double power_at(double base, double first, double last, double step, int64_t i, int64_t n) {
+  const double exponent =
+      i < n / 2 ? first + step * static_cast<double>(i) : last - step * static_cast<double>(n - 1 - i);
+  return std::pow(base, exponent);
+}
+
+// Integer types have whole exponents at their ends, as in the reference.
+Tensor powers(const Scalar& start, const Scalar& end, int64_t n, double base, DType dtype) {
+  const Tensor t = empty(DimVector{n}, {DType::Float64, {}});
+  const bool whole = is_integral(dtype, true);
+  const double first = whole ? std::trunc(start.to_double()) : start.to_double();
+  const double last = whole ? std::trunc(end.to_double()) : end.to_double();
+  const double step = (last - first) / static_cast<double>(std::max<int64_t>(n - 1, 1));
+  for (int64_t i = 0; i < n; ++i)
+    t.ptr<double>()[i] = n == 1 ? std::pow(base, start.to_double()) : power_at(base, first, last, step, i, n);
+  return t;
+}
+Tensor complex_powers(const Scalar& start, const Scalar& end, int64_t n, double base) {
+  const Tensor t = linspace_complex(start, end, n);
+  auto* p = t.ptr<std::complex<double>>();
+  for (int64_t i = 0; i < n; ++i) p[i] = std::pow(base, p[i]);
+  return t;
+}
+
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, OptDType dtype,
+                OptLayout layout, OptDevice device, OptBool, Out out) {
+  TL_CHECK(steps >= 0, Runtime, "number of steps must be non-negative, got ", steps);
+  const bool complex = start.is_complex() || end.is_complex();
+  TL_CHECK(!complex || !dtype || is_complex(*dtype), Runtime, "logspace(): inferred dtype ",
+           dtype_name(to_complex(default_dtype())), " can't be safely cast to passed dtype ",
+           dtype ? dtype_name(*dtype) : "");
+  Tensor t = fresh(DimVector{steps}, dtype, layout, device,
+                   complex ? to_complex(default_dtype()) : default_dtype(), out);
+  if (t.is_meta() || steps == 0) return t;
+  return ops::copy_(t, is_complex(t.dtype()) ? complex_powers(start, end, steps, base)
+                                             : powers(start, end, steps, base, t.dtype()));
+}
+template <class Start, class End>
+Tensor logspace_between(const Start& start, const End& end, int64_t steps, double base, OptDType dtype,
+                        OptLayout layout, OptDevice device, OptBool pin, Out out) {
+  return logspace(number_in(start, "logspace"), number_in(end, "logspace"), steps, base, dtype, layout,
+                  device, pin, out);
+}
+
 Tensor eye_m(int64_t n, int64_t m, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
   TL_CHECK(n >= 0, Runtime, "n must be greater or equal to 0, got ", n);
   TL_CHECK(m >= 0, Runtime, "m must be greater or equal to 0, got ", m);
@@ -249,6 +339,15 @@ TL_KERNEL(arange, arange)
 TL_KERNEL(arange_start, arange_start)
 TL_KERNEL(arange_start_step, arange_start_step)
 TL_KERNEL(linspace, linspace)
+TL_KERNEL(linspace_Tensor_Tensor, (linspace_between<Tensor, Tensor>))
+TL_KERNEL(linspace_Tensor_Scalar, (linspace_between<Tensor, Scalar>))
+TL_KERNEL(linspace_Scalar_Tensor, (linspace_between<Scalar, Tensor>))
+TL_KERNEL(logspace, logspace)
+TL_KERNEL(logspace_Tensor_Tensor, (logspace_between<Tensor, Tensor>))
+TL_KERNEL(logspace_Tensor_Scalar, (logspace_between<Tensor, Scalar>))
+TL_KERNEL(logspace_Scalar_Tensor, (logspace_between<Scalar, Tensor>))
+TL_KERNEL(new_empty_strided, new_empty_strided)
+TL_KERNEL(empty_permuted, empty_permuted)
 TL_KERNEL(eye, eye)
 TL_KERNEL(eye_m, eye_m)
 TL_KERNEL(scalar_tensor, scalar_tensor)

@@ -7,6 +7,7 @@
 #include "iter/promotion.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/staging.h"
+#include "ops.h"
 #include "ops/copy.h"
 #include "ops/warn.h"
 #include "tensor/geometry.h"
@@ -390,6 +391,12 @@ Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options) {
     resize(t, sizes);
   }
   return t;
+}
+
+Tensor copied_out(const Tensor& value, Out out) {
+  if (!out) return value;
+  check_castable(value.dtype(), *out);
+  return ops::copy_(prepare_out(out, value.sizes(), {out.tensor->dtype(), value.device()}), value);
 }
 
 Tensor run_elementwise(const ElementwiseDef& def, const TlValue* args, Out out) {

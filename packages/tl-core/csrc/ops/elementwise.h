@@ -45,6 +45,8 @@ Tensor elementwise(const ElementwiseDef& def, Out out, const A&... a) {
 
 // The output of an operator whose result has this shape and dtype: checked and resized if given, else fresh.
 Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options);
+// The value, or where out= is given that tensor with the value in it: for operators made of others.
+Tensor copied_out(const Tensor& value, Out out);
 void check_no_internal_overlap(const Tensor& t);
 void check_no_partial_overlap(const Tensor& out, const Tensor& in);
 // out= must be able to hold the type: "result type Float can't be cast to the desired output type Long".

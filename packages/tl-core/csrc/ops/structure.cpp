@@ -246,6 +246,26 @@ Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, i
   return replaced(self, src, out, [&](const Tensor& t) { return ops::diagonal(t, offset, dim1, dim2); });
 }
 
+// A copy with the same strides and offset, so that `view` means the same elements in it.
+Tensor clone_in_place(const Tensor& self) {
+  if (may_overlap(self.sizes(), self.strides())) return ops::clone(self);
+  const int64_t reach = self.offset() + span_bytes(self.sizes(), self.strides(), 1);
+  const Tensor memory = ops::zeros(DimVector{reach}, self.dtype(), std::nullopt, self.device());
+  const Tensor out = ops::as_strided(memory, self.sizes(), self.strides(), self.offset());
+  ops::copy_(out, self);
+  return out;
+}
+Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntSpan size, IntSpan stride,
+                          std::optional<int64_t> storage_offset, Out out) {
+  const Tensor result = clone_in_place(self);
+  const Tensor place = ops::as_strided(result, size, stride, storage_offset);
+  TL_CHECK(std::ranges::equal(place.sizes(), src.sizes()), Runtime,
+           "expected src to have a size equal to the slice of self. src size = ", src.sizes(),
+           ", slice size = ", place.sizes());
+  ops::copy_(place, src);
+  return copied_out(result, out);
+}
+
 // ---- several gradients
 // ---------------------------------------------------------------------------------------------------
 // Gradients nobody asked for come as undefined tensors: zeros of the piece's shape.
@@ -340,6 +360,7 @@ TL_KERNEL(_as_strided_gather, as_strided_gather)
 TL_KERNEL(slice_scatter, slice_scatter)
 TL_KERNEL(select_scatter, select_scatter)
 TL_KERNEL(diagonal_scatter, diagonal_scatter)
+TL_KERNEL(as_strided_scatter, as_strided_scatter)
 TL_KERNEL(split_backward, split_backward)
 TL_KERNEL(split_with_sizes_backward, split_with_sizes_backward)
 TL_KERNEL(unbind_backward, unbind_backward)

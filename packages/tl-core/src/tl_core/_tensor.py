@@ -343,7 +343,7 @@ _METHODS = {
     "polygamma": _polygamma, "polygamma_": _polygamma_,
     "nonzero": _nonzero,
     "new_tensor": _new_tensor,
-    "requires_grad_": _requires_grad_, "unflatten": functional.unflatten, "movedim": functional.movedim,
+    "requires_grad_": _requires_grad_,
     "__array_priority__": 1000,
 }  # fmt: skip
 

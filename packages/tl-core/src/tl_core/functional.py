@@ -11,7 +11,7 @@ from tl_core.overrides import overridable
 __all__ = [
     "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "frombuffer", "get_device",
     "is_complex", "is_floating_point", "is_nonzero", "nonzero", "is_storage", "is_tensor", "numel", "typename",
-    "movedim", "unflatten",
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "cartesian_prod", "meshgrid",
 ]  # fmt: skip
 
 
@@ -135,69 +135,109 @@ def frombuffer(
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape that tensors of these shapes broadcast to."""
+    """The shape that tensors of these shapes broadcast to; an int stands for a shape of one dimension.
+
+    Raises RuntimeError for a negative size and for shapes that do not fit.
+
+    >>> broadcast_shapes((3, 1), 2)
+    torch.Size([3, 2])
+    """
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
-    return (
-        broadcast_tensors(*(_C.empty(s, device="meta") for s in sizes))[0].shape
-        if sizes
-        else _C.empty(()).shape
-    )
+    for shape in sizes:
+        if any(n < 0 for n in shape):
+            raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
+    common = _C.broadcast_tensors([_C.empty(s, device="meta") for s in sizes])
+    return common[0].shape if common else _C.empty(()).shape
+
+
+def _listed(tensors: Any) -> Any:
+    """`f(a, b)` and `f([a, b])` mean the same."""
+    return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
 
 
 @overridable
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors expanded to their common shape."""
-    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
-    shape: list[int] = []
-    for t in given:
-        own = list(t.shape)
-        longest = max(len(shape), len(own))
-        a, b = [1] * (longest - len(shape)) + shape, [1] * (longest - len(own)) + own
-        for d, (m, n) in enumerate(zip(a, b, strict=True)):
-            if m != n and 1 not in (m, n):
-                raise RuntimeError(
-                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension {d}"
-                )
-        shape = [n if m == 1 else m for m, n in zip(a, b, strict=True)]
-    return tuple(t.expand(shape) for t in given)
+    """The tensors expanded to their common shape, without a copy.
+
+    Raises RuntimeError naming both shapes if there is none.
+
+    >>> a, b = broadcast_tensors(ones(3, 1), zeros(2))
+    >>> a.shape, b.shape
+    (torch.Size([3, 2]), torch.Size([3, 2]))
+    """
+    return tuple(_C.broadcast_tensors(_listed(tensors)))
 
 
 @overridable
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Dimensions moved to other places; the rest keep their order."""
-    ndim = input.dim()
-    sources = [source] if isinstance(source, int) else list(source)
-    places = [destination] if isinstance(destination, int) else list(destination)
-    if len(sources) != len(places):
-        raise RuntimeError(f"movedim: source {sources} and destination {places} must have the same length")
-    sources, places = [_wrapped(d, ndim) for d in sources], [_wrapped(d, ndim) for d in places]
-    if len(set(sources)) != len(sources) or len(set(places)) != len(places):
-        raise RuntimeError("movedim: repeated dim in source or destination")
-    rest = iter(d for d in range(ndim) if d not in sources)
-    moved = dict(zip(places, sources, strict=True))
-    return input.permute([moved[d] if d in moved else next(rest) for d in range(ndim)])
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Each vector along a dimension of its own, expanded over those of the others.
+
+    ``indexing="ij"``, as without it, gives dimensions in the order of the vectors; ``"xy"`` exchanges the first two.
+
+    >>> x, y = meshgrid(tensor([1, 2]), tensor([3, 4, 5]), indexing="ij")
+    >>> x
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
+    given = _listed(tensors)
+    return tuple(_C.meshgrid(given) if indexing is None else _C.meshgrid(given, indexing=indexing))
 
 
-def _wrapped(dim: int, ndim: int) -> int:
-    if not -ndim <= dim < ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
-        )
-    return dim % ndim
+@overridable
+def block_diag(*tensors: Tensor) -> Tensor:
+    """A matrix with the given ones along its diagonal, and zeros; vectors are rows and numbers 1 by 1.
+
+    >>> block_diag(tensor([[1, 2]]), tensor(3))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
+    return _C.block_diag(_listed(tensors))
 
 
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
-    """One dimension as several; -1 stands for the size that fits."""
-    at = _wrapped(dim, input.dim())
-    if not len(sizes):
-        raise RuntimeError("unflatten: sizes must be non-empty")
-    product = 1
-    for size in sizes:
-        product *= size
-    fits = product == input.shape[at] or (-1 in sizes and product and input.shape[at] % product == 0)
-    if not fits:
-        raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
-            f"({input.shape[at]}) in the input tensor"
-        )
-    return input.view(*input.shape[:at], *sizes, *input.shape[at + 1 :])
+@overridable
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """Every choice of one element from each vector, one a row; of a single vector, the vector.
+
+    >>> cartesian_prod(tensor([1, 2]), tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
+    return _C.cartesian_prod(_listed(tensors))
+
+
+def _atleast(form: Any, tensors: Any) -> Any:
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return form(tensors[0])
+    return tuple(form(list(_listed(tensors))))
+
+
+@overridable
+def atleast_1d(*tensors: Any) -> Any:
+    """Each tensor with at least one dimension: a tensor for one, a tuple for several.
+
+    >>> atleast_1d(tensor(2))
+    tensor([2])
+    """
+    return _atleast(_C.atleast_1d, tensors)
+
+
+@overridable
+def atleast_2d(*tensors: Any) -> Any:
+    """Each tensor with at least two dimensions: vectors become rows.
+
+    >>> atleast_2d(tensor([1, 2]))
+    tensor([[1, 2]])
+    """
+    return _atleast(_C.atleast_2d, tensors)
+
+
+@overridable
+def atleast_3d(*tensors: Any) -> Any:
+    """Each tensor with at least three dimensions: a vector of n elements becomes 1 by n by 1, a matrix gets a last one.
+
+    >>> atleast_3d(tensor([1, 2])).shape
+    torch.Size([1, 2, 1])
+    """
+    return _atleast(_C.atleast_3d, tensors)

@@ -1,0 +1,150 @@
+// Diagonals read and made, the cross product, triangles' positions.
+#include <algorithm>
+
+#include "iter/promotion.h"
+#include "ops.h"
+#include "ops/copy.h"
+#include "ops/elementwise.h"
+#include "tensor/geometry.h"
+
+namespace tl {
+
+namespace {
+Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+  const int64_t ndim = self.dim() + 1, a = wrap_dim(dim1, ndim), b = wrap_dim(dim2, ndim);
+  TL_CHECK(self.dim() > 0, Index, "diag_embed(): the input needs at least one dimension");
+  TL_CHECK(a != b, Runtime, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
+  int64_t side;
+  TL_CHECK(offset != INT64_MIN && !__builtin_add_overflow(self.size(self.dim() - 1), std::abs(offset), &side),
+           Runtime, "diag_embed(): offset ", offset, " is too large");
+  DimVector shape(self.sizes());
+  shape.pop_back();
+  shape.insert(std::min(a, b), side);
+  shape.insert(std::max(a, b), side);
+  const Tensor out = ops::zeros(shape, self.dtype(), std::nullopt, self.device());
+  ops::copy_(ops::diagonal(out, offset, a, b), self);
+  return out;
+}
+
+Tensor diag(const Tensor& self, int64_t diagonal, Out out) {
+  TL_CHECK(self.dim() == 1 || self.dim() == 2, Runtime, "diag(): Supports 1D or 2D tensors. Got ", self.dim(),
+           "D");
+  return copied_out(self.dim() == 1 ? ops::diag_embed(self, diagonal)
+                                    : ops::clone(ops::diagonal(self, diagonal), MemoryFormat::Contiguous),
+                    out);
+}
+
+Tensor diagflat(const Tensor& self, int64_t offset) {
+  return ops::diag_embed(ops::reshape(self, DimVector{-1}), offset);
+}
+
+Tensor trace(const Tensor& self) {
+  TL_CHECK(self.dim() == 2, Runtime, "trace: expected a matrix, but got a tensor with ", self.dim(),
+           " dimensions");
+  return ops::sum(ops::diagonal(self));
+}
+
+// Every dimension but the three of a cross product may broadcast.
+Tensor cross_product(const Tensor& a, const Tensor& b, int64_t dim, Out out) {
+  TL_CHECK(a.dim() == b.dim(), Runtime, "linalg.cross: inputs must have the same number of dimensions.");
+  const int64_t d = wrap_dim(dim, a.dim());
+  TL_CHECK(a.size(d) == 3 && b.size(d) == 3, Runtime, "linalg.cross: inputs dimension ", d,
+           " must have length 3. Got ", a.size(d), " and ", b.size(d));
+  Promotion promotion;
+  promotion.add(a);
+  promotion.add(b);
+  const DType dtype = promotion.result();
+  TL_CHECK(dtype != DType::Bool, NotImplemented, "\"cross\" not implemented for 'Bool'");
+  const DimVector shape = broadcast_shapes(a.sizes(), b.sizes());
+  if (out) {
+    check_castable(dtype, *out);
+    for (const Tensor* in : {&a, &b})
+      if (out.tensor->storage() == in->storage() && in->numel())
+        return copied_out(cross_product(a, b, dim, {}), out);
+  }
+  const Tensor result = prepare_out(out, shape, {out ? out.tensor->dtype() : dtype, a.device()});
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t j = (i + 1) % 3, k = (i + 2) % 3;
+    const Tensor first = ops::mul(ops::select_int(a, d, j), ops::select_int(b, d, k));
+    const Tensor second = ops::mul(ops::select_int(a, d, k), ops::select_int(b, d, j));
+    ops::copy_(ops::select_int(result, d, i), ops::sub(first, second));
+  }
+  return result;
+}
+
+int64_t first_of_three(const Tensor& t) {
+  const auto found = std::ranges::find(t.sizes(), 3);
+  TL_CHECK(found != t.sizes().end(), Runtime, "no dimension of size 3 in input");
+  return found - t.sizes().begin();
+}
+Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim, Out out) {
+  const int64_t d = dim ? *dim : first_of_three(self);
+  return out ? ops::linalg_cross_out(self, other, d, *out) : ops::linalg_cross(self, other, d);
+}
+
+// ---- positions in triangles
+// Row by row, the columns from first(row) up to last(row).
+template <class First, class Last>
+Tensor positions(int64_t rows, First first, Last last) {
+  __int128 count = 0;
+  for (int64_t i = 0; i < rows; ++i) count += std::max<int64_t>(last(i) - first(i), 0);
+  TL_CHECK(count < INT64_MAX / 16, Runtime, "the triangle has too many elements");
+  const int64_t n = static_cast<int64_t>(count);
+  const Tensor out = empty(DimVector{2, n}, {DType::Int64, {}});
+  int64_t *row = out.ptr<int64_t>(), *column = row + n;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t k = first(i); k < last(i); ++k) {
+      *row++ = i;
+      *column++ = k;
+    }
+  return out;
+}
+
+void check_triangle(int64_t rows, int64_t columns, std::optional<Layout> layout) {
+  TL_CHECK(rows >= 0, Runtime, "row must be non-negative, got", rows);
+  TL_CHECK(columns >= 0, Runtime, "col must be non-negative, got", columns);
+  TL_CHECK(!layout || *layout == Layout::Strided, Runtime, "only support layout=torch.strided, got layout ",
+           static_cast<int>(layout.value_or(Layout::Strided)));
+}
+
+Tensor placed(const Tensor& t, std::optional<DType> dtype, std::optional<Device> device) {
+  TL_CHECK(!dtype || !is_complex(*dtype), NotImplemented, "positions cannot be of the type ",
+           dtype_name(dtype.value_or(DType::Int64)));
+  return ops::to_device(t, device, dtype.value_or(DType::Int64));
+}
+
+// Saturates, so that offsets near the ends of int64 mean all or nothing.
+int64_t added(int64_t a, int64_t b) {
+  int64_t sum;
+  if (__builtin_add_overflow(a, b, &sum)) return b < 0 ? INT64_MIN : INT64_MAX;
+  return sum;
+}
+
+Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, std::optional<DType> dtype,
+                    std::optional<Layout> layout, std::optional<Device> device, std::optional<bool>) {
+  check_triangle(rows, columns, layout);
+  const Tensor t = positions(
+      rows, [](int64_t) { return int64_t{0}; },
+      [=](int64_t i) { return std::clamp<int64_t>(added(added(i, 1), offset), 0, columns); });
+  return placed(t, dtype, device);
+}
+Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, std::optional<DType> dtype,
+                    std::optional<Layout> layout, std::optional<Device> device, std::optional<bool>) {
+  check_triangle(rows, columns, layout);
+  const Tensor t = positions(
+      rows, [=](int64_t i) { return std::clamp<int64_t>(added(i, offset), 0, columns); },
+      [=](int64_t) { return columns; });
+  return placed(t, dtype, device);
+}
+}  // namespace
+
+TL_KERNEL(diag_embed, diag_embed)
+TL_KERNEL(diag, diag)
+TL_KERNEL(diagflat, diagflat)
+TL_KERNEL(trace, trace)
+TL_KERNEL(linalg_cross, cross_product)
+TL_KERNEL(cross, cross)
+TL_KERNEL(tril_indices, tril_indices)
+TL_KERNEL(triu_indices, triu_indices)
+
+}  // namespace tl

@@ -1,0 +1,18 @@
+"""Diagonals read and made, and the cross product."""
+
+from opgen.row import Composite, Op
+
+ROWS = [
+    Op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", devices="Any",
+       grad={"self": "g.diagonal(offset, dim1, dim2)"}, jvp="linear", batch="dims",
+       doc="Zeros with the last dimension written along the diagonal of two new ones."),
+    Composite("diag(Tensor self, int diagonal=0) -> Tensor", out=True, ref="numpy.diag",
+              doc="A vector along the diagonal of a matrix of zeros, or a copy of a matrix's diagonal."),
+    Composite("diagflat(Tensor self, int offset=0) -> Tensor", doc="The flattened tensor along the diagonal of a matrix of zeros."),
+    Composite("trace(Tensor self) -> Tensor", ref="numpy.trace", doc="The sum of a matrix's diagonal."),
+    Op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", out=True, method=False, function=False,
+       grad={"self": "linalg_cross(other.conj(), g, dim=dim)", "other": "linalg_cross(g, self.conj(), dim=dim)"},
+       jvp="double-vjp", batch="dims", doc="The cross products of vectors of three elements along a dimension; the others broadcast."),
+    Composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True,
+              doc="The cross products of vectors of three elements along a dimension: without one, the first of size three."),
+]  # fmt: skip

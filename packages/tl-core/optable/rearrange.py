@@ -1,0 +1,32 @@
+"""The same elements in other places: turned, repeated, with other dimensions."""
+
+from opgen.row import Composite, Op
+
+ROWS = [
+    Op("flip(Tensor self, int[] dims) -> Tensor", grad={"self": "g.flip(dims)"}, jvp="linear", batch="dims",
+       doc="A copy in which the order of the given dimensions is reversed."),
+    Composite("fliplr(Tensor self) -> Tensor", doc="A copy with the second dimension reversed."),
+    Composite("flipud(Tensor self) -> Tensor", doc="A copy with the first dimension reversed."),
+    Composite("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor",
+              doc="A copy turned by k quarters in the plane of two dimensions, from the first towards the second."),
+    Composite("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", shown="input, shifts, dims=None",
+              doc="A copy with the elements moved along dimensions; what leaves at the end comes in at the start. "
+                  "Without dimensions the flattened tensor is rolled."),
+    Composite("repeat(Tensor self, int[] repeats) -> Tensor", function=False,
+              doc="The tensor many times over along each dimension; more counts than dimensions add leading dimensions."),
+    Composite("tile(Tensor self, int[] dims) -> Tensor",
+              doc="The tensor many times over along each dimension; the counts stand for the last dimensions."),
+    Composite("kron(Tensor self, Tensor other) -> Tensor", out=True, ref="numpy.kron",
+              doc="The Kronecker product: every element of the input times the whole other tensor."),
+    Composite("movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", aliases=("moveaxis",),
+              doc="Dimensions moved to other places; the rest keep their order."),
+    Composite("movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", aliases=("moveaxis",),
+              doc="A dimension moved to another place; the rest keep their order."),
+    Composite("unflatten.int(Tensor(a) self, int dim, int[] sizes) -> Tensor(a)",
+              doc="One dimension as several; -1 stands for the size that fits."),
+    Composite("ravel(Tensor(a) self) -> Tensor(a)", doc="All elements in one dimension: a view where one exists, else a copy."),
+    Composite("adjoint(Tensor(a) self) -> Tensor(a)", doc="The conjugate transpose of a matrix or of a batch of matrices."),
+    Composite("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)", doc="The tensor expanded to a shape, without a copy."),
+    Composite("broadcast_tensors(Tensor[] tensors) -> Tensor[]", method=False,
+              doc="The tensors expanded to their common shape, without a copy."),
+]  # fmt: skip
