@@ -8,6 +8,8 @@ ROWS = [
        doc="Zeros with the last dimension written along the diagonal of two new ones."),
     Composite("diag(Tensor self, int diagonal=0) -> Tensor", out=True, ref="numpy.diag",
               doc="A vector along the diagonal of a matrix of zeros, or a copy of a matrix's diagonal."),
+    Composite("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", function=False,
+              doc="One number along the main diagonal of the tensor itself; with wrap, again in each block of a tall matrix, a row apart."),
     Composite("diagflat(Tensor self, int offset=0) -> Tensor", doc="The flattened tensor along the diagonal of a matrix of zeros."),
     Composite("trace(Tensor self) -> Tensor", ref="numpy.trace", doc="The sum of a matrix's diagonal."),
     Op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", out=True, method=False, function=False,

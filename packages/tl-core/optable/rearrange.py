@@ -26,7 +26,7 @@ ROWS = [
               doc="One dimension as several; -1 stands for the size that fits."),
     Composite("ravel(Tensor(a) self) -> Tensor(a)", doc="All elements in one dimension: a view where one exists, else a copy."),
     Composite("adjoint(Tensor(a) self) -> Tensor(a)", doc="The conjugate transpose of a matrix or of a batch of matrices."),
-    Composite("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)", doc="The tensor expanded to a shape, without a copy."),
+    Composite("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)", shown="input, shape", doc="The tensor expanded to a shape, without a copy."),
     Composite("broadcast_tensors(Tensor[] tensors) -> Tensor[]", method=False,
               doc="The tensors expanded to their common shape, without a copy."),
 ]  # fmt: skip

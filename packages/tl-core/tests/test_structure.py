@@ -204,10 +204,24 @@ def test_kron_cross_trace_diag():
         (lambda: tl.ones(3).trace(), "expected a matrix"),
         (lambda: tl.ones(2, 2, 2).diag(), "Supports 1D or 2D tensors. Got 3D"),
         (lambda: tl.diag_embed(tl.ones(2), 2**63 - 1), "offset 9223372036854775807 is too large"),
-        (lambda: tl.kron(tl.empty(2**40, 0), tl.empty(2**40, 1)), "does not fit"),
+        (lambda: tl.kron(tl.ones(1).expand(2**40), tl.ones(1).expand(2**40)), "does not fit"),
     ):
         with pytest.raises(RuntimeError, match=message):
             call()
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 5), (7, 2), (9, 3), (3, 3, 3)])
+def test_filling_a_diagonal(shape):
+    for wrap in (False, True):
+        want = np.zeros(shape)
+        np.fill_diagonal(want, 5, wrap)
+        same(tl.zeros(shape, dtype=tl.float64).fill_diagonal_(5, wrap), want)
+        transposed = tl.zeros(shape[::-1], dtype=tl.float64).permute(*range(len(shape) - 1, -1, -1))
+        same(transposed.fill_diagonal_(5, wrap), want)
+    with pytest.raises(RuntimeError, match="dimensions must larger than 1"):
+        tl.zeros(3).fill_diagonal_(1)
+    with pytest.raises(RuntimeError, match="equal length"):
+        tl.zeros(2, 3, 2).fill_diagonal_(1)
 
 
 @pytest.mark.parametrize("offset", [0, 1, -2, 5, -5, 2**63 - 1, -(2**63)])

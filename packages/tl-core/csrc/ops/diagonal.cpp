@@ -38,6 +38,29 @@ Tensor diagflat(const Tensor& self, int64_t offset) {
   return ops::diag_embed(ops::reshape(self, DimVector{-1}), offset);
 }
 
+// The elements whose positions are the same in every dimension.
+Tensor main_diagonal(const Tensor& t) {
+  int64_t length = t.size(0), stride = 0;
+  for (int64_t d = 0; d < t.dim(); ++d) {
+    length = std::min(length, t.size(d));
+    stride += t.stride(d);
+  }
+  return ops::as_strided(t, DimVector{length}, DimVector{stride});
+}
+
+Tensor fill_diagonal_(const Tensor& self, const Scalar& value, bool wrap) {
+  TL_CHECK(self.dim() >= 2, Runtime, "dimensions must larger than 1, got ", self.dim());
+  const IntSpan sizes = self.sizes();
+  TL_CHECK(self.dim() == 2 || std::ranges::count(sizes, sizes[0]) == self.dim(), Runtime,
+           "all dimensions of input must be of equal length, got ", sizes);
+  ops::fill__Scalar(main_diagonal(self), value);
+  if (!wrap || self.dim() > 2) return self;
+  const int64_t rows = sizes[0], block = sizes[1] + 1;
+  for (int64_t at = block; at < rows; at += block)
+    ops::fill__Scalar(main_diagonal(ops::narrow(self, 0, at, std::min(block, rows - at))), value);
+  return self;
+}
+
 Tensor trace(const Tensor& self) {
   TL_CHECK(self.dim() == 2, Runtime, "trace: expected a matrix, but got a tensor with ", self.dim(),
            " dimensions");
@@ -141,6 +164,7 @@ Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, std::optional
 TL_KERNEL(diag_embed, diag_embed)
 TL_KERNEL(diag, diag)
 TL_KERNEL(diagflat, diagflat)
+TL_KERNEL(fill_diagonal_, fill_diagonal_)
 TL_KERNEL(trace, trace)
 TL_KERNEL(linalg_cross, cross_product)
 TL_KERNEL(cross, cross)

@@ -241,8 +241,7 @@ constexpr Direction kHorizontal{"hsplit", 1, 1}, kVertical{"vsplit", 2, 0}, kDep
 template <const Direction& way>
 int64_t split_dim(const Tensor& self) {
   TL_CHECK(self.dim() >= way.least, Runtime, "torch.", way.name, " requires a tensor with at least ",
-           way.least, " dimension", way.least > 1 ? "s" : "", ", but got a tensor with ", self.dim(),
-           " dimensions!");
+           way.least, " dimension, but got a tensor with ", self.dim(), " dimensions!");
   return std::min(way.dim, self.dim() - 1);
 }
 template <const Direction& way>

@@ -27,7 +27,8 @@ from tl_core.defaults import (
 )
 from tl_core.dlpack import from_dlpack, to_dlpack
 from tl_core.errors import OutOfMemoryError
-from tl_core.functional import *
+from tl_core.finite import numerics
+from tl_core.functional import *  # type: ignore[no-redef]
 from tl_core.grad_mode import (
     enable_grad,
     inference_mode,
