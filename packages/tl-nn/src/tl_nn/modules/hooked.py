@@ -12,6 +12,7 @@ from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor
 
 from .backward_hook import BackwardHook
+from .explained import EXPLAINED, explain
 from .members import Members
 
 _global_forward_pre_hooks: OrderedDict[int, Any] = OrderedDict()
@@ -36,18 +37,22 @@ class Hooked(Members):
     _is_full_backward_hook: bool | None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
-            or _global_forward_hooks
-            or _global_forward_pre_hooks
-            or _global_backward_hooks
-            or _global_backward_pre_hooks
-        ):
-            return self._call_impl(*args, **kwargs)
-        return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
+        try:
+            if (
+                self._forward_hooks
+                or self._forward_pre_hooks
+                or self._backward_hooks
+                or self._backward_pre_hooks
+                or _global_forward_hooks
+                or _global_forward_pre_hooks
+                or _global_backward_hooks
+                or _global_backward_pre_hooks
+            ):
+                return self._call_impl(*args, **kwargs)
+            return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
+        except EXPLAINED as error:
+            explain(self, error, args, kwargs)
+            raise
 
     def forward(self, *input: Any) -> Any:
         """The computation of this module; every class defines it.

@@ -1,0 +1,75 @@
+"""What an error that leaves a module says of the module: its path, its parameters, what it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tl_core import Tensor
+
+# What operators raise. Everything else, such as an exception that steers a program, passes untouched.
+EXPLAINED = (RuntimeError, ValueError, TypeError, IndexError)
+_KEY = "_tl_module"
+
+
+class _Place:
+    """Where an error came from, as far as it has travelled."""
+
+    def __init__(self, module: Any, message: str, given: str):
+        self.outermost, self.message, self.path = module, message, ""
+        self.text = f"{type(module).__name__}({_own_repr(module)}) got {given}"
+
+    def told(self) -> str:
+        return f"{self.message}\n  in {self.path}{': ' if self.path else ''}{self.text}"
+
+    def leave(self, module: Any) -> None:
+        """The error reaches the caller of what it had reached: the path grows at its front."""
+        name = _name_in(module, self.outermost)
+        self.path = f"{name}.{self.path}" if self.path else name
+        self.outermost = module
+
+
+def explain(module: Any, error: Exception, args: tuple, kwargs: dict[str, Any]) -> None:
+    """Adds to the error's message, or lengthens the path that an inner module has put there."""
+    place = error.__dict__.get(_KEY)
+    if place is None:
+        if len(error.args) != 1 or not isinstance(error.args[0], str) or str(error) != error.args[0]:
+            return
+        place = error.__dict__[_KEY] = _Place(module, error.args[0], _given(args, kwargs))
+    elif place.outermost is not module:
+        place.leave(module)
+    error.args = (place.told(),)
+
+
+def _own_repr(module: Any) -> str:
+    return "" if module._modules else module.extra_repr().replace("\n", " ")
+
+
+def _name_in(module: Any, inner: Any) -> str:
+    return next((name for name, m in module.named_modules() if m is inner), type(inner).__name__)
+
+
+def _given(args: tuple, kwargs: dict[str, Any]) -> str:
+    parts = [_described(a) for a in args] + [f"{k}={_described(v)}" for k, v in kwargs.items()]
+    return ", ".join(parts) or "no arguments"
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return _shape(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_few(value))}]"
+    return repr(value) if isinstance(value, (int, float, str, type(None))) else type(value).__name__
+
+
+def _few(values: Any) -> Iterator[str]:
+    for i, value in enumerate(values):
+        if i == 4:
+            yield f"… {len(values) - 4} more"
+            return
+        yield _described(value)
+
+
+def _shape(t: Tensor) -> str:
+    dtype = "" if str(t.dtype) == "torch.float32" else f" {str(t.dtype).removeprefix('torch.')}"
+    return f"{tuple(t.shape)}{dtype}"
