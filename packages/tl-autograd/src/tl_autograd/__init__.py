@@ -36,6 +36,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "functional",
     "grad",
     "grad_mode",
@@ -44,26 +45,20 @@ __all__ = [
     "graph",
     "inference_mode",
     "no_grad",
+    "profiler",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
     "variable",
 ]
 
-_LATER = ("functional", "graph")
-_ABSENT = {
-    "forward_ad": "the forward mode",
-    "profiler": "the autograd profiler",
-    "enforce_grad_layout_policy": "grad layout policies",
-}
+_LATER = ("checkpoint", "forward_ad", "functional", "graph", "profiler", "profiler_legacy", "profiler_util")
 
 
 def __getattr__(name: str) -> Any:
     """Loads what a training step does not need on first touch."""
     if name in _LATER:
         return importlib.import_module(f"tl_autograd.{name}")
-    if name in _ABSENT:
-        raise AttributeError(f"tl_autograd.{name}: {_ABSENT[name]} is not there yet")
     raise AttributeError(f"module 'tl_autograd' has no attribute {name!r}")
 
 

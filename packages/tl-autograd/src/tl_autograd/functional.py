@@ -116,17 +116,34 @@ def jacobian(
 ) -> Any:
     """The Jacobian: a tensor of shape (*output, *input), or tuples of them for several outputs or inputs.
 
+    Args:
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple of tensors.
+        create_graph: make the result differentiable.
+        strict: raise RuntimeError if an output does not depend on an input, instead of returning zeros.
+        vectorize: accepted; the rows are computed one after another either way.
+        strategy: "reverse-mode" computes a row for each element of the outputs, "forward-mode" a column for each
+            element of the inputs; forward mode needs vectorize=True, as in the reference.
+
     Raises:
-        NotImplementedError: vectorize=True or strategy="forward-mode".
+        NotImplementedError: strategy="forward-mode" without vectorize=True.
+        RuntimeError: strict=True with vectorize=True.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
             f'Expected strategy to be either "forward-mode" or "reverse-mode" but got {strategy}'
         )
-    if vectorize or strategy == "forward-mode":
-        raise NotImplementedError(
-            "jacobian with vectorize=True or in forward mode needs vmap, which tl_autograd does not have yet"
+    if strict and vectorize:
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+            "Please either set `strict=False` or `vectorize=False`."
         )
+    if strategy == "forward-mode":
+        if not vectorize:
+            raise NotImplementedError(
+                'torch.autograd.functional.jacobian: `strategy="forward-mode"` is only supported when `vectorize=True`'
+            )
+        return _forward_jacobian(func, inputs, create_graph)
     with tl_core.enable_grad():
         many, xs = _tuple(inputs, "inputs")
         xs = _fresh(xs, create_graph)
@@ -134,6 +151,35 @@ def jacobian(
         rows = [_jacobian_rows(y, xs, create_graph, strict) for y in ys]
     result = tuple(_result(r, many, create_graph) for r in rows)
     return result if out_many else result[0]
+
+
+def _forward_jacobian(func: Callable, inputs: Any, create_graph: bool) -> Any:
+    """Column by column, each the product of the Jacobian with a unit vector."""
+    many, xs = _tuple(inputs, "inputs")
+    columns: list[list[tuple]] = []
+    for k, x in enumerate(xs):
+        made = []
+        for index in range(x.numel()):
+            unit = tl_core.zeros(x.numel(), dtype=x.dtype, device=x.device)
+            unit[index] = 1
+            vs = tuple(unit.reshape(x.shape) if j == k else tl_core.zeros_like(t) for j, t in enumerate(xs))
+            ys, column = jvp(func, xs, vs, create_graph=create_graph)
+            made.append(column if isinstance(column, tuple) else (column,))
+        columns.append(made)
+    out_many, ys = _tuple(func(*xs), "outputs of the function")
+    result = tuple(
+        _result(
+            [_side_by_side([c[i] for c in made], y, x) for made, x in zip(columns, xs)], many, create_graph
+        )
+        for i, y in enumerate(ys)
+    )
+    return result if out_many else result[0]
+
+
+def _side_by_side(columns: list[Tensor], y: Tensor, x: Tensor) -> Tensor:
+    if not columns:
+        return tl_core.zeros((*y.shape, *x.shape), dtype=y.dtype, device=y.device)
+    return tl_core.stack(columns, -1).reshape((*y.shape, *x.shape))
 
 
 def _jacobian_rows(y: Tensor, xs: tuple, create_graph: bool, strict: bool) -> list[Tensor]:

@@ -1,0 +1,401 @@
+"""Activation checkpointing: what a part of a model saves for the backward is computed again when it is needed."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import tl_core
+from tl_autograd import _C
+from tl_autograd.backward import backward
+from tl_autograd.function import Function
+from tl_autograd.graph import saved_tensors_hooks
+from tl_core import Tensor
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "CheckpointPolicy",
+    "DefaultDeviceType",
+    "SelectiveCheckpointContext",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
+    "detach_variable",
+    "get_device_states",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
+
+
+class CheckpointError(RuntimeError):
+    """The second run of a checkpointed function differs from the first."""
+
+
+class _Settings(threading.local):
+    early_stop = True
+    debug: bool | None = None
+
+
+_settings = _Settings()
+
+
+class set_checkpoint_early_stop:
+    """A context manager: whether a second run ends as soon as all that is needed has been computed (the default).
+
+    It counts for functions that are checkpointed inside, whenever their backward runs.
+    """
+
+    def __init__(self, enable: bool):
+        self.enable = enable
+
+    def __enter__(self) -> None:
+        self._before = _settings.early_stop
+        _settings.early_stop = self.enable
+
+    def __exit__(self, *exc: object) -> None:
+        _settings.early_stop = self._before
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Inside, overrides the argument `debug` of `checkpoint`; None leaves it to the argument."""
+    before, _settings.debug = _settings.debug, enabled
+    try:
+        yield
+    finally:
+        _settings.debug = before
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """Two context managers that do nothing."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+class DefaultDeviceType:
+    """The type of the device whose random state is kept when a checkpointed function has no tensor arguments."""
+
+    _default_device_type = "cuda"
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Sets the type."""
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """The type."""
+        return DefaultDeviceType._default_device_type
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """(indices of the accelerators that the tensors lie on, their random states); both are empty on the CPU."""
+    indices = sorted(
+        {t.get_device() for t in args if isinstance(t, Tensor) and not t.is_cpu and not t.is_meta}
+    )
+    if indices:
+        raise NotImplementedError(
+            "checkpoint: random states of accelerators need tl-backends' device modules"
+        )
+    return [], []
+
+
+def set_device_states(
+    devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
+) -> None:
+    """Sets the random states that `get_device_states` returned."""
+    if devices:
+        raise NotImplementedError(
+            "checkpoint: random states of accelerators need tl-backends' device modules"
+        )
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tensors outside of their graph, requiring gradients as before.
+
+    Raises:
+        RuntimeError: the inputs are not a tuple.
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
+        )
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
+
+
+def check_backward_validity(inputs: Any) -> None:
+    """Warns if no input requires gradients, because then a reentrant checkpoint has none."""
+    if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+@contextlib.contextmanager
+def _random_state(state: Tensor | None) -> Iterator[None]:
+    """Inside, the generator of the CPU stands where it stood then; afterwards where it stood before."""
+    if state is None:
+        yield
+        return
+    now = tl_core.get_rng_state()
+    tl_core.set_rng_state(state)
+    try:
+        yield
+    finally:
+        tl_core.set_rng_state(now)
+
+
+# ---- reentrant -------------------------------------------------------------------------------------------
+class CheckpointFunction(Function):
+    """`checkpoint(..., use_reentrant=True)`: the backward runs the function again and a backward through it."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Callable, preserve_rng_state: bool, *args: Any) -> Any:
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.state = tl_core.get_rng_state() if preserve_rng_state else None
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.others = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        with tl_core.no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if not _C.fills_leaves():
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
+                ".backward() without passing the `inputs` argument."
+            )
+        args = list(ctx.others)
+        for place, t in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[place] = t
+        with _random_state(ctx.state), tl_core.enable_grad():
+            inputs = detach_variable(tuple(args))
+            outputs = ctx.run_function(*inputs)
+        outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+        wanted = [
+            (y, g) for y, g in zip(outputs, grads, strict=True) if isinstance(y, Tensor) and y.requires_grad
+        ]
+        if not wanted:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        backward([y for y, _ in wanted], [g for _, g in wanted])
+        return (None, None, *(x.grad if isinstance(x, Tensor) else None for x in inputs))
+
+
+# ---- not reentrant ---------------------------------------------------------------------------------------
+class _Holder:
+    """Stands in the graph for a tensor that will be computed again."""
+
+    def __init__(self, region: _Region, index: int):
+        self.region, self.index = region, index
+
+
+class _Stop(Exception):
+    """All that the backward needs has been computed again."""
+
+
+def _metadata(t: Tensor) -> tuple:
+    return tuple(t.shape), t.dtype, t.device
+
+
+class _Region:
+    """One call of a checkpointed function: what it takes to run it again, and what a run computed."""
+
+    def __init__(self, again: Callable[[], Any], check: bool, early_stop: bool):
+        self.again, self.check, self.early_stop = again, check, early_stop
+        self.holders: list[weakref.ref[_Holder]] = []
+        self.saved: list[tuple] = []
+        self.values: dict[int, dict[int, Tensor]] = {}  # by the backward's number, then by position
+
+    def pack(self, t: Tensor) -> _Holder:
+        holder = _Holder(self, len(self.saved))
+        self.holders.append(weakref.ref(holder))
+        self.saved.append(_metadata(t))
+        return holder
+
+    @staticmethod
+    def unpack(holder: _Holder) -> Tensor:
+        self, run = holder.region, _C.run_number()
+        if holder.index not in self.values.get(run, {}):
+            self.values[run] = self.compute()
+        values = self.values[run]
+        found = values.pop(holder.index)
+        if not values:
+            del self.values[run]
+        return found
+
+    def compute(self) -> dict[int, Tensor]:
+        values: dict[int, Tensor] = {}
+        seen: list[tuple] = []
+
+        def pack(t: Tensor) -> Tensor:
+            index, plain = len(seen), t.detach()
+            seen.append(_metadata(t))
+            if index < len(self.holders) and self.holders[index]() is not None:
+                values[index] = plain
+            if self.early_stop and len(seen) == len(self.saved):
+                raise _Stop
+            return plain
+
+        with saved_tensors_hooks(pack, lambda t: t), tl_core.enable_grad(), contextlib.suppress(_Stop):
+            self.again()
+        self.compare(seen)
+        return values
+
+    def compare(self, seen: list[tuple]) -> None:
+        if len(seen) != len(self.saved):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.saved)}\n"
+                f"Number of tensors saved during recomputation: {len(seen)}"
+            )
+        if not self.check:
+            return
+        differing = [
+            f"tensor at position {i}:\nsaved metadata: {_told(a)}\nrecomputed metadata: {_told(b)}"
+            for i, (a, b) in enumerate(zip(self.saved, seen, strict=True))
+            if a != b
+        ]
+        if differing:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                "during the forward pass.\n" + "\n".join(differing)
+            )
+
+
+def _told(metadata: tuple) -> str:
+    shape, dtype, device = metadata
+    return f"{{'shape': {shape}, 'dtype': {dtype}, 'device': {device}}}"
+
+
+def _checked_twice(function: Callable, args: tuple, kwargs: dict, context_fn: Callable, preserve: bool,
+                   determinism_check: str) -> Any:  # fmt: skip
+    first, second = context_fn()
+    state = tl_core.get_rng_state() if preserve else None
+
+    def again() -> None:
+        with _random_state(state), second:
+            function(*args, **kwargs)
+
+    region = _Region(again, determinism_check == "default", _settings.early_stop)
+    with saved_tensors_hooks(region.pack, _Region.unpack), first:
+        return function(*args, **kwargs)
+
+
+def checkpoint(
+    function: Callable,
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """`function(*args, **kwargs)`, of which the graph keeps no intermediate tensors: the backward computes them again.
+
+    Args:
+        use_reentrant: True runs a backward inside the backward, which supports `backward()` only, and needs an input
+            that requires gradients. False (better) computes what was saved when the first of it is asked for, and stops
+            as soon as it has all.
+        context_fn: makes two context managers, for the first run and for the second. Not reentrant only.
+        determinism_check: "default" compares shapes, types and devices of what both runs save; "none" does not.
+        debug: accepted; errors name the operators anyway.
+        preserve_rng_state: whether the second run draws the same random numbers; True by default.
+
+    Raises:
+        CheckpointError: the second run saves other tensors than the first.
+        ValueError: a wrong determinism_check, or keyword arguments with use_reentrant=True.
+
+    Example::
+
+        >>> x = tl_core.ones(3, requires_grad=True)
+        >>> y = checkpoint(lambda t: t.exp().sin(), x, use_reentrant=False)
+        >>> y.sum().backward()
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Without it, "
+            "use_reentrant=True is taken; use_reentrant=False is recommended.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of ('default', 'none') but got {determinism_check}"
+        )
+    if not use_reentrant:
+        return _checked_twice(function, args, kwargs, context_fn, preserve, determinism_check)
+    if kwargs:
+        raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
+    if context_fn is not noop_context_fn or debug is not False:
+        raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+    return CheckpointFunction.apply(function, preserve, *args)
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Runs modules or functions one after another, with all but the last of `segments` stretches checkpointed.
+
+    Args:
+        functions: a Sequential or a list of callables.
+        segments: how many stretches.
+
+    Raises:
+        ValueError: unknown keyword arguments.
+    """
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
+    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    length = len(steps) // segments
+
+    def stretch(first: int, last: int) -> Callable:
+        def run(value: Any) -> Any:
+            for step in steps[first:last]:
+                value = step(value)
+            return value
+
+        return run
+
+    for i in range(segments - 1):
+        part = stretch(i * length, (i + 1) * length)
+        input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return stretch((segments - 1) * length, len(steps))(input)
+
+
+# ---- selective -------------------------------------------------------------------------------------------
+class CheckpointPolicy(enum.Enum):
+    """What a selective checkpoint does with an operator's result: keep it, or compute it again."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+
+
+class SelectiveCheckpointContext:
+    """What a policy function is told: whether this is the second run."""
+
+    def __init__(self, *, is_recompute: bool):
+        self.is_recompute = is_recompute
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Callable | Sequence[Any], allow_cache_entry_mutation: bool = False
+) -> tuple[Any, Any]:
+    """Not there yet: it has to exchange results below autograd, which needs `__torch_dispatch__` modes."""
+    raise NotImplementedError(
+        "create_selective_checkpoint_contexts needs __torch_dispatch__ modes, which tl does not have yet: checkpoint "
+        "smaller functions instead"
+    )

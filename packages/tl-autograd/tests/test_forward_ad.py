@@ -1,0 +1,73 @@
+"""Tangents against closed forms and against reverse mode; levels and what they refuse."""
+
+import math
+
+import pytest
+
+import tl_core as tl
+from tl_autograd import forward_ad as fw
+from tl_autograd import functional
+
+
+def test_tangents_go_along():
+    x, t = tl.tensor([0.5, 2.0], dtype=tl.float64), tl.tensor([1.0, -3.0], dtype=tl.float64)
+    with fw.dual_level():
+        dual = fw.make_dual(x, t)
+        y = (dual * dual).sin()
+        primal, tangent = fw.unpack_dual(y)
+        linear = fw.unpack_dual(dual * 3 + 1)
+        both = fw.unpack_dual(
+            dual.sum() * fw.make_dual(tl.tensor(2.0, dtype=tl.float64), tl.tensor(1.0, dtype=tl.float64))
+        )
+        unrelated = fw.unpack_dual(x * 2)
+    assert primal.tolist() == pytest.approx([math.sin(0.25), math.sin(4.0)]) and not primal.requires_grad
+    assert tangent.tolist() == pytest.approx([math.cos(0.25) * 1.0, math.cos(4.0) * 4 * -3])
+    assert linear.tangent.tolist() == [3.0, -9.0]
+    assert both.tangent.item() == pytest.approx(-2.0 * 2 + 2.5)
+    assert unrelated.tangent is None
+    assert fw.unpack_dual(x) == (x, None)
+
+
+def test_a_hessian_by_forward_over_reverse():
+    x = tl.tensor([1.0, 2.0], dtype=tl.float64, requires_grad=True)
+    v = tl.tensor([1.0, 10.0], dtype=tl.float64)
+    with fw.dual_level():
+        tangent = fw.unpack_dual((fw.make_dual(x, v) ** 3).sum()).tangent
+    tangent.backward()
+    assert (
+        x.grad.tolist() == functional.hvp(lambda x: (x**3).sum(), x.detach(), v)[1].tolist() == [6.0, 120.0]
+    )
+
+
+def test_what_levels_refuse():
+    x = tl.ones(2)
+    with pytest.raises(RuntimeError, match="no level exists"):
+        fw.make_dual(x, x)
+    with pytest.raises(RuntimeError, match="not the last one"):
+        fw.exit_dual_level()
+    with fw.dual_level():
+        with pytest.raises(RuntimeError, match="Nested forward mode"):
+            fw.enter_dual_level()
+        with pytest.raises(ValueError, match=r"floating point or complex, but got: torch\.int64"):
+            fw.make_dual(tl.tensor([1]), x)
+        with pytest.raises(RuntimeError, match=r"\(2,\) torch.float32, got \(3,\) torch.float32"):
+            fw.make_dual(x, tl.ones(3))
+        with tl.no_grad(), pytest.raises(NotImplementedError, match="under no_grad"):
+            fw.make_dual(x, x)
+    assert not fw._levels
+
+
+def test_the_forward_jacobian_is_the_reverse_one():
+    def f(x, y):
+        return x[:, None] * y.exp(), (x * x).sum()
+
+    x, y = tl.tensor([1.0, 2.0], dtype=tl.float64), tl.tensor([0.1, 0.2, 0.3], dtype=tl.float64)
+    reverse = functional.jacobian(f, (x, y), vectorize=True)
+    forward = functional.jacobian(f, (x, y), vectorize=True, strategy="forward-mode")
+    for a, b in zip(reverse, forward, strict=True):
+        for g, h in zip(a, b, strict=True):
+            assert g.shape == h.shape and tl.allclose(g, h)
+    with pytest.raises(NotImplementedError, match="vectorize=True"):
+        functional.jacobian(f, (x, y), strategy="forward-mode")
+    with pytest.raises(RuntimeError, match="not supported together"):
+        functional.jacobian(f, (x, y), strict=True, vectorize=True)
