@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "node.h"
+#include "origin.h"
 
 namespace tl::autograd {
 
@@ -18,15 +19,16 @@ inline void note_origin(Node& node) {
     remember_origin(node);
 }
 
-// Runs the node, with explanations if they are asked for.
+// Runs the node; errors say whose derivative failed.
 inline void apply_node(Node& node, const GradientsIn& in, TlTensor** out) {
-  if (!g_anomaly.load(std::memory_order_relaxed)) [[likely]]
-    return node.apply(in, out);
   try {
     node.apply(in, out);
-    if (g_anomaly_nan.load(std::memory_order_relaxed)) refuse_nan(node, out);
+    if (g_anomaly.load(std::memory_order_relaxed) && g_anomaly_nan.load(std::memory_order_relaxed))
+        [[unlikely]]
+      refuse_nan(node, out);
   } catch (const Pending&) {
-    explain_failure(node);
+    if (g_anomaly.load(std::memory_order_relaxed)) explain_failure(node);
+    name_failing(node);
     throw;
   }
 }

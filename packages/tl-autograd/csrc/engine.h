@@ -32,7 +32,8 @@ class Run {
   const std::vector<Tensor>& captured() const { return captured_; }
   int64_t number() const { return number_; }
   bool will_run(const Node* node);
-  static Run* current();  // of this thread
+  bool fills_leaves() const { return options_.accumulate && !pruned_; }  // backward() without inputs
+  static Run* current();                                                 // of this thread
 
  private:
   struct Entry {

@@ -33,6 +33,7 @@ struct GradientsIn {
 
 class Node {
  public:
+  static constexpr int kFrames = 4;
   enum Flag : uint8_t { Leaf = 1, Released = 2, Hooked = 4, HoldsPacked = 8 };
 
   std::atomic<uint32_t> refs{1};
@@ -56,7 +57,8 @@ class Node {
   virtual void release() {}  // drops what was saved for the backward
   virtual std::string name() const = 0;
   virtual const TlOperator* op() const { return nullptr; }
-  virtual void* python() const { return nullptr; }  // a Python object that the node owns
+  virtual const void* const* frames() const { return nullptr; }  // kFrames of them: where it was made
+  virtual void* python() const { return nullptr; }               // a Python object that the node owns
   virtual void drop_python() {}
 
   Node(const Node&) = delete;

@@ -5,6 +5,7 @@
 
 #include "leaf.h"
 #include "ops.h"
+#include "origin.h"
 #include "recorder.h"
 #include "saved_hooks.h"
 #include "thread.h"
@@ -15,8 +16,10 @@ namespace tl::autograd {
 // ------------------------------------------------------------------
 
 namespace {
-size_t block_bytes(size_t n_edges, size_t n_saved) {
-  return sizeof(ProgramNode) + n_edges * sizeof(Edge) + n_saved * sizeof(TlValue);
+size_t block_bytes(const Recorder& r, size_t n_edges) {
+  const size_t frames = r.saves_tensors ? ProgramNode::kFrames : 0;
+  return sizeof(ProgramNode) + n_edges * sizeof(Edge) +
+         static_cast<size_t>(r.derivative->program.n_saved) * sizeof(TlValue) + frames * sizeof(void*);
 }
 
 constexpr auto kIdentity = [] {
@@ -28,15 +31,16 @@ constexpr auto kIdentity = [] {
 
 ProgramNode* ProgramNode::make(const Recorder& recorder, uint32_t n_outputs, uint32_t n_edges) {
   const int n_saved = recorder.derivative->program.n_saved;
-  auto* memory = static_cast<char*>(allocate_node(block_bytes(n_edges, n_saved)));
+  auto* memory = static_cast<char*>(allocate_node(block_bytes(recorder, n_edges)));
   auto* edges = reinterpret_cast<Edge*>(memory + sizeof(ProgramNode));
   auto* saved = reinterpret_cast<TlValue*>(edges + n_edges);
   for (uint32_t i = 0; i < n_edges; ++i) edges[i] = {};
   for (int i = 0; i < n_saved; ++i) saved[i] = none();
+  if (recorder.saves_tensors) note_frames(reinterpret_cast<const void**>(saved + n_saved), kFrames);
   return new (memory) ProgramNode(recorder, n_outputs, n_edges, edges, saved);
 }
 
-size_t ProgramNode::bytes() const { return block_bytes(n_edges, recorder.derivative->program.n_saved); }
+size_t ProgramNode::bytes() const { return block_bytes(recorder, n_edges); }
 
 void ProgramNode::dispose() {
   forget_saved();
@@ -103,10 +107,8 @@ const char* legacy_type(int64_t dtype) {
   for (int i = 0; i < api->tensor_ndim(t); ++i)
     text += (i ? ", " : "") + std::to_string(api->tensor_sizes(t)[i]);
   text += "]]" + source + " is at version " + std::to_string(api->tensor_version(t)) + "; expected version " +
-          std::to_string(expected) +
-          " instead. Hint: enable anomaly detection to find the operation that failed to compute its "
-          "gradient, with "
-          "torch.autograd.set_detect_anomaly(True).";
+          std::to_string(expected) + " instead." + change_of(t, expected) +
+          "\nHint: clone() what is needed later, or use the out-of-place form of the operator.";
   fail(TL_ERROR_RUNTIME, text);
 }
 

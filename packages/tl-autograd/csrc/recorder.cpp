@@ -47,11 +47,19 @@ Recorder::Recorder(const TlOperator* op) : op(op), info(api->op_info(op)), node_
   if (written >= 0) writes_list = info->args[written].kind == TL_ARG_TENSOR_LIST;
   lists = writes_list || (info->n_rets && info->rets[0].kind == TL_ARG_TENSOR_LIST);
   if (!derivative) return;
+  for (int i = 0; i < info->program->n_saved; ++i) saves_tensors |= saves_tensor(info->program->saved[i]);
   for (int t = 0; t < info->program->n_targets; ++t) {
     lists |= info->program->targets[t].is_list != 0;
     if (info->program->targets[t].arg == written) written_target = t;
     target_blocks.push_back(static_cast<uint8_t>(derivative->block_of(t)));
   }
+}
+
+bool Recorder::saves_tensor(const TlSaved& what) const {
+  if (what.meta != TL_META_VALUE) return false;
+  if (what.source == TL_SOURCE_RESULT) return true;
+  const int kind = info->args[what.index].kind;
+  return is_tensor_kind(kind) || kind == TL_ARG_TENSOR_LIST || kind == TL_ARG_OPTIONAL_TENSOR_LIST;
 }
 
 // ---- edges

@@ -23,7 +23,11 @@ struct Recorder {
   bool writes_list = false;
   bool lists = false;          // some target or result is a list
   bool may_broadcast = false;  // two or more tensor arguments
+  bool saves_tensors = false;  // some formula reads a tensor
   std::vector<uint8_t> target_blocks;
+
+ private:
+  bool saves_tensor(const TlSaved& what) const;
 };
 
 // A node that runs its operator's derivative program.
@@ -49,6 +53,10 @@ class ProgramNode final : public Node {
   void release() override;
   std::string name() const override { return recorder.node_name; }
   const TlOperator* op() const override { return recorder.op; }
+  const void* const* frames() const override {
+    if (!recorder.saves_tensors) return nullptr;
+    return reinterpret_cast<const void* const*>(saved + recorder.derivative->program.n_saved);
+  }
 
   const uint32_t* first_edge() const;
   // What was saved at place i, for `_saved_…`; raises if it is gone or was changed.

@@ -35,7 +35,7 @@ thread_local Reaper t_reaper;
 }  // namespace
 
 namespace detail {
-thread_local ThreadData* t_data __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local ThreadData* t_data __attribute__((tls_model("initial-exec"))) = nullptr;
 
 ThreadData& make_thread_data() {
   t_data = new ThreadData;

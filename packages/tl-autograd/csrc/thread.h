@@ -26,7 +26,8 @@ struct ThreadData {
 };
 
 namespace detail {
-extern thread_local ThreadData* t_data __attribute__((tls_model("initial-exec")));
+// constinit: a reader need not ask first whether another file has an initialiser to run.
+extern constinit thread_local ThreadData* t_data __attribute__((tls_model("initial-exec")));
 ThreadData& make_thread_data();
 }  // namespace detail
 

@@ -162,6 +162,11 @@ PyObject* run_number(PyObject*, PyObject*) {
   return PyLong_FromLongLong(run ? run->number() : -1);
 }
 
+PyObject* fills_leaves(PyObject*, PyObject*) {
+  const Run* run = Run::current();
+  return PyBool_FromLong(run && run->fills_leaves());
+}
+
 PyObject* will_run(PyObject*, PyObject* node) {
   return guarded([&] {
     Run* run = Run::current();

@@ -9,7 +9,8 @@ namespace tl::autograd {
 // the inputs, or None
 PyObject* run_backward(PyObject* module, PyObject* const* args, Py_ssize_t n_args);
 PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n_args, PyObject* names);
-PyObject* run_number(PyObject* module, PyObject*);     // of the backward this thread is in, or -1
+PyObject* run_number(PyObject* module, PyObject*);  // of the backward this thread is in, or -1
+PyObject* fills_leaves(PyObject*, PyObject*);
 PyObject* will_run(PyObject* module, PyObject* node);  // whether that backward reaches the node
 
 }  // namespace tl::autograd

@@ -7,6 +7,7 @@
 #include "bind/python.h"
 #include "bind/saved_hooks_functions.h"
 #include "bind/tensor_methods.h"
+#include "origin.h"
 #include "recorder.h"
 #include "transforms.h"
 #include "view.h"
@@ -111,6 +112,7 @@ PyMethodDef kFunctions[] = {
     {"finish_function", fast(finish_function), METH_FASTCALL, nullptr},
     {"delayed_error", fast(delayed_error), METH_FASTCALL, nullptr},
     {"run_number", run_number, METH_NOARGS, nullptr},
+    {"fills_leaves", fills_leaves, METH_NOARGS, nullptr},
     {"will_run", will_run, METH_O, nullptr},
     {"needs_input_grad", needs_input_grad, METH_O, nullptr},
     {"gradient_edge", gradient_edge_of, METH_O, nullptr},
@@ -134,6 +136,7 @@ void connect() {
   if (!get_api) throw PythonError();
   bridge = static_cast<const TlPython*>(PyCapsule_Import(TL_PYTHON_CAPSULE, 0));
   if (!bridge) throw PythonError();
+  g_frames = bridge->frames;
   api = get_api(TL_API_MAJOR, TL_API_MINOR);
   if (!api) {
     bridge->raise_pending();

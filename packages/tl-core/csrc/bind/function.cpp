@@ -4,11 +4,13 @@
 #include <cstring>
 
 #include "base/live_blocks.h"
+#include "bind/frames.h"
 #include "bind/origin.h"
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/result.h"
 #include "bind/tensor_object.h"
+#include "bind/writes.h"
 
 namespace tl::bind {
 
@@ -41,18 +43,26 @@ inline int64_t elements_of(const TlValue& v) {
       most = std::max(most, elements_of(static_cast<const TensorImpl* const*>(v.u.p)[i]));
   return most;
 }
+
+int call_without_gil(const Operator& op, const TlValue* values, TlValue* rets, int64_t most) {
+  const OriginScope origin(origin_of_results(most));
+  PyThreadState* saved = PyEval_SaveThread();
+  tl_without_gil = 1;
+  const int status = call(op, values, op.info.n_args, rets, op.info.n_rets);
+  tl_without_gil = 0;
+  PyEval_RestoreThread(saved);
+  return status;
+}
 }  // namespace
 
 int call_from_python(const Operator& op, const TlValue* values, TlValue* rets) {
   const int n = op.info.n_args;
   int64_t most = 0;
   for (int i = 0; i < n; ++i) most = std::max(most, elements_of(values[i]));
-  if (most <= kReleaseAbove) [[likely]]
-    return call(op, values, n, rets, op.info.n_rets);
-  const OriginScope origin(origin_of_results(most));
-  PyThreadState* saved = PyEval_SaveThread();
-  const int status = call(op, values, n, rets, op.info.n_rets);
-  PyEval_RestoreThread(saved);
+  const int status = most <= kReleaseAbove ? call(op, values, n, rets, op.info.n_rets)
+                                           : call_without_gil(op, values, rets, most);
+  if (op.written_mask && status == 0) [[unlikely]]
+    note_writes(op, values);
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/tensor_object.h"
+#include "bind/writes.h"
 #include "ops.h"
 
 namespace tl::bind {
@@ -218,6 +219,7 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) noexcept {
           return 0;
         }
         write(tensor_of(self), index, value);
+        note_write(*impl_of(self));
         return 0;
       },
       -1);

@@ -10,6 +10,7 @@
 #include "bind/from_python.h"
 #include "bind/function.h"
 #include "bind/generator_object.h"
+#include "bind/observe.h"
 #include "bind/origin.h"
 #include "bind/override.h"
 #include "bind/parse.h"
@@ -18,6 +19,7 @@
 #include "bind/tensor_object.h"
 #include "bind/tensor_slots.h"
 #include "bind/types.h"
+#include "bind/writes.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/loop.h"
@@ -248,6 +250,8 @@ void build(py::module_& m) {
   add_functions(module);
   checked(PyModule_AddFunctions(module, g_fast));
   add_python_api(module);
+  add_writes(module);
+  add_observer(module);
   install_runtime_hooks();
   install_origin_source();
   set_warn_handler(warn_in_python);

@@ -1,6 +1,7 @@
 #include "bind/python_api.h"
 
 #include "bind/error.h"
+#include "bind/frames.h"
 #include "bind/parse.h"
 #include "bind/result.h"
 #include "bind/tensor_object.h"
@@ -67,7 +68,8 @@ TlPython g_table;
 void add_python_api(PyObject* module) {
   g_table = {sizeof(TlPython), TL_API_MAJOR,     TL_API_MINOR,  g_tensor_type,       api_wrap,
              api_unwrap,       api_wrapper,      raise_pending, pending_from_python, api_from_value,
-             api_to_value,     api_scratch_free, api_dtype,     api_device,          api_extend};
+             api_to_value,     api_scratch_free, api_dtype,     api_device,          api_extend,
+             tl_python_frames};
   PyRef python = checked(PyCapsule_New(&g_table, TL_PYTHON_CAPSULE, nullptr));
   checked(PyModule_AddObjectRef(module, "python_v1", python.get()));
   PyRef api = checked(PyCapsule_New(reinterpret_cast<void*>(c_abi::get_api), TL_API_CAPSULE, nullptr));

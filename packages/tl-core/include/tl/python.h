@@ -35,6 +35,10 @@ typedef struct TlPython {
   /* Adds methods and properties to the tensor type; the tables must outlive the process. Either may be NULL.
    */
   int (*extend_tensor)(PyMethodDef* methods, PyGetSetDef* getset);
+  /* Addresses of the instructions that this thread's Python frames have reached, innermost first, without a
+   * reference to anything; how many of the n places were filled. Needs no GIL. `tl_core.origins` finds the
+   * lines. */
+  int (*frames)(const void** out, int n);
 } TlPython;
 
 /* The bridge; NULL with a Python exception if tl_core cannot be imported. */

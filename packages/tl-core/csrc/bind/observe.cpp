@@ -1,0 +1,211 @@
+#include "bind/observe.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <vector>
+
+#include "base/thread_local.h"
+#include "bind/error.h"
+#include "bind/tensor_object.h"
+#include "dispatch/operator.h"
+#include "dispatch/thread_state.h"
+#include "ops.h"
+
+namespace tl::bind {
+
+namespace {
+constexpr uint64_t kBit = uint64_t{1} << TL_LAYER_OBSERVE;
+
+// What this thread is watched for.
+enum Watch : uint8_t { kNan = 1, kInf = 2, kTime = 4 };
+thread_local uint8_t t_watch = 0;
+
+struct Event {
+  const Operator* op;
+  int64_t start, end;  // nanoseconds of the steady clock
+};
+std::mutex g_mutex;
+std::vector<Event> g_events;
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// ---- numbers that are none
+// Memory that was only made holds anything.
+bool makes_memory(const Operator& op) {
+  const std::string_view name = op.info.name;
+  return name.find("empty") != name.npos || name.find("resize") != name.npos ||
+         name.find("set_") != name.npos;
+}
+
+bool holds(const Tensor& t, Watch what) {
+  if (!t || is_integral(t.dtype(), true) || !t.device().is_cpu() || t.numel() == 0) return false;
+  const Tensor real = is_complex(t.dtype()) ? ops::view_as_real(t) : t;
+  const Tensor where = what == kNan ? ops::ne(real, real) : ops::eq(ops::abs(real), Scalar(HUGE_VAL));
+  return ops::_local_scalar_dense(ops::any(where)).to_int() != 0;
+}
+
+bool holds(const TlValue& v, Watch what) {
+  if (v.tag == TL_TENSOR) return holds(reinterpret_cast<const Tensor&>(v.u.t), what);
+  if (v.tag == TL_FLOAT) return what == kNan ? std::isnan(v.u.f) : std::isinf(v.u.f);
+  if (v.tag != TL_TENSOR_LIST) return false;
+  auto* list = static_cast<const Tensor*>(v.u.p);
+  return std::any_of(list, list + v.len, [&](const Tensor& t) { return holds(t, what); });
+}
+
+bool any_tensor(const TlValue* args, int n) {
+  return std::any_of(args, args + n,
+                     [](const TlValue& v) { return v.tag == TL_TENSOR || v.tag == TL_TENSOR_LIST; });
+}
+
+PyObject* tensors_of(const TlValue* values, int n) {
+  PyRef list = checked(PyList_New(0));
+  auto put = [&](const Tensor& t) {
+    if (!t) return;
+    PyRef o = checked(wrap(t));
+    if (PyList_Append(list.get(), o.get()) != 0) throw PythonError();
+  };
+  for (int i = 0; i < n; ++i) {
+    if (values[i].tag == TL_TENSOR) put(reinterpret_cast<const Tensor&>(values[i].u.t));
+    if (values[i].tag != TL_TENSOR_LIST) continue;
+    auto* items = static_cast<const Tensor*>(values[i].u.p);
+    for (uint32_t k = 0; k < values[i].len; ++k) put(items[k]);
+  }
+  return list.release();
+}
+
+// Python words the message: with the position and with statistics of the inputs.
+[[noreturn]] void refuse(const Operator& op, Watch what, const Tensor& result, const TlValue* args,
+                         int n_args) {
+  PyGILState_STATE gil = PyGILState_Ensure();
+  std::string text = cat(op.info.name, " made ", what == kNan ? "nan" : "inf");
+  try {
+    PyRef module = checked(PyImport_ImportModule("tl_core.finite"));
+    PyRef inputs(tensors_of(args, n_args)), made = checked(wrap(result));
+    PyRef words = checked(PyObject_CallMethod(module.get(), "describe", "ssOO", op.info.name,
+                                              what == kNan ? "nan" : "inf", made.get(), inputs.get()));
+    const char* utf8 = PyUnicode_AsUTF8(words.get());
+    if (!utf8) throw PythonError();
+    text = utf8;
+  } catch (const PythonError&) {
+    PyErr_Clear();
+  }
+  PyGILState_Release(gil);
+  fail(ErrorKind::Runtime, text);
+}
+
+void check_result(const Operator& op, const Tensor& t, const TlValue* args, int n_args, uint8_t watched) {
+  for (Watch what : {kNan, kInf}) {
+    if (!(watched & what) || !holds(t, what)) continue;
+    const int n_in = n_args - (op.info.variant == TL_OUT ? op.info.n_rets : 0);
+    const bool was_there = op.info.variant != TL_INPLACE &&
+                           std::any_of(args, args + n_in, [&](const TlValue& v) { return holds(v, what); });
+    if (!was_there) refuse(op, what, t, args, n_in);
+  }
+}
+
+int check_results(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  const uint8_t watched = std::exchange(t_watch, 0);
+  const int status = guarded([&] {
+    NoGradGuard off;
+    for (int i = 0; i < n_rets; ++i) {
+      if (rets[i].tag == TL_TENSOR)
+        check_result(op, reinterpret_cast<const Tensor&>(rets[i].u.t), args, n_args, watched);
+      if (rets[i].tag != TL_TENSOR_LIST) continue;
+      auto* list = static_cast<const Tensor*>(rets[i].u.p);
+      for (uint32_t k = 0; k < rets[i].len; ++k) check_result(op, list[k], args, n_args, watched);
+    }
+  });
+  t_watch = watched;
+  if (status != 0)
+    for (int i = 0; i < n_rets; ++i) release(rets[i]);
+  return status;
+}
+
+// What an in-place call overwrites is looked at before.
+bool bad_before(const TlValue* args, int n_args) {
+  const uint8_t watched = std::exchange(t_watch, 0);
+  bool bad = false;
+  const int status = guarded([&] {
+    NoGradGuard off;
+    for (Watch what : {kNan, kInf})
+      if (watched & what)
+        bad |= std::any_of(args, args + n_args, [&](const TlValue& v) { return holds(v, what); });
+  });
+  t_watch = watched;
+  return bad || status != 0;
+}
+
+// ---- the layer
+int observed(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const Operator& op = *static_cast<const Operator*>(ctx);
+  const bool judged = (t_watch & (kNan | kInf)) && any_tensor(args, n_args) && !makes_memory(op) &&
+                      !(op.info.variant == TL_INPLACE && bad_before(args, n_args));
+  const int64_t start = t_watch & kTime ? now() : 0;
+  const int status = call_below(op, TL_LAYER_OBSERVE, args, n_args, rets, n_rets);
+  if (t_watch & kTime) {
+    const int64_t end = now();
+    std::lock_guard lock(g_mutex);
+    g_events.push_back({&op, start, end});
+  }
+  return status == 0 && judged ? check_results(op, args, n_args, rets, n_rets) : status;
+}
+
+int bind_observer(void*, const TlOperator* op, TlLayerEntry* out) {
+  *out = {observed, const_cast<TlOperator*>(op)};
+  return 0;
+}
+
+// ---- what Python calls
+// _watch(nan, inf, time) -> the previous three, of this thread; None leaves one as it is
+PyObject* watch(PyObject*, PyObject* args) {
+  PyObject* given[3];
+  if (!PyArg_ParseTuple(args, "OOO", &given[0], &given[1], &given[2])) return nullptr;
+  return translated(
+      [&] {
+        static const bool installed = (install_layer(TL_LAYER_OBSERVE, bind_observer, nullptr), true);
+        (void)installed;
+        const uint8_t before = t_watch;
+        for (int i = 0; i < 3; ++i)
+          if (given[i] != Py_None)
+            t_watch = static_cast<uint8_t>(given[i] == Py_True ? t_watch | 1 << i : t_watch & ~(1 << i));
+        uint64_t& included = thread_locals().included;
+        included = t_watch ? included | kBit : included & ~kBit;
+        return Py_BuildValue("(NNN)", PyBool_FromLong(before & kNan), PyBool_FromLong(before & kInf),
+                             PyBool_FromLong(before & kTime));
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
+// _take_events() -> [(operator, start, end)], and forgets them
+PyObject* take_events(PyObject*, PyObject*) {
+  std::vector<Event> events;
+  {
+    std::lock_guard lock(g_mutex);
+    events.swap(g_events);
+  }
+  PyObject* list = PyList_New(static_cast<Py_ssize_t>(events.size()));
+  for (size_t i = 0; list && i < events.size(); ++i)
+    PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i),
+                    Py_BuildValue("(sLL)", events[i].op->info.name, static_cast<long long>(events[i].start),
+                                  static_cast<long long>(events[i].end)));
+  return list;
+}
+
+PyMethodDef kFunctions[] = {
+    {"_watch", watch, METH_VARARGS, nullptr},
+    {"_take_events", take_events, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+}  // namespace
+
+void add_observer(PyObject* module) {
+  if (PyModule_AddFunctions(module, kFunctions) != 0) throw PythonError();
+}
+
+}  // namespace tl::bind

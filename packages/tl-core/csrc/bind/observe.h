@@ -1,0 +1,11 @@
+// The layer that watches operators from outside: how long each takes, and which makes a nan or an infinity
+// first. It is installed at its first use.
+#pragma once
+
+#include <Python.h>
+
+namespace tl::bind {
+
+void add_observer(PyObject* module);
+
+}  // namespace tl::bind
