@@ -121,7 +121,7 @@ WRONG = [
     ("nn.Linear(3, 2)(tl.ones(4, 3, dtype=tl.float64))", RuntimeError, ["Linear(in_features=3", "got (4, 3) float64"]),
     ("nn.Linear(3, 2)('text')", TypeError, ["str", "Linear(in_features=3", "got 'text'"]),
     ("nn.Linear(2, 2).load_state_dict({})", RuntimeError, ["Missing key(s)", "weight", "bias"]),
-    ("nn.CrossEntropyLoss()(tl.ones(2, 3), tl.tensor([0, 3]))", IndexError, ["Target 3 is out of", "CrossEntropyLoss()"]),
+    ("nn.CrossEntropyLoss()(tl.ones(2, 3), tl.tensor([0, 3]))", IndexError, ["Target 3 is out", "CrossEntropyLoss()"]),
     # ---- numbers
     (
         "with tl.numerics(inf='raise'):\n    tl.tensor([1.0, 2.0]) / tl.tensor([4.0, 0.0])",

@@ -277,7 +277,7 @@ def _told(metadata: tuple) -> str:
 
 
 def _checked_twice(function: Callable, args: tuple, kwargs: dict, context_fn: Callable, preserve: bool,
-                   determinism_check: str) -> Any:  # fmt: skip
+                   determinism_check: str, early_stop: bool) -> Any:  # fmt: skip
     first, second = context_fn()
     state = tl_core.get_rng_state() if preserve else None
 
@@ -285,7 +285,7 @@ def _checked_twice(function: Callable, args: tuple, kwargs: dict, context_fn: Ca
         with _random_state(state), second:
             function(*args, **kwargs)
 
-    region = _Region(again, determinism_check == "default", _settings.early_stop)
+    region = _Region(again, determinism_check == "default", early_stop and _settings.early_stop)
     with saved_tensors_hooks(region.pack, _Region.unpack), first:
         return function(*args, **kwargs)
 
@@ -297,6 +297,7 @@ def checkpoint(
     context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
+    early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
     """`function(*args, **kwargs)`, of which the graph keeps no intermediate tensors: the backward computes them again.
@@ -308,6 +309,8 @@ def checkpoint(
         context_fn: makes two context managers, for the first run and for the second. Not reentrant only.
         determinism_check: "default" compares shapes, types and devices of what both runs save; "none" does not.
         debug: accepted; errors name the operators anyway.
+        early_stop: whether the second run ends as soon as all that is needed has been computed. Not reentrant only;
+            `set_checkpoint_early_stop(False)` wins.
         preserve_rng_state: whether the second run draws the same random numbers; True by default.
 
     Raises:
@@ -333,7 +336,7 @@ def checkpoint(
             f"determinism_check should be one of ('default', 'none') but got {determinism_check}"
         )
     if not use_reentrant:
-        return _checked_twice(function, args, kwargs, context_fn, preserve, determinism_check)
+        return _checked_twice(function, args, kwargs, context_fn, preserve, determinism_check, early_stop)
     if kwargs:
         raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
     if context_fn is not noop_context_fn or debug is not False:
@@ -387,8 +390,8 @@ class CheckpointPolicy(enum.Enum):
 class SelectiveCheckpointContext:
     """What a policy function is told: whether this is the second run."""
 
-    def __init__(self, *, is_recompute: bool):
-        self.is_recompute = is_recompute
+    def __init__(self, *, is_recompute: bool, op_output: Any = None):
+        self.is_recompute, self.op_output = is_recompute, op_output
 
 
 def create_selective_checkpoint_contexts(

@@ -126,7 +126,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 def _tangent(y: Tensor, here: _Level) -> Tensor | None:
     with tl_core.enable_grad():
-        v = tl_core.zeros_like(y, requires_grad=True)
+        v = tl_core.zeros_like(y).requires_grad_()
         found: Any = grad([y], [x for x, _ in here.duals], [v], create_graph=True, allow_unused=True)
         pairs = [
             (g, t) for g, (_, t) in zip(found, here.duals, strict=True) if g is not None and g.requires_grad

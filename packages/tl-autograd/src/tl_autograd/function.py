@@ -59,6 +59,10 @@ class BackwardCFunction(_C.ContextBase, FunctionCtx):
         """Runs the function's `backward`."""
         return self._apply_backward(*grads)
 
+    def apply_jvp(self, *tangents: Any) -> Any:
+        """Runs the function's `jvp`."""
+        return self._forward_cls.jvp(self, *tangents)  # type: ignore[attr-defined]
+
     def _apply_backward(self, *grads: Any) -> Any:
         function: Any = self._forward_cls
         if function.vjp is not Function.vjp and function.backward is not Function.backward:

@@ -58,7 +58,8 @@ class profile:
                  record_shapes: bool = False, with_flops: bool = False, profile_memory: bool = False,
                  with_stack: bool = False, with_modules: bool = False, use_kineto: bool = False, use_cpu: bool = True,
                  experimental_config: Any = None, acc_events: bool = False,
-                 custom_trace_id_callback: Any = None) -> None:  # fmt: skip
+                 custom_trace_id_callback: Any = None, post_processing_timeout_s: float | None = None,
+                 activity_filters: Any = None) -> None:  # fmt: skip
         asked = {
             "use_cuda": use_cuda,
             "use_device": use_device,
@@ -86,9 +87,9 @@ class profile:
         self._outer, _labels.events = _labels.events, []
         return self
 
-    def __exit__(self, *exc: object) -> bool:
+    def __exit__(self, *exc: object) -> None:
         if not self.enabled:
-            return False
+            return
         thread = threading.get_ident()
         events = [
             FunctionEvent(_shown(n), start / 1e3, end / 1e3, thread) for n, start, end in observing.end()
@@ -96,7 +97,6 @@ class profile:
         self.function_events = EventList([*events, *(_labels.events or [])])
         self.function_events.nest()
         _labels.events = self._outer
-        return False
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> EventList:  # fmt: skip
@@ -119,7 +119,7 @@ class profile:
         return self.function_events.table(sort_by, row_limit, max_src_column_width, max_name_column_width,
                                           max_shapes_column_width, header, top_level_events_only)  # fmt: skip
 
-    def export_chrome_trace(self, path: str) -> None:
+    def export_chrome_trace(self, path: str, metadata: Any = None, use_python_export: bool = False) -> None:
         """Writes the events as a file for chrome://tracing."""
         self.function_events.export_chrome_trace(path)
 

@@ -162,7 +162,7 @@ int bind_observer(void*, const TlOperator* op, TlLayerEntry* out) {
 }
 
 // ---- what Python calls
-// _watch(nan, inf, time) -> the previous three, of this thread; None leaves one as it is
+// _observe(nan, inf, time) -> the previous three, of this thread; None leaves one as it is
 PyObject* watch(PyObject*, PyObject* args) {
   PyObject* given[3];
   if (!PyArg_ParseTuple(args, "OOO", &given[0], &given[1], &given[2])) return nullptr;
@@ -198,7 +198,7 @@ PyObject* take_events(PyObject*, PyObject*) {
 }
 
 PyMethodDef kFunctions[] = {
-    {"_watch", watch, METH_VARARGS, nullptr},
+    {"_observe", watch, METH_VARARGS, nullptr},
     {"_take_events", take_events, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

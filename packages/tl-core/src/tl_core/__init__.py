@@ -3,9 +3,13 @@
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    # Ahead of the operators that these functions stand for: a checker keeps the first of a name.
+    from tl_core.functional import *
+
 from tl_core import _C, overrides, providers, storage, switches
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
-from tl_core._C import *
+from tl_core._C import *  # type: ignore[assignment,no-redef]
 from tl_core._C import (
     Generator,
     Tensor,
@@ -28,7 +32,7 @@ from tl_core.defaults import (
 from tl_core.dlpack import from_dlpack, to_dlpack
 from tl_core.errors import OutOfMemoryError
 from tl_core.finite import numerics
-from tl_core.functional import *  # type: ignore[no-redef]
+from tl_core.functional import *
 from tl_core.grad_mode import (
     enable_grad,
     inference_mode,

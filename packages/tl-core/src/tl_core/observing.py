@@ -13,13 +13,13 @@ def begin() -> None:
     Raises:
         RuntimeError: they are already.
     """
-    if _C._watch(None, None, None)[2]:
+    if _C._observe(None, None, None)[2]:
         raise RuntimeError("the operators of this thread are being noted already: profiles do not nest")
     _C._take_events()
-    _C._watch(None, None, True)
+    _C._observe(None, None, True)
 
 
 def end() -> list[tuple[str, int, int]]:
     """(operator, start, end) of all that ran since `begin`, in nanoseconds of `time.monotonic_ns`."""
-    _C._watch(None, None, False)
+    _C._observe(None, None, False)
     return _C._take_events()
