@@ -132,6 +132,8 @@ def test_tensor_split():
             x.tensor_split(how, 1)
     with pytest.raises(RuntimeError, match="at least a 1-dimensional tensor"):
         tl.tensor(1).tensor_split(2)
+    with pytest.raises(RuntimeError, match="cannot split into"):
+        tl.arange(3).tensor_split(2**40)
 
 
 def test_unsafe_pieces_are_no_views_to_autograd():
@@ -158,6 +160,9 @@ def test_grids_and_products():
     assert tl.combinations(tl.arange(3), 5).shape == (0, 5)
     with pytest.raises(RuntimeError, match="too many of 500 out of 1000"):
         tl.combinations(tl.arange(1000), 500)
+    with pytest.raises(RuntimeError, match="too many of"):
+        tl.combinations(tl.arange(2), 2**62, True)
+    assert tl.combinations(tl.arange(1), 4, True).tolist() == [[0, 0, 0, 0]]
     with pytest.raises(RuntimeError, match='must be one of "xy" or "ij", but received: yx'):
         tl.meshgrid(a, b, indexing="yx")
     with pytest.raises(RuntimeError, match="same dtype, but got"):
@@ -232,6 +237,11 @@ def test_positions_in_triangles(offset):
             want = np.array(reference(rows, bounded, columns)).reshape(2, -1)
             same(call(rows, columns, offset), want)
     assert tl.tril_indices(2, 2, dtype=tl.int32).dtype == tl.int32
+    assert tl.tril_indices(2**62, 0).shape == tl.triu_indices(2**62, 3, 5).shape == (2, 0)
+    assert tl.triu_indices(2**62, 2).tolist() == [[0, 0, 1], [0, 1, 1]]
+    for call in (tl.tril_indices, tl.triu_indices):
+        with pytest.raises(RuntimeError, match="too many elements"):
+            call(2**62, 2**62)
 
 
 def test_logspace_and_ends_as_tensors():

@@ -93,15 +93,15 @@ Tensor empty_permuted(IntSpan size, IntSpan physical_layout, OptDType dtype, Opt
   checked_numel(size);
   DimVector strides(size.size());
   uint64_t seen = 0;
-  int64_t step = 1;
+  uint64_t step = 1;  // wraps only where the tensor is empty
   for (int64_t i = n - 1; i >= 0; --i) {
     const int64_t d = physical_layout[i];
     TL_CHECK(d >= 0 && d < n, Runtime, "Dimension out of range (expected to be between 0 and ", n - 1,
              ", but got ", d, " at index ", i, "). Negative dimensions are not supported here.");
     TL_CHECK(!(seen >> d & 1), Runtime, "Duplicate dim not allowed: physical_layout is ", physical_layout);
     seen |= uint64_t{1} << d;
-    strides[d] = step;
-    step *= std::max<int64_t>(size[d], 1);
+    strides[d] = static_cast<int64_t>(step);
+    step *= static_cast<uint64_t>(std::max<int64_t>(size[d], 1));
   }
   return empty_strided(size, strides, options(dtype, layout, device, default_dtype()));
 }

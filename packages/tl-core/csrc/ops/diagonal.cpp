@@ -106,17 +106,31 @@ Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim
 }
 
 // ---- positions in triangles
-// Row by row, the columns from first(row) up to last(row).
-template <class First, class Last>
-Tensor positions(int64_t rows, First first, Last last) {
-  __int128 count = 0;
-  for (int64_t i = 0; i < rows; ++i) count += std::max<int64_t>(last(i) - first(i), 0);
+// Saturates, so that offsets near the ends of int64 mean all or nothing.
+int64_t added(int64_t a, int64_t b) {
+  int64_t sum;
+  if (__builtin_add_overflow(a, b, &sum)) return b < 0 ? INT64_MIN : INT64_MAX;
+  return sum;
+}
+
+// How many elements lie on and below the diagonal: rows that grow by one column each, then whole rows.
+__int128 lower_count(int64_t rows, int64_t columns, int64_t offset) {
+  const int64_t first = std::clamp<int64_t>(added(0, -std::max(offset, -INT64_MAX)), 0, rows);
+  const int64_t whole = std::clamp<int64_t>(added(columns, -std::max(offset, -INT64_MAX)), first, rows);
+  const __int128 growing = whole - first, start = static_cast<__int128>(first) + offset + 1;
+  return growing * start + growing * (growing - 1) / 2 + static_cast<__int128>(rows - whole) * columns;
+}
+
+// Row by row, the columns from begin(row) up to end(row).
+template <class Begin, class End>
+Tensor positions(__int128 count, int64_t first_row, int64_t last_row, Begin begin, End end) {
   TL_CHECK(count < INT64_MAX / 16, Runtime, "the triangle has too many elements");
   const int64_t n = static_cast<int64_t>(count);
   const Tensor out = empty(DimVector{2, n}, {DType::Int64, {}});
+  if (n == 0) return out;
   int64_t *row = out.ptr<int64_t>(), *column = row + n;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t k = first(i); k < last(i); ++k) {
+  for (int64_t i = first_row; i < last_row; ++i)
+    for (int64_t k = begin(i); k < end(i); ++k) {
       *row++ = i;
       *column++ = k;
     }
@@ -136,26 +150,23 @@ Tensor placed(const Tensor& t, std::optional<DType> dtype, std::optional<Device>
   return ops::to_device(t, device, dtype.value_or(DType::Int64));
 }
 
-// Saturates, so that offsets near the ends of int64 mean all or nothing.
-int64_t added(int64_t a, int64_t b) {
-  int64_t sum;
-  if (__builtin_add_overflow(a, b, &sum)) return b < 0 ? INT64_MIN : INT64_MAX;
-  return sum;
-}
-
 Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, std::optional<DType> dtype,
                     std::optional<Layout> layout, std::optional<Device> device, std::optional<bool>) {
   check_triangle(rows, columns, layout);
+  const int64_t first = std::clamp<int64_t>(added(0, -std::max(offset, -INT64_MAX)), 0, rows);
   const Tensor t = positions(
-      rows, [](int64_t) { return int64_t{0}; },
+      lower_count(rows, columns, offset), first, rows, [](int64_t) { return int64_t{0}; },
       [=](int64_t i) { return std::clamp<int64_t>(added(added(i, 1), offset), 0, columns); });
   return placed(t, dtype, device);
 }
 Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, std::optional<DType> dtype,
                     std::optional<Layout> layout, std::optional<Device> device, std::optional<bool>) {
   check_triangle(rows, columns, layout);
+  const int64_t last = std::clamp<int64_t>(added(columns, -std::max(offset, -INT64_MAX)), 0, rows);
+  const __int128 all = static_cast<__int128>(rows) * columns;
   const Tensor t = positions(
-      rows, [=](int64_t i) { return std::clamp<int64_t>(added(i, offset), 0, columns); },
+      all - lower_count(rows, columns, added(offset, -1)), 0, last,
+      [=](int64_t i) { return std::clamp<int64_t>(added(i, offset), 0, columns); },
       [=](int64_t) { return columns; });
   return placed(t, dtype, device);
 }

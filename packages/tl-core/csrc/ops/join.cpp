@@ -139,13 +139,13 @@ Tensor cartesian_prod(TensorList tensors) {
 
 // n choose r, or multisets of r out of n; raises when there are too many for 64 bits.
 int64_t count_combinations(int64_t n, int64_t r, bool with_replacement) {
-  const int64_t m = with_replacement ? n + r - 1 : n;
-  if (n == 0 || r > m) return 0;
+  if (n == 0 || (!with_replacement && r > n)) return 0;
+  const int64_t others = with_replacement ? n - 1 : n - r, fewer = std::min(r, others);
   __int128 count = 1;
-  for (int64_t i = 1; i <= r; ++i) {
-    count = count * (m - r + i) / i;
-    TL_CHECK(count <= INT64_MAX / std::max<int64_t>(r, 1), Runtime, "combinations(): there are too many of ",
-             r, " out of ", n, " elements");
+  for (int64_t i = 1; i <= fewer; ++i) {
+    count = count * (static_cast<__int128>(r) + others - fewer + i) / i;
+    TL_CHECK(count <= INT64_MAX / r, Runtime, "combinations(): there are too many of ", r, " out of ", n,
+             " elements");
   }
   return static_cast<int64_t>(count);
 }
@@ -187,6 +187,9 @@ std::vector<Tensor> between(const Tensor& self, IntSpan borders, int64_t dim) {
   return out;
 }
 
+// More pieces than memory could name are a mistake.
+void check_pieces(int64_t n) { TL_CHECK(n <= int64_t{1} << 28, Runtime, "cannot split into ", n, " pieces"); }
+
 void check_splittable(const Tensor& self) {
   TL_CHECK(self.dim() > 0, Runtime,
            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", self.dim(),
@@ -202,6 +205,7 @@ std::vector<Tensor> tensor_split_sections(const Tensor& self, int64_t sections, 
   check_splittable(self);
   const int64_t d = wrap_dim(dim, self.dim()), n = self.size(d);
   TL_CHECK(sections > 0, Runtime, "number of sections must be larger than 0, got ", sections);
+  check_pieces(sections);
   std::vector<Tensor> out;
   int64_t start = 0;
   for (int64_t i = 0; i < sections; ++i) {
@@ -276,6 +280,7 @@ std::vector<Tensor> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim
   TL_CHECK(chunks > 0, Runtime, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t n = self.size(wrap_dim(dim, self.dim()));
   const int64_t size = n / chunks + (n % chunks != 0);
+  check_pieces(size == 0 ? chunks : 0);
   if (size == 0) return ops::unsafe_split_with_sizes(self, DimVector(static_cast<size_t>(chunks)), dim);
   return ops::unsafe_split(self, size, dim);
 }
