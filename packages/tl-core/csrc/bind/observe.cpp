@@ -16,7 +16,7 @@
 namespace tl::bind {
 
 namespace {
-constexpr uint64_t kBit = uint64_t{1} << TL_LAYER_OBSERVE;
+constexpr uint64_t kBit = uint64_t{1} << TL_LAYER_CHECK;
 
 // What this thread is watched for.
 enum Watch : uint8_t { kNan = 1, kInf = 2, kTime = 4 };
@@ -147,7 +147,7 @@ int observed(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_re
   const bool judged = (t_watch & (kNan | kInf)) && any_tensor(args, n_args) && !makes_memory(op) &&
                       !(op.info.variant == TL_INPLACE && bad_before(args, n_args));
   const int64_t start = t_watch & kTime ? now() : 0;
-  const int status = call_below(op, TL_LAYER_OBSERVE, args, n_args, rets, n_rets);
+  const int status = call_below(op, TL_LAYER_CHECK, args, n_args, rets, n_rets);
   if (t_watch & kTime) {
     const int64_t end = now();
     std::lock_guard lock(g_mutex);
@@ -168,7 +168,7 @@ PyObject* watch(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OOO", &given[0], &given[1], &given[2])) return nullptr;
   return translated(
       [&] {
-        static const bool installed = (install_layer(TL_LAYER_OBSERVE, bind_observer, nullptr), true);
+        static const bool installed = (install_layer(TL_LAYER_CHECK, bind_observer, nullptr), true);
         (void)installed;
         const uint8_t before = t_watch;
         for (int i = 0; i < 3; ++i)
