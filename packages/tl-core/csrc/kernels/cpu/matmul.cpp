@@ -5,7 +5,7 @@
 #include "kernels/cpu/functions/arithmetic.h"
 #include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/memory.h"
-#include "kernels/cpu/scratch.h"
+#include "kernels/cpu/workspace.h"
 
 namespace tl::cpu {
 
@@ -69,7 +69,7 @@ void row_product(const Product& p) {
                });
 }
 
-// ---- halves: through float (complex64)
+// ---- complex halves: through complex64
 // ----------------------------------------------------------------------------------
 
 void widen_matrix(DType to, DType from, char* out, const MatrixView& in, int64_t rows, int64_t columns) {
@@ -90,10 +90,10 @@ void narrow_matrix(DType to, DType from, const MatrixView& out, char* in, int64_
 void widened_product(DType dtype, DType wide, const Product& p) {
   constexpr int64_t kRows = 512;
   const int64_t size = item_size(wide), item = item_size(dtype);
-  Scratch<char> b(p.k * p.n * size);
+  Workspace<char> b(p.k * p.n * size);
   widen_matrix(wide, dtype, b.data(), p.b, p.k, p.n);
   const int64_t block = p.m < kRows ? p.m : kRows;
-  Scratch<char> a(block * p.k * size), c(block * p.n * size);
+  Workspace<char> a(block * p.k * size), c(block * p.n * size);
   for (int64_t i = 0; i < p.m; i += kRows) {
     const int64_t rows = p.m - i < kRows ? p.m - i : kRows;
     const auto from = [&](const MatrixView& v) {
@@ -107,18 +107,26 @@ void widened_product(DType dtype, DType wide, const Product& p) {
   }
 }
 
+void bfloat16(const Product& p) {
+  const MatmulKernel pairs = bfloat16_pair_product();
+  const bool few_rows = p.m < 8;  // packing would cost more than it saves
+  (pairs && !few_rows ? pairs : bfloat16_product())(p);
+}
+
 }  // namespace
 
 void matmul(DType dtype, const Product& p) {
   if (p.m == 0 || p.n == 0) return;
+  if (const MatmulKernel column = p.n == 1 && p.k > 0 ? column_product(dtype) : nullptr) return column(p);
   switch (dtype) {
     case DType::Float32:
       return float_product()(p);
     case DType::Float64:
       return double_product()(p);
     case DType::Float16:
+      return half_product()(p);
     case DType::BFloat16:
-      return widened_product(dtype, DType::Float32, p);
+      return bfloat16(p);
     case DType::Complex32:
       return widened_product(dtype, DType::Complex64, p);
     case DType::Complex64:

@@ -9,5 +9,11 @@ using MatmulKernel = void (*)(const Product& product);
 
 MatmulKernel float_product();
 MatmulKernel double_product();
+MatmulKernel half_product();
+MatmulKernel bfloat16_product();
+MatmulKernel bfloat16_pair_product();  // by the processor's instructions; null where it has none
+
+// For products whose b is one column; null for dtypes that have none.
+MatmulKernel column_product(DType dtype);
 
 }  // namespace tl::cpu

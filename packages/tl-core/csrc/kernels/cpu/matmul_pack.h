@@ -23,22 +23,40 @@ struct Operand {
   const T* at(int64_t i, int64_t j) const { return data + i * row + j * column; }
 };
 
-// Rows i.. of a, `rows` of them, columns 0..depth: out[p * kRows + i]. The panel has room for one vector
-// more.
+// How elements of memory become elements of a panel, which a micro-kernel multiplies as Element.
 template <class T>
-void pack_rows(T* out, Operand<T> a, int rows, int64_t depth) {
-  constexpr int kRows = Tile<T>::kRows, W = kLanes<T>, kGroups = (kRows + W - 1) / W;
-  using V = Vec<T>;
+struct Plain {
+  using Storage = T;
+  using Element = Compute<T>;
+  static constexpr int kTerms = 1;  // terms of the sum in an element
+
+  // The elements of consecutive terms; those of `n` consecutive rows or columns, whose terms lie `step`
+  // apart.
+  static TL_INLINE Vec<Element> along(const T* p) { return load<T>(reinterpret_cast<const char*>(p)); }
+  static TL_INLINE Vec<Element> across(const T* p, int64_t, int n) {
+    return n == kLanes<Element> ? along(p) : load_partial<T>(reinterpret_cast<const char*>(p), n);
+  }
+  // Of a row with `left` more terms.
+  static TL_INLINE Element one(const T* p, int64_t, int) { return static_cast<Element>(*p); }
+};
+
+// Rows i.. of a, `rows` of them, terms 0..depth: out[p * kRows + i]. The panel has room for one vector more.
+template <class F>
+void pack_rows_as(typename F::Element* out, Operand<typename F::Storage> a, int rows, int64_t terms) {
+  using E = typename F::Element;
+  using V = Vec<E>;
+  constexpr int kRows = Tile<E>::kRows, W = kLanes<E>, kGroups = (kRows + W - 1) / W, kTerms = F::kTerms;
+  const int64_t depth = (terms + kTerms - 1) / kTerms, whole = terms / kTerms;
   int64_t p = 0;
   if (a.column == 1) {
-    for (; p + W <= depth; p += W) {
+    for (; p + W <= whole; p += W) {
       V squares[kGroups][W];
       for (int g = 0; g < kGroups; ++g) {
         for (int i = 0; i < W; ++i) {
           const int row = g * W + i;
-          squares[g][i] = row < rows ? read<V>(reinterpret_cast<const char*>(a.at(row, p))) : V{};
+          squares[g][i] = row < rows ? F::along(a.at(row, p * kTerms)) : V{};
         }
-        Square<T>::transpose(squares[g]);
+        Square<E>::transpose(squares[g]);
       }
       // Ascending: what a vector writes beyond its panel's rows is overwritten by the next.
       for (int q = 0; q < W; ++q) {
@@ -46,41 +64,58 @@ void pack_rows(T* out, Operand<T> a, int rows, int64_t depth) {
           write(reinterpret_cast<char*>(out + (p + q) * kRows + g * W), squares[g][q]);
       }
     }
+  } else if (a.row == 1 && kGroups == 1) {
+    for (; p < whole; ++p)
+      write(reinterpret_cast<char*>(out + p * kRows), F::across(a.at(0, p * kTerms), a.column, rows));
   }
   for (; p < depth; ++p) {
-    for (int i = 0; i < kRows; ++i) out[p * kRows + i] = i < rows ? *a.at(i, p) : T{};
+    const int left = static_cast<int>(terms - p * kTerms);
+    for (int i = 0; i < kRows; ++i)
+      out[p * kRows + i] = i < rows ? F::one(a.at(i, p * kTerms), a.column, left) : E{};
   }
 }
 
-// Columns 0..columns of b, rows 0..depth: out[p * kCols + j], zeros beyond `columns`.
-template <class T>
-void pack_columns(T* out, Operand<T> b, int columns, int64_t depth) {
-  constexpr int kCols = Tile<T>::kCols, W = kLanes<T>;
-  using V = Vec<T>;
+// Columns 0..columns of b, terms 0..depth: out[p * kCols + j], zeros beyond `columns`.
+template <class F>
+void pack_columns_as(typename F::Element* out, Operand<typename F::Storage> b, int columns, int64_t terms) {
+  using E = typename F::Element;
+  using V = Vec<E>;
+  constexpr int kCols = Tile<E>::kCols, W = kLanes<E>, kTerms = F::kTerms;
+  const int64_t depth = (terms + kTerms - 1) / kTerms, whole = terms / kTerms;
+  int64_t p = 0;
   if (b.column == 1 && columns == kCols) {
-    for (int64_t p = 0; p < depth; ++p) {
+    for (; p < whole; ++p) {
+      for (int j = 0; j < kCols; j += W)
+        write(reinterpret_cast<char*>(out + p * kCols + j), F::across(b.at(p * kTerms, j), b.row, W));
+    }
+  } else if (b.column == 1) {
+    for (; p < whole; ++p) {
       for (int j = 0; j < kCols; j += W) {
+        const int n = columns - j < W ? columns - j : W;
         write(reinterpret_cast<char*>(out + p * kCols + j),
-              read<V>(reinterpret_cast<const char*>(b.at(p, j))));
+              n > 0 ? F::across(b.at(p * kTerms, j), b.row, n) : V{});
       }
     }
-    return;
-  }
-  int64_t p = 0;
-  if (b.row == 1) {
-    for (; p + W <= depth; p += W) {
+  } else if (b.row == 1) {
+    for (; p + W <= whole; p += W) {
       for (int j = 0; j < kCols; j += W) {
         V square[W];
-        for (int i = 0; i < W; ++i)
-          square[i] = j + i < columns ? read<V>(reinterpret_cast<const char*>(b.at(p, j + i))) : V{};
-        Square<T>::transpose(square);
+        for (int i = 0; i < W; ++i) square[i] = j + i < columns ? F::along(b.at(p * kTerms, j + i)) : V{};
+        Square<E>::transpose(square);
         for (int q = 0; q < W; ++q) write(reinterpret_cast<char*>(out + (p + q) * kCols + j), square[q]);
       }
     }
   }
   for (; p < depth; ++p) {
-    for (int j = 0; j < kCols; ++j) out[p * kCols + j] = j < columns ? *b.at(p, j) : T{};
+    const int left = static_cast<int>(terms - p * kTerms);
+    for (int j = 0; j < kCols; ++j)
+      out[p * kCols + j] = j < columns ? F::one(b.at(p * kTerms, j), b.row, left) : E{};
   }
+}
+
+template <class T>
+void pack_rows(T* out, Operand<T> a, int rows, int64_t depth) {
+  pack_rows_as<Plain<T>>(out, a, rows, depth);
 }
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE

@@ -1,0 +1,90 @@
+// isa: all bf16
+// Products of bfloat16 by instructions that multiply pairs of terms and add both products in float.
+#include "kernels/cpu/matmul_blocked.h"
+#include "kernels/cpu/matmul_kernels.h"
+
+#if defined(__AVX512BF16__)
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+namespace {
+
+// A pair of terms in a float's bits.
+struct Pairs {
+  using Storage = BFloat16;
+  using Element = float;
+  static constexpr int kTerms = 2;
+
+  static TL_INLINE VecF along(const BFloat16* p) { return read<VecF>(reinterpret_cast<const char*>(p)); }
+  static TL_INLINE VecF across(const BFloat16* p, int64_t step, int n) {
+    const auto lanes = static_cast<__mmask16>((1u << n) - 1);
+    const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lanes, p));
+    const __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lanes, p + step));
+    return reinterpret_cast<VecF>(_mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+  }
+  static TL_INLINE float one(const BFloat16* p, int64_t step, int left) {
+    const uint32_t high = left > 1 ? p[step].bits : 0;
+    return bitcast<float>(uint32_t{p->bits} | high << 16);
+  }
+};
+
+template <int R, int N>
+void pair_micro(float* out, const float* a, int64_t, int64_t, const float* b, int64_t b_step, int64_t depth) {
+  __m512 sums[R][N] = {};
+  for (int64_t p = 0; p < depth; ++p, a += Tile<float>::kRows, b += b_step) {
+    __m512bh columns[N];
+    for (int v = 0; v < N; ++v) columns[v] = reinterpret_cast<__m512bh>(_mm512_loadu_ps(b + v * 16));
+    for (int i = 0; i < R; ++i) {
+      const auto factor = reinterpret_cast<__m512bh>(_mm512_set1_ps(a[i]));
+      for (int v = 0; v < N; ++v) sums[i][v] = _mm512_dpbf16_ps(sums[i][v], factor, columns[v]);
+    }
+  }
+  for (int i = 0; i < R; ++i) {
+    for (int v = 0; v < N; ++v) _mm512_storeu_ps(out + i * Tile<float>::kCols + v * 16, sums[i][v]);
+  }
+}
+
+template <int N, size_t... R>
+const Micro<float>* table(std::index_sequence<R...>) {
+  static constexpr Micro<float> kernels[] = {&pair_micro<static_cast<int>(R) + 1, N>...};
+  return kernels;
+}
+const Micro<float>* pair_micros(int vectors) {
+  constexpr auto rows = std::make_index_sequence<Tile<float>::kRows>{};
+  return vectors == 1 ? table<1>(rows) : table<2>(rows);
+}
+
+void product(const Product& p) {
+  narrow_product<BFloat16>(p, [](const Product& part, const Output<float>& out) {
+    BlockedProduct<Pairs>{
+        operand<BFloat16>(part.a), operand<BFloat16>(part.b), part.m, part.n, part.k, &pair_micros}
+        .run(out);
+  });
+}
+
+}  // namespace
+
+extern const MatmulKernel pair_product = &product;
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE
+#endif
+
+#if TL_ISA_LEVEL == 1
+#include "base/cpu_capability.h"
+
+#if defined(TL_ISA_X86)
+namespace tl::cpu::v4bf16 {
+extern const MatmulKernel pair_product;
+}
+#endif
+
+namespace tl::cpu {
+
+MatmulKernel bfloat16_pair_product() {
+#if defined(TL_ISA_X86)
+  if (cpu_has_bf16()) return v4bf16::pair_product;
+#endif
+  return nullptr;
+}
+
+}  // namespace tl::cpu
+#endif

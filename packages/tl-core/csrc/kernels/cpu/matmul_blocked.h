@@ -1,0 +1,216 @@
+// Products of matrices by blocks: operands are packed into panels as a format says, sums come from
+// micro-kernels.
+#pragma once
+
+#include "base/parallel.h"
+#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/matmul_micro.h"
+#include "kernels/cpu/workspace.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+inline constexpr int64_t kProductGrain = 1 << 21;  // multiplications that are worth a thread's while
+
+// c = beta * added + alpha * sums; a bias has a row stride of 0.
+template <class T>
+struct Output {
+  T* c;
+  int64_t row, column;
+  const T* added;
+  int64_t added_row, added_column;
+  T alpha, beta;
+};
+
+// For a corner of a tile at (i, j).
+template <class T>
+void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
+  using V = Vec<T>;
+  constexpr int W = kLanes<T>;
+  const bool dense = o.column == 1 && (o.beta == 0 || o.added_column == 1 || o.added_column == 0);
+  for (int i = 0; i < rows; ++i) {
+    char* c = reinterpret_cast<char*>(o.c + (i0 + i) * o.row + j0 * o.column);
+    const T* add = o.added + (i0 + i) * o.added_row + j0 * o.added_column;
+    const T* sum = sums + i * Tile<T>::kCols;
+    for (int j = 0; dense && j < columns; j += W) {
+      const int left = columns - j < W ? columns - j : W;
+      V value = read<V>(reinterpret_cast<const char*>(sum + j)) * o.alpha;
+      if (o.beta != 0) {
+        const char* from = reinterpret_cast<const char*>(add + j * o.added_column);
+        const V more = o.added_column == 0 ? broadcast<V>(*add)
+                       : left == W         ? read<V>(from)
+                                           : load_partial<T>(from, left);
+        value = more * o.beta + value;
+      }
+      if (left == W)
+        write(c + j * sizeof(T), value);
+      else
+        store_partial<T>(c + j * sizeof(T), left, value);
+    }
+    for (int j = 0; !dense && j < columns; ++j) {
+      T value = sum[j] * o.alpha;
+      if (o.beta != 0) value = add[j * o.added_column] * o.beta + value;
+      reinterpret_cast<T*>(c)[j * o.column] = value;
+    }
+  }
+}
+
+// Blocks of depth after the first add to what is there.
+template <class T>
+Output<T> continued(const Output<T>& o) {
+  return {o.c, o.row, o.column, o.c, o.row, o.column, o.alpha, T(1)};
+}
+
+// `F` is the format; the micro-kernels of a tile's rows come from `micros(vectors)`.
+template <class F>
+struct BlockedProduct {
+  using E = typename F::Element;
+  using S = Tile<E>;
+  static constexpr int64_t kTerms = F::kTerms, kDepth = S::kDepth * kTerms;
+
+  Operand<typename F::Storage> a, b;
+  int64_t m, n, k;
+  const Micro<E>* (*micros)(int vectors);
+
+  void run(const Output<E>& first) const {
+    const int64_t width = n < S::kBlockCols ? n : S::kBlockCols, panels = (width + S::kCols - 1) / S::kCols;
+    Workspace<E> packed_b(panels * S::kCols * elements(k < kDepth ? k : kDepth));
+    for (int64_t j = 0; j < n; j += S::kBlockCols) {
+      const int64_t columns = n - j < S::kBlockCols ? n - j : S::kBlockCols;
+      for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
+        const int64_t terms = k - p < kDepth ? k - p : kDepth;
+        pack_b(packed_b.data(), p, j, terms, columns);
+        multiply(packed_b.data(), p, j, terms, columns, p == 0 ? first : continued(first));
+      }
+    }
+  }
+
+ private:
+  static int64_t elements(int64_t terms) { return (terms + kTerms - 1) / kTerms; }
+
+  void pack_b(E* packed, int64_t p, int64_t j, int64_t terms, int64_t columns) const {
+    const int64_t panels = (columns + S::kCols - 1) / S::kCols, room = elements(terms) * S::kCols;
+    parallel_for(0, panels, (1 << 16) / (room + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t left = columns - i * S::kCols;
+        pack_columns_as<F>(packed + i * room, {b.at(p, j + i * S::kCols), b.row, b.column},
+                           static_cast<int>(left < S::kCols ? left : S::kCols), terms);
+      }
+    });
+  }
+
+  // A task is a block of rows against some panels; with few blocks of rows the panels are divided as well.
+  void multiply(const E* packed_b, int64_t p, int64_t j, int64_t terms, int64_t columns,
+                const Output<E>& o) const {
+    const int64_t blocks = (m + S::kBlockRows - 1) / S::kBlockRows,
+                  panels = (columns + S::kCols - 1) / S::kCols;
+    const int64_t share = blocks >= 8 ? panels : panels / 8 > 8 ? panels / 8 : panels < 8 ? panels : 8;
+    const int64_t shares = (panels + share - 1) / share, depth = elements(terms);
+    const int64_t work = (m < S::kBlockRows ? m : S::kBlockRows) * terms * share * S::kCols;
+    parallel_for(0, blocks * shares, kProductGrain / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+      Workspace<E> packed_a(S::kBlockRows * depth + kLanes<E>);
+      int64_t held = -1;
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t block = task / shares, i = block * S::kBlockRows;
+        const int rows = static_cast<int>(m - i < S::kBlockRows ? m - i : S::kBlockRows);
+        if (held != block) pack_a(packed_a.data(), i, p, rows, terms);
+        held = block;
+        const int64_t last = (task % shares + 1) * share;
+        for (int64_t panel = task % shares * share; panel < (last < panels ? last : panels); ++panel) {
+          const int64_t left = columns - panel * S::kCols;
+          one_panel(packed_a.data(), packed_b + panel * S::kCols * depth, depth, o, i, j + panel * S::kCols,
+                    rows, static_cast<int>(left < S::kCols ? left : S::kCols));
+        }
+      }
+    });
+  }
+
+  void pack_a(E* packed, int64_t i, int64_t p, int rows, int64_t terms) const {
+    for (int r = 0; r < rows; r += S::kRows) {
+      pack_rows_as<F>(packed + r * elements(terms), {a.at(i + r, p), a.row, a.column},
+                      rows - r < S::kRows ? rows - r : S::kRows, terms);
+    }
+  }
+
+  void one_panel(const E* a_block, const E* panel, int64_t depth, const Output<E>& o, int64_t i0, int64_t j0,
+                 int rows, int columns) const {
+    alignas(64) E sums[S::kRows * S::kCols];
+    const Micro<E>* kernels = micros(columns > kLanes<E> ? 2 : 1);
+    for (int i = 0; i < rows; i += S::kRows) {
+      const int r = rows - i < S::kRows ? rows - i : S::kRows;
+      kernels[r - 1](sums, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
+      finish(sums, o, i0 + i, j0, r, columns);
+    }
+  }
+};
+
+template <class T>
+T number_or(const void* p, T otherwise) {
+  return p ? *static_cast<const T*>(p) : otherwise;
+}
+
+template <class T>
+Operand<T> operand(const MatrixView& v) {
+  return {reinterpret_cast<const T*>(v.data), v.row_stride, v.column_stride};
+}
+
+// Of elements in the type that is computed in.
+template <class T>
+Output<T> output(const Product& p) {
+  return {reinterpret_cast<T*>(p.c.data),
+          p.c.row_stride,
+          p.c.column_stride,
+          reinterpret_cast<const T*>(p.added.data),
+          p.added.row_stride,
+          p.added.column_stride,
+          number_or<T>(p.alpha, 1),
+          number_or<T>(p.beta, 0)};
+}
+
+template <class T>
+void narrow_row(const float* sums, int64_t columns, char* c, int64_t step, const char* added,
+                int64_t added_step, float alpha, float beta) {
+  constexpr int W = kLanes<float>;
+  for (int64_t j = 0; j < columns; j += W) {
+    const int left = static_cast<int>(columns - j < W ? columns - j : W);
+    VecF value = load_partial<float>(reinterpret_cast<const char*>(sums + j), left) * alpha;
+    if (beta != 0) value = load_strided<T>(added + j * added_step, added_step, left) * beta + value;
+    if (step == sizeof(T) && left == W)
+      store<T>(c + j * step, value);
+    else
+      store_strided<T>(c + j * step, step, left, value);
+  }
+}
+
+template <class T>
+void narrow_block(const float* sums, int64_t rows, int64_t columns, const MatrixView& c,
+                  const MatrixView& added, float alpha, float beta) {
+  constexpr int64_t size = sizeof(T);
+  parallel_for(0, rows, (1 << 15) / columns + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      narrow_row<T>(sums + i * columns, columns, c.data + i * c.row_stride * size, c.column_stride * size,
+                    added.data + i * added.row_stride * size, added.column_stride * size, alpha, beta);
+  });
+}
+
+// Sums of a narrow type stay in float until they are whole: rows and columns go in blocks.
+template <class T, class Run>
+void narrow_product(const Product& p, Run run) {
+  constexpr int64_t kRows = 512, kColumns = 2048;
+  const float alpha = number_or<float>(p.alpha, 1), beta = number_or<float>(p.beta, 0);
+  Workspace<float> sums((p.m < kRows ? p.m : kRows) * (p.n < kColumns ? p.n : kColumns));
+  const auto shifted = [](const MatrixView& v, int64_t i, int64_t j) {
+    return MatrixView{v.data + (i * v.row_stride + j * v.column_stride) * static_cast<int64_t>(sizeof(T)),
+                      v.row_stride, v.column_stride};
+  };
+  for (int64_t i = 0; i < p.m; i += kRows) {
+    for (int64_t j = 0; j < p.n; j += kColumns) {
+      const int64_t rows = p.m - i < kRows ? p.m - i : kRows,
+                    columns = p.n - j < kColumns ? p.n - j : kColumns;
+      run(Product{rows, columns, p.k, shifted(p.a, i, 0), shifted(p.b, 0, j), {}, {}, nullptr, nullptr},
+          Output<float>{sums.data(), columns, 1, nullptr, 0, 0, 1, 0});
+      narrow_block<T>(sums.data(), rows, columns, shifted(p.c, i, j), shifted(p.added, i, j), alpha, beta);
+    }
+  }
+}
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE
