@@ -78,12 +78,9 @@ struct Factors {
 
   Factors(DType d, const Scalar& a, const Scalar& b) {
     const DType compute = is_half(d) ? DType::Float32 : d;
-    for (const Scalar& s : {a, b}) {
-      TL_CHECK(!is_integral(d, true) || s.is_integral(), Runtime, "For integral input tensors, argument ",
-               &s == &a ? "alpha" : "beta", " must not be a floating point number.");
-      TL_CHECK(is_complex(d) || !s.is_complex(), Runtime,
-               "For non-complex input tensors, argument alpha must not be a complex number.");
-    }
+    TL_CHECK(is_complex(d) || !(a.is_complex() || b.is_complex()), Runtime,
+             "For non-complex input tensors, argument ", a.is_complex() ? "alpha" : "beta",
+             " must not be a complex number.");
     a.store(compute, alpha);
     b.store(compute, beta);
     alpha_at = alpha;
@@ -92,6 +89,27 @@ struct Factors {
 };
 
 bool is_zero(const Scalar& s) { return !s.to_bool(); }
+
+// What is added to a product, in its shape.
+Tensor expanded(const char* name, const Tensor& self, IntSpan shape) {
+  try {
+    return ops::expand(self, shape);
+  } catch (const Error&) {
+    fail(ErrorKind::Runtime, "The expanded size of the tensor (", shape, ") must match the existing size ",
+         self.sizes(), " of the input of ", name);
+  }
+}
+
+void check_added(const Tensor& self, const Tensor& factor) {
+  TL_CHECK(self.dtype() == factor.dtype(), Runtime, "Input dtypes must be the same, got: input ",
+           dtype_name(self.dtype()), ", batch1: ", dtype_name(factor.dtype()));
+}
+
+// The result may be what is added, but only in the same layout.
+Tensor apart_from(const Tensor& c, const Tensor& added) {
+  const bool in_place = c.data() == added.data() && std::ranges::equal(c.strides(), added.strides());
+  return shares_memory(c, added) && !in_place ? ops::clone(added) : added;
+}
 
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
              const Scalar& alpha, Out out) {
@@ -103,45 +121,62 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const S
   TL_CHECK(self.dtype() == mat1.dtype(), Runtime, "self and mat2 must have the same dtype, but got ",
            scalar_type_name(self.dtype()), " and ", scalar_type_name(mat2.dtype()));
   const DimVector shape{mat1.size(0), mat2.size(1)};
-  const Tensor added = [&] {
-    try {
-      return ops::expand(self, shape);
-    } catch (const Error&) {
-      fail(ErrorKind::Runtime, "The expanded size of the tensor (", shape, ") must match the existing size ",
-           self.sizes(), " of the input of addmm");
-    }
-  }();
-  const Tensor c = product_out(out, shape, mat1);
+  const Tensor added = expanded("addmm", self, shape), c = product_out(out, shape, mat1);
   const Factors f(c.dtype(), alpha, beta);
-  const bool in_place = c.data() == added.data() && std::ranges::equal(c.strides(), added.strides());
-  const Tensor safe = shares_memory(c, added) && !in_place ? ops::clone(added) : added;
+  const Tensor safe = apart_from(c, added);
   product_into(c, mat1, mat2, is_zero(beta) ? nullptr : &safe, f.alpha_at,
                is_zero(beta) ? nullptr : f.beta_at);
   return c;
 }
 
-void run_batched(const Tensor& c, const Tensor& a, const Tensor& b) {
-  const cpu::Product p{a.size(1), b.size(2), a.size(2), matrix(a), matrix(b),
-                       matrix(c), {},        nullptr,   nullptr};
-  cpu::matmul_batched(c.dtype(), p, a.size(0), a.stride(0), b.stride(0), c.stride(0), 0);
+void run_batched(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added, const Factors* f) {
+  const cpu::Product p{a.size(1),
+                       b.size(2),
+                       a.size(2),
+                       matrix(a),
+                       matrix(b),
+                       matrix(c),
+                       added ? matrix(*added) : cpu::MatrixView{},
+                       f ? f->alpha_at : nullptr,
+                       added ? f->beta_at : nullptr};
+  cpu::matmul_batched(c.dtype(), p, a.size(0), a.stride(0), b.stride(0), c.stride(0),
+                      added ? added->stride(0) : 0);
+}
+
+void batched_into(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added = nullptr,
+                  const Factors* f = nullptr) {
+  if (c.is_meta() || c.numel() == 0) return;
+  if (!shares_memory(c, a) && !shares_memory(c, b)) return run_batched(c, a, b, added, f);
+  const Tensor fresh = empty(c.sizes(), {c.dtype(), {}});
+  run_batched(fresh, a, b, added, f);
+  copy_elements(c, fresh);
+}
+
+void check_batches(const char* name, const Tensor& a, const Tensor& b) {
+  TL_CHECK(a.dim() == 3, Runtime, "batch1 must be a 3D tensor, got ", a.dim(), "D");
+  TL_CHECK(b.dim() == 3, Runtime, "batch2 must be a 3D tensor, got ", b.dim(), "D");
+  TL_CHECK(a.size(0) == b.size(0) && a.size(2) == b.size(1), Runtime,
+           "Expected size for first two dimensions of batch2 tensor to be: [", a.size(0), ", ", a.size(2),
+           "] but got: [", b.size(0), ", ", b.size(1), "].");
+  check_same_type(name, a, b);
 }
 
 Tensor bmm(const Tensor& self, const Tensor& mat2, Out out) {
-  TL_CHECK(self.dim() == 3, Runtime, "batch1 must be a 3D tensor, got ", self.dim(), "D");
-  TL_CHECK(mat2.dim() == 3, Runtime, "batch2 must be a 3D tensor, got ", mat2.dim(), "D");
-  TL_CHECK(self.size(0) == mat2.size(0) && self.size(2) == mat2.size(1), Runtime,
-           "Expected size for first two dimensions of batch2 tensor to be: [", self.size(0), ", ",
-           self.size(2), "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
-  check_same_type("bmm", self, mat2);
+  check_batches("bmm", self, mat2);
   const Tensor c = product_out(out, DimVector{self.size(0), self.size(1), mat2.size(2)}, self);
-  if (c.is_meta() || c.numel() == 0) return c;
-  if (!shares_memory(c, self) && !shares_memory(c, mat2)) {
-    run_batched(c, self, mat2);
-    return c;
-  }
-  const Tensor fresh = empty(c.sizes(), {c.dtype(), {}});
-  run_batched(fresh, self, mat2);
-  copy_elements(c, fresh);
+  batched_into(c, self, mat2);
+  return c;
+}
+
+Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+               const Scalar& alpha, Out out) {
+  check_batches("baddbmm", batch1, batch2);
+  check_added(self, batch1);
+  const DimVector shape{batch1.size(0), batch1.size(1), batch2.size(2)};
+  const Tensor added = expanded("baddbmm", self, shape), c = product_out(out, shape, batch1);
+  const Factors f(c.dtype(), alpha, beta);
+  const Tensor safe = apart_from(c, added);
+  batched_into(c, batch1, batch2, is_zero(beta) ? nullptr : &safe, &f);
   return c;
 }
 
@@ -159,6 +194,24 @@ Tensor mv(const Tensor& self, const Tensor& vec, Out out) {
   check_same_type("mv", self, vec);
   const Tensor c = product_out(out, DimVector{self.size(0)}, self);
   product_into(as_matrix(c, 1, DimVector{c.size(0), 1}), self, as_matrix(vec, 1, DimVector{vec.size(0), 1}));
+  return c;
+}
+
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
+             const Scalar& alpha, Out out) {
+  TL_CHECK(mat.dim() == 2 && vec.dim() == 1 && self.dim() <= 1, Runtime,
+           "vector + matrix @ vector expected, got ", self.dim(), ", ", mat.dim(), ", ", vec.dim());
+  TL_CHECK(mat.size(1) == vec.size(0) && (self.numel() == mat.size(0) || self.numel() == 1), Runtime,
+           "size mismatch, got input (", self.numel(), "), mat (", mat.size(0), "x", mat.size(1), "), vec (",
+           vec.size(0), ")");
+  check_same_type("addmv", mat, vec);
+  check_added(self, mat);
+  const DimVector shape{mat.size(0)};
+  const Tensor added = expanded("addmv", self, shape), c = product_out(out, shape, mat);
+  const Factors f(c.dtype(), alpha, beta);
+  const Tensor safe = as_matrix(apart_from(c, added), 1, DimVector{c.size(0), 1});
+  product_into(as_matrix(c, 1, DimVector{c.size(0), 1}), mat, as_matrix(vec, 1, DimVector{vec.size(0), 1}),
+               is_zero(beta) ? nullptr : &safe, f.alpha_at, is_zero(beta) ? nullptr : f.beta_at);
   return c;
 }
 
@@ -242,7 +295,7 @@ Tensor linear_rows(const Tensor& input, const Tensor& transposed, const Tensor& 
   return ops::view(ops::addmm(bias, matrix_rows(input), transposed), shape);
 }
 
-Tensor linear(const Tensor& input, const Tensor& weight, OptTensor bias) {
+Tensor linear_any(const Tensor& input, const Tensor& weight, OptTensor bias) {
   TL_CHECK(weight.dim() == 2 || weight.dim() == 1, Runtime,
            "linear(): weight must be a matrix or a vector, got ", weight.dim(), "D");
   TL_CHECK(input.dim() > 0, Runtime, "both arguments to linear need to be at least 1D, but they are 0D and ",
@@ -253,11 +306,20 @@ Tensor linear(const Tensor& input, const Tensor& weight, OptTensor bias) {
   const Tensor product = ops::matmul(input, transposed);
   return bias ? ops::add(product, *bias) : product;
 }
+
+Tensor linear(const Tensor& input, const Tensor& weight, OptTensor bias, Out out) {
+  const Tensor result = linear_any(input, weight, bias);
+  if (!out) return result;
+  check_castable(result.dtype(), *out);
+  return ops::copy_(prepare_out(out, result.sizes(), {out.tensor->dtype(), result.device()}), result);
+}
 }  // namespace
 
 TL_KERNEL(mm, mm)
 TL_KERNEL(addmm, addmm)
 TL_KERNEL(bmm, bmm)
+TL_KERNEL(baddbmm, baddbmm)
+TL_KERNEL(addmv, addmv)
 TL_KERNEL(mv, mv)
 TL_KERNEL(dot, dot)
 TL_KERNEL(matmul, matmul)

@@ -142,11 +142,16 @@ class Panel {
 
   int columns() const { return columns_; }
 
-  void pack(T* panel, int64_t k, int64_t depth) {
+  void clear(T* panel, int64_t depth) const {
     if (columns_ < kCols) std::memset(panel, 0, sizeof(T) * static_cast<size_t>(depth * kCols + W));
+  }
+
+  void pack(T* panel, int64_t k, int64_t depth) {
     for (const int64_t end = k + depth; k < end;) {
       const int64_t channel = k % c_.channels, count = std::min(c_.channels - channel, end - k);
-      find_segments(Tap(c_, k / c_.channels));
+      const Tap tap(c_, k / c_.channels);
+      if (tap.t[0] != row_tap_[0] || tap.t[1] != row_tap_[1]) find_rows(tap);
+      find_segments(tap.t[2]);
       copy(panel, channel, count);
       panel += count * kCols;
       k += count;
@@ -183,21 +188,29 @@ class Panel {
     outputs_[n_outputs_++] = {offset, run.at, run.count};
   }
 
-  void find_segments(const Tap& tap) {
-    n_segments_ = 0;
-    const TapRange inside = g_.row(tap.t[2]);
+  // Where the runs' rows begin for the taps of the outer axes; null outside.
+  void find_rows(const Tap& tap) {
     for (int i = 0; i < n_runs_; ++i) {
       const PositionRun& run = runs_[i];
       const int64_t i0 = g_.read(0, run.q[0], tap.t[0]), i1 = g_.read(1, run.q[1], tap.t[1]);
-      const bool outside = i0 < 0 || i1 < 0;
+      const int64_t offset = run.n * c_.in.batch + i0 * c_.in.axis[0] + i1 * c_.in.axis[1];
+      rows_[i] = i0 < 0 || i1 < 0 ? nullptr : in_ + offset + run.q[2] * stride();
+    }
+    row_tap_[0] = tap.t[0], row_tap_[1] = tap.t[1];
+  }
+
+  void find_segments(int64_t tap) {
+    n_segments_ = 0;
+    const TapRange inside = g_.row(tap);
+    const ConvolutionAxis& a = c_.axis[2];
+    const int64_t shift = (a.first + tap * a.tap_step) * c_.in.axis[2];
+    for (int i = 0; i < n_runs_; ++i) {
+      const PositionRun& run = runs_[i];
       const int lo = static_cast<int>(std::clamp<int64_t>(inside.begin - run.q[2], 0, run.count));
-      const int hi = outside ? 0 : static_cast<int>(std::clamp<int64_t>(inside.end - run.q[2], 0, run.count));
-      const ConvolutionAxis& a = c_.axis[2];
-      const int64_t i2 = run.q[2] * a.step + a.first + tap.t[2] * a.tap_step;
-      const T* from =
-          in_ + run.n * c_.in.batch + i0 * c_.in.axis[0] + i1 * c_.in.axis[1] + i2 * c_.in.axis[2];
+      const int hi =
+          rows_[i] ? static_cast<int>(std::clamp<int64_t>(inside.end - run.q[2], 0, run.count)) : 0;
       for (int j = 0; j < run.count; j += W)
-        segments_[n_segments_++] = {from + j * stride(), run.at + j, std::clamp(lo - j, 0, W),
+        segments_[n_segments_++] = {rows_[i] + shift + j * stride(), run.at + j, std::clamp(lo - j, 0, W),
                                     std::clamp(hi - j, 0, W)};
     }
   }
@@ -247,7 +260,9 @@ class Panel {
   const Convolution& c_;
   const T* in_;
   int columns_, n_runs_, n_segments_ = 0, n_outputs_ = 0;
+  int64_t row_tap_[2] = {-1, -1};
   PositionRun runs_[kCols];
+  const T* rows_[kCols];
   Segment<T> segments_[kCols];
   OutputRun outputs_[kCols];
 };
@@ -256,20 +271,30 @@ template <class T>
 class GatherProduct {
  public:
   using S = Tile<T>;
-  static constexpr int kGroup = 4;  // panels that share a pass over the weights
+  static constexpr int kGroup = 8;  // panels that share a pass over the weights
+  static constexpr int64_t kSlice =
+      32;  // terms that are packed for all of them, so that pages are visited together
 
   explicit GatherProduct(const Convolution& c)
       : g_(c), c_(c), depth_(g_.taps() * c.channels), weight_(g_, depth_) {}
 
+  // Panels and tiles are independent: how they are shared out changes no result.
   void run() const {
-    const int64_t columns = c_.batch * g_.positions(), panels = ceil_div(columns, S::kCols);
-    const int64_t share = panels >= 8 * kGroup ? kGroup : 1, shares = ceil_div(panels, share);
-    const int64_t work = depth_.total * c_.rows * share * S::kCols;
-    parallel_for(0, c_.groups * shares, (1 << 21) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
-      Workspace<T> packed(kGroup * kRoom);
+    const int64_t columns = c_.batch * g_.positions(), panels = ceil_div(columns, S::kCols),
+                  threads = num_threads();
+    const int64_t share = std::clamp<int64_t>(ceil_div(panels, threads), 1, kGroup),
+                  shares = ceil_div(panels, share);
+    const int64_t tiles = ceil_div(c_.rows, S::kRows), wanted = ceil_div(2 * threads, c_.groups * shares);
+    const int64_t parts = threads == 1 ? 1 : std::min(wanted, ceil_div(tiles, 4)),
+                  part = ceil_div(tiles, parts);
+    const int64_t work = depth_.total * std::min(part * S::kRows, c_.rows) * share * S::kCols;
+    parallel_for(0, c_.groups * shares * parts, (1 << 21) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+      Workspace<T> packed(share * kRoom);
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = i % shares * share;
-        some_panels(i / shares, first, std::min(first + share, panels), columns, packed.data());
+        const int64_t first = i / parts % shares * share, row = i % parts * part * S::kRows;
+        const Task task{i / parts / shares, first, std::min(first + share, panels), row,
+                        std::min(row + part * S::kRows, c_.rows)};
+        some_panels(task, columns, packed.data());
       }
     });
   }
@@ -277,21 +302,34 @@ class GatherProduct {
  private:
   static constexpr int64_t kRoom = Tile<T>::kDepth * Tile<T>::kCols + 2 * kLanes<T>;
 
-  void some_panels(int64_t group, int64_t begin, int64_t end, int64_t columns, T* packed) const {
+  struct Task {
+    int64_t group, first_panel, last_panel, first_row, last_row;
+  };
+
+  void some_panels(const Task& task, int64_t columns, T* packed) const {
     std::vector<Panel<T>> panels;
-    for (int64_t i = begin; i < end; ++i)
-      panels.emplace_back(g_, group, i * S::kCols, std::min((i + 1) * S::kCols, columns));
+    for (int64_t i = task.first_panel; i < task.last_panel; ++i)
+      panels.emplace_back(g_, task.group, i * S::kCols, std::min((i + 1) * S::kCols, columns));
     for (int64_t block = 0; block == 0 || block < depth_.blocks; ++block) {
       const int64_t depth = depth_.blocks ? depth_.size(block) : 0;
-      for (size_t i = 0; i < panels.size(); ++i)
-        panels[i].pack(packed + static_cast<int64_t>(i) * kRoom, depth_.begin(block), depth);
-      for (int64_t row = 0; row < c_.rows; row += S::kRows) {
-        const T* a = depth ? weight_.tile(group, block, row / S::kRows) : nullptr;
-        const int rows = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - row));
+      pack(panels, packed, depth_.begin(block), depth);
+      for (int64_t row = task.first_row; row < task.last_row; row += S::kRows) {
+        const T* a = depth ? weight_.tile(task.group, block, row / S::kRows) : nullptr;
+        const int rows = static_cast<int>(std::min<int64_t>(S::kRows, task.last_row - row));
         for (size_t i = 0; i < panels.size(); ++i)
-          one_tile(panels[i], a, packed + static_cast<int64_t>(i) * kRoom, depth, group, row, rows,
+          one_tile(panels[i], a, packed + static_cast<int64_t>(i) * kRoom, depth, task.group, row, rows,
                    block == 0);
       }
+    }
+  }
+
+  static void pack(std::vector<Panel<T>>& panels, T* packed, int64_t k, int64_t depth) {
+    for (size_t i = 0; i < panels.size(); ++i)
+      panels[i].clear(packed + static_cast<int64_t>(i) * kRoom, depth);
+    for (int64_t slice = 0; slice < depth; slice += kSlice) {
+      for (size_t i = 0; i < panels.size(); ++i)
+        panels[i].pack(packed + static_cast<int64_t>(i) * kRoom + slice * S::kCols, k + slice,
+                       std::min(kSlice, depth - slice));
     }
   }
 
@@ -323,44 +361,57 @@ struct ColumnRun {
   int at, count;
 };
 
-// Some images of a group, channels innermost.
+// Some images of a group, channels innermost, with zeros where the last axis' taps read outside.
 template <class T>
 class PixelRows {
  public:
   PixelRows(const Convolution& c, int64_t images)
-      : c_(c), dense_(c.in.channel == 1), room_(dense_ ? 0 : images * pixels() * c.channels) {}
+      : c_(c),
+        dense_(c.in.channel == 1),
+        before_(dense_ ? 0 : std::max<int64_t>(0, -lowest())),
+        length_(before_ + std::max(c.axis[2].in, highest() + 1)),
+        room_(dense_ ? 0 : images * rows() * length_ * c.channels) {}
 
   void read(int64_t group, int64_t first, int64_t images) {
     data_ = at<T>(c_.in.data, group * c_.channels * c_.in.channel + first * c_.in.batch);
     if (dense_) return;
-    const int64_t rows = c_.axis[0].in * c_.axis[1].in;
-    const int64_t grain = (1 << 14) / (c_.axis[2].in * c_.channels + 1) + 1;
-    parallel_for(0, images * rows, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) transpose_row(i / rows, i % rows);
-    });
-    data_ = room_.data();
+    parallel_for(0, images * rows(), (1 << 14) / (length_ * c_.channels + 1) + 1,
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) transpose_row(i / rows(), i % rows());
+                 });
+    data_ = room_.data() + before_ * c_.channels;
   }
 
+  bool padded() const { return !dense_; }
   const T* row(int64_t image, int64_t i0, int64_t i1) const {
     if (dense_) return data_ + image * c_.in.batch + i0 * c_.in.axis[0] + i1 * c_.in.axis[1];
-    return data_ + ((image * c_.axis[0].in + i0) * c_.axis[1].in + i1) * c_.axis[2].in * c_.channels;
+    return data_ + ((image * c_.axis[0].in + i0) * c_.axis[1].in + i1) * length_ * c_.channels;
   }
   int64_t pitch() const { return dense_ ? c_.in.axis[2] : c_.channels; }
 
  private:
-  int64_t pixels() const { return c_.axis[0].in * c_.axis[1].in * c_.axis[2].in; }
+  int64_t rows() const { return c_.axis[0].in * c_.axis[1].in; }
+  int64_t lowest() const { return c_.axis[2].first; }
+  int64_t highest() const {
+    const ConvolutionAxis& a = c_.axis[2];
+    return (a.out - 1) * a.step + a.first + (a.taps - 1) * a.tap_step;
+  }
 
   void transpose_row(int64_t image, int64_t row) {
-    const int64_t i0 = row / c_.axis[1].in, i1 = row % c_.axis[1].in, size = sizeof(T);
+    const int64_t i0 = row / c_.axis[1].in, i1 = row % c_.axis[1].in, size = sizeof(T), n = c_.axis[2].in;
     const T* from = data_ + image * c_.in.batch + i0 * c_.in.axis[0] + i1 * c_.in.axis[1];
-    T* to = room_.data() + (image * c_.axis[0].in * c_.axis[1].in + row) * c_.axis[2].in * c_.channels;
+    T* to = room_.data() + (image * rows() + row) * length_ * c_.channels;
+    std::memset(to, 0, static_cast<size_t>(before_ * c_.channels * size));
+    to += before_ * c_.channels;
+    std::memset(to + n * c_.channels, 0, static_cast<size_t>((length_ - before_ - n) * c_.channels * size));
     char* const data[] = {reinterpret_cast<char*>(to), reinterpret_cast<char*>(const_cast<T*>(from))};
     const int64_t strides[] = {size, c_.in.channel * size, c_.channels * size, c_.in.axis[2] * size};
-    copy_loop(size)(data, strides, c_.channels, c_.axis[2].in, nullptr);
+    copy_loop(size)(data, strides, c_.channels, n, nullptr);
   }
 
   const Convolution& c_;
   bool dense_;
+  int64_t before_, length_;
   Workspace<T> room_;
   const T* data_ = nullptr;
 };
@@ -377,23 +428,38 @@ class WeightProduct {
         c_(c),
         columns_(g_.taps() * c.channels),
         pitch_(ceil_div(columns_, kCols) * kCols),
-        images_(std::clamp<int64_t>(kPositions / std::max<int64_t>(g_.positions(), 1), 1, c.batch)) {}
+        images_(std::clamp<int64_t>(kPositions / std::max<int64_t>(g_.positions(), 1), 1, c.batch)),
+        through_(passes_through(c)) {}
 
   void run_group(int64_t group) const {
     const int64_t tiles = ceil_div(c_.rows, S::kRows), most = images_ * g_.positions();
     Workspace<T> sums(c_.rows * pitch_), a(tiles * S::kRows * most + W);
-    PixelRows<T> pixels(c_, images_);
+    PixelRows<T> pixels(c_, through_ ? 0 : images_);
     std::memset(sums.data(), 0, sizeof(T) * static_cast<size_t>(c_.rows * pitch_));
     for (int64_t n = 0; n < c_.batch; n += images_) {
       const int64_t images = std::min(images_, c_.batch - n);
-      pixels.read(group, n, images);
+      if (!through_) pixels.read(group, n, images);
       pack_rows_of(a.data(), group, n, images);
-      multiply(sums.data(), a.data(), pixels, images);
+      const T* planes = at<T>(c_.in.data, group * c_.channels * c_.in.channel + n * c_.in.batch);
+      multiply(sums.data(), a.data(), {pixels, planes}, images);
     }
     store(sums.data(), group);
   }
 
  private:
+  struct Source {
+    const PixelRows<T>& pixels;
+    const T* planes;  // the images as they are
+  };
+
+  // One tap, and planes that lie as their positions: columns are packed from where they are.
+  static bool passes_through(const Convolution& c) {
+    const ConvolutionAxis& a = c.axis[2];
+    return c.in.axis[2] == 1 && c.in.channel != 1 && c.axis[0].out * c.axis[1].out == 1 && a.taps == 1 &&
+           a.step == 1 && a.first == 0 && a.in == a.out && c.axis[0].taps * c.axis[1].taps == 1 &&
+           c.axis[0].first == 0 && c.axis[1].first == 0;
+  }
+
   // Tile by tile: the gradient's channels of every position.
   void pack_rows_of(T* packed, int64_t group, int64_t first, int64_t images) const {
     const int64_t positions = images * g_.positions(), o1 = c_.axis[1].out, o2 = c_.axis[2].out;
@@ -418,24 +484,25 @@ class WeightProduct {
     pack_rows<T>(to, {at<T>(c_.out.data, offset), c_.out.channel, c_.out.axis[2]}, rows, run);
   }
 
-  void multiply(T* sums, const T* a, const PixelRows<T>& pixels, int64_t images) const {
+  void multiply(T* sums, const T* a, const Source& source, int64_t images) const {
     const Depth<T> depth(images * g_.positions());
     const int64_t work = depth.total * c_.rows * kCols;
     parallel_for(0, pitch_ / kCols, (1 << 21) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
       Workspace<T> panel(S::kDepth * kCols);
-      for (int64_t i = begin; i < end; ++i) one_panel(sums, a, pixels, depth, i * kCols, panel.data());
+      for (int64_t i = begin; i < end; ++i) one_panel(sums, a, source, depth, i * kCols, panel.data());
     });
   }
 
-  void one_panel(T* sums, const T* a, const PixelRows<T>& pixels, const Depth<T>& depth, int64_t column,
+  void one_panel(T* sums, const T* a, const Source& source, const Depth<T>& depth, int64_t column,
                  T* panel) const {
     ColumnRun runs[kCols];
     const int columns = static_cast<int>(std::min<int64_t>(kCols, columns_ - column));
-    const int n_runs = column_runs(column, columns, runs);
+    const int n_runs = column_runs(source.pixels.padded(), column, columns, runs);
     if (columns < kCols) std::memset(panel, 0, sizeof(T) * S::kDepth * kCols);
     for (int64_t block = 0; block < depth.blocks; ++block) {
       const int64_t k = depth.begin(block), size = depth.size(block);
-      for (int r = 0; r < n_runs; ++r) pack_columns_of(panel, pixels, runs[r], k, size);
+      if (through_) pack_planes(panel, source.planes + column * c_.in.channel, columns, k, size);
+      for (int r = 0; r < n_runs && !through_; ++r) pack_columns_of(panel, source.pixels, runs[r], k, size);
       for (int64_t row = 0; row < c_.rows; row += S::kRows) {
         const int rows = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - row));
         alignas(64) T tile[S::kRows * kCols];
@@ -446,12 +513,25 @@ class WeightProduct {
     }
   }
 
-  int column_runs(int64_t column, int columns, ColumnRun* runs) const {
+  void pack_planes(T* panel, const T* planes, int columns, int64_t k, int64_t size) const {
+    for (const int64_t end = k + size; k < end;) {
+      const int64_t n = k / g_.positions(), p = k % g_.positions(),
+                    count = std::min(end - k, g_.positions() - p);
+      pack_columns_as<Plain<T>>(panel, {planes + n * c_.in.batch + p, 1, c_.in.channel}, columns, count);
+      panel += count * kCols;
+      k += count;
+    }
+  }
+
+  // With padding the taps of a row follow one another as channels do.
+  int column_runs(bool padded, int64_t column, int columns, ColumnRun* runs) const {
+    const bool joined = padded && c_.axis[2].tap_step == 1;
+    const int64_t most = joined ? c_.channels * c_.axis[2].taps : c_.channels;
     int n = 0;
     for (int j = 0; j < columns; j += runs[n++].count) {
-      const int64_t channel = (column + j) % c_.channels;
-      runs[n] = {(column + j) / c_.channels, channel, j,
-                 static_cast<int>(std::min<int64_t>(columns - j, c_.channels - channel))};
+      const int64_t at_ = column + j;
+      runs[n] = {at_ / c_.channels, at_ % c_.channels, j,
+                 static_cast<int>(std::min<int64_t>(columns - j, most - at_ % most))};
     }
     return n;
   }
@@ -459,8 +539,8 @@ class WeightProduct {
   void pack_columns_of(T* panel, const PixelRows<T>& pixels, const ColumnRun& run, int64_t k,
                        int64_t size) const {
     const Tap tap(c_, run.tap);
-    const TapRange inside = g_.row(tap.t[2]);
     const ConvolutionAxis& a = c_.axis[2];
+    const TapRange inside = pixels.padded() ? TapRange{0, a.out} : g_.row(tap.t[2]);
     for (const int64_t end = k + size; k < end;) {
       PositionRun p;
       position_runs(c_, k, k + 1, &p);
@@ -531,6 +611,7 @@ class WeightProduct {
   ConvolutionGeometry g_;
   const Convolution& c_;
   int64_t columns_, pitch_, images_;
+  bool through_;
 };
 
 template <class T>

@@ -75,7 +75,9 @@ void blocked(const Product& p, const Output<Compute<T>>& out) {
 
 template <class T>
 void product(const Product& p) {
-  if (p.m <= 2 * Tile<T>::kRows || p.m * p.n * p.k <= 64 * 64 * 64)
+  // Panels of shallow products would be used too few times.
+  const bool shallow = p.k <= 48 && p.m * p.k <= 8192 && p.a.column_stride == 1 && p.b.column_stride == 1;
+  if (p.m <= 2 * Tile<T>::kRows || p.m * p.n * p.k <= 64 * 64 * 64 || shallow)
     PanelProduct<T>(operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k).run(output<T>(p));
   else
     blocked<T>(p, output<T>(p));
