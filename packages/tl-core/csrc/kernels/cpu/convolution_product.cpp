@@ -158,6 +158,14 @@ class Panel {
     }
   }
 
+  void prefetch(int64_t group, int64_t i, int rows) const {
+    const T* out = reinterpret_cast<const T*>(c_.out.data) + (group * c_.rows + i) * c_.out.channel;
+    for (int r = 0; r < rows; ++r, out += c_.out.channel) {
+      __builtin_prefetch(out + outputs_[0].offset, 1);
+      __builtin_prefetch(out + outputs_[n_outputs_ - 1].offset + outputs_[n_outputs_ - 1].count - 1, 1);
+    }
+  }
+
   // The sums of `rows` rows from row i on, into the result.
   void finish(const T* sums, int64_t group, int64_t i, int rows, bool first) const {
     const int64_t row = group * c_.rows + i;
@@ -335,6 +343,7 @@ class GatherProduct {
 
   static void one_tile(const Panel<T>& panel, const T* a, const T* b, int64_t depth, int64_t group,
                        int64_t row, int rows, bool first) {
+    panel.prefetch(group, row, rows);
     alignas(64) T sums[S::kRows * S::kCols + kLanes<T>];
     packed_micros(T{}, panel.columns() > kLanes<T> ? 2 : 1)[rows - 1](sums, a, 1, S::kRows, b, S::kCols,
                                                                       depth);

@@ -54,6 +54,17 @@ void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows,
   }
 }
 
+// Brings a corner of c near before the sums for it are there: its rows lie far apart.
+template <class T>
+TL_INLINE void prefetch(const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
+  if (o.column != 1) return;
+  for (int i = 0; i < rows; ++i) {
+    const T* row = o.c + (i0 + i) * o.row + j0;
+    __builtin_prefetch(row, 1);
+    __builtin_prefetch(row + columns - 1, 1);
+  }
+}
+
 // Blocks of depth after the first add to what is there.
 template <class T>
 Output<T> continued(const Output<T>& o) {
@@ -137,6 +148,7 @@ struct BlockedProduct {
     const Micro<E>* kernels = micros(columns > kLanes<E> ? 2 : 1);
     for (int i = 0; i < rows; i += S::kRows) {
       const int r = rows - i < S::kRows ? rows - i : S::kRows;
+      prefetch(o, i0 + i, j0, r, columns);
       kernels[r - 1](sums, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
       finish(sums, o, i0 + i, j0, r, columns);
     }

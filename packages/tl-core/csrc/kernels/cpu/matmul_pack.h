@@ -10,7 +10,7 @@ template <class T>
 struct Tile {
   static constexpr int kVectors = 2, kWidth = kLanes<T>, kCols = kVectors * kWidth;
   static constexpr int kRows = kIsaLevel >= 4 ? 14 : kIsaLevel >= 3 ? 6 : 4;
-  static constexpr int64_t kDepth = 256;  // of a block: a panel of b stays in the first-level cache
+  static constexpr int64_t kDepth = 384;  // of a block: a panel of b stays near the first-level cache
   static constexpr int64_t kBlockRows = kRows * 16;  // a block of a stays in the second-level cache
   static constexpr int64_t kBlockCols = 2048;
 };
