@@ -152,14 +152,20 @@ void extreme_columns(char* out, int64_t out_stride, char* second, int64_t second
 
 template <class T>
 inline constexpr bool is_portable_only =
-    is_complex_type<T> || std::is_same_v<T, int8_t> || std::is_same_v<T, int16_t> ||
-    std::is_same_v<T, uint16_t> || std::is_same_v<T, uint32_t> || std::is_same_v<T, uint64_t>;
+    is_complex_type<T> || (std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, int32_t> &&
+                           !std::is_same_v<T, int64_t>);
+
+// What every level has: the common steps of common types.
+template <class S, class T>
+inline constexpr bool is_common = !is_portable_only<T> && !is_logical<S> &&
+                                  (has_float_lanes<Compute<T>> || !std::is_same_v<S, steps::Prod>) &&
+                                  (!std::is_same_v<T, Half> || std::is_same_v<S, steps::Sum>);
 
 template <class S, class T>
 constexpr StepKernels entry() {
   constexpr bool refused = (is_extreme<S> && is_complex_type<T>) ||
                            (std::is_same_v<S, steps::Squares> && !has_float_lanes<Compute<T>>);
-  if constexpr (refused || (kIsaLevel > 1 && (is_portable_only<T> || is_logical<S>)))
+  if constexpr (refused || (kIsaLevel > 1 && !is_common<S, T>))
     return {nullptr, nullptr, nullptr};
   else if constexpr (is_logical<S> && std::is_integral_v<T> && !std::is_same_v<T, UnsignedLike<T>>)
     return entry<S, UnsignedLike<T>>();  // zero is zero
