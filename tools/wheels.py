@@ -75,7 +75,7 @@ def sanitizer_switches(sanitize: str) -> dict[str, str]:
     """What makes a build one with sanitizers: `address` (with UBSan) or `thread`."""
     if not sanitize:
         return {}
-    # Threads are the same on every level; of the wide ones, addresses look at little but what the compiler loads itself.
+    # Threads are alike on every level, and the wide levels' intrinsics carry no checks of addresses.
     portable = "ON" if sanitize == "thread" else os.environ.get("TL_PORTABLE", "OFF")
     defined = f"TL_SANITIZE={sanitize};TL_PORTABLE={portable}"
     return {
