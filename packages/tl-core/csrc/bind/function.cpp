@@ -18,7 +18,7 @@ constexpr int64_t kReleaseAbove = 32768;
 
 // Nobody can ask for the running line without the GIL: where blocks may be recorded it is asked for ahead.
 OriginId origin_of_results(int64_t elements) {
-  return elements * static_cast<int64_t>(sizeof(double)) >= recorded_size() ? running_line() : 0;
+  return elements >= recorded_size() / static_cast<int64_t>(sizeof(double)) ? running_line() : 0;
 }
 
 int64_t elements_of(const TensorImpl* t) { return t ? t->numel : 0; }
