@@ -12,7 +12,8 @@ DimVector contiguous_strides(IntSpan sizes) {
   int64_t step = 1;
   for (size_t d = sizes.size(); d-- > 0;) {
     strides[d] = step;
-    step *= std::max<int64_t>(sizes[d], 1);
+    // Only strides of a tensor without elements wrap around.
+    (void)__builtin_mul_overflow(step, std::max<int64_t>(sizes[d], 1), &step);
   }
   return strides;
 }

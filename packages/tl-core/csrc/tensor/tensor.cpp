@@ -111,7 +111,8 @@ Tensor empty(IntSpan sizes, TensorOptions options) {
     for (int d = n - 1; d >= 0; --d) {
       t->inline_dims[d] = sizes[d];
       t->inline_dims[n + d] = step;
-      step *= std::max<int64_t>(sizes[d], 1);
+      // Only strides of a tensor without elements wrap around.
+      (void)__builtin_mul_overflow(step, std::max<int64_t>(sizes[d], 1), &step);
     }
   } else {
     write_geometry(*t.impl(), sizes, contiguous_strides(sizes));
