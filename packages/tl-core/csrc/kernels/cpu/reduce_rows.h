@@ -111,12 +111,11 @@ class VectorRow {
  private:
   static constexpr int64_t kUnitBytes = kWidth * sizeof(T);
 
-  // The partial results stay in registers; fetching ahead helps across page borders.
+  // The partial results stay in registers. The processor's own fetching ahead is better than ours.
   TL_INLINE void add_dense(const char* p, int64_t steps) {
     V acc[kUnits], shift = shift_;
     for (int k = 0; k < kUnits; ++k) acc[k] = stage_[k];
     for (int64_t i = 0; i < steps; ++i, p += kUnits * kUnitBytes) {
-      for (int byte = 0; byte < kUnits * kUnitBytes; byte += 64) __builtin_prefetch(p + 2048 + byte);
       for (int k = 0; k < kUnits; ++k) acc[k] = S::template step<V>(acc[k], U::at(p + k * kUnitBytes), shift);
     }
     for (int k = 0; k < kUnits; ++k) stage_[k] = acc[k];
