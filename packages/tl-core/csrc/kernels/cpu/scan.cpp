@@ -54,13 +54,38 @@ void scan_lines(const AlongShape& s, char* const* data) {
   });
 }
 
-// A dense line by itself: the running value stays in a register.
+// Whether elements may be combined before they meet those in front: without loss, or in a wider type.
+template <class T>
+inline constexpr bool is_groupable = std::is_integral_v<T> || sizeof(Running<T>) > sizeof(Compute<T>);
+
+// Four at a time, so that each waits for one step and not for all before it. Returns how many were done.
+template <class T, bool products>
+TL_INLINE int64_t scan_groups(const AlongShape& s, char* out, const char* in, Running<T>& running) {
+  using R = Running<T>;
+  const auto get = [&](int64_t i) { return convert<R>(load_one<T>(in + i * s.along[1])); };
+  const auto put = [&](int64_t i, R x) { store_one<T>(out + i * s.along[0], convert<Compute<T>>(x)); };
+  const auto with = [](R a, R b) { return combine<R, products>(a, b); };
+  int64_t i = 0;
+  for (; i + 4 <= s.n; i += 4) {
+    const R first = get(i), third = get(i + 2), two = with(first, get(i + 1)), four = with(third, get(i + 3));
+    put(i, with(running, first));
+    put(i + 1, with(running, two));
+    put(i + 2, with(running, with(two, third)));
+    running = with(running, with(two, four));
+    put(i + 3, running);
+  }
+  return i;
+}
+
+// A line by itself: the running value stays in a register.
 template <class T, bool products>
 void scan_line(const AlongShape& s, char* const* data) {
   using R = Running<T>;
   for_each_lines<2>(s, data, 1, [&](char* const* at, int64_t) {
     R running = products ? one_like(R{}) : R{};
-    for (int64_t i = 0; i < s.n; ++i) {
+    int64_t i = 0;
+    if constexpr (is_groupable<T>) i = scan_groups<T, products>(s, at[0], at[1], running);
+    for (; i < s.n; ++i) {
       running = combine<R, products>(running, convert<R>(load_one<T>(at[1] + i * s.along[1])));
       store_one<T>(at[0] + i * s.along[0], convert<Compute<T>>(running));
     }

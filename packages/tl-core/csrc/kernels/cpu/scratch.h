@@ -1,10 +1,10 @@
-// Working memory of a kernel: uninitialised, from the stack while it is small.
+// Working memory of a kernel: uninitialised, from the stack while it is small, else from the allocator.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 
+#include "base/allocator.h"
 #include "kernels/cpu/isa.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
@@ -14,11 +14,10 @@ template <class T, int64_t kInline = 4096 / sizeof(T)>
 class Scratch {
  public:
   explicit Scratch(int64_t n)
-      : data_(n <= kInline ? reinterpret_cast<T*>(inline_)
-                           : static_cast<T*>(
-                                 ::operator new(static_cast<size_t>(n) * sizeof(T), std::align_val_t{64}))) {}
+      : bytes_(static_cast<size_t>(n) * sizeof(T)),
+        data_(n <= kInline ? reinterpret_cast<T*>(inline_) : static_cast<T*>(allocate(bytes_))) {}
   ~Scratch() {
-    if (data_ != reinterpret_cast<T*>(inline_)) ::operator delete(data_, std::align_val_t{64});
+    if (data_ != reinterpret_cast<T*>(inline_)) deallocate(data_, bytes_);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -28,6 +27,7 @@ class Scratch {
 
  private:
   alignas(64) char inline_[kInline * sizeof(T)];
+  size_t bytes_;
   T* data_;
 };
 
