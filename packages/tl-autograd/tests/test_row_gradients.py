@@ -22,6 +22,7 @@ from opgen import collect  # noqa: E402
 ROWS = {row.name: row for row in collect.rows()}
 # Without a loop of their own kind: how each is called. `t(3, 4)` is a leaf of that shape.
 ROW, GRID = tl.tensor([2, 0, 1]), tl.tensor([[0, 2, 1, 0], [1, 0, 2, 2], [2, 1, 0, 1]])
+ONE_ZERO = tl.tensor([1.0, 0.0, 2.0])
 MASK = tl.tensor([[True, False, True, False], [False, False, True, True], [True, True, True, False]])
 CALLS = {
     "copy_": lambda op, t: op(t(3, 4).clone(), t(4)),
@@ -67,6 +68,28 @@ CALLS = {
     "scatter_add": lambda op, t: op(t(3, 4), 0, GRID, t(3, 4)),
     "index_select": lambda op, t: op(t(3, 4), 0, tl.tensor([0, 2, 2, 1])),
     "index_select_backward": lambda op, t: op(t(3, 4), (5, 4), 0, tl.tensor([0, 2, 2])),
+    "scatter_reduce.two": lambda op, t: (
+        op(t(3, 4), 0, GRID, t(3, 4), "sum")
+        + op(t(3, 4), 1, GRID % 2, t(3, 4), "mean", include_self=False)
+        + op(t(3, 4), 0, GRID, t(3, 4), "prod")
+        + op(t(3, 4), 0, GRID, t(3, 4), "prod", include_self=False)
+    ),
+    "masked_select": lambda op, t: op(t(4), MASK) + op(t(3, 4), MASK),
+    "masked_scatter": lambda op, t: op(t(3, 4), MASK, t(9)),
+    "prod": lambda op, t: op(t(3, 2)) + op(t(3) * ONE_ZERO) + op(t(3) * 0),
+    "prod.dim_int": lambda op, t: op(t(3, 4) * MASK, 1) + op(t(2, 3), 0, True).sum(),
+    "linalg_vector_norm": lambda op, t: sum(
+        op(t(2, 3), p, (1,)) for p in (2, 1, 3, 1.5, 0.5, 0, float("inf"), -float("inf"))
+    ),
+    "logcumsumexp": lambda op, t: op(t(3, 4), 1),
+    "cummax": lambda op, t: op(t(3, 4), 1)[0],
+    "cummin": lambda op, t: op(t(3, 4), 0)[0],
+    "kthvalue": lambda op, t: op(t(3, 4), 2, 1)[0] + op(t(3, 4), 1, 0, True)[0].sum(),
+    "median": lambda op, t: op(t(5)),
+    "median.dim": lambda op, t: op(t(3, 4), 1)[0],
+    "nanmedian": lambda op, t: op(t(5)),
+    "nanmedian.dim": lambda op, t: op(t(3, 4), 1, True)[0],
+    "mode": lambda op, t: op(t(3, 4), 1)[0],
     "masked_fill.Scalar": lambda op, t: op(t(3, 4), MASK, 2.0),
     "masked_fill.Tensor": lambda op, t: op(t(3, 4), MASK, t()),
     "mm": lambda op, t: op(t(3, 4), t(4, 2)),
@@ -168,6 +191,14 @@ ORDERED = {
     "sort",
     "sort.stable",
     "topk",
+    "cummax",
+    "cummin",
+    "kthvalue",
+    "median",
+    "median.dim",
+    "nanmedian",
+    "nanmedian.dim",
+    "mode",
 }
 SOFTMAX = {"_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data"}
 NOT_COMPLEX = (
@@ -188,6 +219,7 @@ NOT_COMPLEX = (
         "selu",
     }
     | {"nextafter", "softshrink", "elu_backward", "_prelu_kernel", "gelu", "gelu_backward"}
+    | {"logcumsumexp", "linalg_vector_norm"}
     | {"logsumexp", "view_as_complex", "std.correction", "var.correction", "native_dropout_backward"}
 )
 COMPOSITES = {
@@ -208,6 +240,26 @@ COMPOSITES = {
     "prelu": lambda op, t: op(t(2, 3, 4) - 1, t(3)) + op(t(4) - 1, t(1)),
     "leaky_relu_backward": lambda op, t: op(t(3), t(3), 0.1, False),
     "index_put": lambda op, t: op(t(3, 4), [ROW], t(3, 4), True),
+    "index_add": lambda op, t: op(t(3, 4), 1, ROW, t(3, 3), alpha=2) + op(t(3), 0, ROW[0], t()).sum(),
+    "index_copy": lambda op, t: op(t(3, 4), 1, ROW, t(3, 3)),
+    "index_fill.int_Tensor": lambda op, t: op(t(3, 4), 0, ROW[:2], t()),
+    "index_reduce": lambda op, t: (
+        op(t(3, 4), 0, ROW, t(3, 4), "amax") + op(t(3, 4), 0, ROW % 2, t(3, 4), "amin", include_self=False)
+    ),
+    "take": lambda op, t: op(t(3, 4), GRID * 3),
+    "take_along_dim": lambda op, t: op(t(3, 1), ROW[:2].reshape(1, 2), 0),
+    "put": lambda op, t: op(t(3, 4), ROW, t(3)) + op(t(4, 3).t(), ROW.reshape(3, 1), t(3), True).t().sum(),
+    "repeat_interleave.self_Tensor": lambda op, t: op(t(3, 4), ROW, 0),
+    "repeat_interleave.self_int": lambda op, t: op(t(3, 4), 2, 1),
+    "quantile.scalar": lambda op, t: op(t(3, 4), 0.3, 1) + op(t(4), 0.6, interpolation="midpoint"),
+    "nanquantile": lambda op, t: op(t(3, 4), tl.tensor([0.25, 0.7], dtype=tl.float64), 0),
+    "diff": lambda op, t: op(t(3, 5), 2, 1, t(3, 1)),
+    "trapezoid.x": lambda op, t: op(t(3, 4), t(4)),
+    "cumulative_trapezoid.x": lambda op, t: op(t(3, 4), t(3, 4), dim=0),
+    "nansum": lambda op, t: op(t(3, 4), 1),
+    "nanmean": lambda op, t: op(t(3, 4), (0, 1)),
+    "aminmax": lambda op, t: sum(op(t(3, 4), dim=1)),
+    "dist": lambda op, t: op(t(3, 4), t(4), 3),
     "matmul": lambda op, t: op(t(2, 1, 3, 4), t(3, 4, 2)),
     "softmax.int": lambda op, t: op(t(3, 4), 0),
     "log_softmax.int": lambda op, t: op(t(3, 4), -1),

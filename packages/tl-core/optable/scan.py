@@ -2,6 +2,13 @@
 
 from opgen.row import Composite, Op
 
+
+def _running(name, word):
+    return Op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", out=True, jvp="double-vjp", batch="dims",
+              grad={"self": "cummaxmin_backward(g0, self, indices, dim)"},
+              doc=f"The {word} of the elements up to each place along a dimension, and where it stands; of equal ones the last.")  # fmt: skip
+
+
 ROWS = [
     Op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", inplace=True, out=True, grad={"self": "cumsum_backward(g, dim)"},
        jvp="linear", batch="dims", ref="numpy.cumsum", doc="The sums of the elements up to each place along a dimension."),
@@ -12,4 +19,24 @@ ROWS = [
        doc="The sums of the elements from each place on: the adjoint of cumsum."),
     Composite("cumprod_backward(Tensor grad, Tensor self, int dim, Tensor result) -> Tensor", function=False, method=False,
               doc="The derivative of cumprod; exact also where factors are zero."),
+    _running("cummax", "largest"),
+    _running("cummin", "smallest"),
+    Composite("cummaxmin_backward(Tensor grad, Tensor self, Tensor indices, int dim) -> Tensor", function=False, method=False,
+              doc="The adjoint of picking running extremes."),
+    Op("logcumsumexp(Tensor self, int dim) -> Tensor", out=True, grad={"self": "logcumsumexp_backward(g, self, result, dim)"},
+       jvp="double-vjp", batch="dims", doc="The logarithms of the sums of exponentials up to each place along a dimension."),
+    Composite("logcumsumexp_backward(Tensor grad, Tensor self, Tensor result, int dim) -> Tensor", function=False, method=False,
+              doc="The derivative of logcumsumexp."),
+    Composite("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out=True, ref="numpy.diff",
+              doc="The n-th differences of neighbours along a dimension."),
+    Composite("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False, shown="y, x=None, *, dx=None, dim=-1",
+              doc="The area under the points along a dimension, by trapezoids."),
+    Composite("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", method=False, doc="The area under points at equal distances."),
+    Composite("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False, shown="y, x, *, dim=-1",
+              doc="The same as trapezoid."),
+    Composite("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", method=False, doc="The same as trapezoid."),
+    Composite("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False, shown="y, x=None, *, dx=None, dim=-1",
+              doc="The areas under the points up to each place along a dimension, by trapezoids."),
+    Composite("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", method=False,
+              doc="The areas under points at equal distances up to each place."),
 ]  # fmt: skip

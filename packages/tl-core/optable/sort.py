@@ -3,7 +3,24 @@
 from opgen.row import Composite, Op
 
 PICKED = {"self": "value_selecting_backward(g0, dim, indices, self.shape, True)"}
+PICKED_ONE = {"self": "value_selecting_backward(g0, dim, indices, self.shape, keepdim)"}
 INTEGER = "none:the result is an integer"
+
+
+def _pick(signature, name, **fields):
+    """One element of each line and where it stands."""
+    return Op(f"{signature} -> (Tensor values, Tensor indices)", out=True, out_name=name, grad=PICKED_ONE, jvp="double-vjp",
+              batch="dims", **fields)  # fmt: skip
+
+
+def _quantile(name, text):
+    tail = "int? dim=None, bool keepdim=False, *, str interpolation='linear'"
+    shown = "input, q, dim=None, keepdim=False, *, interpolation='linear', out=None"
+    return [
+        Composite(f"{name}(Tensor self, Tensor q, {tail}) -> Tensor", out=True, shown=shown, doc=text),
+        Composite(f"{name}.scalar(Tensor self, float q, {tail}) -> Tensor", out=True, doc=text),
+    ]
+
 
 ROWS = [
     Op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", out=True, out_name="sort.values",
@@ -19,4 +36,18 @@ ROWS = [
     Op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", out=True,
        out_name="topk.values", grad=PICKED, jvp="double-vjp", batch="dims",
        doc="The k largest, or smallest, elements along a dimension and where they stand; of equal ones the first."),
+    _pick("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", "kthvalue.values",
+          doc="The k-th smallest elements along a dimension, counted from one, and where they stand."),
+    Op("median(Tensor self) -> Tensor", grad={"self": "amax_backward(g, self, result, [], False)"}, jvp="double-vjp", batch="dims",
+       doc="The element in the middle of the order; of an even number, the lower one. NaN if there is one."),
+    _pick("median.dim(Tensor self, int dim, bool keepdim=False)", "median.dim_values",
+          doc="The elements in the middle of the order along a dimension and where they stand."),
+    Op("nanmedian(Tensor self) -> Tensor", grad={"self": "amax_backward(g, self, result, [], False)"}, jvp="double-vjp", batch="dims",
+       doc="The median of the elements that are not NaN."),
+    _pick("nanmedian.dim(Tensor self, int dim, bool keepdim=False)", "nanmedian.dim_values",
+          doc="The medians of the elements that are not NaN along a dimension and where they stand."),
+    _pick("mode(Tensor self, int dim=-1, bool keepdim=False)", "mode.values",
+          doc="The most frequent elements along a dimension, of several the smallest, and where they stand last."),
+    *_quantile("quantile", "The elements at the given shares of the order along a dimension, or between two: linear, lower, higher, midpoint or nearest."),
+    *_quantile("nanquantile", "The quantiles of the elements that are not NaN."),
 ]  # fmt: skip

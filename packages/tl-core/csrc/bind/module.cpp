@@ -14,6 +14,7 @@
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/python_api.h"
+#include "bind/result.h"
 #include "bind/runtime_hooks.h"
 #include "bind/tensor_object.h"
 #include "bind/tensor_slots.h"
@@ -220,6 +221,12 @@ void add_tensors(py::module_& m) {
       schemas[operator_at(i)->info.name] = operator_at(i)->info.schema;
     return schemas;
   });
+  m.def("_named_results", [] {
+    py::list names;
+    for (const std::string& name : named_results()) names.append(name);
+    return names;
+  });
+  m.def("_named_result", [](const std::string& name) { return take(named_result(name)); });
   m.def("_bump_version", [](py::object o) { bump_version(*tensor_argument(o).impl()); });
 }
 

@@ -2,6 +2,8 @@
 
 #include <structseq.h>
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <unordered_map>
 
@@ -21,7 +23,8 @@ PyObject* tensor_tuple(TlValue& v) {
 
 // One result a line, as the reference writes them.
 PyObject* named_repr(PyObject* o) {
-  PyRef text = checked(PyUnicode_FromFormat("%s(\n", Py_TYPE(o)->tp_name));
+  const char* name = std::strrchr(Py_TYPE(o)->tp_name, '.') + 1;
+  PyRef text = checked(PyUnicode_FromFormat("torch.return_types.%s(\n", name));
   const Py_ssize_t n = PyTuple_GET_SIZE(o);
   for (Py_ssize_t i = 0; i < n; ++i)
     text = checked(PyUnicode_FromFormat("%U%s=%R%s", text.get(), Py_TYPE(o)->tp_members[i].name,
@@ -29,17 +32,13 @@ PyObject* named_repr(PyObject* o) {
   return text.release();
 }
 
-// The named tuple of an operator; made when first needed and kept.
-PyTypeObject* named_tuple_type(const Operator& op, const char* name) {
-  static auto* types = new std::unordered_map<const Operator*, PyTypeObject*>;
-  PyTypeObject*& type = (*types)[&op];
-  if (type) return type;
+PyTypeObject* make_named_tuple_type(const Operator& op, const char* name) {
   std::vector<PyStructSequence_Field> fields;
   for (int i = 0; i < op.info.n_rets; ++i) fields.push_back({op.info.rets[i].name, nullptr});
   fields.push_back({nullptr, nullptr});
-  const std::string full = cat("torch.return_types.", name);
+  const std::string full = cat("tl_core.return_types.", name);
   PyStructSequence_Desc desc = {full.c_str(), nullptr, fields.data(), op.info.n_rets};
-  type = PyStructSequence_NewType(&desc);
+  PyTypeObject* type = PyStructSequence_NewType(&desc);
   if (!type) throw PythonError();
   type->tp_repr = [](PyObject* o) {
     return translated([&] { return named_repr(o); }, static_cast<PyObject*>(nullptr));
@@ -47,8 +46,42 @@ PyTypeObject* named_tuple_type(const Operator& op, const char* name) {
   return type;
 }
 
-bool named(const Operator& op) { return op.info.rets[0].name[0] != '\0' && op.info.rets[0].name[0] != 'o'; }
+// The named tuple that operators of one name share; made when first needed and kept.
+PyTypeObject* named_tuple_type(const Operator& op, const char* name) {
+  static auto* by_operator = new std::unordered_map<const Operator*, PyTypeObject*>;
+  static auto* by_name = new std::unordered_map<std::string, PyTypeObject*>;
+  PyTypeObject*& type = (*by_operator)[&op];
+  if (type) return type;
+  PyTypeObject*& shared = (*by_name)[name];
+  if (!shared) shared = make_named_tuple_type(op, name);
+  return type = shared;
+}
+
+bool named(const Operator& op) {
+  return op.info.n_rets > 1 && op.info.rets[0].name[0] != '\0' && op.info.rets[0].name[0] != 'o';
+}
+std::string base_name(const Operator& op) {
+  return std::string(op.info.name, std::strcspn(op.info.name, "."));
+}
 }  // namespace
+
+std::vector<std::string> named_results() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < num_operators(); ++i)
+    if (named(*operator_at(i))) names.push_back(base_name(*operator_at(i)));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+PyObject* named_result(const std::string& name) {
+  for (size_t i = 0; i < num_operators(); ++i) {
+    const Operator& op = *operator_at(i);
+    if (named(op) && base_name(op) == name)
+      return Py_NewRef(reinterpret_cast<PyObject*>(named_tuple_type(op, name.c_str())));
+  }
+  return Py_NewRef(Py_None);
+}
 
 PyObject* scalar_to_python(const Scalar& s) {
   if (s.is_bool()) return Py_NewRef(s.to_bool() ? Py_True : Py_False);

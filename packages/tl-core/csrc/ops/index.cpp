@@ -1,15 +1,12 @@
 // Reading and writing through tensors of positions.
-#include "kernels/cpu/index.h"
-
 #include <algorithm>
-#include <cstring>
 
 #include "iter/loop_nest.h"
 #include "iter/promotion.h"
-#include "kernels/cpu/loop.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/places.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -46,10 +43,11 @@ std::vector<Tensor> spelled_out(const Tensor& self, TensorList indices) {
 }
 
 // Where an index reads or writes: byte offsets for the indexed dimensions, plain strides for the others.
-struct Places {
+struct Route {
   DimVector shape;         // of the result
   DimVector rest_strides;  // the tensor's, zero in the dimensions that the offsets cover
-  Tensor offsets;          // bytes, broadcast to the covered dimensions
+  Tensor offsets;          // broadcast to the covered dimensions
+  int64_t step = 1;        // bytes that an offset counts
   DimVector offset_strides;
 };
 
@@ -60,9 +58,9 @@ class Planner {
       if (i) broadcast_ = first_ ? DimVector(i.sizes()) : broadcast(i), first_ = false;
   }
 
-  Places plan() const {
-    Places p;
-    p.offsets = self_.is_meta() ? Tensor() : byte_offsets();
+  Route plan() const {
+    Route p;
+    if (!self_.is_meta() && !use_index_itself(p)) p.offsets = byte_offsets();
     const size_t at = adjacent() ? first_indexed() : 0;
     DimVector rest, rest_strides;
     for (size_t d = 0; d < indices_.size(); ++d) {
@@ -71,7 +69,7 @@ class Planner {
       rest_strides.push_back(self_.stride(static_cast<int64_t>(d)));
     }
     const DimVector dense = contiguous_strides(broadcast_);
-    auto put_rest = [&](size_t begin, size_t end) {
+    const auto put_rest = [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) add(p, rest[i], rest_strides[i], 0);
     };
     put_rest(0, at);
@@ -81,7 +79,7 @@ class Planner {
   }
 
  private:
-  static void add(Places& p, int64_t size, int64_t stride, int64_t offset_stride) {
+  static void add(Route& p, int64_t size, int64_t stride, int64_t offset_stride) {
     p.shape.push_back(size);
     p.rest_strides.push_back(stride);
     p.offset_strides.push_back(offset_stride);
@@ -108,6 +106,19 @@ class Planner {
     size_t d = 0;
     while (d < indices_.size() && !indices_[d]) ++d;
     return d;
+  }
+
+  // The only index serves as it is if it counts from the front.
+  bool use_index_itself(Route& p) const {
+    const auto given = [](const Tensor& t) { return static_cast<bool>(t); };
+    if (std::ranges::count_if(indices_, given) != 1) return false;
+    const int64_t d = static_cast<int64_t>(first_indexed());
+    const Tensor index = to_contiguous(indices_[d]);
+    if (cpu::find_outside(index.ptr<int64_t>(), index.numel(), 0, self_.size(d)) < index.numel())
+      return false;
+    p.offsets = index;
+    p.step = self_.stride(d) * self_.itemsize();
+    return true;
   }
 
   Tensor byte_offsets() const {
@@ -142,7 +153,7 @@ class Planner {
   bool first_ = true;
 };
 
-LoopNest nest_over(const Places& p, const Tensor& self, const Tensor& values, IntSpan value_strides) {
+LoopNest nest_over(const Route& p, const Tensor& self, const Tensor& values, IntSpan value_strides) {
   LoopNest nest(p.shape);
   nest.add(values.data(), value_strides, values.itemsize());
   nest.add(self.data(), p.rest_strides, self.itemsize());
@@ -151,35 +162,37 @@ LoopNest nest_over(const Places& p, const Tensor& self, const Tensor& values, In
   return nest;
 }
 
-// f(address of the value, address in the tensor) for every place.
-template <class F>
-void each_place(char* const* data, const int64_t* s, int64_t n0, int64_t n1, F f) {
-  for (int64_t j = 0; j < n1; ++j) {
-    char *value = data[0] + j * s[3], *base = data[1] + j * s[4];
-    const char* offset = data[2] + j * s[5];
-    for (int64_t i = 0; i < n0; ++i)
-      f(value + i * s[0], base + i * s[1] + *reinterpret_cast<const int64_t*>(offset + i * s[2]));
-  }
+// Whether the only index is a mask over all of the tensor.
+bool is_whole_mask(const Tensor& self, TensorList indices) {
+  return indices.size() == 1 && indices[0] && indices[0].dtype() == DType::Bool && self.dim() > 0 &&
+         std::ranges::equal(indices[0].sizes(), self.sizes());
 }
 
-template <class F>
-void with_size(int64_t size, F f) {
-  switch (size) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    case 8:
-      return f(uint64_t{});
-    default:
-      return f(Complex128{});
-  }
+// ---- masks ------------------------------------------------------------------------------------------------
+
+Tensor expanded_dense(const Tensor& t, const DimVector& shape) {
+  return to_contiguous(ops::expand(t, shape));
 }
 
+Tensor masked_select(const Tensor& self, const Tensor& mask, Out out) {
+  TL_CHECK(mask.dtype() == DType::Bool, Runtime, "masked_select: expected BoolTensor for mask, got ",
+           scalar_type_name(mask.dtype()));
+  if (out)
+    TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime,
+             "masked_select(): self and result must have the same scalar type");
+  const DimVector shape = broadcast_shapes(self.sizes(), mask.sizes());
+  const Tensor in = expanded_dense(self, shape), flags = expanded_dense(mask, shape);
+  const DimVector count{cpu::count_true(flags.ptr<char>(), flags.numel())};
+  Tensor result = prepare_out(out, count, {self.dtype(), self.device()});
+  const Tensor dense = result.is_contiguous() ? result : empty(count, {self.dtype(), {}});
+  if (count[0])
+    cpu::compress(in.itemsize(), dense.ptr<char>(), in.ptr<char>(), flags.ptr<char>(), in.numel());
+  if (!dense.same(result)) copy_elements(result, dense);
+  return result;
+}
 Tensor index(const Tensor& self, TensorList indices, Out out) {
-  const Places p = Planner(self, indices).plan();
+  if (!out && is_whole_mask(self, indices)) return masked_select(self, indices[0], {});
+  const Route p = Planner(self, indices).plan();
   if (out)
     TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime,
              "index: self and out must have the same dtype, got ", scalar_type_name(self.dtype()), " and ",
@@ -187,78 +200,8 @@ Tensor index(const Tensor& self, TensorList indices, Out out) {
   Tensor result = prepare_out(out, p.shape, {self.dtype(), self.device()});
   if (result.is_meta() || result.numel() == 0) return result;
   const LoopNest nest = nest_over(p, self, result, result.strides());
-  with_size(self.itemsize(), [&](auto item) {
-    using T = decltype(item);
-    nest.run([](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
-      each_place(d, s, n0, n1, [](char* to, const char* from) { std::memcpy(to, from, sizeof(T)); });
-    });
-  });
+  run_gather(nest, self.itemsize(), p.step);
   return result;
-}
-
-template <class T>
-T negative(T a) {
-  if constexpr (std::is_floating_point_v<T>)
-    return -a;
-  else
-    return T(-static_cast<float>(a));
-}
-template <class T>
-T plus(T a, T b) {
-  if constexpr (std::is_same_v<T, bool>)
-    return a || b;
-  else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
-  else if constexpr (std::is_floating_point_v<T>)
-    return a + b;
-  else if constexpr (requires { a.re; })
-    return {plus(a.re, b.re), plus(a.im, b.im)};
-  else
-    return T(static_cast<float>(a) + static_cast<float>(b));
-}
-
-template <class T>
-T times(T a, T b) {
-  if constexpr (std::is_same_v<T, bool>)
-    return a && b;
-  else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  else if constexpr (std::is_floating_point_v<T>)
-    return a * b;
-  else if constexpr (requires { a.re; })
-    return {plus(times(a.re, b.re), negative(times(a.im, b.im))), plus(times(a.re, b.im), times(a.im, b.re))};
-  else
-    return T(static_cast<float>(a) * static_cast<float>(b));
-}
-struct Plus {
-  template <class T>
-  static T apply(T a, T b) {
-    return plus(a, b);
-  }
-};
-struct Times {
-  template <class T>
-  static T apply(T a, T b) {
-    return times(a, b);
-  }
-};
-
-// Combines in the order of the elements on one thread: the sum at a place visited twice is always the same.
-template <class Combine>
-void accumulate(const LoopNest& nest, DType dtype) {
-  switch (dtype) {
-#define TL_ACCUMULATE(E, T, name)                                                         \
-  case DType::E:                                                                          \
-    nest.run_serial([](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {        \
-      each_place(d, s, n0, n1, [](const char* from, char* to) {                           \
-        *reinterpret_cast<T*>(to) =                                                       \
-            Combine::apply(*reinterpret_cast<T*>(to), *reinterpret_cast<const T*>(from)); \
-      });                                                                                 \
-    });                                                                                   \
-    return;
-    TL_ALL_DTYPES(TL_ACCUMULATE)
-#undef TL_ACCUMULATE
-  }
 }
 
 Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, bool add) {
@@ -266,7 +209,9 @@ Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, 
            "Index put requires the source and destination dtypes match, got ", scalar_type_name(self.dtype()),
            " for the destination and ", scalar_type_name(values.dtype()), " for the source.");
   check_no_internal_overlap(self);
-  const Places p = Planner(self, indices).plan();
+  if (!add && values.dim() == 0 && is_whole_mask(self, indices))
+    return ops::masked_fill_(self, indices[0], values);
+  const Route p = Planner(self, indices).plan();
   Tensor source = to_dtype(values, self.dtype());
   while (source.dim() > static_cast<int64_t>(p.shape.size()) && source.size(0) == 1)
     source = ops::squeeze_dim(source, 0);
@@ -287,16 +232,7 @@ Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, 
   for (int64_t d = 0; d < source.dim(); ++d)
     if (source.size(d) != 1) strides[missing + d] = source.stride(d);
   const LoopNest nest = nest_over(p, self, source, strides);
-  if (add) {
-    accumulate<Plus>(nest, self.dtype());
-    return self;
-  }
-  with_size(self.itemsize(), [&](auto item) {
-    using T = decltype(item);
-    nest.run_serial([](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
-      each_place(d, s, n0, n1, [](const char* from, char* to) { std::memcpy(to, from, sizeof(T)); });
-    });
-  });
+  run_scatter(nest, add ? cpu::Combine::Add : cpu::Combine::Set, self.dtype(), p.step);
   return self;
 }
 
@@ -329,192 +265,128 @@ std::vector<Tensor> nonzero_numpy(const Tensor& self) {
   return ops::unbind_int(ops::nonzero(self.dim() ? self : ops::unsqueeze(self, 0)), 1);
 }
 
-// ---- along one dimension
-// ------------------------------------------------------------------------------------------------- Byte
-// offsets of the positions along a dimension, in the index's shape.
-Tensor offsets_along(const Tensor& index, int64_t n, int64_t step, int64_t dim) {
-  Tensor out = empty(index.sizes(), {DType::Int64, {}});
-  LoopNest nest(out.sizes());
-  nest.add(out);
-  nest.add(index);
-  nest.plan();
-  nest.run([&](char* const* data, const int64_t* s, int64_t n0, int64_t n1) {
-    for (int64_t j = 0; j < n1; ++j)
-      for (int64_t i = 0; i < n0; ++i) {
-        const int64_t at = *reinterpret_cast<const int64_t*>(data[1] + i * s[1] + j * s[3]);
-        TL_CHECK(at < n && at >= 0, Runtime, "index ", at, " is out of bounds for dimension ", dim,
-                 " with size ", n);
-        *reinterpret_cast<int64_t*>(data[0] + i * s[0] + j * s[2]) = at * step;
-      }
-  });
-  return out;
+Tensor masked_select_backward(const Tensor& g, IntSpan sizes, const Tensor& mask) {
+  const DimVector shape = broadcast_shapes(sizes, mask.sizes());
+  const Tensor zeros = ops::zeros(shape, g.dtype(), std::nullopt, g.device());
+  return ops::sum_to_size(ops::masked_scatter(zeros, mask, g), sizes);
 }
 
-struct Along {
-  int64_t dim, size, stride;  // of the tensor that is read or written at the positions
-};
-Along along(const Tensor& t, int64_t dim) {
-  const int64_t d = wrap_dim(dim, t.dim());
-  return t.dim() ? Along{d, t.size(d), t.stride(d)} : Along{0, 1, 1};
+// Writes into `self`, whose shape the mask broadcasts to.
+Tensor masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  TL_CHECK(self.dtype() == source.dtype(), Runtime,
+           "masked_scatter: expected self and source to have same dtypes but got ",
+           scalar_type_name(self.dtype()), " and ", scalar_type_name(source.dtype()));
+  TL_CHECK(mask.dtype() == DType::Bool, Runtime,
+           "masked_scatter_ only supports boolean masks, but got mask with dtype ", dtype_name(mask.dtype()));
+  check_no_internal_overlap(self);
+  const Tensor spread = ops::expand(mask, self.sizes());
+  if (self.is_meta() || self.numel() == 0) return self;
+  const Tensor flags = to_contiguous(spread);
+  const int64_t wanted = cpu::count_true(flags.ptr<char>(), flags.numel());
+  TL_CHECK(source.numel() >= wanted, Runtime, "masked_scatter: the mask takes ", wanted,
+           " elements, the number of elements of source is ", source.numel(), ": expected at least as many");
+  const Tensor in = to_contiguous(source), dense = self.is_contiguous() ? self : ops::clone(self);
+  const Tensor target = to_contiguous(dense);
+  cpu::spread(self.itemsize(), target.ptr<char>(), in.ptr<char>(), flags.ptr<char>(), flags.numel());
+  if (!target.same(self)) copy_elements(self, target);
+  return self;
+}
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source, Out out) {
+  if (out) return masked_scatter_(*out, mask, source);
+  const DimVector shape = broadcast_shapes(self.sizes(), mask.sizes());
+  const Tensor result = empty(shape, {self.dtype(), self.device()});
+  if (!result.is_meta()) copy_elements(result, self);
+  return masked_scatter_(result, mask, source);
+}
+// What the mask takes, and zeros for the elements that it left.
+Tensor masked_scatter_backward(const Tensor& g, const Tensor& mask, IntSpan sizes) {
+  const Tensor taken = ops::masked_select(g, mask);
+  const int64_t rest = checked_numel(sizes) - taken.numel();
+  const Tensor zeros = ops::zeros(DimVector{rest}, g.dtype(), std::nullopt, g.device());
+  return ops::reshape(ops::cat(std::vector<Tensor>{taken, zeros}), sizes);
 }
 
-void check_index_dtype(const char* name, const Tensor& index) {
-  TL_CHECK(index.numel() == 0 || index.dtype() == DType::Int64 || index.dtype() == DType::Int32, Runtime,
-           name, "(): Expected dtype int32/int64 for index, got ", scalar_type_name(index.dtype()));
+// ---- in the order of the elements, as if there were one dimension
+// --------------------------------------------
+
+Tensor take(const Tensor& self, const Tensor& index, Out out) {
+  TL_CHECK(index.dtype() == DType::Int64, Runtime, "take(): Expected a long tensor for index, but got ",
+           scalar_type_name(index.dtype()));
+  TL_CHECK(self.numel() > 0 || index.numel() == 0, Index, "take(): tried to take from an empty tensor");
+  const Tensor flat = ops::reshape(self, DimVector{-1});
+  return out ? ops::index_Tensor_out(flat, std::vector<Tensor>{index}, *out)
+             : ops::index(flat, std::vector<Tensor>{index});
 }
 
-// The index may be smaller than the tensors in every dimension but the one it speaks of.
-void check_index_shape(const char* name, const Tensor& t, const Tensor& index, int64_t dim, bool except_dim) {
-  TL_CHECK(std::max<int64_t>(t.dim(), 1) == std::max<int64_t>(index.dim(), 1), Runtime,
-           "Index tensor must have the same number of dimensions as ", name, " tensor");
-  for (int64_t d = 0; d < index.dim(); ++d)
-    TL_CHECK((except_dim && d == dim) || index.size(d) <= (t.dim() ? t.size(d) : 1), Runtime,
-             "Size does not match at dimension ", d, " expected index ", index.sizes(),
-             " to be no larger than ", name, " ", t.sizes(),
-             except_dim ? cat(" apart from dimension ", dim) : std::string());
+// An index in the order of the elements as one index a dimension.
+std::vector<Tensor> unravelled(const Tensor& index, IntSpan sizes) {
+  std::vector<Tensor> places(sizes.size());
+  Tensor rest = index;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    places[d] = ops::remainder(rest, Scalar(sizes[d]));
+    rest = ops::div_Tensor_mode(rest, Scalar(sizes[d]), std::string_view("floor"));
+  }
+  return places;
 }
-
-// Values beside the index, positions in the tensor.
-LoopNest nest_along(const Tensor& t, const Along& a, const Tensor& index, const Tensor& offsets, void* values,
-                    IntSpan value_strides, int64_t value_size) {
-  LoopNest nest(index.sizes());
-  nest.add(values, value_strides, value_size);
-  DimVector strides(index.sizes().size());
-  for (int64_t d = 0; d < index.dim(); ++d) strides[d] = d == a.dim || t.dim() == 0 ? 0 : t.stride(d);
-  nest.add(t.data(), strides, t.itemsize());
-  nest.add(offsets);
-  nest.plan();
-  return nest;
-}
-
-Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool, Out out) {
-  check_index_dtype("gather", index);
-  const Along a = along(self, dim);
-  if (index.numel()) check_index_shape("input", self, index, a.dim, true);
-  if (out)
-    TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime, "gather(): Expected out tensor to have dtype ",
-             dtype_name(self.dtype()), ", but got ", dtype_name(out.tensor->dtype()), " instead");
-  Tensor result = prepare_out(out, index.sizes(), {self.dtype(), self.device()});
-  if (result.is_meta() || result.numel() == 0) return result;
-  const Tensor offsets =
-      offsets_along(to_dtype(index, DType::Int64), a.size, a.stride * self.itemsize(), a.dim);
-  const LoopNest nest = nest_along(self, a, index, offsets, result.data(), result.strides(), self.itemsize());
-  with_size(self.itemsize(), [&](auto item) {
-    using T = decltype(item);
-    nest.run([](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
-      each_place(d, s, n0, n1, [](char* to, const char* from) { std::memcpy(to, from, sizeof(T)); });
-    });
-  });
-  return result;
-}
-
-// The copy a scatter writes into.
-Tensor scattered_copy(const Tensor& self, Out out) {
-  if (!out) return ops::clone(self);
-  if (out.tensor->same(self)) {
-    check_no_internal_overlap(self);
+Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+  TL_CHECK(index.dtype() == DType::Int64, Runtime, "put_(): Expected a long tensor for index, but got ",
+           scalar_type_name(index.dtype()));
+  TL_CHECK(self.dtype() == source.dtype(), Runtime,
+           "put_(): self and source expected to have the same dtype, but got self.dtype = ",
+           scalar_type_name(self.dtype()), " and source.dtype = ", scalar_type_name(source.dtype()));
+  TL_CHECK(index.numel() == source.numel(), Runtime,
+           "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
+           source.numel(), ", index.numel() = ", index.numel());
+  if (index.numel() == 0) return self;
+  const int64_t n = self.numel();
+  TL_CHECK(n > 0, Index, "put_(): tried to put elements into an empty tensor");
+  const Tensor values = ops::reshape(source, index.sizes());
+  if (self.is_contiguous()) {
+    ops::index_put_(ops::view(self, DimVector{-1}), std::vector<Tensor>{index}, values, accumulate);
     return self;
   }
-  Tensor result = prepare_out(out, self.sizes(), {out.tensor->dtype(), self.device()});
-  return ops::copy_(result, self);
+  if (!index.is_meta()) {
+    const Tensor dense = to_contiguous(index);
+    const int64_t bad = cpu::find_outside(dense.ptr<int64_t>(), dense.numel(), -n, n);
+    TL_CHECK(bad == dense.numel(), Index, "out of range: tried to access index ", dense.ptr<int64_t>()[bad],
+             " on a tensor of ", n, " elements.");
+  }
+  return ops::index_put_(self, unravelled(ops::remainder(index, Scalar(n)), self.sizes()), values,
+                         accumulate);
+}
+Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate, Out out) {
+  return put_(out ? *out : ops::clone(self), index, source, accumulate);
 }
 
-enum class Scatter { Write, Add, Multiply };
+// ---- positions of fixed number ----------------------------------------------------------------------------
 
-Tensor scatter_into(const char* name, Scatter how, const Tensor& self, int64_t dim, const Tensor& index,
-                    const Tensor& src, Out out) {
-  check_index_dtype(name, index);
-  TL_CHECK(src.dtype() == self.dtype(), Runtime, name, "(): Expected self.dtype to be equal to src.dtype");
-  const Along own = along(self, dim);
-  if (index.numel()) {
-    check_index_shape("self", self, index, own.dim, true);
-    check_index_shape("src", src, index, own.dim, false);
-  }
-  const Tensor result = scattered_copy(self, out);
-  if (result.is_meta() || index.numel() == 0) return result;
-  const Along a = along(result, dim);
-  const Tensor offsets =
-      offsets_along(to_dtype(index, DType::Int64), a.size, a.stride * result.itemsize(), a.dim);
-  DimVector strides(index.sizes().size());
-  for (int64_t d = 0; d < index.dim(); ++d) strides[d] = src.dim() ? src.stride(d) : 0;
-  const LoopNest nest = nest_along(result, a, index, offsets, src.data(), strides, src.itemsize());
-  if (how != Scatter::Write) {
-    how == Scatter::Add ? accumulate<Plus>(nest, result.dtype()) : accumulate<Times>(nest, result.dtype());
-    return result;
-  }
-  with_size(result.itemsize(), [&](auto item) {
-    using T = decltype(item);
-    nest.run_serial([](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
-      each_place(d, s, n0, n1, [](const char* from, char* to) { std::memcpy(to, from, sizeof(T)); });
-    });
-  });
+Tensor argwhere(const Tensor& self) { return ops::nonzero(self); }
+Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill, Out out) {
+  TL_CHECK(size >= 0, Runtime, "nonzero_static: 'size' must be an non-negative integer");
+  const DimVector shape{size, self.dim()};
+  Tensor result = prepare_out(out, shape, {DType::Int64, self.device()});
+  fill_elements(result, Scalar(fill));
+  const Tensor found = ops::nonzero(self);
+  const int64_t n = std::min(size, found.size(0));
+  copy_elements(ops::slice(result, 0, 0, n, 1), ops::slice(found, 0, 0, n, 1));
   return result;
-}
-Tensor scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Out out) {
-  return scatter_into("scatter", Scatter::Write, self, dim, index, src, out);
-}
-Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, Out out) {
-  const Tensor number = ops::full(IntSpan{}, value, self.dtype(), std::nullopt, self.device());
-  return scatter_into("scatter", Scatter::Write, self, dim, index, ops::expand(number, index.sizes()), out);
-}
-Scatter reduction_named(std::string_view reduce) {
-  TL_CHECK(reduce == "add" || reduce == "multiply", Runtime,
-           "reduce argument must be either add or multiply.");
-  return reduce == "add" ? Scatter::Add : Scatter::Multiply;
-}
-Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
-                      std::string_view reduce, Out out) {
-  return scatter_into("scatter", reduction_named(reduce), self, dim, index, src, out);
-}
-Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
-                            std::string_view reduce, Out out) {
-  const Tensor number = ops::full(IntSpan{}, value, self.dtype(), std::nullopt, self.device());
-  return scatter_into("scatter", reduction_named(reduce), self, dim, index,
-                      ops::expand(number, index.sizes()), out);
-}
-Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Out out) {
-  return scatter_into("scatter_add", Scatter::Add, self, dim, index, src, out);
-}
-
-Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index, Out out) {
-  TL_CHECK(index.dim() <= 1, Index, "index_select(): Index is supposed to be a vector, but got ", index.dim(),
-           " dimensions");
-  check_index_dtype("index_select", index);
-  const int64_t d = wrap_dim(dim, self.dim());
-  DimVector shape(self.sizes());
-  if (self.dim())
-    shape[d] = index.numel();
-  else
-    TL_CHECK(index.numel() == 1, Index, "index_select(): Index to scalar can have only 1 value, got ",
-             index.numel(), " value(s)");
-  if (out)
-    TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime,
-             "index_select(): self and result must have the same scalar type");
-  const Tensor result = prepare_out(out, shape, {self.dtype(), self.device()});
-  DimVector sizes(shape.size(), 1), strides(shape.size());
-  if (self.dim()) {
-    sizes[d] = index.numel();
-    strides[d] = index.dim() ? index.stride(0) : 0;
-  }
-  const Tensor spread = ops::expand(
-      on_storage(StoragePtr::share(index.storage()), index.dtype(), sizes, strides, index.offset()), shape);
-  return gather(self, dim, spread, false, Out{&result});
 }
 }  // namespace
 
-TL_KERNEL(gather, gather)
-TL_KERNEL(scatter_src, scatter_src)
-TL_KERNEL(scatter_value, scatter_value)
-TL_KERNEL(scatter_add, scatter_add)
-TL_KERNEL(scatter_reduce, scatter_reduce)
-TL_KERNEL(scatter_value_reduce, scatter_value_reduce)
 TL_KERNEL(nonzero_numpy, nonzero_numpy)
 TL_KERNEL(where, nonzero_numpy)
-TL_KERNEL(index_select, index_select)
 TL_KERNEL(index_Tensor, index)
 TL_KERNEL(index_put_, index_put_)
 TL_KERNEL(index_put, index_put)
 TL_KERNEL(index_backward, index_backward)
 TL_KERNEL(nonzero, nonzero)
+TL_KERNEL(argwhere, argwhere)
+TL_KERNEL(nonzero_static, nonzero_static)
+TL_KERNEL(masked_select, masked_select)
+TL_KERNEL(masked_select_backward, masked_select_backward)
+TL_KERNEL(masked_scatter, masked_scatter)
+TL_KERNEL(masked_scatter_backward, masked_scatter_backward)
+TL_KERNEL(take, take)
+TL_KERNEL(put, put)
 
 }  // namespace tl

@@ -90,6 +90,89 @@ Tensor mean(const Tensor& self, OptDType dtype, Out out) {
   return mean_dim(self, std::nullopt, false, dtype, out);
 }
 
+// ---- products ---------------------------------------------------------------------------------------------
+
+Tensor prod_over(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Out out) {
+  check_out_dtype("prod", dtype, out);
+  const DType wanted = sum_dtype(self, dtype, out);
+  return reduced(Reduce::Prod, "prod", self, dim, keepdim, input_dtype(Reduce::Prod, self.dtype(), wanted),
+                 wanted, out);
+}
+Tensor prod(const Tensor& self, OptDType dtype, Out out) {
+  return prod_over(self, std::nullopt, false, dtype, out);
+}
+Tensor prod_dim(const Tensor& self, int64_t dim, bool keepdim, OptDType dtype, Out out) {
+  const DimVector dims{dim};
+  return prod_over(self, IntSpan(dims), keepdim, dtype, out);
+}
+
+bool holds_zero(const Tensor& t) {
+  const Tensor zeros = ops::any(ops::eq(ops::detach(t), Scalar(0)));
+  return zeros.is_meta() || ops::_local_scalar_dense(zeros).to_bool();
+}
+Tensor from_end(const Tensor& t, int64_t d) {
+  return ops::index_select(t, d,
+                           ops::arange_start_step(Scalar(t.size(d) - 1), Scalar(-1), Scalar(-1), DType::Int64,
+                                                  std::nullopt, t.device()));
+}
+// For each element, the product of those before it.
+Tensor product_before(const Tensor& t, int64_t d) {
+  DimVector one(t.sizes());
+  one[d] = 1;
+  const Tensor first = ops::ones(one, t.dtype(), std::nullopt, t.device());
+  const Tensor rest = ops::cumprod(ops::slice(t, d, 0, t.size(d) - 1, 1), d);
+  return ops::cat(std::vector<Tensor>{first, rest}, d);
+}
+// A factor's derivative is the product of the others: by division where none is zero.
+Tensor prod_dim_backward(const Tensor& g, const Tensor& self, const Tensor& result, int64_t dim,
+                         bool keepdim) {
+  if (self.dim() == 0) return g;
+  if (self.numel() == 0) return ops::zeros_like(self);
+  const int64_t d = wrap_dim(dim, self.dim());
+  const Tensor each = keepdim ? g : ops::unsqueeze(g, d);
+  if (!holds_zero(self)) {
+    const Tensor whole = keepdim ? result : ops::unsqueeze(result, d);
+    return ops::mul(each, ops::conj_physical(ops::div(whole, self)));
+  }
+  const Tensor behind = from_end(product_before(from_end(self, d), d), d);
+  return ops::mul(each, ops::conj_physical(ops::mul(product_before(self, d), behind)));
+}
+Tensor prod_backward(const Tensor& g, const Tensor& self, const Tensor& result) {
+  if (self.dim() == 0) return g;
+  return ops::reshape(prod_dim_backward(g, ops::reshape(self, DimVector{-1}), result, 0, false),
+                      self.sizes());
+}
+
+// ---- without NaN ------------------------------------------------------------------------------------------
+
+Tensor nansum(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Out out) {
+  TL_CHECK(!is_complex(self.dtype()), Runtime, "nansum does not support complex inputs");
+  if (is_integral(self.dtype(), true))
+    return out ? ops::sum_IntList_out(self, dim, keepdim, dtype, *out)
+               : ops::sum_dim_IntList(self, dim, keepdim, dtype);
+  const Tensor numbers = ops::masked_fill_Scalar(self, ops::isnan(self), Scalar(0));
+  return out ? ops::sum_IntList_out(numbers, dim, keepdim, dtype, *out)
+             : ops::sum_dim_IntList(numbers, dim, keepdim, dtype);
+}
+Tensor nanmean(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Out out) {
+  TL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()), Runtime,
+           "nanmean(): expected input to have floating point or complex dtype but got ",
+           scalar_type_name(self.dtype()));
+  const Tensor there = ops::logical_not(ops::isnan(self));
+  const Tensor numbers = ops::masked_fill_Scalar(self, ops::isnan(self), Scalar(0));
+  const Tensor count = ops::sum_dim_IntList(there, dim, keepdim);
+  const Tensor total = ops::sum_dim_IntList(numbers, dim, keepdim, dtype);
+  return out ? ops::div_out(total, count, *out) : ops::div(total, count);
+}
+
+Tensor count_nonzero_dims(const Tensor& self, IntSpan dim) {
+  return ops::sum_dim_IntList(ops::ne(self, Scalar(0)), dim.empty() ? OptDims() : OptDims(dim), false);
+}
+Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
+  if (!dim) return ops::sum(ops::ne(self, Scalar(0)));
+  return count_nonzero_dims(self, DimVector{*dim});
+}
+
 // ---- extremes
 // ----------------------------------------------------------------------------------------------------------
 void check_not_empty(const char* name, const Tensor& self, uint64_t mask) {
@@ -190,6 +273,33 @@ Tensor max_other(const Tensor& self, const Tensor& other, Out out) {
 }
 Tensor min_other(const Tensor& self, const Tensor& other, Out out) {
   return out ? ops::minimum_out(self, other, *out) : ops::minimum(self, other);
+}
+
+// "float" for float32, "long" for int64.
+std::string plain_name(DType dtype) {
+  std::string name = scalar_type_name(dtype);
+  for (char& c : name) c = static_cast<char>(std::tolower(c));
+  return name;
+}
+
+std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim, Out out_min,
+                                   Out out_max) {
+  TL_CHECK(!is_complex(self.dtype()), NotImplemented, "\"aminmax\" not implemented for '",
+           scalar_type_name(self.dtype()), "'");
+  DimVector dims;
+  if (dim)
+    dims.push_back(wrap_dim(*dim, self.dim()));
+  else
+    TL_CHECK(self.numel() > 0, Runtime,
+             "aminmax(): cannot compute aminmax over an empty dimension as the "
+             "operation has no identity.");
+  check_not_empty("aminmax", self, dim && self.dim() ? mask_of(self, IntSpan(dims)) : 0);
+  for (Out out : {out_min, out_max})
+    TL_CHECK(!out || out.tensor->dtype() == self.dtype(), Runtime, "Expected out tensor to have dtype ",
+             plain_name(self.dtype()), ", but got ", plain_name(out.tensor->dtype()), " instead");
+  if (out_min)
+    return {ops::amin_out(self, dims, keepdim, *out_min), ops::amax_out(self, dims, keepdim, *out_max)};
+  return {ops::amin(self, dims, keepdim), ops::amax(self, dims, keepdim)};
 }
 
 // ---- logical
@@ -350,6 +460,15 @@ TL_KERNEL(sum, sum)
 TL_KERNEL(sum_dim_IntList, sum_dim)
 TL_KERNEL(mean, mean)
 TL_KERNEL(mean_dim, mean_dim)
+TL_KERNEL(prod, prod)
+TL_KERNEL(prod_dim_int, prod_dim)
+TL_KERNEL(prod_backward, prod_backward)
+TL_KERNEL(prod_dim_backward, prod_dim_backward)
+TL_KERNEL(nansum, nansum)
+TL_KERNEL(nanmean, nanmean)
+TL_KERNEL(count_nonzero, count_nonzero)
+TL_KERNEL(count_nonzero_dim_IntList, count_nonzero_dims)
+TL_KERNEL(aminmax, aminmax)
 TL_KERNEL(amax, amax)
 TL_KERNEL(amin, amin)
 TL_KERNEL(max, max_all)

@@ -1,7 +1,10 @@
 // Running sums and products.
 #include "kernels/cpu/scan.h"
 
+#include <limits>
+
 #include "iter/promotion.h"
+#include "kernels/cpu/cumulative.h"
 #include "ops.h"
 #include "ops/along.h"
 #include "ops/copy.h"
@@ -81,8 +84,80 @@ Tensor cumprod_backward(const Tensor& g, const Tensor& self, int64_t dim, const 
   for (int64_t k = 0; k < self.size(d); ++k) parts.push_back(without_factor(g, self, d, k));
   return ops::stack(parts, d);
 }
+
+// ---- running extremes and logsumexp -----------------------------------------------------------------------
+
+using Pair = std::tuple<Tensor, Tensor>;
+
+template <bool largest>
+Pair running_extreme(const Tensor& self, int64_t dim, Out out, Out out_index) {
+  const char* name = largest ? "cummax" : "cummin";
+  TL_CHECK(!is_complex(self.dtype()), NotImplemented, "\"", name, "_cpu\" not implemented for '",
+           scalar_type_name(self.dtype()), "'");
+  const int64_t d = wrap_dim(dim, self.dim());
+  if (out) check_castable(self.dtype(), *out);
+  if (out_index)
+    TL_CHECK(out_index.tensor->dtype() == DType::Int64, Runtime, name,
+             "(): Expected indices to have dtype int64, but got ", dtype_name(out_index.tensor->dtype()));
+  const Tensor values =
+      prepare_out(out, self.sizes(), {out ? out.tensor->dtype() : self.dtype(), self.device()});
+  const Tensor indices = prepare_out(out_index, self.sizes(), {DType::Int64, self.device()});
+  if (values.is_meta() || values.numel() == 0) return {values, indices};
+  const Tensor target = values.dtype() == self.dtype() ? values : empty(self.sizes(), {self.dtype(), {}});
+  const AlongGeometry geometry(d, self.dim() ? self.size(d) : 1, {&target, &indices, &self});
+  cpu::running_extreme(largest, self.dtype(), geometry.shape(), target.ptr<char>(), indices.ptr<char>(),
+                       self.ptr<char>());
+  if (!target.same(values)) copy_elements(values, target);
+  return {values, indices};
+}
+Tensor running_extreme_backward(const Tensor& g, const Tensor& self, const Tensor& indices, int64_t dim) {
+  if (self.numel() == 0) return g;
+  return ops::scatter_add(ops::zeros_like(self), dim, indices, g);
+}
+
+Tensor logcumsumexp(const Tensor& self, int64_t dim, Out out) {
+  TL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()), NotImplemented,
+           "\"logcumsumexp_out_cpu\" not implemented for '", scalar_type_name(self.dtype()), "'");
+  const int64_t d = wrap_dim(dim, self.dim());
+  if (out) check_castable(self.dtype(), *out);
+  const Tensor result =
+      prepare_out(out, self.sizes(), {out ? out.tensor->dtype() : self.dtype(), self.device()});
+  if (result.is_meta() || result.numel() == 0) return result;
+  const Tensor target = result.dtype() == self.dtype() ? result : empty(self.sizes(), {self.dtype(), {}});
+  const AlongGeometry geometry(d, self.dim() ? self.size(d) : 1, {&target, &self});
+  cpu::running_logsumexp(self.dtype(), geometry.shape(), target.ptr<char>(), self.ptr<char>());
+  if (!target.same(result)) copy_elements(result, target);
+  return result;
+}
+
+Tensor from_end(const Tensor& t, int64_t d) {
+  return ops::index_select(t, d,
+                           ops::arange_start_step(Scalar(t.size(d) - 1), Scalar(-1), Scalar(-1), DType::Int64,
+                                                  std::nullopt, t.device()));
+}
+// Sums from the end of g / exp(result), times exp(self), in logarithms: by themselves they may overflow.
+Tensor logcumsumexp_backward(const Tensor& g, const Tensor& self, const Tensor& result, int64_t dim) {
+  if (self.dim() == 0 || self.numel() == 0) return g;
+  const int64_t d = wrap_dim(dim, self.dim());
+  const auto part = [&](const Tensor& log) {
+    return ops::exp(ops::add(from_end(ops::logcumsumexp(from_end(log, d), d), d), self));
+  };
+  if (is_complex(g.dtype()))
+    return ops::conj_physical(part(ops::sub(ops::log(ops::conj_physical(g)), result)));
+  const Scalar nothing(-std::numeric_limits<double>::infinity());
+  const auto side = [&](const Tensor& taken, const Tensor& values) {
+    const Tensor log = ops::log(ops::where_self(taken, values, Scalar(1.0)));
+    return part(ops::where_self(taken, ops::sub(log, result), nothing));
+  };
+  return ops::sub(side(ops::gt(g, Scalar(0)), g), side(ops::lt(g, Scalar(0)), ops::neg(g)));
+}
 }  // namespace
 
+TL_KERNEL(cummax, running_extreme<true>)
+TL_KERNEL(cummin, running_extreme<false>)
+TL_KERNEL(cummaxmin_backward, running_extreme_backward)
+TL_KERNEL(logcumsumexp, logcumsumexp)
+TL_KERNEL(logcumsumexp_backward, logcumsumexp_backward)
 TL_KERNEL(cumsum, scan<cpu::Scan::Sum>)
 TL_KERNEL(cumprod, scan<cpu::Scan::Prod>)
 TL_KERNEL(cumsum_backward, cumsum_backward)

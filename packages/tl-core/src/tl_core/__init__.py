@@ -3,7 +3,7 @@
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING
 
-from tl_core import _C, overrides, providers, storage, switches
+from tl_core import _C, overrides, providers, return_types, storage, switches
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
 from tl_core._C import *
 from tl_core._C import (
@@ -47,6 +47,7 @@ from tl_core.machine import (
 from tl_core.parameter import Buffer, Parameter
 from tl_core.printing import set_printoptions
 from tl_core.random import *
+from tl_core.selections import *
 from tl_core.type_info import finfo, iinfo
 from tl_core.version import __version__
 

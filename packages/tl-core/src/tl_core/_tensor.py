@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy as _copy
 from typing import Any
 
-from tl_core import _C, functional, providers
+from tl_core import _C, functional, providers, selections
 from tl_core._C import Tensor
 from tl_core.storage import TypedStorage, UntypedStorage
 
@@ -289,6 +289,11 @@ def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
     return self.nonzero_numpy() if as_tuple else _find_nonzero(self)
 
 
+def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+    """The p-norm of all elements, or along one or more dimensions."""
+    return selections.norm(self, p, dim, keepdim, dtype=dtype)
+
+
 def _new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -344,6 +349,7 @@ _METHODS = {
     "nonzero": _nonzero,
     "new_tensor": _new_tensor,
     "requires_grad_": _requires_grad_, "unflatten": functional.unflatten, "movedim": functional.movedim,
+    "norm": _norm, "unique": selections.unique, "unique_consecutive": selections.unique_consecutive,
     "__array_priority__": 1000,
 }  # fmt: skip
 

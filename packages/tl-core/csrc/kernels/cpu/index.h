@@ -1,48 +1,34 @@
-// Reading and writing at positions given by index tensors. All are elementwise loops (see loop.h); an index
-// out of range raises IndexError.
+// Reading and writing at places that tensors hold. The loops are elementwise ones (see loop.h) over the
+// places: int64 each, times `stride` bytes from where the operand they move begins. They are within bounds.
 #pragma once
 
 #include "kernels/cpu/loop.h"
 
 namespace tl::cpu {
 
-// ---- along one dimension: gather, scatter, index_select, index_add
-// ------------------------------------------------------ The loop runs over the index's elements. The indexed
-// operand has stride 0 in the indexed dimension. The index is int64; one with stride 0 (an expanded one:
-// index_select, embedding) makes rows move as a whole.
-struct AlongIndex {
-  int64_t size, stride;  // of the indexed dimension, the stride in bytes
-  int64_t dim;           // for the error message
+struct Places {
+  int64_t stride;
 };
 
-// data: output, indexed input, index; params: AlongIndex.
+// data: output, moved input, places; params: Places. A row with one place moves as a whole.
 ElementwiseLoop gather_loop(int64_t item_size);
 
+// data: moved output, input, places; params: Places. What two places write to the same element is combined in
+// the order of the loop. Null for the extremes of complex numbers.
 enum class Combine { Set, Add, Multiply, Max, Min };
-
-// data: indexed output, input, index; params: AlongIndex. Lines that may write the same elements must not run
-// at once: divide the work along other dimensions than the indexed one. Not all dtypes combine: null for the
-// extremes of complex numbers.
 ElementwiseLoop scatter_loop(Combine combine, DType dtype);
 
-// ---- at several dimensions at once: x[i, j], x[i, j] = y, index_put
-// ----------------------------------------------------- As many int64 indices as dimensions are indexed, all
-// broadcast to one shape; the indexed operand has stride 0 wherever they run. Negative indices count from the
-// end.
-inline constexpr int kMaxIndices = 61;  // of 64 operands a planner has
+// The first of n places that is not in [low, high), or n.
+int64_t find_outside(const int64_t* places, int64_t n, int64_t low, int64_t high);
 
-struct PointIndex {
-  int count;
-  const int64_t *sizes, *strides;  // of the indexed dimensions, strides in bytes
-  const int64_t* dims;             // for the error message
-};
+// ---- masks: dense rows of bools, any value but zero being true
+// -----------------------------------------------------------------------------------------
 
-// data: output, indexed input, indices...; params: PointIndex.
-ElementwiseLoop index_get_loop(int64_t item_size);
-// data: indexed output, input, indices...; params: PointIndex. Of elements written twice the last one stays.
-ElementwiseLoop index_put_loop(int64_t item_size);
-// The same, adding up; must not be divided among threads.
-ElementwiseLoop index_add_loop(DType dtype);
+int64_t count_true(const char* mask, int64_t n);
+// The elements where the mask holds, one after another.
+void compress(int64_t item_size, char* out, const char* in, const char* mask, int64_t n);
+// The elements one after another, to where the mask holds.
+void spread(int64_t item_size, char* out, const char* in, const char* mask, int64_t n);
 
 // ---- positions of what isn't zero
 // -----------------------------------------------------------------------------------------

@@ -1,11 +1,9 @@
 #include "kernels/cpu/sort.h"
 
-#include <algorithm>
-#include <vector>
-
-#include "base/error.h"
 #include "kernels/cpu/along_driver.h"
-#include "kernels/cpu/memory.h"
+#include "kernels/cpu/radix.h"
+#include "kernels/cpu/ranks.h"
+#include "kernels/cpu/sort_dtypes.h"
 
 namespace tl::cpu {
 
@@ -14,37 +12,76 @@ namespace {
 using namespace base;
 
 template <class T>
-struct Item {
-  T value;
-  int64_t index;
-};
-
-// A strict order with NaN above all numbers, then by place: so any sort is a stable one.
-template <class T, bool descending>
-bool before(const Item<T>& a, const Item<T>& b) {
-  const T x = descending ? b.value : a.value, y = descending ? a.value : b.value;
-  if (x < y) return true;
-  if (y < x) return false;
-  if constexpr (std::is_floating_point_v<T>) {
-    if ((x != x) != (y != y)) return y != y;
-  }
-  return a.index < b.index;
+TL_INLINE void put(char* const* at, const AlongShape& s, int64_t place, Key<T> key, int64_t number) {
+  write_element<T>(at[0] + place * s.along[0], key, at[2] + number * s.along[2]);
+  write<int64_t>(at[1] + place * s.along[1], number);
 }
 
-template <class T, bool descending>
-void sort_lines(const AlongShape& s, int64_t count, char* const* data) {
-  using C = Compute<T>;
+// f(where the operands' line begins, its keys)
+template <class T, class F>
+void each_line(const AlongShape& s, char* const* data, Key<T> flip, F f) {
   for_each_lines<3>(s, data, 1, [&](char* const* at, int64_t) {
-    std::vector<Item<C>> line(static_cast<size_t>(s.n));
-    for (int64_t i = 0; i < s.n; ++i) line[i] = {load_one<T>(at[2] + i * s.along[2]), i};
-    if (count < s.n)
-      std::partial_sort(line.begin(), line.begin() + count, line.end(), before<C, descending>);
-    else
-      std::sort(line.begin(), line.end(), before<C, descending>);
+    Scratch<Key<T>> keys(s.n);
+    read_keys<T>(at[2], s.along[2], s.n, flip, keys.data());
+    f(at, keys.data());
+  });
+}
+
+template <class T>
+void sort_lines(const AlongShape& s, char* const* data, int64_t count, Key<T> flip) {
+  each_line<T>(s, data, flip, [&](char* const* at, const Key<T>* keys) {
+    LineOrder<Key<T>> order(s.n);
+    const Entry* sorted = order.sort(keys, s.n);
     for (int64_t i = 0; i < count; ++i) {
-      store_one<T>(at[0] + i * s.along[0], line[i].value);
-      *reinterpret_cast<int64_t*>(at[1] + i * s.along[1]) = line[i].index;
+      const int64_t number = number_of(sorted[i]);
+      put<T>(at, s, i, order.key(keys, sorted[i]) ^ flip, number);
     }
+  });
+}
+
+template <class T>
+void top_lines(const AlongShape& s, char* const* data, int64_t count, Key<T> flip) {
+  each_line<T>(s, data, flip, [&](char* const* at, const Key<T>* keys) {
+    Lowest<Key<T>> lowest(count);
+    const auto* items = lowest.find(keys, s.n);
+    for (int64_t i = 0; i < count; ++i) put<T>(at, s, i, items[i].key ^ flip, items[i].number);
+  });
+}
+
+// The numbers that count, and which of them is wanted; -1: the first NaN.
+template <class T>
+int64_t rank_in_line(const Key<T>* keys, int64_t n, Rank rank, int64_t nth) {
+  if (rank == Rank::Nth) return nth;
+  int64_t nans = 0;
+  if constexpr (has_nan<T>) {
+    for (int64_t i = 0; i < n; ++i) nans += keys[i] == ~Key<T>{};
+  }
+  if (rank == Rank::Median && nans) return n - 1;
+  return nans == n ? n - 1 : (n - nans - 1) / 2;
+}
+
+template <class T>
+void rank_lines(const AlongShape& s, char* const* data, Rank rank, int64_t nth) {
+  each_line<T>(s, data, 0, [&](char* const* at, const Key<T>* keys) {
+    const Key<T> key = key_of_rank(keys, s.n, rank_in_line<T>(keys, s.n, rank, nth));
+    put<T>(at, s, 0, key, find_key(keys, s.n, key));
+  });
+}
+
+template <class T>
+void mode_lines(const AlongShape& s, char* const* data) {
+  each_line<T>(s, data, 0, [&](char* const* at, const Key<T>* keys) {
+    LineOrder<Key<T>> order(s.n);
+    const Entry* sorted = order.sort(keys, s.n);
+    int64_t most = 0, last = 0;
+    for (int64_t i = 0; i < s.n;) {
+      const Key<T> key = order.key(keys, sorted[i]);
+      int64_t end = i + 1;
+      while (end < s.n && order.key(keys, sorted[end]) == key) ++end;
+      if (end - i > most) most = end - i, last = end - 1;
+      i = end;
+    }
+    put<T>(at, s, 0, order.key(keys, sorted[last]), number_of(sorted[last]));
   });
 }
 
@@ -53,27 +90,22 @@ void sort_lines(const AlongShape& s, int64_t count, char* const* data) {
 void sort(DType dtype, const AlongShape& shape, int64_t count, bool descending, char* values, char* indices,
           const char* in) {
   char* const data[] = {values, indices, const_cast<char*>(in)};
-  switch (dtype) {
-#define TL_CASE(E, T) \
-  case DType::E:      \
-    return descending ? sort_lines<T, true>(shape, count, data) : sort_lines<T, false>(shape, count, data);
-    TL_CASE(Bool, bool)
-    TL_CASE(UInt8, uint8_t)
-    TL_CASE(Int8, int8_t)
-    TL_CASE(Int16, int16_t)
-    TL_CASE(Int32, int32_t)
-    TL_CASE(Int64, int64_t)
-    TL_CASE(UInt16, uint16_t)
-    TL_CASE(UInt32, uint32_t)
-    TL_CASE(UInt64, uint64_t)
-    TL_CASE(Float16, Half)
-    TL_CASE(BFloat16, BFloat16)
-    TL_CASE(Float32, float)
-    TL_CASE(Float64, double)
-#undef TL_CASE
-    default:
-      fail(ErrorKind::NotImplemented, "\"sort\" not implemented for complex numbers");
-  }
+  const bool few = 8 * count <= shape.n;
+  with_sortable(dtype, [&]<class T>(T*) {
+    const Key<T> flip = descending ? ~Key<T>{} : Key<T>{};
+    few ? top_lines<T>(shape, data, count, flip) : sort_lines<T>(shape, data, count, flip);
+  });
+}
+
+void select_rank(DType dtype, const AlongShape& shape, Rank rank, int64_t n, char* values, char* indices,
+                 const char* in) {
+  char* const data[] = {values, indices, const_cast<char*>(in)};
+  with_sortable(dtype, [&]<class T>(T*) { rank_lines<T>(shape, data, rank, n); });
+}
+
+void mode(DType dtype, const AlongShape& shape, char* values, char* indices, const char* in) {
+  char* const data[] = {values, indices, const_cast<char*>(in)};
+  with_sortable(dtype, [&]<class T>(T*) { mode_lines<T>(shape, data); });
 }
 
 }  // namespace tl::cpu

@@ -1,0 +1,16 @@
+// Running the loops of kernels/cpu/index.h over a nest of values, the tensor that is indexed, and places.
+#pragma once
+
+#include "iter/loop_nest.h"
+#include "kernels/cpu/index.h"
+
+namespace tl {
+
+// values[...] = tensor[places * stride], strides in bytes.
+void run_gather(const LoopNest& nest, int64_t item_size, int64_t stride);
+
+// tensor[places * stride] combined with values[...]. On one thread: what is written twice to a place is then
+// always the same.
+void run_scatter(const LoopNest& nest, cpu::Combine combine, DType dtype, int64_t stride);
+
+}  // namespace tl
