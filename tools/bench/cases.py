@@ -373,6 +373,93 @@ CASES += [
         ),
     )
 ]
+# Cases of 64 K, 1 M and 16 M elements; the largest take seconds a sample, so not all of them are measured there.
+SIZED = Group("reductions and places", mean=0.45, each=1.05)
+VECTOR = """\
+n = {n}
+a, b = torch.rand(n), torch.rand(n)
+m, d = a.view(-1, 256), torch.randint(0, 1000, (n,))
+mask, h = a > 0.5, a.bfloat16()
+at, rows = torch.randint(0, n, (n,)), torch.randint(0, n // 256, (n // 256,))
+columns = torch.randint(0, 256, (n // 256, 256))
+"""
+SIZED_RUNS = {
+    "sum": "a.sum()",
+    "sum of rows": "m.sum(1)",
+    "sum of columns": "m.sum(0)",
+    "sum bfloat16": "h.sum()",
+    "sum int64": "d.sum()",
+    "mean": "a.mean()",
+    "amax": "a.amax()",
+    "max of rows": "m.max(1)",
+    "argmax": "a.argmax()",
+    "argmax of columns": "m.argmax(0)",
+    "var": "a.var()",
+    "var of rows": "m.var(1)",
+    "var of columns": "m.var(0)",
+    "norm": "a.norm()",
+    "prod": "a.prod()",
+    "logsumexp": "m.logsumexp(1)",
+    "cumsum": "a.cumsum(0)",
+    "cumsum of rows": "m.cumsum(1)",
+    "cumsum of columns": "m.cumsum(0)",
+    "cumsum int64": "d.cumsum(0)",
+    "cummax": "a.cummax(0)",
+    "nonzero": "mask.nonzero()",
+    "count_nonzero": "mask.count_nonzero()",
+    "masked_select": "a.masked_select(mask)",
+    "a[mask]": "a[mask]",
+    "a[mask] = 0": "a[mask] = 0.0",
+    "a[i]": "a[at]",
+    "m[i, j]": "m[rows, rows % 256]",
+    "index_select of rows": "m.index_select(0, rows)",
+    "gather": "m.gather(1, columns)",
+    "gather from all": "a.gather(0, at)",
+    "scatter_add": "b.scatter_add_(0, at, a)",
+    "index_add of rows": "m.index_add(0, rows, m)",
+    "diff": "a.diff()",
+    "bincount": "torch.bincount(d)",
+    "topk of rows": "m.topk(8)",
+    "sort of rows": "m.sort()",
+}
+for label, n in (("64 K", 1 << 16), ("1 M", 1 << 20)):
+    CASES += [Case(SIZED, f"{name}, {label}", VECTOR.format(n=n), run) for name, run in SIZED_RUNS.items()]
+CASES += [
+    Case(SIZED, f"{name}, 16 M", VECTOR.format(n=1 << 24), SIZED_RUNS[name], rounds=3)
+    for name in (
+        "sum",
+        "sum of columns",
+        "argmax",
+        "var",
+        "cumsum",
+        "nonzero",
+        "masked_select",
+        "a[i]",
+        "gather",
+    )
+]
+
+ORDERS = Group("orders of 1 M elements", each=0.20)
+ORDERED = """\
+a, d = torch.rand(1 << 20), torch.randint(0, 1 << 62, (1 << 20,))
+edges, q = torch.rand(1 << 20).sort().values, torch.rand(1 << 20)
+small = torch.randint(0, 1000, (1 << 20,))
+"""
+CASES += [
+    Case(ORDERS, name, ORDERED, run, rounds=3)
+    for name, run in {
+        "sort": "a.sort()",
+        "argsort": "a.argsort()",
+        "unique": "a.unique()",
+        "unique of few, inverse and counts": "small.unique(return_inverse=True, return_counts=True)",
+        "quantile": "a.quantile(0.3)",
+        "median": "a.median()",
+        "kthvalue": "a.kthvalue(1000)",
+        "topk": "a.topk(100)",
+        "searchsorted": "torch.searchsorted(edges, q)",
+    }.items()
+]
+CASES += [Case(ORDERS, "sort int64", ORDERED, "d.sort()", rounds=3, bound=1.0)]
 
 PROGRAMS = [
     Program("import", "import torch", time=0.08, memory=0.20),

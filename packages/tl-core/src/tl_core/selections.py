@@ -256,4 +256,4 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     for n in reversed(sizes):
         places.insert(0, _C.remainder(indices, max(n, 1)))
         indices = _C.div(indices, max(n, 1), rounding_mode="floor")
-    return _C.stack(places, -1).unbind(-1) if places else ()
+    return tuple(_C.stack(places, -1).unbind(-1)) if places else ()
