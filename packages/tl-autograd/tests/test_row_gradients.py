@@ -230,6 +230,7 @@ NOT_COMPLEX = (
         "selu",
     }
     | {"nextafter", "softshrink", "elu_backward", "_prelu_kernel", "gelu", "gelu_backward"}
+    | {"logcumsumexp", "linalg_vector_norm"}
     | {"logsumexp", "view_as_complex", "std.correction", "var.correction", "native_dropout_backward"}
 )
 COMPOSITES = {
