@@ -90,7 +90,7 @@ def numbers(row):
 
 
 def dtype_of(row) -> str:
-    return next(d for d in ("float32", "int64", "int32", "complex64") if d in row.elementwise.dtypes)
+    return next(d for d in ("float32", "int64", "int16", "complex64") if d in row.elementwise.dtypes)
 
 
 ROWS = [row for row in r.ELEMENTWISE if row.args[0].type != "Scalar" and not row.base.endswith("_")]
