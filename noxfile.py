@@ -182,12 +182,15 @@ def run_sanitized(session: nox.Session, kind: str, options: dict[str, str], *arg
     """The native packages' tests with sanitizers; a report of theirs fails the session, whatever the tests say."""
     install(session, ["tl-autograd"], {"tl-core": "test", "tl-autograd": "test"}, sanitize=kind)
     session.install("pytest-xdist>=3")
-    runtime = session.run("gcc", f"-print-file-name=lib{kind[0]}san.so", external=True, silent=True)
+    # Python itself has no C++ runtime; the sanitizer looks for one when it starts.
+    libraries = [f"lib{kind[0]}san.so", "libstdc++.so"]
+    found = [session.run("gcc", f"-print-file-name={name}", external=True, silent=True) for name in libraries]
+    preload = " ".join(str(path).strip() for path in found)
     reports = Path(session.create_tmp()).resolve() / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir()
     options = {name: f"{text}:log_path={reports / name}" for name, text in options.items()}
-    environment = {"LD_PRELOAD": str(runtime).strip(), "PYTHONMALLOC": "malloc", **options}
+    environment = {"LD_PRELOAD": preload, "PYTHONMALLOC": "malloc", **options}
     failed = []
     for dist in ("tl-core", "tl-autograd"):
         with session.chdir(packages()[dist].folder):
@@ -203,11 +206,11 @@ def run_sanitized(session: nox.Session, kind: str, options: dict[str, str], *arg
             ]
             if not succeeds(session, [*command, *session.posargs], env=environment):
                 failed.append(dist)
-    found = sorted(reports.iterdir())
-    for report in found:
+    written = sorted(reports.iterdir())
+    for report in written:
         session.log(report.read_text()[:4000])
-    if found or failed:
-        session.error(f"{len(found)} reports; failed tests of: {', '.join(failed) or 'none'}")
+    if written or failed:
+        session.error(f"{len(written)} reports; failed tests of: {', '.join(failed) or 'none'}")
     session.log("0 reports")
 
 

@@ -16,7 +16,7 @@ GUIDE = ROOT / "docs" / "design" / "adding-an-operator.md"
 COPIED = ("tl-core", "tl-autograd")
 MADE = shutil.ignore_patterns("build", "vendor", "__pycache__", ".*", "*.so")
 # Where the guide says each text belongs, and the line before which it goes in.
-ROW = (r"The row, in `([\w/.]+)`:\n\n```text\n(.*?)```", "]\n")
+ROW = (r"The row, in `([\w/.]+)`:\n\n```text\n(.*?)```", "]  # fmt: skip")
 FUNCTION = (r"The function of one element, in `([\w/.]+)`.*?```text\n(.*?)```", "\n#undef TL_UNARY\n")
 
 
