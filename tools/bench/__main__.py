@@ -12,7 +12,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from tools.bench import cases, programs, report, training
+from tools.bench import cases, peak, products, programs, report, training
 from tools.bench.pair import Measured, Pair, Side
 from tools.packages import packages
 
@@ -64,7 +64,7 @@ def header(options: argparse.Namespace, pair: Pair) -> dict[str, object]:
 def chosen(only: re.Pattern[str]) -> dict[cases.Group, list[cases.Case]]:
     """The cases asked for, by group."""
     groups: dict[cases.Group, list[cases.Case]] = {}
-    for case in (*cases.CASES, *training.CASES):
+    for case in (*cases.CASES, *products.CASES, *training.CASES):
         if only.search(f"{case.group.name}: {case.name}"):
             groups.setdefault(case.group, []).append(case)
     return groups
@@ -102,6 +102,21 @@ def in_processes(options: argparse.Namespace, ours: Side, peer: Side) -> tuple[l
     return everything, all(m.met for m in everything)
 
 
+def near_peak(measured: list[Measured]) -> tuple[dict[str, float], bool]:
+    """Prints how near large products come to the processor's peak, as measured now on one thread."""
+    squares = {m.name: m for m in measured if m.group == products.MATMUL.name and m.name in products.SQUARES}
+    shares: dict[str, float] = {}
+    if squares:
+        print("\nshare of the multiply-add peak")
+    for dtype in ("float32", "float64"):
+        mine = {name: m for name, m in squares.items() if products.SQUARES[name][0] == dtype and not m.error}
+        rate = peak.multiply_adds(dtype) if mine else None
+        for name, m in mine.items() if rate else ():
+            shares[name] = 2 * products.SQUARES[name][1] ** 3 / m.ours / rate
+            print(report.share(name, shares[name], products.NEAR_PEAK), flush=True)
+    return shares, all(share >= products.NEAR_PEAK for share in shares.values())
+
+
 def footprint(only: re.Pattern[str], ours: Side) -> tuple[dict[str, float], bool]:
     """Measures and prints the build and the installed size."""
     found: dict[str, float] = {}
@@ -137,14 +152,17 @@ def main() -> int:
     print(f"\n  {'':44} {'ours':>10} {'peer':>10} {'ratio':>8}")
     measured, good = in_workers(pair, options.only)
     pair.close()
+    shares, near = near_peak(measured) if options.threads == 1 else ({}, True)
     more, also = in_processes(options, ours, peer)
     sizes, small = (footprint(options.only, ours)) if options.module == "tl" else ({}, True)
     missed = sum(not m.met for m in measured + more)
     print(f"\n{len(measured + more)} cases, {missed} not met")
     if options.json:
         rows = [asdict(m) | {"met": m.met} for m in measured + more]
-        options.json.write_text(json.dumps({"about": about, "cases": rows, "footprint": sizes}, indent=1))
-    return 0 if good and also and small else 1
+        options.json.write_text(
+            json.dumps({"about": about, "cases": rows, "of peak": shares, "footprint": sizes}, indent=1)
+        )
+    return 0 if good and near and also and small else 1
 
 
 if __name__ == "__main__":

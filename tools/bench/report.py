@@ -50,3 +50,8 @@ def mean_row(group: Group, measured: list[Measured]) -> tuple[str, bool]:
 def plain(name: str, value: str, bound: str, met: bool) -> str:
     """A line for a figure without a peer."""
     return f"  {name:44} {value:>10} {'':10} {'':8}  <= {bound}  {verdict(met)}"
+
+
+def share(name: str, value: float, least: float) -> str:
+    """A line for a share that has to be reached."""
+    return f"  {name:44} {'':10} {'':10} {value:8.3f}  >= {least:.2f}  {verdict(value >= least)}"

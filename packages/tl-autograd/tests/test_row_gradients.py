@@ -75,6 +75,8 @@ CALLS = {
     "linear": lambda op, t: (
         op(t(2, 3, 4), t(5, 4), t(5)).sum() + op(t(2, 4), t(4)).sum() + op(t(4), t(4), t())
     ),
+    "baddbmm": lambda op, t: op(t(2), t(2, 3, 4), t(2, 4, 2), beta=2, alpha=3),
+    "addmv": lambda op, t: op(t(3), t(3, 4), t(4), beta=2, alpha=3),
     "mv": lambda op, t: op(t(3, 4), t(4)),
     "dot": lambda op, t: op(t(5), t(5)),
     "tril": lambda op, t: op(t(2, 3, 4), 1),
@@ -214,6 +216,13 @@ COMPOSITES = {
     "linear": lambda op, t: (
         op(t(2, 3, 4), t(5, 4), t(5)).sum() + op(t(2, 4), t(4)).sum() + op(t(4), t(4), t())
     ),
+    "addbmm": lambda op, t: op(t(3, 2), t(2, 3, 4), t(2, 4, 2), beta=2, alpha=3),
+    "addr": lambda op, t: op(t(3, 4), t(3), t(4), beta=2, alpha=3),
+    "vdot": lambda op, t: op(t(4), t(4)),
+    "inner": lambda op, t: op(t(2, 3), t(4, 3)),
+    "tensordot": lambda op, t: op(t(2, 3, 4), t(4, 3, 2), [1, 2], [1, 0]),
+    "einsum": lambda op, t: op("bij,bjk,kl->bli", [t(2, 2, 3), t(2, 3, 2), t(2, 3)]),
+    "chain_matmul": lambda op, t: op([t(2, 3), t(3, 4), t(4, 2)]),
     "conv1d.padding": lambda op, t: op(t(2, 5), t(3, 2, 2), t(3), padding="same"),
     "conv2d": lambda op, t: op(t(2, 4, 5), t(2, 2, 2, 2), t(2)),
     "conv_transpose2d.input": lambda op, t: op(t(2, 3, 3), t(2, 1, 2, 2), t(1)),

@@ -18,6 +18,7 @@ from tl_core._C import (
     result_type,
 )
 from tl_core._size import Size
+from tl_core.contractions import *
 from tl_core.defaults import (
     get_default_device,
     get_default_dtype,

@@ -1,0 +1,107 @@
+"""What the examples share: the command line, packages that only they need, curves, the last line."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+INTERRUPTED = 130
+
+
+class MissingExtra(Exception):
+    """A package that only the examples need isn't installed."""
+
+
+class Reached(NamedTuple):
+    """How a training ended: figures to print, and what was expected but not reached, or nothing."""
+
+    figures: str
+    missed: str = ""
+
+
+def need(module: str, package: str) -> Any:
+    """Imports what only the examples need."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        text = f"this needs the package {package}, which is not installed: pip install 'tl-all[examples]'"
+        raise MissingExtra(text) from error
+
+
+def progress(steps: int, unit: str, quiet: bool) -> Any:
+    """Counts from 0, with a bar that shows how far it is."""
+    return need("tqdm", "tqdm").tqdm(range(steps), unit=unit, disable=quiet)
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, got {text!r}")
+    return int(text)
+
+
+def writable(path: str) -> str:
+    """A file in a folder that is there."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.access(folder, os.W_OK):
+        raise argparse.ArgumentTypeError(f"needs a folder that can be written to, got {folder!r}")
+    return path
+
+
+def command_line(name: str, about: str | None, expected: str) -> argparse.ArgumentParser:
+    """The options all examples have."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m tl.examples.{name}", description=(about or "").partition("\n")[0]
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of all random choices (0)")
+    parser.add_argument("--plot", metavar="FILE.png", type=writable, help="draw the curve of the training")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--quickstart", action="store_true", help=f"fail unless {expected}")
+    return parser
+
+
+def draw(path: str, unit: str, falling: Sequence[tuple[float, float]], rising: Sequence[tuple[float, float]],
+         label: str) -> None:  # fmt: skip
+    """Writes an image of two curves: the loss, and what it is done for; points as (place, value)."""
+    need("matplotlib", "matplotlib").use("Agg")
+    from matplotlib import pyplot
+
+    figure, left = pyplot.subplots()
+    right = left.twinx()
+    left.plot(*zip(*falling), color="tab:blue", label="loss")
+    right.plot(*zip(*rising), color="tab:orange", label=label)
+    left.set(xlabel=unit, ylabel="loss", yscale="log")
+    right.set(ylabel=label)
+    figure.legend(loc="upper center", ncols=2)
+    figure.savefig(path)
+    pyplot.close(figure)
+    print(f"curve: {path}")
+
+
+def finish(run: Callable[[argparse.Namespace], Reached], options: argparse.Namespace) -> int:
+    """Does what the command line says and prints the last line; returns the program's exit code."""
+    start = time.perf_counter()
+    try:
+        if options.plot:
+            need("matplotlib", "matplotlib")
+        reached = run(options)
+    except MissingExtra as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return INTERRUPTED
+    figures = f"{reached.figures} seconds={time.perf_counter() - start:.1f}"
+    if not options.quickstart:
+        print(figures)
+    elif reached.missed:
+        print(f"quickstart failed: {figures}, expected {reached.missed}")
+        return 1
+    else:
+        print(f"quickstart ok: {figures}")
+    return 0

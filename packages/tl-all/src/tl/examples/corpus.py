@@ -1,0 +1,92 @@
+"""The text of Python's own standard library, in numbers: what the language examples learn from.
+
+Which files are held out is decided by a hash of their names, so every machine with the same Python holds out the same
+ones. Characters beyond printable ASCII count as one.
+"""
+
+import hashlib
+import sysconfig
+from pathlib import Path
+from typing import NamedTuple
+
+import tl
+from tl.examples._program import need
+
+SYMBOLS = "\n" + "".join(map(chr, range(32, 127))) + "\N{REPLACEMENT CHARACTER}"
+LEFT_OUT = {"site-packages", "dist-packages", "test", "tests", "idle_test", "lib2to3", "__pycache__"}
+HELD_OUT_OF_256 = 20
+
+
+class Corpus(NamedTuple):
+    """The characters to learn from and those held out, as places in `SYMBOLS`."""
+
+    learned: tl.Tensor
+    held_out: tl.Tensor
+
+
+def files() -> list[Path]:
+    """The library's files, always in the same order."""
+    root = Path(sysconfig.get_path("stdlib"))
+    found = (p for p in root.rglob("*.py") if not LEFT_OUT & set(p.relative_to(root).parts))
+    return sorted(found, key=lambda p: p.relative_to(root).as_posix())
+
+
+def is_held_out(path: Path) -> bool:
+    """Decided by the name alone."""
+    return hashlib.sha256(path.name.encode()).digest()[0] < HELD_OUT_OF_256
+
+
+def encode(text: str) -> tl.Tensor:
+    """Each character's place in `SYMBOLS`, as int64."""
+    np = need("numpy", "numpy")
+    places = np.full(0x110000, len(SYMBOLS) - 1, np.int64)
+    for place, symbol in enumerate(SYMBOLS):
+        places[ord(symbol)] = place
+    return tl.from_numpy(places[np.frombuffer(text.encode("utf-32-le"), np.uint32)])
+
+
+def decode(places: tl.Tensor) -> str:
+    """The text again."""
+    return "".join(SYMBOLS[i] for i in places.tolist())
+
+
+def read() -> Corpus:
+    """The whole library."""
+    parts: tuple[list[str], list[str]] = ([], [])
+    for path in files():
+        parts[is_held_out(path)].append(path.read_text("utf-8", errors="replace").replace("\t", "    "))
+    learned, held_out = (encode("\n".join(part)) for part in parts)
+    return Corpus(learned, held_out)
+
+
+def table_loss(corpus: Corpus, order: int = 4, limit: int = 400_000) -> float:
+    """The loss, in nats a character of the held-out text, of counting which characters follow `order - 1` others.
+
+    Every count begins at one: a character that never followed isn't impossible.
+    """
+    np = need("numpy", "numpy")
+    symbols = len(SYMBOLS)
+    known = _contexts(corpus.learned.numpy(), order, symbols)
+    asked = _contexts(corpus.held_out.numpy()[:limit], order, symbols)
+    runs, counts = np.unique(known, return_counts=True)
+    contexts, first = np.unique(runs // symbols, return_index=True)
+    seen = _looked_up(runs, counts, asked)
+    total = _looked_up(contexts, np.add.reduceat(counts, first), asked // symbols)
+    return float(-np.log((seen + 1) / (total + symbols)).mean())
+
+
+def _contexts(text, length, symbols):  # type: ignore[no-untyped-def]
+    """Each character with the `length - 1` before it, as one number; the character last."""
+    np = need("numpy", "numpy")
+    code = np.zeros(len(text), np.int64)
+    for back in range(length - 1, -1, -1):
+        code = code * symbols
+        code[back:] += text[: len(text) - back]
+    return code
+
+
+def _looked_up(keys, values, asked):  # type: ignore[no-untyped-def]
+    """The values of sorted keys; 0 for others."""
+    np = need("numpy", "numpy")
+    at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+    return np.where(keys[at] == asked, values[at], 0)

@@ -1,0 +1,210 @@
+"""Trains a character GPT on the text of Python's own standard library, and lets it write.
+
+    python -m tl.examples.gpt --steps 2000 --plot curve.png
+
+Files chosen by a hash of their names are held out and only used to measure the loss, in nats a character. A table that
+counts which character follows three others is measured on the same text. The same seed gives the same model.
+"""
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import tl
+from tl import nn
+from tl.examples import corpus
+from tl.examples._program import Reached, command_line, draw, finish, positive, progress
+
+F = nn.functional
+GOOD = 1.45
+AHEAD_OF_TABLE = 0.1
+
+
+class Attention(nn.Module):
+    """Causal self-attention with rotated positions: Su et al., RoFormer, 2021."""
+
+    def __init__(self, width: int, heads: int, context: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.project = nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        turns = 10000.0 ** -(tl.arange(0, width // heads, 2) / (width // heads))
+        angles = tl.arange(context).unsqueeze(1) * turns
+        self.register_buffer("cos", angles.cos(), persistent=False)
+        self.register_buffer("sin", angles.sin(), persistent=False)
+
+    def rotate(self, x: tl.Tensor) -> tl.Tensor:
+        cos, sin = self.cos[: x.shape[-2]], self.sin[: x.shape[-2]]
+        one, two = x.chunk(2, -1)
+        return tl.cat([one * cos - two * sin, one * sin + two * cos], -1)
+
+    def forward(self, x: tl.Tensor) -> tl.Tensor:
+        batch, length, width = x.shape
+        parts = self.project(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        query, key, value = parts.unbind(0)
+        mixed = F.scaled_dot_product_attention(self.rotate(query), self.rotate(key), value, is_causal=True)
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+
+
+class Block(nn.Module):
+    """Attention, then two layers at each position; both add to what comes in."""
+
+    def __init__(self, width: int, heads: int, context: int) -> None:
+        super().__init__()
+        self.before = nn.LayerNorm(width)
+        self.attention = Attention(width, heads, context)
+        self.between = nn.LayerNorm(width)
+        self.up = nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
+
+    def forward(self, x: tl.Tensor) -> tl.Tensor:
+        x = x + self.attention(self.before(x))
+        return x + self.down(F.gelu(self.up(self.between(x))))
+
+
+class GPT(nn.Module):
+    """Scores for the next character at each position of (batch, length) characters: Radford et al., 2018."""
+
+    def __init__(self, symbols: int, width: int, heads: int, layers: int, context: int) -> None:
+        super().__init__()
+        self.context = context
+        self.embed = nn.Embedding(symbols, width)
+        self.blocks = nn.Sequential(*(Block(width, heads, context) for _ in range(layers)))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, symbols, bias=False)
+        for name, parameter in self.named_parameters():
+            if parameter.dim() == 2:
+                deep = name.endswith(("out.weight", "down.weight"))
+                nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * layers) if deep else 0.02)
+
+    def forward(self, text: tl.Tensor) -> tl.Tensor:
+        return self.head(self.norm(self.blocks(self.embed(text))))
+
+
+def groups(model: nn.Module) -> list[dict[str, object]]:
+    """Matrices shrink a little in every step; biases and norms don't."""
+    matrices = [p for p in model.parameters() if p.dim() == 2]
+    others = [p for p in model.parameters() if p.dim() < 2]
+    return [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
+
+
+def rate(step: int, steps: int, top: float, warm: int = 100) -> float:
+    """The rate of learning: it rises, then falls to 0."""
+    return top * min(1.0, (step + 1) / warm) * (1 - step / steps)
+
+
+def batches(text: tl.Tensor, steps: int, size: int, length: int) -> Iterator[tuple[tl.Tensor, tl.Tensor]]:
+    """Stretches of the text from random places, and the same a character further."""
+    window = tl.arange(length + 1)
+    for _ in range(steps):
+        stretch = text[tl.randint(len(text) - length, (size,)).unsqueeze(1) + window]
+        yield stretch[:, :-1], stretch[:, 1:]
+
+
+def loss_of(model: GPT, text: tl.Tensor, windows: int = 160) -> float:
+    """The mean loss of a character that has at least half a context before it, over the whole text."""
+    model.eval()
+    length, half = model.context, model.context // 2
+    total = 0.0
+    with tl.no_grad():
+        for first in range(0, windows, 16):
+            starts = [(len(text) - length - 1) * i // windows for i in range(first, min(first + 16, windows))]
+            stretch = tl.stack([text[s : s + length + 1] for s in starts])
+            scores, follow = model(stretch[:, :-1])[:, half:], stretch[:, 1 + half :]
+            total += F.cross_entropy(scores.flatten(0, 1), follow.flatten()).item() * len(starts)
+    model.train()
+    return total / windows
+
+
+def write(model: GPT, start: str, count: int, temperature: float = 0.7) -> str:
+    """Text that goes on from the start."""
+    model.eval()
+    text = corpus.encode(start).unsqueeze(0)
+    with tl.no_grad():
+        for _ in range(count):
+            scores = model(text[:, -model.context :])[:, -1] / temperature
+            noise = -(-tl.rand_like(scores).log()).log()  # Gumbel's: the largest sum is drawn as softmax says
+            text = tl.cat([text, (scores + noise).argmax(-1, keepdim=True)], 1)
+    model.train()
+    return corpus.decode(text[0])
+
+
+class Training(NamedTuple):
+    """How the training went: losses as points of (step, loss), and characters a second."""
+
+    learned: list[tuple[float, float]]
+    held_out: list[tuple[float, float]]
+    speed: float
+
+
+def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace) -> Training:
+    """Trains the model, with a bar that shows how far it is."""
+    optimizer = tl.optim.AdamW(groups(model), lr=options.lr, betas=(0.9, 0.99))
+    learned, held_out = [], []
+    bar = progress(options.steps, "step", options.quiet)
+    stretches = batches(texts.learned, options.steps, options.batch_size, model.context)
+    seconds = 0.0
+    for step, (text, follow) in zip(bar, stretches):
+        start = time.perf_counter()
+        for group in optimizer.param_groups:
+            group["lr"] = rate(step, options.steps, options.lr)
+        loss = F.cross_entropy(model(text).flatten(0, 1), follow.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        seconds += time.perf_counter() - start
+        if step % 10 == 9:
+            learned.append((step + 1, loss.item()))
+            speed = (step + 1) * text.numel() / seconds
+            bar.set_postfix(loss=f"{learned[-1][1]:.3f}", tokens_per_s=f"{speed:.0f}")
+        if step % 250 == 249:
+            held_out.append((step + 1, loss_of(model, texts.held_out, 32)))
+    return Training(learned, held_out, options.steps * options.batch_size * model.context / seconds)
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
+    expected = f"the loss is at most {GOOD} and {AHEAD_OF_TABLE} below the table's"
+    parser = command_line("gpt", __doc__, expected)
+    for name, value, meaning in (
+        ("--steps", 2500, "steps of the training"),
+        ("--batch-size", 12, "stretches of text in a step"),
+        ("--context", 128, "characters the model sees"),
+        ("--layers", 3, "blocks"),
+        ("--heads", 5, "heads of attention"),
+        ("--width", 160, "numbers a character becomes; a multiple of twice the heads"),
+        ("--sample", 400, "characters to write at the end"),
+    ):
+        parser.add_argument(name, type=positive, default=value, help=f"{meaning} ({value})")
+    parser.add_argument("--lr", type=float, default=4e-3, help="largest rate of learning (0.004)")
+    return parser
+
+
+def run(options: argparse.Namespace) -> Reached:
+    """Does what the command line says."""
+    texts = corpus.read()
+    print(f"{len(texts.learned):,} characters to learn from, {len(texts.held_out):,} held out")
+    tl.manual_seed(options.seed)
+    model = GPT(len(corpus.SYMBOLS), options.width, options.heads, options.layers, options.context)
+    print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
+    training = train(model, texts, options)
+    if options.plot:
+        draw(options.plot, "step", training.learned, training.held_out, "loss of held-out text")
+    loss, table = loss_of(model, texts.held_out), corpus.table_loss(texts)
+    print(write(model, "def ", options.sample))
+    figures = f"val_loss={loss:.4f} ngram={table:.4f} tokens_per_s={training.speed:.0f}"
+    good = loss <= GOOD and loss <= table - AHEAD_OF_TABLE
+    return Reached(figures, "" if good else f"val_loss at most {GOOD} and {AHEAD_OF_TABLE} below ngram")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The program; returns its exit code."""
+    return finish(run, arguments().parse_args(argv))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Products of matrices and convolutions."""
+
+from __future__ import annotations
+
+from tools.bench.cases import Case, Group
+
+MATMUL = Group("matmul", mean=0.6)
+BFLOAT16 = Group("matmul, bfloat16", mean=1.1)
+CONVOLUTION = Group("conv2d of ResNet shapes", mean=1.0)
+SIZES = (32, 64, 128, 256, 512, 1024, 2048)
+NEAR_PEAK = 0.75  # the share of the multiply-add peak asked for from n = 256 on
+
+
+def _square(dtype: str, n: int) -> str:
+    return f"a, b = (torch.randn({n}, {n}).to(torch.{dtype}) for _ in range(2))\nc = torch.randn({n}).to(torch.{dtype})"
+
+
+def _rounds(n: int) -> int:
+    return 5 if n < 1024 else 2
+
+
+def _squares(group: Group, dtype: str) -> list[Case]:
+    return [Case(group, f"{dtype}, n = {n}", _square(dtype, n), "a @ b", rounds=_rounds(n)) for n in SIZES]
+
+
+def _forms(dtype: str) -> list[Case]:
+    """Transposed, with a bias, batched, with one vector."""
+    batch = (
+        f"a, b = torch.randn(64, 64, 64, dtype=torch.{dtype}), torch.randn(64, 64, 64, dtype=torch.{dtype})"
+    )
+    rows = f"a, b = torch.randn(1024, 1024, dtype=torch.{dtype}), torch.randn(1024, dtype=torch.{dtype})"
+    return [
+        *(Case(MATMUL, f"{dtype}, n = {n}, a.T", _square(dtype, n), "a.t() @ b") for n in (64, 512)),
+        *(Case(MATMUL, f"{dtype}, n = {n}, b.T", _square(dtype, n), "a @ b.t()") for n in (64, 512)),
+        *(
+            Case(MATMUL, f"{dtype}, n = {n}, with bias", _square(dtype, n), "torch.addmm(c, a, b)")
+            for n in (64, 512)
+        ),
+        Case(MATMUL, f"{dtype}, batch of 64, n = 64", batch, "torch.bmm(a, b)"),
+        Case(MATMUL, f"{dtype}, 1024x1024 times a vector", rows, "a @ b"),
+    ]
+
+
+# batch, channels, size, outputs, kernel, stride
+RESNET = [
+    (2, 3, 224, 64, 7, 2), (4, 64, 56, 64, 3, 1), (4, 64, 56, 128, 3, 2), (4, 128, 28, 128, 3, 1),
+    (4, 256, 14, 256, 3, 1), (4, 512, 7, 512, 3, 1), (4, 256, 56, 64, 1, 1), (4, 1024, 14, 256, 1, 1),
+]  # fmt: skip
+
+
+def _convolutions(batch: int, channels: int, size: int, outputs: int, kernel: int, stride: int) -> list[Case]:
+    setup = (
+        f"x = torch.randn({batch}, {channels}, {size}, {size})\n"
+        f"w = torch.randn({outputs}, {channels}, {kernel}, {kernel})\n"
+        f"conv = lambda: torch.conv2d(x, w, None, {stride}, {kernel // 2})\n"
+        "g = torch.randn_like(conv())\n"
+    )
+    leaves = "x.requires_grad_(), w.requires_grad_()"
+    name = f"{channels}x{size}x{size} to {outputs}, {kernel}x{kernel}, stride {stride}"
+    return [
+        Case(CONVOLUTION, f"{name}, forward", setup, "conv()", rounds=2),
+        Case(
+            CONVOLUTION, f"{name}, both", setup + leaves, "torch.autograd.grad(conv(), (x, w), g)", rounds=2
+        ),
+    ]
+
+
+CASES = [
+    *_squares(MATMUL, "float32"),
+    *_squares(MATMUL, "float64"),
+    *_forms("float32"),
+    *_forms("float64"),
+    *_squares(BFLOAT16, "bfloat16"),
+    *(case for shape in RESNET for case in _convolutions(*shape)),
+]
+
+# Square products by name: dtype, n.
+SQUARES = {f"{dtype}, n = {n}": (dtype, n) for dtype in ("float32", "float64") for n in SIZES if n >= 256}
