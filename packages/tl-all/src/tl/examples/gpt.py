@@ -126,7 +126,8 @@ def write(model: GPT, start: str, count: int, temperature: float = 0.7) -> str:
     with tl.no_grad():
         for _ in range(count):
             scores = model(text[:, -model.context :])[:, -1] / temperature
-            text = tl.cat([text, tl.multinomial(scores.softmax(-1), 1)], 1)
+            noise = -(-tl.rand_like(scores).log()).log()  # Gumbel's: the largest sum is drawn as softmax says
+            text = tl.cat([text, (scores + noise).argmax(-1, keepdim=True)], 1)
     model.train()
     return corpus.decode(text[0])
 

@@ -43,6 +43,7 @@ def streams(text: tl.Tensor, count: int) -> tl.Tensor:
 def loss_of(model: Reader, text: tl.Tensor, length: int, count: int = 16, stretches: int = 24) -> float:
     """The mean loss of a character of the text's streams."""
     rows, state, total = streams(text, count), None, 0.0
+    stretches = min(stretches, (rows.shape[1] - 1) // length)
     with tl.no_grad():
         for k in range(stretches):
             stretch = rows[:, k * length : (k + 1) * length + 1]
