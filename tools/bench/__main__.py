@@ -110,8 +110,9 @@ def near_peak(measured: list[Measured]) -> tuple[dict[str, float], bool]:
         print("\nshare of the multiply-add peak")
     for dtype in ("float32", "float64"):
         mine = {name: m for name, m in squares.items() if products.SQUARES[name][0] == dtype and not m.error}
-        rate = peak.multiply_adds(dtype) if mine else None
-        for name, m in mine.items() if rate else ():
+        if not mine or (rate := peak.multiply_adds(dtype)) is None:
+            continue
+        for name, m in mine.items():
             shares[name] = 2 * products.SQUARES[name][1] ** 3 / m.ours / rate
             print(report.share(name, shares[name], products.NEAR_PEAK), flush=True)
     return shares, all(share >= products.NEAR_PEAK for share in shares.values())

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 from tl_core import _C, overrides, providers, return_types, storage, switches
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
-from tl_core._C import *  # type: ignore[assignment,no-redef]
+from tl_core._C import *  # type: ignore[assignment]
 from tl_core._C import (
     Generator,
     Tensor,

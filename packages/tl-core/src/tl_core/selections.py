@@ -76,24 +76,12 @@ def norm(
     dims = [dim] if isinstance(dim, int) else dim
     if isinstance(p, str):
         if p != "fro" or (dims is not None and len(dims) > 2):
-            return _matrix_norm(input, p, dims, keepdim, out, dtype)
+            raise NotImplementedError(f"norm(): p={p!r} needs singular values, which tl-core doesn't have yet")
         p = 2
     given = {} if out is None else {"out": out}
     name = "linalg_vector_norm" if out is None else "linalg_vector_norm.out"
     return _C._call_operator((name,), input, 2 if p is None else p, dims, keepdim, dtype=dtype, **given)
 
-
-def _matrix_norm(input: Tensor, p: str, dims: Any, keepdim: bool, out: Any, dtype: Any) -> Tensor:
-    import tl_core
-
-    linalg = getattr(tl_core, "linalg", None)
-    if linalg is None:
-        raise NotImplementedError(
-            f"norm(): p={p!r} needs singular values: tl_core.linalg.matrix_norm, which isn't there"
-        )
-    at = list(range(input.ndim)) if dims is None else dims
-    found: Tensor = linalg.matrix_norm(input, p, at, keepdim, dtype=dtype, out=out)
-    return found
 
 
 # ---- slopes ----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,30 @@
 """Neural network modules, their functional forms, initialisation and optimizers."""
 
 from . import functional, init, modules, optim, parameter, utils
-from .modules import *
+from .modules import Module
+from .modules.activation import *
+from .modules.adaptive import *
+from .modules.batchnorm import *
+from .modules.channelshuffle import *
+from .modules.container import *
+from .modules.conv import *
+from .modules.distance import *
+from .modules.dropout import *
+from .modules.flatten import *
+from .modules.fold import *
+from .modules.instancenorm import *
+from .modules.linear import *
+from .modules.linear_cross_entropy import *
+from .modules.loss import *
+from .modules.multihead_attention import *
+from .modules.normalization import *
+from .modules.padding import *
+from .modules.pixelshuffle import *
+from .modules.pooling import *
+from .modules.rnn import *
+from .modules.sparse import *
+from .modules.transformer import *
+from .modules.upsampling import *
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from .version import __version__ as __version__
@@ -18,5 +41,5 @@ __all__ = [
     "optim",
     "parameter",
     "utils",
-    *modules.__all__,
 ]
+__all__ += modules.__all__
