@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy as _copy
 from typing import Any
 
-from tl_core import _C, functional, providers, selections
+from tl_core import _C, providers, selections
 from tl_core._C import Tensor
 from tl_core.storage import TypedStorage, UntypedStorage
 
