@@ -76,12 +76,13 @@ def norm(
     dims = [dim] if isinstance(dim, int) else dim
     if isinstance(p, str):
         if p != "fro" or (dims is not None and len(dims) > 2):
-            raise NotImplementedError(f"norm(): p={p!r} needs singular values, which tl-core doesn't have yet")
+            raise NotImplementedError(
+                f"norm(): p={p!r} needs singular values, which tl-core doesn't have yet"
+            )
         p = 2
     given = {} if out is None else {"out": out}
     name = "linalg_vector_norm" if out is None else "linalg_vector_norm.out"
     return _C._call_operator((name,), input, 2 if p is None else p, dims, keepdim, dtype=dtype, **given)
-
 
 
 # ---- slopes ----------------------------------------------------------------------------------------------------------
