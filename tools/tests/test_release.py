@@ -97,12 +97,12 @@ def test_a_broken_ceiling_is_reported():
 
 
 def test_a_wheels_digest_follows_its_sources_only(core):
-    before = wheels.digest(core, False)
+    before = wheels.digest(core, "")
     (core.folder / ".pytest_cache").mkdir()
     (core.folder / ".pytest_cache" / "x").write_text("x")
     (core.folder / "tests").mkdir()
     (core.folder / "tests" / "test_a.py").write_text("x")
-    assert wheels.digest(core, False) == before
-    assert wheels.digest(core, True) != before
+    assert wheels.digest(core, "") == before
+    assert wheels.digest(core, "address") != before
     core.version_file.write_text('__version__ = "0.2.0"\n')
-    assert wheels.digest(core, False) != before
+    assert wheels.digest(core, "") != before

@@ -14,6 +14,7 @@ import tl_backends.jit as _jit
 import tl_backends.mps as _mps
 import tl_backends.mtia as _mtia
 import tl_backends.xpu as _xpu
+import tl_checkpoint.serialization as _serialization
 import tl_nn as _nn
 import tl_nn.optim as _optim
 from tl import examples as examples
@@ -21,6 +22,8 @@ from tl import torch as torch
 from tl import version as version
 from tl.version import __version__ as __version__
 from tl_backends.compiler import compile as compile  # noqa: A004
+from tl_checkpoint import load as load
+from tl_checkpoint import save as save
 from tl_core import *  # noqa: F403
 
 accelerator = _accelerator
@@ -34,6 +37,7 @@ mps = _mps
 mtia = _mtia
 nn = _nn
 optim = _optim
+serialization = _serialization
 xpu = _xpu
 func: ModuleType
 utils: ModuleType

@@ -381,6 +381,12 @@ void deallocate(void* p, size_t bytes) noexcept {
   deallocate_slowly(p, bytes);
 }
 
+void start_allocator() {
+  shared();
+  live_groups();
+  origin_of(0);
+}
+
 void release_lists(AllocatorLists* lists) noexcept {
   if (!lists) return;
   spill_all(*lists, 0);

@@ -14,6 +14,9 @@ struct AllocatorLists;
 
 void* allocate(size_t bytes);                     // raises OutOfMemory; never NULL, also for 0 bytes
 void deallocate(void* p, size_t bytes) noexcept;  // `bytes` as asked for; any thread may free
+// Makes what all threads share. A fork while another thread makes it would leave the child waiting for ever,
+// so it is called before there are threads.
+void start_allocator();
 void release_lists(
     AllocatorLists* lists) noexcept;  // at the thread's end, hands its free blocks to the others
 

@@ -259,6 +259,8 @@ void build(py::module_& m) {
   add_python_api(module);
   add_writes(module);
   add_observer(module);
+  start_allocator();
+  num_threads();  // makes the pool, for the same reason
   install_runtime_hooks();
   install_origin_source();
   set_warn_handler(warn_in_python);
