@@ -64,8 +64,6 @@ TL_INLINE T python_quotient(T x, T y) {
 TL_BINARY(remainder, 0, true, TL_EACH_LANE(python_remainder))
 TL_BINARY(floor_divide, 0, true, TL_EACH_LANE(python_quotient))
 #undef TL_EACH_LANE
-TL_BINARY(fmod, 0, true, if constexpr (std::is_integral_v<T>) return rest(x, y);
-          else return math::fmod(x, y);)
 TL_BINARY(pow, 0, true, if constexpr (std::is_integral_v<T>) return integer_power(x, y);
           else return math::pow(x, y);)
 TL_BINARY(atan2, 0, true, return math::atan2(x, y);)

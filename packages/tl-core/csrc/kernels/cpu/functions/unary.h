@@ -40,8 +40,6 @@ TL_UNARY(sqrt, true, return math::sqrt(x);)
 TL_UNARY(rsqrt, true, return quotient(one_like(x), math::sqrt(x));)
 TL_UNARY(floor, true, if constexpr (std::is_integral_v<T>) return x; else return math::floor(x);)
 TL_UNARY(ceil, true, if constexpr (std::is_integral_v<T>) return x; else return math::ceil(x);)
-TL_UNARY(trunc, true, if constexpr (std::is_integral_v<T>) return x; else return math::trunc(x);)
-TL_UNARY(round, true, if constexpr (std::is_integral_v<T>) return x; else return round_even(x);)
 TL_UNARY(exp, true, return math::exp(x);)
 TL_UNARY(log, true, return math::log(x);)
 TL_UNARY(expm1, true, return math::expm1(x);)
@@ -55,9 +53,6 @@ TL_UNARY(erf, true, return math::erf(x);)
 TL_UNARY(sigmoid, true, if constexpr (is_complex_type<T>) return one_like(x) / (one_like(x) + math::exp(-x));
          else return math::sigmoid(x);)
 TL_UNARY(isnan, true, if constexpr (std::is_integral_v<T>) return false; else return is_nan(x);)
-TL_UNARY(isinf, true, if constexpr (std::is_integral_v<T>) return false;
-         else if constexpr (is_complex_type<T>) return std::isinf(x.re) || std::isinf(x.im);
-         else return math::abs(x) == std::numeric_limits<Lane<T>>::infinity();)
 TL_UNARY(logical_not, true, if constexpr (is_complex_type<T>) return is_zero(x); else return x == T{};)
 TL_UNARY(bitwise_not, false, if constexpr (std::is_same_v<T, bool>) return !x;
          else return static_cast<T>(~x);)
