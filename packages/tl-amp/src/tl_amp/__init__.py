@@ -1,0 +1,14 @@
+"""Training in mixed precision.
+
+>>> scaler = GradScaler("cpu", init_scale=4.0)
+>>> scaler.scale(tl_core.ones(2))
+tensor([4., 4.])
+"""
+
+import tl_core
+
+from .autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
+from .grad_scaler import GradScaler
+from .version import __version__ as __version__
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
