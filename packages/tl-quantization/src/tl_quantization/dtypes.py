@@ -1,0 +1,116 @@
+"""The element types and schemes of quantized tensors: integers that stand for `(integer - zero_point) * scale`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import tl_core
+
+__all__ = [
+    "QScheme",
+    "QuantizedDtype",
+    "per_channel_affine",
+    "per_channel_affine_float_qparams",
+    "per_channel_symmetric",
+    "per_tensor_affine",
+    "per_tensor_symmetric",
+    "qint8",
+    "qint32",
+    "quantized_dtype",
+    "quint8",
+    "storage_dtype",
+]
+
+
+@dataclass(frozen=True)
+class QuantizedDtype:
+    """An element type whose numbers are kept as integers of another.
+
+    Parameters:
+        name : str
+            As it is printed.
+        storage : dtype
+            The type of the integers.
+        low, high : int
+            The smallest and the largest of them.
+    """
+
+    name: str
+    storage: Any
+    low: int
+    high: int
+
+    is_floating_point = False
+    is_complex = False
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the integers may be negative."""
+        return self.low < 0
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.storage.itemsize
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class QScheme:
+    """How scales and zero points belong to the elements."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+#: Integers from 0 to 255.
+quint8 = QuantizedDtype("quint8", tl_core.uint8, 0, 255)
+#: Integers from -128 to 127.
+qint8 = QuantizedDtype("qint8", tl_core.int8, -128, 127)
+#: Integers of 32 bits.
+qint32 = QuantizedDtype("qint32", tl_core.int32, -(2**31), 2**31 - 1)
+
+#: One scale and one zero point.
+per_tensor_affine = QScheme("per_tensor_affine")
+#: One scale; the zero point is in the middle of the integers.
+per_tensor_symmetric = QScheme("per_tensor_symmetric")
+#: A scale and a zero point for each slice along an axis.
+per_channel_affine = QScheme("per_channel_affine")
+#: A scale for each slice along an axis; the zero points are in the middle of the integers.
+per_channel_symmetric = QScheme("per_channel_symmetric")
+#: A scale and a zero point, both floating numbers, for each slice along an axis.
+per_channel_affine_float_qparams = QScheme("per_channel_affine_float_qparams")
+
+_BY_STORAGE = {tl_core.uint8: quint8, tl_core.int8: qint8, tl_core.int32: qint32}
+
+
+def quantized_dtype(dtype: Any) -> QuantizedDtype:
+    """The quantized type that is meant: itself, or the one whose integers have the given type.
+
+    Raises:
+        ValueError
+            If there is none.
+
+    >>> quantized_dtype(tl_core.int8)
+    torch.qint8
+    """
+    found = dtype if isinstance(dtype, QuantizedDtype) else _BY_STORAGE.get(dtype)
+    if found is None:
+        raise ValueError(f"dtype must be torch.quint8, torch.qint8 or torch.qint32, but got {dtype}")
+    return found
+
+
+def storage_dtype(dtype: Any) -> Any:
+    """The type of the integers behind a quantized type; any other type itself."""
+    return dtype.storage if isinstance(dtype, QuantizedDtype) else dtype

@@ -1,0 +1,115 @@
+"""Numbers rounded as a quantized type would round them, with the gradient of the identity where nothing is cut off.
+
+Bengio et al., Estimating or Propagating Gradients Through Stochastic Neurons, 2013 (the straight-through estimator).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+from tl_autograd import Function
+from tl_core import Tensor
+
+__all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"]
+
+
+class _Rounded(Function):
+    """`(clamp(round(x / scale) + zero_point) - zero_point) * scale`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
+        steps = (x * scale.reciprocal()).round() + zero_point
+        ctx.save_for_backward((steps >= low) & (steps <= high))
+        return ((steps.clamp(low, high) - zero_point) * scale).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+        (inside,) = ctx.saved_tensors
+        return grad * inside, None, None, None, None
+
+
+def _check_range(name: str, low: int, high: int) -> None:
+    if low > high:
+        raise RuntimeError(
+            f"{name}: `quant_min` should be less than or equal to `quant_max`, got {low} and {high}"
+        )
+
+
+def fake_quantize_per_tensor_affine(
+    input: Tensor, scale: Any, zero_point: Any, quant_min: int, quant_max: int
+) -> Tensor:
+    """`input` rounded to multiples of a scale, within the range of integers.
+
+    Parameters:
+        input : Tensor
+            Of floating numbers; the result has its type.
+        scale : float or Tensor of one float32
+            Above 0.
+        zero_point : int or Tensor of one int32
+            From `quant_min` to `quant_max`.
+        quant_min, quant_max : int
+            The range of the integers.
+
+    Raises:
+        RuntimeError
+            If the range is empty or the zero point isn't in it.
+
+    Examples:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tl_core.tensor([0.12, 0.31, 9.0], requires_grad=True)
+        >>> y = tq.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 15)
+        >>> y.sum().backward()
+        >>> y.detach(), x.grad
+        (tensor([0.1000, 0.3000, 1.5000]), tensor([1., 1., 0.]))
+    """
+    _check_range("fake_quantize_per_tensor_affine", quant_min, quant_max)
+    zero = int(zero_point)
+    if not quant_min <= zero <= quant_max:
+        raise RuntimeError(f"`zero_point` must be between `quant_min` and `quant_max`, but got {zero}.")
+    factor = tl_core.tensor(float(scale), dtype=tl_core.float32)
+    return _Rounded.apply(input, factor, tl_core.tensor(zero), quant_min, quant_max)
+
+
+def fake_quantize_per_channel_affine(
+    input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
+) -> Tensor:
+    """As `fake_quantize_per_tensor_affine`, with a scale and a zero point for each slice along an axis.
+
+    Parameters:
+        input : Tensor
+            Of floating numbers.
+        scale, zero_point : Tensor, shape (input.shape[axis],)
+            Zero points are of int32, or floating.
+        axis : int
+            Which axis of the input.
+        quant_min, quant_max : int
+            The range of the integers.
+
+    Raises:
+        RuntimeError
+            If there aren't as many scales as slices, or a zero point isn't in the range.
+
+    Examples:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tl_core.tensor([[0.12, 0.31], [0.12, 0.31]])
+        >>> scales, zeros = tl_core.tensor([0.1, 0.5]), tl_core.zeros(2, dtype=tl_core.int32)
+        >>> tq.fake_quantize_per_channel_affine(x, scales, zeros, 0, 0, 255)
+        tensor([[0.1000, 0.3000],
+                [0.0000, 0.5000]])
+    """
+    name = "fake_quantize_per_channel_affine"
+    _check_range(name, quant_min, quant_max)
+    if not -input.dim() <= axis < input.dim():
+        raise RuntimeError(f"{name}: axis {axis} is none of an input with {input.dim()} dimensions")
+    size = (input.shape[axis],)
+    for what, given in (("scale", scale), ("zero_point", zero_point)):
+        if tuple(given.shape) != size:
+            raise RuntimeError(f"{name}: {what} must have shape {size}, but got {tuple(given.shape)}")
+    if not zero_point.is_floating_point() and bool(
+        ((zero_point < quant_min) | (zero_point > quant_max)).any()
+    ):
+        raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
+    shape = [1] * input.dim()
+    shape[axis] = -1
+    return _Rounded.apply(input, scale.reshape(shape), zero_point.reshape(shape), quant_min, quant_max)

@@ -1,0 +1,345 @@
+"""Modules that round what passes through them as quantization will, so that training gets used to it.
+
+Jacob et al., Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference, 2018.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+from tl_nn import Module
+
+from .dtypes import (
+    per_channel_affine,
+    per_channel_affine_float_qparams,
+    per_channel_symmetric,
+    per_tensor_symmetric,
+    qint8,
+    quantized_dtype,
+    quint8,
+)
+from .fake_quantization import fake_quantize_per_channel_affine, fake_quantize_per_tensor_affine
+from .observer import (
+    HistogramObserver,
+    MovingAverageMinMaxObserver,
+    MovingAveragePerChannelMinMaxObserver,
+    _Partial,
+    default_fixed_qparams_range_0to1_observer,
+    default_fixed_qparams_range_neg1to1_observer,
+)
+
+__all__ = [
+    "FakeQuantize",
+    "FakeQuantizeBase",
+    "FixedQParamsFakeQuantize",
+    "FusedMovingAvgObsFakeQuantize",
+    "default_dynamic_fake_quant",
+    "default_embedding_fake_quant",
+    "default_embedding_fake_quant_4bit",
+    "default_fake_quant",
+    "default_fixed_qparams_range_0to1_fake_quant",
+    "default_fixed_qparams_range_neg1to1_fake_quant",
+    "default_fused_act_fake_quant",
+    "default_fused_per_channel_wt_fake_quant",
+    "default_fused_wt_fake_quant",
+    "default_histogram_fake_quant",
+    "default_per_channel_weight_fake_quant",
+    "default_weight_fake_quant",
+    "disable_fake_quant",
+    "disable_observer",
+    "enable_fake_quant",
+    "enable_observer",
+    "fused_per_channel_wt_fake_quant_range_neg_127_to_127",
+    "fused_wt_fake_quant_range_neg_127_to_127",
+]
+
+_BY_CHANNEL = (per_channel_affine, per_channel_symmetric, per_channel_affine_float_qparams)
+
+
+class FakeQuantizeBase(ABC, Module):
+    """What fake quantizers share: two switches, kept as buffers so that they are saved with a model."""
+
+    fake_quant_enabled: Tensor
+    observer_enabled: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("fake_quant_enabled", tl_core.tensor([1], dtype=tl_core.uint8))
+        self.register_buffer("observer_enabled", tl_core.tensor([1], dtype=tl_core.uint8))
+
+    @abstractmethod
+    def forward(self, x: Tensor) -> Tensor:
+        """Watches and rounds `x`, as the switches say."""
+
+    @abstractmethod
+    def calculate_qparams(self, **kwargs: Any) -> Any:
+        """The scale and the zero point for what has been seen."""
+
+    def enable_fake_quant(self, enabled: bool = True) -> None:
+        """Whether numbers are rounded."""
+        self.fake_quant_enabled[0] = 1 if enabled else 0
+
+    def disable_fake_quant(self) -> None:
+        """Numbers pass as they are."""
+        self.enable_fake_quant(False)
+
+    def enable_observer(self, enabled: bool = True) -> None:
+        """Whether numbers are watched."""
+        self.observer_enabled[0] = 1 if enabled else 0
+
+    def disable_observer(self) -> None:
+        """The scale stays as it is."""
+        self.enable_observer(False)
+
+    @classmethod
+    def with_args(cls, **kwargs: Any) -> _Partial:
+        """The class with some of its arguments given."""
+        return _Partial(partial(cls, **kwargs))
+
+
+class FakeQuantize(FakeQuantizeBase):
+    """Watches numbers with an observer, and rounds them by its scale and zero point.
+
+    Parameters:
+        observer : class or its `with_args`
+            What watches the numbers; made with the other arguments.
+        quant_min, quant_max : int, optional
+            The range of the integers; the observer's if left out.
+        is_dynamic : bool
+            Whether the observer forgets what it has seen before each call.
+
+    Raises:
+        ValueError
+            If the range isn't within that of the observer's type.
+
+    Examples:
+        >>> x = tl_core.tensor([0.0, 0.1001, 2.55])
+        >>> FakeQuantize()(x)
+        tensor([0.0000, 0.1000, 2.5500])
+    """
+
+    scale: Tensor
+    zero_point: Tensor
+
+    def __init__(
+        self,
+        observer: Any = MovingAverageMinMaxObserver,
+        quant_min: int | None = None,
+        quant_max: int | None = None,
+        is_dynamic: bool = False,
+        **observer_kwargs: Any,
+    ) -> None:
+        super().__init__()
+        if quant_min is not None and quant_max is not None:
+            self._check_range(quant_min, quant_max, observer_kwargs.get("dtype", quint8))
+            observer_kwargs |= {"quant_min": quant_min, "quant_max": quant_max}
+        observer_kwargs["is_dynamic"] = is_dynamic
+        self.activation_post_process = observer(**observer_kwargs)
+        watching = self.activation_post_process
+        self.quant_min, self.quant_max = watching.quant_min, watching.quant_max
+        self.is_dynamic, self.dtype, self.qscheme = watching.is_dynamic, watching.dtype, watching.qscheme
+        self.ch_axis = getattr(watching, "ch_axis", -1)
+        self.is_per_channel = self.qscheme in _BY_CHANNEL
+        floating = self.qscheme is per_channel_affine_float_qparams
+        self.register_buffer("scale", tl_core.tensor([1.0]))
+        self.register_buffer(
+            "zero_point", tl_core.tensor([0], dtype=tl_core.float32 if floating else tl_core.int32)
+        )
+
+    @staticmethod
+    def _check_range(low: int, high: int, dtype: Any) -> None:
+        kind = quantized_dtype(dtype)
+        if low > high:
+            raise ValueError(f"quant_min must be less than or equal to quant_max, but got {low} and {high}")
+        if low < kind.low or high > kind.high:
+            raise ValueError(
+                f"quant_min and quant_max must be from {kind.low} to {kind.high}, but got {low} and {high}"
+            )
+
+    def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        """The observer's scale and zero point."""
+        return self.activation_post_process.calculate_qparams()
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Watches and rounds the tensor, as the switches say."""
+        if self.observer_enabled[0]:
+            self._watch(X)
+        return self._rounded(X) if self.fake_quant_enabled[0] else X
+
+    def _watch(self, x: Tensor) -> None:
+        if self.is_dynamic and hasattr(self.activation_post_process, "reset_min_max_vals"):
+            self.activation_post_process.reset_min_max_vals()
+        self.activation_post_process(x.detach())
+        scale, zero = self.calculate_qparams()
+        self.scale, self.zero_point = scale.to(self.scale.dtype), zero.to(self.zero_point.dtype)
+
+    def _rounded(self, x: Tensor) -> Tensor:
+        limits = self.quant_min, self.quant_max
+        if self.is_per_channel:
+            return fake_quantize_per_channel_affine(x, self.scale, self.zero_point, self.ch_axis, *limits)
+        return fake_quantize_per_tensor_affine(x, self.scale, self.zero_point, *limits)
+
+    def extra_repr(self) -> str:
+        return (
+            f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, "
+            f"quant_min={self.quant_min}, quant_max={self.quant_max}, dtype={self.dtype}, "
+            f"qscheme={self.qscheme}, ch_axis={self.ch_axis}, scale={self.scale}, zero_point={self.zero_point}"
+        )
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        """Takes scales of any number of channels."""
+        for name in ("scale", "zero_point"):
+            if prefix + name in state_dict:
+                setattr(self, name, tl_core.empty_like(state_dict[prefix + name]))
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+
+class FixedQParamsFakeQuantize(FakeQuantize):
+    """Rounds numbers by a scale and a zero point that are known beforehand.
+
+    Parameters:
+        observer : `FixedQParamsObserver.with_args(...)`
+            Says them.
+    """
+
+    def __init__(self, observer: Any) -> None:
+        super().__init__(observer=observer)
+        scale, zero = self.calculate_qparams()
+        self.scale, self.zero_point = scale.clone(), zero.clone()
+
+    def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        """The scale and the zero point given."""
+        return self.activation_post_process.calculate_qparams()
+
+    def extra_repr(self) -> str:
+        """The switches, the scale, the zero point and the type."""
+        return super().extra_repr()
+
+
+class FusedMovingAvgObsFakeQuantize(FakeQuantize):
+    """`FakeQuantize` with a moving average, under the name of the reference's fused kernel; both switches start on.
+
+    Parameters:
+        observer : MovingAverageMinMaxObserver or MovingAveragePerChannelMinMaxObserver
+            What watches the numbers.
+        quant_min, quant_max : int
+            The range of the integers.
+        is_dynamic : bool
+            Whether the observer forgets what it has seen before each call.
+
+    Raises:
+        TypeError
+            If the observer keeps no moving average.
+    """
+
+    def __init__(
+        self,
+        observer: Any = MovingAverageMinMaxObserver,
+        quant_min: int = 0,
+        quant_max: int = 255,
+        is_dynamic: bool = False,
+        **observer_kwargs: Any,
+    ) -> None:
+        super().__init__(observer, quant_min, quant_max, is_dynamic, **observer_kwargs)
+        if not hasattr(self.activation_post_process, "averaging_constant"):
+            kind = type(self.activation_post_process).__name__
+            raise TypeError(f"observer must keep a moving average, but got {kind}")
+
+    def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        """The observer's scale and zero point."""
+        return super().calculate_qparams()
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Watches and rounds the tensor, as the switches say."""
+        return super().forward(X)
+
+
+def _switch(mod: Any, method: str) -> None:
+    if isinstance(mod, FakeQuantizeBase):
+        getattr(mod, method)()
+
+
+def disable_fake_quant(mod: Module) -> None:
+    """Lets numbers pass as they are: `model.apply(disable_fake_quant)`."""
+    _switch(mod, "disable_fake_quant")
+
+
+def enable_fake_quant(mod: Module) -> None:
+    """Rounds numbers: `model.apply(enable_fake_quant)`."""
+    _switch(mod, "enable_fake_quant")
+
+
+def disable_observer(mod: Module) -> None:
+    """Leaves scales as they are: `model.apply(disable_observer)`."""
+    _switch(mod, "disable_observer")
+
+
+def enable_observer(mod: Module) -> None:
+    """Watches numbers: `model.apply(enable_observer)`."""
+    _switch(mod, "enable_observer")
+
+
+_ACTIVATION: dict[str, Any] = {"observer": MovingAverageMinMaxObserver, "quant_min": 0, "quant_max": 255}
+_WEIGHT: dict[str, Any] = {
+    "quant_min": -128,
+    "quant_max": 127,
+    "dtype": qint8,
+    "qscheme": per_tensor_symmetric,
+}
+_CHANNELS: dict[str, Any] = _WEIGHT | {"qscheme": per_channel_symmetric, "ch_axis": 0}
+_NARROW: dict[str, Any] = {"quant_min": -127, "quant_max": 127, "eps": 2**-12}
+_FLOATING: dict[str, Any] = {"qscheme": per_channel_affine_float_qparams, "dtype": quint8, "ch_axis": 0}
+_MOVING, _MOVING_CHANNELS = MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver
+
+#: For activations: unsigned, one bit left unused.
+default_fake_quant = FakeQuantize.with_args(**_ACTIVATION, dtype=quint8, reduce_range=True)
+#: For weights: signed and symmetric.
+default_weight_fake_quant = FakeQuantize.with_args(observer=_MOVING, **_WEIGHT, reduce_range=False)
+#: For activations that are quantized at each call.
+default_dynamic_fake_quant = FakeQuantize.with_args(
+    **_ACTIVATION, is_dynamic=True, dtype=quint8, averaging_constant=1
+)
+#: For results between -1 and 1.
+default_fixed_qparams_range_neg1to1_fake_quant = FixedQParamsFakeQuantize.with_args(
+    observer=default_fixed_qparams_range_neg1to1_observer
+)
+#: For results between 0 and 1.
+default_fixed_qparams_range_0to1_fake_quant = FixedQParamsFakeQuantize.with_args(
+    observer=default_fixed_qparams_range_0to1_observer
+)
+#: For weights, a scale for each channel.
+default_per_channel_weight_fake_quant = FakeQuantize.with_args(
+    observer=_MOVING_CHANNELS, **_CHANNELS, reduce_range=False
+)
+#: For embeddings: floating zero points.
+default_embedding_fake_quant = FakeQuantize.with_args(
+    observer=_MOVING_CHANNELS, quant_min=0, quant_max=255, **_FLOATING
+)
+#: The same with 16 steps.
+default_embedding_fake_quant_4bit = FakeQuantize.with_args(
+    observer=_MOVING_CHANNELS, quant_min=0, quant_max=15, **_FLOATING
+)
+#: For activations: a histogram.
+default_histogram_fake_quant = FakeQuantize.with_args(
+    observer=HistogramObserver, quant_min=0, quant_max=255, dtype=quint8, reduce_range=True
+)
+#: For activations, with a moving average.
+default_fused_act_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(**_ACTIVATION, dtype=quint8)
+#: For weights, with a moving average.
+default_fused_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(observer=_MOVING, **_WEIGHT)
+#: For weights, with a moving average and a scale for each channel.
+default_fused_per_channel_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
+    observer=_MOVING_CHANNELS, **_CHANNELS
+)
+#: For weights without -128.
+fused_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(
+    observer=_MOVING, **(_WEIGHT | _NARROW)
+)
+#: For weights without -128, a scale for each channel.
+fused_per_channel_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(
+    observer=_MOVING_CHANNELS, **(_CHANNELS | _NARROW)
+)

@@ -1,0 +1,223 @@
+"""Making quantized tensors, and numbers of them again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+
+from . import operators
+from .dtypes import QuantizedDtype, quantized_dtype
+from .quantizer import PerChannel, PerTensor
+from .tensor import QuantizedTensor, made_of
+
+__all__ = [
+    "choose_qparams",
+    "dequantize",
+    "quantize_per_channel",
+    "quantize_per_tensor",
+    "quantize_per_tensor_dynamic",
+    "quantized_batch_norm",
+    "quantized_max_pool1d",
+    "quantized_max_pool2d",
+]
+
+EPS = 2.0**-23
+
+
+def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> Any:
+    """Numbers as integers: `clamp(round(input / scale) + zero_point)`, halves rounded to even.
+
+    Parameters:
+        input : Tensor or list of Tensor
+            Of floating numbers. A list takes lists, or tensors, of scales and zero points.
+        scale : float or Tensor
+            Above 0.
+        zero_point : int or Tensor
+            The integer that stands for 0.
+        dtype : quantized dtype
+            `quint8`, `qint8` or `qint32`.
+
+    Raises:
+        RuntimeError
+            If the input isn't float32, or the zero point isn't one of the type's integers.
+
+    Examples:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.quantize_per_tensor(tl_core.tensor([0.1, 0.26, 9.0]), 0.1, 0, tq.qint8).int_repr()
+        tensor([ 1,  3, 90], dtype=torch.int8)
+    """
+    if isinstance(input, (list, tuple)):
+        scales, zeros = list(scale), list(zero_point)
+        return tuple(
+            quantize_per_tensor(x, s, z, dtype) for x, s, z in zip(input, scales, zeros, strict=True)
+        )
+    kind = quantized_dtype(dtype)
+    _check_floating("quantize_per_tensor", input)
+    quantizer = PerTensor(float(scale), _checked_zero("quantize_per_tensor", int(zero_point), kind), kind)
+    return made_of(quantizer.integers(input), quantizer)
+
+
+def _check_floating(name: str, x: Tensor) -> None:
+    if x.dtype is not tl_core.float32:
+        raise RuntimeError(f"{name}: expected a tensor of torch.float32, but got {x.dtype}")
+
+
+def _checked_zero(name: str, zero_point: int, kind: QuantizedDtype) -> int:
+    if not kind.low <= zero_point <= kind.high:
+        raise RuntimeError(f"{name}: zero_point must be from {kind.low} to {kind.high}, but got {zero_point}")
+    return zero_point
+
+
+def quantize_per_channel(
+    input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, dtype: Any
+) -> QuantizedTensor:
+    """Numbers as integers, with a scale and a zero point for each slice along an axis.
+
+    Parameters:
+        input : Tensor
+            Of floating numbers.
+        scales, zero_points : Tensor, shape (input.shape[axis],)
+            Zero points are integers; floating ones give `per_channel_affine_float_qparams`.
+        axis : int
+            The axis of the channels.
+        dtype : quantized dtype
+            `quint8`, `qint8` or `qint32`.
+
+    Raises:
+        RuntimeError
+            If there aren't as many scales and zero points as channels.
+
+    Examples:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tl_core.tensor([[1.0, 2.0], [1.0, 2.0]])
+        >>> tq.quantize_per_channel(x, tl_core.tensor([1.0, 0.5]), tl_core.zeros(2), 0, tq.qint8).int_repr()
+        tensor([[1, 2],
+                [2, 4]], dtype=torch.int8)
+    """
+    kind = quantized_dtype(dtype)
+    _check_floating("quantize_per_channel", input)
+    if not -input.dim() <= axis < input.dim():
+        raise RuntimeError(
+            f"quantize_per_channel: axis {axis} is none of an input with {input.dim()} dimensions"
+        )
+    axis %= input.dim()
+    for name, given in (("scales", scales), ("zero_points", zero_points)):
+        if tuple(given.shape) != (input.shape[axis],):
+            wanted = (input.shape[axis],)
+            raise RuntimeError(
+                f"quantize_per_channel: {name} must have shape {wanted}, but got {tuple(given.shape)}"
+            )
+    zeros = zero_points.to(
+        tl_core.float32 if zero_points.is_floating_point() and _fractions(zero_points) else tl_core.int64
+    )
+    quantizer = PerChannel(scales.to(tl_core.float64), zeros, axis, kind)
+    return made_of(quantizer.integers(input), quantizer)
+
+
+def _fractions(x: Tensor) -> bool:
+    return bool((x != x.round()).any())
+
+
+def choose_qparams(
+    low: float, high: float, dtype: QuantizedDtype, reduce_range: bool = False
+) -> tuple[float, int]:
+    """The scale and the zero point with which the type's integers cover [low, high] and 0.
+
+    Parameters:
+        low, high : float
+            The smallest and the largest number.
+        dtype : quantized dtype
+            Of 8 bits.
+        reduce_range : bool
+            Whether one bit is left unused.
+
+    >>> choose_qparams(0.0, 255.0, quantized_dtype(tl_core.uint8))
+    (1.0, 0)
+    """
+    bottom, top = (dtype.low // 2, dtype.high // 2) if reduce_range else (dtype.low, dtype.high)
+    low, high = min(low, 0.0), max(high, 0.0)
+    scale = max((high - low) / (top - bottom), EPS)
+    return scale, int(min(max(bottom - round(low / scale), bottom), top))
+
+
+def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -> QuantizedTensor:
+    """Numbers as integers, with the scale and the zero point that their smallest and largest ask for.
+
+    Examples:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.quantize_per_tensor_dynamic(tl_core.tensor([0.0, 255.0]), tq.quint8, False).q_scale()
+        1.0
+    """
+    kind = quantized_dtype(dtype)
+    low, high = (float(input.min()), float(input.max())) if input.numel() else (0.0, 0.0)
+    return quantize_per_tensor(input, *choose_qparams(low, high, kind, reduce_range), kind)
+
+
+def dequantize(tensor: Any) -> Any:
+    """The numbers that integers stand for, as float32; of a list, those of each tensor.
+
+    Examples:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.dequantize(tq.quantize_per_tensor(tl_core.tensor([1.1]), 0.5, 0, tq.qint8))
+        tensor([1.])
+    """
+    if isinstance(tensor, (list, tuple)):
+        return tuple(dequantize(t) for t in tensor)
+    return tensor.dequantize() if isinstance(tensor, QuantizedTensor) else tensor.to(tl_core.float32)
+
+
+def quantized_max_pool1d(
+    input: QuantizedTensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Any:
+    """The largest element of each window of a quantized tensor, shape (batch, channels, width)."""
+    return tl_core.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def quantized_max_pool2d(
+    input: QuantizedTensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Any:
+    """The largest element of each rectangle of a quantized tensor, shape (batch, channels, height, width)."""
+    return tl_core.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def quantized_batch_norm(
+    input: QuantizedTensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    var: Tensor,
+    eps: float,
+    output_scale: float,
+    output_zero_point: int,
+) -> QuantizedTensor:
+    """Batch normalization in evaluation; the result has the scale and the zero point given.
+
+    Parameters:
+        input : QuantizedTensor, shape (batch, channels, ...)
+            With one scale.
+        weight, bias : Tensor, shape (channels,), optional
+            A factor and a shift of each channel.
+        mean, var : Tensor, shape (channels,)
+            Of each channel.
+        eps : float
+            Added to the variance.
+        output_scale, output_zero_point : float, int
+            Of the result.
+    """
+    x = tl_core.batch_norm(input.dequantize(), weight, bias, mean, var, False, 0.0, eps, False)
+    return operators.quantized(
+        x, PerTensor(float(output_scale), int(output_zero_point), input.quantizer.dtype)
+    )

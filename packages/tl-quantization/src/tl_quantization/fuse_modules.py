@@ -1,0 +1,100 @@
+"""Layers of a model that belong together, made one layer."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from tl_nn import Identity, Module
+
+from .fuser_method_mappings import get_fuser_method
+
+__all__ = ["fuse_known_modules", "fuse_modules", "fuse_modules_qat"]
+
+
+def fuse_known_modules(
+    mod_list: list[Any], is_qat: bool, additional_fuser_method_mapping: Any = None
+) -> list[Any]:
+    """What takes the layers' places: the fused layer first, then as many `Identity`.
+
+    The hooks before the first and after the last layer go to the fused one.
+
+    Raises:
+        AssertionError
+            If layers of these classes can't be fused.
+    """
+    fuse = get_fuser_method(tuple(type(m) for m in mod_list), additional_fuser_method_mapping)
+    before, after = mod_list[0]._forward_pre_hooks, mod_list[-1]._forward_hooks
+    first, last = list(before.values()), list(after.values())
+    before.clear()
+    after.clear()
+    fused = fuse(is_qat, *mod_list)
+    for hook in first:
+        fused.register_forward_pre_hook(hook)
+    for hook in last:
+        fused.register_forward_hook(hook)
+    rest = [Identity().train(mod_list[0].training) for _ in mod_list[1:]]
+    return [fused, *rest]
+
+
+def _fuse_group(model: Module, names: list[str], is_qat: bool, fuse: Any, mapping: Any) -> None:
+    layers = [model.get_submodule(name) for name in names]
+    for name, layer in zip(names, fuse(layers, is_qat, mapping)):
+        path, _, last = name.rpartition(".")
+        setattr(model.get_submodule(path), last, layer)
+
+
+def _fuse(model: Module, groups: Any, inplace: bool, fuse: Any, config: Any, is_qat: bool) -> Module:
+    model = model if inplace else deepcopy(model)
+    mapping = (config or {}).get("additional_fuser_method_mapping", {})
+    groups = [groups] if groups and isinstance(groups[0], str) else groups
+    for group in groups:
+        _fuse_group(model, group, is_qat, fuse, mapping)
+    return model
+
+
+def fuse_modules(
+    model: Module,
+    modules_to_fuse: Any,
+    inplace: bool = False,
+    fuser_func: Any = fuse_known_modules,
+    fuse_custom_config_dict: dict[str, Any] | None = None,
+) -> Module:
+    """A model in which groups of layers are one layer each, for evaluation.
+
+    Known are a convolution or a linear layer with a normalization, a ReLU, or both, and a normalization with a ReLU.
+
+    Parameters:
+        model : Module
+            In evaluation.
+        modules_to_fuse : list of str, or list of such lists
+            The names of the layers of a group, or of several.
+        inplace : bool
+            Whether the model itself is changed.
+        fuser_func : callable
+            Makes the new layers of a group.
+        fuse_custom_config_dict : dict, optional
+            `additional_fuser_method_mapping`: functions by classes, for groups that aren't known.
+
+    Raises:
+        AssertionError
+            If a group is not known, or in training.
+
+    Examples:
+        >>> import tl_nn as nn
+        >>> model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU()).eval()
+        >>> [type(layer).__name__ for layer in fuse_modules(model, ["0", "1", "2"])]
+        ['ConvReLU2d', 'Identity', 'Identity']
+    """
+    return _fuse(model, modules_to_fuse, inplace, fuser_func, fuse_custom_config_dict, False)
+
+
+def fuse_modules_qat(
+    model: Module,
+    modules_to_fuse: Any,
+    inplace: bool = False,
+    fuser_func: Any = fuse_known_modules,
+    fuse_custom_config_dict: dict[str, Any] | None = None,
+) -> Module:
+    """`fuse_modules` for a model in training: normalizations stay, to be trained with rounding."""
+    return _fuse(model, modules_to_fuse, inplace, fuser_func, fuse_custom_config_dict, True)

@@ -1,0 +1,171 @@
+"""Convolutions with what follows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_nn as nn
+from tl_core import Tensor
+from tl_nn import functional as F
+
+from ....qat import modules as qat
+from ....qat.modules.conv import settings_of
+from ....qat.modules.rounding import check_float, needed_qconfig, share_parameters
+from ... import modules as fused
+from .folding import Folded, freeze_bn_stats, update_bn_stats
+
+__all__ = [
+    "ConvBn1d",
+    "ConvBn2d",
+    "ConvBn3d",
+    "ConvBnReLU1d",
+    "ConvBnReLU2d",
+    "ConvBnReLU3d",
+    "ConvReLU1d",
+    "ConvReLU2d",
+    "ConvReLU3d",
+    "freeze_bn_stats",
+    "update_bn_stats",
+]
+
+
+class _ConvBn(Folded):
+    """What convolutions with a normalization share; stands before the float class among their bases.
+
+    Parameters:
+        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode
+            As of the float convolution.
+        eps, momentum : float
+            As of the normalization.
+        freeze_bn : bool
+            Whether the running statistics stay as they are.
+        qconfig : QConfig
+            Its `weight` makes what rounds.
+    """
+
+    _FLOAT_MODULE: Any
+    _NORM: Any
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool | None = None,
+        padding_mode: str = "zeros",
+        eps: float = 1e-05,
+        momentum: float = 0.1,
+        freeze_bn: bool = False,
+        qconfig: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bool(bias),
+            padding_mode,
+        )  # type: ignore[call-arg]
+        needed_qconfig(qconfig)
+        self._begin(self._NORM(out_channels, eps, momentum), qconfig, freeze_bn, None)
+
+    def _unbiased(self, input: Tensor, weight: Tensor) -> Tensor:
+        return self._conv_forward(input, weight, None)  # type: ignore[attr-defined]
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a fused float one that has a `qconfig`; both share their parameters."""
+        check_float(cls._FLOAT_MODULE, mod)
+        conv, bn = mod[0], mod[1]
+        make: Any = cls
+        made = make(*settings_of(conv), bn.eps, bn.momentum, False, mod.qconfig)
+        made.bn = bn
+        return share_parameters(made, conv)
+
+
+class ConvBn1d(_ConvBn, nn.Conv1d):
+    """A `Conv1d` and a `BatchNorm1d` whose weight is rounded in training with the normalization's factor in it."""
+
+    _FLOAT_MODULE: Any = fused.ConvBn1d
+    _NORM: Any = nn.BatchNorm1d
+
+
+class ConvBn2d(_ConvBn, nn.Conv2d):
+    """A `Conv2d` and a `BatchNorm2d` whose weight is rounded in training with the normalization's factor in it."""
+
+    _FLOAT_MODULE: Any = fused.ConvBn2d
+    _NORM: Any = nn.BatchNorm2d
+
+
+class ConvBn3d(_ConvBn, nn.Conv3d):
+    """A `Conv3d` and a `BatchNorm3d` whose weight is rounded in training with the normalization's factor in it."""
+
+    _FLOAT_MODULE: Any = fused.ConvBn3d
+    _NORM: Any = nn.BatchNorm3d
+
+
+class ConvBnReLU1d(ConvBn1d):
+    """`ConvBn1d` and a ReLU."""
+
+    _FLOAT_MODULE = fused.ConvBnReLU1d
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The layer with the rounded weight, normalized; what is negative becomes 0."""
+        return F.relu(super().forward(input))
+
+
+class ConvBnReLU2d(ConvBn2d):
+    """`ConvBn2d` and a ReLU."""
+
+    _FLOAT_MODULE = fused.ConvBnReLU2d
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The layer with the rounded weight, normalized; what is negative becomes 0."""
+        return F.relu(super().forward(input))
+
+
+class ConvBnReLU3d(ConvBn3d):
+    """`ConvBn3d` and a ReLU."""
+
+    _FLOAT_MODULE = fused.ConvBnReLU3d
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The layer with the rounded weight, normalized; what is negative becomes 0."""
+        return F.relu(super().forward(input))
+
+
+class ConvReLU1d(qat.Conv1d):
+    """A `Conv1d` whose weight is rounded in training, and a ReLU."""
+
+    _FLOAT_MODULE = fused.ConvReLU1d
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The convolution with the rounded weight; what is negative becomes 0."""
+        return F.relu(super().forward(input))
+
+
+class ConvReLU2d(qat.Conv2d):
+    """A `Conv2d` whose weight is rounded in training, and a ReLU."""
+
+    _FLOAT_MODULE = fused.ConvReLU2d
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The convolution with the rounded weight; what is negative becomes 0."""
+        return F.relu(super().forward(input))
+
+
+class ConvReLU3d(qat.Conv3d):
+    """A `Conv3d` whose weight is rounded in training, and a ReLU."""
+
+    _FLOAT_MODULE = fused.ConvReLU3d
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The convolution with the rounded weight; what is negative becomes 0."""
+        return F.relu(super().forward(input))

@@ -1,0 +1,83 @@
+"""Layers followed by a batch normalization, whose factor is put into the weight before that is rounded.
+
+The weight is scaled by the running statistics, so that it is rounded as it will be after training; the result is scaled
+back and normalized with the batch's statistics: Krishnamoorthi, Quantizing Deep Convolutional Networks, 2018.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+
+__all__ = ["Folded", "along_channels", "freeze_bn_stats", "update_bn_stats"]
+
+
+def along_channels(values: Tensor, dims: int) -> Tensor:
+    """Numbers of channels in the second of so many dimensions."""
+    return values.reshape([1, -1, *[1] * (dims - 2)])
+
+
+class Folded:
+    """What the layers share; stands before the float class among their bases."""
+
+    weight: Any
+    bias: Any
+    bn: Any
+    weight_fake_quant: Any
+    freeze_bn: bool
+
+    def _begin(self, bn: Any, qconfig: Any, freeze_bn: bool, kwargs: Any) -> None:
+        self.qconfig = qconfig
+        self.freeze_bn = freeze_bn
+        self.bn = bn
+        self.weight_fake_quant = qconfig.weight(factory_kwargs=kwargs)
+        if freeze_bn:
+            self.freeze_bn_stats()
+
+    def _unbiased(self, input: Tensor, weight: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The layer with the rounded weight, normalized."""
+        factor = self.bn.weight / tl_core.sqrt(self.bn.running_var + self.bn.eps)
+        rows = factor.reshape([-1, *[1] * (self.weight.dim() - 1)])
+        y = self._unbiased(input, self.weight_fake_quant(self.weight * rows))
+        y = y / along_channels(factor, y.dim())
+        return self.bn(y if self.bias is None else y + along_channels(self.bias, y.dim()))
+
+    def reset_bn_parameters(self) -> None:
+        """The normalization begins anew."""
+        self.bn.reset_parameters()
+
+    def update_bn_stats(self) -> Any:
+        """The normalization uses the batch's statistics and follows them."""
+        self.freeze_bn = False
+        self.bn.training = True
+        return self
+
+    def freeze_bn_stats(self) -> Any:
+        """The normalization uses its running statistics."""
+        self.freeze_bn = True
+        self.bn.training = False
+        return self
+
+    def train(self, mode: bool = True) -> Any:
+        """Switches training; frozen statistics stay frozen."""
+        super().train(mode)  # type: ignore[misc]
+        if mode and self.freeze_bn:
+            self.bn.training = False
+        return self
+
+
+def update_bn_stats(mod: Any) -> None:
+    """The normalization of a folded layer follows its batches: `model.apply(update_bn_stats)`."""
+    if isinstance(mod, Folded):
+        mod.update_bn_stats()
+
+
+def freeze_bn_stats(mod: Any) -> None:
+    """The normalization of a folded layer stays as it is: `model.apply(freeze_bn_stats)`."""
+    if isinstance(mod, Folded):
+        mod.freeze_bn_stats()

@@ -1,0 +1,57 @@
+"""Linear layers with a batch normalization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_nn as nn
+from tl_core import Tensor
+from tl_nn import functional as F
+
+from ....qat.modules.rounding import check_float, needed_qconfig, share_parameters
+from ...modules.fused import LinearBn1d as _Float
+from .folding import Folded
+
+__all__ = ["LinearBn1d"]
+
+
+class LinearBn1d(Folded, nn.Linear):
+    """A `Linear` and a `BatchNorm1d` whose weight is rounded in training with the normalization's factor in it.
+
+    Parameters:
+        in_features, out_features, bias
+            As of `tl_nn.Linear`.
+        eps, momentum : float
+            As of the normalization.
+        freeze_bn : bool
+            Whether the running statistics stay as they are.
+        qconfig : QConfig
+            Its `weight` makes what rounds.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        eps: float = 1e-05,
+        momentum: float = 0.1,
+        freeze_bn: bool = False,
+        qconfig: Any = None,
+    ) -> None:
+        super().__init__(in_features, out_features, bias)
+        needed_qconfig(qconfig)
+        self._begin(nn.BatchNorm1d(out_features, eps, momentum), qconfig, freeze_bn, None)
+
+    def _unbiased(self, input: Tensor, weight: Tensor) -> Tensor:
+        return F.linear(input, weight)
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a fused float one that has a `qconfig`; both share their parameters."""
+        check_float(_Float, mod)
+        linear, bn = mod[0], mod[1]
+        bias = linear.bias is not None
+        made = cls(linear.in_features, linear.out_features, bias, bn.eps, bn.momentum, False, mod.qconfig)
+        made.bn = bn
+        return share_parameters(made, linear)

@@ -1,0 +1,21 @@
+"""Linear layers with a ReLU."""
+
+from __future__ import annotations
+
+from tl_core import Tensor
+from tl_nn import functional as F
+
+from ....qat.modules.linear import Linear
+from ...modules.fused import LinearReLU as _Float
+
+__all__ = ["LinearReLU"]
+
+
+class LinearReLU(Linear):
+    """A `Linear` whose weight is rounded in training, and a ReLU; see `tl_quantization.nn.qat.Linear`."""
+
+    _FLOAT_MODULE = _Float
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The layer with the rounded weight; what is negative becomes 0."""
+        return F.relu(super().forward(input))

@@ -1,0 +1,4 @@
+"""Fused layers of quantized tensors."""
+
+from .modules import *
+from .modules import __all__ as __all__

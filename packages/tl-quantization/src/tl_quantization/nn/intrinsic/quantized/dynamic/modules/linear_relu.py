@@ -1,0 +1,27 @@
+"""Linear layers with a ReLU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import Tensor
+from tl_nn import functional as F
+
+from ......dtypes import qint8
+from .....quantized.dynamic.modules.linear import Linear
+
+__all__ = ["LinearReLU"]
+
+
+class LinearReLU(Linear):
+    """`quantized.dynamic.Linear` and a ReLU."""
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = qint8) -> None:
+        super().__init__(in_features, out_features, bias, dtype)
+
+    def _get_name(self) -> str:
+        return "DynamicQuantizedLinearReLU"
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The layer's result, of floating numbers; what is negative becomes 0."""
+        return F.relu(super().forward(x))

@@ -1,0 +1,76 @@
+"""Linear layers with what follows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import Tensor
+from tl_nn import functional as F
+
+from .....dtypes import qint8
+from ....quantized.modules.linear import Linear
+
+__all__ = ["LinearLeakyReLU", "LinearReLU", "LinearTanh"]
+
+
+class LinearReLU(Linear):
+    """`quantized.Linear` and a ReLU."""
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = qint8) -> None:
+        super().__init__(in_features, out_features, bias, dtype)
+
+    def _get_name(self) -> str:
+        return "QuantizedLinearReLU"
+
+    def _linear(self, x: Tensor) -> Tensor:
+        return F.relu(super()._linear(x))
+
+
+class LinearLeakyReLU(Linear):
+    """`quantized.Linear` and a leaky ReLU.
+
+    Parameters:
+        in_features, out_features, bias, dtype
+            As of `quantized.Linear`.
+        negative_slope : float
+            The slope.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        negative_slope: float,
+        bias: bool = True,
+        dtype: Any = qint8,
+    ) -> None:
+        super().__init__(in_features, out_features, bias, dtype)
+        self.negative_slope = negative_slope
+
+    def _get_name(self) -> str:
+        return "QuantizedLinearLeakyReLU"
+
+    def _linear(self, x: Tensor) -> Tensor:
+        return F.leaky_relu(super()._linear(x), self.negative_slope)
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a fused float one that has been observed."""
+        plain = Linear.from_float(mod)
+        made = cls(plain.in_features, plain.out_features, mod[1].negative_slope)
+        made.set_weight_bias(plain.weight(), plain.bias())
+        made.scale, made.zero_point = plain.scale, plain.zero_point
+        return made
+
+
+class LinearTanh(Linear):
+    """`quantized.Linear` and a hyperbolic tangent."""
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = qint8) -> None:
+        super().__init__(in_features, out_features, bias, dtype)
+
+    def _get_name(self) -> str:
+        return "QuantizedLinearTanh"
+
+    def _linear(self, x: Tensor) -> Tensor:
+        return super()._linear(x).tanh()

@@ -1,0 +1,5 @@
+"""The layers, a file each."""
+
+from .linear import Linear
+
+__all__ = ["Linear"]

@@ -1,0 +1,121 @@
+"""Embeddings."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import tl_nn as nn
+from tl_core import Tensor
+from tl_nn import functional as F
+
+from .rounding import check_float, needed_qconfig, share_parameters
+
+__all__ = ["Embedding", "EmbeddingBag"]
+
+
+class Embedding(nn.Embedding):
+    """`tl_nn.Embedding` with rows that are rounded in training, as `qconfig.weight` says; the rest is as there."""
+
+    _FLOAT_MODULE: Any = nn.Embedding
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        qconfig: Any = None,
+    ) -> None:
+        super().__init__(
+            num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight,
+            device=device, dtype=dtype,
+        )  # fmt: skip
+        self.qconfig = needed_qconfig(qconfig)
+        self.weight_fake_quant = qconfig.weight(factory_kwargs={"device": device, "dtype": dtype})
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The rounded rows at the indices."""
+        return F.embedding(
+            input, self.weight_fake_quant(self.weight), self.padding_idx, self.max_norm, self.norm_type,
+            self.scale_grad_by_freq, self.sparse,
+        )  # fmt: skip
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a float `Embedding` that has a `qconfig`; both share their rows."""
+        check_float(cls._FLOAT_MODULE, mod)
+        made = cls(
+            mod.num_embeddings, mod.embedding_dim, mod.padding_idx, mod.max_norm, mod.norm_type,
+            mod.scale_grad_by_freq, mod.sparse, qconfig=mod.qconfig,
+        )  # fmt: skip
+        return share_parameters(made, mod)
+
+    def to_float(self) -> nn.Embedding:
+        """A `tl_nn.Embedding` with the rows as they are."""
+        made = nn.Embedding(
+            self.num_embeddings, self.embedding_dim, self.padding_idx, self.max_norm, self.norm_type,
+            self.scale_grad_by_freq, self.sparse,
+        )  # fmt: skip
+        return share_parameters(made, self)
+
+
+class EmbeddingBag(nn.EmbeddingBag):
+    """`tl_nn.EmbeddingBag` with rows that are rounded in training, as `qconfig.weight` says; the rest is as there."""
+
+    _FLOAT_MODULE: Any = nn.EmbeddingBag
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Any = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        qconfig: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, mode, sparse, _weight,
+            include_last_offset, padding_idx, device=device, dtype=dtype,
+        )  # fmt: skip
+        self.qconfig = needed_qconfig(qconfig)
+        self.weight_fake_quant = qconfig.weight(factory_kwargs={"device": device, "dtype": dtype})
+
+    def forward(self, input: Tensor, offsets: Any = None, per_sample_weights: Any = None) -> Tensor:
+        """The sums, means or maxima of rounded rows."""
+        return F.embedding_bag(
+            input, self.weight_fake_quant(self.weight), offsets, self.max_norm, self.norm_type,
+            self.scale_grad_by_freq, self.mode, self.sparse, per_sample_weights, self.include_last_offset,
+            self.padding_idx,
+        )  # fmt: skip
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a float `EmbeddingBag` that has a `qconfig`; both share their rows."""
+        check_float(cls._FLOAT_MODULE, mod)
+        made: Any = partial(cls, *_bag_settings(mod))
+        return share_parameters(made(qconfig=mod.qconfig), mod)
+
+    def to_float(self) -> nn.EmbeddingBag:
+        """A `tl_nn.EmbeddingBag` with the rows as they are."""
+        return share_parameters(nn.EmbeddingBag(*_bag_settings(self)), self)
+
+
+def _bag_settings(bag: Any) -> tuple[Any, ...]:
+    return (
+        bag.num_embeddings, bag.embedding_dim, bag.max_norm, bag.norm_type, bag.scale_grad_by_freq, bag.mode,
+        bag.sparse, None, bag.include_last_offset, bag.padding_idx,
+    )  # fmt: skip

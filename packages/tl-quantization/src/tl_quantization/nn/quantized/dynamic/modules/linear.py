@@ -1,0 +1,103 @@
+"""Linear layers that quantize their input at each call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+from tl_nn import functional as F
+
+from .....dtypes import qint8, quint8
+from .....functions import quantize_per_tensor_dynamic
+from .....qconfig import default_dynamic_qconfig
+from ...modules import linear as static
+from ...modules.utils import observed_weight, quantized_weight
+
+__all__ = ["Linear", "float_weight", "rounded", "weight_for"]
+
+
+def rounded(x: Tensor, reduce_range: bool = True) -> Tensor:
+    """Numbers as `quint8` with a scale of their own would have them; one bit is left unused, as in the reference."""
+    return quantize_per_tensor_dynamic(x, quint8, reduce_range).dequantize()
+
+
+def float_weight(weight: Any) -> Tensor:
+    """A weight of integers, or of float16, as float32."""
+    return weight.dequantize() if getattr(weight, "is_quantized", False) else weight.to(tl_core.float32)
+
+
+def weight_for(mod: Any, weight: Tensor) -> tuple[Any, Any]:
+    """A float module's weight as its configuration wants it, and the type: integers, or float16.
+
+    Raises:
+        RuntimeError
+            If another type is wanted.
+    """
+    if getattr(mod, "weight_fake_quant", None) is not None:
+        return observed_weight(mod, weight), qint8
+    observer = (getattr(mod, "qconfig", None) or default_dynamic_qconfig).weight()
+    if observer.dtype is tl_core.float16:
+        return weight.detach().to(tl_core.float16), tl_core.float16
+    if observer.dtype is not qint8:
+        raise RuntimeError(
+            f"a dynamic layer's weight must be torch.qint8 or torch.float16, but got {observer.dtype}"
+        )
+    observer(weight.detach())
+    return quantized_weight(weight, observer), qint8
+
+
+class Linear(static.Linear):
+    """`x @ weight.T + bias` of floating numbers: the weight is of integers, `x` is rounded to integers at each call.
+
+    Parameters:
+        in_features, out_features : int
+            The sizes.
+        bias_ : bool
+            Whether there is a bias.
+        dtype : dtype
+            `qint8`; float16 keeps the weight as such, and `x` as it is.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> layer = Linear.from_float(tl_nn.Linear(3, 2))
+        >>> layer(tl_core.ones(4, 3)).shape
+        torch.Size([4, 2])
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = qint8) -> None:
+        super().__init__(in_features, out_features, bias_, dtype)
+        self.version = 4
+
+    def _get_name(self) -> str:
+        return "DynamicQuantizedLinear"
+
+    def extra_repr(self) -> str:
+        kind = self._packed_params.dtype
+        scheme = f", qscheme={self.weight().qscheme()}" if kind is qint8 else ""
+        return f"in_features={self.in_features}, out_features={self.out_features}, dtype={kind}{scheme}"
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The layer's result, of floating numbers."""
+        x = rounded(x) if self._packed_params.dtype is qint8 else x
+        return F.linear(x, float_weight(self.weight()), self.bias())
+
+    def set_weight_bias(self, w: Any, b: Tensor | None) -> None:
+        """Takes another weight, of integers or of float16, and bias."""
+        self._packed_params.set_weight_bias(w, b)
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a float `Linear`, alone or fused; without a `qconfig`, by `default_dynamic_qconfig`."""
+        layer, weight, bias = static.float_parameters(mod)
+        packed, kind = weight_for(mod, weight)
+        made = cls(layer.in_features, layer.out_features, dtype=kind)
+        made.set_weight_bias(packed, bias)
+        return made
+
+    @classmethod
+    def from_reference(cls, ref_qlinear: Any) -> Any:  # type: ignore[override]
+        """The layer for one that keeps a float weight and how to quantize it (`get_quantized_weight()`)."""
+        made = cls(ref_qlinear.in_features, ref_qlinear.out_features)
+        made.set_weight_bias(ref_qlinear.get_quantized_weight(), ref_qlinear.bias)
+        return made

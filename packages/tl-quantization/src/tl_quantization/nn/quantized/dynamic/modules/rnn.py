@@ -1,0 +1,352 @@
+"""Recurrent layers with weights of integers, which quantize inputs and states at each step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+from tl_nn import Module
+from tl_nn import functional as F
+from tl_nn.utils.rnn import PackedSequence
+
+from .....dtypes import qint8
+from ...modules.utils import empty_weight
+from .linear import float_weight, rounded, weight_for
+
+__all__ = ["GRU", "LSTM", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
+
+
+class _Weights(Module):
+    """Weights of integers, or of float16, and biases by name; they stand in the state under these names."""
+
+    dtype: Any
+
+    def __init__(self, dtype: Any) -> None:
+        super().__init__()
+        self.dtype = dtype
+        self._values: dict[str, Any] = {}
+
+    def _put(self, name: str, value: Any) -> None:
+        self._values[name] = value
+
+    def _empty(self, name: str, rows: int, columns: int) -> None:
+        half = tl_core.zeros(rows, columns, dtype=tl_core.float16)
+        self._put(name, empty_weight((rows, columns), qint8) if self.dtype is qint8 else half)
+
+    def __getattr__(self, name: str) -> Any:
+        values = self.__dict__.get("_values", {})
+        return values[name] if name in values else super().__getattr__(name)
+
+    def _linear(self, x: Tensor, weight: str, bias: str) -> Tensor:
+        x = rounded(x) if self.dtype is qint8 else x
+        return F.linear(x, float_weight(self._values[weight]), self._values.get(bias))
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination.update({prefix + name: value for name, value in self._values.items()})
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        for name in self._values:
+            if prefix + name in state_dict:
+                self._values[name] = state_dict.pop(prefix + name)
+            else:
+                missing.append(prefix + name)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
+
+
+def _lstm_step(inputs: Tensor, hidden: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    into, kept, new, out = (inputs + hidden).chunk(4, -1)
+    c = kept.sigmoid() * state[1] + into.sigmoid() * new.tanh()
+    return out.sigmoid() * c.tanh(), c
+
+
+def _gru_step(inputs: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    (reset, update, new), (h_reset, h_update, h_new) = inputs.chunk(3, -1), hidden.chunk(3, -1)
+    update = (update + h_update).sigmoid()
+    new = (new + (reset + h_reset).sigmoid() * h_new).tanh()
+    return ((state[0] - new) * update + new,)
+
+
+_GATES = {"LSTM": 4, "GRU": 3}
+_STEPS: dict[str, Any] = {"LSTM": _lstm_step, "GRU": _gru_step}
+
+
+class RNNBase(_Weights):
+    """What the layers share.
+
+    Parameters:
+        mode : str
+            "LSTM" or "GRU".
+        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional
+            As of `tl_nn.RNNBase`.
+        dtype : dtype
+            `qint8`, or float16 for weights that are only halved.
+
+    Raises:
+        ValueError
+            If the dropout is no probability.
+    """
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        dtype: Any = qint8,
+    ) -> None:
+        super().__init__(dtype)
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"dropout must be from 0 to 1, but got {dropout}")
+        self.mode, self.input_size, self.hidden_size, self.num_layers = (
+            mode,
+            input_size,
+            hidden_size,
+            num_layers,
+        )
+        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
+        self.bidirectional, self.training = bidirectional, False
+        rows = _GATES[mode] * hidden_size
+        for layer, tail in self._places():
+            columns = input_size if layer == 0 else hidden_size * self._directions
+            self._empty(f"weight_ih_l{layer}{tail}", rows, columns)
+            self._empty(f"weight_hh_l{layer}{tail}", rows, hidden_size)
+            if bias:
+                self._put(f"bias_ih_l{layer}{tail}", tl_core.zeros(rows))
+                self._put(f"bias_hh_l{layer}{tail}", tl_core.zeros(rows))
+
+    @property
+    def _directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    def _places(self) -> list[tuple[int, str]]:
+        tails = ("", "_reverse") if self.bidirectional else ("",)
+        return [(layer, tail) for layer in range(self.num_layers) for tail in tails]
+
+    def _get_name(self) -> str:
+        return f"DynamicQuantized{self.mode}"
+
+    def extra_repr(self) -> str:
+        return f"{self.input_size}, {self.hidden_size}, num_layers={self.num_layers}, dtype={self.dtype}"
+
+    def _layer(
+        self, x: Tensor, place: tuple[int, str], state: tuple[Tensor, ...]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """One layer in one direction over inputs of shape (length, batch, size)."""
+        layer, tail = place
+        inputs = self._linear(x, f"weight_ih_l{layer}{tail}", f"bias_ih_l{layer}{tail}")
+        names = f"weight_hh_l{layer}{tail}", f"bias_hh_l{layer}{tail}"
+        outputs = []
+        for step in reversed(range(len(x))) if tail else range(len(x)):
+            state = _STEPS[self.mode](inputs[step], self._linear(state[0], *names), state)
+            outputs.append(state[0])
+        return tl_core.stack(outputs[::-1] if tail else outputs), state
+
+    def _run(self, x: Any, start: tuple[Tensor, ...] | None) -> tuple[Tensor, list[Tensor]]:
+        if isinstance(x, PackedSequence):
+            raise NotImplementedError(
+                f"{self._get_name()} takes padded tensors; call pad_packed_sequence before"
+            )
+        batched = x.dim() == 3
+        x = x.unsqueeze(1) if not batched else x.transpose(0, 1) if self.batch_first else x
+        if start is None:
+            shape = (len(self._places()), x.shape[1], self.hidden_size)
+            start = tuple(tl_core.zeros(shape) for _ in range(2 if self.mode == "LSTM" else 1))
+        elif not batched:
+            start = tuple(s.unsqueeze(1) for s in start)
+        output, last = self._layers(x, start)
+        states = [tl_core.stack(parts) for parts in zip(*last)]
+        if not batched:
+            return output.squeeze(1), [s.squeeze(1) for s in states]
+        return (output.transpose(0, 1) if self.batch_first else output), states
+
+    def _layers(self, x: Tensor, start: tuple[Tensor, ...]) -> tuple[Tensor, list[tuple[Tensor, ...]]]:
+        last, outputs = [], []
+        for number, place in enumerate(self._places()):
+            output, state = self._layer(x, place, tuple(s[number] for s in start))
+            outputs.append(output)
+            last.append(state)
+            if len(outputs) == self._directions:
+                x, outputs = tl_core.cat(outputs, -1), []
+                if self.dropout and place[0] < self.num_layers - 1:
+                    x = F.dropout(x, self.dropout, self.training)
+        return x, last
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a float one; without a `qconfig`, by `default_dynamic_qconfig`.
+
+        Raises:
+            NotImplementedError
+                If that projects its states.
+        """
+        if getattr(mod, "proj_size", 0):
+            raise NotImplementedError("proj_size must be 0 for a dynamically quantized layer")
+        _, kind = weight_for(mod, mod.weight_ih_l0)
+        made = cls(
+            mod.input_size, mod.hidden_size, mod.num_layers, mod.bias, mod.batch_first, mod.dropout,
+            mod.bidirectional, dtype=kind,
+        )  # fmt: skip
+        _adopt(made, mod)
+        return made
+
+
+def _adopt(made: _Weights, mod: Any) -> None:
+    """Quantizes a float module's parameters of the same names."""
+    for name in made._values:
+        value = getattr(mod, name)
+        made._put(name, weight_for(mod, value)[0] if name.startswith("weight") else value.detach())
+
+
+class LSTM(RNNBase):
+    """`tl_nn.LSTM` with weights of integers; inputs and states are rounded to integers at each step.
+
+    See `RNNBase` for the parameters.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> out, (h, c) = LSTM.from_float(tl_nn.LSTM(3, 5))(tl_core.ones(7, 2, 3))
+        >>> out.shape, h.shape
+        (torch.Size([7, 2, 5]), torch.Size([1, 2, 5]))
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """The states of the last layer, and the last state and cell of each layer and direction."""
+        output, states = self._run(input, hx)
+        return output, (states[0], states[1])
+
+
+class GRU(RNNBase):
+    """`tl_nn.GRU` with weights of integers; inputs and states are rounded to integers at each step.
+
+    See `RNNBase` for the parameters.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("GRU", *args, **kwargs)
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Tensor, Tensor]:
+        """The states of the last layer, and the last state of each layer and direction."""
+        output, states = self._run(input, None if hx is None else (hx,))
+        return output, states[0]
+
+
+class RNNCellBase(_Weights):
+    """What the cells share.
+
+    Parameters:
+        input_size, hidden_size : int
+            The sizes of the input and of the state.
+        bias : bool
+            Whether there are biases.
+        num_chunks : int
+            Gates of the cell.
+        dtype : dtype
+            `qint8`, or float16 for weights that are only halved.
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, num_chunks: int = 4, dtype: Any = qint8
+    ) -> None:
+        super().__init__(dtype)
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        rows = num_chunks * hidden_size
+        self._empty("weight_ih", rows, input_size)
+        self._empty("weight_hh", rows, hidden_size)
+        if bias:
+            self._put("bias_ih", tl_core.zeros(rows))
+            self._put("bias_hh", tl_core.zeros(rows))
+
+    def _get_name(self) -> str:
+        return f"DynamicQuantized{type(self).__name__}"
+
+    def extra_repr(self) -> str:
+        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+
+    def _gates(self, input: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        return self._linear(input, "weight_ih", "bias_ih"), self._linear(hidden, "weight_hh", "bias_hh")
+
+    def _start(self, input: Tensor) -> Tensor:
+        return tl_core.zeros((*input.shape[:-1], self.hidden_size))
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The cell for a float one; without a `qconfig`, by `default_dynamic_qconfig`."""
+        more = {"nonlinearity": mod.nonlinearity} if hasattr(mod, "nonlinearity") else {}
+        made = cls(mod.input_size, mod.hidden_size, mod.bias, dtype=weight_for(mod, mod.weight_ih)[1], **more)
+        _adopt(made, mod)
+        return made
+
+
+class RNNCell(RNNCellBase):
+    """`tl_nn.RNNCell` with weights of integers.
+
+    Parameters:
+        input_size, hidden_size, bias, dtype
+            As of `RNNCellBase`.
+        nonlinearity : str
+            "tanh" or "relu".
+
+    Raises:
+        RuntimeError
+            If the function has another name.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        dtype: Any = qint8,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, num_chunks=1, dtype=dtype)
+        if nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {nonlinearity}")
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next state, shape (batch, hidden_size)."""
+        inputs, hidden = self._gates(input, self._start(input) if hx is None else hx)
+        return getattr(tl_core, self.nonlinearity)(inputs + hidden)
+
+
+class LSTMCell(RNNCellBase):
+    """`tl_nn.LSTMCell` with weights of integers; see `RNNCellBase` for the parameters."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, dtype: Any = qint8) -> None:
+        super().__init__(input_size, hidden_size, bias, num_chunks=4, dtype=dtype)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        """The next state and cell, shape (batch, hidden_size)."""
+        state = (self._start(input), self._start(input)) if hx is None else hx
+        return _lstm_step(*self._gates(input, state[0]), state)
+
+
+class GRUCell(RNNCellBase):
+    """`tl_nn.GRUCell` with weights of integers; see `RNNCellBase` for the parameters."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, dtype: Any = qint8) -> None:
+        super().__init__(input_size, hidden_size, bias, num_chunks=3, dtype=dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next state, shape (batch, hidden_size)."""
+        state = self._start(input) if hx is None else hx
+        return _gru_step(*self._gates(input, state), (state,))[0]

@@ -1,0 +1,322 @@
+"""Layers as functions of quantized tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import Tensor
+from tl_nn import functional as F
+
+from ...dtypes import quint8
+from ...operators import quantized
+from ...quantizer import PerTensor
+from .modules.utils import numbers_of, requantize
+
+__all__ = [
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "celu",
+    "clamp",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "elu",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "interpolate",
+    "leaky_relu",
+    "linear",
+    "max_pool1d",
+    "max_pool2d",
+    "threshold",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
+
+
+def avg_pool2d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    """`tl_nn.functional.avg_pool2d`; the result has the input's scale and zero point."""
+    return F.avg_pool2d(
+        numbers_of(input), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+
+
+def avg_pool3d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    """`tl_nn.functional.avg_pool3d`; the result has the input's scale and zero point."""
+    return F.avg_pool3d(
+        numbers_of(input), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+
+
+def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
+    """`tl_nn.functional.adaptive_avg_pool2d`; the result has the input's scale and zero point."""
+    return F.adaptive_avg_pool2d(numbers_of(input), output_size)
+
+
+def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
+    """`tl_nn.functional.adaptive_avg_pool3d`; the result has the input's scale and zero point."""
+    return F.adaptive_avg_pool3d(numbers_of(input), output_size)
+
+
+def _convolved(
+    function: Any,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    settings: tuple[Any, ...],
+    mode: str,
+    qparams: Any,
+    dtype: Any,
+) -> Any:
+    if mode != "zeros":
+        raise NotImplementedError(f"padding_mode must be 'zeros', but got {mode!r}")
+    if numbers_of(input).dtype is not dtype:
+        raise NotImplementedError(f"input must be of {dtype}, but got {input.dtype}")
+    return requantize(
+        function(input.dequantize(), numbers_of(weight).dequantize(), bias, *settings), input, *qparams
+    )
+
+
+def conv1d(
+    input: Any,
+    weight: Any,
+    bias: Tensor | None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    padding_mode: str = "zeros",
+    scale: float = 1.0,
+    zero_point: int = 0,
+    dtype: Any = quint8,
+) -> Any:
+    """`tl_nn.functional.conv1d` with a weight of integers; see `conv2d`."""
+    settings = (stride, padding, dilation, groups)
+    return _convolved(F.conv1d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
+
+
+def conv2d(
+    input: Any,
+    weight: Any,
+    bias: Tensor | None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    padding_mode: str = "zeros",
+    scale: float = 1.0,
+    zero_point: int = 0,
+    dtype: Any = quint8,
+) -> Any:
+    """`tl_nn.functional.conv2d` with a weight of integers.
+
+    Parameters:
+        input : QuantizedTensor, shape (batch, channels, height, width)
+            Of the type `dtype`.
+        weight : QuantizedTensor
+            Of `qint8`.
+        bias : Tensor, optional
+            Of floating numbers.
+        stride, padding, dilation, groups
+            As of the float function.
+        padding_mode : str
+            "zeros".
+        scale, zero_point : float, int
+            Of the result.
+        dtype : quantized dtype
+            Of input and result.
+
+    Raises:
+        NotImplementedError
+            For another type or padding mode.
+
+    Examples:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 1, 3, 3), 0.5, 0, tq.quint8)
+        >>> w = tq.quantize_per_tensor(tl_core.ones(1, 1, 3, 3), 0.5, 0, tq.qint8)
+        >>> conv2d(x, w, None, scale=0.5).dequantize().item()
+        9.0
+    """
+    settings = (stride, padding, dilation, groups)
+    return _convolved(F.conv2d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
+
+
+def conv3d(
+    input: Any,
+    weight: Any,
+    bias: Tensor | None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    padding_mode: str = "zeros",
+    scale: float = 1.0,
+    zero_point: int = 0,
+    dtype: Any = quint8,
+) -> Any:
+    """`tl_nn.functional.conv3d` with a weight of integers; see `conv2d`."""
+    settings = (stride, padding, dilation, groups)
+    return _convolved(F.conv3d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
+
+
+def linear(
+    input: Any,
+    weight: Any,
+    bias: Tensor | None = None,
+    scale: float | None = None,
+    zero_point: int | None = None,
+) -> Any:
+    """`tl_nn.functional.linear` with a weight of integers.
+
+    Parameters:
+        input : QuantizedTensor, shape (..., in_features)
+            The input.
+        weight : QuantizedTensor, shape (out_features, in_features)
+            Of `qint8`.
+        bias : Tensor, optional
+            Of floating numbers.
+        scale, zero_point : float, int, optional
+            Of the result; the input's if left out.
+    """
+    scale = numbers_of(input).q_scale() if scale is None else scale
+    zero_point = input.q_zero_point() if zero_point is None else zero_point
+    return requantize(
+        F.linear(input.dequantize(), numbers_of(weight).dequantize(), bias), input, scale, zero_point
+    )
+
+
+def interpolate(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Any:
+    """`tl_nn.functional.interpolate`; the result has the input's scale and zero point."""
+    return F.interpolate(numbers_of(input), size, scale_factor, mode, align_corners)
+
+
+def max_pool1d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`tl_nn.functional.max_pool1d` of the integers; NotImplementedError if positions are asked for."""
+    _without_positions(return_indices)
+    return F.max_pool1d(numbers_of(input), kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool2d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`tl_nn.functional.max_pool2d` of the integers; NotImplementedError if positions are asked for."""
+    _without_positions(return_indices)
+    return F.max_pool2d(numbers_of(input), kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def _without_positions(return_indices: bool) -> None:
+    if return_indices:
+        raise NotImplementedError("return_indices must be False for quantized tensors")
+
+
+def celu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
+    """`tl_nn.functional.celu`; the result has the scale and the zero point given."""
+    return requantize(F.celu(numbers_of(input).dequantize(), alpha), input, scale, zero_point)
+
+
+def leaky_relu(
+    input: Any,
+    negative_slope: float = 0.01,
+    inplace: bool = False,
+    scale: float | None = None,
+    zero_point: int | None = None,
+) -> Any:
+    """`tl_nn.functional.leaky_relu`; the result has the scale and the zero point given, or the input's."""
+    scale = numbers_of(input).q_scale() if scale is None else scale
+    zero_point = input.q_zero_point() if zero_point is None else zero_point
+    result = requantize(F.leaky_relu(input.dequantize(), negative_slope), input, scale, zero_point)
+    return input.copy_(result) if inplace else result
+
+
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+    """`tl_nn.functional.hardtanh`; the result has the input's scale and zero point."""
+    result = F.hardtanh(numbers_of(input), min_val, max_val)
+    return input.copy_(result) if inplace else result
+
+
+def hardswish(input: Any, scale: float, zero_point: int) -> Any:
+    """`tl_nn.functional.hardswish`; the result has the scale and the zero point given."""
+    return requantize(F.hardswish(numbers_of(input).dequantize()), input, scale, zero_point)
+
+
+def threshold(input: Any, threshold: float, value: float) -> Any:
+    """`tl_nn.functional.threshold`; the result has the input's scale and zero point."""
+    return F.threshold(numbers_of(input), threshold, value)
+
+
+def elu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
+    """`tl_nn.functional.elu`; the result has the scale and the zero point given."""
+    return requantize(F.elu(numbers_of(input).dequantize(), alpha), input, scale, zero_point)
+
+
+def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+    """`tl_nn.functional.hardsigmoid`; the result has 256 steps from 0 to 1."""
+    zero = 0 if numbers_of(input).dtype is quint8 else -128
+    result = quantized(F.hardsigmoid(input.dequantize()), PerTensor(1 / 256, zero, input.dtype))
+    return input.copy_(result) if inplace else result
+
+
+def clamp(input: Any, min_: float, max_: float) -> Any:
+    """Numbers moved to [min_, max_]; the result has the input's scale and zero point."""
+    return numbers_of(input).clamp(min_, max_)
+
+
+def upsample(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Any:
+    """`interpolate` under its older name."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """`interpolate` with the mode "bilinear" and aligned corners."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
+def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """`interpolate` with the mode "nearest"."""
+    return interpolate(input, size, scale_factor, "nearest")

@@ -1,0 +1,57 @@
+"""Batch normalization in evaluation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_nn as nn
+from tl_core import Tensor
+
+from .utils import Scaled, numbers_of, observed_qparams
+
+__all__ = ["BatchNorm2d", "BatchNorm3d"]
+
+
+class _Norm(Scaled):
+    """What the normalizations share; stands before the float class among their bases."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, device=device, dtype=dtype)  # type: ignore[call-arg]
+        self._init_scale(1.0, 0)
+        self.eval()  # type: ignore[attr-defined]
+
+    def train(self, mode: bool = True) -> Any:
+        """A quantized normalization has only its evaluation."""
+        return super().train(False)  # type: ignore[misc]
+
+    def _numbers(self, input: Any) -> Tensor:
+        return super().forward(numbers_of(input).dequantize())  # type: ignore[misc]
+
+    def forward(self, input: Any) -> Any:
+        """The input, normalized by the running statistics, with the layer's scale and zero point."""
+        return self._again(self._numbers(input).detach(), input)
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a float one, alone or followed by a ReLU, that has been observed."""
+        bn = mod[0] if isinstance(mod, nn.Sequential) else mod
+        made = cls(bn.num_features, bn.eps)
+        for name in ("weight", "bias", "running_mean", "running_var"):
+            getattr(made, name).data.copy_(getattr(bn, name).detach())
+        made._init_scale(*observed_qparams(mod))
+        return made
+
+
+class BatchNorm2d(_Norm, nn.BatchNorm2d):
+    """`tl_nn.BatchNorm2d` of quantized tensors, in evaluation; the result has the layer's scale and zero point."""
+
+
+class BatchNorm3d(_Norm, nn.BatchNorm3d):
+    """`tl_nn.BatchNorm3d` of quantized tensors, in evaluation; the result has the layer's scale and zero point."""

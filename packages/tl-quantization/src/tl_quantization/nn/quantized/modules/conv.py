@@ -1,0 +1,209 @@
+"""Convolutions with weights of integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+import tl_nn as nn
+from tl_core import Tensor
+from tl_nn import functional as F
+from tl_nn.utils.fusion import fuse_conv_bn_weights
+
+from ....dtypes import qint8
+from ...qat.modules.conv import settings_of
+from .utils import (
+    WeightedQuantizedModule,
+    empty_weight,
+    numbers_of,
+    observed_qparams,
+    observed_weight,
+    requantize,
+)
+
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+
+
+class _ConvNd(WeightedQuantizedModule):
+    """What the convolutions share: a float convolution keeps the sizes, and computes with the numbers.
+
+    Parameters:
+        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode
+            As of the float convolution.
+        device : device, optional
+            Of weight and bias.
+        dtype : dtype, optional
+            Of the bias.
+    """
+
+    _FLOAT: Any
+
+    def _begin(self, settings: tuple[Any, ...], device: Any, dtype: Any) -> None:
+        object.__setattr__(self, "_float", self._FLOAT(*settings, device="meta"))
+        for name in (
+            "in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups",
+            "output_padding", "padding_mode",
+        ):  # fmt: skip
+            setattr(self, name, getattr(self._float, name))
+        self.scale, self.zero_point = 1.0, 0
+        channels = self._float.out_channels
+        bias = None if self._float.bias is None else tl_core.zeros(channels, device=device, dtype=dtype)
+        self.set_weight_bias(empty_weight(tuple(self._float.weight.shape), qint8, device), bias)
+
+    def _get_name(self) -> str:
+        return f"Quantized{type(self).__name__}"
+
+    def extra_repr(self) -> str:
+        return f"{self._float.extra_repr()}, scale={self.scale}, zero_point={self.zero_point}"
+
+    def _result(self, x: Tensor) -> Tensor:
+        return self._float._conv_forward(x, self._weight.dequantize(), self._bias)
+
+    def forward(self, input: Any) -> Any:
+        """The convolution's result, with its scale and zero point."""
+        result = self._result(numbers_of(input).dequantize())
+        return requantize(result, input, self.scale, self.zero_point)
+
+    @classmethod
+    def _settings(cls, conv: Any) -> tuple[Any, ...]:
+        return settings_of(conv)
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a float one, alone or fused, that has been observed or trained with rounding."""
+        conv = mod[0] if isinstance(mod, nn.Sequential) else mod
+        weight, bias, bn = conv.weight, conv.bias, getattr(mod, "bn", None)
+        if bn is not None:
+            weight, bias = fuse_conv_bn_weights(
+                weight, bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+            )
+        made = cls(*cls._settings(conv))
+        made.set_weight_bias(observed_weight(mod, weight), bias)
+        made.scale, made.zero_point = observed_qparams(mod)
+        return made
+
+    @classmethod
+    def from_reference(cls, ref_qconv: Any, output_scale: Any, output_zero_point: Any) -> Any:
+        """The layer for one that keeps a float weight and how to quantize it (`get_quantized_weight()`)."""
+        made = cls(*cls._settings(ref_qconv))
+        made.set_weight_bias(ref_qconv.get_quantized_weight(), ref_qconv.bias)
+        made.scale, made.zero_point = float(output_scale), int(output_zero_point)
+        return made
+
+
+class _Conv(_ConvNd):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self._begin(
+            (in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode),
+            device,
+            dtype,
+        )
+
+
+class Conv1d(_Conv):
+    """`tl_nn.Conv1d` of quantized tensors, shape (batch, channels, width), with a weight of integers.
+
+    The result has the layer's `scale` and `zero_point`, and the input's type.
+    """
+
+    _FLOAT: Any = nn.Conv1d
+
+
+class Conv2d(_Conv):
+    """`tl_nn.Conv2d` of quantized tensors, shape (batch, channels, height, width), with a weight of integers.
+
+    The result has the layer's `scale` and `zero_point`, and the input's type.
+
+    Examples:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 3, 8, 8), 0.1, 0, tq.quint8)
+        >>> Conv2d(3, 5, 3)(x).shape
+        torch.Size([1, 5, 6, 6])
+    """
+
+    _FLOAT: Any = nn.Conv2d
+
+
+class Conv3d(_Conv):
+    """`tl_nn.Conv3d` of quantized tensors, shape (batch, channels, depth, height, width), with a weight of integers.
+
+    The result has the layer's `scale` and `zero_point`, and the input's type.
+    """
+
+    _FLOAT: Any = nn.Conv3d
+
+
+class _Transposed(_ConvNd):
+    _function: Any
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self._begin(
+            (in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation,
+             padding_mode),
+            device,
+            dtype,
+        )  # fmt: skip
+
+    @classmethod
+    def _settings(cls, conv: Any) -> tuple[Any, ...]:
+        return (
+            conv.in_channels, conv.out_channels, conv.kernel_size, conv.stride, conv.padding, conv.output_padding,
+            conv.groups, conv.bias is not None, conv.dilation, conv.padding_mode,
+        )  # fmt: skip
+
+    def _result(self, x: Tensor) -> Tensor:
+        conv = self._float
+        weight = self._weight.dequantize()
+        return type(self)._function(
+            x, weight, self._bias, conv.stride, conv.padding, conv.output_padding, conv.groups, conv.dilation
+        )
+
+
+class ConvTranspose1d(_Transposed):
+    """`tl_nn.ConvTranspose1d` of quantized tensors with a weight of integers; see `Conv1d`."""
+
+    _FLOAT: Any = nn.ConvTranspose1d
+    _function = staticmethod(F.conv_transpose1d)
+
+
+class ConvTranspose2d(_Transposed):
+    """`tl_nn.ConvTranspose2d` of quantized tensors with a weight of integers; see `Conv2d`."""
+
+    _FLOAT: Any = nn.ConvTranspose2d
+    _function = staticmethod(F.conv_transpose2d)
+
+
+class ConvTranspose3d(_Transposed):
+    """`tl_nn.ConvTranspose3d` of quantized tensors with a weight of integers; see `Conv3d`."""
+
+    _FLOAT: Any = nn.ConvTranspose3d
+    _function = staticmethod(F.conv_transpose3d)

@@ -1,0 +1,169 @@
+"""Embeddings with rows of integers, each with a scale and a zero point of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+from tl_nn import functional as F
+
+from ....dtypes import quint8
+from ....functions import quantize_per_channel
+from ....qconfig import float_qparams_weight_only_qconfig
+from .utils import WeightedQuantizedModule, numbers_of, quantized_weight
+
+__all__ = ["Embedding", "EmbeddingBag"]
+
+
+class Embedding(WeightedQuantizedModule):
+    """The rows of a table of integers, as floating numbers.
+
+    Parameters:
+        num_embeddings, embedding_dim : int
+            Rows and columns.
+        padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
+            As of `tl_nn.Embedding`; kept to be shown, as nothing is trained.
+        _weight : QuantizedTensor, optional
+            The table.
+        dtype : quantized dtype
+            `quint8`.
+
+    Examples:
+        >>> import tl_core
+        >>> Embedding(10, 4)(tl_core.tensor([1, 2])).shape
+        torch.Size([2, 4])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Any = None,
+        dtype: Any = quint8,
+    ) -> None:
+        super().__init__()
+        if dtype is not quint8:
+            raise NotImplementedError(f"dtype must be torch.quint8, but got {dtype}")
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.scale, self.zero_point = 1.0, 0
+        self.set_weight(_empty_rows(num_embeddings, embedding_dim) if _weight is None else _weight)
+
+    def _get_name(self) -> str:
+        return f"Quantized{type(self).__name__}"
+
+    def extra_repr(self) -> str:
+        kind, scheme = self._weight.dtype, self._weight.qscheme()
+        sizes = f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}"
+        return f"{sizes}, dtype={kind}, qscheme={scheme}"
+
+    def set_weight(self, w: Any) -> None:
+        """Takes another table; ValueError if its shape is another."""
+        shape = (self.num_embeddings, self.embedding_dim)
+        if tuple(numbers_of(w).shape) != shape:
+            raise ValueError(f"weight must have shape {shape}, but got {tuple(w.shape)}")
+        self.set_weight_bias(w, None)
+
+    def forward(self, indices: Tensor) -> Tensor:
+        """The rows at the indices, as float32."""
+        return F.embedding(indices, self._weight.dequantize())
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a float one, or one that was trained with rounding.
+
+        Raises:
+            AssertionError
+                If the configuration has no floating zero points.
+        """
+        made = cls(mod.num_embeddings, mod.embedding_dim)
+        made.set_weight(_observed_rows(mod))
+        return made
+
+    @classmethod
+    def from_reference(cls, ref_embedding: Any) -> Any:
+        """The layer for one that keeps a float table and how to quantize it (`get_quantized_weight()`)."""
+        table = ref_embedding.get_quantized_weight()
+        return cls(ref_embedding.num_embeddings, ref_embedding.embedding_dim, _weight=table)
+
+
+class EmbeddingBag(Embedding):
+    """Sums, means or maxima of rows of a table of integers, as floating numbers.
+
+    Parameters:
+        num_embeddings, embedding_dim : int
+            Rows and columns.
+        mode : str
+            "sum", "mean" or "max".
+        include_last_offset : bool
+            Whether the last offset is the end of the last bag.
+        max_norm, norm_type, scale_grad_by_freq, sparse
+            As of `tl_nn.EmbeddingBag`; kept to be shown, as nothing is trained.
+        _weight : QuantizedTensor, optional
+            The table.
+        dtype : quantized dtype
+            `quint8`.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "sum",
+        sparse: bool = False,
+        _weight: Any = None,
+        include_last_offset: bool = False,
+        dtype: Any = quint8,
+    ) -> None:
+        super().__init__(num_embeddings, embedding_dim, _weight=_weight, dtype=dtype)
+        self.mode, self.include_last_offset = mode, include_last_offset
+
+    def forward(
+        self,
+        indices: Tensor,
+        offsets: Tensor | None = None,
+        per_sample_weights: Tensor | None = None,
+        compressed_indices_mapping: Tensor | None = None,
+    ) -> Tensor:
+        """The bags, as float32; ValueError for a mapping of pruned rows, which no layer makes."""
+        if compressed_indices_mapping is not None:
+            raise ValueError("compressed_indices_mapping must be None: tables keep all their rows")
+        return F.embedding_bag(
+            indices, self._weight.dequantize(), offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+            include_last_offset=self.include_last_offset,
+        )  # fmt: skip
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a float one, or one that was trained with rounding."""
+        last = mod.include_last_offset
+        made = cls(mod.num_embeddings, mod.embedding_dim, mode=mod.mode, include_last_offset=last)
+        made.set_weight(_observed_rows(mod))
+        return made
+
+
+def _empty_rows(rows: int, columns: int) -> Any:
+    return quantize_per_channel(
+        tl_core.zeros(rows, columns), tl_core.ones(rows), tl_core.zeros(rows), 0, quint8
+    )
+
+
+def _observed_rows(mod: Any) -> Any:
+    observer = getattr(mod, "weight_fake_quant", None)
+    if observer is None:
+        config = getattr(mod, "qconfig", None) or float_qparams_weight_only_qconfig
+        observer = config.weight()
+        observer(mod.weight.detach())
+    if "float_qparams" not in observer.qscheme.name:
+        raise AssertionError(
+            "an embedding's qconfig.weight must have floating zero points: per_channel_affine_float_qparams"
+        )
+    return quantized_weight(mod.weight, observer)

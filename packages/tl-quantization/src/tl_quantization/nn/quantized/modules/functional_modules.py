@@ -1,0 +1,175 @@
+"""Sums, products and joins as modules, so that their results can be observed and quantized."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+from tl_nn import Identity, Module
+from tl_nn import functional as F
+
+from ....operators import quantized
+from ....quantizer import PerTensor
+from .utils import numbers_of, observed_qparams
+
+__all__ = ["FXFloatFunctional", "FloatFunctional", "QFunctional"]
+
+
+class FXFloatFunctional(Module):
+    """Operators of floating numbers as methods of a module.
+
+    Examples:
+        >>> import tl_core
+        >>> FXFloatFunctional().add(tl_core.ones(2), tl_core.ones(2))
+        tensor([2., 2.])
+    """
+
+    def forward(self, x: Any) -> Any:
+        """Raises: the methods are called."""
+        raise RuntimeError(f"{type(self).__name__} is not called itself; call its methods, such as add")
+
+    def _out(self, x: Any) -> Any:
+        return x
+
+    def add(self, x: Any, y: Any) -> Any:
+        """`x + y`."""
+        return self._out(tl_core.add(x, y))
+
+    def add_scalar(self, x: Any, y: float) -> Any:
+        """`x + y` with a number, which changes the zero point only."""
+        return tl_core.add(x, y)
+
+    def mul(self, x: Any, y: Any) -> Any:
+        """`x * y`."""
+        return self._out(tl_core.mul(x, y))
+
+    def mul_scalar(self, x: Any, y: float) -> Any:
+        """`x * y` with a number, which changes the scale only."""
+        return tl_core.mul(x, y)
+
+    def cat(self, x: list[Any], dim: int = 0) -> Any:
+        """The tensors one after another."""
+        return self._out(tl_core.cat(x, dim=dim))
+
+    def add_relu(self, x: Any, y: Any) -> Any:
+        """`max(x + y, 0)`."""
+        return self._out(F.relu(tl_core.add(x, y)))
+
+    def matmul(self, x: Any, y: Any) -> Any:
+        """`x @ y`."""
+        return self._out(tl_core.matmul(x, y))
+
+
+class FloatFunctional(FXFloatFunctional):
+    """Operators as methods of a module whose results pass through `activation_post_process`, an observer in time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.activation_post_process: Any = Identity()
+
+    def _out(self, x: Any) -> Any:
+        return self.activation_post_process(x)
+
+
+class QFunctional(Module):
+    """The operators of `FloatFunctional` with quantized tensors; results have the module's scale and zero point.
+
+    Examples:
+        >>> import tl_core, tl_quantization as tq
+        >>> q = tq.quantize_per_tensor(tl_core.ones(2), 0.5, 0, tq.quint8)
+        >>> QFunctional().add(q, q).dequantize()
+        tensor([2., 2.])
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale, self.zero_point = 1.0, 0
+        self.activation_post_process: Any = Identity()
+
+    def _get_name(self) -> str:
+        return "QFunctional"
+
+    def extra_repr(self) -> str:
+        return f"scale={self.scale}, zero_point={self.zero_point}"
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "scale"] = tl_core.tensor(self.scale)
+        destination[prefix + "zero_point"] = tl_core.tensor(self.zero_point)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        self.scale = float(state_dict.pop(prefix + "scale"))
+        self.zero_point = int(state_dict.pop(prefix + "zero_point"))
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
+
+    def forward(self, x: Any) -> Any:
+        """Raises: the methods are called."""
+        raise RuntimeError("QFunctional is not called itself; call its methods, such as add")
+
+    def _out(self, x: Any, like: Any) -> Any:
+        return self.activation_post_process(quantized(x, PerTensor(self.scale, self.zero_point, like.dtype)))
+
+    def add(self, x: Any, y: Any) -> Any:
+        """`x + y`."""
+        return self._out(numbers_of(x).dequantize() + numbers_of(y).dequantize(), x)
+
+    def add_scalar(self, x: Any, y: float) -> Any:
+        """`x + y` with a number, in steps of the input's scale; the zero point follows if it stays in range."""
+        scale, zero, kind = x.q_scale(), x.q_zero_point(), x.dtype
+        shifted = zero - round(y / scale)
+        numbers = x.dequantize() + round(y / scale) * scale
+        if kind.low <= shifted <= kind.high:
+            return quantized(numbers, PerTensor(scale, shifted, kind))
+        return _covering(x, numbers, shifted)
+
+    def mul(self, x: Any, y: Any) -> Any:
+        """`x * y`."""
+        return self._out(numbers_of(x).dequantize() * numbers_of(y).dequantize(), x)
+
+    def mul_scalar(self, x: Any, y: float) -> Any:
+        """`x * y` with a number, which changes scale and zero point only."""
+        scale, zero, kind = x.q_scale(), x.q_zero_point(), x.dtype
+        if y == 0:
+            return quantized(x.dequantize() * 0, PerTensor(1.0, 0, kind))
+        zero = zero if y > 0 else kind.low + kind.high - zero
+        return quantized(x.dequantize() * y, PerTensor(scale * abs(y), zero, kind))
+
+    def cat(self, x: list[Any], dim: int = 0) -> Any:
+        """The tensors one after another."""
+        return self._out(tl_core.cat([numbers_of(t).dequantize() for t in x], dim=dim), x[0])
+
+    def add_relu(self, x: Any, y: Any) -> Any:
+        """`max(x + y, 0)`."""
+        return self._out(F.relu(numbers_of(x).dequantize() + numbers_of(y).dequantize()), x)
+
+    def matmul(self, x: Any, y: Any) -> Any:
+        """`x @ y`."""
+        return self._out(numbers_of(x).dequantize() @ numbers_of(y).dequantize(), x)
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> QFunctional:
+        """The module for a `FloatFunctional` that has been observed."""
+        made = cls()
+        made.scale, made.zero_point = observed_qparams(mod)
+        return made
+
+
+def _covering(x: Any, numbers: Any, shifted: int) -> Any:
+    """A wider scale, where a zero point would leave the range: the integers reach from it to the far end."""
+    kind, scale = x.dtype, x.q_scale()
+    if shifted < kind.low:
+        return quantized(
+            numbers, PerTensor((kind.high - shifted) / (kind.high - kind.low) * scale, kind.low, kind)
+        )
+    return quantized(
+        numbers, PerTensor((shifted - kind.low) / (kind.high - kind.low) * scale, kind.high, kind)
+    )

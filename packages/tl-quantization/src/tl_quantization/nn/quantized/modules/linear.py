@@ -1,0 +1,182 @@
+"""Linear layers with weights of integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+import tl_nn as nn
+from tl_core import Tensor
+from tl_nn import Module
+from tl_nn import functional as F
+from tl_nn.utils.fusion import fuse_linear_bn_weights
+
+from ....dtypes import qint8
+from .utils import empty_weight, numbers_of, observed_qparams, observed_weight, requantize
+
+__all__ = ["Linear", "LinearPackedParams", "float_parameters"]
+
+
+class LinearPackedParams(Module):
+    """The weight and the bias of a linear layer, as one entry of its state.
+
+    Parameters:
+        dtype : dtype
+            `qint8`, or float16 for weights that are only halved.
+    """
+
+    def __init__(self, dtype: Any = qint8) -> None:
+        super().__init__()
+        self.dtype = dtype
+        empty = empty_weight((1, 1), qint8) if dtype is qint8 else tl_core.zeros(1, 1, dtype=tl_core.float16)
+        self.set_weight_bias(empty, None)
+
+    def set_weight_bias(self, weight: Any, bias: Tensor | None) -> None:
+        """Takes another weight and bias."""
+        self._packed_params = (weight, None if bias is None else bias.detach())
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        destination[prefix + "dtype"] = self.dtype
+        destination[prefix + "_packed_params"] = self._packed_params
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        keys = [prefix + name for name in ("dtype", "_packed_params")]
+        missing.extend(key for key in keys if key not in state_dict)
+        if all(key in state_dict for key in keys):
+            self.dtype, (weight, bias) = (state_dict.pop(key) for key in keys)
+            self.set_weight_bias(weight, bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`x` itself."""
+        return x
+
+    def __repr__(self) -> str:
+        return repr(self._packed_params)
+
+
+def float_parameters(mod: Any) -> tuple[Any, Tensor, Tensor | None]:
+    """The layer that says the sizes, and the weight and bias with a batch normalization's factor in them."""
+    layer = mod[0] if isinstance(mod, nn.Sequential) else mod
+    bn = getattr(mod, "bn", None)
+    if bn is None:
+        return layer, layer.weight, layer.bias
+    fused = fuse_linear_bn_weights(
+        layer.weight, layer.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    )
+    return layer, *fused
+
+
+class Linear(Module):
+    """`x @ weight.T + bias` of quantized tensors: a weight of integers, a bias of floating numbers.
+
+    Parameters:
+        in_features, out_features : int
+            The sizes.
+        bias_ : bool
+            Whether there is a bias.
+        dtype : quantized dtype
+            `qint8`.
+
+    Examples:
+        >>> import tl_core, tl_quantization as tq
+        >>> layer = Linear(2, 1)
+        >>> w = tq.quantize_per_tensor(tl_core.tensor([[1.0, 2.0]]), 0.1, 0, tq.qint8)
+        >>> layer.set_weight_bias(w, tl_core.tensor([0.5]))
+        >>> layer(tq.quantize_per_tensor(tl_core.tensor([[1.0, 1.0]]), 0.1, 0, tq.quint8)).dequantize()
+        tensor([[4.]])
+    """
+
+    scale: float
+    zero_point: int
+
+    def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = qint8) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.scale, self.zero_point = 1.0, 0
+        self._packed_params = LinearPackedParams(dtype)
+        if dtype is qint8:
+            bias = tl_core.zeros(out_features) if bias_ else None
+            self.set_weight_bias(empty_weight((out_features, in_features), qint8), bias)
+
+    def _get_name(self) -> str:
+        return "QuantizedLinear"
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, scale={self.scale}, "
+            f"zero_point={self.zero_point}, qscheme={self.weight().qscheme()}"
+        )
+
+    def _linear(self, x: Tensor) -> Tensor:
+        bias = self.bias()
+        return F.linear(x, self.weight().dequantize(), bias)
+
+    def forward(self, x: Any) -> Any:
+        """The layer's result, with its scale and zero point."""
+        return requantize(self._linear(numbers_of(x).dequantize()), x, self.scale, self.zero_point)
+
+    def weight(self) -> Any:
+        """The weight."""
+        return self._packed_params._packed_params[0]
+
+    def bias(self) -> Tensor | None:
+        """The bias."""
+        return self._packed_params._packed_params[1]
+
+    def set_weight_bias(self, w: Any, b: Tensor | None) -> None:
+        """Takes another weight and bias; TypeError if the weight isn't quantized."""
+        self._packed_params.set_weight_bias(numbers_of(w), b)
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "scale"] = tl_core.tensor(self.scale)
+        destination[prefix + "zero_point"] = tl_core.tensor(self.zero_point)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        keys = [prefix + name for name in ("scale", "zero_point")]
+        missing.extend(key for key in keys if key not in state_dict)
+        if all(key in state_dict for key in keys):
+            self.scale, self.zero_point = float(state_dict.pop(keys[0])), int(state_dict.pop(keys[1]))
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a float `Linear`, alone or fused, that has been observed or trained with rounding."""
+        layer, weight, bias = float_parameters(mod)
+        made = cls(layer.in_features, layer.out_features)
+        made.set_weight_bias(observed_weight(mod, weight), bias)
+        made.scale, made.zero_point = observed_qparams(mod)
+        return made
+
+    @classmethod
+    def from_reference(cls, ref_qlinear: Any, output_scale: Any, output_zero_point: Any) -> Any:
+        """The layer for one that keeps a float weight and how to quantize it.
+
+        Parameters:
+            ref_qlinear : Module
+                Has `get_quantized_weight()`, `bias`, `in_features` and `out_features`.
+            output_scale, output_zero_point : float, int
+                Of the result.
+        """
+        made = cls(ref_qlinear.in_features, ref_qlinear.out_features)
+        made.set_weight_bias(ref_qlinear.get_quantized_weight(), ref_qlinear.bias)
+        made.scale, made.zero_point = float(output_scale), int(output_zero_point)
+        return made

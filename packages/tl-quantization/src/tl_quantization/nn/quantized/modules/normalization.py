@@ -1,0 +1,141 @@
+"""Normalizations that need no running statistics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_nn as nn
+from tl_core import Tensor
+from tl_nn import functional as F
+
+from .utils import Scaled, numbers_of, observed_qparams
+
+__all__ = ["GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm"]
+
+
+class LayerNorm(Scaled, nn.LayerNorm):
+    """`tl_nn.LayerNorm` of quantized tensors.
+
+    Parameters:
+        normalized_shape : int or tuple of int
+            As of the float layer.
+        weight, bias : Tensor
+            The factors and the shifts.
+        scale, zero_point : float, int
+            Of the result.
+        eps, elementwise_affine, device, dtype
+            As of the float layer.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        weight: Any,
+        bias: Any,
+        scale: float,
+        zero_point: int,
+        eps: float = 1e-05,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(normalized_shape, eps, elementwise_affine, device=device, dtype=dtype)
+        self.weight, self.bias = weight, bias
+        self._init_scale(scale, zero_point)
+
+    def forward(self, input: Any) -> Any:
+        """The normalized input, with the layer's scale and zero point."""
+        x = numbers_of(input).dequantize()
+        return self._again(
+            F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps).detach(), input
+        )
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> LayerNorm:
+        """The layer for a float `LayerNorm` that has been observed."""
+        qparams = observed_qparams(mod)
+        return cls(mod.normalized_shape, mod.weight, mod.bias, *qparams, mod.eps, mod.elementwise_affine)
+
+
+class GroupNorm(Scaled, nn.GroupNorm):
+    """`tl_nn.GroupNorm` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`."""
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        weight: Any,
+        bias: Any,
+        scale: float,
+        zero_point: int,
+        eps: float = 1e-05,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_groups, num_channels, eps, affine, device=device, dtype=dtype)
+        self.weight, self.bias = weight, bias
+        self._init_scale(scale, zero_point)
+
+    def forward(self, input: Any) -> Any:
+        """The normalized input, with the layer's scale and zero point."""
+        x = numbers_of(input).dequantize()
+        return self._again(F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps).detach(), input)
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> GroupNorm:
+        """The layer for a float `GroupNorm` that has been observed."""
+        qparams = observed_qparams(mod)
+        return cls(mod.num_groups, mod.num_channels, mod.weight, mod.bias, *qparams, mod.eps, mod.affine)
+
+
+class _InstanceNorm(Scaled):
+    """What the instance normalizations share; stands before the float class among their bases."""
+
+    weight: Any
+    bias: Any
+    eps: float
+
+    def __init__(
+        self,
+        num_features: int,
+        weight: Any,
+        bias: Any,
+        scale: float,
+        zero_point: int,
+        eps: float = 1e-05,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype)  # type: ignore[call-arg]
+        self.weight, self.bias = weight, bias
+        self._init_scale(scale, zero_point)
+
+    def forward(self, input: Any) -> Any:
+        """The normalized input, with the layer's scale and zero point."""
+        x: Tensor = numbers_of(input).dequantize()
+        return self._again(
+            F.instance_norm(x, weight=self.weight, bias=self.bias, eps=self.eps).detach(), input
+        )
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """The layer for a float one that has been observed."""
+        return cls(
+            mod.num_features, mod.weight, mod.bias, *observed_qparams(mod), mod.eps, mod.momentum, mod.affine
+        )
+
+
+class InstanceNorm1d(_InstanceNorm, nn.InstanceNorm1d):
+    """`tl_nn.InstanceNorm1d` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`."""
+
+
+class InstanceNorm2d(_InstanceNorm, nn.InstanceNorm2d):
+    """`tl_nn.InstanceNorm2d` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`."""
+
+
+class InstanceNorm3d(_InstanceNorm, nn.InstanceNorm3d):
+    """`tl_nn.InstanceNorm3d` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`."""

@@ -1,0 +1,165 @@
+"""What quantized layers share: scales from observers, weights, and how they are saved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+from tl_nn import Module
+
+from ....dtypes import quantized_dtype
+from ....functions import quantize_per_channel, quantize_per_tensor
+from ....operators import quantized
+from ....quantizer import PerTensor
+from ....tensor import QuantizedTensor, made_of
+
+__all__ = [
+    "Scaled",
+    "WeightedQuantizedModule",
+    "observed_qparams",
+    "observed_weight",
+    "quantized_weight",
+    "requantize",
+]
+
+
+def requantize(x: Any, like: Any, scale: Any, zero_point: Any) -> QuantizedTensor:
+    """Numbers as a quantized tensor of another's type.
+
+    Parameters:
+        x : Tensor
+            The numbers.
+        like : QuantizedTensor
+            Its type is taken; TypeError if it isn't quantized.
+        scale, zero_point : number or Tensor of one
+            Of the result.
+    """
+    return quantized(x, PerTensor(float(scale), int(zero_point), numbers_of(like).dtype))
+
+
+def numbers_of(x: Any) -> QuantizedTensor:
+    """The tensor itself; TypeError if it isn't quantized."""
+    if not isinstance(x, QuantizedTensor):
+        got = x.dtype if isinstance(x, Tensor) else type(x).__name__
+        raise TypeError(
+            f"a quantized layer takes quantized tensors, but got {got}; quantize_per_tensor makes one"
+        )
+    return x
+
+
+def quantized_weight(weight: Tensor, observer: Any) -> QuantizedTensor:
+    """A weight as integers, by the scales of an observer that has watched it."""
+    scale, zero = observer.calculate_qparams()
+    kind = quantized_dtype(observer.dtype)
+    if observer.qscheme.name.startswith("per_channel"):
+        return quantize_per_channel(weight.detach(), scale, zero, observer.ch_axis, kind)
+    return quantize_per_tensor(weight.detach(), scale, zero, kind)
+
+
+def observed_weight(mod: Any, weight: Tensor) -> QuantizedTensor:
+    """A module's weight as integers: by what rounded it in training, or else by its configuration's observer."""
+    observer = getattr(mod, "weight_fake_quant", None)
+    if observer is None:
+        observer = mod.qconfig.weight()
+        observer(weight.detach())
+    if observer.dtype is tl_core.float32:
+        raise AssertionError("qconfig.weight must quantize, but its dtype is torch.float32")
+    observer = getattr(observer, "activation_post_process", observer) if not _watched(observer) else observer
+    return quantized_weight(weight, observer)
+
+
+def _watched(observer: Any) -> bool:
+    if hasattr(observer, "activation_post_process"):
+        inner = observer.activation_post_process
+        return inner.min_val.numel() > 0
+    return True
+
+
+def observed_qparams(mod: Any) -> tuple[float, int]:
+    """The scale and the zero point of what a module returns, as its observer says; 1 and 0 without one."""
+    observer = getattr(mod, "activation_post_process", None)
+    if observer is None:
+        return 1.0, 0
+    scale, zero = observer.calculate_qparams()
+    return float(scale), int(zero)
+
+
+class Scaled:
+    """The scale and the zero point of a layer's result, and where they stand in a state."""
+
+    scale: Any
+    zero_point: Any
+
+    def _init_scale(self, scale: float, zero_point: int) -> None:
+        self.register_buffer("scale", tl_core.tensor(scale))  # type: ignore[attr-defined]
+        self.register_buffer("zero_point", tl_core.tensor(zero_point))  # type: ignore[attr-defined]
+
+    def _again(self, x: Any, like: Any) -> QuantizedTensor:
+        return requantize(x, like, self.scale, self.zero_point)
+
+
+class WeightedQuantizedModule(Module):
+    """A layer with a weight of integers.
+
+    Its state has `weight` and `bias`, `scale` and `zero_point`.
+    """
+
+    scale: float
+    zero_point: int
+    _weight: QuantizedTensor
+    _bias: Tensor | None
+
+    def weight(self) -> QuantizedTensor:
+        """The weight."""
+        return self._weight
+
+    def bias(self) -> Tensor | None:
+        """The bias, of floating numbers."""
+        return self._bias
+
+    def set_weight_bias(self, w: QuantizedTensor, b: Tensor | None) -> None:
+        """Takes another weight and bias.
+
+        Raises:
+            TypeError
+                If the weight isn't quantized.
+        """
+        self._weight, self._bias = numbers_of(w), None if b is None else b.detach()
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "weight"] = self._weight
+        destination[prefix + "bias"] = self._bias
+        destination[prefix + "scale"] = tl_core.tensor(self.scale)
+        destination[prefix + "zero_point"] = tl_core.tensor(self.zero_point)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        keys = [prefix + name for name in ("weight", "bias", "scale", "zero_point")]
+        missing.extend(key for key in keys if key not in state_dict)
+        if all(key in state_dict for key in keys):
+            weight, bias, scale, zero = (state_dict.pop(key) for key in keys)
+            self.set_weight_bias(weight, bias)
+            self.scale, self.zero_point = float(scale), int(zero)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
+
+
+def empty_weight(shape: Any, kind: Any, device: Any = None) -> QuantizedTensor:
+    """A weight of zeros, until `set_weight_bias` brings the right one."""
+    return made_of(tl_core.zeros(shape, dtype=kind.storage, device=device), PerTensor(1.0, 0, kind))
+
+
+def with_parts_of(kind: Any, other: Any) -> Any:
+    """A module of another class that has the same parts and settings."""
+    made = kind.__new__(kind)
+    vars(made).update(vars(other))
+    return made

@@ -1,0 +1,248 @@
+"""What the operators of tl_core do with quantized tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+from tl_core.overrides import DisableTorchFunctionSubclass
+from tl_core.pytree import tree_map
+
+from .dtypes import quint8
+from .quantizer import PerTensor, Quantizer
+from .tensor import QuantizedTensor, implements, integers_of, made_of
+
+__all__: list[str] = []
+
+# Elements keep their order as integers, so these choose among the integers themselves.
+_METADATA = [
+    "__get__",
+    "__len__",
+    "size",
+    "stride",
+    "dim",
+    "ndimension",
+    "numel",
+    "nelement",
+    "is_contiguous",
+    "storage_offset",
+    "data_ptr",
+    "element_size",
+    "get_device",
+    "untyped_storage",
+    "is_floating_point",
+    "is_complex",
+    "is_signed",
+    "is_same_size",
+    "__hash__",
+    "requires_grad_",
+]
+_COPIES = ["clone", "contiguous", "detach", "cpu"]
+_CHOOSERS = [
+    "__getitem__",
+    "view",
+    "reshape",
+    "flatten",
+    "ravel",
+    "unflatten",
+    "permute",
+    "transpose",
+    "t",
+    "swapaxes",
+    "movedim",
+    "squeeze",
+    "unsqueeze",
+    "expand",
+    "expand_as",
+    "select",
+    "narrow",
+    "split",
+    "chunk",
+    "unbind",
+    "index_select",
+    "flip",
+    "roll",
+    "repeat",
+    "view_as",
+    "reshape_as",
+    "broadcast_to",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "amax",
+    "amin",
+    "sort",
+    "topk",
+    "max",
+    "min",
+    "channel_shuffle",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "upsample_nearest1d",
+    "upsample_nearest2d",
+    "upsample_nearest3d",
+]
+# Computed with the numbers; the result gets the scale and the zero point of the input.
+_REQUANTIZED = [
+    "mean",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "leaky_relu",
+    "upsample_bilinear2d",
+    "upsample_linear1d",
+    "upsample_trilinear3d",
+    "upsample_bicubic2d",
+    "hardtanh",
+    "clamp",
+    "threshold",
+    "pad",
+]
+
+
+def quantizer_of(args: Any) -> Quantizer:
+    """That of the first quantized tensor among the arguments."""
+    flat = (a for x in args for a in (x if isinstance(x, (list, tuple)) else [x]))
+    return next(a.quantizer for a in flat if isinstance(a, QuantizedTensor))
+
+
+def on_integers(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """The operator, called with the integers."""
+    plain = [tree_map(_integers, x) for x in (args, kwargs)]
+    with DisableTorchFunctionSubclass():
+        return func(*plain[0], **plain[1])
+
+
+def on_numbers(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """The operator, called with the numbers."""
+    plain = [tree_map(_numbers, x) for x in (args, kwargs)]
+    return func(*plain[0], **plain[1])
+
+
+def _integers(x: Any) -> Any:
+    return integers_of(x) if isinstance(x, QuantizedTensor) else x
+
+
+def _numbers(x: Any) -> Any:
+    return x.dequantize() if isinstance(x, QuantizedTensor) else x
+
+
+def quantized(x: Any, quantizer: Quantizer) -> Any:
+    """Numbers as a quantized tensor."""
+    return made_of(quantizer.integers(x), quantizer)
+
+
+def _one_scale(func: Callable[..., Any], args: Any) -> PerTensor:
+    quantizer = quantizer_of(args)
+    if not isinstance(quantizer, PerTensor):
+        raise NotImplementedError(
+            f"{func.__name__} doesn't compute with tensors that have a scale a channel; call dequantize() before"
+        )
+    return quantizer
+
+
+@implements(*_METADATA)
+def metadata(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Attributes and sizes; an attribute that is a view, such as `T`, keeps the quantizer."""
+    result = on_integers(func, args, kwargs)
+    return made_of(result, _one_scale(func, args)) if type(result) is Tensor else result
+
+
+@implements(*_COPIES)
+def copies(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """The same elements, with any quantizer."""
+    return made_of(on_integers(func, args, kwargs), quantizer_of(args))
+
+
+@implements(*_CHOOSERS)
+def choosers(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Some of the elements, perhaps in another order; positions that come with them are plain tensors."""
+    quantizer = _one_scale(func, args)
+    result = on_integers(func, args, kwargs)
+    return tree_map(lambda x: _with(quantizer, x), result)
+
+
+def _with(quantizer: Quantizer, x: Any) -> Any:
+    mine = isinstance(x, Tensor) and x.dtype is quantizer.dtype.storage
+    return made_of(x, quantizer) if mine else x
+
+
+@implements(*_REQUANTIZED)
+def requantized(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """The result with the input's scale and zero point."""
+    quantizer = _one_scale(func, args)
+    return quantized(on_numbers(func, args, kwargs), quantizer)
+
+
+@implements("cat", "concat", "stack")
+def joined(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """The tensors with the scale and the zero point of the first."""
+    return requantized(func, args, kwargs)
+
+
+@implements("relu", "relu_")
+def relu(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """The integers, or the zero point where that is larger."""
+    (x,) = args
+    quantizer = _one_scale(func, args)
+    with DisableTorchFunctionSubclass():
+        kept = integers_of(x).clamp_min(max(quantizer.zero_point, quantizer.dtype.low))
+        return x.copy_(kept) if func.__name__.endswith("_") else made_of(kept, quantizer)
+
+
+@implements("sigmoid", "hardsigmoid")
+def sigmoid(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Results lie between 0 and 1: 256 steps from 0."""
+    given = _one_scale(func, args)
+    zero = 0 if given.dtype is quint8 else -128
+    return quantized(on_numbers(func, args, kwargs), replace(given, scale=1 / 256, zero_point=zero))
+
+
+@implements("tanh")
+def tanh(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Results lie between -1 and 1: 256 steps around 0."""
+    given = _one_scale(func, args)
+    zero = 128 if given.dtype is quint8 else 0
+    return quantized(on_numbers(func, args, kwargs), replace(given, scale=2 / 256, zero_point=zero))
+
+
+@implements("copy_")
+def copy(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Numbers are quantized as the target says; a quantized source gives the target its quantizer."""
+    target, source = args[:2]
+    if not isinstance(target, QuantizedTensor):
+        raise RuntimeError(
+            "copy_: a quantized tensor can't be copied to a plain one; call dequantize() before"
+        )
+    if isinstance(source, QuantizedTensor):
+        if source.dtype is not target.dtype:
+            raise RuntimeError(f"copy_: expected a source of {target.dtype}, but got {source.dtype}")
+        target.quantizer, new = source.quantizer, integers_of(source)
+    else:
+        new = target.quantizer.integers(source)
+    with DisableTorchFunctionSubclass():
+        integers_of(target).copy_(new)
+    return target
+
+
+@implements("equal")
+def equal(func: Callable[..., Any], args: Any, kwargs: Any) -> bool:
+    """Whether both have the same quantizer and integers."""
+    one, two = args
+    if not (isinstance(one, QuantizedTensor) and isinstance(two, QuantizedTensor)):
+        return False
+    same = one.qscheme() == two.qscheme() and one.dtype is two.dtype and one.shape == two.shape
+    return same and _same_scales(one.quantizer, two.quantizer) and bool(on_integers(func, args, kwargs))
+
+
+def _same_scales(one: Any, two: Any) -> bool:
+    if isinstance(one, PerTensor):
+        return one == two
+    pairs = ((one.scales, two.scales), (one.zero_points, two.zero_points))
+    return one.axis == two.axis and all(tl_core.equal(a, b) for a, b in pairs)

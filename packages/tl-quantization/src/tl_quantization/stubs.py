@@ -1,0 +1,66 @@
+"""Where numbers become quantized in a network, and where they come back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_nn import Module
+
+__all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
+
+
+class QuantStub(Module):
+    """Watches what passes; `convert` makes it a `Quantize`.
+
+    Parameters:
+        qconfig : QConfig, optional
+            The observers; the configuration of the module above if left out.
+    """
+
+    def __init__(self, qconfig: Any = None) -> None:
+        super().__init__()
+        if qconfig:
+            self.qconfig = qconfig
+
+    def forward(self, x: Any) -> Any:
+        """The tensor itself."""
+        return x
+
+
+class DeQuantStub(Module):
+    """Lets tensors pass; `convert` makes it a `DeQuantize`.
+
+    Parameters:
+        qconfig : QConfig, optional
+            The configuration; that of the module above if left out.
+    """
+
+    def __init__(self, qconfig: Any = None) -> None:
+        super().__init__()
+        if qconfig:
+            self.qconfig = qconfig
+
+    def forward(self, x: Any) -> Any:
+        """The tensor itself."""
+        return x
+
+
+class QuantWrapper(Module):
+    """A module between a `QuantStub` and a `DeQuantStub`.
+
+    Parameters:
+        module : Module
+            What is wrapped; its `qconfig`, if it has one, is that of the stubs.
+    """
+
+    def __init__(self, module: Module) -> None:
+        super().__init__()
+        qconfig = getattr(module, "qconfig", None)
+        self.add_module("quant", QuantStub(qconfig))
+        self.add_module("dequant", DeQuantStub(qconfig))
+        self.add_module("module", module)
+        self.train(module.training)
+
+    def forward(self, X: Any) -> Any:
+        """The module's result, quantized before and dequantized after."""
+        return self.dequant(self.module(self.quant(X)))

@@ -1,0 +1,151 @@
+"""Tensors whose elements are integers with a scale and a zero point.
+
+>>> import tl_core, tl_quantization as tq
+>>> q = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.0, 2.0]), scale=0.5, zero_point=10, dtype=tq.quint8)
+>>> q.int_repr()
+tensor([ 8, 10, 14], dtype=torch.uint8)
+>>> q.dequantize()
+tensor([-1.,  0.,  2.])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tl_core import Tensor
+from tl_core.overrides import DisableTorchFunctionSubclass
+
+from .dtypes import QScheme
+from .quantizer import PerChannel, PerTensor, Quantizer
+
+__all__ = ["QuantizedTensor", "implements", "integers_of", "made_of"]
+
+_HANDLERS: dict[str, Callable[..., Any]] = {}
+
+
+def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: the function computes the operators of these names on quantized tensors.
+
+    It is called with the operator, its arguments as a tuple and its keyword arguments as a dictionary.
+    """
+
+    def register(handler: Callable[..., Any]) -> Callable[..., Any]:
+        _HANDLERS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return register
+
+
+class QuantizedTensor(Tensor):
+    """Integers, and the quantizer that tells which numbers they stand for.
+
+    Views, copies and operators that choose elements keep the quantizer; `tl_quantization.nn` computes with them.
+    Other operators raise NotImplementedError: `dequantize()` comes first.
+    """
+
+    quantizer: Quantizer
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        handler = _HANDLERS.get(func.__name__)
+        if handler is None:
+            raise NotImplementedError(
+                f"{func.__name__} doesn't compute with quantized tensors; call dequantize() before"
+            )
+        return handler(func, args, kwargs or {})
+
+    @property
+    def dtype(self) -> Any:  # type: ignore[override]
+        """`quint8`, `qint8` or `qint32`."""
+        return self.quantizer.dtype
+
+    @property
+    def is_quantized(self) -> bool:
+        """True."""
+        return True
+
+    def int_repr(self) -> Tensor:
+        """The integers, as a plain tensor of its own."""
+        return integers_of(self).clone()
+
+    def dequantize(self) -> Tensor:
+        """The numbers that the integers stand for, as float32."""
+        return self.quantizer.numbers(integers_of(self))
+
+    def qscheme(self) -> QScheme:
+        """How scales belong to elements, such as `per_tensor_affine`."""
+        return self.quantizer.scheme
+
+    def q_scale(self) -> float:
+        """The scale; RuntimeError if each channel has its own."""
+        return self._one("q_scale").scale
+
+    def q_zero_point(self) -> int:
+        """The zero point; RuntimeError if each channel has its own."""
+        return self._one("q_zero_point").zero_point
+
+    def q_per_channel_scales(self) -> Tensor:
+        """The channels' scales as float64; RuntimeError if there is only one."""
+        return self._several("q_per_channel_scales").scales
+
+    def q_per_channel_zero_points(self) -> Tensor:
+        """The channels' zero points; RuntimeError if there is only one."""
+        return self._several("q_per_channel_zero_points").zero_points
+
+    def q_per_channel_axis(self) -> int:
+        """The axis of the channels; RuntimeError if there is one scale for all."""
+        return self._several("q_per_channel_axis").axis
+
+    def _one(self, name: str) -> PerTensor:
+        if not isinstance(self.quantizer, PerTensor):
+            raise RuntimeError(f"{name}: expected a tensor with one scale, but got {self.qscheme()}")
+        return self.quantizer
+
+    def _several(self, name: str) -> PerChannel:
+        if not isinstance(self.quantizer, PerChannel):
+            raise RuntimeError(f"{name}: expected a tensor with a scale a channel, but got {self.qscheme()}")
+        return self.quantizer
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        numbers = repr(self.dequantize())
+        body = numbers.removesuffix(")")
+        return (
+            f"{body}, size={tuple(self.shape)}, dtype={self.dtype},\n"
+            f"       quantization_scheme={self.qscheme()}, {self.quantizer.shown()})"
+        )
+
+    __str__ = __repr__
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> QuantizedTensor:
+        made = made_of(self.int_repr(), self.quantizer)
+        memo[id(self)] = made
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return made_of, (self.int_repr(), self.quantizer)
+
+
+def integers_of(x: Tensor) -> Tensor:
+    """The integers themselves, as a plain tensor on the same memory."""
+    with DisableTorchFunctionSubclass():
+        return x.as_subclass(Tensor)
+
+
+def made_of(integers: Tensor, quantizer: Quantizer) -> QuantizedTensor:
+    """A quantized tensor on the memory of its integers.
+
+    Raises:
+        TypeError
+            If the integers do not have the type that the quantizer's elements are kept in.
+
+    >>> q = made_of(tl_core.tensor([3], dtype=tl_core.int8), PerTensor(0.5, 1, qint8))
+    >>> q.dequantize()
+    tensor([1.])
+    """
+    if integers.dtype is not quantizer.dtype.storage:
+        wanted = quantizer.dtype.storage
+        raise TypeError(f"integers of {quantizer.dtype} are of {wanted}, but got {integers.dtype}")
+    made = integers.detach().as_subclass(QuantizedTensor)
+    made.quantizer = quantizer
+    return made

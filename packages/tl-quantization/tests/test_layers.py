@@ -1,0 +1,317 @@
+"""Quantized layers against the float layers on the numbers that the integers stand for."""
+
+import copy
+
+import numpy as np
+import pytest
+import tl_quantization as tq
+from tl_quantization.nn import intrinsic, quantizable
+from tl_quantization.nn import quantized as nnq
+from tl_quantization.nn.intrinsic import quantized as nniq
+from tl_quantization.nn.intrinsic.quantized import dynamic as nniqd
+from tl_quantization.nn.quantized import dynamic as nnqd
+
+import tl_autograd  # noqa: F401 - float layers record
+import tl_core as tl
+import tl_nn as nn
+from tl_nn import functional as FF
+
+F = nnq.functional
+
+
+def q_of(x, scale=0.03, zero=120, dtype=tq.quint8):
+    return tq.quantize_per_tensor(x, scale, zero, dtype)
+
+
+def observed(layer, *inputs, config=tq.default_per_channel_qconfig):
+    """A float layer with its configuration, after its observer has seen its result."""
+    layer.qconfig = config
+    layer.activation_post_process = config.activation()
+    layer.activation_post_process(layer(*inputs).detach())
+    return layer
+
+
+def near(result, wanted, steps=1.0):
+    assert type(result) is tq.QuantizedTensor
+    gap = np.abs(result.dequantize().numpy() - wanted.detach().numpy()).max()
+    assert gap <= steps * result.q_scale() + 1e-6
+
+
+def images(n):
+    return tl.randn(2, 3, *[6] * n).clamp(-3, 3)
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    tl.manual_seed(0)
+
+
+def weighted(layer, made):
+    """The float layer with the numbers of the quantized one's weight."""
+    plain = copy.deepcopy(layer[0] if isinstance(layer, nn.Sequential) else layer)
+    plain.weight = nn.Parameter(made.weight().dequantize())
+    return plain
+
+
+LAYERS = [
+    *((getattr(nn, f"Conv{n}d")(3, 4, 3, 2, 1), getattr(nnq, f"Conv{n}d"), images(n)) for n in (1, 2, 3)),
+    *((getattr(nn, name)(3, 4, 3, stride=2, output_padding=1), getattr(nnq, name), images(n))
+      for n, name in ((n, f"ConvTranspose{n}d") for n in (1, 2, 3))),
+    (nn.Conv2d(3, 3, 3, groups=3, dilation=2, padding=2, padding_mode="reflect", bias=False), nnq.Conv2d, images(2)),
+    (nn.Linear(6, 5), nnq.Linear, images(2)),
+    (nn.Linear(6, 5, bias=False), nnq.Linear, images(2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("layer", "kind", "x"), LAYERS, ids=lambda v: getattr(v, "__name__", ""))
+def test_layers_with_weights(layer, kind, x):
+    made = kind.from_float(observed(layer, x))
+    q = q_of(x)
+    near(made(q), weighted(layer, made)(q.dequantize()))
+    assert made.weight().dtype is tq.qint8 and made(q).dtype is tq.quint8
+    with pytest.raises(TypeError, match="takes quantized tensors"):
+        made(x)
+
+
+@pytest.mark.parametrize(("layer", "kind", "x"), LAYERS, ids=lambda v: getattr(v, "__name__", ""))
+def test_states_of_layers_with_weights(layer, kind, x):
+    made = kind.from_float(observed(layer, x))
+    again = kind.from_float(observed(copy.deepcopy(layer), x * 2))
+    again.set_weight_bias(again.weight(), None)
+    again.load_state_dict(made.state_dict())
+    assert tl.equal(made(q_of(x)), again(q_of(x)))
+    assert tl.equal(copy.deepcopy(made)(q_of(x)), made(q_of(x)))
+    with pytest.raises(RuntimeError, match="Missing key"):
+        again.load_state_dict({})
+
+
+@pytest.mark.parametrize(
+    ("layer", "kind", "x"),
+    [
+        (intrinsic.ConvReLU1d(nn.Conv1d(3, 4, 3), nn.ReLU()), nniq.ConvReLU1d, images(1)),
+        (intrinsic.ConvReLU2d(nn.Conv2d(3, 4, 3), nn.ReLU()), nniq.ConvReLU2d, images(2)),
+        (intrinsic.ConvReLU3d(nn.Conv3d(3, 4, 3), nn.ReLU()), nniq.ConvReLU3d, images(3)),
+        (intrinsic.LinearReLU(nn.Linear(6, 5), nn.ReLU()), nniq.LinearReLU, images(2)),
+        (intrinsic.LinearTanh(nn.Linear(6, 5), nn.Tanh()), nniq.LinearTanh, images(2)),
+        (intrinsic.LinearLeakyReLU(nn.Linear(6, 5), nn.LeakyReLU(0.2)), nniq.LinearLeakyReLU, images(2)),
+    ],
+    ids=lambda v: getattr(v, "__name__", ""),
+)
+def test_fused_layers(layer, kind, x):
+    made = kind.from_float(observed(layer, x))
+    q = q_of(x)
+    near(made(q), layer[1](weighted(layer, made)(q.dequantize())))
+
+
+def test_sums_after_convolutions():
+    layer = intrinsic.ConvAddReLU2d(nn.Conv2d(3, 3, 3, padding=1), tl.add, nn.ReLU())
+    x, y = images(2), images(2)
+    made = nniq.ConvAddReLU2d.from_float(observed(layer, x, y))
+    near(made(q_of(x), q_of(y)), FF.relu(weighted(layer, made)(q_of(x).dequantize()) + q_of(y).dequantize()))
+    plain = nniq.ConvAdd2d.from_float(observed(intrinsic.ConvAdd2d(layer[0], tl.add), x, y))
+    near(plain(q_of(x), q_of(y)), weighted(layer, plain)(q_of(x).dequantize()) + q_of(y).dequantize())
+
+
+@pytest.mark.parametrize(
+    ("layer", "kind", "x"),
+    [
+        (nn.BatchNorm2d(3), nnq.BatchNorm2d, images(2)), (nn.BatchNorm3d(3), nnq.BatchNorm3d, images(3)),
+        (intrinsic.BNReLU2d(nn.BatchNorm2d(3), nn.ReLU()), nniq.BNReLU2d, images(2)),
+        (nn.LayerNorm(6), nnq.LayerNorm, images(2)), (nn.GroupNorm(3, 3), nnq.GroupNorm, images(2)),
+        (nn.InstanceNorm1d(3, affine=True), nnq.InstanceNorm1d, images(1)),
+        (nn.InstanceNorm2d(3, affine=True), nnq.InstanceNorm2d, images(2)),
+        (nn.InstanceNorm3d(3), nnq.InstanceNorm3d, images(3)),
+        (nn.ELU(0.7), nnq.ELU, images(2)), (nn.Hardswish(), nnq.Hardswish, images(2)),
+        (nn.LeakyReLU(0.3), nnq.LeakyReLU, images(2)), (nn.Sigmoid(), nnq.Sigmoid, images(2)),
+        (nn.Softmax(1), nnq.Softmax, images(2)), (nn.PReLU(3), nnq.PReLU, images(2)),
+    ],
+    ids=lambda v: getattr(v, "__name__", ""),
+)  # fmt: skip
+def test_layers_without_integer_weights(layer, kind, x):
+    layer.eval()
+    q = q_of(x)
+    made = kind.from_float(observed(layer, q.dequantize()))
+    near(made(q), layer(q.dequantize()))
+
+
+def test_relu6_and_dropout():
+    q = q_of(images(2) * 4, 0.1)
+    assert nnq.ReLU6()(q).dequantize().max().item() == pytest.approx(6.0)
+    assert nnq.Dropout.from_float(nn.Dropout(0.5)).train()(q) is q
+
+
+def test_tables():
+    for kind, layer in (
+        (nnq.Embedding, nn.Embedding(7, 4)),
+        (nnq.EmbeddingBag, nn.EmbeddingBag(7, 4, mode="mean")),
+    ):
+        layer.qconfig = tq.float_qparams_weight_only_qconfig
+        made = kind.from_float(layer)
+        index = tl.tensor([[0, 3], [6, 6]])
+        step = float(made.weight().q_per_channel_scales().max())
+        assert float((made(index) - layer(index)).abs().max()) <= step
+        assert made(index).dtype is tl.float32
+    layer.qconfig = tq.default_qconfig
+    with pytest.raises(AssertionError, match="floating zero points"):
+        nnq.Embedding.from_float(layer)
+    with pytest.raises(ValueError, match="weight must have shape"):
+        nnq.Embedding(3, 2).set_weight(made.weight())
+
+
+def test_operators_as_methods():
+    x, y = q_of(images(2)), q_of(images(2), 0.05, 100)
+    f = nnq.QFunctional()
+    f.scale, f.zero_point = 0.1, 90
+    a, b = x.dequantize(), y.dequantize()
+    for result, wanted in (
+        (f.add(x, y), a + b), (f.mul(x, y), a * b), (f.add_relu(x, y), FF.relu(a + b)),
+        (f.cat([x, y], 1), tl.cat([a, b], 1)),
+        (f.matmul(x, y), a @ b), (f.mul_scalar(x, -2.5), a * -2.5), (f.mul_scalar(x, 0.0), a * 0),
+    ):  # fmt: skip
+        low, high = (
+            -result.q_zero_point() * result.q_scale(),
+            (255 - result.q_zero_point()) * result.q_scale(),
+        )
+        near(result, wanted.clamp(low, high))
+    for number in (0.6, 3.6, -9.0, 30.0):
+        near(f.add_scalar(x, number), a + number)
+    with pytest.raises(RuntimeError, match="call its methods"):
+        f(x)
+    again = nnq.QFunctional()
+    again.load_state_dict(f.state_dict())
+    assert again.scale == pytest.approx(0.1) and again.zero_point == 90
+
+
+def test_functions():
+    x = images(2)
+    q = q_of(x)
+    a = q.dequantize()
+    w = tq.quantize_per_tensor(tl.randn(4, 3, 3, 3) * 0.3, 0.01, 0, tq.qint8)
+    near(F.conv2d(q, w, None, padding=1, scale=0.1, zero_point=100), FF.conv2d(a, w.dequantize(), padding=1))
+    line = q_of(images(1))
+    near(
+        F.conv1d(line, w[..., 0], None, scale=0.1, zero_point=100),
+        FF.conv1d(line.dequantize(), w[..., 0].dequantize()),
+    )
+    matrix = w.flatten(1)[:, :6]
+    near(F.linear(q, matrix, tl.ones(4), 0.05, 100), FF.linear(a, matrix.dequantize(), tl.ones(4)))
+    for result, wanted in (
+        (F.elu(q, 0.03, 120, 0.5), FF.elu(a, 0.5)), (F.celu(q, 0.03, 120, 0.5), FF.celu(a, 0.5)),
+        (F.hardswish(q, 0.03, 120), FF.hardswish(a)), (F.hardsigmoid(q), FF.hardsigmoid(a)),
+        (F.hardtanh(q), FF.hardtanh(a)), (F.leaky_relu(q, 0.2), FF.leaky_relu(a, 0.2)),
+        (F.threshold(q, 0.5, 0.0), FF.threshold(a, 0.5, 0.0)), (F.clamp(q, -1.0, 1.0), a.clamp(-1, 1)),
+        (F.avg_pool2d(q, 2), FF.avg_pool2d(a, 2)), (F.adaptive_avg_pool2d(q, 2), FF.adaptive_avg_pool2d(a, 2)),
+        (F.max_pool2d(q, 2), FF.max_pool2d(a, 2)), (F.max_pool1d(line, 2), FF.max_pool1d(line.dequantize(), 2)),
+        (F.interpolate(q, scale_factor=2, mode="bilinear"), FF.interpolate(a, scale_factor=2, mode="bilinear")),
+        (F.upsample_nearest(q, 9), FF.interpolate(a, 9)),
+    ):  # fmt: skip
+        near(result, wanted)
+    with pytest.raises(NotImplementedError, match="padding_mode"):
+        F.conv2d(q, w, None, padding_mode="reflect")
+    with pytest.raises(NotImplementedError, match="return_indices"):
+        F.max_pool2d(q, 2, return_indices=True)
+
+
+# ---- at each call ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "config", [tq.default_dynamic_qconfig, tq.float16_dynamic_qconfig], ids=["int8", "float16"]
+)
+@pytest.mark.parametrize("kind", ["Linear", "LSTM", "GRU", "LSTMCell", "GRUCell", "RNNCell"])
+def test_layers_that_quantize_at_each_call(kind, config):
+    more = {"num_layers": 2, "bidirectional": True} if kind in ("LSTM", "GRU") else {}
+    layer = getattr(nn, kind)(6, 5, **more)
+    layer.qconfig = config
+    made = getattr(nnqd, kind).from_float(layer)
+    x = tl.randn(*((7, 3, 6) if more else (3, 6)))
+    got, wanted = made(x), layer(x)
+    first = got[0] if isinstance(got, tuple) else got
+    other = wanted[0] if isinstance(wanted, tuple) else wanted
+    assert first.shape == other.shape and float((first - other).abs().max()) < 0.05
+    again = getattr(nnqd, kind)(
+        6, 5, **more, dtype=made.dtype if kind != "Linear" else made._packed_params.dtype
+    )
+    again.load_state_dict(made.state_dict())
+    repeated = again(x)
+    assert tl.equal(repeated[0] if isinstance(repeated, tuple) else repeated, first)
+
+
+def test_dynamic_layers_compute_with_rounded_inputs():
+    layer = nn.Linear(6, 5)
+    made = nnqd.Linear.from_float(layer)
+    x = tl.randn(4, 6)
+    rounded = tq.quantize_per_tensor_dynamic(x, tq.quint8, True).dequantize()
+    wanted = rounded @ made.weight().dequantize().t() + layer.bias
+    np.testing.assert_allclose(made(x).detach().numpy(), wanted.detach().numpy(), rtol=1e-5, atol=1e-6)
+    fused = intrinsic.LinearReLU(layer, nn.ReLU())
+    fused.qconfig = tq.default_dynamic_qconfig
+    assert tl.equal(nniqd.LinearReLU.from_float(fused)(x), FF.relu(made(x)))
+
+
+def test_dynamic_convolutions():
+    layer = nn.Conv2d(3, 4, 3)
+    layer.qconfig = tq.default_dynamic_qconfig
+    x = images(2)
+    made = nnqd.Conv2d.from_float(layer)
+    assert float((made(x) - layer(x)).abs().max()) < 0.2 and made(x).dtype is tl.float32
+
+
+def test_recurrent_layers_take_states_and_single_sequences():
+    layer = nn.LSTM(6, 5, batch_first=True)
+    made = nnqd.LSTM.from_float(layer)
+    x, start = tl.randn(3, 7, 6), (tl.randn(1, 3, 5), tl.randn(1, 3, 5))
+    (a, (h, c)), (b, (h2, c2)) = made(x, start), layer(x, start)
+    for one, two in ((a, b), (h, h2), (c, c2)):
+        assert one.shape == two.shape and float((one - two).abs().max()) < 0.1
+    assert made(x[0])[0].shape == layer(x[0])[0].shape
+    with pytest.raises(NotImplementedError, match="proj_size"):
+        nnqd.LSTM.from_float(nn.LSTM(6, 5, proj_size=2))
+
+
+# ---- made of parts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_quantizable_lstm_is_the_float_one(bias, bidirectional):
+    layer = nn.LSTM(6, 5, 2, bias=bias, bidirectional=bidirectional)
+    made = quantizable.LSTM.from_float(layer)
+    x = tl.randn(7, 3, 6)
+    start = tuple(tl.randn(4 if bidirectional else 2, 3, 5) for _ in range(2))
+    for hidden in (None, start):
+        (a, (h, c)), (b, (h2, c2)) = layer(x, hidden), made(x, hidden)
+        for one, two in ((a, b), (h, h2), (c, c2)):
+            np.testing.assert_allclose(one.detach().numpy(), two.detach().numpy(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"kdim": 4, "vdim": 3}, {"add_bias_kv": True, "add_zero_attn": True}, {"bias": False}]
+)
+def test_quantizable_attention_is_the_float_one(settings):
+    layer = nn.MultiheadAttention(8, 2, **settings)
+    made = quantizable.MultiheadAttention.from_float(layer)
+    q, k, v = (
+        tl.randn(5, 2, 8),
+        tl.randn(6, 2, settings.get("kdim", 8)),
+        tl.randn(6, 2, settings.get("vdim", 8)),
+    )
+    padding = tl.tensor([[False] * 6, [False] * 4 + [True] * 2])
+    for arguments in (
+        {},
+        {"key_padding_mask": padding},
+        {"attn_mask": tl.zeros(5, 6)},
+        {"average_attn_weights": False},
+    ):
+        for one, two in zip(layer(q, k, v, **arguments), made(q, k, v, **arguments)):
+            np.testing.assert_allclose(one.detach().numpy(), two.detach().numpy(), rtol=1e-4, atol=1e-5)
+    back = made.dequantize()
+    np.testing.assert_allclose(
+        back(q, k, v)[0].detach().numpy(), layer(q, k, v)[0].detach().numpy(), atol=1e-5
+    )
+
+
+def test_layers_without_memory():
+    made = nnq.ConvTranspose2d(3, 4, 3, device="meta")
+    assert made.weight().device.type == made.bias().device.type == "meta"
+    assert made.weight().shape == (3, 4, 3, 3)

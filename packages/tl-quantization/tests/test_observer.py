@@ -1,0 +1,164 @@
+"""Observers against what their definitions give in numpy."""
+
+import numpy as np
+import pytest
+import tl_quantization as tq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tl_quantization import observer as obs
+
+import tl_core as tl
+
+BATCHES = [
+    np.random.default_rng(i).normal(size=(4, 3, 5)).astype(np.float32) * (i + 1) + 0.3 for i in range(4)
+]
+
+
+def seen(observer, batches=BATCHES):
+    for batch in batches:
+        x = tl.from_numpy(batch)
+        assert observer(x) is x
+    return observer
+
+
+def affine(low, high, bottom, top):
+    low, high = np.minimum(low, 0), np.maximum(high, 0)
+    scale = np.maximum((high - low) / (top - bottom), np.finfo(np.float32).eps)
+    return scale, np.clip(bottom - np.rint(low / scale), bottom, top)
+
+
+def agrees(observer, scale, zero):
+    got = observer.calculate_qparams()
+    np.testing.assert_allclose(got[0].numpy(), np.atleast_1d(scale), rtol=1e-6)
+    assert got[1].tolist() == np.atleast_1d(zero).astype(int).tolist()
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "bottom", "top"),
+    [({}, 0, 255), ({"reduce_range": True}, 0, 127), ({"dtype": tq.qint8}, -128, 127),
+     ({"dtype": tq.qint8, "reduce_range": True}, -64, 63), ({"quant_min": 3, "quant_max": 30}, 3, 30)],
+)  # fmt: skip
+def test_smallest_and_largest(kwargs, bottom, top):
+    every = np.stack(BATCHES)
+    agrees(seen(obs.MinMaxObserver(**kwargs)), *affine(every.min(), every.max(), bottom, top))
+
+
+def test_symmetric_scales_put_zero_in_the_middle():
+    bound = np.abs(np.stack(BATCHES)).max()
+    agrees(seen(obs.MinMaxObserver(qscheme=tq.per_tensor_symmetric)), bound / 127.5, 128)
+    agrees(seen(obs.MinMaxObserver(dtype=tq.qint8, qscheme=tq.per_tensor_symmetric)), bound / 127.5, 0)
+    agrees(seen(obs.weight_observer_range_neg_127_to_127()), bound / 127, 0)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_each_channel(axis):
+    every = np.concatenate([np.moveaxis(b, axis, 0).reshape(b.shape[axis], -1) for b in BATCHES], 1)
+    agrees(seen(obs.PerChannelMinMaxObserver(axis)), *affine(every.min(1), every.max(1), 0, 255))
+
+
+def test_moving_averages():
+    low, high = BATCHES[0].min(), BATCHES[0].max()
+    for batch in BATCHES[1:]:
+        low, high = low + 0.1 * (batch.min() - low), high + 0.1 * (batch.max() - high)
+    agrees(seen(obs.MovingAverageMinMaxObserver(0.1)), *affine(low, high, 0, 255))
+    once = np.moveaxis(BATCHES[0], 1, 0).reshape(3, -1)
+    watched = seen(obs.MovingAveragePerChannelMinMaxObserver(0.1, 1), BATCHES[:1])
+    agrees(watched, *affine(once.min(1), once.max(1), 0, 255))
+
+
+def test_floating_zero_points():
+    every = np.concatenate([b.reshape(4, -1) for b in BATCHES], 1)
+    scale, zero = seen(obs.default_float_qparams_observer()).calculate_qparams()
+    expected = (every.max(1) - every.min(1)) / 255
+    np.testing.assert_allclose(scale.numpy(), expected, rtol=1e-5)
+    np.testing.assert_allclose(zero.numpy(), -every.min(1) / expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("outliers", [[40.0], [10.0] * 5, [-7.0, 9.0]])
+def test_a_histogram_leaves_out_what_costs_little(outliers):
+    rng = np.random.default_rng(0)
+    data = np.concatenate([rng.normal(size=100_000), outliers]).astype(np.float32)
+    wide, best = obs.MinMaxObserver(), obs.HistogramObserver()
+    for observer in (wide, best):
+        observer(tl.from_numpy(data))
+
+    def error(observer):
+        (scale,), (zero,) = (x.tolist() for x in observer.calculate_qparams())
+        return float(
+            ((np.clip(np.rint(data / scale) + zero, 0, 255) - zero) * scale - data).__pow__(2).mean()
+        )
+
+    assert error(best) < 0.98 * error(wide)
+
+
+def test_a_histogram_counts_every_number_once():
+    observer = seen(obs.HistogramObserver(bins=16))
+    assert float(observer.histogram.sum()) == sum(b.size for b in BATCHES)
+    observer(tl.tensor([float("nan"), float("inf")]))
+    assert float(observer.histogram.sum()) == sum(b.size for b in BATCHES)
+
+
+def test_nothing_seen_is_the_identity():
+    for observer in (obs.MinMaxObserver(), obs.PerChannelMinMaxObserver(), obs.HistogramObserver()):
+        observer(tl.zeros(0))
+        scale, zero = observer.calculate_qparams()
+        assert (scale.tolist(), zero.tolist()) == ([1.0], [0])
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-1e4, 1e4, width=32), min_size=1, max_size=20))
+def test_every_number_that_was_seen_comes_back(values):
+    x = tl.tensor(values)
+    observer = obs.MinMaxObserver()
+    observer(x)
+    scale, zero = observer.calculate_qparams()
+    back = tq.quantize_per_tensor(x, scale, zero, tq.quint8).dequantize()
+    assert float((back - x).abs().max()) <= float(scale) * 1.001
+
+
+def test_states_of_observers_are_saved_alone():
+    import tl_nn as nn
+
+    def model():
+        made = nn.Sequential(nn.Linear(3, 2))
+        made.qconfig = tq.default_per_channel_qconfig
+        return tq.prepare(made)
+
+    one, two = model(), model()
+    one(tl.ones(4, 3))
+    state = tq.get_observer_state_dict(one)
+    assert state and all("activation_post_process" in name for name in state)
+    tq.load_observer_state_dict(two, state)
+    assert two[0].activation_post_process.min_val == one[0].activation_post_process.min_val
+    with pytest.raises(ValueError, match="unexpected"):
+        tq.load_observer_state_dict(two, {**state, "observer.more": tl.ones(1)})
+
+
+def test_wrong_settings():
+    with pytest.raises(NotImplementedError, match="per_channel_affine"):
+        obs.MinMaxObserver(qscheme=tq.per_channel_affine)
+    with pytest.raises(ValueError, match="quant_min"):
+        obs.MinMaxObserver(quant_min=5, quant_max=1)
+    with pytest.raises(RuntimeError, match="PlaceholderObserver"):
+        obs.PlaceholderObserver().calculate_qparams()
+    with pytest.raises(ValueError, match="with_args"):
+        tq.QConfig(obs.MinMaxObserver(), obs.MinMaxObserver)
+
+
+def test_arguments_can_be_given_early_and_late():
+    calls = []
+    late = obs.MinMaxObserver.with_callable_args(factory_kwargs=lambda: calls.append(1) or {})
+    assert late.with_args(dtype=tq.qint8)().dtype is tq.qint8 and calls == [1]
+
+
+@pytest.mark.parametrize("backend", ["x86", "fbgemm", "qnnpack", "onednn"])
+def test_backends_have_configurations(backend):
+    for config in (
+        tq.get_default_qconfig(backend),
+        tq.get_default_qat_qconfig(backend),
+        tq.get_default_qat_qconfig(backend, 0),
+    ):
+        made = config.activation(), config.weight()
+        assert all(hasattr(m, "calculate_qparams") for m in made)
+    with pytest.raises(AssertionError, match="nonsense"):
+        tq.get_default_qconfig("nonsense")
