@@ -1,0 +1,163 @@
+"""Process groups and collectives for tl, and data-parallel training on them.
+
+>>> init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+>>> total = tl_core.ones(2)
+>>> all_reduce(total)
+>>> get_world_size(), total
+(1, tensor([1., 1.]))
+>>> destroy_process_group()
+
+So far a world has one process. A backend of somebody's own, a `Communicator`, may have more.
+"""
+
+import tl_core
+
+from . import algorithms, constants
+from .backend import (
+    Backend,
+    BackendConfig,
+    get_default_backend_for_device,
+    is_backend_available,
+    is_gloo_available,
+    is_mpi_available,
+    is_nccl_available,
+    is_ucc_available,
+    is_xccl_available,
+)
+from .collectives import (
+    all_gather,
+    all_gather_into_tensor,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    barrier,
+    broadcast,
+    gather,
+    monitored_barrier,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_tensor,
+    scatter,
+)
+from .communicator import Communicator
+from .constants import default_pg_timeout
+from .debugging import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
+from .debugging import breakpoint as breakpoint  # noqa: A004 - the documented name
+from .errors import DistBackendError, DistError, DistNetworkError, DistStoreError
+from .file_store import FileStore
+from .grad_bucket import GradBucket
+from .messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
+from .objects import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    recv_object_list,
+    scatter_object_list,
+    send_object_list,
+)
+from .process_group import GroupMember, ProcessGroup, group
+from .reduction import ReduceOp, reduce_op, supports_complex
+from .rendezvous import register_rendezvous_handler, rendezvous
+from .store import HashStore, PrefixStore, Store
+from .version import __version__ as __version__
+from .work import Work
+from .world import (
+    destroy_process_group,
+    get_backend,
+    get_backend_config,
+    get_global_rank,
+    get_group_rank,
+    get_node_local_rank,
+    get_pg_count,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    init_process_group,
+    is_available,
+    is_initialized,
+    is_torchelastic_launched,
+    new_group,
+    new_subgroups,
+    new_subgroups_by_enumeration,
+)
+
+__all__ = [
+    "Backend",
+    "BackendConfig",
+    "Communicator",
+    "DebugLevel",
+    "DistBackendError",
+    "DistError",
+    "DistNetworkError",
+    "DistStoreError",
+    "FileStore",
+    "GradBucket",
+    "GroupMember",
+    "HashStore",
+    "P2POp",
+    "PrefixStore",
+    "ProcessGroup",
+    "ReduceOp",
+    "Store",
+    "Work",
+    "algorithms",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "batch_isend_irecv",
+    "breakpoint",
+    "broadcast",
+    "broadcast_object_list",
+    "constants",
+    "default_pg_timeout",
+    "destroy_process_group",
+    "gather",
+    "gather_object",
+    "get_backend",
+    "get_backend_config",
+    "get_debug_level",
+    "get_default_backend_for_device",
+    "get_global_rank",
+    "get_group_rank",
+    "get_node_local_rank",
+    "get_pg_count",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "group",
+    "init_process_group",
+    "irecv",
+    "is_available",
+    "is_backend_available",
+    "is_gloo_available",
+    "is_initialized",
+    "is_mpi_available",
+    "is_nccl_available",
+    "is_torchelastic_launched",
+    "is_ucc_available",
+    "is_xccl_available",
+    "isend",
+    "monitored_barrier",
+    "new_group",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
+    "recv",
+    "recv_object_list",
+    "reduce",
+    "reduce_op",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "register_rendezvous_handler",
+    "rendezvous",
+    "scatter",
+    "scatter_object_list",
+    "send",
+    "send_object_list",
+    "set_debug_level",
+    "set_debug_level_from_env",
+    "supports_complex",
+]

@@ -1,0 +1,83 @@
+"""Hooks that average gradients, some in a shorter type.
+
+Example:
+    model.register_comm_hook(None, fp16_compress_hook)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+from tl_core.futures import Future
+
+from ...grad_bucket import GradBucket
+from ...process_group import ProcessGroup
+from ...world import default_group
+
+Hook = Callable[[Any, GradBucket], Future[Tensor]]
+
+
+def _averaged(group: ProcessGroup | None, tensor: Tensor) -> Future[Tensor]:
+    found = default_group() if group is None else group
+    tensor.div_(found.size())
+    return found.allreduce([tensor]).get_future().then(lambda done: done.value()[0])
+
+
+def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
+    """Averages the gradients, as is done without a hook.
+
+    Args:
+        process_group: the group; the world for None.
+        bucket: the gradients.
+    """
+    return _averaged(process_group, bucket.buffer())
+
+
+def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
+    """Averages the gradients as float16, then converts them back.
+
+    Args:
+        process_group: the group; the world for None.
+        bucket: the gradients.
+    """
+    return fp16_compress_wrapper(allreduce_hook)(process_group, bucket)
+
+
+def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
+    """Averages the gradients as bfloat16, then converts them back.
+
+    Args:
+        process_group: the group; the world for None.
+        bucket: the gradients.
+    """
+    return bf16_compress_wrapper(allreduce_hook)(process_group, bucket)
+
+
+def fp16_compress_wrapper(hook: Hook) -> Hook:
+    """A hook that hands another one the gradients as float16, and converts what comes back.
+
+    Args:
+        hook: the other hook.
+    """
+    return _compressed(hook, tl_core.float16)
+
+
+def bf16_compress_wrapper(hook: Hook) -> Hook:
+    """A hook that hands another one the gradients as bfloat16, and converts what comes back.
+
+    Args:
+        hook: the other hook.
+    """
+    return _compressed(hook, tl_core.bfloat16)
+
+
+def _compressed(hook: Hook, dtype: tl_core.dtype) -> Hook:
+    def compressed_hook(state: Any, bucket: GradBucket) -> Future[Tensor]:
+        full = bucket.buffer()
+        bucket.set_buffer(full.to(dtype))
+        return hook(state, bucket).then(lambda done: full.copy_(done.value()))
+
+    return compressed_hook

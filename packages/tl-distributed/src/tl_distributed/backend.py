@@ -1,0 +1,186 @@
+"""The names of backends, and what makes their communicators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from .alone import Alone
+from .communicator import Communicator
+from .store import Store
+
+Maker = Callable[[Store, int, int, timedelta], Communicator]
+
+_makers: dict[str, Maker] = {}
+
+
+class Backend(str):
+    """The name of a backend, in lower case: `Backend("GLOO") == Backend.GLOO == "gloo"`.
+
+    `gloo` is for CPU tensors. `nccl`, `mpi`, `ucc` and `xccl` are names that programs ask for; they are not there.
+    """
+
+    UNDEFINED = "undefined"
+    GLOO = "gloo"
+    NCCL = "nccl"
+    UCC = "ucc"
+    MPI = "mpi"
+    XCCL = "xccl"
+
+    backend_list: ClassVar[list[str]] = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
+    default_device_backend_map: ClassVar[dict[str, str]] = {
+        "cpu": GLOO,
+        "cuda": NCCL,
+        "xpu": XCCL,
+        "mps": GLOO,
+    }
+    backend_capability: ClassVar[dict[str, list[str]]] = {
+        GLOO: ["cpu", "cuda"],
+        NCCL: ["cuda"],
+        XCCL: ["xpu"],
+        UCC: ["cpu", "cuda"],
+        MPI: ["cpu", "cuda"],
+    }
+
+    def __new__(cls, name: str) -> Backend:
+        if not isinstance(name, str):
+            raise ValueError(f"Backend: name must be a str, got {type(name).__name__}")
+        return str.__new__(cls, name.lower())
+
+    @classmethod
+    def register_backend(
+        cls,
+        name: str,
+        func: Callable[..., Communicator],
+        extended_api: bool = False,
+        devices: str | list[str] | None = None,
+    ) -> None:
+        """Makes a backend known.
+
+        Args:
+            name: what programs will give to `init_process_group`.
+            func: called with (store, rank, size, timeout), returns a `Communicator`.
+            extended_api: for a backend that is given one object with all options; not supported.
+            devices: the kinds of devices whose tensors it moves; None stands for "cpu" and "cuda".
+        """
+        if extended_api:
+            raise NotImplementedError("register_backend: extended_api=True is not supported")
+        lower = name.lower()
+        if lower in _makers or lower in cls.backend_list:
+            raise RuntimeError(f"register_backend: there is a backend named {lower!r} already")
+        kinds = (
+            ["cpu", "cuda"] if devices is None else [devices] if isinstance(devices, str) else list(devices)
+        )
+        setattr(cls, name.upper(), lower)
+        cls.backend_list.append(lower)
+        cls.backend_capability[lower] = kinds
+        for kind in kinds:
+            cls.default_device_backend_map.setdefault(kind, lower)
+        _makers[lower] = func
+
+
+class BackendConfig:
+    """Which backend serves which kind of device, written `cpu:gloo,cuda:nccl`.
+
+    Args:
+        backend: one name for all kinds of device that it serves, such a list, or "undefined" for the default of each.
+    """
+
+    def __init__(self, backend: str):
+        self.device_backend_map = _parse(backend)
+
+    def get_device_backend_map(self) -> dict[str, str]:
+        """Kind of device -> name of backend."""
+        return self.device_backend_map
+
+    def __repr__(self) -> str:
+        return ",".join(f"{device}:{name}" for device, name in self.device_backend_map.items())
+
+
+def _parse(text: str) -> dict[str, str]:
+    if text == Backend.UNDEFINED:
+        return {"cpu": Backend.default_device_backend_map["cpu"]}
+    if ":" not in text:
+        return dict.fromkeys(Backend.backend_capability[_known(text)], text)
+    pairs = [part.split(":") for part in text.split(",")]
+    if not all(len(pair) == 2 and all(pair) for pair in pairs):
+        raise ValueError(f'backend: expected "DEVICE:NAME,DEVICE:NAME", got {text!r}')
+    if len({device for device, _ in pairs}) < len(pairs):
+        raise ValueError(f"backend: a kind of device stands twice in {text!r}")
+    return {device: _known(name) for device, name in pairs}
+
+
+def _known(name: str) -> str:
+    if name not in Backend.backend_capability:
+        raise AssertionError(
+            f"unknown backend type {name}; known are {', '.join(Backend.backend_capability)}"
+        )
+    return name
+
+
+def is_backend_available(backend: str) -> bool:
+    """Whether a backend is there."""
+    return backend.lower() in _makers
+
+
+def is_gloo_available() -> bool:
+    """Whether the backend for CPU tensors is there: it is."""
+    return is_backend_available(Backend.GLOO)
+
+
+def is_nccl_available() -> bool:
+    """Whether NCCL is there: it isn't."""
+    return is_backend_available(Backend.NCCL)
+
+
+def is_mpi_available() -> bool:
+    """Whether MPI is there: it isn't."""
+    return is_backend_available(Backend.MPI)
+
+
+def is_ucc_available() -> bool:
+    """Whether UCC is there: it isn't."""
+    return is_backend_available(Backend.UCC)
+
+
+def is_xccl_available() -> bool:
+    """Whether XCCL is there: it isn't."""
+    return is_backend_available(Backend.XCCL)
+
+
+def make(name: str, store: Store, rank: int, size: int, timeout: timedelta) -> Communicator:
+    """The communicator of a group of processes.
+
+    Raises:
+        RuntimeError: the backend isn't there.
+    """
+    if name not in _makers:
+        raise RuntimeError(f"the backend {name!r} is not there; available: {', '.join(_makers)}")
+    return _makers[name](store, rank, size, timeout)
+
+
+def make_gloo(store: Store, rank: int, size: int, timeout: timedelta) -> Communicator:
+    """The backend for CPU tensors, so far for a group of one process."""
+    if size != 1:
+        raise NotImplementedError(
+            f"the backend 'gloo' got a group of {size} processes; collectives between processes are not there yet, "
+            "only a group of one works"
+        )
+    return Alone(rank, size, timeout)
+
+
+_makers[Backend.GLOO] = make_gloo
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """The backend that serves a kind of device by default.
+
+    Args:
+        device: a device, or its kind as a text.
+    """
+    kind = device if isinstance(device, str) else device.type
+    name = Backend.default_device_backend_map.get(kind.partition(":")[0])
+    if name is None:
+        raise ValueError(f"there is no default backend for the device {device}")
+    return name

@@ -1,0 +1,494 @@
+"""Collectives: what all processes of a group do together, with tensors.
+
+Each returns None when it is done, or with `async_op=True` a `Work` at once. In a process that isn't in the group they
+do nothing. Gradients aren't recorded through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+from tl_core import Tensor, no_grad
+
+from . import reduction
+from .communicator import Communicator
+from .process_group import ProcessGroup
+from .reduction import RedOpType, ReduceOp
+from .work import Work
+from .world import resolve
+
+
+def all_reduce(
+    tensor: Tensor, op: RedOpType = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
+) -> Work | None:
+    """Reduces a tensor over the group, in place: all members get the same.
+
+    Args:
+        tensor: any shape.
+        op: how.
+        group: the group; the world by default.
+        async_op: whether to return before it is done.
+
+    Example:
+        >>> init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+        >>> total = tl_core.tensor([1.0, 2.0])
+        >>> all_reduce(total)
+        >>> total
+        tensor([1., 2.])
+        >>> destroy_process_group()
+    """
+    _check_tensor(tensor, "all_reduce", "tensor")
+    reduction.check(op, tensor.dtype, "all_reduce")
+    return _run(group, tensor, async_op, lambda link, _: link.all_reduce(tensor, op))
+
+
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: RedOpType = ReduceOp.SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Reduces a tensor over the group, in place on one member; what the others then hold is undefined.
+
+    Args:
+        tensor: any shape.
+        dst: the member's number in the world.
+        op: how.
+        group: the group; the world by default.
+        async_op: whether to return before it is done.
+        group_dst: the member's place in the group, in place of `dst`.
+    """
+    _check_tensor(tensor, "reduce", "tensor")
+    reduction.check(op, tensor.dtype, "reduce")
+    return _run(
+        group, tensor, async_op, lambda link, g: link.reduce(tensor, place(g, dst, group_dst, "reduce"), op)
+    )
+
+
+def broadcast(
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
+    """Gives all members one member's tensor.
+
+    Args:
+        tensor: what is sent from `src`, and written elsewhere.
+        src: the member's number in the world.
+        group: the group; the world by default.
+        async_op: whether to return before it is done.
+        group_src: the member's place in the group, in place of `src`.
+    """
+    _check_tensor(tensor, "broadcast", "tensor")
+    return _run(
+        group, tensor, async_op, lambda link, g: link.broadcast(tensor, place(g, src, group_src, "broadcast"))
+    )
+
+
+def all_gather(
+    tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
+) -> Work | None:
+    """Collects the tensors of all members, everywhere.
+
+    Args:
+        tensor_list: one tensor a member, written.
+        tensor: this process's.
+        group: the group; the world by default.
+        async_op: whether to return before it is done.
+    """
+    _check_list(tensor_list, "all_gather", "tensor_list")
+    _check_tensor(tensor, "all_gather", "tensor")
+    _check_dtypes("all_gather", tensor, tensor_list)
+
+    def start(link: Communicator, found: ProcessGroup) -> Work:
+        _check_length(tensor_list, found, "all_gather", "tensor_list")
+        _check_own_shape(tensor_list, tensor, found, "all_gather", "tensor_list")
+        return link.all_gather(tensor_list, tensor)
+
+    return _run(group, tensor, async_op, start)
+
+
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
+) -> Work | None:
+    """Collects the tensors of all members in one tensor, everywhere.
+
+    Args:
+        output_tensor: as many elements as the members have together: their tensors one after the other, or stacked.
+        input_tensor: this process's.
+        group: the group; the world by default.
+        async_op: whether to return before it is done.
+    """
+    _check_pair("all_gather_into_tensor", output_tensor, input_tensor, "output_tensor", "input_tensor")
+
+    def start(link: Communicator, found: ProcessGroup) -> Work:
+        parts = _parts(output_tensor, input_tensor, found, "all_gather_into_tensor", "output_tensor")
+        return link.all_gather(parts, input_tensor)
+
+    return _run(group, input_tensor, async_op, start)
+
+
+def gather(
+    tensor: Tensor,
+    gather_list: list[Tensor] | None = None,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Collects the tensors of all members in one of them.
+
+    Args:
+        tensor: this process's.
+        gather_list: on `dst` one tensor a member, written; None elsewhere.
+        dst: the member's number in the world, 0 by default.
+        group: the group; the world by default.
+        async_op: whether to return before it is done.
+        group_dst: the member's place in the group, in place of `dst`.
+    """
+    _check_tensor(tensor, "gather", "tensor")
+    outputs = [] if gather_list is None else gather_list
+    _check_list(outputs, "gather", "gather_list")
+    _check_dtypes("gather", tensor, outputs)
+
+    def start(link: Communicator, found: ProcessGroup) -> Work:
+        root = place(found, *_zero_by_default(dst, group_dst), "gather")
+        _check_only_at(root, outputs, found, "gather", "gather_list", "destination")
+        if outputs:
+            _check_own_shape(outputs, tensor, found, "gather", "gather_list")
+        return link.gather(outputs, tensor, root)
+
+    return _run(group, tensor, async_op, start)
+
+
+def scatter(
+    tensor: Tensor,
+    scatter_list: list[Tensor] | None = None,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
+    """Gives each member one tensor of a list that one of them has.
+
+    Args:
+        tensor: this process's, written.
+        scatter_list: on `src` one tensor a member, all of one shape; None elsewhere.
+        src: the member's number in the world, 0 by default.
+        group: the group; the world by default.
+        async_op: whether to return before it is done.
+        group_src: the member's place in the group, in place of `src`.
+    """
+    _check_tensor(tensor, "scatter", "tensor")
+    inputs = [] if scatter_list is None else scatter_list
+    _check_list(inputs, "scatter", "scatter_list")
+    _check_dtypes("scatter", tensor, inputs)
+
+    def start(link: Communicator, found: ProcessGroup) -> Work:
+        root = place(found, *_zero_by_default(src, group_src), "scatter")
+        _check_only_at(root, inputs, found, "scatter", "scatter_list", "source")
+        _check_shapes(inputs, tensor, "scatter", "scatter_list")
+        return link.scatter(tensor, inputs, root)
+
+    return _run(group, tensor, async_op, start)
+
+
+def reduce_scatter(
+    output: Tensor,
+    input_list: list[Tensor],
+    op: RedOpType = ReduceOp.SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Reduces a list of tensors over the group, and gives each member one of the results.
+
+    Args:
+        output: this process's, written.
+        input_list: one tensor a member; the i-th has the shape of the i-th member's `output`.
+        op: how.
+        group: the group; the world by default.
+        async_op: whether to return before it is done.
+    """
+    _check_tensor(output, "reduce_scatter", "output")
+    _check_list(input_list, "reduce_scatter", "input_list")
+    _check_dtypes("reduce_scatter", output, input_list)
+    reduction.check(op, output.dtype, "reduce_scatter")
+
+    def start(link: Communicator, found: ProcessGroup) -> Work:
+        _check_length(input_list, found, "reduce_scatter", "input_list")
+        _check_own_shape(input_list, output, found, "reduce_scatter", "input_list")
+        return link.reduce_scatter(output, input_list, op)
+
+    return _run(group, output, async_op, start)
+
+
+def reduce_scatter_tensor(
+    output: Tensor,
+    input: Tensor,
+    op: RedOpType = ReduceOp.SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Reduces a tensor over the group, and gives each member its part of the result.
+
+    Args:
+        output: this process's, written; the same shape in all members.
+        input: the members' parts one after the other, or stacked.
+        op: how.
+        group: the group; the world by default.
+        async_op: whether to return before it is done.
+    """
+    _check_pair("reduce_scatter_tensor", output, input, "output", "input")
+    reduction.check(op, output.dtype, "reduce_scatter_tensor")
+
+    def start(link: Communicator, found: ProcessGroup) -> Work:
+        parts = _parts(input, output, found, "reduce_scatter_tensor", "input")
+        return link.reduce_scatter(output, parts, op)
+
+    return _run(group, output, async_op, start)
+
+
+def all_to_all(
+    output_tensor_list: list[Tensor],
+    input_tensor_list: list[Tensor],
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Sends each member one tensor, and receives one from each.
+
+    Args:
+        output_tensor_list: one tensor a member, written.
+        input_tensor_list: one tensor a member.
+        group: the group; the world by default.
+        async_op: whether to return before it is done.
+    """
+    _check_list(output_tensor_list, "all_to_all", "output_tensor_list")
+    _check_list(input_tensor_list, "all_to_all", "input_tensor_list")
+    every = [*output_tensor_list, *input_tensor_list]
+    if not every:
+        raise RuntimeError("all_to_all: the lists of tensors are empty")
+    _check_dtypes("all_to_all", every[0], every)
+
+    def start(link: Communicator, found: ProcessGroup) -> Work:
+        _check_length(output_tensor_list, found, "all_to_all", "output_tensor_list")
+        _check_length(input_tensor_list, found, "all_to_all", "input_tensor_list")
+        own = input_tensor_list[found.rank()]
+        _check_own_shape(output_tensor_list, own, found, "all_to_all", "output_tensor_list")
+        return link.all_to_all(output_tensor_list, input_tensor_list)
+
+    return _run(group, every[0], async_op, start)
+
+
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Sequence[int] | None = None,
+    input_split_sizes: Sequence[int] | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Sends each member a part of one tensor along its first dimension, and joins what they send.
+
+    Args:
+        output: written.
+        input: what is sent.
+        output_split_sizes: how many rows come from each member; equal parts by default.
+        input_split_sizes: how many rows go to each member; equal parts by default.
+        group: the group; the world by default.
+        async_op: whether to return before it is done.
+    """
+    _check_pair("all_to_all_single", output, input, "output", "input")
+
+    def start(link: Communicator, found: ProcessGroup) -> Work:
+        outputs = _split(output, output_split_sizes, found, "output")
+        inputs = _split(input, input_split_sizes, found, "input")
+        _check_own_shape(outputs, inputs[found.rank()], found, "all_to_all_single", "output")
+        return link.all_to_all(outputs, inputs)
+
+    return _run(group, input, async_op, start)
+
+
+def barrier(
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    device_ids: list[int] | None = None,
+    timeout: timedelta | None = None,
+) -> Work | None:
+    """Waits until all members have come here.
+
+    Args:
+        group: the group; the world by default.
+        async_op: whether to return before they have.
+        device_ids: the accelerators of the members; only NCCL needs them.
+        timeout: how long to wait; that of the group by default.
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    if device_ids is not None and not isinstance(device_ids, list):
+        raise TypeError(f"barrier: device_ids must be a list of int, got {type(device_ids).__name__}")
+    work = found.barrier()
+    if async_op:
+        return work
+    work.wait(found.timeout if timeout is None else timeout)
+    return None
+
+
+def monitored_barrier(
+    group: ProcessGroup | None = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
+    """Waits until all members have come here, and names those that don't.
+
+    Args:
+        group: the group; the world by default.
+        timeout: how long to wait; that of the group by default.
+        wait_all_ranks: whether to name all that are missing, rather than the first.
+    """
+    found = resolve(group)
+    if found is not None:
+        found.communicator().monitored_barrier(found.timeout if timeout is None else timeout, wait_all_ranks)
+
+
+def place(group: ProcessGroup, global_rank: int | None, group_rank: int | None, function: str) -> int:
+    """The place in a group that one of two arguments names."""
+    if global_rank is not None and group_rank is not None:
+        raise ValueError(f"{function}: Can't specify both group_rank and global_rank")
+    if global_rank is None and group_rank is None:
+        raise ValueError(f"{function}: Must specify global_rank or group_rank")
+    if global_rank is not None:
+        if global_rank not in group.ranks:
+            raise RuntimeError(f"{function}: invalid root rank: {global_rank} is not one of {group.ranks}")
+        return group.position(global_rank)
+    if not 0 <= group_rank < group.size():  # type: ignore[operator]
+        raise RuntimeError(f"{function}: invalid root rank: {group_rank} in a group of {group.size()}")
+    return group_rank  # type: ignore[return-value]
+
+
+def _zero_by_default(rank: int | None, group_rank: int | None) -> tuple[int | None, int | None]:
+    return (0, None) if rank is None and group_rank is None else (rank, group_rank)
+
+
+def _run(
+    group: ProcessGroup | None,
+    tensor: Tensor,
+    async_op: bool,
+    start: Callable[[Communicator, ProcessGroup], Work],
+) -> Work | None:
+    found = resolve(group)
+    if found is None:
+        return None
+    with no_grad():
+        work = start(found.communicator(tensor.device.type), found)
+    return _handle(work, async_op)
+
+
+def _handle(work: Work, async_op: bool) -> Work | None:
+    if async_op:
+        return work
+    work.wait()
+    return None
+
+
+def _check_tensor(tensor: Any, function: str, name: str) -> None:
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{function}: {name} must be a Tensor, got {type(tensor).__name__}")
+
+
+def _check_list(tensors: Any, function: str, name: str) -> None:
+    if not isinstance(tensors, list | tuple):
+        raise TypeError(f"{function}: {name} must be a list of Tensor, got {type(tensors).__name__}")
+    for i, tensor in enumerate(tensors):
+        _check_tensor(tensor, function, f"{name}[{i}]")
+
+
+def _check_dtypes(function: str, tensor: Tensor, others: Sequence[Tensor]) -> None:
+    for other in others:
+        if other.dtype != tensor.dtype:
+            raise ValueError(
+                f"{function}: all tensors must have one dtype, got {tensor.dtype} and {other.dtype}"
+            )
+        if other.device != tensor.device:
+            raise ValueError(
+                f"{function}: all tensors must be on one device, got {tensor.device} and {other.device}"
+            )
+
+
+def _check_pair(function: str, output: Any, tensor: Any, output_name: str, input_name: str) -> None:
+    _check_tensor(output, function, output_name)
+    _check_tensor(tensor, function, input_name)
+    _check_dtypes(function, tensor, [output])
+
+
+def _check_length(tensors: Sequence[Tensor], group: ProcessGroup, function: str, name: str) -> None:
+    if len(tensors) != group.size():
+        raise RuntimeError(f"{function}: {name} has {len(tensors)} tensors, the group {group.size()} members")
+
+
+def _check_only_at(
+    root: int, tensors: Sequence[Tensor], group: ProcessGroup, function: str, name: str, what: str
+) -> None:
+    if root != group.rank():
+        if tensors:
+            raise ValueError(f"{function}: Argument ``{name}`` must NOT be specified on non-{what} ranks.")
+        return
+    if not tensors:
+        raise ValueError(f"{function}: Argument ``{name}`` must be specified on {what} rank.")
+    _check_length(tensors, group, function, name)
+
+
+def _check_shapes(tensors: Sequence[Tensor], like: Tensor, function: str, name: str) -> None:
+    for i, tensor in enumerate(tensors):
+        if tensor.shape != like.shape:
+            raise RuntimeError(
+                f"{function}: {name}[{i}] has the size {tuple(tensor.shape)}, needs {tuple(like.shape)}"
+            )
+
+
+def _check_own_shape(
+    tensors: Sequence[Tensor], like: Tensor, group: ProcessGroup, function: str, name: str
+) -> None:
+    own = tensors[group.rank()]
+    if own.shape != like.shape:
+        raise RuntimeError(
+            f"{function}: {name}[{group.rank()}] has the size {tuple(own.shape)}, needs {tuple(like.shape)}"
+        )
+
+
+def _parts(whole: Tensor, part: Tensor, group: ProcessGroup, function: str, name: str) -> list[Tensor]:
+    """The members' parts of a tensor that holds them one after the other, or stacked."""
+    size = group.size()
+    if whole.shape == (size, *part.shape):
+        return list(whole.unbind(0))
+    if part.dim() > 0 and whole.shape == (size * part.shape[0], *part.shape[1:]):
+        return list(whole.chunk(size)) if part.shape[0] else [whole] * size
+    raise RuntimeError(
+        f"{function}: {name} has the size {tuple(whole.shape)}, needs {size} times {tuple(part.shape)}, "
+        "one after the other or stacked"
+    )
+
+
+def _split(tensor: Tensor, sizes: Sequence[int] | None, group: ProcessGroup, name: str) -> list[Tensor]:
+    if tensor.dim() == 0:
+        raise RuntimeError(f"all_to_all_single: {name} has no dimension that could be split")
+    rows = tensor.shape[0]
+    if not sizes:
+        if rows % group.size():
+            raise RuntimeError(
+                f"all_to_all_single: the {rows} rows of {name} don't divide equally by {group.size()}"
+            )
+        sizes = [rows // group.size()] * group.size()
+    if len(sizes) != group.size():
+        raise RuntimeError(
+            f"all_to_all_single: {name}_split_sizes has {len(sizes)} sizes, the group {group.size()} members"
+        )
+    if sum(sizes) != rows:
+        raise RuntimeError(
+            f"all_to_all_single: Split sizes {list(sizes)} don't match the {rows} rows of {name}"
+        )
+    return list(tensor.split(list(sizes)))

@@ -1,0 +1,17 @@
+"""What can go wrong between processes."""
+
+
+class DistError(RuntimeError):
+    """An error of the communication between processes."""
+
+
+class DistBackendError(DistError):
+    """An error of a backend."""
+
+
+class DistNetworkError(DistError):
+    """An error of the network."""
+
+
+class DistStoreError(DistError):
+    """An error of a store, such as a key that didn't come in time."""

@@ -1,0 +1,161 @@
+"""Tensors from one process to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tl_core import Tensor, no_grad
+
+from .collectives import place
+from .process_group import ProcessGroup
+from .work import Work
+from .world import get_global_rank, resolve
+
+
+def _check(tensor: Any, function: str) -> None:
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{function}: tensor must be a Tensor, got {type(tensor).__name__}")
+
+
+def isend(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Begins to send a tensor, which must not change until the `Work` has ended.
+
+    Args:
+        tensor: what to send.
+        dst: the receiver's number in the world.
+        group: the group; the world by default.
+        tag: what the receiver's `tag` must equal.
+        group_dst: the receiver's place in the group, in place of `dst`.
+    """
+    _check(tensor, "isend")
+    found = resolve(group)
+    if found is None:
+        return None
+    peer = place(found, dst, group_dst, "isend")
+    return found.communicator(tensor.device.type).send(tensor, peer, tag)
+
+
+def irecv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> Work | None:
+    """Begins to receive a tensor.
+
+    Args:
+        tensor: written.
+        src: the sender's number in the world; any sender if neither it nor `group_src` is given.
+        group: the group; the world by default.
+        tag: what the sender's `tag` must equal.
+        group_src: the sender's place in the group, in place of `src`.
+    """
+    _check(tensor, "irecv")
+    found = resolve(group)
+    if found is None:
+        return None
+    anyone = src is None and group_src is None
+    peer = None if anyone else place(found, src, group_src, "irecv")
+    with no_grad():
+        return found.communicator(tensor.device.type).receive(tensor, peer, tag)
+
+
+def send(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> None:
+    """Sends a tensor to another process, and waits until it is gone. The arguments are those of `isend`.
+
+    Raises:
+        ValueError: it is to go to this process.
+    """
+    _check(tensor, "send")
+    found = resolve(group)
+    if found is None:
+        return
+    if place(found, dst, group_dst, "send") == found.rank():
+        raise ValueError(
+            "Invalid destination rank: destination rank should not be the same as the rank of the current process."
+        )
+    work = isend(tensor, dst, group, tag, group_dst)
+    if work is not None:
+        work.wait()
+
+
+def recv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> int:
+    """Receives a tensor from another process. The arguments are those of `irecv`.
+
+    Returns:
+        The sender's number in the world, -1 if this process isn't in the group.
+    """
+    work = irecv(tensor, src, group, tag, group_src)
+    if work is None:
+        return -1
+    work.wait()
+    if src is not None:
+        return src
+    found = resolve(group)
+    sender = work.source_rank() if group_src is None else group_src
+    return sender if found is None else get_global_rank(found, sender)
+
+
+class P2POp:
+    """One sending or receiving of `batch_isend_irecv`.
+
+    Args:
+        op: `isend` or `irecv`.
+        tensor: what is sent or written.
+        peer: the other process's number in the world.
+        group: the group; the world by default.
+        tag: what the other side's `tag` must equal.
+        group_peer: the other process's place in the group, in place of `peer`.
+    """
+
+    def __init__(
+        self,
+        op: Callable[..., Work | None],
+        tensor: Tensor,
+        peer: int | None = None,
+        group: ProcessGroup | None = None,
+        tag: int = 0,
+        group_peer: int | None = None,
+    ):
+        if op not in (isend, irecv):
+            raise ValueError(f"P2POp: op must be isend or irecv, got {op!r}")
+        _check(tensor, "P2POp")
+        self.op = op
+        self.tensor = tensor
+        self.peer = peer
+        self.group = group
+        self.tag = tag
+        self.group_peer = group_peer
+
+
+def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
+    """Begins several sendings and receivings; returns their handles."""
+    if not p2p_op_list:
+        raise ValueError("batch_isend_irecv: p2p_op_list is empty")
+    for i, each in enumerate(p2p_op_list):
+        if not isinstance(each, P2POp):
+            raise ValueError(
+                f"batch_isend_irecv: p2p_op_list[{i}] must be a P2POp, got {type(each).__name__}"
+            )
+    begun = [o.op(o.tensor, o.peer, o.group, o.tag, o.group_peer) for o in p2p_op_list]
+    return [work for work in begun if work is not None]

@@ -1,0 +1,236 @@
+"""Averaging gradients while the backward pass is still running."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import tl_core
+from tl_core import Tensor, no_grad
+from tl_core.futures import Future
+
+from ..grad_bucket import GradBucket, views
+from ..process_group import ProcessGroup
+from .used import used_leaves
+
+Hook = Callable[[Any, GradBucket], Future[Tensor]]
+
+FIRST_BUCKET_BYTES = 1 << 20
+
+
+class Bucket:
+    """Parameters whose gradients are reduced together."""
+
+    def __init__(self, parameters: list[Tensor]):
+        self.parameters = parameters
+        self.missing = 0
+        self.future: Future[Tensor] | None = None
+        first, size = parameters[0], sum(p.numel() for p in parameters)
+        self.buffer = first.new_empty(0).to(first.dtype)
+        self._size = size
+
+    def fill(self) -> None:
+        """Copies the gradients into the buffer; where there is none, zeros."""
+        if self.buffer.numel() != self._size:
+            self.buffer = self.parameters[0].new_empty(self._size)
+        for part, parameter in zip(views(self.buffer, self.parameters), self.parameters, strict=True):
+            if parameter.grad is None:
+                part.zero_()
+            else:
+                part.copy_(parameter.grad)
+
+
+class Reducer:
+    """Reduces the gradients of parameters over a group, bucket by bucket, as soon as a bucket is complete.
+
+    Buckets are filled from the last parameter to the first, because a backward pass comes by them in this order, and
+    are reduced in the order of their numbers, because all processes must do so in the same. In a group of one process
+    without a hook the gradients are left where they are, and only the bookkeeping is done.
+
+    Args:
+        parameters: all that require a gradient, with their names.
+        group: the processes.
+        bucket_bytes: how large a bucket may grow; the first one grows to 1 MiB at most.
+        find_unused: whether a forward pass may leave parameters out.
+        static: whether the same parameters are left out each time.
+        grads_are_views: whether `grad` shall be a view of a bucket.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Tensor],
+        group: ProcessGroup,
+        bucket_bytes: int,
+        find_unused: bool,
+        static: bool,
+        grads_are_views: bool,
+    ):
+        self.names = list(parameters)
+        self.parameters: list[Tensor] = list(parameters.values())
+        self.group = group
+        self.find_unused = find_unused
+        self.static = static
+        self.grads_are_views = grads_are_views
+        self.divisor = group.size()
+        self.buckets = [Bucket(part) for part in _assign(self.parameters, bucket_bytes)]
+        self._bucket_of = {id(p): bucket for bucket in self.buckets for p in bucket.parameters}
+        self._hook: tuple[Any, Hook] | None = None
+        self._expecting = False
+        self._unused: set[int] | None = None
+        self._ready: set[int] = set()
+        self._next = 0
+        reference = weakref.ref(self)
+        for parameter in self.parameters:
+            parameter.register_post_accumulate_grad_hook(partial(_on_gradient, reference))
+
+    @property
+    def has_hook(self) -> bool:
+        """Whether a communication hook has been set."""
+        return self._hook is not None
+
+    def set_hook(self, state: Any, hook: Hook) -> None:
+        """Sets what reduces a bucket in place of the average."""
+        self._hook = state, hook
+
+    def prepare(self, outputs: Any) -> None:
+        """Gets ready for the backward pass of a forward pass that gave these outputs."""
+        if self._expecting and self._ready:
+            raise RuntimeError(self._unfinished())
+        self._expecting, self._next = True, 0
+        self._ready.clear()
+        for bucket in self.buckets:
+            bucket.missing, bucket.future = len(bucket.parameters), None
+        if (self.find_unused and not self.static) or (self.static and self._unused is None):
+            used = used_leaves(outputs)
+            self._unused = {id(p) for p in self.parameters if id(p) not in used}
+
+    def pause(self) -> None:
+        """Lets gradients gather where they are until the next `prepare`."""
+        self._expecting = False
+
+    def on_gradient(self, parameter: Tensor) -> None:
+        """The backward pass has come by a parameter."""
+        if not self._expecting:
+            return
+        if id(parameter) in self._ready:
+            raise RuntimeError(
+                f"Expected to mark a variable ready only once: the parameter {self._name(parameter)} got a second "
+                "gradient before the others got their first, from parts that share it or a second backward()"
+            )
+        with no_grad():
+            if not self._ready:
+                for unused in (p for p in self.parameters if id(p) in self._unused_ids()):
+                    self._mark(unused)
+            self._mark(parameter)
+
+    def _unused_ids(self) -> set[int]:
+        return self._unused or set()
+
+    def _mark(self, parameter: Tensor) -> None:
+        self._ready.add(id(parameter))
+        self._bucket_of[id(parameter)].missing -= 1
+        while self._next < len(self.buckets) and not self.buckets[self._next].missing:
+            self._start(self._next)
+            self._next += 1
+        if self._next == len(self.buckets):
+            self._finish()
+
+    @property
+    def _moves_nothing(self) -> bool:
+        return self._hook is None and self.group.size() == 1 and not self.grads_are_views
+
+    def _start(self, index: int) -> None:
+        if not self._moves_nothing:
+            bucket = self.buckets[index]
+            bucket.fill()
+            bucket.future = self._reduce(bucket, index)
+
+    def _reduce(self, bucket: Bucket, index: int) -> Future[Tensor]:
+        if self._hook is not None:
+            state, hook = self._hook
+            given = GradBucket(index, bucket.buffer, bucket.parameters, index == len(self.buckets) - 1)
+            future = hook(state, given)
+            if not isinstance(future, Future):
+                raise RuntimeError(
+                    f"the DDP communication hook must return a torch.futures.Future, got {type(future).__name__}"
+                )
+            return future
+        if self.divisor > 1:
+            bucket.buffer.div_(self.divisor)
+        return self.group.allreduce(bucket.buffer).get_future().then(lambda done: done.value()[0])
+
+    def shadow(self) -> None:
+        """Takes part in the reductions of the others with zeros, for a process that has no inputs left."""
+        for index, bucket in enumerate(self.buckets):
+            bucket.buffer = bucket.parameters[0].new_zeros(sum(p.numel() for p in bucket.parameters))
+            self._reduce(bucket, index).wait()
+        if self.find_unused and self.group.size() > 1:
+            self._used_anywhere()
+
+    def _finish(self) -> None:
+        used = self._used_anywhere() if self.find_unused and self.group.size() > 1 else self._used_here()
+        for bucket in self.buckets:
+            if bucket.future is not None:
+                self._give_back(bucket, _tensor_of(bucket.future.wait()), used)
+        self._expecting = False
+
+    def _give_back(self, bucket: Bucket, result: Tensor, used: set[int]) -> None:
+        if result is not bucket.buffer:
+            bucket.buffer.copy_(result.view(-1))
+        for part, parameter in zip(views(bucket.buffer, bucket.parameters), bucket.parameters, strict=True):
+            if id(parameter) not in used:
+                continue
+            if self.grads_are_views or parameter.grad is None:
+                parameter.grad = part if self.grads_are_views else part.clone()
+            else:
+                parameter.grad.copy_(part)
+
+    def _used_here(self) -> set[int]:
+        return {id(p) for p in self.parameters if id(p) not in self._unused_ids()}
+
+    def _used_anywhere(self) -> set[int]:
+        here = self._used_here() if self._expecting else set()
+        device = self.parameters[0].device
+        flags = tl_core.tensor([id(p) in here for p in self.parameters], dtype=tl_core.int32, device=device)
+        self.group.allreduce(flags).wait()
+        return {id(p) for p, flag in zip(self.parameters, flags.tolist(), strict=True) if flag}
+
+    def _name(self, parameter: Tensor) -> str:
+        return next(n for n, p in zip(self.names, self.parameters, strict=True) if p is parameter)
+
+    def _unfinished(self) -> str:
+        missing = [n for n, p in zip(self.names, self.parameters, strict=True) if id(p) not in self._ready]
+        return (
+            "Expected to have finished reduction in the prior iteration before starting a new one: the parameters "
+            f"{', '.join(missing)} got no gradient. If they don't take part in every loss, construct "
+            "DistributedDataParallel with find_unused_parameters=True, and let all outputs of forward() take part in it"
+        )
+
+
+def _on_gradient(reducer: weakref.ref[Reducer], parameter: Tensor) -> None:
+    found = reducer()
+    if found is not None:
+        found.on_gradient(parameter)
+
+
+def _tensor_of(value: Any) -> Tensor:
+    """What a hook's future holds: a tensor, or as in older programs a list of one."""
+    return value if isinstance(value, Tensor) else value[0]
+
+
+def _assign(parameters: Sequence[Tensor], limit: int) -> Iterator[list[Tensor]]:
+    """Cuts parameters into buckets of one type and device, the last parameters first."""
+    current: list[Tensor] = []
+    size, bound = 0, min(FIRST_BUCKET_BYTES, limit)
+    for parameter in reversed(parameters):
+        nbytes = parameter.numel() * parameter.element_size()
+        alike = not current or (current[0].dtype, current[0].device) == (parameter.dtype, parameter.device)
+        if current and (not alike or size + nbytes > bound):
+            yield current
+            current, size, bound = [], 0, limit
+        current.append(parameter)
+        size += nbytes
+    if current:
+        yield current

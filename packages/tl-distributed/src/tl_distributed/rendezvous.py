@@ -1,0 +1,118 @@
+"""How the processes of a job find each other: by the environment, a file or an address."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import ParseResult, parse_qsl, unquote, urlparse
+
+from .file_store import FileStore
+from .store import HashStore, Store
+
+Meeting = tuple[Store, int, int]
+Handler = Callable[..., Iterator[Meeting]]
+
+_handlers: dict[str, Handler] = {}
+
+
+def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
+    """Makes a way of meeting known.
+
+    Args:
+        scheme: how its URLs begin, such as `tcp`.
+        handler: called with the URL; a generator of (store, rank, world size).
+    """
+    if scheme in _handlers:
+        raise RuntimeError(f"rendezvous handler for {scheme}:// is already registered")
+    _handlers[scheme] = handler
+
+
+def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[Meeting]:
+    """Meets the other processes of a job.
+
+    Args:
+        url: `env://`, `file:///path` or `tcp://host:port`, where `?rank=0&world_size=1` may follow.
+        rank: this process's number; -1 leaves it to the URL or the environment.
+        world_size: how many processes there are; -1 likewise.
+
+    Yields:
+        (store, rank, world size)
+    """
+    if not isinstance(url, str):
+        raise RuntimeError(f"`url` must be a string, got {type(url).__name__}: {url!r}")
+    parts = urlparse(url)
+    if parts.scheme not in _handlers:
+        raise RuntimeError(f"no rendezvous handler for {parts.scheme}://; known: {', '.join(_handlers)}")
+    return _handlers[parts.scheme](_with_query(parts, rank, world_size), **kwargs)
+
+
+def _with_query(parts: ParseResult, rank: int, world_size: int) -> str:
+    query = dict(parse_qsl(parts.query))
+    given = {"rank": rank, "world_size": world_size}
+    for name, value in given.items():
+        if value != -1:
+            if name in query:
+                raise AssertionError(f"the url {parts.geturl()} holds {name}, which is also an argument")
+            query[name] = str(value)
+    return parts._replace(query="&".join(f"{name}={value}" for name, value in query.items())).geturl()
+
+
+def _env(url: str, **kwargs: Any) -> Iterator[Meeting]:
+    query = dict(parse_qsl(urlparse(url).query))
+    rank = int(query["rank"] if "rank" in query else _variable("RANK"))
+    world_size = int(query["world_size"] if "world_size" in query else _variable("WORLD_SIZE"))
+    _variable("MASTER_ADDR")
+    int(_variable("MASTER_PORT"))
+    yield _local_store(world_size, "env://"), rank, world_size
+
+
+def _variable(name: str) -> str:
+    value = os.environ.get(name)
+    if value is None:
+        raise _error("env", f"environment variable {name} expected, but not set")
+    return value
+
+
+def _tcp(url: str, **kwargs: Any) -> Iterator[Meeting]:
+    parts = urlparse(url)
+    if parts.port is None:
+        raise _error("tcp", "port number missing")
+    rank, world_size = _numbers(parts)
+    yield _local_store(world_size, "tcp://"), rank, world_size
+
+
+def _file(url: str, **kwargs: Any) -> Iterator[Meeting]:
+    parts = urlparse(url)
+    if not parts.path:
+        raise _error("file", "path missing")
+    rank, world_size = _numbers(parts)
+    yield FileStore(unquote(parts.path), world_size), rank, world_size
+
+
+def _numbers(parts: ParseResult) -> tuple[int, int]:
+    query = dict(parse_qsl(parts.query))
+    if "rank" not in query:
+        raise _error(parts.scheme, "rank parameter missing")
+    if "world_size" not in query:
+        raise _error(parts.scheme, "world size parameter missing")
+    return int(query["rank"]), int(query["world_size"])
+
+
+def _local_store(world_size: int, way: str) -> Store:
+    """The store of a world that meets over the network: one process has nobody to meet, and opens no port."""
+    if world_size != 1:
+        raise NotImplementedError(
+            f"{way} got a world of {world_size} processes; collectives between processes are not there yet, "
+            "only WORLD_SIZE=1 works"
+        )
+    return HashStore()
+
+
+def _error(scheme: str, text: str) -> ValueError:
+    return ValueError(f"Error initializing tl.distributed using {scheme}:// rendezvous: {text}")
+
+
+register_rendezvous_handler("env", _env)
+register_rendezvous_handler("tcp", _tcp)
+register_rendezvous_handler("file", _file)

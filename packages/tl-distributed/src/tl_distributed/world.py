@@ -1,0 +1,367 @@
+"""The groups of this process: made, asked about, ended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from tl_core import ranks as process_ranks
+
+from .backend import Backend, BackendConfig
+from .constants import default_pg_timeout
+from .file_store import FileStore
+from .process_group import GroupMember, ProcessGroup
+from .rendezvous import rendezvous
+from .store import PrefixStore, Store
+
+_groups: list[ProcessGroup] = []
+_made = 0
+
+
+def is_available() -> bool:
+    """Whether this package can be used: it can."""
+    return True
+
+
+def is_initialized() -> bool:
+    """Whether the group of all processes has been made."""
+    return GroupMember.WORLD is not None
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether an elastic launcher has started this process, by its environment variable TORCHELASTIC_RUN_ID."""
+    return os.environ.get("TORCHELASTIC_RUN_ID") is not None
+
+
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Store | None = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+) -> None:
+    """Makes the group of all processes of this job.
+
+    So far a world has one process: a larger one needs a backend of your own (`Backend.register_backend`) and a `store`.
+
+    Args:
+        backend: "gloo", or a list such as "cpu:gloo"; None takes the default of each device.
+        init_method: where to find the others: `env://` (the default: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in
+            the environment), `file:///path`, `tcp://host:port`.
+        timeout: how long an operation may take; half an hour by default.
+        world_size: how many processes there are.
+        rank: this process's number, from 0.
+        store: where to find the others, in place of `init_method`; needs `rank` and `world_size`.
+        group_name: ignored, as in the reference.
+        pg_options: options of a backend; none is known.
+        device_id: the device of this process; its kind chooses the backend if none is named.
+
+    Raises:
+        ValueError: there is a world already, or something that the method needs is missing.
+        NotImplementedError: more than one process.
+
+    Example:
+        >>> init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+        >>> get_rank(), get_world_size(), get_backend()
+        (0, 1, 'gloo')
+        >>> destroy_process_group()
+    """
+    if is_initialized():
+        raise ValueError("init_process_group: the default process group is initialized already")
+    timeout = _check_timeout(timeout)
+    if store is not None and init_method is not None:
+        raise AssertionError("init_process_group: Cannot specify both init_method and store.")
+    _refuse_options(pg_options)
+    chosen = _choose(backend, device_id)
+    BackendConfig(chosen)
+    if store is None:
+        store, rank, world_size = next(iter(rendezvous(init_method or "env://", rank, world_size)))
+    elif world_size <= 0:
+        raise AssertionError("init_process_group: world_size must be positive if using store")
+    elif rank < 0:
+        raise AssertionError("init_process_group: rank must be non-negative if using store")
+    if not 0 <= rank < world_size:
+        raise RuntimeError(f"init_process_group: rank {rank} is out of range in a world of {world_size}")
+    store.set_timeout(timeout)
+    GroupMember.WORLD = _add(range(world_size), rank, chosen, store, timeout, "default_pg")
+    process_ranks.register(_rank_and_size)
+
+
+def _choose(backend: str | None, device_id: Any) -> Backend:
+    if backend is not None:
+        return Backend(backend)
+    if device_id is None:
+        return Backend(Backend.UNDEFINED)
+    return Backend(Backend.default_device_backend_map[device_id.type])
+
+
+def _check_timeout(timeout: timedelta | None) -> timedelta:
+    if timeout is None:
+        return default_pg_timeout
+    if not isinstance(timeout, timedelta):
+        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout!r}")
+    return timeout
+
+
+def _refuse_options(options: Any) -> None:
+    if options is not None:
+        raise NotImplementedError(f"pg_options: no backend here takes options, got {type(options).__name__}")
+
+
+def _rank_and_size() -> tuple[int, int] | None:
+    world = GroupMember.WORLD
+    return None if world is None else (world.rank(), world.size())
+
+
+def _add(
+    ranks: Sequence[int], rank: int, backend: Backend, store: Store, timeout: timedelta, description: str
+) -> ProcessGroup:
+    global _made
+    name = str(_made)
+    made = ProcessGroup(ranks, rank, backend, PrefixStore(name, store), timeout, name, description)
+    _groups.append(made)
+    _made += 1
+    return made
+
+
+def destroy_process_group(group: ProcessGroup | None = None) -> None:
+    """Ends a group, or with None the world and all groups in it.
+
+    Raises:
+        AssertionError: there is no world.
+        ValueError: the group has been ended already.
+    """
+    global _made
+    if group is GroupMember.NON_GROUP_MEMBER:
+        return
+    if group is not None and group is not GroupMember.WORLD:
+        _registered(group).close()
+        _groups.remove(group)
+        return
+    if GroupMember.WORLD is None:
+        raise AssertionError(
+            "destroy_process_group: Process group cannot be None, and there is no default one"
+        )
+    base = GroupMember.WORLD.store.underlying_store  # type: ignore[attr-defined]
+    for each in reversed(_groups):
+        each.close()
+    _groups.clear()
+    GroupMember.WORLD, _made = None, 0
+    if isinstance(base, FileStore):
+        base.close()
+
+
+def default_group() -> ProcessGroup:
+    """The group of all processes.
+
+    Raises:
+        ValueError: it hasn't been made.
+    """
+    world = GroupMember.WORLD
+    if world is None:
+        raise ValueError(
+            "Default process group has not been initialized, please make sure to call init_process_group."
+        )
+    return world
+
+
+def resolve(group: ProcessGroup | None) -> ProcessGroup | None:
+    """The group meant by an argument, None if this process isn't in it."""
+    if group is GroupMember.NON_GROUP_MEMBER:
+        return None
+    return default_group() if group is None else _registered(group)
+
+
+def _registered(group: ProcessGroup) -> ProcessGroup:
+    if group not in _groups:
+        raise ValueError(
+            f"Invalid process group specified: {group!r} has been destroyed, or new_group didn't make it"
+        )
+    return group
+
+
+def get_rank(group: ProcessGroup | None = None) -> int:
+    """This process's number in a group, -1 if it isn't in it."""
+    found = resolve(group)
+    return -1 if found is None else found.rank()
+
+
+def get_world_size(group: ProcessGroup | None = None) -> int:
+    """How many processes a group has, -1 if this one isn't in it."""
+    found = resolve(group)
+    return -1 if found is None else found.size()
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """This process's number on its machine, from the environment variable LOCAL_RANK."""
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is not None:
+        return int(fallback_rank)
+    raise RuntimeError("LOCAL_RANK is not in the environment; give get_node_local_rank a fallback_rank")
+
+
+def _member(group: ProcessGroup | None) -> ProcessGroup:
+    found = resolve(group)
+    if found is None:
+        raise ValueError("Invalid process group specified: this process is not in it")
+    return found
+
+
+def get_backend(group: ProcessGroup | None = None) -> Backend:
+    """The name of a group's backend."""
+    return _member(group).backend
+
+
+def get_backend_config(group: ProcessGroup | None = None) -> str:
+    """Which backend serves which kind of device in a group, as `cpu:gloo`."""
+    return repr(_member(group).config)
+
+
+def get_pg_count() -> int:
+    """How many groups there are."""
+    return len(_groups)
+
+
+def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
+    """The numbers that the members of a group have in the world, in its order."""
+    return list(_member(group).ranks)
+
+
+def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
+    """The place in a group of a process with this number in the world; any number in the world itself."""
+    if group is GroupMember.WORLD:
+        return global_rank
+    return _registered(group).position(global_rank)
+
+
+def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
+    """The number in the world of the process at a place in a group."""
+    if group is GroupMember.WORLD:
+        return group_rank
+    ranks = _registered(group).ranks
+    if not 0 <= group_rank < len(ranks):
+        raise ValueError(f"Group rank {group_rank} is not part of group {group!r}")
+    return ranks[group_rank]
+
+
+def new_group(
+    ranks: Sequence[int] | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: Any = None,
+    sort_ranks: bool = True,
+) -> Any:
+    """A new group of some processes of the world; all processes must ask for it, in the same order.
+
+    Args:
+        ranks: the members by their number in the world; None for all.
+        timeout: how long an operation may take; that of the world by default.
+        backend: that of the world by default.
+        pg_options: options of a backend; none is known.
+        use_local_synchronization: whether only the members wait for each other here.
+        group_desc: what the group is for.
+        device_id: the device of this process.
+        sort_ranks: whether the members stand in the order of their numbers, rather than in that of `ranks`.
+
+    Returns:
+        The group, or GroupMember.NON_GROUP_MEMBER if this process isn't in it.
+    """
+    world = default_group()
+    _refuse_options(pg_options)
+    members = list(range(world.size()) if ranks is None else ranks)
+    if sort_ranks:
+        members.sort()
+    _check_members(members, world.size())
+    chosen = world.backend if backend is None else Backend(backend)
+    BackendConfig(chosen)
+    limit = world.timeout if timeout is None else _check_timeout(timeout)
+    if world.rank() not in members:
+        return _skip()
+    base = world.store.underlying_store  # type: ignore[attr-defined]
+    made = _add(members, members.index(world.rank()), chosen, base, limit, group_desc or "undefined")
+    (made if use_local_synchronization else world).barrier().wait()
+    return made
+
+
+def _skip() -> Any:
+    """Counts a group that this process isn't in, so that the names of later ones agree."""
+    global _made
+    _made += 1
+    return GroupMember.NON_GROUP_MEMBER
+
+
+def _check_members(members: list[int], world_size: int) -> None:
+    if not members:
+        raise ValueError("new_group: ranks is empty; a group needs a member")
+    if len(members) > world_size:
+        raise ValueError(
+            f"new_group: the new group's world size should be less or equal to the world size {world_size}, "
+            f"got {len(members)} ranks"
+        )
+    if len(set(members)) < len(members):
+        raise ValueError(f"new_group: ranks list must not contain duplicate entries, got {members}")
+    for rank in members:
+        if not 0 <= rank < world_size:
+            raise ValueError(f"new_group: Rank {rank} is out of range. Valid ranks are 0 to {world_size - 1}")
+
+
+def new_subgroups(
+    group_size: int | None = None,
+    group: ProcessGroup | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Cuts the world into groups of `group_size` neighbours.
+
+    Returns:
+        The group that this process is in, and all of them.
+    """
+    size = get_world_size(group)
+    if group_size is None:
+        raise ValueError(
+            "new_subgroups: group_size is needed; the devices of this machine are not counted here"
+        )
+    if not 0 < group_size <= size:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({size})")
+    if size % group_size:
+        raise ValueError(f"The world size ({size}) must be divisible by 'group_size' ({group_size})")
+    ranks = get_process_group_ranks(group)
+    parts = [ranks[i : i + group_size] for i in range(0, size, group_size)]
+    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
+
+
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Sequence[Sequence[int]],
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Makes several groups without common members.
+
+    Returns:
+        The group that this process is in (None if in none), and all of them.
+    """
+    if not ranks_per_subgroup_list:
+        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    every = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
+    if len(set(every)) < len(every):
+        raise ValueError(f"new_subgroups: a rank stands in two groups of {list(ranks_per_subgroup_list)}")
+    made = [
+        new_group(list(ranks), timeout, backend, pg_options, group_desc=group_desc)
+        for ranks in ranks_per_subgroup_list
+    ]
+    mine = [each for each in made if each is not GroupMember.NON_GROUP_MEMBER]
+    return (mine[0] if mine else None), made
