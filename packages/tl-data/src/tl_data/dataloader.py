@@ -1,0 +1,299 @@
+"""The loader: a dataset, the order in which it is read, and the batches that come of both."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+from . import launch, state
+from .collate import default_collate, default_convert
+from .dataset import IterableDataset
+from .info import get_worker_info
+from .iterators import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+
+__all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
+
+T_co = TypeVar("T_co", covariant=True)
+_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+
+
+class _DatasetKind:
+    """The two styles of datasets, by number."""
+
+    Map = 0
+    Iterable = 1
+
+
+class _InfiniteConstantSampler(Sampler[None]):
+    """None, again and again: the `sampler` of a loader over an iterable-style dataset."""
+
+    def __iter__(self) -> Iterator[None]:
+        while True:
+            yield None
+
+
+class DataLoader(Generic[T_co]):
+    """An iterable over the batches of a dataset, in this process or with workers that fetch in advance.
+
+    Each `iter` is an epoch. `state_dict` tells in mid-epoch how far the program has come, and a loader that is given
+    it with `load_state_dict` goes on with the next batch: with the same order, with any number of workers.
+
+    Parameters:
+        dataset : Dataset
+            Map-style, or an IterableDataset.
+        batch_size : int, optional
+            Samples a batch; None gives single samples.
+        shuffle : bool, optional
+            Whether each epoch has an order of its own.
+        sampler, batch_sampler : iterable, optional
+            The keys in their order, or lists of them.
+        num_workers : int
+            How many workers fetch; 0 fetches here, when a batch is asked for.
+        collate_fn : callable, optional
+            Makes a batch out of a list of samples: `default_collate`, and for single samples `default_convert`.
+        pin_memory : bool
+            Whether tensors are put into page-locked memory. Without an accelerator it warns and does nothing.
+        drop_last : bool
+            Whether a last batch that is smaller is left out.
+        timeout : float
+            Seconds after which a batch that has not come is an error; 0 waits for ever.
+        worker_init_fn : callable, optional
+            Called in each worker with its number, after seeding.
+        multiprocessing_context : str or context, optional
+            "forkserver", "fork", "spawn", or "thread" for workers that are threads of this process. By default
+            "forkserver", and "fork" where what the workers need can't be sent to another process: a lambda, or a
+            class of a main program that can't be imported again.
+        generator : Generator, optional
+            Draws the order, and the seed of the workers.
+        prefetch_factor : int, optional
+            How many batches each worker makes in advance (2).
+        persistent_workers : bool
+            Whether the workers live on after an epoch.
+        pin_memory_device : str
+            Not used: the accelerator decides.
+        in_order : bool
+            Whether batches come in the order of their keys, even if a later one is made earlier.
+        arena_size : int, optional
+            Bytes of memory that worker processes share with this one (2**30, of which only what is used is taken).
+            What doesn't fit is sent through a pipe.
+
+    Raises ValueError and TypeError for arguments that exclude each other or make no sense, with the loader;
+    in an epoch whatever the dataset raises, and RuntimeError when a worker dies or is too slow.
+
+    >>> loader = DataLoader(range(5), batch_size=2)
+    >>> list(loader), len(loader)
+    ([tensor([0, 1]), tensor([2, 3]), tensor([4])], 3)
+    """
+
+    dataset: Any
+    batch_size: int | None
+    num_workers: int
+    pin_memory: bool
+    drop_last: bool
+    timeout: float
+    sampler: Any
+    batch_sampler: Any
+    pin_memory_device: str
+    prefetch_factor: int | None
+    _iterator: _BaseDataLoaderIter | None = None
+    __initialized = False
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+        arena_size: int | None = None,
+    ) -> None:
+        self.dataset = dataset
+        self.num_workers = num_workers
+        self.prefetch_factor = 2 if prefetch_factor is None and num_workers > 0 else prefetch_factor
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.in_order = in_order
+        self.arena_size = arena_size
+        self.generator = generator
+        self.persistent_workers = persistent_workers
+        self._check_workers(prefetch_factor)
+        self.multiprocessing_context = multiprocessing_context
+        self._iterable = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if self._iterable else _DatasetKind.Map
+        self._check_order(shuffle, sampler, batch_sampler, batch_size, drop_last)
+        if batch_sampler is not None:
+            batch_size = None
+        self.sampler = self._default_sampler(bool(shuffle)) if sampler is None else sampler
+        if batch_sampler is None and batch_size is not None:
+            batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
+        self.batch_size = batch_size
+        self.batch_sampler = batch_sampler
+        self.drop_last = drop_last
+        self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
+        self.epoch = 0
+        self._progress: state.Progress | None = None
+        self._resumed: dict[str, Any] | None = None
+        self._told_length: int | None = None
+        if num_workers > 0 and multiprocessing_context != "thread":
+            launch.prepare(self.multiprocessing_context, type(dataset), self.collate_fn)
+        self.__initialized = True
+
+    def _check_workers(self, prefetch_factor: int | None) -> None:
+        if self.num_workers < 0:
+            raise ValueError(
+                f"num_workers option should be non-negative, got {self.num_workers}; "
+                "use num_workers=0 to disable multiprocessing."
+            )
+        if self.timeout < 0:
+            raise ValueError(f"timeout option should be non-negative, got {self.timeout}")
+        if self.num_workers == 0 and prefetch_factor is not None:
+            raise ValueError(
+                "prefetch_factor option could only be specified in multiprocessing."
+                "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
+            )
+        if prefetch_factor is not None and prefetch_factor <= 0:
+            raise ValueError(f"prefetch_factor option should be positive, got {prefetch_factor}")
+        if self.persistent_workers and self.num_workers == 0:
+            raise ValueError("persistent_workers option needs num_workers > 0")
+
+    def _check_order(
+        self, shuffle: Any, sampler: Any, batch_sampler: Any, batch_size: int | None, drop_last: bool
+    ) -> None:
+        if self._iterable:
+            unwanted = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+            for name, value in unwanted.items():
+                if value is not None:
+                    raise ValueError(
+                        f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
+                    )
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
+            raise ValueError(
+                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+            )
+        if batch_sampler is None and batch_size is None and drop_last:
+            raise ValueError(
+                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+            )
+
+    def _default_sampler(self, shuffle: bool) -> Any:
+        if self._iterable:
+            return _InfiniteConstantSampler()
+        if shuffle:
+            return RandomSampler(self.dataset, generator=self.generator)
+        return SequentialSampler(self.dataset)
+
+    @property
+    def multiprocessing_context(self) -> Any:
+        """How workers are started: None, "thread" or a context of `multiprocessing`."""
+        return self.__context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, context: Any) -> None:
+        if context is not None and self.num_workers == 0:
+            raise ValueError(
+                "multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
+                f"but got num_workers={self.num_workers}"
+            )
+        if isinstance(context, str) and context != "thread":
+            valid = multiprocessing.get_all_start_methods()
+            if context not in valid:
+                raise ValueError(
+                    "multiprocessing_context option should specify a valid start method in "
+                    f"{[*valid, 'thread']!r}, but got multiprocessing_context={context!r}"
+                )
+            context = multiprocessing.get_context(context)
+        if not (context in (None, "thread") or isinstance(context, multiprocessing.context.BaseContext)):
+            raise TypeError(
+                "multiprocessing_context option should be a valid context object or a string specifying the "
+                f"start method, but got multiprocessing_context={context}"
+            )
+        self.__context = context
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self.__initialized and name in _FIXED:
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.batch_sampler if self._auto_collation else self.sampler
+
+    def _get_iterator(self) -> _BaseDataLoaderIter:
+        if self.num_workers == 0:
+            return _SingleProcessDataLoaderIter(self)
+        return _MultiProcessingDataLoaderIter(self)
+
+    def __iter__(self) -> _BaseDataLoaderIter:
+        if not self.persistent_workers:
+            return self._get_iterator()
+        if isinstance(self._iterator, _MultiProcessingDataLoaderIter):
+            self._iterator._reset()
+        else:
+            self._iterator = self._get_iterator()
+        return self._iterator
+
+    def __len__(self) -> int:
+        """How many batches an epoch has; for a stream, what its own length makes one expect."""
+        if not self._iterable:
+            return len(self._index_sampler)
+        length = self._told_length = len(self.dataset)
+        if self.batch_size is None:
+            return length
+        return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
+
+    def check_worker_number_rationality(self) -> None:
+        """Does nothing: how many workers are useful, the program knows best."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """How far the program has come: plain data, for `load_state_dict` of a loader made the same way.
+
+        The batch that was handed out last is counted as seen. What workers have made in advance is not.
+        """
+        if self._resumed is not None:
+            return self._resumed
+        progress = self._progress
+        begun = None if progress is None or progress.finished else progress.state_dict()
+        return {
+            "version": state.VERSION,
+            "epoch": self.epoch if begun is None or progress is None else progress.epoch,
+            "begun": begun,
+            "sources": state.of_sources(self.generator, self._index_sampler),
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Makes the next `iter` go on where the state was taken; a sampler's and a dataset's own state with it.
+
+        Raises ValueError for a state that doesn't fit. Warns where samples must be read again to get there.
+        """
+        state.check(state_dict, self._iterable, self.num_workers)
+        self._resumed = state_dict
+        self.epoch = state_dict["epoch"]
+        state.set_sources(state_dict["sources"], self.generator, self._index_sampler)
+
+    def _take_resumed(self) -> dict[str, Any] | None:
+        """The state to go on from, once; None at the beginning of an epoch."""
+        resumed, self._resumed = self._resumed, None
+        return None if resumed is None else resumed["begun"]

@@ -1,0 +1,20 @@
+"""Data frames in pipes, which traced operations on columns, are left out: the reference never finished them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
+
+
+def missing(module: str) -> Callable[[str], NoReturn]:
+    """A module's `__getattr__` that says what is there instead."""
+
+    def __getattr__(name: str) -> NoReturn:
+        raise AttributeError(
+            f"{module} has no {name!r}: data frames in pipes are left out; tl_data.sources.Table reads columns"
+        )
+
+    return __getattr__
+
+
+__getattr__ = missing(__name__)

@@ -1,0 +1,86 @@
+"""What all pipes share: steps are found as methods, `pipe.map(f).batch(4)`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, TypeVar
+
+from ..dataset import Dataset, IterableDataset
+
+__all__ = ["DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe"]
+
+_Class = TypeVar("_Class", bound=type)
+
+
+class _Steps:
+    """Finds registered steps as methods."""
+
+    functions: ClassVar[dict[str, Callable[..., Any]]]
+
+    @classmethod
+    def register_function(cls, name: str, step: Callable[..., Any]) -> None:
+        """Makes a step a method of every pipe of this kind."""
+        cls.functions[name] = step
+
+    @classmethod
+    def register_datapipe_as_function(cls, name: str, step: type) -> None:
+        """The same, for a class that is registered once.
+
+        Raises ValueError if the name is taken.
+        """
+        if name in cls.functions:
+            raise ValueError(f"a step {name!r} exists already: {cls.functions[name]}")
+        cls.functions[name] = step
+
+    def __getattr__(self, name: str) -> Any:
+        if name in type(self).functions:
+            return functools.partial(type(self).functions[name], self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return type(self).__qualname__
+
+
+class IterDataPipe(_Steps, IterableDataset[Any]):
+    """A stream that is a step of others: a subclass has `__iter__`."""
+
+    functions: ClassVar[dict[str, Callable[..., Any]]] = {}
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(f"{type(self).__name__} must have __iter__")
+
+
+class MapDataPipe(_Steps, Dataset[Any]):
+    """A map that is a step of others: a subclass has `__getitem__` and `__len__`."""
+
+    functions: ClassVar[dict[str, Callable[..., Any]]] = {}
+
+
+class functional_datapipe:
+    """Makes a class of pipes a method of all pipes of its kind: `@functional_datapipe("twice")`.
+
+    Raises TypeError, when a class is decorated, if it is no pipe; ValueError if the name is taken.
+    """
+
+    def __init__(self, name: str, enable_df_api_tracing: bool = False) -> None:
+        self.name = name
+
+    def __call__(self, cls: _Class) -> _Class:
+        for kind in (IterDataPipe, MapDataPipe):
+            if isinstance(cls, type) and issubclass(cls, kind):
+                kind.register_datapipe_as_function(self.name, cls)
+                return cls
+        raise TypeError(f"functional_datapipe decorates pipes, got {cls!r}")
+
+
+class DataChunk(list[Any]):
+    """A batch of a pipe: a list that can be taken apart again."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        super().__init__(items)
+        self.items = list(self)
+
+    def raw_iterator(self) -> Iterator[Any]:
+        """The items, one by one."""
+        yield from self.items

@@ -1,0 +1,79 @@
+"""Steps that call a function with each sample."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...collate import default_collate
+from ..datapipe import IterDataPipe, functional_datapipe
+
+__all__ = ["Collator", "Mapper"]
+
+
+@functional_datapipe("map")
+class Mapper(IterDataPipe):
+    """`fn` of each sample, or of the parts of it that `input_col` names.
+
+    The result takes the place of the sample; of its first part, whose others are dropped; or of `output_col`'s, with
+    -1 for one part more.
+
+    Raises ValueError for an `output_col` without an `input_col`, and for one with several.
+
+    >>> from tl_data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper([(1, 2), (3, 4)]).map(lambda a, b: a + b, input_col=[0, 1]))
+    [(3,), (7,)]
+    """
+
+    def __init__(
+        self, datapipe: Any, fn: Callable[..., Any], input_col: Any = None, output_col: Any = None
+    ) -> None:
+        if input_col is None and output_col is not None:
+            raise ValueError("`output_col` must be None when `input_col` is None")
+        if isinstance(output_col, (list, tuple)):
+            if len(output_col) != 1:
+                raise ValueError(f"`output_col` must name one part, got {output_col}")
+            (output_col,) = output_col
+        self.datapipe, self.fn, self.input_col, self.output_col = datapipe, fn, input_col, output_col
+
+    def _applied(self, sample: Any) -> Any:
+        if self.input_col is None:
+            return self.fn(sample)
+        several = isinstance(self.input_col, (list, tuple))
+        columns = list(self.input_col) if several else [self.input_col]
+        result = self.fn(*(sample[c] for c in columns))
+        parts = list(sample) if isinstance(sample, tuple) else copy.copy(sample)
+        if self.output_col is None:
+            parts[columns[0]] = result
+            for column in sorted(columns[1:], reverse=True):
+                del parts[column]
+        elif self.output_col == -1:
+            parts.append(result)
+        else:
+            parts[self.output_col] = result
+        return tuple(parts) if isinstance(sample, tuple) else parts
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._applied, self.datapipe)
+
+    def __len__(self) -> int:
+        return len(self.datapipe)
+
+
+@functional_datapipe("collate")
+class Collator(Mapper):
+    """Batches of samples made into tensors, by `default_collate` or another function."""
+
+    def __init__(
+        self,
+        datapipe: Any,
+        conversion: Callable[..., Any] | None = default_collate,
+        collate_fn: Callable[..., Any] | None = None,
+    ) -> None:
+        function = collate_fn or conversion
+        if not callable(function):
+            raise TypeError(
+                f"collate takes a function, got {function!r}; there are no data frames in these pipes"
+            )
+        super().__init__(datapipe, function)

@@ -1,0 +1,84 @@
+"""Steps that change the order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import tl_core
+
+from ...sampler import SequentialSampler
+from ..datapipe import IterDataPipe, functional_datapipe
+
+__all__ = ["Sampler", "Shuffler"]
+
+
+class Sampler(IterDataPipe):
+    """What a sampler, made of the pipe, gives."""
+
+    def __init__(
+        self,
+        datapipe: Any,
+        sampler: Any = SequentialSampler,
+        sampler_args: tuple[Any, ...] | None = None,
+        sampler_kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        self.datapipe = datapipe
+        self.sampler = sampler(datapipe, *(sampler_args or ()), **(sampler_kwargs or {}))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.sampler)
+
+    def __len__(self) -> int:
+        return len(self.sampler)
+
+
+@functional_datapipe("shuffle")
+class Shuffler(IterDataPipe):
+    """Samples in random order, as far as `buffer_size` of them can change places.
+
+    Each pass takes its seed from `set_seed`, or from the default generator.
+    """
+
+    def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
+        if buffer_size <= 0:
+            raise ValueError(f"buffer_size should be positive, got {buffer_size}")
+        self.datapipe = datapipe if unbatch_level == 0 else datapipe.unbatch(unbatch_level=unbatch_level)
+        self.buffer_size = buffer_size
+        self._enabled, self._seed = True, None
+
+    def set_shuffle(self, shuffle: bool = True) -> Shuffler:
+        """Turns shuffling on or off."""
+        self._enabled = shuffle
+        return self
+
+    def set_seed(self, seed: int) -> Shuffler:
+        """Says the seed of the next pass."""
+        self._seed = seed  # type: ignore[assignment]
+        return self
+
+    def _random(self) -> random.Random:
+        seed, self._seed = self._seed, None
+        if seed is None:
+            seed = tl_core.empty((), dtype=tl_core.int64).random_().item()
+        return random.Random(seed)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._enabled:
+            yield from self.datapipe
+            return
+        choose = self._random()
+        buffer: list[Any] = []
+        for sample in self.datapipe:
+            if len(buffer) < self.buffer_size:
+                buffer.append(sample)
+                continue
+            at = choose.randrange(self.buffer_size)
+            yield buffer[at]
+            buffer[at] = sample
+        choose.shuffle(buffer)
+        yield from buffer
+
+    def __len__(self) -> int:
+        return len(self.datapipe)

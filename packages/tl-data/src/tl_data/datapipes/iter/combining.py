@@ -1,0 +1,171 @@
+"""Steps that join several streams, or part one."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..datapipe import IterDataPipe, functional_datapipe
+
+__all__ = ["Concater", "Demultiplexer", "Forker", "Multiplexer", "Zipper"]
+
+
+def _checked(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not datapipes:
+        raise ValueError("expected at least one pipe, got none")
+    for pipe in datapipes:
+        if not isinstance(pipe, IterDataPipe):
+            raise TypeError(f"expected all inputs to be IterDataPipe, got {type(pipe).__name__}")
+    return datapipes
+
+
+@functional_datapipe("concat")
+class Concater(IterDataPipe):
+    """Streams one after the other."""
+
+    def __init__(self, *datapipes: Any) -> None:
+        self.datapipes = _checked(datapipes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain.from_iterable(self.datapipes)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.datapipes))
+
+
+@functional_datapipe("mux")
+class Multiplexer(IterDataPipe):
+    """One sample of each stream in turn, up to the end of the shortest."""
+
+    def __init__(self, *datapipes: Any) -> None:
+        self.datapipes = _checked(datapipes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain.from_iterable(zip(*self.datapipes))
+
+    def __len__(self) -> int:
+        return min(map(len, self.datapipes)) * len(self.datapipes)
+
+
+@functional_datapipe("zip")
+class Zipper(IterDataPipe):
+    """Tuples of one sample of each stream, up to the end of the shortest."""
+
+    def __init__(self, *datapipes: Any) -> None:
+        self.datapipes = _checked(datapipes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return zip(*self.datapipes)
+
+    def __len__(self) -> int:
+        return min(map(len, self.datapipes))
+
+
+class _Parted:
+    """One stream that several read: what one reads ahead is kept for the others."""
+
+    def __init__(self, datapipe: Any, count: int, places: Callable[[Any], Any], limit: int) -> None:
+        self.datapipe, self.count, self.places, self.limit = datapipe, count, places, limit
+        self.source: Iterator[Any] | None = None
+        self.kept: list[deque[Any]] = []
+        self.passes: list[int] = []
+        self.begun = 0
+
+    def begin(self, instance: int) -> None:
+        """Begins a reader's pass; the stream begins again with the first reader that has read this one before."""
+        if self.source is None or self.passes[instance] == self.begun:
+            self.source, self.begun = iter(self.datapipe), self.begun + 1
+            self.kept = [deque() for _ in range(self.count)]
+            self.passes = [self.begun - 1] * self.count
+        self.passes[instance] = self.begun
+
+    def read(self, instance: int) -> Iterator[Any]:
+        """A reader's samples."""
+        self.begin(instance)
+        own, number = self.kept[instance], self.begun
+        while number == self.begun:
+            if own:
+                yield own.popleft()
+                continue
+            assert self.source is not None
+            for sample in self.source:
+                for place in self.places(sample):
+                    self.kept[place].append(sample)
+                break
+            else:
+                return
+            if self.limit >= 0 and sum(map(len, self.kept)) - len(own) > self.limit:
+                raise BufferError(f"more than buffer_size={self.limit} samples wait for slower readers")
+
+
+class _Part(IterDataPipe):
+    """One of the streams that another was parted into."""
+
+    def __init__(
+        self, parted: _Parted, instance: int, sized: bool, change: Callable[[Any], Any] | None = None
+    ) -> None:
+        self.main_datapipe, self.instance_id, self._sized, self._change = parted, instance, sized, change
+
+    def __iter__(self) -> Iterator[Any]:
+        samples = self.main_datapipe.read(self.instance_id)
+        return samples if self._change is None else map(self._change, samples)
+
+    def __len__(self) -> int:
+        if not self._sized:
+            raise TypeError("a part of a stream has no length")
+        return len(self.main_datapipe.datapipe)
+
+
+@functional_datapipe("fork")
+class Forker(IterDataPipe):
+    """Several streams of the same samples: a list of `num_instances`; `copy` may be "shallow" or "deep"."""
+
+    def __new__(
+        cls, datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: str | None = None
+    ) -> Any:
+        if num_instances < 1:
+            raise ValueError(f"expected num_instances to be positive, got {num_instances}")
+        change = _change(copy)
+        if num_instances == 1:
+            return [datapipe]
+        everywhere = range(num_instances)
+        parted = _Parted(datapipe, num_instances, lambda sample: everywhere, buffer_size)
+        return [_Part(parted, i, True, change) for i in everywhere]
+
+
+def _change(how: str | None) -> Callable[[Any], Any] | None:
+    if how not in (None, "shallow", "deep"):
+        raise ValueError(f"copy should be None, 'shallow' or 'deep', got {how!r}")
+    return None if how is None else copy.copy if how == "shallow" else copy.deepcopy
+
+
+@functional_datapipe("demux")
+class Demultiplexer(IterDataPipe):
+    """Several streams, between which `classifier_fn` chooses by number; None drops a sample if `drop_none`."""
+
+    def __new__(
+        cls,
+        datapipe: Any,
+        num_instances: int,
+        classifier_fn: Callable[[Any], int | None],
+        drop_none: bool = False,
+        buffer_size: int = 1000,
+    ) -> Any:
+        if num_instances < 1:
+            raise ValueError(f"expected num_instances to be positive, got {num_instances}")
+
+        def places(sample: Any) -> tuple[int, ...]:
+            place = classifier_fn(sample)
+            if place is None and drop_none:
+                return ()
+            if place is None or not 0 <= place < num_instances:
+                raise ValueError(
+                    f"classifier_fn should give a number in [0, {num_instances - 1}], got {place}"
+                )
+            return (place,)
+
+        parted = _Parted(datapipe, num_instances, places, buffer_size)
+        return [_Part(parted, i, False) for i in range(num_instances)]

@@ -1,0 +1,41 @@
+"""The files of folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..datapipe import IterDataPipe, functional_datapipe
+from ..utils.common import get_file_pathnames_from_root
+from .utils import IterableWrapper
+
+__all__ = ["FileLister"]
+
+
+@functional_datapipe("list_files")
+class FileLister(IterDataPipe):
+    """Paths of the files in folders, in order, as far as their names fit one of the `masks`."""
+
+    def __init__(
+        self,
+        root: Any = ".",
+        masks: str | list[str] = "",
+        *,
+        recursive: bool = False,
+        abspath: bool = False,
+        non_deterministic: bool = False,
+        length: int = -1,
+    ) -> None:
+        roots = [root] if isinstance(root, str) else root
+        self.datapipe = roots if isinstance(roots, IterDataPipe) else IterableWrapper(roots)
+        self.masks, self.recursive, self.abspath = masks, recursive, abspath
+        self.non_deterministic, self.length = non_deterministic, length
+
+    def __iter__(self) -> Iterator[str]:
+        for root in self.datapipe:
+            yield from get_file_pathnames_from_root(root, self.masks, self.recursive, self.abspath)
+
+    def __len__(self) -> int:
+        if self.length < 0:
+            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
+        return self.length

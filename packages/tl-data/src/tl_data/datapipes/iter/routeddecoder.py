@@ -1,0 +1,36 @@
+"""Files decoded by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ..datapipe import IterDataPipe, functional_datapipe
+from ..utils.decoder import Decoder, extension_extract_fn
+
+__all__ = ["RoutedDecoder"]
+
+
+@functional_datapipe("routed_decode")
+class RoutedDecoder(IterDataPipe):
+    """(path, what was decoded) of (path, open binary file): the first handler that gives something decodes."""
+
+    def __init__(
+        self,
+        datapipe: Iterable[tuple[str, Any]],
+        *handlers: Callable[..., Any],
+        key_fn: Callable[[str], str] = extension_extract_fn,
+    ) -> None:
+        self.datapipe = datapipe
+        self.decoder = Decoder(*handlers, key_fn=key_fn)
+
+    def add_handler(self, *handlers: Callable[..., Any]) -> None:
+        """Adds handlers, which are asked after those that are there."""
+        self.decoder.add_handler(*handlers)
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        for path, file in self.datapipe:
+            yield path, self.decoder(path, file)
+
+    def __len__(self) -> int:
+        return len(self.datapipe)  # type: ignore[arg-type]

@@ -1,0 +1,32 @@
+"""Steps that leave samples out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..datapipe import IterDataPipe, functional_datapipe
+
+__all__ = ["Filter"]
+
+
+@functional_datapipe("filter")
+class Filter(IterDataPipe):
+    """The samples of which `filter_fn`, of them or of the parts that `input_col` names, is true."""
+
+    def __init__(self, datapipe: Any, filter_fn: Callable[..., bool], input_col: Any = None) -> None:
+        self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
+
+    def _wanted(self, sample: Any) -> bool:
+        if self.input_col is None:
+            wanted = self.filter_fn(sample)
+        elif isinstance(self.input_col, (list, tuple)):
+            wanted = self.filter_fn(*(sample[c] for c in self.input_col))
+        else:
+            wanted = self.filter_fn(sample[self.input_col])
+        if not isinstance(wanted, bool):
+            raise ValueError(f"filter_fn should give a bool, got {type(wanted).__name__}")
+        return wanted
+
+    def __iter__(self) -> Iterator[Any]:
+        return filter(self._wanted, self.datapipe)

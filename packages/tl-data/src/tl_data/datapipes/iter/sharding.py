@@ -1,0 +1,65 @@
+"""Steps that give each worker its share."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Any
+
+from tl_core import ranks
+
+from ...info import get_worker_info
+from ..datapipe import IterDataPipe, functional_datapipe
+
+__all__ = ["SHARDING_PRIORITIES", "ShardingFilter"]
+
+
+class SHARDING_PRIORITIES(IntEnum):
+    """Among whom a stream is shared."""
+
+    DEFAULT = 1
+    DISTRIBUTED = 2
+    MULTIPROCESSING = 3
+
+
+@functional_datapipe("sharding_filter")
+class ShardingFilter(IterDataPipe):
+    """Every n-th sample, for n workers of all processes together, unless `apply_sharding` says otherwise."""
+
+    def __init__(self, source_datapipe: Any, sharding_group_filter: Any = None) -> None:
+        self.source_datapipe, self.sharding_group_filter = source_datapipe, sharding_group_filter
+        self._share: tuple[int, int] | None = None
+
+    def apply_sharding(
+        self,
+        num_of_instances: int,
+        instance_id: int,
+        sharding_group: SHARDING_PRIORITIES = SHARDING_PRIORITIES.DEFAULT,
+    ) -> None:
+        """Gives every `num_of_instances`-th sample, from number `instance_id` on.
+
+        Raises ValueError for a number that is too large.
+        """
+        if not 0 <= instance_id < num_of_instances:
+            raise ValueError(
+                f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})"
+            )
+        if self.sharding_group_filter in (None, sharding_group):
+            self._share = (instance_id, num_of_instances)
+
+    def _own_share(self) -> tuple[int, int]:
+        if self._share is not None:
+            return self._share
+        rank, world_size = ranks.current() or (0, 1)
+        info = get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        return rank * workers + worker, world_size * workers
+
+    def __iter__(self) -> Iterator[Any]:
+        first, step = self._own_share()
+        return itertools.islice(self.source_datapipe, first, None, step)
+
+    def __len__(self) -> int:
+        first, step = self._own_share()
+        return len(range(first, len(self.source_datapipe), step))

@@ -1,0 +1,24 @@
+"""What is in open files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..datapipe import IterDataPipe, functional_datapipe
+
+__all__ = ["StreamReader"]
+
+
+@functional_datapipe("read_from_stream")
+class StreamReader(IterDataPipe):
+    """(path, contents) of (path, open file), in pieces of `chunk` if it is given; files are closed at their ends."""
+
+    def __init__(self, datapipe: Any, chunk: int | None = None) -> None:
+        self.datapipe, self.chunk = datapipe, chunk
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        for path, file in self.datapipe:
+            with file:
+                while piece := file.read(self.chunk):
+                    yield path, piece

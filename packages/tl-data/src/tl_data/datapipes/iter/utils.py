@@ -1,0 +1,24 @@
+"""Where a stream begins."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..datapipe import IterDataPipe
+
+__all__ = ["IterableWrapper"]
+
+
+class IterableWrapper(IterDataPipe):
+    """The items of an iterable, which each pass copies first, unless it says `deepcopy=False`."""
+
+    def __init__(self, iterable: Iterable[Any], deepcopy: bool = True) -> None:
+        self.iterable, self.deepcopy = iterable, deepcopy
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(copy.deepcopy(self.iterable) if self.deepcopy else self.iterable)
+
+    def __len__(self) -> int:
+        return len(self.iterable)  # type: ignore[arg-type]

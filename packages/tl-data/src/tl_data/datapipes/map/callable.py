@@ -1,0 +1,24 @@
+"""A step that calls a function with each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..datapipe import MapDataPipe, functional_datapipe
+
+__all__ = ["Mapper"]
+
+
+@functional_datapipe("map")
+class Mapper(MapDataPipe):
+    """`fn` of each sample."""
+
+    def __init__(self, datapipe: Any, fn: Callable[[Any], Any]) -> None:
+        self.datapipe, self.fn = datapipe, fn
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.fn(self.datapipe[index])
+
+    def __len__(self) -> int:
+        return len(self.datapipe)

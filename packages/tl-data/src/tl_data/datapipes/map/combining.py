@@ -1,0 +1,51 @@
+"""Steps that join maps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..datapipe import MapDataPipe, functional_datapipe
+
+__all__ = ["Concater", "Zipper"]
+
+
+def _checked(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not datapipes:
+        raise ValueError("expected at least one pipe, got none")
+    for pipe in datapipes:
+        if not isinstance(pipe, MapDataPipe):
+            raise TypeError(f"expected all inputs to be MapDataPipe, got {type(pipe).__name__}")
+    return datapipes
+
+
+@functional_datapipe("concat")
+class Concater(MapDataPipe):
+    """Maps of 0, 1, … one after the other."""
+
+    def __init__(self, *datapipes: Any) -> None:
+        self.datapipes = _checked(datapipes)
+
+    def __getitem__(self, index: int) -> Any:
+        offset = 0
+        for pipe in self.datapipes:
+            if index - offset < len(pipe):
+                return pipe[index - offset]
+            offset += len(pipe)
+        raise IndexError(f"index {index} is out of range of {offset} samples")
+
+    def __len__(self) -> int:
+        return sum(map(len, self.datapipes))
+
+
+@functional_datapipe("zip")
+class Zipper(MapDataPipe):
+    """Tuples of one sample of each map; as many as the shortest has."""
+
+    def __init__(self, *datapipes: Any) -> None:
+        self.datapipes = _checked(datapipes)
+
+    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+        return tuple(pipe[index] for pipe in self.datapipes)
+
+    def __len__(self) -> int:
+        return min(map(len, self.datapipes))

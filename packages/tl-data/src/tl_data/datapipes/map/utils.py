@@ -1,0 +1,23 @@
+"""Where a map begins."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from ..datapipe import MapDataPipe
+
+__all__ = ["SequenceWrapper"]
+
+
+class SequenceWrapper(MapDataPipe):
+    """The items of a sequence or a mapping, which is copied first, unless it says `deepcopy=False`."""
+
+    def __init__(self, sequence: Any, deepcopy: bool = True) -> None:
+        self.sequence = copy.deepcopy(sequence) if deepcopy else sequence
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.sequence[index]
+
+    def __len__(self) -> int:
+        return len(self.sequence)

@@ -1,0 +1,5 @@
+"""What pipes use."""
+
+from . import common as common
+from . import decoder as decoder
+from . import snapshot as snapshot

@@ -1,0 +1,57 @@
+"""What is in a file, by the last part of its name. Pickles are not decoded: a file is data, not a program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ...sources.images import EXTENSIONS, decode_image
+from ...sources.shards import DECODERS
+
+__all__ = ["Decoder", "basichandlers", "extension_extract_fn", "imagehandler"]
+
+
+def extension_extract_fn(pathname: str) -> str:
+    """The last part of a file's name, without the dot."""
+    return os.path.splitext(pathname)[1][1:]
+
+
+def basichandlers(extension: str, data: bytes) -> Any:
+    """Texts, numbers and JSON; None for anything else."""
+    plain = f".{extension}" not in EXTENSIONS and extension != "npy"
+    decode = DECODERS.get(extension) if plain else None
+    return None if decode is None else decode(data)
+
+
+def imagehandler(mode: str = "RGB") -> Callable[[str, bytes], Any]:
+    """A handler that decodes pictures as `tl_data.sources.decode_image` does."""
+
+    def handler(extension: str, data: bytes) -> Any:
+        return decode_image(data, mode) if f".{extension}" in EXTENSIONS else None
+
+    return handler
+
+
+class Decoder:
+    """Asks handlers `f(extension, data)` in turn; what none decodes stays bytes."""
+
+    def __init__(
+        self, *handlers: Callable[..., Any], key_fn: Callable[[str], str] = extension_extract_fn
+    ) -> None:
+        self.handlers = list(handlers) or [basichandlers]
+        self.key_fn = key_fn
+
+    def add_handler(self, *handlers: Callable[..., Any]) -> None:
+        """Adds handlers, which are asked after those that are there."""
+        self.handlers += handlers
+
+    def __call__(self, path: str, file: Any) -> Any:
+        if isinstance(file, bytes):
+            data = file
+        else:
+            with file:
+                data = file.read()
+        extension = self.key_fn(path).lower()
+        decoded = (handler(extension, data) for handler in self.handlers)
+        return next((found for found in decoded if found is not None), data)

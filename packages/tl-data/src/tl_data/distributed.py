@@ -1,0 +1,86 @@
+"""The sampler of one process among several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import tl_core
+from tl_core import Generator, Tensor, ranks
+
+from .sampler import DrawnSampler
+
+__all__ = ["DistributedSampler"]
+
+
+class DistributedSampler(DrawnSampler):
+    """Every `num_replicas`-th index, from `rank` on, of an order that is the same in all processes.
+
+    The order depends on `seed` and on the epoch that `set_epoch` says. Processes get equally many indices: where the
+    dataset's length is no multiple, some indices are given twice, or the tail is dropped (`drop_last`).
+
+    Raises RuntimeError if rank or number of processes are neither given nor known, ValueError if the rank lies outside.
+
+    >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+    [1, 3, 0]
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        if num_replicas is None or rank is None:
+            own_rank, world_size = _group()
+            num_replicas = world_size if num_replicas is None else num_replicas
+            rank = own_rank if rank is None else rank
+        if not 0 <= rank < num_replicas:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.epoch = 0
+        self.drop_last = drop_last
+        count = len(dataset)
+        if drop_last and count % num_replicas:
+            self.num_samples = math.ceil((count - num_replicas) / num_replicas)
+        else:
+            self.num_samples = math.ceil(count / num_replicas)
+        self.total_size = self.num_samples * num_replicas
+        self.shuffle = shuffle
+        self.seed = seed
+
+    def start(self) -> int:
+        return self.epoch
+
+    def index_chunks(self, start: int, again: bool = False) -> Iterator[Tensor]:
+        count = len(self.dataset)
+        if self.shuffle:
+            order = tl_core.randperm(count, generator=Generator().manual_seed(self.seed + start))
+        else:
+            order = tl_core.arange(count)
+        if self.total_size > count > 0:
+            order = order.repeat(-(-self.total_size // count))
+        yield order[self.rank : self.total_size : self.num_replicas]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Says which epoch begins, so that each has an order of its own."""
+        self.epoch = epoch
+
+
+def _group() -> tuple[int, int]:
+    found = ranks.current()
+    if found is None:
+        raise RuntimeError(
+            "DistributedSampler needs num_replicas and rank: this process belongs to no process group "
+            "(the distributed package has not been initialized)"
+        )
+    return found

@@ -1,0 +1,75 @@
+"""Errors of workers, as the program sees them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import traceback
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+__all__ = ["Failure", "how_it_ended"]
+
+
+@dataclass
+class Failure:
+    """An exception of a worker, which can be raised again elsewhere."""
+
+    kind: bytes
+    name: str
+    text: str
+    where: str
+
+    @classmethod
+    def caught(cls, error: BaseException, where: str) -> Failure:
+        """The exception that is being handled."""
+        kind = b""
+        with contextlib.suppress(Exception):
+            kind = pickle.dumps(type(error))
+        text = "".join(traceback.format_exception(error))
+        return cls(kind, type(error).__name__, text, f"{where} (pid {os.getpid()})")
+
+    def throw(self) -> NoReturn:
+        """Raises an exception of the same type, or RuntimeError where that can't be made out of a text."""
+        message = f"Caught {self.name} in {self.where}.\nOriginal {self.text}"
+        raise _error(self._type(), message)
+
+    def last_line(self) -> str:
+        """The exception without its traceback."""
+        return self.text.strip().splitlines()[-1]
+
+    def _type(self) -> Any:
+        try:
+            return pickle.loads(self.kind)
+        except Exception:  # a class that only the worker knows
+            return RuntimeError
+
+
+class _KeyErrorText(str):
+    """A KeyError shows its argument's repr: this one's has lines."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _error(kind: Any, message: str) -> BaseException:
+    if issubclass(kind, StopIteration):  # it would end the program's loop as if all were well
+        return RuntimeError(message)
+    if issubclass(kind, KeyError):
+        message = _KeyErrorText(message)
+    try:
+        error: BaseException = kind(message)
+    except Exception:  # one that takes other arguments
+        return RuntimeError(message)
+    return error
+
+
+def how_it_ended(status: int | None) -> str:
+    """What an exit status tells: `is killed by signal: SIGKILL`."""
+    if status is None:
+        return "does not answer"
+    if status >= 0:
+        return f"exited unexpectedly with status {status}"
+    return f"is killed by signal: {signal.Signals(-status).name}"

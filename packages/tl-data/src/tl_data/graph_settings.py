@@ -1,0 +1,52 @@
+"""Settings of all steps of a pipe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+
+from .datapipes.iter.sharding import SHARDING_PRIORITIES
+from .graph import traverse_dps
+
+__all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_settings", "get_all_graph_pipes"]
+
+
+def get_all_graph_pipes(graph: dict[int, tuple[Any, Any]]) -> list[Any]:
+    """Every pipe of what `traverse_dps` gave, once."""
+    found: dict[int, Any] = {}
+    for key, (pipe, below) in graph.items():
+        found[key] = pipe
+        found |= {id(p): p for p in get_all_graph_pipes(below)}
+    return list(found.values())
+
+
+def _each(datapipe: Any, method: str) -> list[Any]:
+    pipes = get_all_graph_pipes(traverse_dps(datapipe))
+    return [getattr(pipe, method) for pipe in pipes if callable(getattr(type(pipe), method, None))]
+
+
+def apply_sharding(
+    datapipe: Any,
+    num_of_instances: int,
+    instance_id: int,
+    sharding_group: SHARDING_PRIORITIES = SHARDING_PRIORITIES.DEFAULT,
+) -> Any:
+    """Tells every step that shares samples out which share it has."""
+    for share in _each(datapipe, "apply_sharding"):
+        share(num_of_instances, instance_id, sharding_group)
+    return datapipe
+
+
+def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
+    """Turns every shuffling step on or off; None leaves them."""
+    for set_shuffle in _each(datapipe, "set_shuffle") if shuffle is not None else []:
+        set_shuffle(shuffle)
+    return datapipe
+
+
+def apply_random_seed(datapipe: Any, rng: Any) -> Any:
+    """Gives every step that draws random numbers a seed from a generator."""
+    for set_seed in _each(datapipe, "set_seed"):
+        set_seed(int(tl_core.empty((), dtype=tl_core.int64).random_(generator=rng).item()))
+    return datapipe

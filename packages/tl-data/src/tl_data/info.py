@@ -1,0 +1,46 @@
+"""What a worker knows of itself."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["WorkerInfo", "get_worker_info"]
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """Which of how many workers this is, its seed, and its copy of the dataset."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    rng: Any = None
+    worker_method: str | None = "multiprocessing"
+
+
+_process: WorkerInfo | None = None
+_thread = threading.local()
+
+
+def set_process_info(info: WorkerInfo) -> None:
+    """Makes this process a worker, in all its threads."""
+    global _process
+    _process = info
+
+
+def set_thread_info(info: WorkerInfo) -> None:
+    """Makes this thread a worker."""
+    _thread.info = info
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """The worker that this code runs in; None outside of workers.
+
+    >>> get_worker_info() is None
+    True
+    """
+    info: WorkerInfo | None = getattr(_thread, "info", _process)
+    return info

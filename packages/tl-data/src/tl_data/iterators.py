@@ -1,0 +1,327 @@
+"""Iterators over a loader: one epoch each."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import warnings
+import weakref
+from collections.abc import Iterator
+from multiprocessing import get_all_start_methods, get_context
+from typing import TYPE_CHECKING, Any
+
+import tl_core
+
+from . import pin, randomness
+from .failure import Failure
+from .fetch import fetcher
+from .order import Order
+from .processes import ProcessPool, WorkerDied
+from .state import Progress
+from .threads import ThreadPool
+from .worker import ENDED, FAILED, REFUSED, Answer, Job
+
+if TYPE_CHECKING:
+    from .dataloader import DataLoader
+
+__all__ = ["_BaseDataLoaderIter", "_MultiProcessingDataLoaderIter", "_SingleProcessDataLoaderIter"]
+
+
+class _BaseDataLoaderIter:
+    """One epoch of a loader."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self._loader = loader
+        self._dataset = loader.dataset
+        self._num_workers = loader.num_workers
+        self._collate_fn = loader.collate_fn
+        self._timeout = loader.timeout
+        self._iterable = loader._iterable
+        self._pin = loader.pin_memory and pin.accelerator_answers()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begins an epoch, or goes on with the one whose state was loaded."""
+        loader, resumed = self._loader, self._loader._take_resumed()
+        if resumed is None:
+            base_seed = getattr(self, "_base_seed", None)
+            self._base_seed = draw_seed(loader.generator) if base_seed is None else base_seed
+        else:
+            self._base_seed = resumed["base_seed"]
+        done = resumed["done"] if resumed else 0
+        began = resumed and resumed["order"]
+        order = Order(_Endless(loader.batch_size) if self._iterable else loader._index_sampler, began, done)
+        self._progress = Progress(loader.epoch, self._base_seed, order, resumed)
+        loader._progress = self._progress
+        loader.epoch += 1
+        self._num_yielded = self._progress.done + len(self._progress.ahead)
+
+    def __iter__(self) -> _BaseDataLoaderIter:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._loader._index_sampler)
+
+    def _next_data(self) -> Any:
+        raise NotImplementedError
+
+    def __next__(self) -> Any:
+        try:
+            data = self._next_data()
+        except StopIteration:
+            self._progress.finished = True
+            raise
+        self._num_yielded += 1
+        if self._iterable:
+            self._compare_with_length()
+        return pin.pin_memory(data) if self._pin else data
+
+    def _compare_with_length(self) -> None:
+        length = self._loader._told_length
+        if length is not None and self._num_yielded > length:
+            warnings.warn(
+                f"Length of IterableDataset {self._dataset} was reported to be {length} (when accessing "
+                f"len(dataloader)), but {self._num_yielded} samples have been fetched. ",
+                stacklevel=3,
+            )
+
+    def __getstate__(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
+
+
+def draw_seed(generator: Any) -> int:
+    """An epoch's seed for workers, from the generator or the default one."""
+    return int(tl_core.empty((), dtype=tl_core.int64).random_(generator=generator).item())
+
+
+class _Endless:
+    """What takes the place of keys where a dataset is a stream: how many samples a batch has, again and again."""
+
+    def __init__(self, count: int | None) -> None:
+        self.count = count
+
+    def __iter__(self) -> Iterator[int | None]:
+        return itertools.repeat(self.count)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing: the stream itself has a state."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Nothing to do."""
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    """An epoch that is fetched in this process, a batch when it is asked for."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(loader)
+        stream = self._progress.streams.get(0)
+        self._fetcher = fetcher(
+            self._dataset, loader._auto_collation, self._collate_fn, loader.drop_last, stream
+        )
+        if self._iterable:
+            self._progress.live = self._fetcher
+
+    def _next_data(self) -> Any:
+        keys = next(self._progress.order)
+        randomness.set_epoch(self._progress.epoch)
+        data = self._fetcher.fetch(keys)
+        self._progress.hand_out(self._progress.done)
+        return data
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """An epoch that workers fetch in advance, processes or threads.
+
+    Batches are numbered in the order of their keys and asked of the workers in turn; answers wait here for their turn.
+    """
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(loader)
+        self._round = 0
+        self._use(_pool(loader, self._base_seed, loader.multiprocessing_context))
+        self._start_round()
+
+    def _use(self, pool: Any) -> None:
+        self._pool = pool
+        self._close = weakref.finalize(self, pool.close, abrupt=True)
+        self._workers = pool.processes
+
+    def _reset(self) -> None:
+        """Begins another epoch with the same workers."""
+        self._begin()
+        self._round += 1
+        self._start_round()
+
+    def _start_round(self) -> None:
+        self._answers: dict[int, tuple[int, Answer]] = {}
+        self._asked: dict[int, tuple[int, Any]] = {}
+        self._at_end = [False] * self._num_workers  # a worker whose stream has ended
+        self._number = self._progress.done
+        self._turn = self._progress.next_worker % self._num_workers  # there may have been more
+        self._exhausted = False
+        self._progress.workers = self._num_workers
+        self._begin_workers()
+        for _ in range(self._loader.prefetch_factor * self._num_workers):  # type: ignore[operator]
+            self._ask()
+
+    def _begin_workers(self) -> None:
+        for worker in range(self._num_workers):
+            stream = self._progress.streams.get(worker)
+            self._pool.begin(worker, self._round, self._progress.epoch, stream)
+
+    def _relaunch(self, failure: Failure) -> None:
+        """Forks the workers, after fresh processes could not make anything of what they were sent."""
+        if self._loader.multiprocessing_context is not None or "fork" not in get_all_start_methods():
+            failure.throw()
+        warnings.warn(
+            f"workers are forked, as a fresh process can't load the dataset ({failure.last_line()})",
+            stacklevel=5,
+        )
+        self._close.detach()
+        self._pool.close(abrupt=True)
+        self._use(_pool(self._loader, self._base_seed, get_context("fork")))
+        self._begin_workers()
+        for number, (worker, keys) in self._asked.items():
+            self._pool.ask(worker, self._round, number, keys)
+
+    def _ask(self) -> None:
+        """Asks the worker whose turn it is for the next batch."""
+        if self._exhausted or all(self._at_end):
+            return
+        keys = self._next_keys()
+        if self._exhausted:
+            return
+        while self._at_end[self._turn]:
+            self._turn = (self._turn + 1) % self._num_workers
+        keys = keys.tolist() if isinstance(keys, tl_core.Tensor) else keys
+        self._asked[self._number] = (self._turn, keys)
+        self._pool.ask(self._turn, self._round, self._number, keys)
+        self._turn = (self._turn + 1) % self._num_workers
+        self._number += 1
+
+    def _next_keys(self) -> Any:
+        try:
+            keys = next(self._progress.order)
+            while self._number in self._progress.ahead:  # of an epoch that is resumed
+                self._number += 1
+                keys = next(self._progress.order)
+            return keys
+        except StopIteration:
+            self._exhausted = True
+
+    def _next_data(self) -> Any:
+        deadline = time.monotonic() + self._timeout if self._timeout > 0 else None
+        try:
+            while (number := self._ready()) is None and self._asked:
+                self._wait(deadline)
+        except BaseException:
+            self._shutdown_workers(abrupt=True)
+            raise
+        if number is None:
+            self._end()
+            raise StopIteration
+        worker, answer = self._answers.pop(number)
+        del self._asked[number]
+        self._progress.hand_out(number)
+        self._progress.next_worker = (worker + 1) % self._num_workers
+        if answer.stream is not None:
+            self._progress.streams[worker] = answer.stream
+        self._ask()
+        if answer.kind == FAILED:
+            answer.value.throw()
+        return answer.value
+
+    def _ready(self) -> int | None:
+        """The number of a batch that can be handed out now."""
+        if not self._loader.in_order:
+            return next(iter(self._answers), None)
+        while (asked := self._asked.get(self._progress.done)) is not None:
+            if self._progress.done in self._answers:
+                return self._progress.done
+            if not self._at_end[asked[0]]:
+                return None
+            self._skip(self._progress.done)
+        return None
+
+    def _skip(self, number: int) -> None:
+        """Passes over a batch that was asked of a worker whose stream has ended."""
+        del self._asked[number]
+        self._progress.hand_out(number)
+
+    def _wait(self, deadline: float | None) -> None:
+        """Waits for one answer."""
+        left = None if deadline is None else max(deadline - time.monotonic(), 0)
+        try:
+            found = self._pool.answer(left)
+        except WorkerDied as error:
+            raise WorkerDied(f"{error}{self._work_of(error.worker)}", error.worker) from None
+        if found is None:
+            raise _TimedOut(self._late())
+        worker, answer = found
+        if answer.round != self._round:  # of an epoch that was broken off
+            return
+        if answer.kind == REFUSED:
+            self._relaunch(answer.value)
+        elif answer.kind == ENDED:
+            self._ended(worker)
+        elif answer.number in self._asked:
+            self._answers[answer.number] = (worker, answer)
+
+    def _ended(self, worker: int) -> None:
+        if self._at_end[worker]:
+            return
+        self._at_end[worker] = True
+        if not self._loader.in_order:
+            for number in [n for n, (w, _) in self._asked.items() if w == worker and n not in self._answers]:
+                self._skip(number)
+        for _ in range(self._loader.prefetch_factor):  # type: ignore[arg-type]
+            self._ask()
+
+    def _work_of(self, worker: int) -> str:
+        """What a worker was asked for first, for a message."""
+        open_ = ((w, keys) for n, (w, keys) in self._asked.items() if n not in self._answers)
+        keys = next((keys for w, keys in open_ if w == worker), None)
+        return "" if keys is None or self._iterable else f" while it fetched the samples {keys!r}"
+
+    def _late(self) -> str:
+        """Who has kept the program waiting, with what."""
+        number = next((n for n in self._asked if n not in self._answers), None)
+        worker = self._asked[number][0] if number is not None else 0
+        return (
+            f"DataLoader timed out after {self._timeout} seconds: worker {worker} (pid {self._pool.pids[worker]}) "
+            f"has not answered{self._work_of(worker)}"
+        )
+
+    def _end(self) -> None:
+        """The epoch is over."""
+        if not self._loader.persistent_workers:
+            self._shutdown_workers()
+
+    def _shutdown_workers(self, abrupt: bool = False) -> None:
+        self._exhausted = True
+        self._asked.clear()
+        self._answers.clear()
+        if self._close.detach() is not None:
+            self._pool.close(abrupt)
+        if self._loader._iterator is self:
+            self._loader._iterator = None
+
+
+class _TimedOut(RuntimeError):
+    pass
+
+
+def _pool(loader: DataLoader[Any], base_seed: int, context: Any) -> Any:
+    job = Job(
+        dataset=loader.dataset,
+        batching=loader._auto_collation,
+        collate_fn=loader.collate_fn,
+        drop_last=loader.drop_last,
+        worker_init_fn=loader.worker_init_fn,
+        num_workers=loader.num_workers,
+        base_seed=base_seed,
+        iterable=loader._iterable,
+    )
+    return ThreadPool(job) if context == "thread" else ProcessPool(job, context, loader.arena_size)

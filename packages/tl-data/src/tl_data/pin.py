@@ -1,0 +1,39 @@
+"""Page-locked memory, from which an accelerator copies faster."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tl_core import Tensor, providers
+
+from .collate import like_mapping, like_sequence
+
+__all__ = ["accelerator_answers", "pin_memory"]
+
+
+def accelerator_answers() -> bool:
+    """Whether an accelerator can pin memory; warns that nothing is pinned if there is none."""
+    if providers.load("accelerator"):
+        return True
+    warnings.warn(
+        "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
+        stacklevel=4,
+    )
+    return False
+
+
+def pin_memory(data: Any, device: Any = None) -> Any:
+    """The data with its tensors in pinned memory; what has a `pin_memory` method pins itself."""
+    if isinstance(data, Tensor) or hasattr(data, "pin_memory"):
+        return data.pin_memory()
+    if isinstance(data, (str, bytes)):
+        return data
+    if isinstance(data, Mapping):
+        return like_mapping(data, {key: pin_memory(value, device) for key, value in data.items()})
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*(pin_memory(item, device) for item in data))
+    if isinstance(data, Sequence):
+        return like_sequence(data, [pin_memory(item, device) for item in data])
+    return data

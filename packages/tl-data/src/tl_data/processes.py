@@ -1,0 +1,138 @@
+"""Workers that are processes, seen from the program."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import selectors
+import signal
+import warnings
+from collections import deque
+from typing import Any
+
+from . import launch
+from .arena import DEFAULT_SIZE, Arena
+from .failure import how_it_ended
+from .messages import decode
+from .worker import Answer, Job
+
+__all__ = ["ProcessPool", "WorkerDied"]
+
+_ROOM = 1 << 17  # bytes of questions that surely fit into a pipe nobody reads
+_OVERHEAD = 1 << 10  # what a question costs there besides its bytes
+
+
+class WorkerDied(RuntimeError):
+    """A worker is gone, and the batches that it was asked for with it."""
+
+    def __init__(self, message: str, worker: int) -> None:
+        super().__init__(message)
+        self.worker = worker
+
+
+class ProcessPool:
+    """Worker processes that are asked for batches.
+
+    Questions are never written while a worker may be writing an answer that nobody reads: what might not fit into the
+    pipe waits here.
+    """
+
+    def __init__(self, job: Job, context: Any, arena_size: int | None) -> None:
+        self._owner = os.getpid()
+        self.arena = Arena(DEFAULT_SIZE if arena_size is None else arena_size, job.num_workers)
+        self._workers = launch.launch(job, self.arena, context)
+        self._waiting: list[deque[tuple[Any, ...]]] = [deque() for _ in range(job.num_workers)]
+        self._asked: list[deque[int]] = [
+            deque() for _ in range(job.num_workers)
+        ]  # sizes of what is unanswered
+        self._selector = selectors.DefaultSelector()
+        for i, connection in enumerate(self._workers.connections):
+            self._selector.register(connection, selectors.EVENT_READ, i)
+        self._ready: deque[int] = deque()
+        self.pids = [process.pid for process in self._workers.processes]
+        self._warned = False
+
+    @property
+    def processes(self) -> list[Any]:
+        """The workers' process objects."""
+        return self._workers.processes
+
+    def begin(self, worker: int, round: int, epoch: int, stream: dict[str, Any] | None) -> None:
+        """Tells a worker that an epoch begins."""
+        self._waiting[worker].append(("begin", round, epoch, stream))
+        self._flush(worker)
+
+    def ask(self, worker: int, round: int, number: int, keys: Any) -> None:
+        """Asks a worker for a batch."""
+        self._waiting[worker].append(("fetch", round, number, keys))
+        self._flush(worker)
+
+    def _flush(self, worker: int) -> None:
+        waiting, asked = self._waiting[worker], self._asked[worker]
+        while waiting:
+            data = pickle.dumps((*waiting[0], self.arena.released(worker)), pickle.HIGHEST_PROTOCOL)
+            cost = len(data) + _OVERHEAD
+            if asked and sum(asked) + cost > _ROOM:
+                return
+            if waiting.popleft()[0] == "fetch":
+                asked.append(cost)
+            try:
+                self._workers.connections[worker].send_bytes(data)
+            except (BrokenPipeError, ConnectionResetError):
+                return  # it is dead, which waiting for its answer tells
+
+    def answer(self, timeout: float | None) -> tuple[int, Answer] | None:
+        """The next answer and whose it is; None if none has come within `timeout` seconds.
+
+        Raises WorkerDied.
+        """
+        if not self._ready:
+            self._ready.extend(key.data for key, _ in self._selector.select(timeout))
+            if not self._ready:
+                return None
+        worker = self._ready.popleft()
+        try:
+            data = self._workers.connections[worker].recv_bytes()
+        except (EOFError, ConnectionResetError, OSError) as error:
+            raise self._death(worker) from error
+        answer: Answer = decode(data, self.arena, worker)
+        if self._asked[worker]:
+            self._asked[worker].popleft()
+        self._flush(worker)
+        self._warn_of_size(len(data))
+        return worker, answer
+
+    def _warn_of_size(self, size: int) -> None:
+        if size > self.arena.share and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"a batch of {size} bytes does not fit into a worker's part of the shared memory, {self.arena.share} "
+                "bytes, and came through a pipe: give the DataLoader a larger arena_size",
+                stacklevel=5,
+            )
+
+    def _death(self, worker: int) -> WorkerDied:
+        process = self._workers.processes[worker]
+        process.join(1)
+        ended = how_it_ended(process.exitcode)
+        which = f"worker {worker} of {len(self.pids)}"
+        return WorkerDied(f"DataLoader worker (pid {process.pid}) {ended} ({which})", worker)
+
+    def close(self, abrupt: bool = False) -> None:
+        """Ends the workers and waits until they have ended; in a forked copy of the program, nothing is done."""
+        if os.getpid() != self._owner or self._selector is None:
+            return
+        self._selector.close()
+        self._selector = None  # type: ignore[assignment]
+        for pid, process in zip(self.pids, self.processes):
+            if abrupt and process.is_alive():
+                _resume(pid)
+        launch.stop(self._workers, launch.ABRUPT if abrupt else launch.GRACE)
+
+
+def _resume(pid: int | None) -> None:
+    """Lets a stopped process run: it could not act on SIGTERM otherwise."""
+    if pid is not None and hasattr(signal, "SIGCONT"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)

@@ -1,0 +1,265 @@
+"""Samplers: the keys of an epoch, in their order.
+
+The samplers here draw an epoch's indices as tensors (`index_chunks`), which the loader cuts into batches without a
+Python number for each. `start` tells what the order depends on, a seed or the state of a generator, so that a resumed
+epoch can draw the same again. Streams are those of PyTorch's samplers for the same seed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Any, Generic, TypeVar
+
+import tl_core
+from tl_core import Generator, Tensor
+
+__all__ = [
+    "BatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "WeightedRandomSampler",
+]
+
+T_co = TypeVar("T_co", covariant=True)
+
+CHUNK = 1 << 16  # indices drawn at once where an epoch need not be drawn whole
+_DRAW = 32  # the reference draws with replacement in so many; a chunk is a multiple
+
+
+class Sampler(Generic[T_co]):
+    """The keys of a dataset, or lists of them, in the order in which an epoch takes them: a subclass has `__iter__`.
+
+    `__len__` is asked for by `len(loader)`. A sampler with `state_dict` and `load_state_dict` is resumed through them.
+    """
+
+    def __init__(self, data_source: Sized | None = None) -> None:
+        if data_source is not None:
+            warnings.warn("`data_source` argument is not used and may be left out", stacklevel=2)
+
+    def __iter__(self) -> Iterator[T_co]:
+        raise NotImplementedError(
+            f"{type(self).__name__} must have __iter__: a sampler gives keys in an order"
+        )
+
+
+class DrawnSampler(Sampler[int]):
+    """A sampler whose epoch can be told and drawn again: the base of those here."""
+
+    def start(self) -> Any:
+        """What the order of the epoch that begins now depends on: plain data."""
+        raise NotImplementedError
+
+    def index_chunks(self, start: Any, again: bool = False) -> Iterator[Any]:
+        """The epoch's indices, in lists or one-dimensional int64 tensors; `again`: of an epoch that began before."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[int]:
+        for chunk in self.index_chunks(self.start()):
+            yield from (chunk.tolist() if isinstance(chunk, Tensor) else chunk)
+
+
+def generator_at(generator: Generator | None, start: Tensor, again: bool) -> Generator:
+    """The generator to draw an epoch with: the one in use; for an epoch drawn again, as it was at the start.
+
+    The default generator is not set back, because it is not the loader's alone: a copy draws.
+    """
+    if not again:
+        return tl_core.default_generator if generator is None else generator
+    copy = Generator() if generator is None else generator
+    copy.set_state(start)
+    return copy
+
+
+class SequentialSampler(DrawnSampler):
+    """0, 1, 2, … up to the dataset's length.
+
+    >>> list(SequentialSampler("abc"))
+    [0, 1, 2]
+    """
+
+    data_source: Sized
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def start(self) -> None:
+        return None
+
+    def index_chunks(self, start: None, again: bool = False) -> Iterator[Tensor]:
+        count = len(self.data_source)
+        for first in range(0, count, CHUNK):
+            yield tl_core.arange(first, min(first + CHUNK, count))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(DrawnSampler):
+    """All indices in random order, or `num_samples` drawn with replacement.
+
+    Without a `generator`, each epoch draws a seed from the default generator. More samples than the dataset has,
+    without replacement, are taken from one order after the other.
+
+    Raises TypeError if `replacement` is no bool, ValueError if `num_samples` is no positive number.
+
+    >>> sorted(RandomSampler("abc"))
+    [0, 1, 2]
+    """
+
+    data_source: Sized
+    replacement: bool
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Any = None,
+    ) -> None:
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+        if not isinstance(replacement, bool):
+            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
+            raise ValueError(
+                f"num_samples should be a positive integer value, but got num_samples={self.num_samples}"
+            )
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices an epoch has."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def start(self) -> Any:
+        if self.generator is not None:
+            return self.generator.get_state()
+        return int(tl_core.empty((), dtype=tl_core.int64).random_().item())
+
+    def index_chunks(self, start: Any, again: bool = False) -> Iterator[Tensor]:
+        if self.generator is None:
+            generator = Generator().manual_seed(start)
+        else:
+            generator = generator_at(self.generator, start, again)
+        return self._with_replacement(generator) if self.replacement else self._orders(generator)
+
+    def _with_replacement(self, generator: Generator) -> Iterator[Tensor]:
+        total, size = self.num_samples, len(self.data_source)
+        whole = total - total % _DRAW
+        for first in range(0, whole, CHUNK):
+            yield tl_core.randint(size, (min(CHUNK, whole - first),), generator=generator)
+        yield tl_core.randint(size, (total - whole,), generator=generator)
+
+    def _orders(self, generator: Generator) -> Iterator[Tensor]:
+        size = len(self.data_source)
+        for _ in range(self.num_samples // size):
+            yield tl_core.randperm(size, generator=generator)
+        # Drawn even if nothing is taken of it, as the reference does: the next epoch's order depends on it.
+        yield tl_core.randperm(size, generator=generator)[: self.num_samples % size]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(DrawnSampler):
+    """The given indices in random order.
+
+    >>> sorted(SubsetRandomSampler([7, 3]))
+    [3, 7]
+    """
+
+    indices: Sequence[int]
+
+    def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
+        self.indices = indices
+        self.generator = generator
+
+    def start(self) -> Tensor:
+        return (tl_core.default_generator if self.generator is None else self.generator).get_state()
+
+    def index_chunks(self, start: Tensor, again: bool = False) -> Iterator[list[int]]:
+        generator = generator_at(self.generator, start, again)
+        order = tl_core.randperm(len(self.indices), generator=generator).tolist()
+        yield [self.indices[i] for i in order]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(DrawnSampler):
+    """Indices drawn with the given probabilities, which need not add up to 1.
+
+    Raises ValueError if the weights have not one dimension, or the other arguments are of another kind.
+
+    >>> list(WeightedRandomSampler([0.0, 1.0], 3))
+    [1, 1, 1]
+    """
+
+    weights: Tensor
+    num_samples: int
+    replacement: bool
+
+    def __init__(
+        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
+    ) -> None:
+        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
+            raise ValueError(
+                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
+            )
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        self.weights = tl_core.as_tensor(weights, dtype=tl_core.float64)
+        if self.weights.dim() != 1:
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
+            )
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def start(self) -> Tensor:
+        return (tl_core.default_generator if self.generator is None else self.generator).get_state()
+
+    def index_chunks(self, start: Tensor, again: bool = False) -> Iterator[Tensor]:
+        generator = generator_at(self.generator, start, again)
+        yield tl_core.multinomial(self.weights, self.num_samples, self.replacement, generator=generator)
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler[list[int]]):
+    """Lists of `batch_size` keys of another sampler; the last may be shorter, or is dropped.
+
+    Raises ValueError if `batch_size` is no positive number or `drop_last` no bool.
+
+    >>> list(BatchSampler(SequentialSampler(range(5)), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+            raise ValueError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
+            )
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        keys = iter(self.sampler)
+        while batch := list(itertools.islice(keys, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
+                return
+            yield batch
+
+    def __len__(self) -> int:
+        count, size = len(self.sampler), self.batch_size  # type: ignore[arg-type]
+        return count // size if self.drop_last else -(-count // size)

@@ -1,0 +1,97 @@
+"""How far a loader has come, as plain data."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from tl_core import Generator
+
+from .order import Order, deciding, keeps_state
+
+__all__ = ["Progress"]
+
+VERSION = 1
+
+
+class Progress:
+    """How far an epoch has come: which batches the program has been handed, not which were made in advance.
+
+    Batches are numbered from 0 in the order in which their keys were drawn; all below `done` were handed out, and,
+    where batches may overtake each other, those in `ahead`.
+    """
+
+    def __init__(self, epoch: int, base_seed: int, order: Order, state: dict[str, Any] | None = None) -> None:
+        self.epoch, self.base_seed, self.order = epoch, base_seed, order
+        self.done: int = state["done"] if state else 0
+        self.ahead: set[int] = set(state["ahead"]) if state else set()
+        self.finished = False
+        self.streams: dict[int, Any] = dict(state["streams"]) if state else {}
+        self.next_worker: int = state["next_worker"] if state else 0
+        self.workers: int = state["workers"] if state else 0
+        self.live: Any = None  # the fetcher of an iterable-style dataset in this process
+
+    def hand_out(self, number: int) -> None:
+        """Notes that a batch goes to the program."""
+        self.ahead.add(number)
+        while self.done in self.ahead:
+            self.ahead.remove(self.done)
+            self.done += 1
+            self.order.handed_out()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain data: numbers, lists, dicts, tensors, and what samplers and datasets gave."""
+        if self.live is not None:
+            self.streams = {0: self.live.state()}
+        return {
+            "base_seed": self.base_seed,
+            "order": self.order.state(),
+            "done": self.done,
+            "ahead": sorted(self.ahead),
+            "streams": dict(self.streams),
+            "next_worker": self.next_worker,
+            "workers": self.workers,
+        }
+
+
+def of_sources(generator: Any, sampler: Any) -> dict[str, Any]:
+    """The state of what orders are drawn from: the loader's generator, the sampler's, the sampler itself."""
+    inner = deciding(sampler)
+    own = getattr(inner, "generator", None)
+    return {
+        "generator": None if generator is None else generator.get_state(),
+        "sampler_generator": own.get_state() if isinstance(own, Generator) else None,
+        "sampler": inner.state_dict() if keeps_state(inner) else None,
+    }
+
+
+def set_sources(state: dict[str, Any], generator: Any, sampler: Any) -> None:
+    """Sets back what `of_sources` told."""
+    inner = deciding(sampler)
+    pairs = (("generator", generator), ("sampler_generator", getattr(inner, "generator", None)))
+    for name, target in pairs:
+        if state[name] is not None and isinstance(target, Generator):
+            target.set_state(state[name])
+    if state["sampler"] is not None and keeps_state(inner):
+        inner.load_state_dict(state["sampler"])
+
+
+def check(state: Any, iterable: bool, workers: int) -> None:
+    """Raises ValueError for a state that does not fit the loader; warns where a stream is read again."""
+    if not isinstance(state, dict) or state.get("version") != VERSION:
+        raise ValueError(f"this is no state of a DataLoader, or one of another version than {VERSION}")
+    if state["begun"] is None:
+        return
+    begun = state["begun"]
+    streams = begun["streams"]
+    if iterable and streams and begun["workers"] != workers:
+        raise ValueError(
+            f"the state was taken with num_workers={begun['workers']}, the loader has {workers}: an iterable-style "
+            "dataset is read by each worker on its own, and can only be resumed with as many"
+        )
+    skipped = sum(stream.get("skip", 0) for stream in streams.values())
+    if skipped:
+        warnings.warn(
+            f"the dataset has no state_dict: the {skipped} samples that were read before are read again and dropped",
+            stacklevel=3,
+        )

@@ -1,0 +1,230 @@
+"""What a worker does: it is asked for numbered batches and answers with them."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+
+from . import collate as collation
+from . import randomness, spool
+from .arena import Descriptor, Region
+from .failure import Failure
+from .fetch import fetcher
+from .info import WorkerInfo, set_process_info
+from .messages import SMALL, encode
+
+__all__ = ["Answer", "Job", "Server", "run"]
+
+BATCH, FAILED, ENDED, REFUSED = "batch", "failed", "ended", "refused"
+
+
+@dataclass
+class Job:
+    """What all workers of a loader are told: what to read, and how to make batches of it."""
+
+    dataset: Any
+    batching: bool
+    collate_fn: Callable[[Any], Any]
+    drop_last: bool
+    worker_init_fn: Callable[[int], None] | None
+    num_workers: int
+    base_seed: int
+    iterable: bool
+
+
+@dataclass
+class Answer:
+    """A worker's answer to the question with this number, asked in this round (an epoch)."""
+
+    round: int
+    number: int
+    kind: str
+    value: Any = None
+    stream: dict[str, Any] | None = field(default=None)
+
+
+class Server:
+    """A worker, wherever it runs: what it has been told, and its answers."""
+
+    def __init__(self, job: Job, worker_id: int, where: str) -> None:
+        self._job, self._id, self._where = job, worker_id, where
+        self._failure: Failure | None = None
+        self._fetcher: Any = None
+        self._epoch = 0
+        self.collate: Callable[[Any], Any] | None = None  # in place of `default_collate`
+
+    def initialize(self) -> None:
+        """Calls the program's function; what it raises is the answer to all questions."""
+        try:
+            if self._job.worker_init_fn is not None:
+                self._job.worker_init_fn(self._id)
+        except Exception as error:
+            self._failure = Failure.caught(error, self._where)
+
+    def begin(self, epoch: int, stream: dict[str, Any] | None) -> None:
+        """Begins an epoch, or goes on in one."""
+        self._epoch = epoch
+        if self._failure is not None:
+            return
+        job = self._job
+        try:
+            self._fetcher = fetcher(job.dataset, job.batching, job.collate_fn, job.drop_last, stream)
+            if self.collate is not None and job.collate_fn is collation.default_collate:
+                self._fetcher.collate = self.collate
+        except Exception as error:
+            self._failure = Failure.caught(error, self._where)
+
+    def answer(self, round: int, number: int, keys: Any) -> Answer:
+        """The batch of some keys, or why there is none."""
+        if self._failure is not None:
+            return Answer(round, number, FAILED, self._failure)
+        randomness.set_epoch(self._epoch)
+        try:
+            batch = self._fetcher.fetch(keys)
+            stream = self._fetcher.state() if self._job.iterable else None
+            return Answer(round, number, BATCH, batch, stream)
+        except Exception as error:
+            if self._job.iterable and isinstance(error, StopIteration):
+                return Answer(round, number, ENDED)
+            return self.failed(round, number, error)
+
+    def failed(self, round: int, number: int, error: Exception) -> Answer:
+        """The answer where an exception was raised."""
+        return Answer(round, number, FAILED, Failure.caught(error, self._where))
+
+
+def run(
+    job: Job | Descriptor,
+    worker_id: int,
+    connection: Connection,
+    descriptor: Descriptor,
+    start: int,
+    size: int,
+    inherited: Sequence[Connection],
+) -> None:
+    """The main function of a worker process; `inherited` are the program's ends of pipes, which are not for it."""
+    for other in inherited:
+        other.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program decides what an interrupt ends
+    _end_with_parent()
+    tl_core.set_num_threads(1)
+    region = Region(descriptor, start, size)
+    where = f"DataLoader worker process {worker_id}"
+    try:
+        told: Job = spool.read(job) if isinstance(job, Descriptor) else job
+    except Exception as error:
+        _refuse(connection, Failure.caught(error, where))
+        return
+    seed = randomness.seed_worker(told.base_seed, worker_id)
+    set_process_info(WorkerInfo(worker_id, told.num_workers, seed, told.dataset))
+    server = Server(told, worker_id, where)
+    server.collate = functools.partial(_collate_in_place, region)
+    server.initialize()
+    _serve(server, connection, region)
+
+
+def _refuse(connection: Connection, failure: Failure) -> None:
+    """Answers every question by saying why there is no worker here."""
+    while (question := _receive(connection)) is not None:
+        kind, round, number, *_ = question
+        if kind == "fetch":
+            _send(connection, encode(Answer(round, number, REFUSED, failure), None))
+
+
+def _serve(server: Server, connection: Connection, region: Region) -> None:
+    while (question := _receive(connection)) is not None:
+        kind, round, number, content, released = question
+        region.release(released)
+        if kind == "begin":
+            server.begin(number, content)
+            continue
+        answer = server.answer(round, number, content)
+        try:
+            data = encode(answer, region)
+        except Exception as error:
+            error.add_note(f"while the batch of {content!r} was pickled")
+            data = encode(server.failed(round, number, error), None)
+        del answer
+        region.sent()
+        if not _send(connection, data):
+            return
+
+
+def _receive(connection: Connection) -> Any:
+    """The next question; None if the program has closed its end."""
+    try:
+        return pickle.loads(connection.recv_bytes())
+    except (EOFError, ConnectionResetError):
+        return None
+
+
+def _send(connection: Connection, data: bytes) -> bool:
+    try:
+        connection.send_bytes(data)
+    except (BrokenPipeError, ConnectionResetError):
+        return False
+    return True
+
+
+def _end_with_parent() -> None:
+    """Sees to it that the process ends when its parent does, even if the dataset never comes back."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, name="tl_data watches its parent", daemon=True).start()
+
+
+def _collate_in_place(region: Region, batch: Any) -> Any:
+    """`default_collate`, whose tensors are made where they can be sent from."""
+    collation.know_numpy()
+    table = dict(collation.default_collate_fn_map)
+    own: list[tuple[Any, Any]] = [
+        (collation.collate_tensor_fn, _stack),
+        (collation.collate_numpy_array_fn, _join),
+    ]
+    for key, function in table.items():
+        for plain, in_place in own:
+            if function is plain:
+                table[key] = functools.partial(in_place, region)
+    return collation.collate(batch, collate_fn_map=table)
+
+
+def _stack(region: Region, batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
+    first = batch[0]
+    if set(map(type, batch)) == {Tensor} and len({t.dtype for t in batch}) == 1 and not first.requires_grad:
+        out = _room(region, (len(batch), *first.shape), first.dtype)
+        if out is not None and all(t.shape == first.shape for t in batch):
+            return tl_core.stack(tuple(batch), 0, out=out)
+    return collation.collate_tensor_fn(batch)
+
+
+def _join(region: Region, batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
+    first = batch[0]
+    if first.dtype.kind in "biufc" and first.dtype.isnative and first.ndim > 0:
+        out = _room(region, (len(batch), *first.shape), tl_core.as_tensor(first[:0]).dtype)
+        if out is not None and collation.join_arrays(batch, out=out.numpy()) is not None:
+            return out
+    return collation.collate_numpy_array_fn(batch, collate_fn_map=collation.default_collate_fn_map)
+
+
+def _room(region: Region, shape: tuple[int, ...], dtype: Any) -> Tensor | None:
+    size = dtype.itemsize
+    for n in shape:
+        size *= n
+    return region.tensor(shape, dtype) if size >= SMALL else None

@@ -1,0 +1,9 @@
+"""Hypothesis's profile: few examples, always the same."""
+
+from hypothesis import HealthCheck, settings
+
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile(
+    "quick", max_examples=20, deadline=None, suppress_health_check=SLOW, derandomize=True, database=None
+)
+settings.load_profile("quick")

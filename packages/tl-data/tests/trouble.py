@@ -1,0 +1,84 @@
+"""What goes wrong with workers, and what is left of it; `TL_DATA_TROUBLE=full` makes the long run of it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+FULL = os.environ.get("TL_DATA_TROUBLE") == "full"
+SERVERS = ("multiprocessing.forkserver", "multiprocessing.resource_tracker")
+
+
+def times(full, short):
+    """How often something is done."""
+    return full if FULL else short
+
+
+def processes():
+    """Process id to (parent, session, command line) of everything that runs; not of what only waits to be counted."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if fields[0] != "Z":
+            found[int(folder.name)] = (int(fields[1]), int(fields[3]), command)
+    return found
+
+
+def workers():
+    """The worker processes below this one: all its descendants but the servers that start and count processes."""
+    running = processes()
+    below, found = {os.getpid()}, set()
+    while more := {pid for pid, (parent, *_) in running.items() if parent in below} - below:
+        below |= more
+        found |= more
+    servers = {p for p in found if any(s in running[p][2] for s in SERVERS) and running[p][0] == os.getpid()}
+    return found - servers
+
+
+def shared_memory():
+    """What has a name in /dev/shm, and how many descriptors and maps of nameless memory this process has."""
+    descriptors = [os.readlink(f) for f in Path("/proc/self/fd").iterdir() if f.is_symlink()]
+    nameless = sum("memfd:tl_data" in target for target in descriptors)
+    maps = Path("/proc/self/maps").read_text().count("memfd:tl_data")
+    return sorted(os.listdir("/dev/shm")), nameless, maps
+
+
+def open_files():
+    """How many descriptors this process has."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+def until(condition, seconds=5.0):
+    """Whether a condition comes true in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def interrupted(delay):
+    """Interrupts a program that loads without end: seconds to its end, its errors, the session that it had."""
+    program = Path(__file__).parent / "endless_program.py"
+    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    running = subprocess.Popen(
+        [sys.executable, program],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    running.stdout.readline()
+    time.sleep(delay)
+    began = time.monotonic()
+    os.killpg(running.pid, signal.SIGINT)
+    _, errors = running.communicate(timeout=20)
+    return time.monotonic() - began, errors, running.pid
