@@ -6,6 +6,7 @@ import argparse
 import collections
 import functools
 import io
+import mmap
 import pathlib
 
 import pytest
@@ -172,8 +173,14 @@ def test_mapped_files(tmp_path):
     tl_checkpoint.save({"a": tl.arange(1000.0), "b": tl.empty(0)}, path)
     loaded = tl_checkpoint.load(path, mmap=True)
     assert loaded["a"].sum().item() == 499_500 and loaded["b"].numel() == 0
-    loaded["a"][0] = 5  # private to the process
-    assert tl_checkpoint.load(path)["a"][0].item() == 0
+    with pytest.raises(RuntimeError, match="read-only"):
+        loaded["a"][0] = 5
+    with pytest.raises(RuntimeError, match="read-only"):
+        loaded["a"].untyped_storage().fill_(0)
+    with serialization.set_default_mmap_options(mmap.MAP_SHARED):
+        shared = tl_checkpoint.load(path, mmap=True)
+    shared["a"][0] = 5
+    assert loaded["a"][0].item() == 5
     with pytest.raises(ValueError, match="must be a string filename"):
         tl_checkpoint.load(io.BytesIO(path.read_bytes()), mmap=True)
 

@@ -8,7 +8,7 @@
 {'step': 3, 'weight': tensor([0, 1, 2])}
 """
 
-from tl_checkpoint.safe_globals import Inert as Inert
+from tl_checkpoint.inert import Inert as Inert
 from tl_checkpoint.serialization import load as load
 from tl_checkpoint.serialization import save as save
 from tl_checkpoint.version import __version__ as __version__

@@ -1,38 +1,14 @@
-"""Reads archives that anybody may have written: nothing in them is believed before it has been compared.
-
-Directory and local headers must agree, records must lie apart inside the file, and the CRC-32 of what is read must be
-the one that was written. Memory is taken for what the file really holds, never for what it says.
-"""
+"""Reads archives that `save` makes, here and in the reference: ZIP files with one folder, a pickle and storages."""
 
 from __future__ import annotations
 
 import json
-import struct
-import zlib
-from dataclasses import dataclass
-from typing import Any
 
 from .archive_writer import MANIFEST
 from .source import Source
+from .zip_reader import Record, ZipReader, broken
 
 __all__ = ["ArchiveReader", "Record", "is_archive"]
-
-_END, _WIDE_END, _LOCATOR = 0x06054B50, 0x06064B50, 0x07064B50
-_ENTRY, _LOCAL = 0x02014B50, 0x04034B50
-_LIMIT = 0xFFFFFFFF
-_STORED, _DEFLATED = 0, 8
-
-
-@dataclass(frozen=True)
-class Record:
-    """A record of an archive: where its bytes begin, how many there are, and their CRC-32 (0: none was written)."""
-
-    name: str
-    offset: int
-    size: int
-    packed_size: int
-    method: int
-    crc: int
 
 
 def is_archive(source: Source) -> bool:
@@ -40,7 +16,7 @@ def is_archive(source: Source) -> bool:
     return source.size >= 4 and source.read_at(0, 4) == b"PK\x03\x04"
 
 
-class ArchiveReader:
+class ArchiveReader(ZipReader):
     """The records of an archive.
 
     Parameters:
@@ -49,108 +25,13 @@ class ArchiveReader:
 
     Raises:
         RuntimeError
-            If the file is no archive, is cut off, or contradicts itself.
+            If the file is no archive, is cut off, contradicts itself, or isn't what its manifest lists.
     """
 
     def __init__(self, source: Source) -> None:
-        self._source = source
-        start, size, count = self._end()
-        entries = _entries(source.read_at(start, size), count)
-        self.records = {entry.name: self._located(entry, start) for entry in entries}
-        if len(self.records) != len(entries):
-            raise _broken("two records have the same name")
-        self._check_apart()
+        super().__init__(source)
         self.folder = self._folder()
         self._check_manifest()
-
-    def names(self) -> list[str]:
-        """The names of all records, without the folder they stand in."""
-        return [name.removeprefix(self.folder) for name in self.records]
-
-    def __contains__(self, name: str) -> bool:
-        return self.folder + name in self.records
-
-    def record(self, name: str) -> Record:
-        """The record of that name."""
-        try:
-            return self.records[self.folder + name]
-        except KeyError:
-            raise RuntimeError(f"the archive has no record {name!r}, which it names itself") from None
-
-    def read(self, name: str, verify: bool = True) -> bytes:
-        """A record's bytes; raises RuntimeError where their CRC-32 isn't the one that was written."""
-        record = self.record(name)
-        data = self._source.read_at(record.offset, record.packed_size)
-        if record.method == _DEFLATED:
-            data = _inflated(data, record)
-        if verify:
-            check(record, data)
-        return data
-
-    def read_into(self, name: str, target: memoryview, verify: bool = True) -> None:
-        """A record's bytes, written into memory of its size."""
-        record = self.record(name)
-        if record.method == _DEFLATED:
-            target[:] = self.read(name, verify)
-            return
-        self._source.read_into(record.offset, target)
-        if verify:
-            check(record, target)
-
-    def _end(self) -> tuple[int, int, int]:
-        tail_at = max(self._source.size - 22 - 0xFFFF, 0)
-        tail = self._source.read_at(tail_at, self._source.size - tail_at)
-        at = tail.rfind(b"PK\x05\x06")
-        if at < 0 or len(tail) - at < 22:
-            raise _broken("its directory is missing: the file is cut off, or is no archive")
-        fields = struct.unpack("<IHHHHIIH", tail[at : at + 22])
-        count, size, start, comment = fields[4], fields[5], fields[6], fields[7]
-        if at + 22 + comment != len(tail):
-            raise _broken("bytes stand behind its end")
-        end_at = tail_at + at
-        if self._source.read_at(max(end_at - 20, 0), 4) == b"PK\x06\x07":  # some write it without need
-            start, size, count, end_at = self._wide_end(end_at)
-        if start + size != end_at:
-            raise _broken("its directory isn't where it says")
-        return start, size, count
-
-    def _wide_end(self, end_at: int) -> tuple[int, int, int, int]:
-        if end_at < 20 + 56:
-            raise _broken("its ZIP64 directory is missing")
-        locator = struct.unpack("<IIQI", self._source.read_at(end_at - 20, 20))
-        at = locator[2]
-        if locator[0] != _LOCATOR or at != end_at - 20 - 56:
-            raise _broken("its ZIP64 directory isn't where it says")
-        wide = struct.unpack("<IQHHIIQQQQ", self._source.read_at(at, 56))
-        if wide[0] != _WIDE_END or wide[6] != wide[7]:
-            raise _broken("its ZIP64 directory is damaged")
-        return wide[9], wide[8], wide[7], at
-
-    def _located(self, entry: _Entry, directory: int) -> Record:
-        if entry.offset + 30 > directory:
-            raise _broken(f"record {entry.name!r} lies outside of it")
-        fields = struct.unpack("<IHHHHHIIIHH", self._source.read_at(entry.offset, 30))
-        name_length, extra_length = fields[9], fields[10]
-        data = entry.offset + 30 + name_length + extra_length
-        name = self._source.read_at(entry.offset + 30, name_length) if name_length <= 0xFFFF else b""
-        agrees = fields[0] == _LOCAL and name == entry.raw_name and fields[3] == entry.method
-        if not fields[2] & 8:  # else sizes and checksum stand behind the bytes, and in the directory
-            sizes = (fields[7], fields[8])
-            own = (entry.packed_size, entry.size)
-            agrees = agrees and fields[6] == entry.crc
-            agrees = agrees and all(a in (b, _LIMIT) for a, b in zip(sizes, own, strict=True))
-        if not agrees:
-            raise _broken(f"the header of record {entry.name!r} isn't what the directory says")
-        if data + entry.packed_size > directory:
-            raise _broken(f"record {entry.name!r} reaches past its end")
-        return Record(entry.name, data, entry.size, entry.packed_size, entry.method, entry.crc)
-
-    def _check_apart(self) -> None:
-        end = 0
-        for record in sorted(self.records.values(), key=lambda r: r.offset):
-            if record.offset < end:
-                raise _broken(f"record {record.name!r} lies on another")
-            end = record.offset + record.packed_size
 
     def _folder(self) -> str:
         found = [name for name in self.records if name.endswith("/data.pkl") and name.count("/") == 1]
@@ -164,98 +45,10 @@ class ArchiveReader:
         try:
             listed = json.loads(self.read(MANIFEST))
             said = {str(name): (int(size), int(crc)) for name, (size, crc) in listed.items()}
-        except (ValueError, TypeError, AttributeError):
-            raise _broken("its manifest is damaged") from None
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            raise broken("its manifest is damaged") from None
         there = {name: (self.record(name).size, self.record(name).crc) for name in self.names()}
         del there[MANIFEST]
         if said != there:
             differing = sorted(name for name in {*said, *there} if said.get(name) != there.get(name))
-            raise _broken(f"records aren't those of its manifest: {', '.join(differing[:5])}")
-
-
-@dataclass(frozen=True)
-class _Entry:
-    name: str
-    raw_name: bytes
-    offset: int
-    size: int
-    packed_size: int
-    method: int
-    crc: int
-
-
-def check(record: Record, data: Any) -> None:
-    """Compares bytes with the CRC-32 that was written of them."""
-    if record.crc and zlib.crc32(data) != record.crc:
-        raise RuntimeError(
-            f"record {record.name!r} is damaged: its CRC-32 is {zlib.crc32(data):08x}, "
-            f"{record.crc:08x} was written"
-        )
-
-
-def _broken(why: str) -> RuntimeError:
-    return RuntimeError(f"PytorchStreamReader failed reading zip archive: {why}")
-
-
-def _inflated(data: bytes, record: Record) -> bytes:
-    engine = zlib.decompressobj(-15)
-    try:
-        out = engine.decompress(data, record.size + 1)
-    except zlib.error as error:
-        raise RuntimeError(f"record {record.name!r} is damaged: {error}") from None
-    if len(out) != record.size or not engine.eof:
-        raise RuntimeError(f"record {record.name!r} doesn't have the {record.size} bytes it says")
-    return out
-
-
-def _entries(directory: bytes, count: int) -> list[_Entry]:
-    entries, at = [], 0
-    while at < len(directory):
-        if at + 46 > len(directory):
-            raise _broken("its directory is cut off")
-        fields = struct.unpack("<IHHHHHHIIIHHHHHII", directory[at : at + 46])
-        name_end = at + 46 + fields[10]
-        extra_end = name_end + fields[11]
-        next_at = extra_end + fields[12]
-        if fields[0] != _ENTRY or next_at > len(directory):
-            raise _broken("its directory is damaged")
-        raw_name, extra = directory[at + 46 : name_end], directory[name_end:extra_end]
-        entries.append(_entry(fields, raw_name, extra))
-        at = next_at
-    if len(entries) != count:
-        raise _broken(f"its directory has {len(entries)} entries and says {count}")
-    return entries
-
-
-def _entry(fields: tuple[int, ...], raw_name: bytes, extra: bytes) -> _Entry:
-    try:
-        name = raw_name.decode()
-    except UnicodeDecodeError:
-        raise _broken("a record's name isn't UTF-8") from None
-    flags, method, crc = fields[3], fields[4], fields[7]
-    if flags & 1:
-        raise _broken(f"record {name!r} is encrypted")
-    if method not in (_STORED, _DEFLATED):
-        raise _broken(f"record {name!r} is compressed by method {method}")
-    wide = _wide_numbers(extra)
-    numbers = []
-    for number in (fields[9], fields[8], fields[16]):  # size, packed size, offset
-        if number == _LIMIT:
-            if not wide:
-                raise _broken(f"record {name!r} lacks its ZIP64 field")
-            number = wide.pop(0)
-        numbers.append(number)
-    if method == _STORED and numbers[0] != numbers[1]:
-        raise _broken(f"record {name!r} has two sizes")
-    return _Entry(name, raw_name, numbers[2], numbers[0], numbers[1], method, crc)
-
-
-def _wide_numbers(extra: bytes) -> list[int]:
-    at = 0
-    while at + 4 <= len(extra):
-        tag, length = struct.unpack("<HH", extra[at : at + 4])
-        if tag == 1:
-            body = extra[at + 4 : at + 4 + length]
-            return list(struct.unpack(f"<{len(body) // 8}Q", body[: len(body) // 8 * 8]))
-        at += 4 + length
-    return []
+            raise broken(f"records aren't those of its manifest: {', '.join(differing[:5])}")

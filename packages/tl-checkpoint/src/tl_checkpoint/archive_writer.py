@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import struct
-import zlib
 from collections.abc import Callable
 from typing import Any
+
+from tl_core.files import crc32
+
+from .atomic import ScratchFile
 
 __all__ = ["MANIFEST", "ArchiveWriter"]
 
@@ -18,14 +21,16 @@ MANIFEST = ".data/manifest.json"
 _LIMIT = 0xFFFFFFFF  # what 32 bits hold, and what says that the number stands in the ZIP64 field
 _DATE = 0x21  # the first of January 1980: the same input gives the same file
 _PADDING = 0x4246  # the tag of the field that fills a header up
+_LARGE = 1 << 16  # records from here on are written alone, smaller ones together
+_LOCAL, _ENTRY = struct.Struct("<IHHHHHIIIHH"), struct.Struct("<IHHHHHHIIIHHHHHII")
 
 
 class ArchiveWriter:
     """An archive under construction.
 
     Parameters:
-        write : callable
-            Takes bytes or a buffer and writes all of it behind what was written before.
+        output : ScratchFile or callable
+            Where to: a file, or what takes bytes or a buffer and writes all of it behind what was written before.
         name : str
             The folder in the archive under which the records stand.
         alignment : int
@@ -35,36 +40,65 @@ class ArchiveWriter:
     """
 
     def __init__(
-        self, write: Callable[[Any], Any], name: str, alignment: int = 64, checksums: bool = True
+        self,
+        output: ScratchFile | Callable[[Any], Any],
+        name: str,
+        alignment: int = 64,
+        checksums: bool = True,
     ) -> None:
-        self._write, self._name = write, name
+        self._file = output if isinstance(output, ScratchFile) else None
+        self._write = output.write if isinstance(output, ScratchFile) else output
+        self._folder = f"{name}/".encode()
         self._alignment, self._checksums = alignment, checksums
-        self._offset = 0
+        self._offset, self._waiting = 0, 0
+        self._parts: list[Any] = []
         self._directory: list[bytes] = []
         self._listed: dict[str, tuple[int, int]] = {}
 
     def add(self, record: str, data: Any) -> None:
-        """Write a record of that name; `data` is bytes or any buffer of bytes."""
-        view = memoryview(data).cast("B") if len(memoryview(data)) else memoryview(b"")
-        crc = zlib.crc32(view) if self._checksums else 0
-        name = f"{self._name}/{record}".encode()
+        """Write a record of that name; `data` is bytes or any buffer of bytes, which stays as it is until `close`."""
+        size = memoryview(data).nbytes
+        name = self._folder + record.encode()
         start = self._offset
-        self._put(self._local_header(name, crc, len(view)))
-        self._put(view)
-        self._directory.append(_directory_entry(name, crc, len(view), start))
-        self._listed[record] = (len(view), crc)
+        if size >= _LARGE and self._file and self._checksums:
+            self._flush()
+            crc = self._file.write_checked(lambda crc: self._local_header(name, crc, size), data)
+            self._offset += len(self._local_header(name, crc, size)) + size
+        else:
+            crc = crc32(data) if self._checksums else 0
+            header = self._local_header(name, crc, size)
+            self._put(header, len(header))
+            self._put(data, size)
+        self._directory.append(_directory_entry(name, crc, size, start))
+        self._listed[record] = (size, crc)
 
-    def close(self) -> None:
-        """Write the manifest and the directory; nothing can be added then."""
+    def close(self) -> int:
+        """Write the manifest and the directory; nothing can be added then.
+
+        Returns the CRC-32 of the directory, which stands for the whole archive: it holds the records' checksums.
+        """
         self.add(MANIFEST, json.dumps(self._listed, separators=(",", ":")).encode())
-        start = self._offset
-        for entry in self._directory:
-            self._put(entry)
-        self._put(_end(len(self._directory), self._offset - start, start))
+        start, directory = self._offset, b"".join(self._directory)
+        end = _end(len(self._directory), len(directory), start)
+        self._put(directory, len(directory))
+        self._put(end, len(end))
+        self._flush()
+        return crc32(directory)
 
-    def _put(self, data: Any) -> None:
-        self._write(data)
-        self._offset += len(data)
+    def _put(self, data: Any, size: int) -> None:
+        self._offset += size
+        if self._waiting + size >= _LARGE:
+            self._flush()
+        if size >= _LARGE:
+            self._write(data)
+        elif size:
+            self._waiting += size
+            self._parts.append(data)
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._write(self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
+        self._parts, self._waiting = [], 0
 
     def _local_header(self, name: bytes, crc: int, size: int) -> bytes:
         wide = struct.pack("<HHQQ", 1, 16, size, size) if size >= _LIMIT else b""
@@ -72,8 +106,10 @@ class ArchiveWriter:
         begin = self._offset + 30 + len(name) + len(wide)
         room = -(begin + 4) % self._alignment
         extra = wide + struct.pack("<HH", _PADDING, room) + b"Z" * room
-        fixed = (0x04034B50, 45 if wide else 20, _flags(name), 0, 0, _DATE, crc, short, short)
-        return struct.pack("<IHHHHHIIIHH", *fixed, len(name), len(extra)) + name + extra
+        version = 45 if wide else 20
+        flags = _flags(name)
+        fixed = _LOCAL.pack(0x04034B50, version, flags, 0, 0, _DATE, crc, short, short, len(name), len(extra))
+        return fixed + name + extra
 
 
 def _flags(name: bytes) -> int:
@@ -81,12 +117,13 @@ def _flags(name: bytes) -> int:
 
 
 def _directory_entry(name: bytes, crc: int, size: int, offset: int) -> bytes:
-    large = [number for number in (size, size, offset) if number >= _LIMIT]
-    extra = struct.pack(f"<HH{len(large)}Q", 1, 8 * len(large), *large) if large else b""
-    short, where = min(size, _LIMIT), min(offset, _LIMIT)
-    version = 45 if large else 20
-    fixed = (0x02014B50, version, version, _flags(name), 0, 0, _DATE, crc, short, short)
-    return struct.pack("<IHHHHHHIIIHHHHHII", *fixed, len(name), len(extra), 0, 0, 0, 0, where) + name + extra
+    extra, version = b"", 20
+    if size >= _LIMIT or offset >= _LIMIT:
+        large = [number for number in (size, size, offset) if number >= _LIMIT]
+        extra, version = struct.pack(f"<HH{len(large)}Q", 1, 8 * len(large), *large), 45
+        size, offset = min(size, _LIMIT), min(offset, _LIMIT)
+    fixed = (0x02014B50, version, version, _flags(name), 0, 0, _DATE, crc, size, size, len(name), len(extra))
+    return _ENTRY.pack(*fixed, 0, 0, 0, 0, offset) + name + extra
 
 
 def _end(count: int, size: int, start: int) -> bytes:

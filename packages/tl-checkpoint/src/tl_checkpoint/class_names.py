@@ -32,6 +32,7 @@ _TYPED = {
     "ComplexFloat": "complex64",
     "ComplexDouble": "complex128",
 }
+#: The reference's class paths of storages, and what each of them holds.
 STORAGES = {
     f"torch.{name}Storage": StorageType(f"{name}Storage", getattr(tl_core, d)) for name, d in _TYPED.items()
 }
@@ -50,12 +51,14 @@ _EXACT = {
     "torch._utils._rebuild_tensor_v2": "tl_core._tensor._rebuild_tensor_v2",
     "torch._utils._rebuild_parameter": "tl_core.parameter._rebuild_parameter",
     "torch._tensor._rebuild_from_type_v2": "tl_core._tensor._rebuild_from_type",
+    "torch.distributed.checkpoint.filesystem._StorageInfo": "tl_checkpoint.distributed.metadata_file.StorageInfo",
 }
 # The longest prefix wins. Modules of tl-nn have the names that the reference's have.
 _PREFIXES = {
     "torch.nn.": "tl_nn.",
     "torch.optim.": "tl_nn.optim.",
     "torch.autograd.": "tl_autograd.",
+    "torch.distributed.checkpoint.": "tl_checkpoint.distributed.",
     "torch.utils.data.": "tl_data.",
     "torch.": "tl_core.",
 }

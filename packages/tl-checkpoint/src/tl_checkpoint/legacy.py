@@ -13,12 +13,16 @@ from .locations import restore_location, target_of
 from .safe_globals import allowed
 from .source import Source
 from .storages import bytes_of
+from .unpickler import CutOff as _CutOff
 from .unpickler import DataUnpickler
 
 __all__ = ["load"]
 
-_MAGIC = 0x1950A86A20F9469CFC6C
+_MAGIC = b"\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."  # the number 0x1950A86A20F9469CFC6C, pickled
 _PROTOCOL = 1001
+
+
+_HEAD = 1 << 26  # how much of the file the pickles may take, unless they are cut off there
 
 
 class _Stream:
@@ -41,11 +45,12 @@ class _Stream:
             )
         if key not in self.made:
             self.made[key] = self._new(str(location), count * kind.dtype.itemsize), kind.dtype.itemsize
-        return TypedStorage(self.made[key][0], dtype=kind.dtype)
+        return TypedStorage(wrap_storage=self.made[key][0], dtype=kind.dtype)
 
     def _new(self, location: str, nbytes: int) -> Any:
         if nbytes > self._available:
-            raise pickle.UnpicklingError("a storage says more bytes than the file has")
+            raise pickle.UnpicklingError("the storages say more bytes than the file has")
+        self._available -= nbytes
         target = target_of(self._map_location, location)
         if callable(self._map_location) or target != "cpu":
             raise NotImplementedError(
@@ -58,31 +63,46 @@ def load(source: Source, map_location: Any, weights_only: bool) -> Any:
     """Reads such a file as data. Raises UnpicklingError if it is something else."""
     if not weights_only:
         raise NotImplementedError("files from before 2020 are read as data only: pass weights_only=True")
-    data = source.read_at(0, source.size)
-    stream = _Stream(map_location, len(data))
-    at = 0
-    parts = []
-    for _ in range(5):  # magic number, protocol, the machine that wrote it, the object, the keys
-        reader = DataUnpickler(data, allowed, stream.find, at)
-        parts.append(reader.load())
-        at = reader.position
-        if len(parts) == 1 and parts[0] != _MAGIC:
-            raise pickle.UnpicklingError("the file is neither an archive nor one from before 2020")
-    if parts[1] != _PROTOCOL:
-        raise RuntimeError(f"Invalid protocol version: {parts[1]}")
+    stream = _Stream(map_location, source.size)
+    try:
+        parts, at = _pickles(source.read_at(0, min(source.size, _HEAD)), stream)
+    except _CutOff:
+        if source.size <= _HEAD:
+            raise
+        stream = _Stream(map_location, source.size)
+        parts, at = _pickles(source.read_at(0, source.size), stream)
+    if type(parts[4]) is not list:
+        raise pickle.UnpicklingError("the file's list of storages is damaged")
     for key in parts[4]:
-        at = _fill(data, at, stream, key)
+        at = _fill(source, at, stream, key)
     return parts[3]
 
 
-def _fill(data: bytes, at: int, stream: _Stream, key: Any) -> int:
-    if key not in stream.made or at + 8 > len(data):
-        raise pickle.UnpicklingError("the file's storages are damaged")
+def _pickles(data: bytes, stream: _Stream) -> tuple[list[Any], int]:
+    """Magic number, protocol, the machine that wrote the file, the object, the keys; and where they end."""
+    parts: list[Any] = []
+    at = 0
+    for _ in range(5):
+        if not parts and _MAGIC not in data[:24]:
+            raise pickle.UnpicklingError(
+                "the file is neither an archive nor one from before 2020; tar files, as before 2016, aren't read"
+            )
+        reader = DataUnpickler(data, allowed, stream.find, at)
+        parts.append(reader.load())
+        at = reader.position
+        if len(parts) == 2 and parts[1] != _PROTOCOL:
+            raise RuntimeError(f"Invalid protocol version: {parts[1]!r:.20}")
+    return parts, at
+
+
+def _fill(source: Source, at: int, stream: _Stream, key: Any) -> int:
+    if type(key) is not str or key not in stream.made:
+        raise pickle.UnpicklingError("the file's list of storages is damaged")
     storage, itemsize = stream.made[key]
-    (count,) = struct.unpack("<q", data[at : at + 8])
+    (count,) = struct.unpack("<q", source.read_at(at, 8))
     begin, end = at + 8, at + 8 + storage.nbytes()
-    if count * itemsize != storage.nbytes() or end > len(data):
+    if count * itemsize != storage.nbytes() or end > source.size:
         raise pickle.UnpicklingError(f"storage {key} is cut off, or has two sizes")
     if storage.nbytes():
-        bytes_of(storage)[:] = data[begin:end]
+        source.read_into(begin, bytes_of(storage))
     return end

@@ -3,47 +3,78 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
+from .globals import Global
 from .unfinished import Unfinished
 
 __all__ = ["known"]
 
+_CODE = re.compile(r"[<>|=]?(b1|[iufc](1|2|4|8|16|32)|[SUVa]\d{1,9}|[mM]8(\[\d*[a-zA-Zμ]+\])?)")
+_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic")
+
+
+def _dtype_of(code: Any) -> Any:
+    import numpy
+
+    if type(code) is not str or not _CODE.fullmatch(code):
+        raise pickle.UnpicklingError(f"a NumPy dtype of {code!r} isn't read as data")
+    return numpy.dtype(code)
+
 
 class _Dtype(Unfinished):
-    """A dtype that a pickle describes in two steps: its code, then byte order and fields."""
+    """A dtype that a pickle describes in two steps: its code, then byte order, fields and unit."""
 
     def __init__(self, code: Any, align: Any = False, copy: Any = False) -> None:
-        if type(code) is not str or "O" in code:
-            raise pickle.UnpicklingError(f"a NumPy dtype of {code!r} isn't read as data")
-        import numpy
-
-        self.dtype = numpy.dtype(code)
+        self.dtype = _dtype_of(code)
 
     def finished(self, state: Any) -> Any:
-        if type(state) is not tuple or len(state) < 2 or state[1] not in ("<", ">", "|", "="):
+        """The dtype."""
+        if type(state) is not tuple or len(state) < 5 or state[1] not in ("<", ">", "|", "="):
             raise pickle.UnpicklingError("a NumPy dtype is damaged")
-        if len(state) > 4 and (state[2] is not None or state[3] is not None):
-            raise pickle.UnpicklingError("NumPy dtypes with fields aren't read as data")
+        if any(part is not None for part in state[2:5]):
+            raise pickle.UnpicklingError("NumPy dtypes with fields or parts aren't read as data")
+        if len(state) == 9:
+            self.dtype = _dtype_of(f"{self.dtype.kind}8{_unit(state[8])}")
         return self.dtype.newbyteorder(state[1])
+
+
+def _unit(metadata: Any) -> str:
+    """The unit of dates and durations, as a code writes it."""
+    try:
+        unit, count = metadata[1][0], metadata[1][1]
+        unit = unit.decode() if type(unit) is bytes else unit
+    except (TypeError, IndexError, UnicodeDecodeError):
+        raise pickle.UnpicklingError("the unit of a NumPy dtype is damaged") from None
+    if unit not in _UNITS or type(count) is not int:
+        raise pickle.UnpicklingError("the unit of a NumPy dtype is damaged")
+    return "" if unit == "generic" else f"[{count}{unit}]"
 
 
 class _Array(Unfinished):
     """An array that a pickle describes in two steps."""
 
     def finished(self, state: Any) -> Any:
-        import numpy
-
-        if type(state) is not tuple or len(state) != 5 or not isinstance(state[2], numpy.dtype):
+        """The array."""
+        if type(state) is not tuple or len(state) != 5:
             raise pickle.UnpicklingError("a NumPy array is damaged")
         _, shape, kind, fortran, data = state
-        if type(data) is not bytes or not all(type(n) is int and n >= 0 for n in shape):
-            raise pickle.UnpicklingError("a NumPy array is damaged")
-        try:
-            return numpy.frombuffer(data, kind).copy().reshape(shape, order="F" if fortran else "C")
-        except ValueError as error:
-            raise pickle.UnpicklingError(f"a NumPy array is damaged: {error}") from None
+        return _array(data, kind, shape, "F" if fortran else "C")
+
+
+def _array(data: Any, kind: Any, shape: Any, order: Any) -> Any:
+    import numpy
+
+    good = isinstance(kind, numpy.dtype) and type(data) in (bytes, bytearray) and type(shape) is tuple
+    if not good or order not in ("C", "F") or not all(type(n) is int and n >= 0 for n in shape):
+        raise pickle.UnpicklingError("a NumPy array is damaged")
+    try:
+        flat = numpy.frombuffer(data, kind) if data else numpy.empty(0, kind)
+        return flat.copy().reshape(shape, order=order)
+    except ValueError as error:
+        raise pickle.UnpicklingError(f"a NumPy array is damaged: {error}") from None
 
 
 def _reconstruct(kind: Any, shape: Any, code: Any) -> _Array:
@@ -53,24 +84,32 @@ def _reconstruct(kind: Any, shape: Any, code: Any) -> _Array:
 def _scalar(kind: Any, data: Any = b"") -> Any:
     import numpy
 
-    if not isinstance(kind, numpy.dtype) or type(data) is not bytes or len(data) != kind.itemsize:
+    if not isinstance(kind, numpy.dtype) or type(data) is not bytes or len(data) != kind.itemsize or not data:
         raise pickle.UnpicklingError("a NumPy scalar is damaged")
     return numpy.frombuffer(data, kind)[0]
 
 
-def _nothing(*args: Any) -> None:
-    raise pickle.UnpicklingError("numpy.ndarray isn't called while a file is read as data")
+_MAKERS: dict[str, Callable[..., Any]] = {
+    "multiarray._reconstruct": _reconstruct,
+    "multiarray.scalar": _scalar,
+    "numeric._frombuffer": _array,
+}
 
 
-def known(full: str) -> Callable[..., Any] | None:
-    """What stands for a global of numpy; None if it isn't allowed."""
+def known(full: str) -> Any:
+    """What stands for a global of numpy: a maker, or a class that may be named; None if it isn't allowed."""
+    try:
+        import numpy
+    except ImportError:
+        return None  # what isn't installed can't be made
+
     if full == "numpy.dtype":
-        return _Dtype
-    if full == "numpy.ndarray":
-        return _nothing
-    parts = full.split(".")
-    inside = parts[1:-1]
-    if inside in (["core", "multiarray"], ["_core", "multiarray"]):
-        makers: dict[str, Callable[..., Any]] = {"_reconstruct": _reconstruct, "scalar": _scalar}
-        return makers.get(parts[-1])
-    return None
+        return Global(full, _Dtype)
+    _, *inside, name = full.split(".")
+    if inside[:1] in (["core"], ["_core"]) and len(inside) == 2:
+        maker = _MAKERS.get(f"{inside[1]}.{name}")
+        return Global(full, maker) if maker else None
+    places = {(): numpy, ("dtypes",): getattr(numpy, "dtypes", None)}
+    found = vars(places.get(tuple(inside)) or object).get(name)
+    is_kind = isinstance(found, type) and issubclass(found, (numpy.generic, numpy.ndarray, numpy.dtype))
+    return found if is_kind and found not in (numpy.object_, numpy.void) else None

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
+import copyreg
+import functools
 import io
+import itertools
 import pickle
 import struct
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import tl_core
-from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
+from tl_core.storage import TypedStorage, UntypedStorage, bytes_of, memory_of, tensor_on
 
 from .class_names import reference, storage_name
 
 __all__ = ["SavedStorage", "pickled"]
 
 
-@dataclass
 class SavedStorage:
-    """A storage that a pickle refers to: its bytes as a tensor, and which of them are needed."""
+    """A storage that a pickle refers to: what lies on it, and which of its bytes are needed."""
 
-    key: str
-    tensor: Any
-    dtypes: set[Any]
-    begin: int
-    end: int
+    __slots__ = ("begin", "dtypes", "end", "key", "nbytes", "tensor")
 
-    @property
-    def is_compact(self) -> bool:
-        """Whether all of its bytes are needed."""
-        return self.begin == 0 and self.end == self.tensor.numel()
+    def __init__(self, key: str, tensor: Any, nbytes: int) -> None:
+        self.key, self.tensor, self.nbytes = key, tensor, nbytes
+        self.dtypes: set[Any] = set()
+        self.begin = self.end = 0
 
     @property
     def has_one_dtype(self) -> bool:
@@ -46,7 +43,10 @@ class SavedStorage:
 
     def data(self) -> Any:
         """The needed bytes, on the CPU."""
-        return memoryview(self.tensor[self.begin : self.end].cpu())
+        part = bytes_of(self.tensor)
+        if self.begin or self.end != self.nbytes:
+            part = part[self.begin : self.end]
+        return memoryview(part if part.is_cpu else part.cpu())
 
 
 class _Named:
@@ -59,63 +59,88 @@ class _Named:
         raise TypeError(f"{self.module}.{self.name} is written, not called")
 
 
-_names: dict[str, _Named] = {}
-
-
+@functools.cache
 def _named(path: str) -> _Named:
-    return _names.setdefault(path, _Named(path))
+    return _Named(path)
 
 
 # The one in Python: that in C wants to import every global that it writes.
 _PythonPickler: Any = pickle._Pickler
 
 
+class _Reducers(dict[type, Any]):
+    """How objects are taken apart whose classes have no entry of their own: tensors of subclasses."""
+
+    def get(self, kind: type, default: Any = None) -> Any:
+        return _of_type if issubclass(kind, tl_core.Tensor) else copyreg.dispatch_table.get(kind, default)
+
+
 class _Pickler(_PythonPickler):
     dispatch: ClassVar[dict[type, Any]] = _PythonPickler.dispatch.copy()
+    dispatch_table: ClassVar[dict[type, Any]] = _Reducers()
 
-    def __init__(self, file: Any, protocol: int, planned: dict[UntypedStorage, SavedStorage]) -> None:
+    def __init__(self, file: Any, protocol: int, planned: dict[int, SavedStorage]) -> None:
         super().__init__(file, protocol)
         self.planned = planned
-        self.storages: dict[UntypedStorage, SavedStorage] = {}
+        self.storages: dict[int, SavedStorage] = {}
+        self._openings: dict[tuple[Any, bool, str], tuple[bytes, bytes]] = {}
 
     # ---- storages
 
-    def storage(self, untyped: UntypedStorage) -> SavedStorage:
-        """What is known of a storage; storages are numbered as they come."""
-        if untyped not in self.storages:
-            whole = tensor_on(untyped, tl_core.uint8, (untyped.nbytes(),), (1,))
-            self.storages[untyped] = SavedStorage(str(len(self.storages)), whole, set(), 0, 0)
-        return self.storages[untyped]
+    def storage(self, tensor: Any) -> SavedStorage:
+        """What is known of a tensor's storage; storages are numbered as they come."""
+        identity, nbytes = memory_of(tensor)
+        known = self.storages.get(identity)
+        if known is None:
+            known = self.storages[identity] = SavedStorage(str(len(self.storages)), tensor, nbytes)
+        return known
 
     def _save_storage(self, obj: Any) -> None:
         typed = isinstance(obj, TypedStorage)
-        untyped = obj.untyped() if typed else obj
-        storage = self.storage(untyped)
+        whole = tensor_on(obj.untyped(), tl_core.uint8, (obj.nbytes(),), (1,))
+        storage = self.storage(whole)
         storage.need(0, obj.nbytes())
         storage.dtypes.add(obj.dtype if typed else tl_core.uint8)
-        self._refer(untyped, obj.dtype if typed else None)
+        self._refer(storage, memory_of(whole)[0], obj.dtype if typed else None)
         self.memoize(obj)
 
-    def _refer(self, untyped: UntypedStorage, dtype: Any) -> None:
+    def _refer(self, storage: SavedStorage, identity: int, dtype: Any) -> None:
         """Writes the description of a storage: its class, key, place, and number of elements."""
-        storage, plan = self.storage(untyped), self.planned.get(untyped)
-        nbytes = plan.end - plan.begin if plan else untyped.nbytes()
-        path = storage_name(dtype) if dtype else "torch.storage.UntypedStorage"
+        plan = self.planned.get(identity)
+        nbytes = plan.end - plan.begin if plan else storage.nbytes
+        opening = self._global_of(storage_name(dtype) if dtype else "torch.storage.UntypedStorage")
+        place = self._text(str(storage.tensor.device))
+        count = _whole(nbytes // (dtype.itemsize if dtype else 1))
+        start = pickle.MARK + self._text("storage")
+        self.write(
+            start + opening + _plain_text(storage.key) + place + count + pickle.TUPLE + pickle.BINPERSID
+        )
+
+    # ---- opcodes, which name what has been named before by number
+
+    def _text(self, text: str) -> bytes:
+        known = self.memo.get(id(text))
+        return self.get(known[0]) if known else _plain_text(text) + self._remembered(text)
+
+    def _global_of(self, path: str | None) -> bytes:
         assert path is not None
-        self.write(pickle.MARK)
-        self.save("storage")
-        self.save(_named(path))
-        self.save(storage.key)
-        self.save(str(storage.tensor.device))
-        self.save(nbytes // (dtype.itemsize if dtype else 1))
-        self.write(pickle.TUPLE + pickle.BINPERSID)
+        named = _named(path)
+        known = self.memo.get(id(named))
+        if known:
+            return self.get(known[0])
+        return self._global_opcodes(named.module, named.name) + self._remembered(named)
+
+    def _remembered(self, obj: Any) -> bytes:
+        index = len(self.memo)
+        self.memo[id(obj)] = index, obj
+        return self.put(index)
+
+    def _global_opcodes(self, module: str, name: str) -> bytes:
+        if self.proto >= 4:
+            return _plain_text(module) + _plain_text(name) + pickle.STACK_GLOBAL
+        return pickle.GLOBAL + f"{module}\n{name}\n".encode()
 
     # ---- tensors
-
-    def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, tl_core.Tensor) and type(obj) not in self.dispatch:
-            return _of_type(obj)
-        return NotImplemented
 
     def _save_parameter(self, t: Any) -> None:
         state = dict(t.__dict__)
@@ -132,29 +157,71 @@ class _Pickler(_PythonPickler):
             parts = (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
             return self.save_reduce(_named("torch._utils._rebuild_meta_tensor_no_storage"), parts, obj=t)
         self._write_tensor(t)
-        self.memoize(t)
 
     def _write_tensor(self, t: Any) -> None:
         """A call of the function that makes a tensor of storage and geometry, opcode by opcode."""
-        untyped = t.untyped_storage()
-        storage, plan = self.storage(untyped), self.planned.get(untyped)
-        storage.dtypes.add(t.dtype)
-        storage.need(*_span(t))
-        typed = plan.has_one_dtype if plan else storage_name(t.dtype) is not None
-        offset = t.storage_offset() - (plan.begin // t.dtype.itemsize if plan else 0)
-        write = self.write
-        self.save(_named(f"torch._utils._rebuild_tensor_v{2 if typed else 3}"))
-        write(pickle.MARK)
-        self._refer(untyped, t.dtype if typed else None)
-        write(_whole(offset if t.numel() else 0) + _tuple(t.shape) + _tuple(t.stride()))
-        write(pickle.NEWTRUE if t.requires_grad else pickle.NEWFALSE)
-        self.save(OrderedDict)
-        write(pickle.EMPTY_TUPLE + pickle.REDUCE)
+        dtype, offset, shape, stride = t.dtype, t.storage_offset(), t.shape, t.stride()
+        identity, nbytes = memory_of(t)
+        storage = self.storages.get(identity) or self.storage(t)
+        storage.dtypes.add(dtype)
+        storage.need(*_span(t, offset, shape, stride))
+        plan = self.planned.get(identity)
+        if plan:
+            nbytes = plan.end - plan.begin
+            offset -= plan.begin // dtype.itemsize
+        typed = plan.has_one_dtype if plan else storage_name(dtype) is not None
+        opening, place = self._opening(dtype, typed, _place(t))
+        parts = [
+            opening,
+            _plain_text(storage.key),
+            place,
+            _whole(nbytes // (dtype.itemsize if typed else 1)),
+            pickle.TUPLE + pickle.BINPERSID,
+            _whole(offset if t.numel() else 0),
+            _tuple(shape),
+            _tuple(stride),
+            pickle.NEWTRUE if t.requires_grad else pickle.NEWFALSE,
+            self._global_of("collections.OrderedDict"),
+            pickle.EMPTY_TUPLE + pickle.REDUCE,
+        ]
         if not typed:
-            self.save(t.dtype)
-        if marks := _marks(t):
-            self.save(marks)
-        write(pickle.TUPLE + pickle.REDUCE)
+            parts.append(self._global_of(f"torch.{_name_of(dtype)}"))
+        if t.is_neg() or (t.is_complex() and t.is_conj()):
+            parts.append(_marks(t))
+        parts += (pickle.TUPLE + pickle.REDUCE, self._remembered(t))
+        self.write(b"".join(parts))
+
+    def _opening(self, dtype: Any, typed: bool, place: str) -> tuple[bytes, bytes]:
+        """What stands around a storage's key: the function and the storage's class; the place."""
+        known = self._openings.get((dtype, typed, place))
+        if known:
+            return known
+        path = storage_name(dtype) if typed else "torch.storage.UntypedStorage"
+
+        def opcodes() -> tuple[bytes, bytes]:
+            function = self._global_of(f"torch._utils._rebuild_tensor_v{2 if typed else 3}")
+            start = function + pickle.MARK + pickle.MARK + self._text("storage") + self._global_of(path)
+            return start, self._text(place)
+
+        first = opcodes()
+        self._openings[dtype, typed, place] = opcodes()
+        return first
+
+    def _batch_setitems(self, items: Any, *context: Any) -> None:
+        """The items of a dict; most are tensors under a name, which need no detour."""
+        batch = iter(items)
+        while part := list(itertools.islice(batch, 1000)):
+            self.write(pickle.MARK)
+            for key, value in part:
+                if type(key) is str and id(key) not in self.memo and len(key) < 65536:
+                    self.write(_plain_text(key) + self._remembered(key))
+                else:
+                    self.save(key)
+                if type(value) is tl_core.Tensor and id(value) not in self.memo:
+                    self._save_tensor(value)
+                else:
+                    self.save(value)
+            self.write(pickle.SETITEMS)
 
     def _save_size(self, obj: Any) -> None:
         self.save_reduce(_named("torch.Size"), (tuple(obj),), obj=obj)
@@ -180,16 +247,10 @@ class _Pickler(_PythonPickler):
         self._write_global(obj, obj.module, obj.name)
 
     def _save_dtype(self, obj: Any) -> None:
-        self._write_global(obj, "torch", str(obj).removeprefix("torch."))
+        self._write_global(obj, "torch", _name_of(obj))
 
     def _write_global(self, obj: Any, module: str, name: str) -> None:
-        if self.proto >= 4:
-            self.save(module)
-            self.save(name)
-            self.write(pickle.STACK_GLOBAL)
-        else:
-            self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
-        self.memoize(obj)
+        self.write(self._global_opcodes(module, name) + self._remembered(obj))
 
     def _save_type(self, obj: Any) -> None:
         if obj in (type(None), type(NotImplemented), type(...)):
@@ -224,7 +285,7 @@ def _of_type(t: Any) -> tuple[Any, Any]:
         args: tuple[Any, ...] = (plain.untyped_storage(), *geometry, t.dtype)
     else:
         function = _named("torch._utils._rebuild_tensor_v2")
-        args = (TypedStorage(plain), *geometry)
+        args = (plain.storage(), *geometry)
     return _named("torch._tensor._rebuild_from_type_v2"), (function, type(t), args, dict(t.__dict__))
 
 
@@ -237,7 +298,8 @@ def _whole(n: int) -> bytes:
     return pickle.LONG1 + b"\x08" + struct.pack("<q", n)
 
 
-def _tuple(numbers: Any) -> bytes:
+@functools.lru_cache(1024)
+def _tuple(numbers: tuple[int, ...]) -> bytes:
     """A tuple of whole numbers as opcodes."""
     parts = b"".join(map(_whole, numbers))
     if len(numbers) > 3:
@@ -245,18 +307,43 @@ def _tuple(numbers: Any) -> bytes:
     return parts + (pickle.EMPTY_TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3)[len(numbers)]
 
 
-def _span(t: Any) -> tuple[int, int]:
+def _plain_text(text: str) -> bytes:
+    """A text as opcodes."""
+    data = text.encode("utf-8", "surrogatepass")
+    return pickle.BINUNICODE + len(data).to_bytes(4, "little") + data
+
+
+_PLACES = {"cpu": "cpu"}
+
+
+def _place(t: Any) -> str:
+    """Where a tensor lies, as one and the same text."""
+    text = str(t.device)
+    return _PLACES.setdefault(text, text)
+
+
+def _name_of(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _span(t: Any, offset: int, shape: Any, stride: Any) -> tuple[int, int]:
     """The bytes of its storage that a tensor reaches."""
-    if not t.numel():
+    count, itemsize = t.numel(), t.itemsize
+    if not count:
         return 0, 0
-    last = sum((size - 1) * stride for size, stride in zip(t.shape, t.stride(), strict=True))
-    begin = t.storage_offset() * t.dtype.itemsize
-    return begin, begin + (last + 1) * t.dtype.itemsize
+    begin = offset * itemsize
+    if t.is_contiguous():
+        return begin, begin + count * itemsize
+    last = sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+    return begin, begin + (last + 1) * itemsize
 
 
-def _marks(t: Any) -> dict[str, bool]:
-    marks = {"conj": t.is_complex() and t.is_conj(), "neg": t.is_neg()}
-    return {name: True for name, marked in marks.items() if marked}
+def _marks(t: Any) -> bytes:
+    """The marks of a tensor that is conjugated or negated only when it is read, as opcodes."""
+    marks = ["conj"] if t.is_complex() and t.is_conj() else []
+    marks += ["neg"] if t.is_neg() else []
+    items = b"".join(_plain_text(name) + pickle.NEWTRUE for name in marks)
+    return pickle.EMPTY_DICT + pickle.MARK + items + pickle.SETITEMS
 
 
 def pickled(obj: Any, protocol: int) -> tuple[bytes, list[SavedStorage]]:
@@ -266,17 +353,13 @@ def pickled(obj: Any, protocol: int) -> tuple[bytes, list[SavedStorage]]:
     offsets, such objects are pickled twice.
     """
     data, storages = _pickled(obj, protocol, {})
-    if all(s.is_compact and (s.has_one_dtype or not _needs_type(s)) for s in storages.values()):
+    if all(s.begin == 0 and s.end == s.nbytes and len(s.dtypes) < 2 for s in storages.values()):
         return data, list(storages.values())
     for storage in storages.values():
         _align(storage)
     data, again = _pickled(obj, protocol, storages)
     assert [s.key for s in again.values()] == [s.key for s in storages.values()]
     return data, list(storages.values())
-
-
-def _needs_type(storage: SavedStorage) -> bool:
-    return len(storage.dtypes) > 1
 
 
 def _align(storage: SavedStorage) -> None:
@@ -286,8 +369,8 @@ def _align(storage: SavedStorage) -> None:
 
 
 def _pickled(
-    obj: Any, protocol: int, planned: dict[UntypedStorage, SavedStorage]
-) -> tuple[bytes, dict[UntypedStorage, SavedStorage]]:
+    obj: Any, protocol: int, planned: dict[int, SavedStorage]
+) -> tuple[bytes, dict[int, SavedStorage]]:
     buffer = io.BytesIO()
     pickler = _Pickler(buffer, protocol, planned)
     pickler.dump(obj)

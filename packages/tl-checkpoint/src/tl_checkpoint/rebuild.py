@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pickle
 import warnings
+import weakref
 from typing import Any
 
 import tl_core
 from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
+
+from .globals import Global
 
 __all__ = [
     "from_type",
@@ -63,9 +66,25 @@ def _view(
     ):
         raise pickle.UnpicklingError("a tensor's offset, sizes and strides must be whole numbers")
     made = tensor_on(storage, dtype, sizes, strides, offset)
+    if dtype is tl_core.bool:
+        _check_booleans(storage)
     if metadata:
+        if made.numel() * made.itemsize > storage.nbytes():  # marks are carried out, each element for itself
+            raise pickle.UnpicklingError("a tensor that repeats elements has marks")
         made = _marked(made, metadata)
     return _recorded(made) if requires_grad else made
+
+
+def _check_booleans(storage: Any) -> None:
+    """Other bytes than 0 and 1 are no booleans for a processor; each storage is looked through once."""
+    if storage in _booleans or storage.device.type == "meta" or not storage.nbytes():
+        return
+    if bool((tensor_on(storage, tl_core.uint8, (storage.nbytes(),), (1,)) > 1).any()):
+        raise pickle.UnpicklingError("a tensor of booleans has bytes other than 0 and 1")
+    _booleans.add(storage)
+
+
+_booleans: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def _recorded(made: Any) -> Any:
@@ -111,10 +130,12 @@ def meta_tensor(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
 
 def from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
     """A tensor of a subclass, with attributes; classes are those that are allowed."""
-    make = getattr(kind, "make", kind)
+    make = kind
     if not (isinstance(make, type) and issubclass(make, tl_core.Tensor)):
         raise pickle.UnpicklingError("a tensor's class is something else")
-    made = function(*args)
+    if type(function) is not Global or function.make not in _MAKERS or type(args) is not tuple:
+        raise pickle.UnpicklingError("a tensor is made by something else")
+    made = function.make(*args)
     if type(made) is not make:
         requires_grad = made.requires_grad
         made = made.detach().as_subclass(make)
@@ -129,6 +150,9 @@ def layout(name: Any) -> Any:
     if not isinstance(found, tl_core.layout):
         raise pickle.UnpicklingError(f"there is no layout {name!r}")
     return found
+
+
+_MAKERS = (tensor, tensor_of_dtype, meta_tensor, parameter)
 
 
 def set_tensor_state(target: Any, state: Any) -> None:

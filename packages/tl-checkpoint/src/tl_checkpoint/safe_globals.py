@@ -9,6 +9,7 @@ import functools
 import pathlib
 import pickle
 import threading
+import types
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING  # names of Python 2, which protocol 2 writes
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -17,6 +18,10 @@ import tl_core
 
 from . import rebuild
 from .class_names import STORAGES, ours
+from .enumerations import imported_enum
+from .globals import Global, RefusedGlobal
+from .inert import Inert
+from .keys import check_keys
 from .unfinished import Unfinished
 
 __all__ = [
@@ -29,50 +34,50 @@ __all__ = [
     "known_global",
     "restore",
     "safe_globals",
+    "trusted",
 ]
 
 
-class Global:
-    """A name in a pickle that stands for an allowed class or function."""
-
-    __slots__ = ("make", "name")
-
-    def __init__(self, name: str, make: Callable[..., Any]) -> None:
-        self.name, self.make = name, make
-
-    def __call__(self, *args: Any) -> Any:
-        return self.make(*args)
-
-
-class Inert:
-    """What a pickle describes and nothing runs: the name of a class or function, and what it would be called with.
-
-    `functools.partial` objects are read as one, and so are values of enumerations nobody has declared safe.
-    """
-
-    def __init__(self, name: str, args: tuple[Any, ...] = (), keywords: dict[str, Any] | None = None) -> None:
-        self.name, self.args, self.keywords = name, args, keywords or {}
-        self.state: Any = None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Inert) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-    def __repr__(self) -> str:
-        parts = [*map(repr, self.args), *(f"{k}={v!r}" for k, v in self.keywords.items())]
-        return f"Inert({self.name}: {', '.join(parts)})"
+_CONTAINERS = (list, tuple, set, frozenset, dict)
 
 
 def _default_dict(factory: Any = None, *items: Any) -> Any:
-    make = getattr(factory, "make", None)
-    kind = make.args[0] if isinstance(make, functools.partial) else make
-    if kind not in (None, list, dict, set, tuple, int, float, str, bool) or (kind is None) != (
-        factory is None
-    ):
+    if factory is None or factory in _FACTORIES:
+        return collections.defaultdict(factory, *_filled(items))
+    kind = _FACTORY_OF.get(getattr(factory, "name", None))
+    if kind is None:
         raise pickle.UnpicklingError("a defaultdict's factory may be a builtin container or number only")
-    return collections.defaultdict(kind, *items)
+    return collections.defaultdict(kind, *_filled(items))
+
+
+def _filled(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a container, which must be another one whose items can be keys."""
+    for items in args:
+        if type(items) not in _CONTAINERS:
+            raise pickle.UnpicklingError(f"a container isn't made of {type(items).__name__!r}")
+    return args
+
+
+def _keyed(kind: Callable[..., Any]) -> Callable[..., Any]:
+    def make(*args: Any) -> Any:
+        for items in _filled(args):
+            check_keys(items)
+        return kind(*args)
+
+    return make
+
+
+def _paired(kind: Callable[..., Any]) -> Callable[..., Any]:
+    def make(*args: Any) -> Any:
+        for items in _filled(args):
+            check_keys(items if type(items) is dict else [pair[0] for pair in items])
+        return kind(*args)
+
+    return make
+
+
+def _deque(items: Any = (), maxlen: Any = None) -> Any:
+    return collections.deque(_filled((items,))[0], maxlen)
 
 
 def _text_to_bytes(text: str, encoding: str = "latin1") -> bytes:
@@ -81,22 +86,60 @@ def _text_to_bytes(text: str, encoding: str = "latin1") -> bytes:
     return text.encode("latin-1")
 
 
-def _namespace() -> argparse.Namespace:
-    return argparse.Namespace()
+def _bytes(kind: type) -> Callable[..., Any]:
+    def make(data: Any = b"", encoding: Any = None) -> Any:
+        if type(data) is str and encoding in ("latin1", "latin-1"):
+            return kind(data, "latin-1")
+        if type(data) not in (bytes, bytearray, list) or encoding is not None:
+            raise pickle.UnpicklingError(f"{kind.__name__} is made of bytes only")
+        return kind(data)
+
+    return make
 
 
-def _partial(*args: Any) -> Inert:
-    return Inert("functools.partial", tuple(getattr(a, "name", a) for a in args))
+def _without_arguments(kind: Callable[..., Any]) -> Callable[..., Any]:
+    def make() -> Any:
+        return kind()
+
+    return make
 
 
-def _plain(kind: type) -> Callable[..., Any]:
-    return functools.partial(_made, kind)
+def _plain(kind: Callable[..., Any], *types: type) -> Callable[..., Any]:
+    """A class that is made of such values only, and quickly."""
+
+    def make(*args: Any) -> Any:
+        for value in args:
+            if type(value) not in types or (type(value) is int and value.bit_length() > 64):
+                raise pickle.UnpicklingError(f"it isn't made of {type(value).__name__!r}")
+        return kind(*args)
+
+    return make
 
 
-def _made(kind: type, *args: Any) -> Any:
-    if not all(type(a) in (str, int, float, bytes, bool, tuple, list, dict, type(None)) for a in args):
-        raise pickle.UnpicklingError(f"{kind.__name__} is made of plain values only")
-    return kind(*args)
+class _Partial(Unfinished):
+    """A `functools.partial`, until its arguments are known."""
+
+    def __init__(self, function: Any, *args: Any) -> None:
+        self._function, self._args = function, args
+
+    def finished(self, state: Any) -> Inert:
+        """The record of it."""
+        if type(state) is not tuple or len(state) != 4 or type(state[1]) is not tuple:
+            raise pickle.UnpicklingError("a functools.partial is damaged")
+        keywords = state[2] if type(state[2]) is dict else {}
+        if not all(type(key) is str for key in keywords):
+            raise pickle.UnpicklingError("a functools.partial is damaged")
+        args = tuple(map(_recorded, (state[0], *state[1])))
+        return Inert("functools.partial", args, {k: _recorded(v) for k, v in keywords.items()})
+
+
+def _recorded(value: Any) -> Any:
+    """A value in an inert record: of a class or function its name."""
+    if isinstance(value, RefusedGlobal):
+        return value.record()
+    if isinstance(value, Global):
+        return Inert(value.name)
+    return Inert(f"{value.__module__}.{value.__qualname__}") if isinstance(value, type) else value
 
 
 _TENSORS: dict[str, Callable[..., Any]] = {
@@ -107,45 +150,52 @@ _TENSORS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
     "torch._utils._rebuild_meta_tensor_no_storage": rebuild.meta_tensor,
     "torch._tensor._rebuild_from_type_v2": rebuild.from_type,
-    "torch.nn.parameter.Parameter": tl_core.Parameter,
-    "torch.nn.parameter.Buffer": tl_core.Buffer,
-    "torch.Tensor": tl_core.Tensor,
     "torch.Size": tl_core.Size,
     "torch.device": tl_core.device,
     "torch.serialization._get_layout": rebuild.layout,
 }
 _PLAIN: dict[str, Callable[..., Any]] = {
-    "collections.OrderedDict": collections.OrderedDict,
-    "collections.Counter": collections.Counter,
+    "collections.OrderedDict": _paired(collections.OrderedDict),
+    "collections.Counter": _paired(lambda items=(): collections.Counter(dict(items))),
     "collections.defaultdict": _default_dict,
-    "collections.deque": collections.deque,
-    "argparse.Namespace": _namespace,
-    "functools.partial": _partial,
+    "collections.deque": _deque,
+    "argparse.Namespace": _without_arguments(argparse.Namespace),
+    "types.SimpleNamespace": _without_arguments(types.SimpleNamespace),
+    "functools.partial": _Partial,
     "_codecs.encode": _text_to_bytes,
-    "builtins.set": set,
-    "builtins.frozenset": frozenset,
-    "builtins.bytearray": _plain(bytearray),
-    "builtins.complex": complex,
+    "builtins.set": _keyed(set),
+    "builtins.frozenset": _keyed(frozenset),
+    "builtins.bytearray": _bytes(bytearray),
+    "builtins.bytes": _bytes(bytes),
+    "builtins.complex": _plain(complex, float, int),
     "builtins.slice": slice,
-    "builtins.range": range,
+    "builtins.range": _plain(range, int),
+    **{f"pathlib.{name}": _plain(pathlib.PurePosixPath, str) for name in ("PurePosixPath", "PurePath")},
+    **{f"pathlib.{name}": _plain(pathlib.Path, str) for name in ("PosixPath", "Path")},
     **{
-        f"builtins.{kind.__name__}": _plain(kind)
-        for kind in (int, float, bool, str, list, dict, tuple, bytes)
+        f"pathlib.{name}": _plain(pathlib.PureWindowsPath, str) for name in ("WindowsPath", "PureWindowsPath")
     },
-    **{f"pathlib.{name}": pathlib.PurePosixPath for name in ("PurePosixPath", "PurePath")},
-    **{f"pathlib.{name}": pathlib.Path for name in ("PosixPath", "Path")},
-    **{f"pathlib.{name}": pathlib.PureWindowsPath for name in ("WindowsPath", "PureWindowsPath")},
     "datetime.datetime": datetime.datetime,
     "datetime.date": datetime.date,
-    "datetime.timedelta": datetime.timedelta,
+    "datetime.time": datetime.time,
+    "datetime.timedelta": _plain(datetime.timedelta, int),
     "datetime.timezone": datetime.timezone,
 }
+# Classes that may be named and aren't called: factories of defaultdicts, classes of tensors.
+_NAMED: dict[str, Any] = {
+    "torch.Tensor": tl_core.Tensor,
+    "torch.nn.parameter.Parameter": tl_core.Parameter,
+    "torch.nn.parameter.Buffer": tl_core.Buffer,
+    **{f"builtins.{kind.__name__}": kind for kind in (int, float, bool, str, list, dict, tuple)},
+}
+_FACTORIES = (int, float, bool, str, list, dict, tuple)
+_FACTORY_OF: dict[str | None, Any] = {"builtins.set": set, "collections.OrderedDict": collections.OrderedDict}
 _added: list[Any] = []
 _lock = threading.Lock()
 
 
 def known_global(module: str, name: str) -> Any:
-    """What stands for a global that is allowed: a callable, a value such as a dtype; None if it isn't allowed."""
+    """What stands for a global that is allowed: a Global, or a value such as a dtype; None if it isn't allowed."""
     module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
     full = f"{module}.{name}"
     for entry in _added:
@@ -158,15 +208,16 @@ def known_global(module: str, name: str) -> Any:
         return STORAGES[full]
     if module == "torch" and isinstance(getattr(tl_core, name, None), tl_core.dtype):
         return getattr(tl_core, name)
-    if full in _TENSORS:
-        return _TENSORS[full]
-    if full in _PLAIN:
-        return _PLAIN[full]
+    for table in (_TENSORS, _PLAIN):
+        if full in table:
+            return Global(full, table[full])
+    if full in _NAMED:
+        return _NAMED[full]
     if module.split(".")[0] == "numpy":
         from . import numpy_data
 
         return numpy_data.known(full)
-    return None
+    return imported_enum(module, name)
 
 
 def allowed(module: str, name: str) -> Any:
@@ -184,7 +235,17 @@ def allowed(module: str, name: str) -> Any:
             f"`torch.serialization.safe_globals([{name}])` context manager to allowlist this global if you trust this "
             "class/function."
         )
-    return Global(f"{module}.{name}", found) if callable(found) else found
+    return found
+
+
+def trusted(function: Any) -> Global | None:
+    """How a class or function is called that users have allowed; None for all others."""
+    for entry in _added:
+        made = entry[0] if isinstance(entry, tuple) else entry
+        if made is function:
+            create = functools.partial(made.__new__, made) if isinstance(made, type) else made
+            return Global(getattr(made, "__qualname__", repr(made)), made, create)
+    return None
 
 
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
@@ -248,9 +309,7 @@ def restore(target: Any, state: Any) -> Any:
     kind = type(target)
     if isinstance(target, Unfinished):
         return target.finished(state)
-    if isinstance(target, Inert):
-        target.state = state
-    elif kind is argparse.Namespace or kind is collections.OrderedDict:
+    if kind in (argparse.Namespace, types.SimpleNamespace, collections.OrderedDict):
         if type(state) is not dict or not all(type(key) is str for key in state):
             raise pickle.UnpicklingError(f"the state of {kind.__name__} must be a dict of names")
         vars(target).update(state)

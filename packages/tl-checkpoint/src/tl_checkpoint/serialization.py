@@ -9,7 +9,7 @@ import os
 import pickle
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import tl_core
@@ -17,7 +17,7 @@ import tl_core
 from . import config, legacy
 from .archive_reader import ArchiveReader, is_archive
 from .archive_writer import ArchiveWriter
-from .atomic import replacing
+from .atomic import ScratchFile, replacing
 from .class_names import ours
 from .config import LoadEndianness
 from .locations import location_tag, register_package
@@ -109,9 +109,9 @@ def save(
     if isinstance(f, (str, os.PathLike)):
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
         with replacing(f) as file:
-            _write(file.write, name, data, storages, not _disable_byteorder_record)
+            _write(_output(file), name, data, storages, not _disable_byteorder_record)
     elif hasattr(f, "write"):
-        _write(f.write, "archive", data, storages, not _disable_byteorder_record)
+        _write(_output(f), "archive", data, storages, not _disable_byteorder_record)
         if hasattr(f, "flush"):
             f.flush()
     else:
@@ -120,9 +120,23 @@ def save(
         )
 
 
-def _write(write: Callable[[Any], Any], name: str, data: bytes, storages: list[Any], byteorder: bool) -> None:
+def _output(file: Any) -> Any:
+    """What an archive is written to: a scratch file, or a function that writes all of what it is given."""
+    if isinstance(file, ScratchFile):
+        return file
+
+    def write_all(data: Any) -> None:
+        left = memoryview(data).cast("B")
+        while left.nbytes:
+            count = file.write(left)  # of files without a buffer it may be less
+            left = left[count:] if isinstance(count, int) and count > 0 else left[:0]
+
+    return write_all
+
+
+def _write(output: Any, name: str, data: bytes, storages: list[Any], byteorder: bool) -> None:
     settings = config.save
-    archive = ArchiveWriter(write, name, settings.storage_alignment, settings.compute_crc32)
+    archive = ArchiveWriter(output, name, settings.storage_alignment, settings.compute_crc32)
     archive.add("data.pkl", data)
     archive.add(".format_version", b"1")
     archive.add(".storage_alignment", str(settings.storage_alignment).encode())
@@ -160,7 +174,9 @@ def load(
         weights_only : bool, optional
             False reads with pickle, which executes what the file says: only for files that you trust.
         mmap : bool, optional
-            Whether tensors lie on the file instead of being read; `f` must be a path. Checksums aren't compared then.
+            Whether tensors lie on the file instead of being read; `f` must be a path. Their memory is read-only, and
+            their checksums aren't compared: `python -m tl_checkpoint verify` does. After
+            `set_default_mmap_options(mmap.MAP_SHARED)` writes to them reach the file.
         keys : str, optional
             A pattern such as "enc.*": of a dict of tensors only the matching entries are read.
 
@@ -169,6 +185,8 @@ def load(
             If the file wants what isn't allowed, or its pickle is damaged.
         RuntimeError
             If the file is no archive, is cut off, or a checksum is wrong.
+        ValueError
+            If the file says a byte order that isn't one.
     """
     weights_only = _weights_only(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
@@ -256,7 +274,7 @@ def _byteorder(reader: ArchiveReader) -> str:
     if "byteorder" in reader:
         order = reader.read("byteorder").decode("ascii", "replace")
         if order not in ("little", "big"):
-            raise ValueError(f"Unknown endianness type: {order}")
+            raise ValueError(f"Unknown endianness type: {order[:20]!r}")
         return order
     endianness = config.load.endianness
     if endianness is LoadEndianness.BIG:
@@ -267,7 +285,7 @@ def _byteorder(reader: ArchiveReader) -> str:
 def _read_data(data: bytes, storages: Any) -> Any:
     try:
         return DataUnpickler(data, allowed, storages.find).load()
-    except (pickle.UnpicklingError, UnicodeDecodeError, OverflowError) as error:
+    except pickle.UnpicklingError as error:
         raise pickle.UnpicklingError(f"Weights only load failed. {error}") from error
 
 
@@ -305,16 +323,21 @@ def _matching(obj: Any, pattern: str) -> Any:
 
 
 def _tensors(obj: Any) -> Iterator[Any]:
-    if isinstance(obj, tl_core.Tensor):
-        yield obj
-    elif isinstance(obj, dict):
-        for value in obj.values():
-            yield from _tensors(value)
-    elif isinstance(obj, (list, tuple, set, frozenset)):
-        for value in obj:
-            yield from _tensors(value)
-    elif hasattr(obj, "__dict__"):
-        yield from _tensors(vars(obj))
+    """The tensors in an object, however deep; parts that stand in several places are looked through once."""
+    waiting, seen = [obj], set()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, tl_core.Tensor):
+            yield part
+        elif isinstance(part, dict):
+            waiting.extend(part.values())
+        elif isinstance(part, (list, tuple, set, frozenset)):
+            waiting.extend(part)
+        if hasattr(part, "__dict__"):
+            waiting.extend(vars(part).values())
 
 
 # ---- what a file wants

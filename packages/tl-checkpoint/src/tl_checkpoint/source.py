@@ -7,7 +7,12 @@ import mmap
 import os
 from typing import Any
 
-__all__ = ["FileSource", "MappedSource", "ObjectSource", "Source"]
+from tl_core.files import crc32, read_into
+
+__all__ = ["FileSource", "MappedSource", "ObjectSource", "PartSource", "Source"]
+
+_WINDOW = 4096
+_SMALL = 1 << 20
 
 
 class Source:
@@ -27,6 +32,11 @@ class Source:
         """The bytes from `offset` on, as many as the target holds."""
         target[:] = self.read_at(offset, len(target))
 
+    def read_checked(self, offset: int, target: memoryview) -> int:
+        """As `read_into`; returns the CRC-32 of the bytes."""
+        self.read_into(offset, target)
+        return crc32(target)
+
     def close(self) -> None:
         """Gives back what the source has opened."""
 
@@ -35,24 +45,36 @@ class Source:
 
 
 class FileSource(Source):
-    """A file on disk."""
+    """A file on disk; a small one is read at once."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         self.size = os.fstat(self._descriptor).st_size
+        self._held: bytes | None = None
+        if self.size <= _SMALL:
+            self._held = self._read(0, self.size)
 
     def _read(self, offset: int, count: int) -> bytes:
-        data = bytearray(count)
-        self.read_into(offset, memoryview(data))
-        return bytes(data)
+        if self._held is not None:
+            return self._held[offset : offset + count]
+        data = os.pread(self._descriptor, count, offset)
+        if len(data) == count:
+            return data
+        whole = bytearray(count)
+        self.read_checked(offset, memoryview(whole))
+        return bytes(whole)
 
     def read_into(self, offset: int, target: memoryview) -> None:
-        done = 0
-        while done < len(target):
-            count = os.preadv(self._descriptor, [target[done:]], offset + done)
-            if count == 0:
-                raise RuntimeError(f"the file is cut off at byte {offset + done}")
-            done += count
+        self.read_checked(offset, target)
+
+    def read_checked(self, offset: int, target: memoryview) -> int:
+        if self._held is not None:
+            target[:] = self.read_at(offset, len(target))
+            return crc32(target)
+        try:
+            return read_into(self._descriptor, offset, target)
+        except EOFError as error:
+            raise RuntimeError(f"the file is cut off: {error}") from None
 
     def close(self) -> None:
         if self._descriptor >= 0:
@@ -61,12 +83,15 @@ class FileSource(Source):
 
 
 class MappedSource(Source):
-    """A file mapped into memory; what is read of it lies on the map."""
+    """A file mapped into memory; what is read of it lies on the map, which can be written only if it is shared."""
 
     def __init__(self, path: str | os.PathLike[str], flags: int = mmap.MAP_PRIVATE) -> None:
-        with open(path, "rb+" if flags == mmap.MAP_SHARED else "rb") as file:
-            writable = mmap.PROT_READ | mmap.PROT_WRITE
-            self._map = mmap.mmap(file.fileno(), 0, flags=flags, prot=writable)
+        shared = flags == mmap.MAP_SHARED
+        with open(path, "rb+" if shared else "rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                raise RuntimeError("the file is empty: it can't be mapped")
+            access = mmap.PROT_READ | (mmap.PROT_WRITE if shared else 0)
+            self._map = mmap.mmap(file.fileno(), 0, flags=flags, prot=access)
         self.size = len(self._map)
         self.view = memoryview(self._map)
 
@@ -97,3 +122,32 @@ class ObjectSource(Source):
             parts.append(part)
             left -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class PartSource(Source):
+    """A part of another source; its first and last bytes, where an archive's headers are, are read once."""
+
+    def __init__(self, whole: Source, offset: int, size: int) -> None:
+        if offset < 0 or size < 0 or offset + size > whole.size:
+            raise RuntimeError(
+                f"the file is cut off: {size} bytes at {offset} were asked for, it has {whole.size}"
+            )
+        self._whole, self._offset, self.size = whole, offset, size
+        self._tail_at = max(size - _WINDOW, 0)
+        self._tail = whole.read_at(offset + self._tail_at, size - self._tail_at)
+        self._head = whole.read_at(offset, min(_WINDOW, self._tail_at))
+
+    def _read(self, offset: int, count: int) -> bytes:
+        if offset >= self._tail_at:
+            return self._tail[offset - self._tail_at :][:count]
+        if offset + count <= len(self._head):
+            return self._head[offset : offset + count]
+        return self._whole.read_at(self._offset + offset, count)
+
+    def read_into(self, offset: int, target: memoryview) -> None:
+        self.read_checked(offset, target)
+
+    def read_checked(self, offset: int, target: memoryview) -> int:
+        if offset + len(target) > self.size:
+            raise RuntimeError(f"the file is cut off at byte {self.size}")
+        return self._whole.read_checked(self._offset + offset, target)

@@ -58,11 +58,11 @@ class Storages:
         if type(count) is not int or count < 0:
             raise pickle.UnpicklingError(f"a storage can't have {count!r} elements")
         if key not in self._made:
-            self._made[key] = self._new(key, location, count * kind.dtype.itemsize, kind.dtype.itemsize)
+            self._made[key] = self._new(key, location, count * kind.dtype.itemsize, kind.dtype)
         untyped = self._made[key]
         if untyped.nbytes() != count * kind.dtype.itemsize:
             raise pickle.UnpicklingError(f"storage {key} has two sizes")
-        return TypedStorage(untyped, dtype=kind.dtype)
+        return TypedStorage(wrap_storage=untyped, dtype=kind.dtype)
 
     def keys_of(self, tensors: Iterable[Any]) -> set[str]:
         """The keys of the storages that tensors lie on."""
@@ -70,7 +70,7 @@ class Storages:
         own = (tensor.untyped_storage() for tensor in tensors)
         return {keys[storage] for storage in own if storage in keys}
 
-    def _new(self, key: str, location: str, nbytes: int, itemsize: int) -> Any:
+    def _new(self, key: str, location: str, nbytes: int, dtype: Any) -> Any:
         move: Callable[..., Any] | None = self._map_location if callable(self._map_location) else None
         target = location if move else target_of(self._map_location, location)
         if target == "meta" or (self._wanted is not None and key not in self._wanted):
@@ -83,7 +83,7 @@ class Storages:
         if self._mapped and not self._swapped and record.size == record.packed_size:
             return self._on_map(record)
         storage = UntypedStorage(nbytes)
-        self._read(key, storage, itemsize)
+        self._read(key, storage, dtype)
         if move is None:
             return restore_location(storage, target)
         moved = move(storage, location)
@@ -96,7 +96,7 @@ class Storages:
         view = self._mapped.view[record.offset : record.offset + record.size]
         return tl_core.frombuffer(view, dtype=tl_core.uint8).untyped_storage()
 
-    def _read(self, key: str, storage: Any, itemsize: int) -> None:
+    def _read(self, key: str, storage: Any, dtype: Any) -> None:
         if not storage.nbytes():
             return
         if self._empty:
@@ -104,22 +104,13 @@ class Storages:
             return
         target = bytes_of(storage)
         self._reader.read_into(f"data/{key}", target)
-        if self._swapped and itemsize > 1:
-            _swap(target, itemsize)
+        if self._swapped:
+            storage.byteswap(dtype)
 
 
 def bytes_of(storage: Any) -> memoryview:
     """A storage's memory."""
     return memoryview(tensor_on(storage, tl_core.uint8, (storage.nbytes(),), (1,)))
-
-
-def _swap(data: memoryview, itemsize: int) -> None:
-    """Turns the bytes of each element around."""
-    plain = bytes(data)
-    swapped = bytearray(len(plain))
-    for i in range(itemsize):
-        swapped[i::itemsize] = plain[itemsize - 1 - i :: itemsize]
-    data[:] = swapped
 
 
 def is_swapped(order: str) -> bool:

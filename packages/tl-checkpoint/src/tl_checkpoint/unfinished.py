@@ -10,6 +10,13 @@ __all__ = ["Unfinished"]
 class Unfinished:
     """Stands for an object until the pickle has told its state."""
 
+    remembered: list[int]  # the numbers under which the pickle recalls it
+
+    def __new__(cls, *args: Any, **keywords: Any) -> Any:
+        made = super().__new__(cls)
+        made.remembered = []
+        return made
+
     def finished(self, state: Any) -> Any:
         """The object."""
         raise NotImplementedError

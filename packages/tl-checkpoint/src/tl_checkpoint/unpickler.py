@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
-from .safe_globals import Global, restore
+from .globals import Global, RefusedGlobal
+from .keys import check_key
+from .safe_globals import restore, trusted
+from .unfinished import Unfinished
 
-__all__ = ["DataUnpickler"]
+__all__ = ["CutOff", "DataUnpickler"]
 
 _MARK = object()
 _DICTS = (dict, OrderedDict, defaultdict, Counter)
+_SIZED = (bytes, bytearray, str, list, tuple, dict, set, frozenset)
+_LONGEST_NUMBER = 1 << 16  # in bytes
+
+
+class CutOff(pickle.UnpicklingError):
+    """The bytes end before the pickle does."""
 
 
 class DataUnpickler:
@@ -31,40 +40,68 @@ class DataUnpickler:
             allowed.
         persistent : callable
             Takes the description of a storage and returns the storage.
+        restore : callable
+            Takes an object and the state the pickle gives it, and returns the object that has it.
     """
 
     def __init__(
-        self, data: bytes, find: Callable[[str, str], Any], persistent: Callable[[Any], Any], start: int = 0
+        self,
+        data: bytes,
+        find: Callable[[str, str], Any],
+        persistent: Callable[[Any], Any],
+        start: int = 0,
+        restore: Callable[[Any, Any], Any] = restore,
     ) -> None:
         self._data, self.position = data, start
-        self._find, self._persistent = find, persistent
+        self._find, self._persistent, self._restore = find, persistent, restore
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
+        self._refused: list[RefusedGlobal] = []
+        self._budget = 4 * len(data) + (1 << 20)  # elements that calls may be given, over and over
 
     def load(self) -> Any:
         """What the pickle describes. Raises UnpicklingError if it is damaged or wants what isn't allowed."""
+        try:
+            return self._run()
+        except (
+            ValueError,
+            OverflowError,
+            RecursionError,
+        ) as error:  # of texts that aren't UTF-8, and the like
+            raise pickle.UnpicklingError(f"the pickle is damaged: {error}") from error
+
+    def _run(self) -> Any:
         data, operations, size = self._data, _OPERATIONS, len(self._data)
+        push, memo = self._stack.append, self._memo
         while self.position < size:
             code = data[self.position]
             self.position += 1
             if code == 0x2E:  # STOP
                 if len(self._stack) != 1 or self._stack[0] is _MARK:
                     raise pickle.UnpicklingError("the pickle doesn't end with one object")
-                return self._stack[0]
+                return self._checked(self._stack[0])
+            if code == 0x4B and self.position < size:  # BININT1 and BINGET are the commonest: without a call
+                push(data[self.position])
+                self.position += 1
+                continue
+            if code == 0x68 and self.position < size and data[self.position] in memo:
+                push(memo[data[self.position]])
+                self.position += 1
+                continue
             operation = operations[code]
             if operation is None:
                 raise pickle.UnpicklingError(
                     f"the pickle has an opcode that isn't read as data: 0x{code:02x}"
                 )
             operation(self)
-        raise pickle.UnpicklingError("the pickle is cut off")
+        raise CutOff("the pickle is cut off")
 
     # ---- bytes and stack
 
     def _take(self, count: int) -> bytes:
         end = self.position + count
         if count < 0 or end > len(self._data):
-            raise pickle.UnpicklingError("the pickle is cut off")
+            raise CutOff("the pickle is cut off")
         part = self._data[self.position : end]
         self.position = end
         return part
@@ -106,45 +143,76 @@ class DataUnpickler:
 
     def _global(self) -> None:
         module = self._line()
-        self._push(self._find(module, self._line()))
+        self._name(module, self._line())
 
     def _stack_global(self) -> None:
         name, module = self._pop(), self._pop()
         if type(name) is not str or type(module) is not str:
             raise pickle.UnpicklingError("the pickle names a global by something else than text")
-        self._push(self._find(module, name))
+        self._name(module, name)
+
+    def _name(self, module: str, name: str) -> None:
+        try:
+            self._push(self._find(module, name))
+        except pickle.UnpicklingError as error:
+            self._refused.append(RefusedGlobal(f"{module}.{name}", error))
+            self._push(self._refused[-1])
+
+    def _checked(self, result: Any) -> Any:
+        """The result, if every name that isn't allowed stands in an inert record."""
+        for refused in self._refused:
+            if not refused.is_inert:
+                raise refused.error
+        return result
 
     def _reduce(self) -> None:
         args, function = self._pop(), self._pop()
-        self._call(function, args, {})
+        self._call(function, args, {}, "make")
 
     def _new_object(self) -> None:
         args, kind = self._pop(), self._pop()
-        self._call(kind, args, {})
+        self._call(kind, args, {}, "create")
 
     def _new_object_with_keywords(self) -> None:
         keywords, args, kind = self._pop(), self._pop(), self._pop()
-        self._call(kind, args, keywords)
+        self._call(kind, args, keywords, "create")
 
-    def _call(self, function: Any, args: Any, keywords: Any) -> None:
-        if type(function) is not Global or type(args) is not tuple or type(keywords) is not dict:
-            raise pickle.UnpicklingError(f"the pickle calls {type(function).__name__!r}, which isn't allowed")
+    def _call(self, function: Any, args: Any, keywords: Any, how: str) -> None:
+        if type(function) is RefusedGlobal:
+            raise function.error
+        called = function if type(function) is Global else trusted(function)
+        if called is None or type(args) is not tuple or type(keywords) is not dict:
+            raise pickle.UnpicklingError(f"the pickle calls {_described(function)}, which isn't allowed")
+        self._spend(args)
+        self._spend(keywords.values())
         try:
-            self._push(function.make(*args, **keywords))
+            self._push(getattr(called, how)(*args, **keywords))
         except pickle.UnpicklingError:
             raise
         except Exception as error:
             raise pickle.UnpicklingError(
-                f"{function.name} can't be made of what the pickle says: {error}"
+                f"{called.name} can't be made of what the pickle says: {error}"
             ) from error
+
+    def _spend(self, values: Any) -> None:
+        """Counts what calls are given: the same large object may be given to few of them."""
+        for value in values:
+            if type(value) in _SIZED:
+                self._budget -= len(value)
+        if self._budget < 0:
+            raise pickle.UnpicklingError("the pickle makes objects of the same large one over and over")
 
     def _build(self) -> None:
         state, target = self._pop(), self._top()
-        made = restore(target, state)
+        if type(target) is RefusedGlobal:
+            raise target.error
+        self._spend(state if type(state) is tuple else (state,))
+        made = self._restore(target, state)
         if made is not target:  # what stood in for it until its state was known
             self._stack[-1] = made
-            for index in [i for i, value in self._memo.items() if value is target]:
-                self._memo[index] = made
+            for index in target.remembered:
+                if self._memo[index] is target:
+                    self._memo[index] = made
 
     def _persistent_id(self) -> None:
         self._push(self._persistent(self._pop()))
@@ -157,15 +225,14 @@ class DataUnpickler:
             raise pickle.UnpicklingError(
                 f"the pickle sets items of {type(target).__name__!r}, which is no dict"
             )
-        try:
-            for key, value in zip(items[::2], items[1::2], strict=True):
-                target[key] = value
-        except TypeError as error:
-            raise pickle.UnpicklingError(f"the pickle has a key that can't be one: {error}") from None
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            if type(key) is not str:
+                check_key(key)
+            target[key] = value
 
     def _extend(self, items: list[Any]) -> None:
         target = self._top()
-        if type(target) is not list:
+        if type(target) not in (list, deque):
             raise pickle.UnpicklingError(f"the pickle appends to {type(target).__name__!r}, which is no list")
         target.extend(items)
 
@@ -173,7 +240,15 @@ class DataUnpickler:
         items, target = self._since_mark(), self._top()
         if type(target) is not set:
             raise pickle.UnpicklingError(f"the pickle adds to {type(target).__name__!r}, which is no set")
-        target.update(_hashable(items))
+        for item in items:
+            check_key(item)
+        target.update(items)
+
+    def _frozen_set(self) -> None:
+        items = self._since_mark()
+        for item in items:
+            check_key(item)
+        self._push(frozenset(items))
 
     def _set_item(self) -> None:
         value, key = self._pop(), self._pop()
@@ -193,7 +268,9 @@ class DataUnpickler:
     def _put(self, index: int) -> None:
         if index > len(self._data):
             raise pickle.UnpicklingError("the pickle remembers under a number it can't have")
-        self._memo[index] = self._top()
+        top = self._memo[index] = self._top()
+        if isinstance(top, Unfinished):
+            top.remembered.append(index)
 
     def _get(self, index: int) -> None:
         if index not in self._memo:
@@ -208,6 +285,8 @@ class DataUnpickler:
             raise pickle.UnpicklingError(f"the pickle has protocol {version}; 2 to 5 are read")
 
     def _long(self, size: int) -> None:
+        if size > _LONGEST_NUMBER:
+            raise pickle.UnpicklingError(f"the pickle has a whole number of {size} bytes")
         self._push(int.from_bytes(self._take(size), "little", signed=True))
 
     def _text(self, size: int) -> None:
@@ -220,13 +299,10 @@ class DataUnpickler:
         self._push(struct.unpack(">d", self._take(8))[0])
 
 
-def _hashable(items: list[Any]) -> list[Any]:
-    try:
-        for item in items:
-            hash(item)
-    except TypeError as error:
-        raise pickle.UnpicklingError(f"the pickle puts into a set what can't be in one: {error}") from None
-    return items
+def _described(function: Any) -> str:
+    if isinstance(function, type):
+        return f"{function.__module__}.{function.__qualname__}"
+    return f"an object of {type(function).__name__!r}"
 
 
 U = DataUnpickler  # short, as the table names it fifty times
@@ -269,7 +345,7 @@ _BY_CODE: dict[bytes, Callable[[DataUnpickler], Any]] = {
     pickle.SETITEMS: lambda u: u._set_items(u._since_mark()),
     pickle.EMPTY_SET: lambda u: u._push(set()),
     pickle.ADDITEMS: U._add_items,
-    pickle.FROZENSET: lambda u: u._push(frozenset(_hashable(u._since_mark()))),
+    pickle.FROZENSET: U._frozen_set,
     pickle.GLOBAL: U._global,
     pickle.STACK_GLOBAL: U._stack_global,
     pickle.REDUCE: U._reduce,

@@ -1,0 +1,374 @@
+"""The planners that serve unless a program brings its own."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import tl_core
+
+from .. import serialization
+from .flatten import flatten_state_dict, set_element, stored_path, unflatten_state_dict
+from .metadata import (
+    BytesStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    StorageMeta,
+    TensorStorageMetadata,
+)
+from .planner import LoadPlan, LoadPlanner, ReadItem, SavePlan, SavePlanner, WriteItem, WriteItemType
+from .planner_helpers import create_read_items, create_write_items
+from .resharding import check_partition, volume
+from .utils import find_state_dict_object
+
+__all__ = [
+    "DefaultLoadPlanner",
+    "DefaultSavePlanner",
+    "WholeLoadPlanner",
+    "create_default_global_load_plan",
+    "create_default_global_save_plan",
+    "create_default_local_load_plan",
+    "create_default_local_save_plan",
+]
+
+
+class DefaultSavePlanner(SavePlanner):
+    """Saves every entry of a nested state dict; what several ranks hold alike is written by one of them.
+
+    Parameters:
+        flatten_state_dict : bool
+            Whether entries of nested dicts and lists are saved one by one, so that each can be loaded alone.
+        flatten_sharded_tensors : bool
+            Taken for programs that name it: no tensor of tl holds others.
+        dedup_replicated_tensors : bool, optional
+            Taken for programs that name it: what is held alike is always written once.
+        dedup_save_to_lowest_rank : bool
+            Whether the first rank writes what several hold; else the one with the least to write.
+        enable_plan_caching : bool
+            Taken for programs that name it: plans are made anew for each save.
+    """
+
+    def __init__(
+        self,
+        flatten_state_dict: bool = True,
+        flatten_sharded_tensors: bool = True,
+        dedup_replicated_tensors: bool | None = None,
+        dedup_save_to_lowest_rank: bool = False,
+        enable_plan_caching: bool = False,
+    ) -> None:
+        self.flatten_state_dict = flatten_state_dict
+        self.flatten_sharded_tensors = flatten_sharded_tensors
+        self.dedup_save_to_lowest_rank = dedup_save_to_lowest_rank
+        self.mappings: dict[str, tuple[Any, ...]] = {}
+
+    def set_up_planner(
+        self,
+        state_dict: dict[str, Any],
+        storage_meta: StorageMeta | None = None,
+        is_coordinator: bool = False,
+    ) -> None:
+        """Take what is to be saved."""
+        if self.flatten_state_dict:
+            flat, paths = flatten_state_dict(state_dict)
+            self.mappings = {name: stored_path(state_dict, path) for name, path in paths.items()}
+            # Of an empty dict only the path is saved: the reference takes an entry for a format of old.
+            state_dict = {name: value for name, value in flat.items() if not _is_empty_dict(value)}
+        self.state_dict = state_dict
+        self.is_coordinator = is_coordinator
+
+    def create_local_plan(self) -> SavePlan:
+        """Everything this rank holds."""
+        plan = create_default_local_save_plan(self.state_dict, self.is_coordinator)
+        if self.flatten_state_dict:
+            plan = replace(plan, planner_data=self.mappings)
+        self.plan = plan
+        return plan
+
+    def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
+        """Everything the ranks hold, once.
+
+        Raises:
+            ValueError
+                If the chunks of a tensor don't make it up.
+        """
+        plans = _deduplicated(all_plans, self.dedup_save_to_lowest_rank)
+        plans, metadata = create_default_global_save_plan(plans)
+        if self.flatten_state_dict:
+            merged: dict[str, Any] = {}
+            for plan in plans:
+                merged.update(plan.planner_data or {})
+            metadata = replace(metadata, planner_data=merged)
+        _check_chunks(metadata)
+        self.global_plan, self.metadata = plans, metadata
+        return plans, metadata
+
+    def finish_plan(self, new_plan: SavePlan) -> SavePlan:
+        """This rank's part."""
+        self.plan = new_plan
+        return new_plan
+
+    def resolve_data(self, write_item: WriteItem) -> Any:
+        """An item's tensor, or its pickle."""
+        return self.transform_object(write_item, self.lookup_object(write_item.index))
+
+    def lookup_object(self, index: MetadataIndex) -> Any:
+        """The value of an item; to be extended."""
+        return find_state_dict_object(self.state_dict, index)
+
+    def transform_object(self, write_item: WriteItem, object: Any) -> Any:
+        """What is written for a value; to be extended."""
+        if write_item.type != WriteItemType.BYTE_IO:
+            return object
+        buffer = io.BytesIO()
+        serialization.save(object, buffer)
+        return buffer
+
+
+class DefaultLoadPlanner(LoadPlanner):
+    """Fills the entries of a nested state dict.
+
+    Parameters:
+        flatten_state_dict : bool
+            Whether the checkpoint was saved entry by entry.
+        flatten_sharded_tensors : bool
+            Taken for programs that name it: no tensor of tl holds others.
+        allow_partial_load : bool
+            Whether entries that the checkpoint lacks are left as they are.
+    """
+
+    def __init__(
+        self,
+        flatten_state_dict: bool = True,
+        flatten_sharded_tensors: bool = True,
+        allow_partial_load: bool = False,
+    ) -> None:
+        self.flatten_state_dict = flatten_state_dict
+        self.flatten_sharded_tensors = flatten_sharded_tensors
+        self.allow_partial_load = allow_partial_load
+        self.original_state_dict: dict[str, Any] = {}
+        self.mappings: dict[str, tuple[Any, ...]] = {}
+
+    def set_up_planner(
+        self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
+    ) -> None:
+        """Take what is to be filled."""
+        self.original_state_dict = state_dict
+        if self.flatten_state_dict:
+            state_dict, self.mappings = flatten_state_dict(state_dict, _pickled_whole(metadata))
+        self.state_dict = state_dict
+        self.metadata = metadata
+        self.is_coordinator = is_coordinator
+
+    def create_local_plan(self) -> LoadPlan:
+        """All that the state dict has an entry for."""
+        if self.metadata is None:
+            raise RuntimeError("the checkpoint's metadata is needed to plan what is read: it wasn't found")
+        return create_default_local_load_plan(self.state_dict, self.metadata, not self.allow_partial_load)
+
+    def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
+        """What each rank wants."""
+        return create_default_global_load_plan(global_plan)
+
+    def finish_plan(self, new_plan: LoadPlan) -> LoadPlan:
+        """This rank's part."""
+        return new_plan
+
+    def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
+        """Puts a value into the state dict; it is read as data, like a file that `load` opens."""
+        name = read_item.dest_index.fqn
+        made = serialization.load(value)
+        self.state_dict[name] = made
+        if self.flatten_state_dict:
+            set_element(self.original_state_dict, self.mappings[name], made)
+
+    def resolve_tensor(self, read_item: ReadItem) -> Any:
+        """The box of an entry that is filled."""
+        return self.transform_tensor(read_item, self.lookup_tensor(read_item.dest_index))
+
+    def commit_tensor(self, read_item: ReadItem, tensor: Any) -> None:
+        """Nothing: what was filled is the entry's own memory."""
+
+    def lookup_tensor(self, index: MetadataIndex) -> Any:
+        """The chunk of an entry; to be extended."""
+        return find_state_dict_object(self.state_dict, index)
+
+    def transform_tensor(self, read_item: ReadItem, tensor: Any) -> Any:
+        """The box of a chunk that an item fills; to be extended."""
+        for axis, (offset, length) in enumerate(zip(read_item.dest_offsets, read_item.lengths, strict=True)):
+            if offset or length != tensor.shape[axis]:
+                tensor = tensor.narrow(axis, offset, length)
+        return tensor
+
+
+def _is_empty_dict(value: Any) -> bool:
+    return isinstance(value, Mapping) and not value
+
+
+def _pickled_whole(metadata: Metadata | None) -> set[str]:
+    """The entries that aren't tensors: some writers put lists and dicts into one."""
+    entries = metadata.state_dict_metadata if metadata else {}
+    return {name for name, entry in entries.items() if isinstance(entry, BytesStorageMetadata)}
+
+
+class WholeLoadPlanner(DefaultLoadPlanner):
+    """Loads a checkpoint into an empty dict, nested as it was saved.
+
+    Parameters:
+        keys : set of str, optional
+            Names of entries, or what they begin with up to a dot; by default all are loaded.
+    """
+
+    def __init__(self, keys: set[str] | None = None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.keys = keys
+
+    def set_up_planner(
+        self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
+    ) -> None:
+        """Fill the dict with tensors to be read into, and places for the other values."""
+        if state_dict:
+            raise ValueError(
+                f"a whole checkpoint is loaded into an empty dict, this one has {len(state_dict)} entries"
+            )
+        if metadata is None:
+            raise RuntimeError("the checkpoint's metadata is needed to know what is in it: it wasn't found")
+        entries = {n: entry for n, entry in metadata.state_dict_metadata.items() if self._is_wanted(n)}
+        flat = {name: _empty(entry) for name, entry in entries.items()}
+        paths = metadata.planner_data if isinstance(metadata.planner_data, dict) else {}
+        empty: dict[str, Any] = {name: {} for name in paths if name not in flat and self._is_wanted(name)}
+        try:
+            state_dict.update(unflatten_state_dict({**flat, **empty}, paths))
+        except (TypeError, IndexError) as error:
+            raise RuntimeError(f"the checkpoint's paths contradict each other: {error}") from error
+        self.original_state_dict, self.state_dict = state_dict, flat
+        self.mappings = {name: paths.get(name, (name,)) for name in flat}
+        self.metadata, self.is_coordinator = metadata, is_coordinator
+
+    def _is_wanted(self, name: str) -> bool:
+        return self.keys is None or any(name == key or name.startswith(f"{key}.") for key in self.keys)
+
+
+_EmptyStateDictLoadPlanner = WholeLoadPlanner  # the name that programs converting checkpoints know
+
+
+def _empty(entry: Any) -> Any:
+    if isinstance(entry, BytesStorageMetadata):
+        return None
+    return tl_core.empty(entry.size, dtype=entry.properties.dtype)
+
+
+def create_default_local_save_plan(state_dict: Mapping[str, Any], is_coordinator: bool) -> SavePlan:
+    """Items for all entries of a flat state dict."""
+    return SavePlan([item for name, value in state_dict.items() for item in create_write_items(name, value)])
+
+
+def create_default_global_save_plan(
+    all_plans: list[SavePlan], rewrite_index_hints: bool = True
+) -> tuple[list[SavePlan], Metadata]:
+    """The ranks' plans, and the metadata of what they write together; each entry may be written once only."""
+    entries: dict[str, Any] = {}
+    plans = []
+    for plan in all_plans:
+        items = []
+        for item in plan.items:
+            at = _enter(entries, item)
+            if rewrite_index_hints and at is not None:
+                item = replace(item, index=replace_hint(item.index, at))
+            items.append(item)
+        plans.append(replace(plan, items=items))
+    return plans, Metadata(entries)
+
+
+def replace_hint(index: MetadataIndex, hint: int) -> MetadataIndex:
+    """The same index with another hint."""
+    return MetadataIndex(index.fqn, index.offset, hint)
+
+
+def _enter(entries: dict[str, Any], item: WriteItem) -> int | None:
+    """Adds an item to the metadata; returns the number of its chunk."""
+    name, data = item.index.fqn, item.tensor_data
+    if item.type == WriteItemType.BYTE_IO or data is None:
+        if name in entries:
+            raise ValueError(f"{name!r} is written twice")
+        entries[name] = BytesStorageMetadata()
+        return None
+    entry = entries.setdefault(name, TensorStorageMetadata(data.properties, data.size, []))
+    if not isinstance(entry, TensorStorageMetadata) or tuple(entry.size) != tuple(data.size):
+        raise ValueError(f"{name!r} is written as tensors of two sizes, or as a tensor and something else")
+    entry.chunks.append(data.chunk)
+    return len(entry.chunks) - 1
+
+
+def _deduplicated(plans: list[SavePlan], to_lowest_rank: bool) -> list[SavePlan]:
+    """The plans with each item in one of them only, and without chunks that hold nothing of a tensor."""
+    plans = [replace(p, items=[item for item in p.items if not _is_void(item)]) for p in plans]
+    holders: defaultdict[MetadataIndex, list[int]] = defaultdict(list)
+    for rank, plan in enumerate(plans):
+        for item in plan.items:
+            holders[item.index].append(rank)
+    load = [0] * len(plans)
+    writer: dict[MetadataIndex, int] = {}
+    for plan in plans:
+        for item in plan.items:
+            if item.index not in writer:
+                ranks = holders[item.index]
+                chosen = ranks[0] if to_lowest_rank else min(ranks, key=lambda rank: load[rank])
+                writer[item.index] = chosen
+                load[chosen] += _bytes_of(item)
+    return [
+        replace(plan, items=[item for item in plan.items if writer[item.index] == rank])
+        for rank, plan in enumerate(plans)
+    ]
+
+
+def _is_void(item: WriteItem) -> bool:
+    data = item.tensor_data
+    return data is not None and not volume(data.chunk) and math.prod(data.size) > 0
+
+
+def _bytes_of(item: WriteItem) -> int:
+    if item.tensor_data is None:
+        return item.bytes_io_data.nbytes if item.bytes_io_data else 0
+    itemsize: int = item.tensor_data.properties.dtype.itemsize
+    return volume(item.tensor_data.chunk) * itemsize
+
+
+def _check_chunks(metadata: Metadata) -> None:
+    for name, entry in metadata.state_dict_metadata.items():
+        if isinstance(entry, TensorStorageMetadata):
+            wrong = check_partition(entry.chunks, entry.size)
+            if wrong:
+                raise ValueError(f"Failed to validate global plan: {name}: {wrong}")
+
+
+def create_default_local_load_plan(
+    state_dict: Mapping[str, Any], metadata: Metadata, strict: bool = True
+) -> LoadPlan:
+    """Items for all entries of a flat state dict.
+
+    Raises:
+        RuntimeError
+            If the checkpoint lacks an entry, and `strict` is set.
+        ValueError
+            If a tensor has another size.
+    """
+    items: list[ReadItem] = []
+    for name, value in state_dict.items():
+        entry = metadata.state_dict_metadata.get(name)
+        if entry is not None:
+            items += create_read_items(name, entry, value)
+        elif strict and not _is_empty_dict(value):
+            near = difflib.get_close_matches(name, metadata.state_dict_metadata, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.{hint}")
+    return LoadPlan(items)
+
+
+def create_default_global_load_plan(all_plans: Sequence[LoadPlan]) -> list[LoadPlan]:
+    """What each rank wants: nothing is shared out."""
+    return list(all_plans)

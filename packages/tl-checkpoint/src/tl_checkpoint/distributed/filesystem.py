@@ -1,0 +1,610 @@
+"""Checkpoints in a directory: shard files, and `.metadata`, whose appearance makes them a checkpoint.
+
+A save writes files of new names, syncs them, then puts the new `.metadata` in the place of the old one by a rename, and
+only then deletes the files of the old checkpoint. Whenever it dies, the directory holds the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import io
+import os
+import pickle
+import uuid
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import tl_core
+
+from ..source import FileSource, PartSource, Source
+from . import metadata_file
+from .future import Future
+from .item import MIXED, StoredTensor, write_tensor
+from .metadata import Metadata, MetadataIndex, StorageMeta, TensorStorageMetadata
+from .metadata_file import StorageInfo, likely
+from .planner import (
+    LoadItemType,
+    LoadPlan,
+    LoadPlanner,
+    ReadItem,
+    SavePlan,
+    SavePlanner,
+    WriteItem,
+    WriteItemType,
+)
+from .staging import BlockingAsyncStager
+from .storage import StorageReader, StorageWriter, WriteResult
+
+__all__ = ["FileSystem", "FileSystemBase", "FileSystemReader", "FileSystemWriter", "SerializationFormat"]
+
+_Path = str | os.PathLike[str]
+METADATA = ".metadata"
+SUFFIX = ".distcp"
+_VERSION = "1.0.0"
+_SMALL = 1 << 16
+
+
+class SerializationFormat(Enum):
+    """How the entries of shard files are written."""
+
+    TORCH_SAVE = "torch_save"
+    SAFETENSORS = "safetensors"
+
+
+class FileSystemBase(abc.ABC):
+    """What the writer does to files; a subclass may do it elsewhere."""
+
+    @abc.abstractmethod
+    def create_stream(self, path: _Path, mode: str) -> contextlib.AbstractContextManager[Any]:
+        """A file to read or write, closed at the end of the block."""
+
+    @abc.abstractmethod
+    def concat_path(self, path: _Path, suffix: str) -> _Path:
+        """The path of a name in a directory."""
+
+    @abc.abstractmethod
+    def rename(self, path: _Path, new_path: _Path) -> None:
+        """Give a file another name, in place of what has that name."""
+
+    @abc.abstractmethod
+    def init_path(self, path: _Path) -> _Path:
+        """A path as the other methods take it."""
+
+    @abc.abstractmethod
+    def mkdir(self, path: _Path) -> None:
+        """Make a directory, and those above it."""
+
+    @classmethod
+    @abc.abstractmethod
+    def validate_checkpoint_id(cls, checkpoint_id: _Path) -> bool:
+        """Whether a checkpoint can lie there."""
+
+    @abc.abstractmethod
+    def exists(self, path: _Path) -> bool:
+        """Whether there is something."""
+
+    @abc.abstractmethod
+    def rm_file(self, path: _Path) -> None:
+        """Delete a file."""
+
+    @abc.abstractmethod
+    def ls(self, path: _Path) -> list[str]:
+        """The names in a directory."""
+
+    def sync(self, stream: Any) -> None:
+        """See to it that what was written survives a crash."""
+        os.fsync(stream.fileno())
+
+    def sync_folder(self, path: _Path) -> None:  # noqa: B027 - storages without directories need none
+        """See to it that the names in a directory survive a crash."""
+
+
+class FileSystem(FileSystemBase):
+    """The files of this machine."""
+
+    @contextlib.contextmanager
+    def create_stream(self, path: _Path, mode: str) -> Iterator[Any]:
+        """A file without a buffer: `write` may write less than it is given."""
+        with open(path, mode, buffering=0) as stream:
+            yield stream
+
+    def concat_path(self, path: _Path, suffix: str) -> _Path:
+        """The path of a name in a directory."""
+        return os.path.join(path, suffix)
+
+    def init_path(self, path: _Path) -> _Path:
+        """The path as a `pathlib.Path`."""
+        return Path(path)
+
+    def rename(self, path: _Path, new_path: _Path) -> None:
+        """Give a file another name, at once."""
+        os.replace(path, new_path)
+
+    def mkdir(self, path: _Path) -> None:
+        """Make a directory and those above it, so that they survive a crash."""
+        path = os.path.abspath(path)
+        if not os.path.isdir(path):
+            self.mkdir(os.path.dirname(path))
+            os.makedirs(path, exist_ok=True)
+            self.sync_folder(os.path.dirname(path))
+
+    @classmethod
+    def validate_checkpoint_id(cls, checkpoint_id: _Path) -> bool:
+        """Whether it is a path, and not the address of something on a network."""
+        return "://" not in os.fspath(checkpoint_id)
+
+    def exists(self, path: _Path) -> bool:
+        """Whether there is something."""
+        return os.path.exists(path)
+
+    def rm_file(self, path: _Path) -> None:
+        """Delete a file."""
+        os.unlink(path)
+
+    def ls(self, path: _Path) -> list[str]:
+        """The names in a directory."""
+        return sorted(os.listdir(path))
+
+    def sync_folder(self, path: _Path) -> None:
+        """See to it that the names in a directory survive a crash."""
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class _Appender:
+    """Writes all it is given behind what was written before, small pieces together."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._pending, self.position = stream, bytearray(), 0
+
+    def write(self, data: Any) -> None:
+        view = memoryview(data).cast("B") if len(data) else memoryview(b"")
+        self.position += len(view)
+        if len(view) < _SMALL and len(self._pending) < _SMALL:
+            self._pending += view
+            return
+        self.flush()
+        self._put(view)
+
+    def flush(self) -> None:
+        self._put(memoryview(bytes(self._pending)))
+        self._pending.clear()
+
+    def _put(self, view: memoryview) -> None:
+        while view:
+            count = self._stream.write(view)
+            if not count:
+                raise OSError(f"the file took none of {len(view)} bytes")
+            view = view[count:]
+
+
+@dataclass(frozen=True)
+class _StoragePrefix:
+    """What the names of a rank's files begin with."""
+
+    prefix: str
+
+
+class FileSystemWriter(BlockingAsyncStager, StorageWriter):
+    """Writes a checkpoint into a directory.
+
+    Parameters:
+        path : str or path
+            The directory; it is made if it isn't there. A checkpoint in it is replaced once the new one is complete.
+        single_file_per_rank : bool
+            Whether a rank writes one file a thread, else one an entry.
+        sync_files : bool
+            Whether files are synced; without it, a crash of the system may lose a checkpoint that was reported saved.
+        thread_count : int
+            The number of threads that write.
+        per_thread_copy_ahead : int
+            Taken for programs that name it: nothing is copied ahead.
+        cache_staged_state_dict : bool
+            Whether `async_save` keeps its copy of the state dict for the next save.
+        overwrite : bool
+            Whether a checkpoint in the directory may be replaced.
+
+    Raises:
+        NotImplementedError
+            If entries are to be transformed, or written as safetensors.
+    """
+
+    def __init__(
+        self,
+        path: _Path,
+        single_file_per_rank: bool = True,
+        sync_files: bool = True,
+        thread_count: int = 1,
+        per_thread_copy_ahead: int = 10_000_000,
+        cache_staged_state_dict: bool = False,
+        overwrite: bool = True,
+        _extensions: Sequence[Any] | None = None,
+        serialization_format: SerializationFormat = SerializationFormat.TORCH_SAVE,
+    ) -> None:
+        super().__init__(cache_staged_state_dict)
+        if _extensions:
+            raise NotImplementedError(
+                "FileSystemWriter writes entries as they are; _extensions isn't supported"
+            )
+        if serialization_format is not SerializationFormat.TORCH_SAVE:
+            raise NotImplementedError(
+                f"FileSystemWriter writes archives; serialization_format={serialization_format} isn't supported"
+            )
+        if thread_count < 1:
+            raise ValueError(f"thread_count must be at least 1, got {thread_count}")
+        self.fs: FileSystemBase = FileSystem()
+        self.path = self.fs.init_path(path)
+        self.single_file_per_rank = single_file_per_rank
+        self.sync_files = sync_files
+        self.thread_count = thread_count
+        self.overwrite = overwrite
+        self.save_id = str(uuid.uuid4())
+        self._own: list[str] = []
+
+    @property
+    def checkpoint_id(self) -> _Path:
+        """The directory."""
+        return self.path
+
+    def reset(self, checkpoint_id: _Path | None = None) -> None:
+        """Begin another checkpoint, in another directory if one is given."""
+        if checkpoint_id:
+            self.path = self.fs.init_path(checkpoint_id)
+        self.save_id = str(uuid.uuid4())
+        self._own = []
+
+    def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
+        """Nothing: every rank writes alike."""
+
+    def storage_meta(self) -> StorageMeta | None:
+        """Where this save goes, and its number."""
+        return StorageMeta(checkpoint_id=self.path, save_id=self.save_id)
+
+    @classmethod
+    def validate_checkpoint_id(cls, checkpoint_id: _Path) -> bool:
+        """Whether it is a path."""
+        return FileSystem.validate_checkpoint_id(checkpoint_id)
+
+    def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
+        """Makes the directory.
+
+        Raises:
+            RuntimeError
+                If there is a checkpoint in it, and `overwrite` isn't set.
+        """
+        self.fs.mkdir(self.path)
+        if not self.overwrite and self.fs.exists(self._metadata_path()):
+            raise RuntimeError(f"Checkpoint already exists in {self.path} and self.overwrite=False.")
+        return plan
+
+    def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
+        """Gives each rank names for its files that no file has."""
+        taken = any(name.endswith(SUFFIX) for name in self.fs.ls(self.path))
+        own = f"_{uuid.uuid4().hex[:12]}" if taken else ""
+        return [
+            replace(plan, storage_data=_StoragePrefix(f"__{rank}{own}_")) for rank, plan in enumerate(plans)
+        ]
+
+    def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future[list[WriteResult]]:
+        """Writes this rank's files; those of a failed save are deleted."""
+        files = {
+            f"{plan.storage_data.prefix}{number}{SUFFIX}": items
+            for number, items in enumerate(self._shared_out(plan.items))
+        }
+        self._own = list(files)
+        try:
+            results = self._write_files(files, planner)
+            if self.sync_files:
+                self.fs.sync_folder(self.path)
+        except BaseException:
+            self._remove(self._own)
+            raise
+        return Future.of(results)
+
+    def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
+        """Puts `.metadata` in place, which makes the checkpoint complete, and deletes the one that was there."""
+        places = {result.index: result.storage_data for part in results for result in part}
+        metadata = replace(metadata, storage_data=places, storage_meta=self.storage_meta(), version=_VERSION)
+        scratch = self.fs.concat_path(self.path, f"{METADATA}.{uuid.uuid4().hex[:12]}.tmp")
+        try:
+            self._write_whole(scratch, metadata_file.dump(metadata))
+            self.fs.rename(scratch, self._metadata_path())
+        except BaseException:
+            self._remove([os.path.basename(scratch), *self._own])
+            raise
+        if self.sync_files:
+            self.fs.sync_folder(self.path)
+        self._remove(self._superseded({place.relative_path for place in places.values()}))
+
+    def _metadata_path(self) -> _Path:
+        return self.fs.concat_path(self.path, METADATA)
+
+    def _superseded(self, kept: set[str]) -> list[str]:
+        """The files of older saves, also of such as were killed."""
+
+        def is_old(name: str) -> bool:
+            ours = name.startswith("__") and name.endswith(SUFFIX)
+            return (ours and name not in kept) or (name.startswith(METADATA) and name.endswith(".tmp"))
+
+        return [name for name in self.fs.ls(self.path) if is_old(name)]
+
+    def _remove(self, names: Iterable[str]) -> None:
+        for name in names:
+            with contextlib.suppress(OSError):  # what can't be deleted does no harm: nothing refers to it
+                self.fs.rm_file(self.fs.concat_path(self.path, name))
+
+    def _write_whole(self, path: _Path, data: bytes) -> None:
+        with self.fs.create_stream(path, "xb") as stream:
+            file = _Appender(stream)
+            file.write(data)
+            file.flush()
+            if self.sync_files:
+                self.fs.sync(stream)
+
+    def _shared_out(self, items: list[WriteItem]) -> list[list[WriteItem]]:
+        """Items for each file: the largest first, each to the file that has least."""
+        if not self.single_file_per_rank:
+            return [[item] for item in items]
+        shares: list[list[WriteItem]] = [[] for _ in range(min(self.thread_count, max(len(items), 1)))]
+        if len(shares) == 1:
+            return [items]
+        sizes = [0] * len(shares)
+        for item in sorted(items, key=lambda item: -(item.tensor_storage_size() or 0)):
+            least = sizes.index(min(sizes))
+            shares[least].append(item)
+            sizes[least] += item.tensor_storage_size() or 1
+        return shares
+
+    def _write_files(self, files: dict[str, list[WriteItem]], planner: SavePlanner) -> list[WriteResult]:
+        if self.thread_count == 1 or len(files) == 1:
+            parts = [self._write_file(name, items, planner) for name, items in files.items()]
+        else:
+            with ThreadPoolExecutor(self.thread_count) as threads:
+                tasks = [threads.submit(self._write_file, *file, planner) for file in files.items()]
+                parts = [task.result() for task in tasks]
+        return [result for part in parts for result in part]
+
+    def _write_file(self, name: str, items: list[WriteItem], planner: SavePlanner) -> list[WriteResult]:
+        with self.fs.create_stream(self.fs.concat_path(self.path, name), "xb") as stream:
+            file = _Appender(stream)
+            results = [_write_item(file, name, item, planner.resolve_data(item)) for item in items]
+            file.flush()
+            if self.sync_files:
+                self.fs.sync(stream)
+        return results
+
+
+def _write_item(file: _Appender, name: str, item: WriteItem, data: Any) -> WriteResult:
+    begin = file.position
+    if item.type == WriteItemType.BYTE_IO:
+        file.write(data.getbuffer())
+        checksum = zlib.crc32(data.getbuffer())
+    else:
+        checksum = write_tensor(file.write, data)
+    length = file.position - begin
+    return WriteResult(item.index, length, StorageInfo(name, begin, length, crc32=checksum))
+
+
+class FileSystemReader(StorageReader):
+    """Reads a checkpoint from a directory.
+
+    Parameters:
+        path : str or path
+            The directory.
+
+    Raises:
+        NotImplementedError
+            If entries are to be transformed.
+    """
+
+    def __init__(self, path: _Path, _extension_registry: Any = None) -> None:
+        if _extension_registry is not None:
+            raise NotImplementedError(
+                "FileSystemReader reads entries as they are; extensions aren't supported"
+            )
+        self.fs: FileSystemBase = FileSystem()
+        self.path = self.fs.init_path(path)
+        self.load_id = str(uuid.uuid4())
+        self.storage_data: dict[MetadataIndex, StorageInfo] = {}
+        self._entries: dict[str, Any] = {}
+
+    @property
+    def checkpoint_id(self) -> _Path:
+        """The directory that is read."""
+        return self.path
+
+    def reset(self, checkpoint_id: _Path | None = None) -> None:
+        """Begin with another directory, if one is given."""
+        self.storage_data = {}
+        if checkpoint_id:
+            self.path = self.fs.init_path(checkpoint_id)
+        self.load_id = str(uuid.uuid4())
+
+    @classmethod
+    def validate_checkpoint_id(cls, checkpoint_id: _Path) -> bool:
+        """Whether it is a path."""
+        return FileSystem.validate_checkpoint_id(checkpoint_id)
+
+    def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
+        """What the checkpoint holds.
+
+        Raises:
+            FileNotFoundError
+                If there is no `.metadata`: the directory holds no complete checkpoint.
+            pickle.UnpicklingError, RuntimeError
+                If it is damaged.
+        """
+        path = self.fs.concat_path(self.path, METADATA)
+        if not self.fs.exists(path):
+            raise FileNotFoundError(f"{self.path} has no {METADATA}: no checkpoint was completed in it")
+        with self.fs.create_stream(path, "rb") as stream:
+            metadata = metadata_file.parse(stream.read())
+        self._check_files(metadata)
+        if metadata.storage_meta is None:
+            metadata.storage_meta = StorageMeta()
+        metadata.storage_meta.load_id = self.load_id
+        return metadata
+
+    def set_up_storage_reader(
+        self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any
+    ) -> None:
+        """Learn where things are stored."""
+        self.storage_data = metadata.storage_data or {}
+        self._entries = metadata.state_dict_metadata
+
+    def prepare_local_plan(self, plan: LoadPlan) -> LoadPlan:
+        """The plan as it is."""
+        return plan
+
+    def prepare_global_plan(self, plans: list[LoadPlan]) -> list[LoadPlan]:
+        """The plans as they are."""
+        return plans
+
+    def read_data(self, plan: LoadPlan, planner: LoadPlanner) -> Future[None]:
+        """Reads what a plan lists, in as many threads as operators may use.
+
+        Raises:
+            RuntimeError
+                If a file is missing, cut off, damaged, or belongs to another checkpoint.
+        """
+        stored: defaultdict[MetadataIndex, list[ReadItem]] = defaultdict(list)
+        for item in plan.items:
+            stored[item.storage_index].append(item)
+        with contextlib.ExitStack() as opened:
+            sources = self._open({self._place(index).relative_path for index in stored}, opened)
+            tasks = [
+                _Task(
+                    index,
+                    self._place(index),
+                    self._shape(index),
+                    sources[self._place(index).relative_path],
+                    items,
+                )
+                for index, items in stored.items()
+            ]
+            _read_all(tasks, planner)
+        return Future.of(None)
+
+    def _check_files(self, metadata: Metadata) -> None:
+        """Sees that all files are there and long enough, before memory is taken for what they should hold."""
+        ends: defaultdict[str, int] = defaultdict(int)
+        for place in (metadata.storage_data or {}).values():
+            if isinstance(place, StorageInfo):
+                ends[place.relative_path] = max(ends[place.relative_path], place.offset + place.length)
+        for name, end in ends.items():
+            path = self.fs.concat_path(self.path, name)
+            if not self.fs.exists(path):
+                raise RuntimeError(f"the checkpoint's file {name} is missing in {self.path}")
+            size = os.stat(path).st_size
+            if size < end:
+                raise RuntimeError(f"the checkpoint's file {name} is cut off: it has {size} bytes of {end}")
+
+    def _place(self, index: MetadataIndex) -> StorageInfo:
+        place = self.storage_data.get(index)
+        if place is None:
+            raise RuntimeError(f"the checkpoint doesn't say where {index.fqn!r} is stored")
+        if place.transform_descriptors:
+            raise NotImplementedError(
+                f"{index.fqn!r} was transformed by {', '.join(place.transform_descriptors)} when it was saved, which "
+                "tl doesn't take back"
+            )
+        return place
+
+    def _shape(self, index: MetadataIndex) -> tuple[int, ...] | None:
+        """The sizes of the chunk that an index names; None for an entry that is no tensor."""
+        entry = self._entries.get(index.fqn)
+        if not isinstance(entry, TensorStorageMetadata):
+            return None
+        return next(tuple(c.sizes) for c in likely(entry.chunks, index.index) if c.offsets == index.offset)
+
+    def _open(self, names: Iterable[str], opened: contextlib.ExitStack) -> dict[str, Source]:
+        sources: dict[str, Source] = {}
+        for name in sorted(names):
+            try:
+                sources[name] = FileSource(self.fs.concat_path(self.path, name))
+            except FileNotFoundError as error:
+                raise RuntimeError(f"the checkpoint's file {name} is missing in {self.path}") from error
+            opened.callback(sources[name].close)
+        return sources
+
+
+@dataclass(frozen=True)
+class _Task:
+    """An entry or chunk that is read, and the boxes that it fills."""
+
+    index: MetadataIndex
+    place: StorageInfo
+    shape: tuple[int, ...] | None
+    source: Source
+    items: list[ReadItem]
+
+    def part(self) -> PartSource:
+        return PartSource(self.source, self.place.offset, self.place.length)
+
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
+        """Adds to errors what was being read."""
+        try:
+            yield
+        except (RuntimeError, pickle.UnpicklingError, OSError) as error:
+            where = f"{self.place.relative_path} at {self.place.offset}"
+            raise RuntimeError(f"{self.index.fqn!r} can't be read from {where}: {error}") from error
+
+
+def _read_all(tasks: list[_Task], planner: LoadPlanner) -> None:
+    """Planners are called in this thread only, one item after another; files are read in several."""
+    tensors = [task for task in tasks if task.items[0].type is not LoadItemType.BYTE_IO]
+    for task in tasks:
+        if task.items[0].type is LoadItemType.BYTE_IO:
+            with task.named():
+                _read_bytes(task, planner)
+    targets = [[planner.resolve_tensor(item).detach() for item in task.items] for task in tensors]
+    count = min(tl_core.get_num_threads(), len(tensors))
+    if count <= 1:
+        for task, into in zip(tensors, targets, strict=True):
+            _read_tensor(task, into)
+    else:
+        with ThreadPoolExecutor(count) as threads:
+            list(threads.map(_read_tensor, tensors, targets))
+    for task, into in zip(tensors, targets, strict=True):
+        for item, target in zip(task.items, into, strict=True):
+            planner.commit_tensor(item, target)
+
+
+def _read_bytes(task: _Task, planner: LoadPlanner) -> None:
+    data = io.BytesIO(task.source.read_at(task.place.offset, task.place.length))
+    if task.place.crc32 is not None and zlib.crc32(data.getbuffer()) != task.place.crc32:
+        raise RuntimeError(MIXED)
+    for item in task.items:
+        data.seek(0)
+        planner.load_bytes(item, data)
+
+
+def _read_tensor(task: _Task, targets: list[Any]) -> None:
+    with task.named():
+        stored = StoredTensor(task.part(), task.place.crc32)
+        shape = tuple(stored.outline.shape)
+        if shape != task.shape:
+            raise RuntimeError(f"it is a tensor of {shape}, the metadata say one of {task.shape}")
+        if len(targets) == 1 and tuple(task.items[0].lengths) == shape:
+            stored.read_into(targets[0])
+            return
+        whole = stored.tensor()
+        for item, target in zip(task.items, targets, strict=True):
+            target.copy_(_box(whole, item))
+
+
+def _box(chunk: Any, item: ReadItem) -> Any:
+    for axis, (offset, length) in enumerate(zip(item.storage_offsets, item.lengths, strict=True)):
+        chunk = chunk.narrow(axis, offset, length)
+    return chunk

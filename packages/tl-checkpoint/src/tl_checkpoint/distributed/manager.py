@@ -1,0 +1,135 @@
+"""The checkpoints of a training, one directory a step: which is the newest that is complete, and which are kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import re
+import warnings
+from typing import Any
+
+from .background import background
+from .filesystem import METADATA, FileSystemReader
+from .future import Future
+from .metadata import Metadata
+from .state_dict_loader import load
+from .state_dict_saver import AsyncSaveResponse, async_save, save
+
+__all__ = ["CheckpointManager"]
+
+_STEP = re.compile(r"step_(\d+)")
+
+
+class CheckpointManager:
+    """The checkpoints in a directory, by the step of the training that they were saved at.
+
+    Parameters:
+        path : str or path
+            The directory; it is made with the first checkpoint. Each step has a directory `step_<number>` in it.
+        keep : int, optional
+            How many complete checkpoints are kept; when a newer one is complete, the oldest are deleted. By default
+            all are.
+
+    Examples:
+        >>> import tempfile, tl_core
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoints = CheckpointManager(folder, keep=2)
+        ...     for step in (10, 20, 30):
+        ...         _ = checkpoints.save(step, {"weight": tl_core.ones(2) * step})
+        ...     state = {"weight": tl_core.zeros(2)}
+        ...     checkpoints.steps(), checkpoints.load(state), state["weight"]
+        ([20, 30], 30, tensor([30., 30.]))
+    """
+
+    def __init__(self, path: str | os.PathLike[str], keep: int | None = None) -> None:
+        if keep is not None and keep < 1:
+            raise ValueError(f"keep must be at least 1, got {keep}")
+        self.path = os.fspath(path)
+        self.keep = keep
+
+    def directory(self, step: int) -> str:
+        """The directory of a step's checkpoint."""
+        if step < 0:
+            raise ValueError(f"step must not be negative, got {step}")
+        return os.path.join(self.path, f"step_{step:08d}")
+
+    def steps(self) -> list[int]:
+        """The steps of all complete checkpoints, in order; what a killed save has left is skipped."""
+        return sorted(step for step in self._there() if self._is_complete(step))
+
+    def latest(self) -> int | None:
+        """The step of the newest complete checkpoint; None if there is none."""
+        for step in sorted(self._there(), reverse=True):
+            if self._is_complete(step):
+                return step
+        return None
+
+    def save(self, step: int, state_dict: dict[str, Any], **options: Any) -> Metadata:
+        """Save a step's state dict, then delete what needn't be kept; options are those of `save`."""
+        metadata = save(state_dict, checkpoint_id=self.directory(step), **options)
+        self._retain(step)
+        return metadata
+
+    def async_save(
+        self, step: int, state_dict: dict[str, Any], **options: Any
+    ) -> Future[Metadata] | AsyncSaveResponse:
+        """Save a step's state dict while the program goes on; options are those of `async_save`."""
+        response = async_save(state_dict, checkpoint_id=self.directory(step), **options)
+        saved = response.upload_completion if isinstance(response, AsyncSaveResponse) else response
+        background.submit(lambda: None if saved.failed() else self._retain(step))
+        return response
+
+    def wait(self) -> None:
+        """Wait for the saves that are under way, and raise the first failure that nobody has asked for."""
+        background.wait()
+        background.raise_failure()
+
+    def load(self, state_dict: dict[str, Any], step: int | None = None, **options: Any) -> int:
+        """Load the newest complete checkpoint, or that of a step, and return its step.
+
+        Raises:
+            FileNotFoundError
+                If there is none.
+            CheckpointException
+                If it can't be loaded.
+        """
+        chosen = self.latest() if step is None else step
+        if chosen is None:
+            raise FileNotFoundError(f"there is no complete checkpoint in {self.path}")
+        load(state_dict, checkpoint_id=self.directory(chosen), **options)
+        return chosen
+
+    def _there(self) -> list[int]:
+        names = os.listdir(self.path) if os.path.isdir(self.path) else []
+        return [int(found[1]) for name in names if (found := _STEP.fullmatch(name))]
+
+    def _is_complete(self, step: int) -> bool:
+        try:
+            FileSystemReader(self.directory(step)).read_metadata()
+        except FileNotFoundError:
+            return False
+        except (RuntimeError, pickle.UnpicklingError) as error:
+            warnings.warn(f"{self.directory(step)} is skipped: {error}", UserWarning, stacklevel=3)
+            return False
+        return True
+
+    def _retain(self, newest: int) -> None:
+        """Deletes checkpoints older than those kept, and what killed saves before this one have left."""
+        if self.keep is None:
+            return
+        complete = self.steps()
+        kept = set(complete[-self.keep :])
+        for step in self._there():
+            if step < newest and step not in kept:
+                self._delete(step)
+
+    def _delete(self, step: int) -> None:
+        """Deletes a checkpoint, its metadata first, so that half of one is none."""
+        folder = self.directory(step)
+        names = sorted(os.listdir(folder), key=lambda name: name != METADATA)
+        for name in names:
+            with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+                os.unlink(os.path.join(folder, name))
+        with contextlib.suppress(OSError):  # something that is no checkpoint's stands in it
+            os.rmdir(folder)

@@ -1,0 +1,129 @@
+"""What a checkpoint says of itself: its entries, how tensors are cut into chunks, where each chunk is stored."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import tl_core
+from tl_core import Size
+
+__all__ = [
+    "BytesStorageMetadata",
+    "ChunkStorageMetadata",
+    "Metadata",
+    "MetadataIndex",
+    "StorageMeta",
+    "TensorProperties",
+    "TensorStorageMetadata",
+]
+
+
+@dataclass
+class ChunkStorageMetadata:
+    """A box of a tensor: where it begins in each dimension, and how long it is."""
+
+    offsets: Size
+    sizes: Size
+
+
+class _MEM_FORMAT_ENCODING(Enum):
+    """The numbers that files hold for memory formats."""
+
+    CONTIGUOUS = 0
+    CHANNELS_LAST = 1
+    PRESERVE = 2
+
+
+_CODE_OF = {
+    tl_core.contiguous_format: _MEM_FORMAT_ENCODING.CONTIGUOUS,
+    tl_core.channels_last: _MEM_FORMAT_ENCODING.CHANNELS_LAST,
+    tl_core.preserve_format: _MEM_FORMAT_ENCODING.PRESERVE,
+}
+_FORMAT_OF = {code: memory_format for memory_format, code in _CODE_OF.items()}
+
+
+@dataclass
+class TensorProperties:
+    """What a tensor is made with; only `dtype` matters when it is loaded."""
+
+    dtype: Any = field(default_factory=tl_core.get_default_dtype)
+    layout: Any = tl_core.strided
+    requires_grad: bool = False
+    memory_format: Any = tl_core.contiguous_format
+    pin_memory: bool = False
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        if self.memory_format not in _CODE_OF:
+            raise RuntimeError(f"Invalid torch.memory_format: {self.memory_format}")
+        code = _CODE_OF[self.memory_format]
+        return self.dtype, self.layout, self.requires_grad, code, self.pin_memory
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.dtype, self.layout, self.requires_grad, code, self.pin_memory = state
+        self.memory_format = _FORMAT_OF[code]
+
+    @staticmethod
+    def create_from_tensor(tensor: Any) -> TensorProperties:
+        """The properties of a tensor."""
+        return TensorProperties(tensor.dtype, tensor.layout, tensor.requires_grad)
+
+
+@dataclass
+class TensorStorageMetadata:
+    """A tensor of the checkpoint, and the chunks it is stored in."""
+
+    properties: TensorProperties
+    size: Size
+    chunks: list[ChunkStorageMetadata]
+
+
+@dataclass
+class BytesStorageMetadata:
+    """An entry that is no tensor."""
+
+
+STORAGE_TYPES = TensorStorageMetadata | BytesStorageMetadata
+STATE_DICT_TYPE = dict[str, Any]
+
+
+@dataclass
+class StorageMeta:
+    """Which save a checkpoint comes from."""
+
+    checkpoint_id: str | os.PathLike[str] | None = None
+    save_id: str | None = None
+    load_id: str | None = None
+    modules: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Metadata:
+    """A checkpoint's entries by name, and what planner and storage need to find them again."""
+
+    state_dict_metadata: dict[str, STORAGE_TYPES]
+    planner_data: Any = None
+    storage_data: Any = None
+    storage_meta: StorageMeta | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, init=False)
+class MetadataIndex:
+    """The key of an entry, or of a chunk of a tensor; `index` only hints at the chunk's place in the list.
+
+    >>> MetadataIndex("weight", (0, 4), 1) == MetadataIndex("weight", (0, 4))
+    True
+    """
+
+    fqn: str
+    offset: Size | None = None
+    index: int | None = field(hash=False, compare=False, default=None)
+
+    def __init__(self, fqn: str, offset: Sequence[int] | None = None, index: int | None = None) -> None:
+        object.__setattr__(self, "fqn", fqn)
+        object.__setattr__(self, "offset", None if offset is None else Size(offset))
+        object.__setattr__(self, "index", index)

@@ -1,0 +1,23 @@
+"""The state of optimizers whose parameters are sharded over ranks."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from .planner import LoadPlanner
+from .storage import StorageReader
+
+__all__ = ["load_sharded_optimizer_state_dict"]
+
+
+def load_sharded_optimizer_state_dict(
+    model_state_dict: dict[str, Any],
+    optimizer_key: str,
+    storage_reader: StorageReader,
+    planner: LoadPlanner | None = None,
+) -> NoReturn:
+    """Load an optimizer's state, cut as the model's parameters are; needs several ranks."""
+    raise NotImplementedError(
+        "load_sharded_optimizer_state_dict needs sharded parameters, which tl-distributed will bring; in one process "
+        "load the state that get_optimizer_state_dict() gives"
+    )

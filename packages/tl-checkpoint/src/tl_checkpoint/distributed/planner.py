@@ -1,0 +1,181 @@
+"""What is written and read: items, plans of items, and the interface of the planners that make them."""
+
+from __future__ import annotations
+
+import abc
+import io
+import math
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from tl_core import Size
+
+from .metadata import ChunkStorageMetadata, Metadata, MetadataIndex, StorageMeta, TensorProperties
+
+__all__ = [
+    "BytesIOWriteData",
+    "LoadItemType",
+    "LoadPlan",
+    "LoadPlanner",
+    "ReadItem",
+    "SavePlan",
+    "SavePlanner",
+    "TensorWriteData",
+    "WriteItem",
+    "WriteItemType",
+]
+
+
+class WriteItemType(Enum):
+    """What an item to write is: a whole tensor, a chunk of one, or bytes."""
+
+    TENSOR = auto()
+    SHARD = auto()
+    BYTE_IO = auto()
+
+
+class LoadItemType(Enum):
+    """What an item to read is."""
+
+    TENSOR = auto()
+    BYTE_IO = auto()
+
+
+@dataclass(frozen=True)
+class BytesIOWriteData:
+    """The number of bytes to write."""
+
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class TensorWriteData:
+    """A chunk to write, and the tensor it belongs to."""
+
+    chunk: ChunkStorageMetadata
+    properties: TensorProperties
+    size: Size
+
+
+@dataclass(frozen=True)
+class WriteItem:
+    """An entry, or a chunk of a tensor, to be written."""
+
+    index: MetadataIndex
+    type: WriteItemType
+    bytes_io_data: BytesIOWriteData | None = None
+    tensor_data: TensorWriteData | None = None
+
+    def tensor_storage_size(self) -> int | None:
+        """The bytes of the whole tensor; None for an item that is no tensor."""
+        if self.tensor_data is None:
+            return None
+        itemsize: int = self.tensor_data.properties.dtype.itemsize
+        return math.prod(self.tensor_data.size) * itemsize
+
+
+@dataclass(frozen=True)
+class ReadItem:
+    """A box to read: `lengths` elements of a stored chunk, from `storage_offsets` on, to `dest_offsets`."""
+
+    type: LoadItemType
+    dest_index: MetadataIndex
+    dest_offsets: Size
+    storage_index: MetadataIndex
+    storage_offsets: Size
+    lengths: Size
+
+
+@dataclass(frozen=True)
+class SavePlan:
+    """What a rank writes."""
+
+    items: list[WriteItem]
+    storage_data: Any = None
+    planner_data: Any = None
+    usable: bool = True
+
+
+@dataclass
+class LoadPlan:
+    """What a rank reads."""
+
+    items: list[ReadItem]
+    storage_data: Any = None
+    planner_data: Any = None
+
+
+class SavePlanner(abc.ABC):
+    """Decides what is saved, and gives the storage access to it. `save` calls the methods in this order:
+
+    `set_up_planner`, `create_local_plan`, `create_global_plan` (on the coordinator only), `finish_plan`, and
+    `resolve_data` at least once an item. Most changes are made by extending one method of DefaultSavePlanner.
+    """
+
+    @abc.abstractmethod
+    def set_up_planner(
+        self,
+        state_dict: dict[str, Any],
+        storage_meta: StorageMeta | None = None,
+        is_coordinator: bool = False,
+    ) -> None:
+        """Take what is to be saved."""
+
+    @abc.abstractmethod
+    def create_local_plan(self) -> SavePlan:
+        """What this rank would write."""
+
+    @abc.abstractmethod
+    def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
+        """What each rank writes, and the checkpoint's metadata."""
+
+    @abc.abstractmethod
+    def finish_plan(self, new_plan: SavePlan) -> SavePlan:
+        """This rank's part of the global plan, to be written as it is returned."""
+
+    @abc.abstractmethod
+    def resolve_data(self, write_item: WriteItem) -> Any:
+        """The tensor or `io.BytesIO` of an item; may be called in several threads, and again."""
+
+
+class LoadPlanner:
+    """Decides what is loaded, and gives the storage access to where it goes. `load` calls the methods in this order:
+
+    `set_up_planner`, `create_local_plan`, `create_global_plan` (on the coordinator only), `finish_plan`, then
+    `load_bytes` once for each value that is no tensor, `resolve_tensor` and `commit_tensor` once for each box of one.
+    """
+
+    @abc.abstractmethod
+    def set_up_planner(
+        self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
+    ) -> None:
+        """Take what is to be filled."""
+
+    @abc.abstractmethod
+    def create_local_plan(self) -> LoadPlan:
+        """What this rank reads."""
+
+    @abc.abstractmethod
+    def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
+        """What each rank reads."""
+
+    @abc.abstractmethod
+    def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:
+        """This rank's part of the global plan, to be read as it is returned."""
+
+    @abc.abstractmethod
+    def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
+        """Put the object that the bytes describe into the state dict."""
+
+    def resolve_bytes(self, read_item: ReadItem) -> io.BytesIO:
+        """The buffer into which a storage reads an item's bytes, for storages that want one."""
+        raise NotImplementedError(f"{type(self).__name__} gives no buffers to read bytes into")
+
+    @abc.abstractmethod
+    def resolve_tensor(self, read_item: ReadItem) -> Any:
+        """The tensor of `read_item.lengths` that the storage fills."""
+
+    @abc.abstractmethod
+    def commit_tensor(self, read_item: ReadItem, tensor: Any) -> None:
+        """Called with what `resolve_tensor` returned, once it is filled."""

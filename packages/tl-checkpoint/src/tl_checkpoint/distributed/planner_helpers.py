@@ -1,0 +1,98 @@
+"""Items for the entries of a state dict.
+
+A tensor of which this process holds only chunks (and so isn't a `Tensor` like others) has three methods:
+`__create_write_items__(fqn, value)`, the WriteItems of its chunks; `__create_chunk_list__()`, their boxes; and
+`__get_tensor_shard__(index)`, the tensor of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tl_core
+from tl_core import Size
+
+from .flatten import is_tensor
+from .metadata import (
+    BytesStorageMetadata,
+    ChunkStorageMetadata,
+    MetadataIndex,
+    TensorProperties,
+    TensorStorageMetadata,
+)
+from .planner import BytesIOWriteData, LoadItemType, ReadItem, TensorWriteData, WriteItem, WriteItemType
+from .resharding import overlap, volume
+
+__all__ = ["create_chunk_list", "create_read_items", "create_read_items_for_chunk_list", "create_write_items"]
+
+
+def create_write_items(fqn: str, value: Any) -> list[WriteItem]:
+    """The items that write an entry."""
+    if hasattr(value, "__create_write_items__"):
+        items: list[WriteItem] = value.__create_write_items__(fqn, value)
+        return items
+    if not isinstance(value, tl_core.Tensor):
+        return [WriteItem(MetadataIndex(fqn), WriteItemType.BYTE_IO, bytes_io_data=BytesIOWriteData(0))]
+    (whole,) = create_chunk_list(value)
+    data = TensorWriteData(whole, TensorProperties.create_from_tensor(value), whole.sizes)
+    return [WriteItem(MetadataIndex(fqn, whole.offsets), WriteItemType.TENSOR, tensor_data=data)]
+
+
+def create_chunk_list(tensor: Any) -> list[ChunkStorageMetadata]:
+    """The chunks of a tensor that this process holds; of a plain one, the whole."""
+    if hasattr(tensor, "__create_chunk_list__"):
+        chunks: list[ChunkStorageMetadata] = tensor.__create_chunk_list__()
+        return chunks
+    return [ChunkStorageMetadata(Size([0] * tensor.ndim), Size(tensor.shape))]
+
+
+def create_read_items_for_chunk_list(
+    fqn: str, checkpoint_md: TensorStorageMetadata, local_chunks: Sequence[ChunkStorageMetadata]
+) -> list[ReadItem]:
+    """The boxes to read so that chunks of a tensor are filled from those that are stored.
+
+    Raises:
+        RuntimeError
+            If the stored chunks don't hold all elements.
+    """
+    items = []
+    for wanted_at, wanted in enumerate(local_chunks):
+        filled = 0
+        for saved_at, saved in enumerate(checkpoint_md.chunks):
+            common = overlap(saved, wanted)
+            if common is None:
+                continue
+            target = MetadataIndex(fqn, wanted.offsets, wanted_at)
+            source = MetadataIndex(fqn, saved.offsets, saved_at)
+            boxes = target, common.wanted_offsets, source, common.saved_offsets, common.lengths
+            items.append(ReadItem(LoadItemType.TENSOR, *boxes))
+            filled += volume(ChunkStorageMetadata(common.saved_offsets, common.lengths))
+        if filled != volume(wanted):
+            raise RuntimeError(
+                f"the checkpoint holds {filled} of the {volume(wanted)} elements wanted of {fqn}"
+            )
+    return items
+
+
+def create_read_items(
+    fqn: str, md: TensorStorageMetadata | BytesStorageMetadata, value: Any
+) -> list[ReadItem]:
+    """The items that fill an entry, or read a value to replace it.
+
+    Raises:
+        ValueError
+            If the entry is a tensor and the checkpoint has none of its size there.
+    """
+    if isinstance(md, BytesStorageMetadata):
+        nothing, index = Size([0]), MetadataIndex(fqn)
+        return [ReadItem(LoadItemType.BYTE_IO, index, nothing, index, nothing, nothing)]
+    if not is_tensor(value):
+        raise ValueError(
+            f"the checkpoint has a tensor of {tuple(md.size)} at {fqn}, which can't be loaded into a "
+            f"{type(value).__name__}: put a tensor of that size there"
+        )
+    size = getattr(value, "shape", md.size)
+    if tuple(size) != tuple(md.size):
+        raise ValueError(f"Size mismatch between saved {tuple(md.size)} and current: {tuple(size)} for {fqn}")
+    return create_read_items_for_chunk_list(fqn, md, create_chunk_list(value))

@@ -1,0 +1,372 @@
+"""State dicts of models and optimizers under the names of parameters, whatever wraps the model.
+
+An optimizer numbers its parameters, so that its state fits only an optimizer that was made in the same way. Under the
+parameters' names it fits any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import tl_core
+
+__all__ = [
+    "StateDictOptions",
+    "get_model_state_dict",
+    "get_optimizer_state_dict",
+    "get_state_dict",
+    "set_model_state_dict",
+    "set_optimizer_state_dict",
+    "set_state_dict",
+]
+
+_PARAMS, _STATE, _GROUPS = "params", "state", "param_groups"
+
+
+@dataclass
+class StateDictOptions:
+    """What the functions of this module do.
+
+    Parameters:
+        full_state_dict : bool
+            Whether tensors come whole; in one process they do.
+        cpu_offload : bool
+            Whether tensors are copied to the CPU.
+        ignore_frozen_params : bool
+            Whether parameters without `requires_grad` are left out.
+        keep_submodule_prefixes : bool
+            With `submodules`: whether names begin at the model, or at the submodule.
+        strict : bool
+            Whether all names must agree when a state is set.
+        broadcast_from_rank0 : bool
+            Whether the other ranks get the state of the first; needs `full_state_dict`.
+        flatten_optimizer_state_dict : bool
+            Whether an optimizer's state is one dict of names such as "state.layer.weight.exp_avg".
+    """
+
+    full_state_dict: bool = False
+    cpu_offload: bool = False
+    ignore_frozen_params: bool = False
+    keep_submodule_prefixes: bool = True
+    strict: bool = True
+    broadcast_from_rank0: bool = False
+    flatten_optimizer_state_dict: bool = False
+    dsd_fqn_modifiers: str = field(default="_fqn_modifiers", repr=False)
+
+    def __post_init__(self) -> None:
+        if self.broadcast_from_rank0 and not self.full_state_dict:
+            raise ValueError("full_state_dict must be True when broadcast_from_rank0 is True.")
+
+
+def get_model_state_dict(
+    model: Any, *, submodules: set[Any] | None = None, options: StateDictOptions | None = None
+) -> dict[str, Any]:
+    """The state of a model under the names of its parameters and buffers.
+
+    Parameters:
+        model : Module
+        submodules : set of Module, optional
+            Deprecated: only the state of these.
+        options : StateDictOptions, optional
+    """
+    options = options or StateDictOptions()
+    state = model.state_dict()
+    for name in _left_out(model, options):
+        state.pop(name, None)
+    if submodules:
+        state = _of_submodules(model, state, submodules, options.keep_submodule_prefixes)
+    return _offloaded(state) if options.cpu_offload else state
+
+
+def get_optimizer_state_dict(
+    model: Any,
+    optimizers: Any,
+    *,
+    submodules: set[Any] | None = None,
+    options: StateDictOptions | None = None,
+) -> dict[str, Any]:
+    """The state of optimizers under the names of a model's parameters.
+
+    The state of an optimizer that hasn't made a step is made first, so that a checkpoint can be loaded into it.
+
+    Parameters:
+        model : Module
+        optimizers : Optimizer, or several
+        submodules : set of Module, optional
+            Deprecated: only what belongs to the parameters of these.
+        options : StateDictOptions, optional
+
+    Raises:
+        RuntimeError
+            If an optimizer has a parameter that isn't the model's.
+    """
+    options = options or StateDictOptions()
+    names = _names(model)
+    kept = _kept_names(model, submodules, options)
+    merged: dict[str, Any] = {_STATE: {}, _GROUPS: []}
+    for optimizer in _several(optimizers):
+        _make_state(optimizer)
+        part = _named(optimizer, names, kept)
+        merged[_STATE].update(part[_STATE])
+        merged[_GROUPS] += part[_GROUPS]
+    if options.cpu_offload:
+        merged = _offloaded(merged)
+    return _flat(merged) if options.flatten_optimizer_state_dict else merged
+
+
+def get_state_dict(
+    model: Any,
+    optimizers: Any,
+    *,
+    submodules: set[Any] | None = None,
+    options: StateDictOptions | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The states of a model and of its optimizers: `get_model_state_dict` and `get_optimizer_state_dict`.
+
+    Examples:
+        >>> import tl                                                               # doctest: +SKIP
+        >>> model = tl.nn.Linear(2, 2)                                              # doctest: +SKIP
+        >>> states = get_state_dict(model, tl.optim.Adam(model.parameters()))       # doctest: +SKIP
+        >>> states[1]["state"]["weight"]["step"]                                    # doctest: +SKIP
+        tensor(0.)
+    """
+    model_state = get_model_state_dict(model, submodules=submodules, options=options)
+    return model_state, get_optimizer_state_dict(model, optimizers, submodules=submodules, options=options)
+
+
+def set_model_state_dict(
+    model: Any, model_state_dict: dict[Any, Any], *, options: StateDictOptions | None = None
+) -> Any:
+    """Load a state that `get_model_state_dict` gave.
+
+    Parameters:
+        model : Module
+        model_state_dict : dict
+            The state; or states of submodules, by submodule.
+        options : StateDictOptions, optional
+
+    Returns:
+        NamedTuple
+            `missing_keys` and `unexpected_keys`.
+    """
+    options = options or StateDictOptions()
+    state = _joined(model, model_state_dict)
+    left_out = _left_out(model, options)
+    if not left_out:
+        return model.load_state_dict(state, strict=options.strict)
+    own = {name: value for name, value in model.state_dict().items() if name in left_out}
+    return model.load_state_dict({**own, **state}, strict=options.strict)
+
+
+def set_optimizer_state_dict(
+    model: Any,
+    optimizers: Any,
+    optim_state_dict: dict[str, Any],
+    *,
+    options: StateDictOptions | None = None,
+) -> None:
+    """Load a state that `get_optimizer_state_dict` gave; before `backward` or after `step`.
+
+    Parameters:
+        model : Module
+        optimizers : Optimizer, or several
+        optim_state_dict : dict
+            The state, flat or not.
+        options : StateDictOptions, optional
+
+    Raises:
+        ValueError
+            If the groups of parameters differ.
+        RuntimeError
+            If the state of a parameter is missing, and `strict` is set.
+    """
+    options = options or StateDictOptions()
+    names = _names(model)
+    several = _several(optimizers)
+    if _GROUPS not in optim_state_dict:
+        optim_state_dict = _unflat(optim_state_dict, several, names)
+    count = sum(len(optimizer.param_groups) for optimizer in several)
+    if len(optim_state_dict[_GROUPS]) != count:
+        raise ValueError(
+            f"loaded state dict has a different number of parameter groups: "
+            f"{len(optim_state_dict[_GROUPS])}, the optimizers have {count}"
+        )
+    for optimizer in several:
+        _make_state(optimizer)
+        optimizer.load_state_dict(_numbered(optimizer, optim_state_dict, names, options.strict))
+
+
+def set_state_dict(
+    model: Any,
+    optimizers: Any,
+    *,
+    model_state_dict: dict[Any, Any],
+    optim_state_dict: dict[str, Any],
+    options: StateDictOptions | None = None,
+) -> Any:
+    """Load what `get_state_dict` gave: `set_model_state_dict` and `set_optimizer_state_dict`."""
+    set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
+    return set_model_state_dict(model, model_state_dict, options=options)
+
+
+# ---- models
+
+
+def _left_out(model: Any, options: StateDictOptions) -> set[str]:
+    if not options.ignore_frozen_params:
+        return set()
+    return {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
+
+
+def _prefixes(model: Any, submodules: Iterable[Any]) -> list[str]:
+    wanted = set(submodules)
+    return [f"{name}." if name else "" for name, module in model.named_modules() if module in wanted]
+
+
+def _of_submodules(model: Any, state: dict[str, Any], submodules: set[Any], keep: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for prefix in _prefixes(model, submodules):
+        for name, value in state.items():
+            if name.startswith(prefix):
+                found[name if keep else name.removeprefix(prefix)] = value
+    return found
+
+
+def _joined(model: Any, state: dict[Any, Any]) -> dict[str, Any]:
+    if not state or isinstance(next(iter(state)), str):
+        return state
+    joined: dict[str, Any] = {}
+    for submodule, part in state.items():
+        for prefix in _prefixes(model, [submodule]):
+            joined.update({prefix + name: value for name, value in part.items()})
+    return joined
+
+
+def _offloaded(value: Any) -> Any:
+    if isinstance(value, tl_core.Tensor):
+        return value.detach().cpu()
+    if isinstance(value, dict):
+        return {key: _offloaded(entry) for key, entry in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_offloaded, value))
+    return value
+
+
+# ---- optimizers
+
+
+def _several(optimizers: Any) -> list[Any]:
+    return [optimizers] if hasattr(optimizers, "param_groups") else list(optimizers)
+
+
+def _names(model: Any) -> dict[int, str]:
+    return {id(parameter): name for name, parameter in model.named_parameters()}
+
+
+def _name(parameter: Any, names: dict[int, str]) -> str:
+    if id(parameter) not in names:
+        raise RuntimeError(
+            f"the optimizer has a parameter of {tuple(parameter.shape)} that isn't among the model's"
+        )
+    return names[id(parameter)]
+
+
+def _kept_names(model: Any, submodules: set[Any] | None, options: StateDictOptions) -> set[str]:
+    prefixes = tuple(_prefixes(model, submodules)) if submodules else ("",)
+    return {name for name, _ in model.named_parameters() if name.startswith(prefixes)} - _left_out(
+        model, options
+    )
+
+
+def _make_state(optimizer: Any) -> None:
+    """Lets an optimizer make its state: a step of length 0 with gradients of 0, which are taken away again."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group[_PARAMS]]
+    if optimizer.state or any(parameter.grad is not None for parameter in parameters):
+        return
+    rates = [group.get("lr") for group in optimizer.param_groups]
+    for parameter in parameters:
+        if parameter.requires_grad:
+            parameter.grad = tl_core.zeros_like(parameter.detach())
+    for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        if rate is not None:
+            group["lr"] = tl_core.zeros_like(rate) if isinstance(rate, tl_core.Tensor) else 0.0
+    optimizer.step(closure=None)
+    for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        if rate is not None:
+            group["lr"] = rate
+    optimizer.zero_grad(set_to_none=True)
+
+
+def _named(optimizer: Any, names: dict[int, str], kept: set[str]) -> dict[str, Any]:
+    state: dict[str, Any] = {}
+    groups = []
+    for group in optimizer.param_groups:
+        own = [(parameter, _name(parameter, names)) for parameter in group[_PARAMS]]
+        own = [(parameter, name) for parameter, name in own if name in kept]
+        state.update({name: optimizer.state[p] for p, name in own if p in optimizer.state})
+        rest = {key: value for key, value in group.items() if key != _PARAMS}
+        groups.append({**rest, _PARAMS: [name for _, name in own]})
+    return {_STATE: state, _GROUPS: groups}
+
+
+def _numbered(optimizer: Any, named: dict[str, Any], names: dict[int, str], strict: bool) -> dict[str, Any]:
+    state: dict[int, Any] = {}
+    groups: list[dict[str, Any]] = []
+    number = 0
+    for group in optimizer.param_groups:
+        own = [_name(parameter, names) for parameter in group[_PARAMS]]
+        saved = _group_of(own, named[_GROUPS])
+        for name, parameter in zip(own, group[_PARAMS], strict=True):
+            if name in named[_STATE]:
+                state[number] = named[_STATE][name]
+            elif strict and parameter in optimizer.state:
+                raise RuntimeError(f"the state dict has no state of the parameter {name!r}")
+            number += 1
+        rest = {key: value for key, value in saved.items() if key != _PARAMS}
+        groups.append({**rest, _PARAMS: list(range(number - len(own), number))})
+    return {_STATE: state, _GROUPS: groups}
+
+
+def _group_of(own: list[str], groups: list[dict[str, Any]]) -> dict[str, Any]:
+    """The saved group that has a group's parameters."""
+    for saved in groups:
+        if set(own) & set(saved[_PARAMS]) or (not own and not saved[_PARAMS]):
+            return saved
+    raise ValueError(f"loaded state dict has no parameter group with {', '.join(own[:3])}")
+
+
+def _flat(named: dict[str, Any]) -> dict[str, Any]:
+    flat = {f"{_STATE}.{n}.{key}": v for n, state in named[_STATE].items() for key, v in state.items()}
+    for group in named[_GROUPS]:
+        for name in group[_PARAMS]:
+            flat.update({f"{_GROUPS}.{name}.{key}": v for key, v in group.items() if key != _PARAMS})
+    return flat
+
+
+def _unflat(flat: dict[str, Any], optimizers: list[Any], names: dict[int, str]) -> dict[str, Any]:
+    """The nested state, in the optimizers' own groups."""
+    state: dict[str, Any] = {}
+    groups = []
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            own = [_name(parameter, names) for parameter in group[_PARAMS]]
+            for name in own:
+                found = _under(flat, f"{_STATE}.{name}.")
+                if found:
+                    state[name] = found
+            rest = _under(flat, f"{_GROUPS}.{own[0]}.") if own else {}
+            for name in own:
+                if _under(flat, f"{_GROUPS}.{name}.") != rest:
+                    raise ValueError(f"{own[0]!r} and {name!r} are of one group, but not in the flat state")
+            groups.append({**rest, _PARAMS: own})
+    return {_STATE: state, _GROUPS: groups}
+
+
+def _under(flat: dict[str, Any], prefix: str) -> dict[str, Any]:
+    return {
+        key.removeprefix(prefix): value
+        for key, value in flat.items()
+        if key.startswith(prefix) and "." not in key.removeprefix(prefix)
+    }

@@ -1,0 +1,144 @@
+"""`load`: a checkpoint into a state dict, in place."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+from .coordinator import Ranks, ranks_of
+from .default_planner import DefaultLoadPlanner, WholeLoadPlanner
+from .filesystem import FileSystemReader
+from .future import outcome
+from .logger import log
+from .planner import LoadPlanner
+from .stateful import Stateful
+from .storage import StorageReader
+
+__all__ = ["load", "load_state_dict"]
+
+_Path = str | os.PathLike[str]
+
+
+def load_state_dict(
+    state_dict: dict[str, Any],
+    storage_reader: StorageReader,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: LoadPlanner | None = None,
+) -> None:
+    """Deprecated: `load` takes the same arguments by name."""
+    warnings.warn(
+        "'load_state_dict' is deprecated and will be removed in future versions. Please use 'load' instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    storage_reader.reset()
+    _load_state_dict(state_dict, storage_reader, process_group, coordinator_rank, no_dist, planner)
+
+
+def load(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: _Path | None = None,
+    storage_reader: StorageReader | None = None,
+    planner: LoadPlanner | None = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+) -> None:
+    """Load a checkpoint into a state dict: its tensors are filled, its other values replaced.
+
+    Only what the state dict has is read, and of tensors that are cut into chunks only what is here. Everything is read
+    as data, and compared with its checksums. If something can't be read, the entries before it are filled already.
+
+    Parameters:
+        state_dict : dict
+            What is loaded. Objects with `state_dict` are asked for their state, which is loaded and given back to them.
+        checkpoint_id : str or path, optional
+            The directory.
+        storage_reader : StorageReader, optional
+            Where from; by default files in the directory.
+        planner : LoadPlanner, optional
+            What of it, and where to; by default DefaultLoadPlanner.
+        process_group : optional
+            The ranks that load together; needs tl-distributed. By default this process loads alone.
+        no_dist : bool
+            Whether this process loads alone in any case.
+
+    Raises:
+        CheckpointException
+            If there is no complete checkpoint, if it lacks an entry or has a tensor of another size, or is damaged; its
+            cause says which.
+    """
+    ranks = ranks_of(process_group, no_dist)
+    reader = _reader(storage_reader, checkpoint_id)
+    states = {k: v.state_dict() if isinstance(v, Stateful) else v for k, v in state_dict.items()}
+    _load(states, reader, planner, ranks)
+    for key, value in states.items():
+        if isinstance(state_dict[key], Stateful):
+            state_dict[key].load_state_dict(value)
+        else:
+            state_dict[key] = value
+
+
+def _reader(storage_reader: StorageReader | None, checkpoint_id: _Path | None) -> StorageReader:
+    if storage_reader is None:
+        if not checkpoint_id:
+            raise RuntimeError("`checkpoint_id` must be specified if storage_reader/storage_writer is None.")
+        if not FileSystemReader.validate_checkpoint_id(checkpoint_id):
+            raise RuntimeError(
+                f"no storage of tl reads from {checkpoint_id!r}: give a directory, or a storage_reader that does"
+            )
+        storage_reader = FileSystemReader(checkpoint_id)
+    storage_reader.reset(checkpoint_id)
+    return storage_reader
+
+
+def _load_state_dict(
+    state_dict: dict[str, Any],
+    storage_reader: StorageReader,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: LoadPlanner | None = None,
+) -> None:
+    """What programs that convert checkpoints call, with a planner that needs no state dict."""
+    _load(state_dict, storage_reader, planner, ranks_of(process_group, no_dist, coordinator_rank))
+
+
+def _load_state_dict_from_keys(
+    keys: set[str] | str | None = None,
+    *,
+    checkpoint_id: _Path | None = None,
+    storage_reader: StorageReader | None = None,
+    process_group: Any = None,
+) -> dict[str, Any]:
+    """The entries whose names are given or begin with what is given, without a state dict to fill."""
+    state_dict: dict[str, Any] = {}
+    wanted = {keys} if isinstance(keys, str) else keys
+    reader = _reader(storage_reader, checkpoint_id)
+    _load(state_dict, reader, WholeLoadPlanner(wanted), ranks_of(process_group))
+    return state_dict
+
+
+def _load(
+    state_dict: dict[str, Any], reader: StorageReader, planner: LoadPlanner | None, ranks: Ranks
+) -> None:
+    planner = planner or DefaultLoadPlanner()
+
+    def local_plan() -> Any:
+        metadata = reader.read_metadata()
+        planner.set_up_planner(state_dict, metadata, ranks.is_coordinator)
+        reader.set_up_storage_reader(metadata, ranks.is_coordinator)
+        return reader.prepare_local_plan(planner.create_local_plan())
+
+    def global_plan(plans: list[Any]) -> list[Any]:
+        return reader.prepare_global_plan(planner.create_global_plan(plans))
+
+    def read(plan: Any) -> None:
+        outcome(reader.read_data(planner.finish_plan(plan), planner))
+
+    plan = ranks.reduce_scatter("plan", local_plan, global_plan)
+    ranks.all_gather("read", lambda: read(plan))
+    log.info("loaded %s", getattr(reader, "checkpoint_id", "a checkpoint"))

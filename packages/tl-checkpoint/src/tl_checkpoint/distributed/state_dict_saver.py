@@ -1,0 +1,224 @@
+"""`save` and `async_save`: a state dict into a checkpoint."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from .background import background
+from .coordinator import Ranks, ranks_of
+from .default_planner import DefaultSavePlanner
+from .filesystem import FileSystemWriter
+from .forked import Forked
+from .future import Future, outcome
+from .logger import log
+from .metadata import Metadata
+from .planner import SavePlanner
+from .staging import AsyncStager, BlockingAsyncStager, SharedStager
+from .stateful import Stateful
+from .storage import StorageWriter
+
+__all__ = ["AsyncCheckpointerType", "AsyncSaveResponse", "async_save", "save", "save_state_dict"]
+
+_Path = str | os.PathLike[str]
+
+
+class AsyncCheckpointerType(Enum):
+    """What writes a checkpoint while the program goes on."""
+
+    THREAD = "thread"
+    PROCESS = "process"
+
+
+@dataclass
+class AsyncSaveResponse:
+    """Two futures: the copy is complete, the checkpoint is complete. For stagers that copy while training goes on."""
+
+    staging_completion: Any
+    upload_completion: Future[Any]
+
+
+def save_state_dict(
+    state_dict: dict[str, Any],
+    storage_writer: StorageWriter,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: SavePlanner | None = None,
+) -> Metadata:
+    """Deprecated: `save` takes the same arguments by name."""
+    warnings.warn(
+        "'save_state_dict' is deprecated and will be removed in future versions. Please use 'save' instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    storage_writer.reset()
+    ranks = ranks_of(process_group, no_dist, coordinator_rank)
+    return _save(_with_states(state_dict), storage_writer, planner, ranks)
+
+
+def save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: _Path | None = None,
+    storage_writer: StorageWriter | None = None,
+    planner: SavePlanner | None = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> Metadata:
+    """Save a state dict as a checkpoint, which is complete or not there.
+
+    Parameters:
+        state_dict : dict
+            Tensors, nested dicts and lists, anything that pickle takes, and objects with `state_dict`, whose state is
+            saved.
+        checkpoint_id : str or path, optional
+            The directory.
+        storage_writer : StorageWriter, optional
+            Where to; by default files in the directory.
+        planner : SavePlanner, optional
+            What of it, and how; by default DefaultSavePlanner.
+        process_group : optional
+            The ranks that save together; needs tl-distributed. By default this process saves alone.
+        no_dist : bool
+            Whether this process saves alone in any case.
+
+    Returns:
+        Metadata
+            What was saved.
+
+    Raises:
+        CheckpointException
+            If it failed; its cause says why. An older checkpoint in the directory is as it was. Or if an `async_save`
+            before failed, and nobody has looked at its future.
+
+    Examples:
+        >>> import tempfile, tl_core
+        >>> from tl_checkpoint.distributed import load
+        >>> state = {"step": 0, "weight": tl_core.zeros(2)}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = save({"step": 3, "weight": tl_core.ones(2)}, checkpoint_id=folder)
+        ...     load(state, checkpoint_id=folder)
+        >>> state
+        {'step': 3, 'weight': tensor([1., 1.])}
+    """
+    background.raise_failure()
+    ranks = ranks_of(process_group, no_dist)
+    _need_collectives(use_collectives)
+    return _save(_with_states(state_dict), _writer(storage_writer, checkpoint_id), planner, ranks)
+
+
+def async_save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: _Path | None = None,
+    storage_writer: StorageWriter | None = None,
+    planner: SavePlanner | None = None,
+    process_group: Any = None,
+    async_checkpointer_type: AsyncCheckpointerType = AsyncCheckpointerType.THREAD,
+    async_stager: AsyncStager | None = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> Future[Metadata] | AsyncSaveResponse:
+    """Save a state dict while the program goes on: this call lasts as long as its tensors are copied.
+
+    Saves are written one after another. One that fails says so through its future, or, if nobody looks at that, at the
+    next `save` or `async_save`. A program that ends waits for its saves.
+
+    Parameters:
+        state_dict, checkpoint_id, storage_writer, planner, process_group, no_dist
+            As `save` takes them.
+        async_checkpointer_type : AsyncCheckpointerType
+            What writes. THREAD copies the tensors first. PROCESS makes a copy of the process with fork, which takes
+            milliseconds, and shares memory with it until one of them writes there; device and shared memory is copied.
+            Python 3.12 and later warn of a fork while other threads run: they must not hold a lock that saving needs.
+        async_stager : AsyncStager, optional
+            What copies; by default the storage writer, if it can, else BlockingAsyncStager. Not with PROCESS.
+
+    Returns:
+        Future
+            The metadata, once the checkpoint is complete. With a stager whose `stage` returns a future, an
+            AsyncSaveResponse.
+
+    Raises:
+        CheckpointException
+            If an `async_save` before failed, and nobody has looked at its future.
+        ValueError
+            If a stager is given for a process.
+    """
+    background.raise_failure()
+    _need_collectives(use_collectives)
+    ranks = ranks_of(process_group, no_dist)
+    writer = _writer(storage_writer, checkpoint_id)
+    if async_checkpointer_type is AsyncCheckpointerType.PROCESS:
+        if async_stager is not None:
+            raise ValueError("a process that is made with fork needs no stager: leave async_stager out")
+        held = SharedStager().stage(_with_states(state_dict))
+        return background.submit(Forked(lambda: _save(held, writer, planner, ranks)).run)
+    stager = async_stager or (writer if isinstance(writer, AsyncStager) else BlockingAsyncStager())
+    if getattr(stager, "cache_staged_state_dict", False):
+        background.wait()  # the copy before lies in the same memory
+    staged = stager.stage(_with_states(state_dict))
+    later = not isinstance(staged, dict)
+    future = background.submit(lambda: _save(outcome(staged) if later else staged, writer, planner, ranks))
+    if stager.should_synchronize_after_execute:
+        stager.synchronize_staging()
+    return AsyncSaveResponse(staged, future) if later else future
+
+
+def _need_collectives(use_collectives: bool) -> None:
+    if not use_collectives:
+        raise NotImplementedError(
+            "use_collectives=False, where each rank writes metadata of its own, isn't supported"
+        )
+
+
+def _writer(storage_writer: StorageWriter | None, checkpoint_id: _Path | None) -> StorageWriter:
+    if storage_writer is None:
+        if not checkpoint_id:
+            raise RuntimeError("`checkpoint_id` must be specified if storage_reader/storage_writer is None.")
+        if not FileSystemWriter.validate_checkpoint_id(checkpoint_id):
+            raise RuntimeError(
+                f"no storage of tl writes to {checkpoint_id!r}: give a directory, or a storage_writer that does"
+            )
+        storage_writer = FileSystemWriter(checkpoint_id)
+    storage_writer.reset(checkpoint_id)
+    return storage_writer
+
+
+def _with_states(state_dict: dict[str, Any]) -> dict[str, Any]:
+    return {k: v.state_dict() if isinstance(v, Stateful) else v for k, v in state_dict.items()}
+
+
+def _save(
+    state_dict: dict[str, Any], writer: StorageWriter, planner: SavePlanner | None, ranks: Ranks
+) -> Metadata:
+    planner = planner or DefaultSavePlanner()
+    metadata: Metadata | None = None
+
+    def local_plan() -> Any:
+        planner.set_up_planner(state_dict, writer.storage_meta(), ranks.is_coordinator)
+        writer.set_up_storage_writer(ranks.is_coordinator)
+        return writer.prepare_local_plan(planner.create_local_plan())
+
+    def global_plan(plans: list[Any]) -> list[Any]:
+        nonlocal metadata
+        plans, metadata = planner.create_global_plan(plans)
+        return writer.prepare_global_plan(plans)
+
+    def write(plan: Any) -> Any:
+        return outcome(writer.write_data(planner.finish_plan(plan), planner))
+
+    def finish(results: list[Any]) -> Metadata:
+        assert metadata is not None
+        writer.finish(metadata=metadata, results=results)
+        return metadata
+
+    plan = ranks.reduce_scatter("plan", local_plan, global_plan)
+    saved = ranks.all_reduce("write", lambda: write(plan), finish)
+    log.info("saved %d entries", len(saved.state_dict_metadata))
+    return saved

@@ -1,0 +1,43 @@
+"""Finds entries and chunks of a state dict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tl_core
+
+from .metadata import MetadataIndex
+
+__all__ = ["find_state_dict_object", "find_tensor_shard"]
+
+
+def find_tensor_shard(tensor: Any, index: MetadataIndex) -> Any:
+    """The chunk of a tensor that an index names.
+
+    Raises:
+        ValueError
+            If the tensor has no such chunk.
+    """
+    if hasattr(tensor, "__get_tensor_shard__"):
+        return tensor.__get_tensor_shard__(index)
+    if index.offset is not None and any(index.offset):
+        raise ValueError(f"{index.fqn!r} isn't cut into chunks, one at {tuple(index.offset)} was asked for")
+    return tensor
+
+
+def find_state_dict_object(state_dict: Mapping[str, Any], index: MetadataIndex) -> Any:
+    """The entry that an index names, or its chunk.
+
+    Raises:
+        ValueError
+            If there is no such entry or chunk.
+    """
+    if index.fqn not in state_dict:
+        raise ValueError(f"the state dict has no entry {index.fqn!r}")
+    found = state_dict[index.fqn]
+    if isinstance(found, tl_core.Tensor) or hasattr(found, "__get_tensor_shard__"):
+        return find_tensor_shard(found, index)
+    if index.offset is not None:
+        raise ValueError(f"{index.fqn!r} is a {type(found).__name__}, which has no chunk at {index.offset}")
+    return found

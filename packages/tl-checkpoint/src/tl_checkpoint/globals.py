@@ -1,0 +1,36 @@
+"""What the names in a pickle stand for while it is read as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .inert import Inert
+
+__all__ = ["Global", "RefusedGlobal"]
+
+
+class Global:
+    """An allowed class or function; `make` is called in its place, or `create` to make an object without a state."""
+
+    __slots__ = ("create", "make", "name")
+
+    def __init__(self, name: str, make: Callable[..., Any], create: Callable[..., Any] | None = None) -> None:
+        self.name, self.make, self.create = name, make, create or make
+
+    def __repr__(self) -> str:
+        return f"Global({self.name})"
+
+
+class RefusedGlobal:
+    """A name that isn't allowed. It may only stand in an inert record; anywhere else `error` is raised."""
+
+    __slots__ = ("error", "is_inert", "name")
+
+    def __init__(self, name: str, error: Exception) -> None:
+        self.name, self.error, self.is_inert = name, error, False
+
+    def record(self) -> Inert:
+        """What stands for it in an inert record."""
+        self.is_inert = True
+        return Inert(self.name)

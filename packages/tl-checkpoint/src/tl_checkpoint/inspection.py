@@ -1,0 +1,190 @@
+"""What files hold, read from their headers alone, and whether their bytes are those that were written."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import tl_core
+
+from . import npz, safetensors
+from .archive_reader import ArchiveReader
+from .archive_writer import MANIFEST
+from .formats import format_of
+from .safe_globals import allowed
+from .source import FileSource
+from .storages import Storages
+from .unpickler import DataUnpickler
+from .zip_reader import ZipReader
+
+__all__ = ["FAILURES", "Item", "Progress", "inspect", "verify"]
+
+Progress = Callable[[int], Any]
+FAILURES = (RuntimeError, pickle.UnpicklingError, OSError, TypeError, ValueError, KeyError)
+
+
+@dataclass(frozen=True)
+class Item:
+    """An entry of a file: a tensor, or (`dtype` None) another object, whose class `shape` then names."""
+
+    name: str
+    dtype: str | None
+    shape: str
+    nbytes: int
+    crc: int | None
+
+
+def inspect(path: str, pattern: str = "*") -> list[Item]:
+    """The entries of a file whose names match, without reading their data.
+
+    Raises RuntimeError or UnpicklingError if the file is damaged, or wants what isn't allowed.
+    """
+    kind = format_of(path)
+    items = {"pt": _archive_items, "safetensors": _tensor_items, "index": _index_items, "npz": _array_items}[
+        kind
+    ]
+    return [item for item in items(path) if fnmatch.fnmatchcase(item.name, pattern)]
+
+
+def _archive_items(path: str) -> Iterator[Item]:
+    source = FileSource(path)
+    try:
+        reader = ArchiveReader(source)
+        storages = Storages(reader, wanted=set())
+        held = DataUnpickler(reader.read("data.pkl"), allowed, storages.find).load()
+        for name, value in _entries(held):
+            keys = storages.keys_of([value]) if isinstance(value, tl_core.Tensor) else set()
+            crcs = [reader.record(f"data/{key}").crc for key in keys]
+            yield _item(name, value, crcs[0] if crcs and crcs[0] else None)
+    finally:
+        source.close()
+
+
+def _entries(held: Any) -> Iterator[tuple[str, Any]]:
+    """What an object holds, by names such as "optimizer.state.0"; parts that stand in two places come once."""
+    waiting, seen = [("", held)], set()
+    while waiting:
+        name, value = waiting.pop()
+        inside = (
+            value.items() if isinstance(value, dict) else enumerate(value) if type(value) is list else None
+        )
+        if inside is None:
+            yield name or "(the whole)", value
+        elif id(value) not in seen:
+            seen.add(id(value))
+            waiting += reversed([(f"{name}.{key}" if name else str(key), part) for key, part in inside])
+
+
+def _item(name: str, value: Any, crc: int | None) -> Item:
+    if isinstance(value, tl_core.Tensor):
+        size = value.numel() * value.itemsize
+        return Item(name, str(value.dtype).removeprefix("torch."), _shape(value.shape), size, crc)
+    return Item(name, None, type(value).__name__, 0, None)
+
+
+def _shape(sizes: Any) -> str:
+    return f"[{', '.join(map(str, sizes))}]"
+
+
+def _tensor_items(path: str) -> Iterator[Item]:
+    source = FileSource(path)
+    try:
+        for e in safetensors.read_header(source).entries.values():
+            dtype = str(e.dtype).removeprefix("torch.")
+            yield Item(e.name, dtype, _shape(e.shape), e.end - e.begin, e.crc)
+    finally:
+        source.close()
+
+
+def _index_items(path: str) -> Iterator[Item]:
+    index = safetensors.read_index(path)
+    for part in dict.fromkeys(index.weight_map.values()):
+        for item in _tensor_items(os.path.join(os.path.dirname(path), part)):
+            if index.weight_map.get(item.name) == part:
+                yield item
+
+
+def _array_items(path: str) -> Iterator[Item]:
+    source = FileSource(path)
+    try:
+        for m in npz.members(ZipReader(source)):
+            yield Item(m.name, m.dtype.name, _shape(m.shape), m.record.size - m.start, m.record.crc)
+    finally:
+        source.close()
+
+
+# ---- verifying
+
+
+def verify(path: str, progress: Progress = lambda count: None) -> str:
+    """Compares every checksum of a file, and reads its structure; returns a sentence of what was compared.
+
+    Parameters:
+        path : str
+            The file.
+        progress : callable
+            Is told how many bytes have been read since it was last told.
+
+    Raises:
+        RuntimeError, UnpicklingError
+            If anything isn't as it was written.
+    """
+    kind = format_of(path)
+    return {
+        "pt": _verify_archive,
+        "safetensors": _verify_tensors,
+        "index": _verify_index,
+        "npz": _verify_arrays,
+    }[kind](path, progress)
+
+
+def _verify_archive(path: str, progress: Progress) -> str:
+    source = FileSource(path)
+    try:
+        reader = ArchiveReader(source)
+        if "constants.pkl" in reader:
+            raise RuntimeError("it is a TorchScript archive, which holds a program")
+        for name in reader.names():
+            reader.verify(name, progress)
+        held = [record for record in reader.records.values() if record.size]
+        checked = sum(record.crc != 0 for record in held)
+        outline = DataUnpickler(reader.read("data.pkl"), allowed, Storages(reader, wanted=set()).find).load()
+        count = sum(isinstance(value, tl_core.Tensor) for _, value in _entries(outline))
+        manifest = "with" if MANIFEST in reader else "without"
+    finally:
+        source.close()
+    return (
+        f"{count} tensors, {checked} of {len(held)} records have a checksum and agree, {manifest} a manifest"
+    )
+
+
+def _verify_tensors(path: str, progress: Progress) -> str:
+    source = FileSource(path)
+    try:
+        entries = safetensors.read_header(source).entries.values()
+        for entry in entries:
+            safetensors.read_tensor(source, entry)
+            progress(entry.end - entry.begin)
+    finally:
+        source.close()
+    return f"{len(entries)} tensors, {sum(e.crc is not None for e in entries)} have a checksum and agree"
+
+
+def _verify_index(path: str, progress: Progress) -> str:
+    index = safetensors.read_index(path)
+    parts = list(dict.fromkeys(index.weight_map.values()))
+    sentences = [
+        f"{part}: {_verify_tensors(os.path.join(os.path.dirname(path), part), progress)}" for part in parts
+    ]
+    safetensors.load_file(path, mmap=True)
+    return "; ".join(sentences)
+
+
+def _verify_arrays(path: str, progress: Progress) -> str:
+    tensors = npz.load_npz(path)
+    progress(os.path.getsize(path))
+    return f"{len(tensors)} arrays, all have a checksum and agree"

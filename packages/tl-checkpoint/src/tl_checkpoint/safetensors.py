@@ -1,0 +1,439 @@
+"""The safetensors format, both ways: a header in JSON, then the tensors' bytes one behind the other.
+
+Format: https://github.com/huggingface/safetensors. Files written here also carry checksums, in the header's metadata,
+where other readers leave them alone; they are compared when the file is read.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import io
+import json
+import os
+import re
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tl_core
+from tl_core.files import crc32
+
+from .atomic import replacing
+from .source import FileSource, MappedSource, ObjectSource, Source
+
+__all__ = [
+    "Entry",
+    "Header",
+    "Index",
+    "is_safetensors",
+    "load",
+    "load_file",
+    "read_header",
+    "read_index",
+    "read_tensor",
+    "save",
+    "save_file",
+]
+
+_LONGEST_HEADER = 100_000_000
+_CHECKSUMS, _SEAL, _PARTS = "tl.checksums", "tl.header", "tl.parts"
+_NAMES = {
+    "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "U16": "uint16", "F16": "float16", "BF16": "bfloat16",
+    "I32": "int32", "U32": "uint32", "F32": "float32", "F64": "float64", "I64": "int64", "U64": "uint64",
+    "C64": "complex64",
+}  # fmt: skip
+_DTYPES = {name: getattr(tl_core, dtype) for name, dtype in _NAMES.items()}
+_NAME_OF = {dtype: name for name, dtype in _DTYPES.items()}
+_UNKNOWN = re.compile(r"F8_\w+|F4|F6_\w+")
+_SIZE = re.compile(r"(\d+)\s*([KMGT]?)(i?)B", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A tensor in a file: its type, shape and place, and the CRC-32 of its bytes where the file has one."""
+
+    name: str
+    dtype: Any
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+    crc: int | None = None
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says of itself: its tensors by name, the metadata that its writer gave it, its own CRC-32."""
+
+    entries: dict[str, Entry]
+    metadata: dict[str, str]
+    crc: int
+
+
+# ---- writing
+
+
+def save(
+    tensors: Mapping[str, Any], metadata: Mapping[str, str] | None = None, *, checksums: bool = True
+) -> bytes:
+    """The bytes of a file with these tensors; arguments are those of `save_file`.
+
+    >>> import tl_core
+    >>> load(save({"weight": tl_core.ones(2)}))
+    {'weight': tensor([1., 1.])}
+    """
+    file = io.BytesIO()
+    _write(file, tensors, metadata, checksums)
+    return file.getvalue()
+
+
+def save_file(
+    tensors: Mapping[str, Any],
+    filename: str | os.PathLike[str],
+    metadata: Mapping[str, str] | None = None,
+    *,
+    checksums: bool = True,
+    max_shard_size: int | str | None = None,
+) -> None:
+    """Write tensors to a file, which is complete or not there.
+
+    Parameters:
+        tensors : dict of str to Tensor
+            Each is written whole and row by row; what they share in memory they don't share in the file.
+        filename : path
+            Where to, usually `*.safetensors`.
+        metadata : dict of str to str, optional
+            What else the file is to hold.
+        checksums : bool
+            Whether each tensor's CRC-32 is written too.
+        max_shard_size : int or str, optional
+            Bytes ("5GB") of tensors a file; more become `name-00001-of-00003.safetensors` and so on, and
+            `name.safetensors.index.json`, written last, tells which tensor stands where, and which files belong
+            together. A tensor is never split.
+
+    Raises:
+        TypeError
+            If a name is no text, a value no tensor, or its type isn't one that the format has.
+        OSError
+            If the file can't be written; the old one is untouched.
+    """
+    parts = _shards(tensors, _bytes_in(max_shard_size)) if max_shard_size is not None else [dict(tensors)]
+    if len(parts) == 1:
+        with replacing(filename) as file:
+            _write(file, parts[0], metadata, checksums)
+        return
+    stem = os.fspath(filename).removesuffix(".safetensors")
+    weight_map: dict[str, str] = {}
+    seals: dict[str, int] = {}
+    for i, part in enumerate(parts, 1):
+        path = f"{stem}-{i:05d}-of-{len(parts):05d}.safetensors"
+        with replacing(path) as file:
+            seals[os.path.basename(path)] = _write(file, part, metadata, checksums)
+        weight_map |= dict.fromkeys(part, os.path.basename(path))
+    notes = {"total_size": sum(map(_nbytes, tensors.values())), _PARTS: seals}
+    index = {"metadata": notes, "weight_map": weight_map}
+    with replacing(f"{stem}.safetensors.index.json") as file:
+        file.write(json.dumps(index, indent=2).encode())
+
+
+def _nbytes(tensor: Any) -> int:
+    return tensor.numel() * tensor.itemsize
+
+
+def _bytes_in(size: int | str) -> int:
+    if isinstance(size, int):
+        return size
+    match = _SIZE.fullmatch(size)
+    if not match:
+        raise ValueError(f"max_shard_size must be a number of bytes such as '5GB' or '500MiB', got {size!r}")
+    base = 1024 if match[3] else 1000
+    return int(match[1]) * base ** " KMGT".index(match[2].upper() or " ")
+
+
+def _shards(tensors: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
+    shards: list[dict[str, Any]] = [{}]
+    filled = 0
+    for name, tensor in tensors.items():
+        if shards[-1] and filled + _nbytes(tensor) > limit:
+            shards.append({})
+            filled = 0
+        shards[-1][name] = tensor
+        filled += _nbytes(tensor)
+    return shards
+
+
+def _write(file: Any, tensors: Mapping[str, Any], metadata: Mapping[str, str] | None, checksums: bool) -> int:
+    """Writes a file; returns the CRC-32 of its header."""
+    plain = {name: _plain(name, tensor) for name, tensor in tensors.items()}
+    order = sorted(plain, key=lambda name: (-plain[name].itemsize, name))  # so that every tensor is aligned
+    contents = {name: _content(plain[name]) for name in order}
+    head, at = {}, 0
+    for name in order:
+        end = at + len(contents[name])
+        t = plain[name]
+        head[name] = {"dtype": _NAME_OF[t.dtype], "shape": list(t.shape), "data_offsets": [at, end]}
+        at = end
+    notes = _checked_metadata(metadata)
+    if checksums:
+        crcs = {name: crc32(content) for name, content in contents.items()}
+        notes[_CHECKSUMS] = json.dumps(crcs, separators=(",", ":"))
+        notes[_SEAL] = f"{_seal(head, notes):08x}"
+    text = json.dumps({"__metadata__": notes, **head} if notes else head, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(struct.pack("<Q", len(text)) + text)
+    for content in contents.values():
+        file.write(content)
+    return crc32(text)
+
+
+def _plain(name: Any, tensor: Any) -> Any:
+    if type(name) is not str or name == "__metadata__":
+        raise TypeError(f"a tensor's name must be a text other than '__metadata__', got {name!r}")
+    if not isinstance(tensor, tl_core.Tensor):
+        raise TypeError(f"{name!r} must be a tensor, got {type(tensor).__name__}")
+    if tensor.dtype not in _NAME_OF:
+        raise TypeError(f"{name!r} is of {tensor.dtype}, which safetensors doesn't have")
+    return tensor.detach().cpu().contiguous()
+
+
+def _content(tensor: Any) -> memoryview:
+    """The bytes of a tensor without gaps."""
+    return memoryview(tensor.view(-1).view(tl_core.uint8)) if tensor.numel() else memoryview(b"")
+
+
+def _checked_metadata(metadata: Mapping[str, str] | None) -> dict[str, str]:
+    for name, value in (metadata or {}).items():
+        if type(name) is not str or type(value) is not str:
+            raise TypeError(f"metadata must be texts by name, got {name!r}: {value!r}")
+    return dict(metadata or {})
+
+
+def _seal(head: Mapping[str, Any], notes: Mapping[str, str]) -> int:
+    """The checksum of all that a header says, but of the seal itself."""
+    kept = {name: text for name, text in notes.items() if name != _SEAL}
+    return crc32(json.dumps([head, kept], sort_keys=True, separators=(",", ":")).encode())
+
+
+# ---- reading
+
+
+def is_safetensors(source: Source) -> bool:
+    """Whether a file begins as this format does."""
+    if source.size < 10:
+        return False
+    (length,) = struct.unpack("<Q", source.read_at(0, 8))
+    return length <= min(_LONGEST_HEADER, source.size - 8) and source.read_at(8, 1) == b"{"
+
+
+def read_header(source: Source) -> Header:
+    """The header of a file, of which nothing is believed before it has been checked.
+
+    Raises:
+        RuntimeError
+            If it is cut off or damaged, if tensors overlap or leave gaps, if sizes don't agree, or if the file has a
+            type that tl lacks.
+    """
+    if source.size < 8:
+        raise _broken("it has no header")
+    (length,) = struct.unpack("<Q", source.read_at(0, 8))
+    if length > min(_LONGEST_HEADER, source.size - 8):
+        raise _broken(f"its header is said to have {length} bytes, the file has {source.size}")
+    text = source.read_at(8, length)
+    if text[:1] != b"{":
+        raise _broken("its header doesn't begin with '{'")
+    try:
+        head = json.loads(text.decode("utf-8"), object_pairs_hook=_without_repetition)
+    except (ValueError, RecursionError) as error:
+        raise _broken(f"its header is no JSON: {error}") from None
+    notes = _notes(head.pop("__metadata__", {}))
+    crcs = _checksums(head, notes)
+    entries = {name: _entry(name, said, 8 + length, crcs.get(name)) for name, said in head.items()}
+    _check_places(entries.values(), 8 + length, source.size)
+    kept = {name: note for name, note in notes.items() if name not in (_CHECKSUMS, _SEAL)}
+    return Header(entries, kept, crc32(text))
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a name stands in it twice")
+    return made
+
+
+def _notes(notes: Any) -> dict[str, str]:
+    if type(notes) is not dict or not all(type(value) is str for value in notes.values()):
+        raise _broken("its metadata must be texts by name")
+    return notes
+
+
+def _checksums(head: dict[str, Any], notes: dict[str, str]) -> dict[str, int]:
+    if (_CHECKSUMS in notes) != (_SEAL in notes):
+        raise _broken("its checksums are damaged")
+    if _CHECKSUMS not in notes:
+        return {}  # another program wrote it
+    if f"{_seal(head, notes):08x}" != notes[_SEAL]:
+        raise _broken("its header isn't the one that was written")
+    crcs: dict[str, int] = json.loads(notes[_CHECKSUMS])
+    return crcs
+
+
+def _entry(name: str, said: Any, start: int, crc: int | None) -> Entry:
+    if type(said) is not dict or set(said) != {"dtype", "shape", "data_offsets"}:
+        raise _broken(f"{name!r} must have dtype, shape and data_offsets")
+    kind, shape, places = said["dtype"], said["shape"], said["data_offsets"]
+    if type(kind) is not str or kind not in _DTYPES:
+        absent = type(kind) is str and _UNKNOWN.fullmatch(kind)
+        raise _broken(f"{name!r} is of {kind!r:.40}, {'which tl lacks' if absent else 'which is no type'}")
+    if (
+        type(shape) is not list
+        or not all(type(n) is int and 0 <= n < 2**63 for n in shape)
+        or len(shape) > 64
+    ):
+        raise _broken(f"the shape of {name!r} must be whole numbers")
+    if type(places) is not list or len(places) != 2 or not all(type(n) is int and n >= 0 for n in places):
+        raise _broken(f"the offsets of {name!r} must be two whole numbers")
+    count = 1
+    for n in shape:
+        count *= n
+    begin, end = places
+    if end - begin != count * _DTYPES[kind].itemsize:
+        raise _broken(f"{name!r} has {end - begin} bytes, its shape needs {count * _DTYPES[kind].itemsize}")
+    return Entry(name, _DTYPES[kind], tuple(shape), start + begin, start + end, crc)
+
+
+def _check_places(entries: Iterable[Entry], start: int, size: int) -> None:
+    at = start
+    for entry in sorted(entries, key=lambda e: (e.begin, e.end)):
+        if entry.begin != at:
+            raise _broken(
+                f"{entry.name!r} {'lies on another' if entry.begin < at else 'stands behind a gap'}"
+            )
+        at = entry.end
+    if at != size:
+        raise _broken(f"its tensors end at byte {at}, the file at {size}")
+
+
+def _broken(why: str) -> RuntimeError:
+    return RuntimeError(f"the safetensors file can't be read: {why}")
+
+
+def load(data: bytes, device: Any = "cpu") -> dict[str, Any]:
+    """The tensors of a file's bytes."""
+    return _tensors(ObjectSource(io.BytesIO(data)), device, None)
+
+
+def load_file(
+    filename: str | os.PathLike[str], device: Any = "cpu", *, keys: str | None = None, mmap: bool = False
+) -> dict[str, Any]:
+    """The tensors of a file, or of all files that an index (`*.index.json`) names.
+
+    Parameters:
+        filename : path
+            Where from.
+        device : device
+            Where the tensors go.
+        keys : str, optional
+            A pattern such as "enc.*": only the tensors whose names match are read.
+        mmap : bool
+            Whether tensors lie on the file instead of being read: they are read-only, their checksums aren't compared.
+
+    Raises:
+        RuntimeError
+            If a file is damaged, contradicts itself, or a checksum is wrong.
+        KeyError
+            If no name matches.
+    """
+    if os.fspath(filename).endswith(".json"):
+        tensors = _load_index(os.fspath(filename), device, keys, mmap)
+    else:
+        source = MappedSource(filename) if mmap else FileSource(filename)
+        try:
+            tensors = _tensors(source, device, keys)
+        finally:
+            source.close()
+    if keys is not None and not tensors:
+        raise KeyError(f"no tensor of the file matches {keys!r}")
+    return tensors
+
+
+@dataclass(frozen=True)
+class Index:
+    """Which file has which tensor, and the CRC-32 of the files' headers where they are known."""
+
+    weight_map: dict[str, str]
+    seals: dict[str, int]
+
+
+def _load_index(filename: str, device: Any, keys: str | None, mmap: bool) -> dict[str, Any]:
+    index = read_index(filename)
+    wanted = {
+        name: part
+        for name, part in index.weight_map.items()
+        if keys is None or fnmatch.fnmatchcase(name, keys)
+    }
+    tensors: dict[str, Any] = {}
+    for part in dict.fromkeys(wanted.values()):
+        path = os.path.join(os.path.dirname(filename), part)
+        source = MappedSource(path) if mmap else FileSource(path)
+        try:
+            header = read_header(source)
+            if header.crc != index.seals.get(part, header.crc):
+                raise RuntimeError(f"{part!r} isn't the file that its index was written for")
+            mine = [e for e in header.entries.values() if wanted.get(e.name) == part]
+            tensors |= {entry.name: read_tensor(source, entry).to(device) for entry in mine}
+        finally:
+            source.close()
+    missing = [name for name in wanted if name not in tensors]
+    if missing:
+        raise RuntimeError(f"the index names tensors that its files don't have: {', '.join(missing[:5])}")
+    return {name: tensors[name] for name in wanted}
+
+
+def read_index(filename: str) -> Index:
+    """What an index says; the files stand in its own folder.
+
+    Raises RuntimeError if it is damaged, or names a file elsewhere.
+    """
+    name = os.path.basename(filename)
+    with open(filename, "rb") as file:
+        text = file.read(_LONGEST_HEADER + 1)
+    try:
+        said = json.loads(text.decode("utf-8"), object_pairs_hook=_without_repetition)
+        weight_map, seals = said["weight_map"], (said.get("metadata") or {}).get(_PARTS, {})
+        good = all(type(part) is str for part in weight_map.values())
+        good = good and all(type(seal) is int for seal in seals.values())
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise RuntimeError(f"the index {name!r} is damaged: {error}") from None
+    if not good:
+        raise RuntimeError(f"the index {name!r} is damaged: weight_map must name files")
+    for part in weight_map.values():
+        if part in ("", ".", "..") or "/" in part or "\\" in part or "\0" in part:
+            raise RuntimeError(f"the index names {part!r}, which is no file beside it")
+    return Index(weight_map, seals)
+
+
+def _tensors(source: Source, device: Any, keys: str | None) -> dict[str, Any]:
+    entries = read_header(source).entries.values()
+    return {
+        entry.name: read_tensor(source, entry).to(device)
+        for entry in entries
+        if keys is None or fnmatch.fnmatchcase(entry.name, keys)
+    }
+
+
+def read_tensor(source: Source, entry: Entry) -> Any:
+    """A tensor of a file; raises RuntimeError if its checksum is another."""
+    if entry.begin == entry.end:
+        return tl_core.empty(entry.shape, dtype=entry.dtype)
+    if isinstance(source, MappedSource) and entry.begin % entry.dtype.itemsize == 0:
+        flat = tl_core.frombuffer(source.view[entry.begin : entry.end], dtype=tl_core.uint8)
+    else:
+        flat = tl_core.empty(entry.end - entry.begin, dtype=tl_core.uint8)
+        crc = source.read_checked(entry.begin, memoryview(flat))
+        if entry.crc is not None and crc != entry.crc:
+            raise RuntimeError(
+                f"tensor {entry.name!r} is damaged: its CRC-32 is {crc:08x}, {entry.crc:08x} was written"
+            )
+    if entry.dtype is tl_core.bool and bool((flat > 1).any()):
+        raise _broken(f"{entry.name!r} is of booleans, and has bytes other than 0 and 1")
+    return flat.view(entry.dtype).view(entry.shape)

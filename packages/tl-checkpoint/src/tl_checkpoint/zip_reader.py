@@ -1,0 +1,277 @@
+"""Reads ZIP files that anybody may have written: nothing in them is believed before it has been compared.
+
+Directory and local headers must agree, records must lie apart inside the file, and the CRC-32 of what is read must be
+the one that was written. Memory is taken for what the file really holds, never for what it says.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tl_core.files import crc32
+
+from .source import Source
+
+__all__ = ["Record", "ZipReader", "broken"]
+
+_END, _WIDE_END, _LOCATOR = 0x06054B50, 0x06064B50, 0x07064B50
+_ENTRY, _LOCAL = 0x02014B50, 0x04034B50
+_LIMIT = 0xFFFFFFFF
+_STORED, _DEFLATED = 0, 8
+_LOCAL_HEADER, _DIRECTORY_ENTRY = struct.Struct("<IHHHHHIIIHH"), struct.Struct("<IHHHHHHIIIHHHHHII")
+_MOST_UNPACKED = 1 << 26
+_PIECE = 1 << 24
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record of an archive: where its bytes begin, how many there are, and their CRC-32 (0: none was written)."""
+
+    name: str
+    offset: int
+    size: int
+    packed_size: int
+    method: int
+    crc: int
+
+
+class ZipReader:
+    """The records of a ZIP file.
+
+    Parameters:
+        source : Source
+            The bytes of the file.
+
+    Raises:
+        RuntimeError
+            If the file is no archive, is cut off, or contradicts itself.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        start, size, count = self._end()
+        directory = source.read_at(start, size)
+        self.checksum = crc32(directory)  # stands for the archive: the directory holds the records' checksums
+        entries = _entries(directory, count)
+        self.records = {entry.name: self._located(entry, start) for entry in entries}
+        if len(self.records) != len(entries):
+            raise broken("two records have the same name")
+        self._check_apart()
+        self._check_unpacked_size()
+
+    folder = ""  # in which the records stand
+
+    def names(self) -> list[str]:
+        """The names of all records, without the folder they stand in."""
+        return [name.removeprefix(self.folder) for name in self.records]
+
+    def __contains__(self, name: str) -> bool:
+        return self.folder + name in self.records
+
+    def record(self, name: str) -> Record:
+        """The record of that name."""
+        try:
+            return self.records[self.folder + name]
+        except KeyError:
+            raise RuntimeError(f"the archive has no record {name!r}, which it names itself") from None
+
+    def read(self, name: str, verify: bool = True) -> bytes:
+        """A record's bytes; raises RuntimeError where their CRC-32 isn't the one that was written."""
+        record = self.record(name)
+        data = self._source.read_at(record.offset, record.packed_size)
+        if record.method == _DEFLATED:
+            data = _inflated(data, record)
+        if verify:
+            compare(record, crc32(data))
+        return data
+
+    def read_start(self, name: str, count: int) -> bytes:
+        """A record's first bytes, at most `count`, which are compared with nothing."""
+        record = self.record(name)
+        if record.method == _STORED:
+            return self._source.read_at(record.offset, min(count, record.size))
+        data = self._source.read_at(record.offset, record.packed_size)
+        try:
+            return zlib.decompressobj(-15).decompress(data, count)
+        except zlib.error as error:
+            raise RuntimeError(f"record {record.name!r} is damaged: {error}") from None
+
+    def verify(self, name: str, progress: Callable[[int], Any] = lambda count: None) -> None:
+        """Compares a record with its CRC-32, a piece after the other; `progress` is told the bytes of each."""
+        record = self.record(name)
+        if record.method == _DEFLATED:
+            self.read(name)
+            progress(record.packed_size)
+            return
+        crc = 0
+        for at in range(0, record.size, _PIECE):
+            piece = self._source.read_at(record.offset + at, min(_PIECE, record.size - at))
+            crc = crc32(piece, crc)
+            progress(len(piece))
+        compare(record, crc)
+
+    def read_into(self, name: str, target: memoryview, verify: bool = True) -> None:
+        """A record's bytes, written into memory of its size."""
+        record = self.record(name)
+        if record.method == _DEFLATED:
+            target[:] = self.read(name, verify)
+            return
+        crc = self._source.read_checked(record.offset, target)
+        if verify:
+            compare(record, crc)
+
+    def _end(self) -> tuple[int, int, int]:
+        tail_at = max(self._source.size - 22 - 0xFFFF, 0)
+        tail = self._source.read_at(tail_at, self._source.size - tail_at)
+        at = tail.rfind(b"PK\x05\x06")
+        if at < 0 or len(tail) - at < 22:
+            raise broken("its directory is missing: the file is cut off, or is no archive")
+        fields = struct.unpack("<IHHHHIIH", tail[at : at + 22])
+        count, size, start, comment = fields[4], fields[5], fields[6], fields[7]
+        if at + 22 + comment != len(tail):
+            raise broken("bytes stand behind its end")
+        end_at = tail_at + at
+        if self._source.read_at(max(end_at - 20, 0), 4) == b"PK\x06\x07":  # some write it without need
+            start, size, count, end_at = self._wide_end(end_at)
+        if start + size != end_at:
+            raise broken("its directory isn't where it says")
+        return start, size, count
+
+    def _wide_end(self, end_at: int) -> tuple[int, int, int, int]:
+        if end_at < 20 + 56:
+            raise broken("its ZIP64 directory is missing")
+        locator = struct.unpack("<IIQI", self._source.read_at(end_at - 20, 20))
+        at = locator[2]
+        if locator[0] != _LOCATOR or at != end_at - 20 - 56:
+            raise broken("its ZIP64 directory isn't where it says")
+        wide = struct.unpack("<IQHHIIQQQQ", self._source.read_at(at, 56))
+        if wide[0] != _WIDE_END or wide[6] != wide[7]:
+            raise broken("its ZIP64 directory is damaged")
+        return wide[9], wide[8], wide[7], at
+
+    def _located(self, entry: _Entry, directory: int) -> Record:
+        if entry.offset + 30 > directory:
+            raise broken(f"record {entry.name!r} lies outside of it")
+        length = len(entry.raw_name)
+        head = self._source.read_at(entry.offset, min(30 + length, self._source.size - entry.offset))
+        fields = _LOCAL_HEADER.unpack_from(head)
+        data = entry.offset + 30 + length + fields[10]
+        name = head[30:] if fields[9] == length else b""
+        agrees = fields[0] == _LOCAL and name == entry.raw_name and fields[3] == entry.method
+        if not fields[2] & 8:  # else sizes and checksum stand behind the bytes, and in the directory
+            sizes = (fields[7], fields[8])
+            own = (entry.packed_size, entry.size)
+            agrees = agrees and fields[6] == entry.crc
+            agrees = agrees and all(a in (b, _LIMIT) for a, b in zip(sizes, own, strict=True))
+        if not agrees:
+            raise broken(f"the header of record {entry.name!r} isn't what the directory says")
+        if data + entry.packed_size > directory:
+            raise broken(f"record {entry.name!r} reaches past its end")
+        return Record(entry.name, data, entry.size, entry.packed_size, entry.method, entry.crc)
+
+    def _check_apart(self) -> None:
+        end = 0
+        for record in sorted(self.records.values(), key=lambda r: r.offset):
+            if record.offset < end:
+                raise broken(f"record {record.name!r} lies on another")
+            end = record.offset + record.packed_size
+
+    def _check_unpacked_size(self) -> None:
+        unpacked = sum(r.size for r in self.records.values() if r.method == _DEFLATED)
+        if unpacked > self._source.size + _MOST_UNPACKED:
+            raise RuntimeError(
+                f"the archive's compressed records say {unpacked} bytes, in a file of {self._source.size}: that much "
+                "isn't unpacked on trust; write it without compression"
+            )
+
+
+@dataclass(frozen=True)
+class _Entry:
+    name: str
+    raw_name: bytes
+    offset: int
+    size: int
+    packed_size: int
+    method: int
+    crc: int
+
+
+def compare(record: Record, crc: int) -> None:
+    """Compares the CRC-32 of a record's bytes with the one that was written."""
+    if record.crc and crc != record.crc:
+        raise RuntimeError(
+            f"record {record.name!r} is damaged: its CRC-32 is {crc:08x}, {record.crc:08x} was written"
+        )
+
+
+def broken(why: str) -> RuntimeError:
+    """The error of an archive that can't be read, in the reference's words."""
+    return RuntimeError(f"PytorchStreamReader failed reading zip archive: {why}")
+
+
+def _inflated(data: bytes, record: Record) -> bytes:
+    engine = zlib.decompressobj(-15)
+    try:
+        out = engine.decompress(data, record.size + 1)
+    except zlib.error as error:
+        raise RuntimeError(f"record {record.name!r} is damaged: {error}") from None
+    if len(out) != record.size or not engine.eof:
+        raise RuntimeError(f"record {record.name!r} doesn't have the {record.size} bytes it says")
+    return out
+
+
+def _entries(directory: bytes, count: int) -> list[_Entry]:
+    entries, at = [], 0
+    while at < len(directory):
+        if at + 46 > len(directory):
+            raise broken("its directory is cut off")
+        fields = _DIRECTORY_ENTRY.unpack_from(directory, at)
+        name_end = at + 46 + fields[10]
+        extra_end = name_end + fields[11]
+        next_at = extra_end + fields[12]
+        if fields[0] != _ENTRY or next_at > len(directory):
+            raise broken("its directory is damaged")
+        raw_name, extra = directory[at + 46 : name_end], directory[name_end:extra_end]
+        entries.append(_entry(fields, raw_name, extra))
+        at = next_at
+    if len(entries) != count:
+        raise broken(f"its directory has {len(entries)} entries and says {count}")
+    return entries
+
+
+def _entry(fields: tuple[int, ...], raw_name: bytes, extra: bytes) -> _Entry:
+    try:
+        name = raw_name.decode()
+    except UnicodeDecodeError:
+        raise broken("a record's name isn't UTF-8") from None
+    flags, method, crc = fields[3], fields[4], fields[7]
+    if flags & 1:
+        raise broken(f"record {name!r} is encrypted")
+    if method not in (_STORED, _DEFLATED):
+        raise broken(f"record {name!r} is compressed by method {method}")
+    wide = _wide_numbers(extra)
+    numbers = []
+    for number in (fields[9], fields[8], fields[16]):  # size, packed size, offset
+        if number == _LIMIT:
+            if not wide:
+                raise broken(f"record {name!r} lacks its ZIP64 field")
+            number = wide.pop(0)
+        numbers.append(number)
+    if method == _STORED and numbers[0] != numbers[1]:
+        raise broken(f"record {name!r} has two sizes")
+    return _Entry(name, raw_name, numbers[2], numbers[0], numbers[1], method, crc)
+
+
+def _wide_numbers(extra: bytes) -> list[int]:
+    at = 0
+    while at + 4 <= len(extra):
+        tag, length = struct.unpack("<HH", extra[at : at + 4])
+        if tag == 1:
+            body = extra[at + 4 : at + 4 + length]
+            return list(struct.unpack(f"<{len(body) // 8}Q", body[: len(body) // 8 * 8]))
+        at += 4 + length
+    return []
