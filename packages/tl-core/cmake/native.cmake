@@ -6,6 +6,7 @@
 #   tl_flags         the target every translation unit is compiled with
 #   tl_module(...)   the extension module _C
 #   tl_precompile()  headers read once for all files of a target
+#   tl_assertions()  checks of the library's containers, in a build with sanitizers
 
 set(TL_SANITIZE OFF CACHE STRING "Sanitizers to build with, and then without free lists: OFF, address (with UBSan), thread")
 option(TL_CCACHE "Compile through ccache when it is installed" ON)
@@ -57,10 +58,18 @@ function(tl_precompile target)
   endif()
 endfunction()
 
+# tl_assertions(<target>). Within a list that stands in its object no sanitizer sees an index that is too large.
+function(tl_assertions target)
+  if(TL_SANITIZE)
+    target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
+  endif()
+endfunction()
+
 # tl_module(<source>...): the extension module, which exports only what csrc/exports.map names.
 function(tl_module)
   pybind11_add_module(_C MODULE NO_EXTRAS ${ARGN})
   target_link_libraries(_C PRIVATE tl_flags)
+  tl_assertions(_C)
   set(exports "${CMAKE_CURRENT_SOURCE_DIR}/csrc/exports.map")
   target_link_options(_C PRIVATE "-Wl,--version-script=${exports}" -Wl,--as-needed)
   set_target_properties(_C PROPERTIES LINK_DEPENDS "${exports}")

@@ -21,7 +21,7 @@ REAL = {"complex32": "Half", "complex64": "float", "complex128": "double"}
 # build time and size; the rest is converted to a wider type.
 HOT = ("bool", "int32", "int64", "float32", "float64")
 COLD = ("uint64", "complex64", "complex128")
-LOOPS = {**dict.fromkeys(HOT, "TL_LOOP"), **dict.fromkeys(COLD, "TL_COLD_LOOP"), "bfloat16": "TL_HALF_LOOP"}
+LOOPS = {**dict.fromkeys(HOT, "TL_LOOP"), **dict.fromkeys(COLD, "TL_COLD_LOOP"), "bfloat16": "TL_UPPER_LOOP"}
 # What only moves elements asks for their size alone.
 MOVED_AS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "Complex128"}
 SIZES = {d: int("".join(filter(str.isdigit, d)) or 8) // 8 for d in ENUM}
@@ -90,6 +90,8 @@ def _loops_cpp(group: list[Row], family: str, once: bool) -> str:
 def _macro(row: Row, dtype: str) -> str | None:
     """With which the type's loop is listed; None: it computes in a wider type."""
     e = row.elementwise
+    if dtype in e.also:
+        return "TL_UPPER_LOOP"
     if dtype not in (e.loops or e.dtypes):
         return None
     if e.moves or e.once or dtype in e.hot:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from opgen import doc
 from opgen.operators import Form, c_string, forms
 from opgen.row import Row
 from opgen.schema import Arg, Schema
@@ -22,7 +23,11 @@ class Function:
     overloads: list[Form] = field(default_factory=list)
     function: bool = False
     method: bool = False
-    doc: str = ""
+
+    @property
+    def doc(self) -> str:
+        """The text of the row that says it first."""
+        return next((o.row.doc for o in self.overloads if o.row.doc), "")
 
 
 def functions(rows: list[Row]) -> list[Function]:
@@ -36,7 +41,6 @@ def functions(rows: list[Row]) -> list[Function]:
             f.overloads.append(form)
             f.function |= form.row.function and _is_function(form)
             f.method |= form.row.method and form.schema.args[:1] != () and form.schema.args[0].name == "self"
-            f.doc = f.doc or form.row.doc
     return list(found.values())
 
 
@@ -91,12 +95,9 @@ def _parameter(a: Arg) -> str:
 
 
 def docstring(f: Function, method: bool) -> str:
-    """Signature line for inspect, then the text, the overloads where there are several."""
-    head = signature(f.overloads[0], method)
-    text = f"{f.name}{head}\n--\n\n{f.doc}"
-    if len(f.overloads) > 1:
-        text += "\n\nOverloads::\n\n" + "\n".join(f"    {f.name}{signature(o, method)}" for o in f.overloads)
-    return text
+    """Signature line for inspect, then the text."""
+    signatures = [f.name + signature(o, method) for o in f.overloads]
+    return f"{signatures[0]}\n--\n\n{doc.text(f.overloads, signatures)}"
 
 
 # ---- C++ -----------------------------------------------------------------------------------------------------------

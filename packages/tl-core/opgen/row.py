@@ -60,6 +60,7 @@ class Elementwise:
         str, ...
     ] = ()  # if given: the dtypes with a loop of their own; the others compute in wider ones
     hot: tuple[str, ...] = ()  # of these, the ones with a loop for every instruction set
+    also: tuple[str, ...] = ()  # further ones with a loop for every instruction set but the portable one
     once: bool = False  # in a file that is compiled once, without vectors: for what is seldom called
 
 
@@ -86,12 +87,13 @@ class Row:
     ref: str = ""
     samples: Samples = field(default_factory=Samples)
     doc: str = ""
+    example: str = ""  # a session that calls it, with what is printed
     inplace: bool = False
     out: bool = False
     out_name: str = ""
     function: bool = True
     method: bool = True
-    namespace: str = ""  # "" is the flat namespace; "_nn" and "_special" are private ones
+    namespace: str = ""  # "" is the flat namespace; the private ones are "_nn", "_special" and "_linalg"
     aliases: tuple[str, ...] = ()  # other public names of the function and method
     random: bool = False
     view: bool = False
@@ -174,28 +176,32 @@ def View(signature: str, **fields: Any) -> Row:
     return Op(signature, devices="Any", view=True, **fields)
 
 
-def _compiled(dtypes: str, loops: str, hot: str, once: bool) -> dict[str, Any]:
+def _compiled(dtypes: str, loops: str, hot: str, once: bool, also: str = "") -> dict[str, Any]:
     """The fields of Elementwise that say what is compiled; of what is compiled once, the widest types by default."""
     taken, own = dtype_set(dtypes), dtype_set(loops or "widest" * once)
     return {
         "dtypes": taken,
         "loops": tuple(d for d in own if d in taken),
         "hot": dtype_set(hot),
+        "also": dtype_set(also),
         "once": once,
     }
 
 
 def Unary(name: str, *, cpu: str = "", to: str = "same", dtypes: str = "int float complex", not_bool: str = "",
-          loops: str = "", hot: str = "", once: bool = False, **fields: Any) -> Row:  # fmt: skip
+          loops: str = "", hot: str = "", once: bool = False, also: str = "", **fields: Any) -> Row:  # fmt: skip
     """f(x), element by element."""
     fields.setdefault("jvp", "elementwise")
-    elementwise = Elementwise(cpu or name, 1, to, not_bool=not_bool, **_compiled(dtypes, loops, hot, once))
+    elementwise = Elementwise(
+        cpu or name, 1, to, not_bool=not_bool, **_compiled(dtypes, loops, hot, once, also)
+    )
     return _elementwise(f"{name}(Tensor self) -> Tensor", elementwise, **fields)
 
 
 def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str = "", to: str = "same",
            dtypes: str = "bool int float complex", number_first: bool = False, other: str = "Operand",
-           not_bool: str = "", loops: str = "", hot: str = "", once: bool = False, **fields: Any) -> Row:  # fmt: skip
+           not_bool: str = "", loops: str = "", hot: str = "", once: bool = False, also: str = "",
+           **fields: Any) -> Row:  # fmt: skip
     """f(x, y), with broadcasting and promotion; `scalars` are keyword parameters such as alpha.
 
     `number_first`: a number may stand for the first input of the function, as in `sub(1, x)`. `other`:
@@ -204,7 +210,9 @@ def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str =
     fields.setdefault("jvp", "elementwise")
     tail = f", *, {scalars}" if scalars else ""
     full = f"{name}.{overload}" if overload else name
-    elementwise = Elementwise(cpu or name, 2, to, not_bool=not_bool, **_compiled(dtypes, loops, hot, once))
+    elementwise = Elementwise(
+        cpu or name, 2, to, not_bool=not_bool, **_compiled(dtypes, loops, hot, once, also)
+    )
     first = "Operand" if number_first else "Tensor"
     return _elementwise(f"{full}({first} self, {other} other{tail}) -> Tensor", elementwise, **fields)
 

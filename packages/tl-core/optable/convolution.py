@@ -22,10 +22,13 @@ def _spatial(n, names):
 def _forward(n):
     stride, padding, dilation = _spatial(n, ("stride", "padding", "dilation"))
     shown = "input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1"
-    doc = f"The sums of the input's windows times the weight, over channels and {n} axes; groups of channels stay apart."
+    doc = f"The sums of the input's windows times the weight, over channels and {n} axes; groups of channels stay apart.\n\nShapes: input "
+    doc += "(N, C, *in) or (C, *in), weight (K, C / groups, *window), bias (K), result (N, K, *out)."
+    example = f">>> tl.conv{n}d(tl.ones(1, 3{', 8' * n}), tl.ones(5, 3{', 3' * n})).shape\ntorch.Size([1, 5{', 6' * n}])"
     head = "(Tensor input, Tensor weight, Tensor? bias=None, "
     return [
-        Composite(f"conv{n}d{head}{stride}, {padding}, {dilation}, int groups=1) -> Tensor", method=False, shown=shown, doc=doc),
+        Composite(f"conv{n}d{head}{stride}, {padding}, {dilation}, int groups=1) -> Tensor", method=False, shown=shown, doc=doc,
+                  example=example),
         Composite(f'conv{n}d.padding{head}{stride}, str padding="valid", {dilation}, int groups=1) -> Tensor',
                   method=False, doc=f"{doc} The padding 'same' keeps the size, 'valid' is none."),
     ]  # fmt: skip
@@ -54,7 +57,8 @@ ROWS = [
              "weight": f"_convolve_weight(input.conj(), g, weight.shape, {_ARGS}) if transposed else "
                        f"_convolve_weight(g, input.conj(), weight.shape, {_ARGS})",
              "bias": _BIAS},
-       doc="The convolution of any number of axes, or its adjoint."),
+       doc="The convolution of any number of axes, or its adjoint.",
+       example=">>> tl.convolution(tl.ones(1, 3, 8), tl.ones(5, 3, 3), None, [1], [0], [1], False, [0], 1).shape\ntorch.Size([1, 5, 6])"),
     Composite("convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding, "
               "int[] dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
               function=False, method=False, doc="The gradients of a convolution's input, weight and bias, as far as the mask asks."),

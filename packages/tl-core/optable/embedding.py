@@ -8,7 +8,8 @@ FOUR = "(Tensor output, Tensor offset2bag, Tensor bag_size, Tensor max_indices)"
 ROWS = [
     Op("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", method=False,
        grad={"weight": "embedding_dense_backward(g, indices, weight.size(0), padding_idx, scale_grad_by_freq)"}, jvp="linear", batch="dims",
-       doc="The rows of a table at the given indices."),
+       doc="The rows of a table at the given indices.",
+       example=">>> tl.embedding(tl.tensor([[0.0, 1.0], [2.0, 3.0]]), tl.tensor([1, 0, 1]))\ntensor([[2., 3.],\n        [0., 1.],\n        [2., 3.]])"),
     Op("embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
        function=False, method=False, grad={"grad_output": "_embedding_double_backward(g, indices, padding_idx, scale_grad_by_freq)"}, jvp="linear",
        batch="loop", doc="Rows added up at their indices, in order."),

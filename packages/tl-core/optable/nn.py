@@ -19,7 +19,9 @@ ROWS = [
        grad={"grad_output": "g - (g * output.exp()).sum([dim], True)", "output": "-(g * output.exp()) * grad_output.sum([dim], True)"},
        doc="The gradient of log_softmax from its result."),
     Composite("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", out=True, shown="input, dim, *, dtype=None",
-              doc="exp(x) over its sum along a dimension: positive, and one in total."),
+              doc="exp(x) over its sum along a dimension: positive, and one in total.",
+              example=">>> tl.softmax(tl.tensor([0.0, 0.0]), 0)\ntensor([0.5000, 0.5000])"),
     Composite("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", out=True, shown="input, dim, *, dtype=None",
-              doc="The logarithm of softmax along a dimension."),
+              doc="The logarithm of softmax along a dimension.",
+              example=">>> tl.log_softmax(tl.tensor([0.0, 0.0]), 0)\ntensor([-0.6931, -0.6931])"),
 ]  # fmt: skip

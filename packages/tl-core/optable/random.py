@@ -62,17 +62,24 @@ INTEGERS = "Integers from low, 0 if it isn't given, up to, but without, high, al
 PERMUTATION = "The integers from 0 up to, but without, n in random order."
 
 ROWS = [
-    *_create("rand", "int[] size", UNIFORM, shown=f"*size, {SHOWN}"),
-    *_like("rand_like", "Tensor self", UNIFORM, ("", ".generator"), shown=f"input, *, {SHOWN_LIKE}"),
-    *_create("randn", "int[] size", NORMAL, shown=f"*size, {SHOWN}"),
-    *_like("randn_like", "Tensor self", NORMAL, ("", ".generator"), shown=f"input, *, {SHOWN_LIKE}"),
-    *_create("randint", "int high, int[] size", INTEGERS, shown=f"low, high=None, size=None, *, {SHOWN}"),
+    *_create("rand", "int[] size", UNIFORM, shown=f"*size, {SHOWN}",
+             example=">>> tl.rand(2, 3).shape\ntorch.Size([2, 3])"),
+    *_like("rand_like", "Tensor self", UNIFORM, ("", ".generator"), shown=f"input, *, {SHOWN_LIKE}",
+           example=">>> tl.rand_like(tl.zeros(2, 3)).shape\ntorch.Size([2, 3])"),
+    *_create("randn", "int[] size", NORMAL, shown=f"*size, {SHOWN}",
+             example=">>> tl.randn(2, 3).shape\ntorch.Size([2, 3])"),
+    *_like("randn_like", "Tensor self", NORMAL, ("", ".generator"), shown=f"input, *, {SHOWN_LIKE}",
+           example=">>> tl.randn_like(tl.zeros(2, 3)).shape\ntorch.Size([2, 3])"),
+    *_create("randint", "int high, int[] size", INTEGERS, shown=f"low, high=None, size=None, *, {SHOWN}",
+             example=">>> tl.randint(0, 10, (2, 3)).shape\ntorch.Size([2, 3])"),
     *_create("randint", "int low, int high, int[] size", INTEGERS, low="low"),
     *_like("randint_like", "Tensor self, int high", INTEGERS, ("", ".generator"),
-           shown=f"input, low, high=None, *, {SHOWN_LIKE}"),
+           shown=f"input, low, high=None, *, {SHOWN_LIKE}",
+           example=">>> tl.randint_like(tl.zeros(2, 3), 10).shape\ntorch.Size([2, 3])"),
     *_like("randint_like", "Tensor self, Tensor high", INTEGERS, (".Tensor", ".Tensor_generator")),
     *_like("randint_like", "Tensor self, int low, int high", INTEGERS, (".low_dtype", ".low_generator_dtype")),
-    *_create("randperm", "int n", PERMUTATION, shown=f"n, *, {SHOWN}"),
+    *_create("randperm", "int n", PERMUTATION, shown=f"n, *, {SHOWN}",
+             example=">>> tl.randperm(5).sort().values\ntensor([0, 1, 2, 3, 4])"),
 
     # ---- in place ------------------------------------------------------------------------------------------
     _fill(f"uniform_(Tensor(a!) self, float from=0, float to=1, {GENERATOR})", doc="Uniform numbers in [from, to)."),
@@ -98,13 +105,15 @@ ROWS = [
 
     # ---- parameters in tensors -----------------------------------------------------------------------------
     _draw(f"bernoulli(Tensor self, {GENERATOR})", {"self": "zeros_like(g)"},
-          "One with the probability that the element states, else zero.", out=True),
+          "One with the probability that the element states, else zero.", out=True,
+          example=">>> tl.bernoulli(tl.tensor([0.0, 1.0]))\ntensor([0., 1.])"),
     _draw(f"bernoulli.p(Tensor self, float p, {GENERATOR})", {"self": "zeros_like(g)"},
           "One with probability p, else zero, shaped as the input."),
     # The reference tries them in this order: a tensor without dimensions would pass for a number.
     _draw(f"normal.Tensor_Tensor(Tensor mean, Tensor std, {GENERATOR})",
           {"mean": "zeros_like(g)", "std": "zeros_like(g)"},
-          "Normal numbers, the parameters of each given.", out=True),
+          "Normal numbers, the parameters of each given.", out=True,
+          example=">>> tl.normal(tl.zeros(3), 1.0).shape\ntorch.Size([3])"),
     _draw(f"normal.Tensor_float(Tensor mean, float std=1, {GENERATOR})", {"mean": "zeros_like(g)"},
           "Normal numbers; mean, standard deviation or both may be given element by element.", out=True,
           shown="mean, std, *, generator=None, out=None"),
@@ -122,7 +131,8 @@ ROWS = [
        grad={"grad_output": "native_dropout_backward(g, mask, scale)"}, jvp="linear", batch="elementwise",
        doc="The gradient of what dropout left."),
     Composite("dropout(Tensor input, float p, bool train) -> Tensor", method=False, random=True,
-              doc="Zeros with probability p, what is left scaled by 1 / (1 - p); the input itself unless training."),
+              doc="Zeros with probability p, what is left scaled by 1 / (1 - p); the input itself unless training.",
+              example=">>> tl.dropout(tl.ones(3), 0.5, False)\ntensor([1., 1., 1.])"),
     Composite("dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", method=False, random=True,
               doc="Dropout in place."),
 ]  # fmt: skip

@@ -110,3 +110,45 @@ def test_empty(shapes):
 def test_errors(arguments, keywords, message):
     with pytest.raises(RuntimeError, match=message):
         attention(*(tl.zeros(s) for s in arguments), **keywords)
+
+
+def kept(shape, dropout, seed):
+    """The mask that dropout of a tensor draws."""
+    tl.manual_seed(seed)
+    return tl.empty(*shape, dtype=tl.bool).bernoulli_(1 - dropout).numpy()
+
+
+@pytest.mark.parametrize("causal_", [False, True])
+@pytest.mark.parametrize(("queries", "keys"), [(1, 5), (64, 64), (150, 300)])
+def test_dropout_draws_the_mask_of_the_probabilities(queries, keys, causal_):
+    q, k, v = drawn(2, 3, queries, 8), drawn(2, 3, keys, 8, seed=1), drawn(2, 3, keys, 8, seed=2)
+    mask = kept((2, 3, queries, keys), 0.3, seed=5)
+    following = tl.rand(2)
+    tl.manual_seed(5)
+    output = attention(*map(tl.tensor, (q, k, v)), dropout_p=0.3, is_causal=causal_)
+    assert tl.equal(following, tl.rand(2))
+    scores = q @ k.swapaxes(-1, -2) / numpy.sqrt(8)
+    if causal_:
+        scores = scores + causal(queries, keys)
+    p = numpy.exp(scores - scores.max(-1, keepdims=True))
+    p = p / p.sum(-1, keepdims=True) * mask / 0.7
+    numpy.testing.assert_allclose(output.numpy(), p @ v, rtol=1e-10, atol=1e-12)
+
+
+def test_dropout_of_everything_and_of_nothing():
+    q, k, v = (tl.tensor(drawn(1, 2, 4, 8, seed=i)) for i in range(3))
+    assert tl.equal(attention(q, k, v, dropout_p=1.0), tl.zeros(1, 2, 4, 8, dtype=tl.float64))
+    assert tl.equal(attention(q, k, v, dropout_p=0.0), attention(q, k, v))
+    with pytest.raises(RuntimeError, match="dropout probability"):
+        attention(q, k, v, dropout_p=1.5)
+
+
+def test_dropout_is_the_same_for_any_number_of_threads():
+    q, k, v = (tl.tensor(drawn(2, 4, 200, 16, seed=i)) for i in range(3))
+    before, results = tl.get_num_threads(), []
+    for threads in (1, 4):
+        tl.set_num_threads(threads)
+        tl.manual_seed(1)
+        results.append(attention(q, k, v, dropout_p=0.5))
+    tl.set_num_threads(before)
+    assert tl.equal(*results)

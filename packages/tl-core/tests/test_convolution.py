@@ -194,6 +194,20 @@ def test_threads_change_nothing(shape):
     assert all(r.same(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
 
 
+def test_threads_that_pack_side_by_side_change_nothing():
+    """Two tiles of channels, and enough positions that two threads pack them at the same time."""
+    x, g, w = tl.randn(64, 1, 16, 16), tl.randn(64, 16, 16, 16), tl.randn(16, 1, 3, 3)
+    before, results = tl.get_num_threads(), set()
+    tl.set_num_threads(2)
+    for _ in range(200):
+        parts = tl.ops.aten.convolution_backward(
+            g, x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [False, True, False]
+        )
+        results.add(bytes(memoryview(parts[1])))
+    tl.set_num_threads(before)
+    assert len(results) == 1
+
+
 X, W = (1, 3, 5, 5), (4, 3, 3, 3)
 WRONG = [
     (lambda: tl.conv2d(tl.rand(X), tl.rand(4, 2, 3, 3)), r"to have 2 channels, but got 3"),

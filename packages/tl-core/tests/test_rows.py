@@ -1,5 +1,6 @@
 """Every row makes its own tests: values, layouts, in-place and out= forms, meta, promotion, errors, documentation."""
 
+import doctest
 import inspect
 import sys
 import warnings
@@ -224,6 +225,23 @@ def test_a_row_is_documented_where_it_is_public(row):
             found = getattr(place, name)
             assert inspect.getdoc(found)
             assert inspect.signature(found)
+
+
+@pytest.mark.parametrize("row", [row for row in PUBLIC if row.example], ids=lambda row: row.name)
+def test_the_example_of_a_row_runs(row):
+    example = doctest.DocTestParser().get_doctest(row.example, {"tl": tl}, row.name, None, 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner.run(example)
+    assert runner.tries and not runner.failures
+
+
+def test_help_tells_shapes_types_and_the_example():
+    text = inspect.getdoc(tl.cosh)
+    assert "Any shape; floating-point and complex elements." in text
+    assert "Integers and bool become the default floating-point type." in text
+    assert ">>> tl.cosh(" in text
+    assert "the result shares the tensor's memory" in inspect.getdoc(tl.transpose)
+    assert "In place" in inspect.getdoc(tl.Tensor.cosh_) and ">>>" not in inspect.getdoc(tl.Tensor.cosh_)
 
 
 def test_names_of_one_operator_agree():

@@ -40,8 +40,9 @@ class DimVector {
   const int64_t* data() const { return data_; }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  int64_t& operator[](size_t i) { return data_[i]; }
-  int64_t operator[](size_t i) const { return data_[i]; }
+  // As a span's: checked where the library's assertions are on.
+  int64_t& operator[](size_t i) { return std::span<int64_t>(data_, size_)[i]; }
+  int64_t operator[](size_t i) const { return IntSpan(data_, size_)[i]; }
   int64_t* begin() { return data_; }
   int64_t* end() { return data_ + size_; }
   const int64_t* begin() const { return data_; }
@@ -74,7 +75,7 @@ class DimVector {
 
   void assign(IntSpan s) {
     if (s.size() > capacity_) grow(s.size());
-    std::memmove(data_, s.data(), s.size() * sizeof(int64_t));
+    if (!s.empty()) std::memmove(data_, s.data(), s.size() * sizeof(int64_t));  // an empty span may be null
     size_ = s.size();
   }
   void grow(size_t capacity) {

@@ -116,6 +116,23 @@ Tensor tensor_from_buffer(PyObject* o) {
   return on_storage(std::move(storage), DType::UInt8, DimVector{n}, DimVector{1}, 0);
 }
 
+PyObject* buffer_owner(const Storage& storage) {
+  return storage.free == release_view ? static_cast<Py_buffer*>(storage.free_ctx)->obj : Py_None;
+}
+
+void move_to_buffer(Storage& storage, PyObject* o) {
+  StoragePtr fresh = StoragePtr::share(tensor_from_buffer(o).storage());
+  TL_CHECK(storage.device.is_cpu(), NotImplemented, "a storage on ", device_name(storage.device),
+           " can't lie on memory of the CPU");
+  TL_CHECK(fresh->bytes == storage.bytes && !fresh->read_only, Value, "a storage of ", storage.bytes,
+           " bytes needs a writable buffer of that size, got one of ", fresh->bytes);
+  if (storage.bytes) std::memcpy(fresh->data, storage.data, storage.bytes);
+  std::swap(storage.data, fresh->data);
+  std::swap(storage.free, fresh->free);
+  std::swap(storage.free_ctx, fresh->free_ctx);
+  std::swap(storage.resizable, fresh->resizable);
+}
+
 DType dtype_of_numpy_scalar(PyObject* o, DType otherwise) {
   const char* name = Py_TYPE(o)->tp_name + std::strlen("numpy.");
   for (int i = 0; i < kNumDTypes; ++i)

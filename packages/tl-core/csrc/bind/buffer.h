@@ -11,6 +11,10 @@ namespace tl::bind {
 
 // The memory of an object with a buffer, as uint8; read-only where the object says so.
 Tensor tensor_from_buffer(PyObject* o);
+// The object whose buffer a storage lies on; None if it has memory of its own.
+PyObject* buffer_owner(const Storage& storage);
+// Copies a storage's bytes into a buffer, on which it lies from then on.
+void move_to_buffer(Storage& storage, PyObject* o);
 // The memory of a numpy array, shared; nothing if it is none.
 std::optional<Tensor> tensor_from_array(PyObject* o);
 // numpy's float32(1.5) is a float32, not a double.

@@ -7,6 +7,7 @@
 #include "bind/buffer.h"
 #include "bind/dlpack.h"
 #include "bind/error.h"
+#include "bind/files.h"
 #include "bind/from_python.h"
 #include "bind/function.h"
 #include "bind/generator_object.h"
@@ -208,6 +209,10 @@ void add_tensors(py::module_& m) {
   });
   m.def("_resize_storage",
         [](py::object o, size_t bytes) { resize_storage(*tensor_argument(o).storage(), bytes); });
+  m.def("_storage_owner",
+        [](py::object o) { return take(Py_NewRef(buffer_owner(*tensor_argument(o).storage()))); });
+  m.def("_move_storage",
+        [](py::object o, py::object buffer) { move_to_buffer(*tensor_argument(o).storage(), buffer.ptr()); });
   m.def("_set_read_only", [](py::object o, bool on) { tensor_argument(o).storage()->read_only = on; });
   m.def("_to_dlpack", [](py::object o, bool versioned, bool copied) {
     return take(to_dlpack(tensor_argument(o), versioned, copied));
@@ -259,6 +264,7 @@ void build(py::module_& m) {
   add_python_api(module);
   add_writes(module);
   add_observer(module);
+  add_files(module);
   start_allocator();
   num_threads();  // makes the pool, for the same reason
   install_runtime_hooks();

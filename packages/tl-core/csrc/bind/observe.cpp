@@ -21,6 +21,7 @@ constexpr uint64_t kBit = uint64_t{1} << TL_LAYER_CHECK;
 // What this thread is watched for.
 enum Watch : uint8_t { kNan = 1, kInf = 2, kTime = 4 };
 thread_local uint8_t t_watch = 0;
+thread_local bool t_inside = false;  // an operator that is watched: what it is made of is not
 
 struct Event {
   const Operator* op;
@@ -144,10 +145,13 @@ bool bad_before(const TlValue* args, int n_args) {
 // ---- the layer
 int observed(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Operator& op = *static_cast<const Operator*>(ctx);
+  if (t_inside) return call_past(op, TL_LAYER_CHECK, args, n_args, rets, n_rets);
   const bool judged = (t_watch & (kNan | kInf)) && any_tensor(args, n_args) && !makes_memory(op) &&
                       !(op.info.variant == TL_INPLACE && bad_before(args, n_args));
   const int64_t start = t_watch & kTime ? now() : 0;
-  const int status = call_below(op, TL_LAYER_CHECK, args, n_args, rets, n_rets);
+  t_inside = true;
+  const int status = call_past(op, TL_LAYER_CHECK, args, n_args, rets, n_rets);
+  t_inside = false;
   if (t_watch & kTime) {
     const int64_t end = now();
     std::lock_guard lock(g_mutex);

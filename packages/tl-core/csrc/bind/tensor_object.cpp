@@ -157,6 +157,10 @@ void add_tensor_type(PyObject* module) {
       {Py_tp_clear, reinterpret_cast<void*>(clear)},
       {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
       {Py_tp_members, kMembers},
+      {Py_tp_doc,
+       const_cast<char*>(
+           "An array of elements of one type on one device, with a shape and strides.\n\n"
+           "Made by `tensor`, `zeros`, `arange` and their like; operators are functions and methods.")},
   };
   add_tensor_slots(slots);
   slots.push_back({0, nullptr});

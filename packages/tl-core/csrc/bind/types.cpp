@@ -63,10 +63,12 @@ PyGetSetDef kDtypeGetset[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-PyTypeObject* enum_type(PyObject* module, const char* full_name, PyMethodDef* methods, PyGetSetDef* getset) {
+PyTypeObject* enum_type(PyObject* module, const char* full_name, const char* doc, PyMethodDef* methods,
+                        PyGetSetDef* getset) {
   PyType_Slot slots[] = {
       {Py_tp_repr, reinterpret_cast<void*>(enum_repr)},
       {Py_tp_methods, methods},
+      {Py_tp_doc, const_cast<char*>(doc)},
       {getset ? Py_tp_getset : 0, getset},
       {0, nullptr},
   };
@@ -266,9 +268,16 @@ bool to_device(PyObject* o, Device& out) {
 }
 
 void add_types(PyObject* module) {
-  g_dtype_type = enum_type(module, "tl_core.dtype", kDtypeMethods, kDtypeGetset);
-  g_layout_type = enum_type(module, "tl_core.layout", kEnumMethods, nullptr);
-  g_memory_format_type = enum_type(module, "tl_core.memory_format", kEnumMethods, nullptr);
+  g_dtype_type =
+      enum_type(module, "tl_core.dtype", "The type of a tensor's elements, such as `float32` or `int64`.",
+                kDtypeMethods, kDtypeGetset);
+  g_layout_type = enum_type(module, "tl_core.layout",
+                            "How a tensor's elements are kept; `strided` is the one with sizes and strides.",
+                            kEnumMethods, nullptr);
+  g_memory_format_type =
+      enum_type(module, "tl_core.memory_format",
+                "The order of a tensor's elements in memory, such as `contiguous_format` or `channels_last`.",
+                kEnumMethods, nullptr);
   add_device_type(module);
   for (int i = 0; i < kNumDTypes; ++i) {
     const char* name = dtype_name(static_cast<DType>(i));

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "base/thread_local.h"
+#include "dispatch/aliased.h"
 #include "dispatch/fallback.h"
 #include "dispatch/operator.h"
 #include "dispatch/thread_state.h"
@@ -12,10 +13,13 @@ namespace {
 struct Key {
   uint64_t bits = 0;
   int device = -1;
+  int least = kNumDeviceTypes;  // of the tensors' devices
 
   void meet(const TensorImpl& t) {
+    const int type = static_cast<int>(t.device.type);
     bits |= t.all_bits();
-    device = std::max(device, static_cast<int>(t.device.type));
+    device = std::max(device, type);
+    least = std::min(least, type);
   }
 };
 
@@ -53,6 +57,26 @@ void each_written(const Operator& op, const TlValue* args, F f) {
   }
 }
 
+// Indices may lie on the CPU.
+[[gnu::cold, gnu::noinline]] void check_one_device(const Operator& op, const TlValue* args, int n_args) {
+  const TensorImpl* first = nullptr;
+  const auto meet = [&](const TensorImpl* t, int arg) {
+    if (!first) first = t;
+    TL_CHECK(t->device == first->device, Runtime, op.info.name,
+             "(): Expected all tensors to be on the same device, but found at least two devices, ",
+             device_name(first->device), " and ", device_name(t->device), "! (argument '",
+             op.info.args[arg].name, "')");
+  };
+  for (int i = 0; i < n_args; ++i) {
+    if (args[i].tag == TL_TENSOR) meet(reinterpret_cast<const TensorImpl*>(args[i].u.t), i);
+    if (args[i].tag != TL_TENSOR_LIST) continue;
+    auto* list = static_cast<const TensorImpl* const*>(args[i].u.p);
+    for (uint32_t k = 0; k < args[i].len; ++k)
+      if (list[k] && !(list[k]->device.is_cpu() && op.info.args[i].kind == TL_ARG_OPTIONAL_TENSOR_LIST))
+        meet(list[k], i);
+  }
+}
+
 void check_writable(const TensorImpl& t) {
   TL_CHECK(!(t.storage && t.storage->read_only), Runtime,
            "this tensor's memory is read-only: clone() it to change it");
@@ -71,6 +95,7 @@ int run_writing(const Operator& op, const KernelEntry& k, const TlValue* args, i
     n_in -= n_rets;
     for (int i = 0; i < n_rets; ++i) rets[i] = args[n_in + i];
   }
+  const AliasedOuts aliased(args, n_in, n_args - n_in);
   const int status = k.call(k.ctx, args, n_in, rets, n_rets);
   if (status != 0) {
     for (int i = 0; i < n_rets; ++i) rets[i] = none();
@@ -80,38 +105,47 @@ int run_writing(const Operator& op, const KernelEntry& k, const TlValue* args, i
   return 0;
 }
 
-int run_backend(const Operator& op, int device, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
-  const KernelEntry& k = kernel_for(op, device);
+int run_backend(const Operator& op, const Key& key, const TlValue* args, int n_args, TlValue* rets,
+                int n_rets) {
+  const KernelEntry& k = kernel_for(op, key.device);
+  if (key.least < key.device && op.one_device) [[unlikely]]
+    if (guarded([&] { check_one_device(op, args, n_args); }) != 0) return -1;
   if (op.info.variant == TL_FUNCTIONAL && k.call) [[likely]]
     return k.call(k.ctx, args, n_args, rets, n_rets);
   if (guarded([&] { each_written(op, args, check_writable); }) != 0) return -1;
-  if (!k.call) return run_without_kernel(op, static_cast<DeviceType>(device), args, n_args, rets, n_rets);
+  if (!k.call) return run_without_kernel(op, static_cast<DeviceType>(key.device), args, n_args, rets, n_rets);
   return run_writing(op, k, args, n_args, rets, n_rets);
 }
 
-int call_masked(const Operator& op, const ThreadLocals& tls, const TlValue* args, int n_args, TlValue* rets,
-                int n_rets) {
+int call_without(const Operator& op, uint64_t excluded, const TlValue* args, int n_args, TlValue* rets,
+                 int n_rets) {
   const Key key = scan(args, n_args);
-  const uint64_t mask = (key.bits | tls.included) & ~tls.excluded & op.layer_mask;
+  const uint64_t mask = (key.bits | thread_locals().included) & ~excluded & op.layer_mask;
   if (mask == 0) [[likely]]
-    return run_backend(op, key.device, args, n_args, rets, n_rets);
+    return run_backend(op, key, args, n_args, rets, n_rets);
   const TlLayerEntry& layer = op.layers[std::countr_zero(mask)];
   return layer.call(layer.ctx, args, n_args, rets, n_rets);
 }
+constexpr uint64_t down_to(int layer) { return (uint64_t{2} << layer) - 1; }
 }  // namespace
 
 int call(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
-  return call_masked(op, thread_locals(), args, n_args, rets, n_rets);
+  return call_without(op, thread_locals().excluded, args, n_args, rets, n_rets);
 }
 
 int call_below(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets,
                int n_rets) noexcept {
   ThreadLocals& tls = thread_locals();
   const uint64_t saved = tls.excluded;
-  tls.excluded |= (uint64_t{2} << layer) - 1;
-  const int status = call_masked(op, tls, args, n_args, rets, n_rets);
+  tls.excluded |= down_to(layer);
+  const int status = call_without(op, tls.excluded, args, n_args, rets, n_rets);
   tls.excluded = saved;
   return status;
+}
+
+int call_past(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets,
+              int n_rets) noexcept {
+  return call_without(op, thread_locals().excluded | down_to(layer), args, n_args, rets, n_rets);
 }
 
 }  // namespace tl

@@ -58,7 +58,7 @@ void add_kernels(Operator& op, Devices devices, KernelEntry k) {
   for (int d = 0; d < kNumDeviceTypes; ++d) {
     const auto type = static_cast<DeviceType>(d);
     const bool covers = devices == Devices::Any || type == DeviceType::CPU ||
-                        (type == DeviceType::Meta && devices == Devices::CpuMeta);
+                        (type == DeviceType::Meta && devices != Devices::CpuOnly);
     if (covers) op.kernels[d] = k;
   }
 }
@@ -81,6 +81,7 @@ void register_builtin_operators() {
     op.out = form(def.out);
     op.written_mask = written_mask(op.info);
     op.needs_values = def.devices == Devices::CpuOnly;
+    op.one_device = def.devices == Devices::CpuMeta;
     add_kernels(op, def.devices, {def.kernel, def.ctx});
     r.by_name.emplace(op.info.name, &op);
     r.all.push_back(&op);

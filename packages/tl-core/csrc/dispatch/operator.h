@@ -10,6 +10,7 @@ namespace tl {
 enum class Devices : uint8_t {
   Any,      // works on geometry or through other operators: the same function everywhere
   CpuMeta,  // plans, then computes on the CPU; stops before memory is touched on meta
+  Numbers,  // the same, and tensors without dimensions on the CPU are numbers to the plan
   CpuOnly,  // needs values
 };
 
@@ -38,6 +39,7 @@ struct TlOperator {
   uint64_t layer_mask = 0;    // layers that care
   uint64_t written_mask = 0;  // arguments that are written
   bool needs_values = false;  // no result on meta
+  bool one_device = false;    // the kernels trust that all tensors lie on one device
   tl::KernelEntry kernels[tl::kNumDeviceTypes];
   TlLayerEntry layers[TL_LAYER_COUNT] = {};
 };
@@ -61,8 +63,12 @@ void install_layer(int layer, TlLayerBind bind, void* user);
 
 // The whole call, from the first layer on.
 int call(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept;
+// What stands below a layer, with that layer and those above it switched off for all that is called inside.
 int call_below(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets,
                int n_rets) noexcept;
+// The same, but what is called inside meets every layer: a layer that only looks on changes nothing.
+int call_past(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets,
+              int n_rets) noexcept;
 
 // ---- typed calls: R call<R>(op, a, b, …) raises tl::Error
 // ----------------------------------------------------------

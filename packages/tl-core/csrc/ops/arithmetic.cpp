@@ -61,6 +61,7 @@ Tensor clamp_tensor(const Tensor& self, OptTensor min, OptTensor max, Out out) {
 }
 
 Tensor clamp_backward(const Tensor& g, const Tensor& self, const OptOperand& min, const OptOperand& max) {
+  if (!min && !max) return g;
   Tensor inside = min ? ops::ge(self, *min) : ops::le(self, *max);
   if (min && max) inside = ops::logical_and(inside, ops::le(self, *max));
   return ops::where_self(inside, g, Scalar(0));

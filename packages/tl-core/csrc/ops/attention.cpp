@@ -1,9 +1,12 @@
 // Scaled dot product attention.
 #include "kernels/cpu/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 
+#include "base/checked.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "ops.h"
@@ -39,7 +42,8 @@ Tensor spread_mask(const Tensor& mask, const Tensor& q, const Tensor& k) {
 }
 
 cpu::Attention call_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                       const Tensor& output, const Tensor& log_sums, bool causal, double scale) {
+                       const Tensor& output, const Tensor& log_sums, bool causal, double scale,
+                       OptTensor draws, double dropout) {
   return {shape_of(q, k, v),
           strided(q),
           strided(k),
@@ -49,7 +53,20 @@ cpu::Attention call_of(const Tensor& q, const Tensor& k, const Tensor& v, const 
           mask && mask.dtype() == DType::Bool,
           causal,
           scale,
-          log_sums.data()};
+          log_sums.data(),
+          draws ? draws->ptr<int32_t>() : nullptr,
+          dropout};
+}
+
+int64_t drawn_tiles(int64_t queries) { return (queries + cpu::kDrawnRows - 1) / cpu::kDrawnRows; }
+
+void check_draws(OptTensor draws, const Tensor& q, double dropout) {
+  TL_CHECK((draws != nullptr) == (dropout > 0) && dropout < 1, Runtime,
+           "attention(): dropout of a probability between 0 and 1, and nothing else, has draws, got ",
+           dropout);
+  if (draws)
+    expect("attention", "draws", *draws, DType::Int32,
+           DimVector{q.size(0) * q.size(1), drawn_tiles(q.size(2)), cpu::kDrawnState});
 }
 
 void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask) {
@@ -73,8 +90,10 @@ void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor
 }
 
 std::tuple<Tensor, Tensor> attention(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask,
-                                     bool causal, double scale, bool rows_outside) {
+                                     bool causal, double scale, bool rows_outside, OptTensor draws,
+                                     double dropout) {
   check_operands(q, k, v, mask);
+  check_draws(draws, q, dropout);
   const DimVector sizes{q.size(0), q.size(1), q.size(2), v.size(3)};
   const TensorOptions options{q.dtype(), q.device()};
   DimVector strides = contiguous_strides(sizes);
@@ -84,14 +103,46 @@ std::tuple<Tensor, Tensor> attention(const Tensor& q, const Tensor& k, const Ten
       empty(DimVector{sizes[0], sizes[1], sizes[2]}, {computing_type(q.dtype()), q.device()});
   if (output.is_meta() || log_sums.numel() == 0) return {output, log_sums};
   const Tensor seen = mask ? spread_mask(*mask, q, k) : Tensor();
-  cpu::attention(q.dtype(), call_of(q, k, v, seen, output, log_sums, causal, scale));
+  cpu::attention(q.dtype(), call_of(q, k, v, seen, output, log_sums, causal, scale, draws, dropout));
   return {output, log_sums};
+}
+
+// Where the generator stands at each tile of the mask that dropout of the probabilities draws.
+Tensor attention_draws(const Tensor& q, const Tensor& k) {
+  TL_CHECK(q.dim() == 4 && k.dim() == 4, Runtime,
+           "attention_draws(): query and key must have 4 dimensions, got ", q.sizes(), " and ", k.sizes());
+  const int64_t heads = checked_mul(q.size(0), q.size(1));
+  const Tensor draws =
+      empty(DimVector{heads, drawn_tiles(q.size(2)), cpu::kDrawnState}, {DType::Int32, q.device()});
+  if (draws.is_meta() || draws.numel() == 0) return draws;
+  Generator& g = default_generator();
+  const std::lock_guard lock(g.mutex);
+  cpu::begin_draws(g, heads, q.size(2), k.size(2), draws.ptr<int32_t>());
+  return draws;
+}
+
+// The whole mask, for passes in operators.
+Tensor attention_kept(const Tensor& draws, int64_t queries, int64_t keys, double dropout) {
+  TL_CHECK(draws.dim() == 3, Runtime, "attention_kept(): draws must have 3 dimensions, got ", draws.sizes());
+  expect("attention_kept", "draws", draws, DType::Int32,
+         DimVector{draws.size(0), drawn_tiles(queries), cpu::kDrawnState});
+  const Tensor kept = empty(DimVector{draws.size(0), queries, keys}, {DType::Bool, draws.device()});
+  if (kept.is_meta()) return kept;
+  const Tensor dense = to_contiguous(draws);
+  for (int64_t head = 0; head < draws.size(0); ++head) {
+    for (int64_t row = 0, tile = head * draws.size(1); row < queries; row += cpu::kDrawnRows, ++tile)
+      cpu::draw_kept(dense.ptr<int32_t>() + tile * cpu::kDrawnState, std::min(cpu::kDrawnRows, queries - row),
+                     keys, keys, dropout, kept.ptr<uint8_t>() + (head * queries + row) * keys);
+  }
+  return kept;
 }
 
 Four attention_backward(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask,
                         const Tensor& output, const Tensor& log_sums, bool causal, double scale,
-                        bool want_query, bool want_key, bool want_value, bool want_mask) {
+                        OptTensor draws, double dropout, bool want_query, bool want_key, bool want_value,
+                        bool want_mask) {
   check_operands(q, k, v, mask);
+  check_draws(draws, q, dropout);
   const DimVector sizes{q.size(0), q.size(1), q.size(2), v.size(3)};
   expect("attention_backward", "grad", grad, q.dtype(), sizes);
   expect("attention_backward", "output", output, q.dtype(), sizes);
@@ -116,8 +167,9 @@ Four attention_backward(const Tensor& grad, const Tensor& q, const Tensor& k, co
   if (gk) gradients.key = strided(gk);
   if (gv) gradients.value = strided(gv);
   if (gm) gradients.mask = strided(spread_mask(gm, q, k));
-  cpu::attention_backward(q.dtype(), call_of(q, k, v, seen, output, to_contiguous(log_sums), causal, scale),
-                          gradients);
+  cpu::attention_backward(
+      q.dtype(), call_of(q, k, v, seen, output, to_contiguous(log_sums), causal, scale, draws, dropout),
+      gradients);
   return {gq, gk, gv, gm};
 }
 
@@ -165,33 +217,40 @@ Tensor probabilities(const Tensor& q, const Tensor& k, OptTensor mask, bool caus
 
 Tensor attention_in_operators(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask,
                               double dropout, bool causal, double scale) {
-  Tensor p = probabilities(q, k, mask, causal, scale);
-  if (dropout > 0) p = ops::dropout(p, dropout, true);
-  return ops::matmul(p, v);
+  const Tensor p = probabilities(q, k, mask, causal, scale);
+  return ops::matmul(ops::dropout(p, dropout, true), v);
 }
 
 // Differentiable in turn: for backward passes that are recorded.
 Four recorded_backward(const Tensor& grad, const Tensor& q, const Tensor& k_in, const Tensor& v_in,
-                       OptTensor mask, bool causal, double scale, bool want_mask) {
+                       OptTensor mask, bool causal, double scale, OptTensor draws, double dropout,
+                       bool want_mask) {
   check_operands(q, k_in, v_in, mask);
   TL_CHECK(mask || !want_mask, Runtime, "attention_backward(): the gradient of a mask that isn't there");
   const int64_t heads = q.size(1), shared = k_in.size(1);
   const Tensor k = repeat_heads(k_in, heads), v = repeat_heads(v_in, heads);
   const auto turned = [](const Tensor& t) { return ops::transpose_int(t, -2, -1); };
-  const Tensor p = probabilities(q, k, mask, causal, scale), slopes = ops::matmul(grad, turned(v));
+  const DimVector sizes{q.size(0), q.size(1), q.size(2), k.size(2)};
+  const Tensor kept =
+      draws ? ops::view(ops::_attention_kept(*draws, q.size(2), k.size(2), dropout), sizes) : Tensor();
+  const auto left = [&](const Tensor& t) {
+    return kept ? ops::native_dropout_backward(t, kept, 1 / (1 - dropout)) : t;
+  };
+  const Tensor p = probabilities(q, k, mask, causal, scale), slopes = left(ops::matmul(grad, turned(v)));
   const Tensor mean = ops::sum_dim_IntList(ops::mul(slopes, p), DimVector{-1}, true);
   const Tensor scores = ops::mul(p, ops::sub(slopes, mean)), scaled = ops::mul(scores, Scalar(scale));
   return {ops::matmul(scaled, k), sum_heads(ops::matmul(turned(scaled), q), shared),
-          sum_heads(ops::matmul(turned(p), grad), shared),
+          sum_heads(ops::matmul(turned(left(p)), grad), shared),
           want_mask ? ops::sum_to_size(scores, mask->sizes()) : Tensor()};
 }
 
 Four attention_gradients(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v,
                          OptTensor mask, const Tensor& output, const Tensor& log_sums, bool causal,
-                         double scale, bool want_query, bool want_key, bool want_value, bool want_mask) {
-  if (grad_enabled()) return recorded_backward(grad, q, k, v, mask, causal, scale, want_mask);
-  return ops::_attention_backward(grad, q, k, v, mask, output, log_sums, causal, scale, want_query, want_key,
-                                  want_value, want_mask);
+                         double scale, OptTensor draws, double dropout, bool want_query, bool want_key,
+                         bool want_value, bool want_mask) {
+  if (grad_enabled()) return recorded_backward(grad, q, k, v, mask, causal, scale, draws, dropout, want_mask);
+  return ops::_attention_backward(grad, q, k, v, mask, output, log_sums, causal, scale, draws, dropout,
+                                  want_query, want_key, want_value, want_mask);
 }
 
 // ---- what programs call -----------------------------------------------------------------------------------
@@ -297,7 +356,7 @@ Tensor scaled_dot_product_attention(const Tensor& q_in, const Tensor& k_in, cons
   const double scale = scale_in ? *scale_in : 1 / std::sqrt(static_cast<double>(size));
   const bool shared = enable_gqa && (q_in.size(q_in.dim() - 3) != k_in.size(k_in.dim() - 3) ||
                                      q_in.size(q_in.dim() - 3) != v_in.size(v_in.dim() - 3));
-  if (dropout > 0 || !is_floating(q_in.dtype())) {
+  if (!is_floating(q_in.dtype())) {
     const int64_t heads = shared ? q_in.size(q_in.dim() - 3) : 0;
     return attention_in_operators(q_in, shared ? repeat_heads(k_in, heads) : k_in,
                                   shared ? repeat_heads(v_in, heads) : v_in, mask, dropout, causal, scale);
@@ -313,7 +372,10 @@ Tensor scaled_dot_product_attention(const Tensor& q_in, const Tensor& k_in, cons
   if (shared) shape.push_back(q.size(1));
   const Tensor m = mask ? mask_in_four(*mask, shape, q, k, static_cast<int64_t>(shape.size()) + 2) : Tensor();
   const bool rows_outside = has_rows_outside(q_in, k_in, v_in, mask, shared);
-  const Tensor output = std::get<0>(ops::_attention(q, k, v, m ? &m : nullptr, causal, scale, rows_outside));
+  const Tensor draws = dropout > 0 && dropout < 1 ? ops::_attention_draws(q, k) : Tensor();
+  Tensor output = std::get<0>(ops::_attention(q, k, v, m ? &m : nullptr, causal, scale, rows_outside,
+                                              draws ? &draws : nullptr, draws ? dropout : 0));
+  if (dropout == 1) output = ops::mul(output, Scalar(0.0));
   shape.push_back(q.size(2));
   shape.push_back(v.size(3));
   return std::ranges::equal(output.sizes(), IntSpan(shape)) ? output : ops::reshape(output, shape);
@@ -321,6 +383,8 @@ Tensor scaled_dot_product_attention(const Tensor& q_in, const Tensor& k_in, cons
 }  // namespace
 
 TL_KERNEL(_attention, attention)
+TL_KERNEL(_attention_draws, attention_draws)
+TL_KERNEL(_attention_kept, attention_kept)
 TL_KERNEL(_attention_backward, attention_backward)
 TL_KERNEL(_attention_gradients, attention_gradients)
 TL_KERNEL(scaled_dot_product_attention, scaled_dot_product_attention)

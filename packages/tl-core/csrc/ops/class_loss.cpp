@@ -177,8 +177,8 @@ Tensor cross_entropy_backward(const Tensor& g, const Tensor& self, const Tensor&
   const cpu::ClassShape shape = class_shape(self.sizes());
   const Targets targets(target, weight, shape.classes, ignored, self.dtype());
   const LossGradient gradient(g, self.dtype(), reduction, total_weight);
-  const Tensor x = to_contiguous(self);
-  cpu::class_loss_backward(self.dtype(), shape, x.ptr<char>(), targets.get(), log_sums.data(),
+  const Tensor x = to_contiguous(self), sums = to_contiguous(log_sums);
+  cpu::class_loss_backward(self.dtype(), shape, x.ptr<char>(), targets.get(), sums.data(),
                            gradient.grad.data(), gradient.step, gradient.factor, out.ptr<char>());
   return out;
 }
@@ -189,6 +189,7 @@ std::tuple<Tensor, Tensor> cross_entropy_double_backward(const Tensor& u, const 
                                                          const Tensor& self, const Tensor& total_weight,
                                                          const Tensor& target, OptTensor weight,
                                                          int64_t reduction, int64_t ignored) {
+  check_targets(self.sizes(), target);
   const int64_t dim = self.dim() == 1 ? 0 : 1;
   const Tensor index = ops::reshape(ops::to_dtype(target, DType::Int64), [&] {
     DimVector sizes(self.sizes());

@@ -70,8 +70,8 @@ Tensor trace(const Tensor& self) {
 // Every dimension but the three of a cross product may broadcast.
 Tensor cross_product(const Tensor& a, const Tensor& b, int64_t dim, Out out) {
   TL_CHECK(a.dim() == b.dim(), Runtime, "linalg.cross: inputs must have the same number of dimensions.");
-  const int64_t d = wrap_dim(dim, a.dim());
-  TL_CHECK(a.size(d) == 3 && b.size(d) == 3, Runtime, "linalg.cross: inputs dimension ", d,
+  const int64_t d = wrap_dim(dim, a.dim(), false);
+  TL_CHECK(a.size(d) == 3 && b.size(d) == 3, Runtime, "linalg.cross: inputs dimension ", dim,
            " must have length 3. Got ", a.size(d), " and ", b.size(d));
   Promotion promotion;
   promotion.add(a);

@@ -89,16 +89,14 @@ Tensor none_of(const Tensor& y, int64_t d, bool keep) {
 }
 
 Tensor trapezoid_at(const Tensor& y, const Tensor& x, int64_t dim) {
-  const int64_t d = wrap_dim(dim, y.dim());
-  TL_CHECK(y.dim() > 0, Index, "trapezoid: y must have at least one dimension");
+  const int64_t d = wrap_dim(dim, y.dim(), false);
   if (y.size(d) == 0) return none_of(y, d, false);
   check_places("trapezoid", y, x);
   const Tensor area = ops::mul(neighbours(y, d), distances("trapezoid", y, x, d));
   return ops::div(ops::sum_dim_IntList(area, DimVector{d}), Scalar(2));
 }
 Tensor trapezoid_step(const Tensor& y, const Scalar& dx, int64_t dim) {
-  const int64_t d = wrap_dim(dim, y.dim());
-  TL_CHECK(y.dim() > 0, Index, "trapezoid: y must have at least one dimension");
+  const int64_t d = wrap_dim(dim, y.dim(), false);
   if (y.size(d) == 0) return none_of(y, d, false);
   TL_CHECK(y.dtype() != DType::Bool && !dx.is_bool(), Runtime,
            "trapezoid: received a bool input for `y` or `dx`, but bool is not supported");
@@ -108,13 +106,13 @@ Tensor trapezoid_step(const Tensor& y, const Scalar& dx, int64_t dim) {
 Tensor trapz_step(const Tensor& y, double dx, int64_t dim) { return trapezoid_step(y, Scalar(dx), dim); }
 
 Tensor cumulative_at(const Tensor& y, const Tensor& x, int64_t dim) {
-  const int64_t d = wrap_dim(dim, y.dim());
+  const int64_t d = wrap_dim(dim, y.dim(), false);
   check_places("cumulative_trapezoid", y, x);
   const Tensor area = ops::mul(neighbours(y, d), distances("cumulative_trapezoid", y, x, d));
   return ops::div(ops::cumsum(area, d), Scalar(2));
 }
 Tensor cumulative_step(const Tensor& y, const Scalar& dx, int64_t dim) {
-  const int64_t d = wrap_dim(dim, y.dim());
+  const int64_t d = wrap_dim(dim, y.dim(), false);
   TL_CHECK(y.dtype() != DType::Bool && !dx.is_bool(), Runtime,
            "cumulative_trapezoid: received a bool input for `y` or `dx`, but bool is not supported");
   return ops::mul(ops::cumsum(neighbours(y, d), d), Scalar(dx.is_complex() ? 0.5 : dx.to_double() / 2));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dispatch/aliased.h"
 #include "dispatch/thread_state.h"
 #include "iter/loop_nest.h"
 #include "iter/promotion.h"
@@ -387,6 +388,8 @@ Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options) {
            device_name(options.device), ", but got ", device_name(t.device()));
   check_no_internal_overlap(t);
   if (!std::ranges::equal(t.sizes(), sizes)) {
+    TL_CHECK(!AliasedOuts::has(t), Runtime, "unsupported operation: argument 'out' of shape ", t.sizes(),
+             " is also an input, so that it cannot be resized to the result's shape ", sizes);
     if (t.numel() != 0) warn_resized_out(t.sizes(), sizes);
     resize(t, sizes);
   }

@@ -51,6 +51,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, boo
 
 Tensor counts_of(const Tensor& index, int64_t rows) {
   const Tensor counts = empty(DimVector{rows}, {DType::Int64, index.device()});
+  if (counts.is_meta()) return counts;
   fill_elements(counts, Scalar(int64_t{0}));
   for (int64_t i = 0; i < index.numel(); ++i) ++counts.ptr<int64_t>()[index.ptr<int64_t>()[i]];
   return counts;
@@ -227,6 +228,7 @@ Four embedding_bag_padding_idx(const Tensor& weight, const Tensor& indices, cons
                                bool by_freq, int64_t mode, bool sparse, OptTensor factors, bool with_last,
                                std::optional<int64_t> padding) {
   int64_t skipped = -1;
+  TL_CHECK(weight.dim() == 2, Runtime, "'weight' must be 2-D");
   if (padding) {
     TL_CHECK(*padding >= -weight.size(0) && *padding < weight.size(0), Runtime,
              "padding_idx must be within the number of embeddings, -", weight.size(0), " through ",

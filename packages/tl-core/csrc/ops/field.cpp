@@ -27,6 +27,14 @@ DimVector spread(const char* op, const char* argument, IntSpan list, int64_t n) 
   return list.size() == 1 ? DimVector(static_cast<size_t>(n), list[0]) : DimVector(list);
 }
 
+IntSpan grid_of(const char* op, IntSpan sizes, int64_t spatial) {
+  TL_CHECK(spatial >= 1 && spatial <= 3, Runtime, op, "(): expected a grid of 1 to 3 dimensions, got ",
+           spatial);
+  TL_CHECK(static_cast<int64_t>(sizes.size()) >= spatial, Runtime, op, "(): expected a tensor of at least ",
+           spatial, " dimensions, got shape ", sizes);
+  return sizes.last(static_cast<size_t>(spatial));
+}
+
 namespace {
 bool keeps_channels_last(const Tensor& t, int64_t spatial) {
   return t.dim() == spatial + 2 && t.dim() >= 4 && !t.is_contiguous() &&
@@ -46,6 +54,7 @@ Tensor dense(const Tensor& t, bool channels_last) {
 
 Field::Field(const Tensor& self, int64_t spatial)
     : spatial_(spatial), channels_last_(keeps_channels_last(self, spatial)) {
+  grid_of("field", self.sizes(), spatial);
   data_ = self.is_meta() ? self : dense(self, channels_last_);
 }
 

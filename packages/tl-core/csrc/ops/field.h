@@ -13,10 +13,12 @@ DType computing_type(DType dtype);
 Tensor delivered(const Tensor& result, DType dtype, Out out);
 // A list of one, or of `n`; raises naming the argument.
 DimVector spread(const char* op, const char* argument, IntSpan list, int64_t n);
+// The last one to three of the sizes; raises for another number of them, or if there are not as many.
+IntSpan grid_of(const char* op, IntSpan sizes, int64_t spatial);
 
 class Field {
  public:
-  // Dense, in the type that is computed in; channels_last is kept.
+  // Dense, in the type that is computed in; channels_last is kept. Raises without as many dimensions.
   Field(const Tensor& self, int64_t spatial);
 
   const Tensor& data() const { return data_; }

@@ -53,7 +53,11 @@ struct Route {
 
 class Planner {
  public:
-  Planner(const Tensor& self, TensorList indices) : self_(self), indices_(spelled_out(self, indices)) {
+  // `written` (may be NULL) changes before all is read.
+  Planner(const Tensor& self, TensorList indices, const Tensor* written)
+      : self_(self), indices_(spelled_out(self, indices)) {
+    for (Tensor& i : indices_)
+      if (i && written) i = apart_from(*written, i);
     for (const Tensor& i : indices_)
       if (i) broadcast_ = first_ ? DimVector(i.sizes()) : broadcast(i), first_ = false;
   }
@@ -192,7 +196,7 @@ Tensor masked_select(const Tensor& self, const Tensor& mask, Out out) {
 }
 Tensor index(const Tensor& self, TensorList indices, Out out) {
   if (!out && is_whole_mask(self, indices)) return masked_select(self, indices[0], {});
-  const Route p = Planner(self, indices).plan();
+  const Route p = Planner(self, indices, out ? out.tensor : nullptr).plan();
   if (out)
     TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime,
              "index: self and out must have the same dtype, got ", scalar_type_name(self.dtype()), " and ",
@@ -211,7 +215,7 @@ Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, 
   check_no_internal_overlap(self);
   if (!add && values.dim() == 0 && is_whole_mask(self, indices))
     return ops::masked_fill_(self, indices[0], values);
-  const Route p = Planner(self, indices).plan();
+  const Route p = Planner(self, indices, &self).plan();
   Tensor source = to_dtype(values, self.dtype());
   while (source.dim() > static_cast<int64_t>(p.shape.size()) && source.size(0) == 1)
     source = ops::squeeze_dim(source, 0);

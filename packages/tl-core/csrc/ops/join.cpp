@@ -165,9 +165,9 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   TL_CHECK(r >= 0, Runtime, "Expect a non-negative number, but got ", r);
   if (r == 0) return ops::empty_memory_format(DimVector{0}, self.dtype(), std::nullopt, self.device());
   const int64_t n = self.size(0), count = count_combinations(n, r, with_replacement);
-  const Tensor places = empty(DimVector{count * r}, {DType::Int64, {}});
-  std::vector<int64_t> chosen(static_cast<size_t>(r));
-  for (int64_t i = 0; i < r; ++i) chosen[i] = with_replacement ? 0 : i;
+  const Tensor places = empty(DimVector{checked_numel(DimVector{count, r})}, {DType::Int64, {}});
+  std::vector<int64_t> chosen(static_cast<size_t>(count ? r : 0));  // r may be beyond all memory
+  for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = with_replacement ? 0 : static_cast<int64_t>(i);
   for (int64_t row = 0; row < count; ++row, advance(chosen, n, with_replacement))
     std::ranges::copy(chosen, places.ptr<int64_t>() + row * r);
   const Tensor where = self.device() == places.device() ? places : ops::to_device(places, self.device());

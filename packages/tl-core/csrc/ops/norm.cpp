@@ -277,6 +277,11 @@ Three norm_double_backward(OptTensor u_in, OptTensor v_in, OptTensor b_in, const
                            const Tensor& input, OptTensor weight_in, OptTensor fixed_mean,
                            OptTensor fixed_rstd, IntSpan sizes, IntSpan dims, IntSpan weight_sizes,
                            double eps, bool centered) {
+  TL_CHECK((fixed_mean != nullptr) == (fixed_rstd != nullptr), Runtime,
+           "norm_double_backward(): arguments 'fixed_mean' and 'fixed_rstd' must be given together");
+  TL_CHECK(is_floating(input.dtype()) && is_floating(grad_in.dtype()), NotImplemented,
+           "norm_double_backward() is not implemented for ", dtype_name(input.dtype()), " and ",
+           dtype_name(grad_in.dtype()));
   const auto shaped = [](OptTensor t, IntSpan s) { return t ? ops::reshape(*t, s) : Tensor(); };
   const DType type = statistics_type(input.dtype());
   const Tensor x = ops::to_dtype(ops::reshape(input, sizes), type),

@@ -92,23 +92,24 @@ std::vector<int64_t> border_positions(Border border, int64_t n, int64_t before, 
   return out;
 }
 
-void check_border(Border border, const Tensor& self, Widths pad) {
+void check_border(Border border, IntSpan sizes, Widths pad) {
   for (int64_t k = 0; k < pad.dims(); ++k) {
-    const int64_t d = self.dim() - 1 - k, n = self.size(d);
+    const int64_t d = static_cast<int64_t>(sizes.size()) - 1 - k, n = sizes[d];
     const int64_t widest = std::max(pad.before(k), pad.after(k));
+    const int64_t out = checked_add(checked_add(n, pad.before(k)), pad.after(k));
+    TL_CHECK(
+        std::min(pad.before(k), pad.after(k)) >= -n && (out > 0 || (border == Border::Circular && out == 0)),
+        Runtime, "input (size ", n, " at dimension ", d, ") is too small for padding (", pad.before(k), ", ",
+        pad.after(k), "). Calculated output size: ", out);
     if (border == Border::Reflect)
       TL_CHECK(widest < n, Runtime,
                "Argument #4: Padding size should be less than the corresponding input dimension, "
                "but got: padding (",
-               pad.before(k), ", ", pad.after(k), ") at dimension ", d, " of input ", self.sizes());
+               pad.before(k), ", ", pad.after(k), ") at dimension ", d, " of input ", sizes);
     if (border == Border::Circular)
       TL_CHECK(widest <= n + std::min<int64_t>(pad.before(k), 0) + std::min<int64_t>(pad.after(k), 0),
                Runtime, "Padding value causes wrapping around more than once: padding (", pad.before(k), ", ",
-               pad.after(k), ") at dimension ", d, " of input ", self.sizes());
-    const int64_t out = checked_add(checked_add(n, pad.before(k)), pad.after(k));
-    TL_CHECK(out > 0 || (border == Border::Circular && out == 0), Runtime, "input (size ", n,
-             " at dimension ", d, ") is too small for padding (", pad.before(k), ", ", pad.after(k),
-             "). Calculated output size: ", out);
+               pad.after(k), ") at dimension ", d, " of input ", sizes);
   }
 }
 
@@ -142,7 +143,7 @@ Tensor bordered(Border border, const Tensor& self, IntSpan padding, const char* 
         self.sizes());
   TL_CHECK(border == Border::Circular || self.dtype() != DType::Bool, NotImplemented, "\"", op,
            "\" not implemented for 'Bool'");
-  check_border(border, self, pad);
+  check_border(border, self.sizes(), pad);
   const MemoryFormat format = format_of(self);
   const DimVector sizes = padded_sizes(self, pad);
   checked_numel(sizes);
@@ -176,8 +177,27 @@ Tensor pad_circular(const Tensor& self, IntSpan pad) {
   return bordered(Border::Circular, self, pad, "_pad_circular");
 }
 
+// The border that was put around a grid of these sizes to make `g`.
+Border checked_border(const Tensor& g, IntSpan sizes, IntSpan padding, std::string_view mode) {
+  constexpr const char* op = "border_adjoint";
+  TL_CHECK(padding.size() % 2 == 0, Runtime, op,
+           "(): argument 'padding' must have two ints a dimension, got ", padding);
+  const Widths pad{padding};
+  const IntSpan grid = grid_of(op, sizes, pad.dims()), padded = grid_of(op, g.sizes(), pad.dims());
+  const Border border = border_named(mode);
+  checked_numel(sizes);
+  check_border(border, sizes, pad);
+  for (size_t a = 0; a < grid.size(); ++a) {
+    const auto k = static_cast<int64_t>(grid.size() - 1 - a);
+    TL_CHECK(padded[a] == grid[a] + pad.before(k) + pad.after(k), Runtime, op, "(): a gradient of shape ",
+             g.sizes(), " does not come from shape ", sizes, " and padding ", padding);
+  }
+  return border;
+}
+
 // Complex numbers are two planes of real ones.
 Tensor border_adjoint(const Tensor& g, IntSpan sizes, IntSpan padding, std::string_view mode) {
+  const Border border = checked_border(g, sizes, padding, mode);
   if (is_complex(g.dtype())) {
     const auto part = [&](const Tensor& t) { return ops::_border_adjoint(t, sizes, padding, mode); };
     const Tensor parts[] = {part(ops::real(g)), part(ops::imag(g))};
@@ -186,7 +206,7 @@ Tensor border_adjoint(const Tensor& g, IntSpan sizes, IntSpan padding, std::stri
   const Widths pad{padding};
   const IntSpan grid = sizes.last(static_cast<size_t>(pad.dims()));
   const auto maps = [&] {
-    const BorderPositions positions(border_named(mode), sizes, pad);
+    const BorderPositions positions(border, sizes, pad);
     std::vector<AxisMap> all;
     for (int64_t a = 3 - pad.dims(); a < 3; ++a) {
       AxisMap& map = all.emplace_back();

@@ -1,6 +1,12 @@
 #include "ops/places.h"
 
+#include "ops.h"
+
 namespace tl {
+
+Tensor apart_from(const Tensor& target, const Tensor& positions) {
+  return positions.storage() == target.storage() ? ops::clone(positions) : positions;
+}
 
 void run_gather(const LoopNest& nest, int64_t item_size, int64_t stride) {
   const cpu::ElementwiseLoop loop = cpu::gather_loop(item_size);

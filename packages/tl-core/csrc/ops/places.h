@@ -6,6 +6,9 @@
 
 namespace tl {
 
+// The positions, in memory that writing to `target` does not change.
+Tensor apart_from(const Tensor& target, const Tensor& positions);
+
 // values[...] = tensor[places * stride], strides in bytes.
 void run_gather(const LoopNest& nest, int64_t item_size, int64_t stride);
 

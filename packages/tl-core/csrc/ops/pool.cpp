@@ -1,6 +1,7 @@
 // Pooling: maxima and means of windows of a grid.
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/thread_local.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
@@ -37,7 +38,8 @@ struct Window {
 
   void check(int64_t a) const {
     TL_CHECK(kernel[a] > 0, Runtime, op, ": kernel_size must be greater than zero, but got ", kernel[a]);
-    TL_CHECK(stride[a] > 0, Runtime, op, ": stride must be greater than zero, but got ", stride[a]);
+    TL_CHECK(stride[a] > 0 && stride[a] < INT64_MAX / 4, Runtime, op,
+             ": stride must be greater than zero, and its steps countable, but got ", stride[a]);
     TL_CHECK(dilation[a] > 0, Runtime, op, ": dilation must be greater than zero, but got ", dilation[a]);
     TL_CHECK(padding[a] >= 0, Runtime, op, ": pad must be non-negative, but got pad: ", padding[a]);
     TL_CHECK(padding[a] <= reach(a) / 2, Runtime, op,
@@ -52,7 +54,7 @@ struct Window {
     return span + 1;
   }
   int64_t outputs(int64_t a, int64_t inputs) const {
-    const int64_t room = inputs + 2 * padding[a] - reach(a) + (ceil ? stride[a] - 1 : 0);
+    const int64_t room = checked_add(inputs, 2 * padding[a] - reach(a) + (ceil ? stride[a] - 1 : 0));
     int64_t n = (room >= 0 ? room / stride[a] : -((-room + stride[a] - 1) / stride[a])) + 1;
     if (ceil && (n - 1) * stride[a] >= inputs + padding[a]) --n;  // the last window must begin inside
     return n;
@@ -62,11 +64,9 @@ struct Window {
     AxisMap out;
     out.inputs = inputs;
     for (int64_t o = 0; o < outputs(a, inputs); ++o) {
-      for (int64_t k = 0; k < kernel[a]; ++k) {
-        const int64_t i = o * stride[a] - padding[a] + k * dilation[a];
-        if (i >= inputs) break;
-        if (i >= 0) out.tap(i);
-      }
+      const int64_t begin = o * stride[a] - padding[a], end = std::min(inputs, begin + reach(a));
+      const int64_t before = begin < 0 ? (-begin + dilation[a] - 1) / dilation[a] : 0;
+      for (int64_t i = begin + before * dilation[a]; i < end; i += dilation[a]) out.tap(i);
       out.close();
     }
     return out;
@@ -89,10 +89,6 @@ struct Window {
     return out;
   }
 };
-
-DimVector grid_of(const Tensor& t, int64_t spatial) {
-  return DimVector(t.sizes().last(static_cast<size_t>(spatial)));
-}
 
 AxisMap adaptive_map(int64_t inputs, int64_t outputs, bool mean) {
   AxisMap out;
@@ -128,7 +124,7 @@ Pair max_pool_of(const Tensor& self, const Window& window, bool indexed) {
   const auto spatial = static_cast<int64_t>(window.kernel.size());
   check_grid(window.op, self, spatial);
   check_max_dtype(window.op, self);
-  const DimVector grid = grid_of(self, spatial);
+  const DimVector grid(grid_of(window.op, self.sizes(), spatial));
   return maxima(self, window.result(grid), indexed, [&] { return window.maps(grid); });
 }
 
@@ -137,6 +133,7 @@ constexpr const char* kMaxNames[] = {"", "max_pool1d", "max_pool2d", "max_pool3d
 Pair max_pool(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding, IntSpan dilation,
               bool ceil) {
   const auto n = static_cast<int64_t>(kernel.size());
+  grid_of("max_pool", self.sizes(), n);
   return max_pool_of(self, Window(kMaxNames[n], n, kernel, stride, padding, dilation, ceil), true);
 }
 
@@ -182,17 +179,18 @@ std::vector<AxisMap> adaptive_maps(IntSpan grid, IntSpan output_size, bool mean)
 
 Pair adaptive_max(const Tensor& self, IntSpan output_size) {
   const auto n = static_cast<int64_t>(output_size.size());
+  const IntSpan grid = grid_of("adaptive_max_pool", self.sizes(), n);
   const char* op = kAdaptiveMaxNames[n];
   check_adaptive(op, self, output_size, n);
   check_max_dtype(op, self);
-  return maxima(self, output_size, true, [&] { return adaptive_maps(grid_of(self, n), output_size, false); });
+  return maxima(self, output_size, true, [&] { return adaptive_maps(grid, output_size, false); });
 }
 
 template <int n>
 Pair adaptive_max_pool(const Tensor& self, IntSpan output_size, Out out, Out out_indices) {
   TL_CHECK(static_cast<int>(output_size.size()) == n || (n > 1 && output_size.size() == 1), Runtime,
-           kAdaptiveMaxNames[n], "(): internal error: expected output_size.size() == ", n,
-           "; 'output_size' should contain one int for each dimension, got ", output_size);
+           kAdaptiveMaxNames[n], "(): argument 'output_size' must contain ", n, n == 1 ? " int" : " ints",
+           ", got ", output_size);
   const DimVector size = spread(kAdaptiveMaxNames[n], "output_size", output_size, n);
   const auto [values, indices] = ops::_adaptive_max_pool(self, size);
   if (!out) return {values, indices};
@@ -228,13 +226,14 @@ Tensor put(const Tensor& source, const Tensor& indices, IntSpan grid, bool add, 
 }
 
 Tensor put_by_index(const Tensor& source, const Tensor& indices, IntSpan sizes, int64_t spatial) {
-  return put(source, indices, sizes.last(static_cast<size_t>(spatial)), true, "max_pool_backward");
+  return put(source, indices, grid_of("max_pool_backward", sizes, spatial), true, "max_pool_backward");
 }
 Tensor unpool(const Tensor& source, const Tensor& indices, IntSpan grid) {
   return put(source, indices, grid, false, "max_unpool");
 }
 
 Tensor take_by_index(const Tensor& self, const Tensor& indices, int64_t spatial) {
+  for (const Tensor* t : {&self, &indices}) grid_of("take_by_index", t->sizes(), spatial);
   const auto flat = [&](const Tensor& t) { return ops::flatten_using_ints(t, t.dim() - spatial, -1); };
   return ops::reshape(ops::gather(flat(self), -1, flat(indices)), indices.sizes());
 }
@@ -296,6 +295,8 @@ void check_fractional(const char* op, const Tensor& self, IntSpan kernel, IntSpa
                       const Tensor& samples) {
   const auto n = static_cast<int64_t>(kernel.size());
   check_grid(op, self, n);
+  TL_CHECK((n == 2 || n == 3) && output_size.size() == kernel.size(), Runtime, op,
+           ": kernel_size and output_size must have 2 or 3 ints each, got ", kernel, " and ", output_size);
   TL_CHECK(is_floating(self.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
            scalar_type_name(self.dtype()), "'");
   TL_CHECK(samples.dtype() == self.dtype(), Runtime, op,
@@ -310,7 +311,7 @@ void check_fractional(const char* op, const Tensor& self, IntSpan kernel, IntSpa
     const int64_t size = self.size(self.dim() - n + a);
     TL_CHECK(kernel[a] > 0 && output_size[a] > 0, Runtime, op,
              ": kernel_size and output_size should be greater than zero, got ", kernel, " and ", output_size);
-    TL_CHECK(output_size[a] + kernel[a] - 1 <= size, Runtime, op, ": pool size ", kernel[a],
+    TL_CHECK(checked_add(output_size[a], kernel[a] - 1) <= size, Runtime, op, ": pool size ", kernel[a],
              " is too large relative to the input size ", size, " and the output size ", output_size[a]);
   }
 }
@@ -397,11 +398,12 @@ Tensor divisors(const Window& w, IntSpan grid, IntSpan result, bool include_pad,
 Tensor avg_pool(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding, bool ceil,
                 bool include_pad, std::optional<int64_t> divisor) {
   const auto n = static_cast<int64_t>(kernel.size());
+  const DimVector grid(grid_of("avg_pool", self.sizes(), n));
   const Window w = avg_window(n, kernel, stride, padding, ceil);
   check_grid(w.op, self, n);
   TL_CHECK(is_floating(self.dtype()) || self.dtype() == DType::Int64, NotImplemented, "\"", w.op,
            "_out_frame\" not implemented for '", scalar_type_name(self.dtype()), "'");
-  const DimVector grid = grid_of(self, n), result = w.result(grid);
+  const DimVector result = w.result(grid);
   const Field field(self, n);
   if (self.dtype() != DType::Int64 || self.is_meta())
     return to_dtype(resampled(field, result, [&] { return avg_maps(w, grid, include_pad, divisor); }),
@@ -415,11 +417,12 @@ Tensor avg_pool(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padd
 Tensor avg_pool_adjoint(const Tensor& g, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
                         bool ceil, bool include_pad, std::optional<int64_t> divisor) {
   const auto n = static_cast<int64_t>(kernel.size());
+  const IntSpan grid = grid_of("avg_pool_backward", sizes, n),
+                own = grid_of("avg_pool_backward", g.sizes(), n);
   const Window w = avg_window(n, kernel, stride, padding, ceil);
-  const IntSpan grid = sizes.last(static_cast<size_t>(n));
   const DimVector result = w.result(grid);
-  TL_CHECK(std::ranges::equal(result, grid_of(g, n)), Runtime, w.op,
-           "_backward: expected a gradient of the grid ", IntSpan(result), ", got ", g.sizes());
+  TL_CHECK(std::ranges::equal(result, own), Runtime, w.op, "_backward: expected a gradient of the grid ",
+           IntSpan(result), ", got ", g.sizes());
   const auto maps = [&] { return avg_maps(w, grid, include_pad, divisor); };
   return to_dtype(adjoint_resampled(Field(g, n), grid, maps), g.dtype());
 }
@@ -451,16 +454,18 @@ constexpr const char* kAdaptiveAvgNames[] = {"", "adaptive_avg_pool1d", "adaptiv
 
 Tensor adaptive_avg(const Tensor& self, IntSpan output_size) {
   const auto n = static_cast<int64_t>(output_size.size());
+  const IntSpan grid = grid_of("adaptive_avg_pool", self.sizes(), n);
   const char* op = kAdaptiveAvgNames[n];
   check_adaptive(op, self, output_size, n);
   TL_CHECK(is_floating(self.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
            scalar_type_name(self.dtype()), "'");
-  const auto maps = [&] { return adaptive_maps(grid_of(self, n), output_size, true); };
+  const auto maps = [&] { return adaptive_maps(grid, output_size, true); };
   return to_dtype(resampled(Field(self, n), output_size, maps), self.dtype());
 }
 Tensor adaptive_avg_adjoint(const Tensor& g, IntSpan sizes, int64_t n) {
-  const IntSpan grid = sizes.last(static_cast<size_t>(n));
-  const auto maps = [&] { return adaptive_maps(grid, grid_of(g, n), true); };
+  constexpr const char* op = "adaptive_avg_pool_backward";
+  const IntSpan grid = grid_of(op, sizes, n), own = grid_of(op, g.sizes(), n);
+  const auto maps = [&] { return adaptive_maps(grid, own, true); };
   return to_dtype(adjoint_resampled(Field(g, n), grid, maps), g.dtype());
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/checked.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/matmul.h"
 #include "ops.h"
@@ -58,6 +59,26 @@ char* row_at(const Tensor& t, int64_t row, int64_t width) {
 cpu::MatrixView rows_at(const Tensor& t, int64_t row) { return {row_at(t, row, t.size(1)), t.size(1), 1}; }
 cpu::MatrixView transposed(const Tensor& t) { return {t.ptr<char>(), 1, t.size(1)}; }
 
+// The weight that each step multiplies by. It is packed once if there are several steps.
+class StepWeight {
+ public:
+  StepWeight(const cpu::MatrixView& w, int64_t k, int64_t n, DType type, size_t steps)
+      : type_(type), weight_(w) {
+    if (steps < 2) return;
+    packed_ = empty(DimVector{cpu::packed_size(type, k, n)}, {type, {}});
+    cpu::pack(type, w, k, n, packed_.ptr<char>());
+  }
+  void multiply(cpu::Product p) const {
+    p.b = packed_ ? cpu::MatrixView{packed_.ptr<char>(), 0, 0} : weight_;
+    packed_ ? cpu::matmul_packed(type_, p) : cpu::matmul(type_, p);
+  }
+
+ private:
+  DType type_;
+  cpu::MatrixView weight_;
+  Tensor packed_;
+};
+
 Tensor typed(const Tensor& t, DType type) { return to_contiguous(to_dtype(t, type)); }
 
 // The numbers one and zero of a product.
@@ -76,7 +97,7 @@ void check_layer(const Tensor& rows, const Tensor& h0, OptTensor c0, const Tenso
   expect_floating(kLayer, rows);
   TL_CHECK(rows.dim() == 2 && h0.dim() == 2, Runtime, kLayer, "(): gates and states must be matrices, got ",
            rows.sizes(), " and ", h0.sizes());
-  const int64_t n = h0.size(1), width = gate_count(cell) * n;
+  const int64_t n = h0.size(1), width = checked_mul(gate_count(cell), n);
   expect(kLayer, "h0", h0, rows.dtype(), h0.sizes());
   expect(kLayer, "w_hh", w_hh, rows.dtype(), DimVector{width, n});
   if (b_hh) expect(kLayer, "b_hh", *b_hh, rows.dtype(), DimVector{width});
@@ -130,13 +151,14 @@ Five layer(const Tensor& gates_in, const Tensor& h0, OptTensor c0, const Tensor&
   const Tensor hidden_gates = cell == Cell::Gru ? empty(DimVector{h0.size(0), 3 * n}, options) : Tensor();
   const One one;
   const int64_t width = gate_count(cell) * n;
+  const StepWeight factor(transposed(weight), n, width, type, batch_sizes.size());
   steps.run(false, [&](Steps::Step s) {
     const cpu::MatrixView to = hidden_gates ? rows_at(hidden_gates, 0) : rows_at(gates, s.first);
     const cpu::MatrixView added =
         hidden_gates ? cpu::MatrixView{bias ? bias.ptr<char>() : nullptr, 0, 1} : to;
     const bool adds = !hidden_gates || bias;
-    cpu::matmul(type, {s.rows, width, n, rows_at(hidden, 0), transposed(weight), to, added, one.of(type),
-                       adds ? one.of(type) : nullptr});
+    factor.multiply(
+        {s.rows, width, n, rows_at(hidden, 0), {}, to, added, one.of(type), adds ? one.of(type) : nullptr});
     cpu::recurrent_step(
         type, cell,
         {s.rows, n, row_at(gates, s.first, width), hidden_gates ? hidden_gates.ptr<char>() : nullptr,
@@ -190,6 +212,7 @@ Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad
   const Tensor previous = previous_states(steps, output, typed(h0, type));
   const Tensor hidden_gates = cell == Cell::Gru ? empty(gates.sizes(), options) : gates;
   const One one;
+  const StepWeight factor(rows_at(weight, 0), width, n, type, batch_sizes.size());
   steps.run(true, [&](Steps::Step s) {
     cpu::recurrent_step_backward(
         type, cell,
@@ -199,8 +222,15 @@ Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad
          row_at(hidden_gates, s.first, width)});
     const cpu::MatrixView to = rows_at(hidden, 0);
     const bool adds = cell == Cell::Gru;
-    cpu::matmul(type, {s.rows, n, width, rows_at(hidden_gates, s.first), rows_at(weight, 0), to,
-                       adds ? to : cpu::MatrixView{}, one.of(type), adds ? one.of(type) : nullptr});
+    factor.multiply({s.rows,
+                     n,
+                     width,
+                     rows_at(hidden_gates, s.first),
+                     {},
+                     to,
+                     adds ? to : cpu::MatrixView{},
+                     one.of(type),
+                     adds ? one.of(type) : nullptr});
   });
   const Tensor grad_weight = ops::mm(ops::t(hidden_gates), previous);
   const Tensor grad_bias = b_hh ? ops::sum_dim_IntList(hidden_gates, DimVector{0}, false) : Tensor();
@@ -242,11 +272,12 @@ struct LayerResult {
 
 LayerResult run_layer(const Sequence& x, const Tensor& h0, OptTensor c0, const Parameters& p, Cell cell,
                       bool reverse) {
-  const bool apart = cell == Cell::Gru || !p.b_hh;
-  const Tensor both = !apart ? ops::add(*p.b_ih, *p.b_hh) : Tensor();
-  const Tensor gates = ops::linear(x.data, *p.w_ih, both ? &both : p.b_ih);
-  const auto [output, hidden, state, saved, cells] = ops::_recurrent_layer(
-      gates, h0, c0, *p.w_hh, apart ? p.b_hh : nullptr, static_cast<int64_t>(cell), reverse, x.batch_sizes);
+  const bool apart = cell == Cell::Gru;
+  const Tensor both = !apart && p.b_ih && p.b_hh ? ops::add(*p.b_ih, *p.b_hh) : Tensor();
+  const OptTensor bias = both ? &both : apart || p.b_ih ? p.b_ih : p.b_hh;
+  const auto [output, hidden, state, saved, cells] =
+      ops::_recurrent_layer(ops::linear(x.data, *p.w_ih, bias), h0, c0, *p.w_hh, apart ? p.b_hh : nullptr,
+                            static_cast<int64_t>(cell), reverse, x.batch_sizes);
   return {output, hidden, state};
 }
 
@@ -286,8 +317,9 @@ StackResult run_stack(Sequence x, bool packed, const Tensor& hidden, OptTensor s
   const int64_t directions = o.bidirectional ? 2 : 1;
   const bool projects = state && hidden.size(2) != state->size(2);
   const size_t each = 2 + (o.biases ? 2 : 0) + (projects ? 1 : 0);
-  TL_CHECK(params.size() == each * static_cast<size_t>(o.layers * directions), Runtime, "expected ",
-           static_cast<int64_t>(each) * o.layers * directions, " parameters, got ",
+  TL_CHECK(o.layers > 0, Runtime, "num_layers must be greater than zero, got ", o.layers);
+  const int64_t wanted = checked_mul(static_cast<int64_t>(each) * directions, o.layers);
+  TL_CHECK(static_cast<int64_t>(params.size()) == wanted, Runtime, "expected ", wanted, " parameters, got ",
            static_cast<int64_t>(params.size()));
   TL_CHECK(hidden.size(0) == o.layers * directions && (!state || state->size(0) == o.layers * directions),
            Runtime, "Expected hidden state of ", o.layers * directions, " layers, got ", hidden.sizes());
@@ -405,6 +437,8 @@ Two rnn_data(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, Te
 void check_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh) {
   TL_CHECK(input.dim() == hx.dim() && (input.dim() == 1 || input.dim() == 2), Runtime,
            "a cell's input and state must have 1 or 2 dimensions each, got ", input.dim(), " and ", hx.dim());
+  TL_CHECK(w_ih.dim() == 2 && w_hh.dim() == 2, Runtime, "a cell's weights must be matrices, got ",
+           w_ih.sizes(), " and ", w_hh.sizes());
   TL_CHECK(input.size(input.dim() - 1) == w_ih.size(1), Runtime, "input has inconsistent input_size: got ",
            input.size(input.dim() - 1), " expected ", w_ih.size(1));
   TL_CHECK(hx.size(hx.dim() - 1) == w_hh.size(1), Runtime, "hidden0 has inconsistent hidden_size: got ",

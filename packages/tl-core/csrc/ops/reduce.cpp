@@ -150,6 +150,10 @@ Tensor nansum(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Out
   if (is_integral(self.dtype(), true))
     return out ? ops::sum_IntList_out(self, dim, keepdim, dtype, *out)
                : ops::sum_dim_IntList(self, dim, keepdim, dtype);
+  if (!out) {  // most inputs hold no NaN, and then neither does the sum
+    const Tensor sum = ops::sum_dim_IntList(self, dim, keepdim, dtype);
+    if (sum.is_meta() || !ops::_local_scalar_dense(ops::any(ops::isnan(sum))).to_bool()) return sum;
+  }
   const Tensor numbers = ops::masked_fill_Scalar(self, ops::isnan(self), Scalar(0));
   return out ? ops::sum_IntList_out(numbers, dim, keepdim, dtype, *out)
              : ops::sum_dim_IntList(numbers, dim, keepdim, dtype);

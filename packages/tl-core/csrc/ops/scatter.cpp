@@ -77,7 +77,8 @@ Tensor gather_into(const Tensor& result, const Tensor& self, const Along& a, con
   return result;
 }
 
-Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool, Out out) {
+Tensor gather(const Tensor& self, int64_t dim, const Tensor& given, bool, Out out) {
+  const Tensor index = out ? apart_from(*out, given) : given;
   check_index_dtype("gather", index);
   const Along a = along(self, dim);
   if (index.numel()) check_index_shape("input", self, index, a.dim, true);
@@ -113,8 +114,9 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index, Out ou
     TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime,
              "index_select(): self and result must have the same scalar type");
   const DimVector shape = with_size(self.sizes(), a.dim, index.numel());
+  const Tensor places = expanded_index(out ? apart_from(*out, index) : index, a.dim, shape);
   const Tensor result = prepare_out(out, shape, {self.dtype(), self.device()});
-  return gather_into(result, self, a, expanded_index(index, a.dim, shape), ErrorKind::Index);
+  return gather_into(result, self, a, places, ErrorKind::Index);
 }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim, Out out) {
@@ -144,7 +146,9 @@ Tensor scattered_copy(const Tensor& self, Out out) {
     check_no_internal_overlap(self);
     return self;
   }
-  Tensor result = prepare_out(out, self.sizes(), {out.tensor->dtype(), self.device()});
+  TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime, "Expected out tensor to have dtype ",
+           dtype_name(self.dtype()), ", but got ", dtype_name(out.tensor->dtype()), " instead");
+  Tensor result = prepare_out(out, self.sizes(), {self.dtype(), self.device()});
   return ops::copy_(result, self);
 }
 
@@ -163,7 +167,7 @@ void scatter_onto(const Tensor& result, Combine combine, int64_t dim, const Tens
                   const Tensor& src) {
   if (result.is_meta() || index.numel() == 0) return;
   const Along a = along(result, dim);
-  const Tensor positions = checked_positions(index, a, ErrorKind::Runtime);
+  const Tensor positions = checked_positions(apart_from(result, index), a, ErrorKind::Runtime);
   const Tensor values = src.storage() == result.storage() ? ops::clone(src) : src;
   DimVector strides(index.sizes().size());
   for (int64_t d = 0; d < index.dim(); ++d) strides[d] = values.dim() ? values.stride(d) : 0;
@@ -173,8 +177,9 @@ void scatter_onto(const Tensor& result, Combine combine, int64_t dim, const Tens
 Tensor scatter_into(const char* name, Combine combine, const Tensor& self, int64_t dim, const Tensor& index,
                     const Tensor& src, Out out) {
   check_scatter(name, self, dim, index, src);
+  const Tensor places = out ? apart_from(*out, index) : index, values = out ? apart_from(*out, src) : src;
   const Tensor result = scattered_copy(self, out);
-  scatter_onto(result, combine, dim, index, src);
+  scatter_onto(result, combine, dim, places, values);
   return result;
 }
 
@@ -209,6 +214,8 @@ Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const T
 // The gradient of the values that a scatter took, zero for those beyond the index.
 Tensor scatter_src_backward(const Tensor& g, int64_t dim, const Tensor& index, IntSpan sizes) {
   Tensor taken = ops::gather(g, dim, index);
+  TL_CHECK(taken.sizes().size() == sizes.size(), Runtime, "scatter_src_backward(): an index of shape ",
+           index.sizes(), " for values of shape ", sizes);
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int64_t n = taken.size(static_cast<int64_t>(d));
     if (n == sizes[d]) continue;
@@ -272,8 +279,10 @@ Scalar neutral(Fold fold, DType dtype) {
   }
 }
 
-Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index_in, const Tensor& src_in,
                           std::string_view reduce, bool include_self, Out out) {
+  const Tensor index = out ? apart_from(*out, index_in) : index_in,
+               src = out ? apart_from(*out, src_in) : src_in;
   const Fold fold = fold_named(reduce);
   const bool ordered = fold == Fold::Amax || fold == Fold::Amin;
   check_scatter("scatter_reduce", self, dim, index, src);

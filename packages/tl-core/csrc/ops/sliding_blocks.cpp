@@ -37,8 +37,8 @@ struct Blocks {
     }
   }
 
-  int64_t taps() const { return kernel[0] * kernel[1]; }
-  int64_t total() const { return count[0] * count[1]; }
+  int64_t taps() const { return checked_mul(kernel[0], kernel[1]); }
+  int64_t total() const { return checked_mul(count[0], count[1]); }
 
  private:
   void check() const {

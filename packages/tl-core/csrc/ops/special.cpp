@@ -24,9 +24,9 @@ Tensor mvlgamma(const Tensor& self, int64_t p, Out out) {
   TL_CHECK(p >= 1, Runtime, "p has to be greater than or equal to 1");
   const Tensor wide = is_integral(self.dtype(), true) ? ops::mul(self, Scalar(1.0)) : self;
   const double size = static_cast<double>(p);
-  Tensor sum = ops::lgamma(wide);
-  for (int64_t i = 1; i < p; ++i)
-    sum = ops::add(sum, ops::lgamma(ops::sub(wide, Scalar(static_cast<double>(i) / 2))));
+  const Tensor steps = ops::arange(Scalar(p), wide.dtype(), std::nullopt, wide.device());
+  const Tensor each = ops::lgamma(ops::sub(ops::unsqueeze(wide, -1), ops::mul(steps, Scalar(0.5))));
+  const Tensor sum = ops::sum_dim_IntList(each, DimVector{-1}, false);
   const Scalar constant(size * (size - 1) / 4 * 1.1447298858494001741434);  // log(pi)
   return out ? elementwise(kElementwise_add_add, out, sum, constant, Scalar(1)) : ops::add(sum, constant);
 }

@@ -1,7 +1,9 @@
 // Joining tensors, and the adjoints of views.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
+#include "base/checked.h"
 #include "iter/loop_nest.h"
 #include "iter/promotion.h"
 #include "ops.h"
@@ -164,6 +166,8 @@ Tensor diagonal_backward(const Tensor& g, IntSpan sizes, int64_t offset, int64_t
 
 Tensor index_select_backward(const Tensor& g, IntSpan sizes, int64_t dim, const Tensor& index) {
   if (sizes.empty()) return ops::reshape(g, sizes);
+  TL_CHECK(g.sizes().size() == sizes.size(), Runtime, "index_select_backward(): a gradient of shape ",
+           g.sizes(), " does not come from shape ", sizes);
   DimVector shape(g.sizes().size(), 1);
   const int64_t d = wrap_dim(dim, static_cast<int64_t>(sizes.size()));
   shape[d] = index.numel();
@@ -188,12 +192,20 @@ Tensor accumulated(const Tensor& g, IntSpan sizes, View view) {
 Tensor unfold_backward(const Tensor& g, IntSpan sizes, int64_t dim, int64_t size, int64_t step) {
   return accumulated(g, sizes, [&](const Tensor& t) { return ops::unfold(t, dim, size, step); });
 }
+// How many elements reach from the first place that two geometries visit to behind the last one.
+int64_t common_reach(IntSpan in_sizes, IntSpan in_strides, int64_t in_offset, IntSpan size, IntSpan stride,
+                     int64_t offset) {
+  constexpr auto anywhere = std::numeric_limits<size_t>::max();
+  check_reach(anywhere, 1, in_sizes, in_strides, in_offset);
+  check_reach(anywhere, 1, size, stride, offset);
+  return std::max(in_offset + span_bytes(in_sizes, in_strides, 1), offset + span_bytes(size, stride, 1)) -
+         std::min(in_offset, offset);
+}
 Tensor as_strided_backward(const Tensor& g, IntSpan in_sizes, IntSpan in_strides, int64_t in_offset,
                            IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
   const int64_t offset = storage_offset.value_or(in_offset);
   const int64_t low = std::min(in_offset, offset);
-  const int64_t length =
-      std::max(in_offset + span_bytes(in_sizes, in_strides, 1), offset + span_bytes(size, stride, 1)) - low;
+  const int64_t length = common_reach(in_sizes, in_strides, in_offset, size, stride, offset);
   const Tensor flat = accumulated(
       g, DimVector{length}, [&](const Tensor& t) { return ops::as_strided(t, size, stride, offset - low); });
   Tensor out = ops::as_strided(flat, in_sizes, in_strides, in_offset - low);
@@ -211,8 +223,7 @@ Tensor as_strided_gather(const Tensor& g, IntSpan in_sizes, IntSpan in_strides, 
                          IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
   const int64_t offset = storage_offset.value_or(in_offset);
   const int64_t low = std::min(in_offset, offset);
-  const int64_t length =
-      std::max(in_offset + span_bytes(in_sizes, in_strides, 1), offset + span_bytes(size, stride, 1)) - low;
+  const int64_t length = common_reach(in_sizes, in_strides, in_offset, size, stride, offset);
   const auto place = [&](const Tensor& t) {
     return ops::as_strided(t, in_sizes, in_strides, in_offset - low);
   };
@@ -303,7 +314,7 @@ Tensor split_backward(TensorList grads, IntSpan sizes, int64_t split_size, int64
   const int64_t d = cut_dim(sizes, dim), n = sizes[d];
   DimVector lengths;
   for (size_t i = 0; i < grads.size(); ++i)
-    lengths.push_back(std::min(split_size, n - static_cast<int64_t>(i) * split_size));
+    lengths.push_back(std::min(split_size, n - checked_mul(static_cast<int64_t>(i), split_size)));
   return split_with_sizes_backward(grads, sizes, lengths, d);
 }
 Tensor unbind_backward(TensorList grads, IntSpan sizes, int64_t dim) {
@@ -340,6 +351,7 @@ std::vector<Tensor> cat_backward(const Tensor& g, TensorList tensors, int64_t di
       out.push_back(ops::zeros_like(t));
       continue;
     }
+    TL_CHECK(t.dim() == ndim, Runtime, "cat_backward(): tensors of ", ndim, " and ", t.dim(), " dimensions");
     out.push_back(ops::narrow(g, d, at, t.size(d)));
     at += t.size(d);
   }

@@ -20,16 +20,16 @@ void check_comparable(const char* name, const Tensor& self) {
            scalar_type_name(self.dtype()), "'");
 }
 
-// The rows of `dense`, n of them: the first of each group, the group of each, the groups' sizes.
-Three grouped(const Tensor& dense, int64_t n, IntSpan group_shape, bool sorted) {
+// The rows of `dense`, n of them: the first of each group, the group of each if `inverse`, the groups' sizes.
+Three grouped(const Tensor& dense, int64_t n, IntSpan group_shape, bool sorted, bool inverse) {
   TL_CHECK(n < cpu::kMaxSorted, Runtime, "unique: ", n, " elements are too many");
-  const Tensor groups = empty(group_shape, {DType::Int64, {}});
+  const Tensor groups = empty(inverse ? DimVector(group_shape) : DimVector{0}, {DType::Int64, {}});
   const Tensor first = empty(DimVector{n}, {DType::Int64, {}}),
                counts = empty(DimVector{n}, {DType::Int64, {}});
-  const int64_t found =
-      n == 0 ? 0
-             : cpu::group_equal(dense.dtype(), dense.ptr<char>(), n, dense.numel() / n, sorted,
-                                groups.ptr<int64_t>(), first.ptr<int64_t>(), counts.ptr<int64_t>());
+  const int64_t found = n == 0 ? 0
+                               : cpu::group_equal(dense.dtype(), dense.ptr<char>(), n, dense.numel() / n,
+                                                  sorted, inverse ? groups.ptr<int64_t>() : nullptr,
+                                                  first.ptr<int64_t>(), counts.ptr<int64_t>());
   const auto shortened = [&](const Tensor& t) { return ops::clone(ops::slice(t, 0, 0, found, 1)); };
   return {shortened(first), groups, shortened(counts)};
 }
@@ -39,8 +39,8 @@ Tensor nothing(bool wanted, const Tensor& t) { return wanted ? t : empty(DimVect
 Three of_elements(const Tensor& self, bool sorted, bool inverse, bool counts) {
   check_comparable("unique", self);
   const Tensor flat = to_contiguous(ops::reshape(self, DimVector{-1}));
-  const auto [first, groups, sizes] = grouped(flat, flat.numel(), self.sizes(), sorted);
-  return {ops::index_select(flat, 0, first), nothing(inverse, groups), nothing(counts, sizes)};
+  const auto [first, groups, sizes] = grouped(flat, flat.numel(), self.sizes(), sorted, inverse);
+  return {ops::index_select(flat, 0, first), groups, nothing(counts, sizes)};
 }
 
 Three of_slices(const Tensor& self, int64_t dim, bool sorted, bool inverse, bool counts) {
@@ -55,9 +55,8 @@ Three of_slices(const Tensor& self, int64_t dim, bool sorted, bool inverse, bool
     back.push_back(k < d ? k + 1 : k == d ? 0 : k);
   }
   const Tensor rows = to_contiguous(ops::permute(self, to_front));
-  const auto [first, groups, sizes] = grouped(rows, n, DimVector{n}, sorted);
-  return {ops::permute(ops::index_select(rows, 0, first), back), nothing(inverse, groups),
-          nothing(counts, sizes)};
+  const auto [first, groups, sizes] = grouped(rows, n, DimVector{n}, sorted, inverse);
+  return {ops::permute(ops::index_select(rows, 0, first), back), groups, nothing(counts, sizes)};
 }
 
 Three unique2(const Tensor& self, bool, bool inverse, bool counts) {
@@ -89,10 +88,12 @@ Tensor bincount(const Tensor& self, OptTensor weights, int64_t minlength) {
            "weights should be 1-d and have the same length as input");
   const Tensor bins = to_contiguous(to_dtype(self, DType::Int64));
   int64_t length = minlength;
-  each_bin(bins, [&](int64_t bin, int64_t) {
-    TL_CHECK(bin >= 0, Runtime, "bincount only supports 1-d non-negative integral inputs.");
-    length = bin >= length ? bin + 1 : length;
-  });
+  if (bins.numel() > 0) {
+    const auto [smallest, largest] = ops::aminmax(bins);
+    TL_CHECK(smallest.ptr<int64_t>()[0] >= 0, Runtime,
+             "bincount only supports 1-d non-negative integral inputs.");
+    length = std::max(length, largest.ptr<int64_t>()[0] + 1);
+  }
   const bool in_float = weights && weights->dtype() == DType::Float32;
   const Tensor sums = ops::zeros(DimVector{length}, weights ? DType::Float64 : DType::Int64);
   if (!weights) {

@@ -55,6 +55,8 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, OptDims dim, bool keep
            scalar_type_name(self.dtype()));
   TL_CHECK(!ord.is_complex(), Runtime,
            "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
+  TL_CHECK(!dtype || is_floating(*dtype) || is_complex(*dtype), Runtime,
+           "linalg.vector_norm: dtype should be floating point or complex. Got ", scalar_type_name(*dtype));
   const double p = ord.to_double();
   check_extreme(self, p, dim);
   const Tensor input = dtype ? to_dtype(self, *dtype) : self;

@@ -42,8 +42,28 @@ DimVector sampled_sizes(IntSpan input, IntSpan grid) {
 
 Tensor dense(const Tensor& t, DType dtype) { return t.is_meta() ? t : to_contiguous(to_dtype(t, dtype)); }
 
+// `sizes` are those of what is sampled.
+void check_sampling(const char* op, IntSpan sizes, DType dtype, const Tensor& grid, int64_t method,
+                    int64_t outside, IntSpan order) {
+  const auto n = static_cast<int64_t>(order.size());
+  TL_CHECK((n == 2 || n == 3) && static_cast<int64_t>(sizes.size()) == n + 2 && grid.dim() == n + 2 &&
+               grid.size(0) == sizes[0] && grid.size(n + 1) == n,
+           Runtime, op, "(): a grid of shape ", grid.sizes(), " and order ", order, " for shape ", sizes);
+  TL_CHECK(is_floating(dtype) && grid.dtype() == dtype, NotImplemented, op, "() is not implemented for ",
+           dtype_name(dtype), " and a grid of ", dtype_name(grid.dtype()));
+  TL_CHECK(std::ranges::all_of(sizes.subspan(2), [](int64_t size) { return size > 0; }), Runtime, op,
+           "(): expected non-empty spatial dimensions, got shape ", sizes);
+  TL_CHECK(std::ranges::all_of(order, [](int64_t k) { return k >= 0 && k <= INT32_MAX; }), Runtime, op,
+           "(): argument 'order' must not be negative, got ", order);
+  TL_CHECK(
+      method >= 0 && method <= 2 && outside >= 0 && outside <= 2 && (n == 2 || method != GridSampling::Cubic),
+      Runtime, op, "(): no such interpolation_mode and padding_mode for ", n, " dimensions: ", method,
+      " and ", outside);
+}
+
 Tensor grid_sample(const Tensor& input, const Tensor& grid, int64_t method, int64_t outside, bool align,
                    IntSpan order) {
+  check_sampling("grid_sample", input.sizes(), input.dtype(), grid, method, outside, order);
   const DType type = computing_type(input.dtype());
   const Tensor in = dense(input, type), points = dense(grid, type);
   const Tensor out = empty(sampled_sizes(input.sizes(), grid.sizes()), {type, input.device()});
@@ -55,6 +75,10 @@ Tensor grid_sample(const Tensor& input, const Tensor& grid, int64_t method, int6
 
 Tensor grid_sample_adjoint(const Tensor& g, const Tensor& grid, IntSpan sizes, int64_t method,
                            int64_t outside, bool align, IntSpan order) {
+  check_sampling("grid_sample_adjoint", sizes, g.dtype(), grid, method, outside, order);
+  TL_CHECK(std::ranges::equal(g.sizes(), sampled_sizes(sizes, grid.sizes())), Runtime,
+           "grid_sample_adjoint(): a gradient of shape ", g.sizes(), " does not come from shape ", sizes,
+           " and a grid of shape ", grid.sizes());
   const DType type = computing_type(g.dtype());
   const Tensor in = dense(g, type), points = dense(grid, type);
   const Tensor out = empty(sizes, {type, g.device()});
@@ -66,6 +90,7 @@ Tensor grid_sample_adjoint(const Tensor& g, const Tensor& grid, IntSpan sizes, i
 
 Tensor grid_sample_slope(const Tensor& g, const Tensor& input, const Tensor& grid, int64_t method,
                          int64_t outside, bool align, IntSpan order) {
+  check_sampling("grid_sample_slope", input.sizes(), input.dtype(), grid, method, outside, order);
   std::vector<Tensor> slopes;
   for (size_t k = 0; k < order.size(); ++k) {
     DimVector more(order);

@@ -33,8 +33,10 @@ void write_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides) {
   TL_CHECK(n <= 64, Runtime, "tensors with more than 64 dimensions are not supported, got ", n);
   int64_t* dims =
       n <= TensorImpl::kInlineDims ? t.inline_dims : static_cast<int64_t*>(allocate(2 * n * sizeof(int64_t)));
-  std::memmove(dims, sizes.data(), n * sizeof(int64_t));
-  std::memmove(dims + n, strides.data(), n * sizeof(int64_t));
+  if (n > 0) {  // an empty span may be null
+    std::memmove(dims, sizes.data(), n * sizeof(int64_t));
+    std::memmove(dims + n, strides.data(), n * sizeof(int64_t));
+  }
   free_dims(t);
   t.dims = dims;
   t.ndim = static_cast<uint8_t>(n);

@@ -22,6 +22,15 @@ from tl_core._C import (
     result_type,
 )
 from tl_core._size import Size
+from tl_core.checks import (
+    _assert,
+    _check,
+    _check_index,
+    _check_not_implemented,
+    _check_tensor_all,
+    _check_type,
+    _check_value,
+)
 from tl_core.contractions import *
 from tl_core.defaults import (
     get_default_device,
@@ -54,6 +63,20 @@ from tl_core.parameter import Buffer, Parameter
 from tl_core.printing import set_printoptions
 from tl_core.random import *
 from tl_core.selections import *
+from tl_core.storage import *
+from tl_core.storage import UntypedStorage
+from tl_core.tensor_types import (
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
 from tl_core.type_info import finfo, iinfo
 from tl_core.version import __version__
 

@@ -8,12 +8,9 @@ from typing import Any
 from tl_core import _C, providers, selections
 from tl_core._C import Tensor
 from tl_core.storage import TypedStorage, UntypedStorage
+from tl_core.tensor_types import construct, dtype_of, scalar_name, type_name
 
-_TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
-               "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
-               "complex64": "ComplexFloat", "complex128": "ComplexDouble", "complex32": "ComplexHalf",
-               "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}  # fmt: skip
-_DTYPES = {f"torch.{name}Tensor": getattr(_C, dtype) for dtype, name in _TYPE_NAMES.items()}
+TensorMeta = type(Tensor)  # what a metaclass of a subclass derives from
 
 
 # ---- conversions -----------------------------------------------------------------------------------------------------
@@ -30,17 +27,31 @@ def _converter(name: str, dtype: Any) -> Any:
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Without an argument the old-style type's name, else the tensor in that type."""
     if dtype is None:
-        return f"torch.{_TYPE_NAMES[str(self.dtype).removeprefix('torch.')]}Tensor"
-    if isinstance(dtype, str):
-        if dtype not in _DTYPES:
-            raise ValueError(f"invalid type: {dtype!r}")
-        dtype = _DTYPES[dtype]
-    return self.to(dtype, non_blocking)
+        return type_name(self.dtype)
+    return self.to(dtype_of(dtype), non_blocking)
 
 
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
     """In the other tensor's type."""
     return self.to(other.dtype)
+
+
+def _dequantize(self: Tensor) -> Tensor:
+    """As float32; of a quantized tensor, the numbers that its integers stand for."""
+    return self.to(_C.float32)
+
+
+def _of_quantized(name: str) -> Any:
+    def refuse(self: Tensor) -> Any:
+        raise RuntimeError(
+            f"{name}: expected a quantized tensor, but got one of {self.dtype}; "
+            "tl_quantization.quantize_per_tensor makes one"
+        )
+
+    refuse.__name__ = name
+    refuse.__qualname__ = f"Tensor.{name}"
+    refuse.__doc__ = f"`{name}` of a quantized tensor; RuntimeError for any other."
+    return refuse
 
 
 def _cpu(self: Tensor, memory_format: Any = _C.preserve_format) -> Tensor:
@@ -68,7 +79,7 @@ def _numpy(self: Tensor, *, force: bool = False) -> Any:
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
     if self.dtype is _C.bfloat16 or self.dtype is _C.complex32:
-        raise TypeError(f"Got unsupported ScalarType {_TYPE_NAMES[str(self.dtype).removeprefix('torch.')]}")
+        raise TypeError(f"Got unsupported ScalarType {scalar_name(self.dtype)}")
     return numpy.asarray(memoryview(self))
 
 
@@ -119,7 +130,7 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
         raise RuntimeError(
             "only tensors that no operator made can be pickled with their gradient: detach() first"
         )
-    storage = TypedStorage(self.detach() if self.requires_grad else self)
+    storage = _storage(self)
     args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
     if type(self) is Tensor and not state:
         return (_rebuild_tensor_v2, args)
@@ -169,7 +180,7 @@ def _untyped_storage(self: Tensor) -> UntypedStorage:
 
 def _storage(self: Tensor) -> TypedStorage:
     """The elements the tensor is a view of."""
-    return TypedStorage(self)
+    return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
 def _set_(
@@ -207,31 +218,24 @@ def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
     kwargs.pop("device", None)
     if kwargs:
         raise TypeError(f"new() received unexpected keyword arguments {sorted(kwargs)}")
-    made = _made(args)
+    made = construct(_C.get_default_dtype(), args)
     return made if cls is Tensor else _C._make_subclass(cls, made)
 
 
-def _made(args: Any) -> Tensor:
-    dtype = _C.get_default_dtype()
-    if not args:
-        return _C.empty(0)
-    if all(isinstance(a, int) for a in args):
-        return _C.empty(args)
-    if len(args) == 1 and isinstance(args[0], Tensor):
-        return args[0].detach()
-    if (
-        len(args) == 1
-        and isinstance(args[0], (list, tuple))
-        and not isinstance(args[0], _C.empty(0).shape.__class__)
-    ):
-        return _C.tensor(args[0], dtype=dtype)
-    if len(args) == 1 and hasattr(args[0], "numel") and isinstance(args[0], tuple):
-        return _C.empty(args[0])
-    if len(args) == 1 and hasattr(args[0], "__len__"):
-        return _C.tensor(args[0], dtype=dtype)
-    raise TypeError(
-        f"new(): data must be a sequence, sizes or a tensor, got {', '.join(type(a).__name__ for a in args)}"
-    )
+def _new_like(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """`tensor.new(2, 3)`, `tensor.new([1, 2])`: the older constructor, in this tensor's type and on its device."""
+    return construct(self.dtype, args).to(self.device if device is None else device)
+
+
+def _share_memory_(self: Tensor) -> Tensor:
+    """Moves the elements, in place, into memory that other processes can see; see `UntypedStorage.share_memory_`."""
+    self.untyped_storage().share_memory_()
+    return self
+
+
+def _is_shared(self: Tensor) -> bool:
+    """Whether other processes can see the memory."""
+    return self.untyped_storage().is_shared()
 
 
 def _contains(self: Tensor, element: Any) -> bool:
@@ -347,7 +351,8 @@ _METHODS = {
     "where": _where, "__rdiv__": _rdiv,
     "polygamma": _polygamma, "polygamma_": _polygamma_,
     "nonzero": _nonzero,
-    "new_tensor": _new_tensor,
+    "share_memory_": _share_memory_, "is_shared": _is_shared, "new": _new_like, "new_tensor": _new_tensor,
+    "dequantize": _dequantize,
     "requires_grad_": _requires_grad_, "norm": _norm,
     "unique": selections.unique, "unique_consecutive": selections.unique_consecutive,
     "__array_priority__": 1000,
@@ -363,6 +368,11 @@ for _name, _dtype in {
     setattr(Tensor, _name, _converter(_name, _dtype))
 for _name in ("backward", "register_hook", "retain_grad", "register_post_accumulate_grad_hook"):
     setattr(Tensor, _name, _after_loading(_name))
+for _name in (
+    "int_repr", "q_scale", "q_zero_point", "qscheme", "q_per_channel_scales", "q_per_channel_zero_points",
+    "q_per_channel_axis",
+):  # fmt: skip
+    setattr(Tensor, _name, _of_quantized(_name))
 Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type: ignore[assignment]
 Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment]
 Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment]

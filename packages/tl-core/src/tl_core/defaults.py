@@ -16,17 +16,11 @@ def set_default_dtype(d: Any, /) -> None:
     _C._set_default_dtype(d)
 
 
-_TENSOR_TYPES = {"torch.FloatTensor": _C.float32, "torch.DoubleTensor": _C.float64, "torch.HalfTensor": _C.float16,
-                 "torch.BFloat16Tensor": _C.bfloat16}  # fmt: skip
-
-
 def set_default_tensor_type(t: Any, /) -> None:
-    """The older spelling of set_default_dtype: takes names such as "torch.DoubleTensor"."""
-    if t not in _TENSOR_TYPES:
-        raise TypeError(
-            f"invalid type object: only floating-point types are supported as the default type, got {t!r}"
-        )
-    _C._set_default_dtype(_TENSOR_TYPES[t])
+    """The older spelling of set_default_dtype: takes types such as DoubleTensor, or their names."""
+    from tl_core.tensor_types import dtype_of
+
+    set_default_dtype(dtype_of(t))
 
 
 def get_default_device() -> Any:

@@ -11,4 +11,11 @@ class OutOfMemoryError(RuntimeError):
     __module__ = "tl_core"
 
 
+class LinAlgError(RuntimeError):
+    """A matrix does not have what was asked for, such as an inverse."""
+
+    __module__ = "tl_core.linalg"
+
+
 _C._set_exception_class("OutOfMemoryError", OutOfMemoryError)
+_C._set_exception_class("LinAlgError", LinAlgError)

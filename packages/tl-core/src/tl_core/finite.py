@@ -34,7 +34,7 @@ class numerics(contextlib.ContextDecorator):
         >>> with numerics(inf="raise"):
         ...     tensor([1.0, 2.0]) / tensor([4.0, 0.0])
         Traceback (most recent call last):
-        RuntimeError: numerics: div.Tensor made inf at position (1,): 1 of the 2 elements of its result ...
+        RuntimeError: numerics: div.Tensor made inf at position (1,): 1 of the 2 elements of its result, ...
     """
 
     def __init__(self, nan: str | None = None, inf: str | None = None):

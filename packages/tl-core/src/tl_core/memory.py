@@ -18,8 +18,6 @@ from typing import Any, Self, TypedDict
 
 from tl_core import _C
 
-empty_cache = _C._empty_cache
-
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _NO_LIMIT = 2**63 - 1
 
@@ -33,6 +31,11 @@ class MemoryGroup(TypedDict):
     function: str
     bytes: int
     blocks: int
+
+
+def empty_cache() -> None:
+    """Gives the free blocks that are kept for the next tensors back to the system."""
+    _C._empty_cache()
 
 
 def memory_allocated() -> int:

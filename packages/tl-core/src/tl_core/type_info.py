@@ -74,3 +74,8 @@ class iinfo:
 
     def __hash__(self) -> int:
         return hash(self.dtype)
+
+
+def element_size(dtype: _C.dtype) -> int:
+    """The bytes of one element of a type."""
+    return dtype.itemsize

@@ -3,6 +3,7 @@
 #include "kernels/cpu/attention.h"
 
 #include "base/parallel.h"
+#include "kernels/cpu/fold.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/scratch.h"
@@ -18,9 +19,10 @@ constexpr int64_t kQueries = 112, kKeys = 256;
 
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// Rows of a tile: few where half of a tile is hidden, else as even as the products' 14 rows at a time allow.
+// Rows of a tile: few where half of a tile is hidden, as many as a mask is drawn for, else as even as the
+// products' 14 rows at a time allow.
 int64_t tile_queries(const Attention& c) {
-  if (c.causal) return 64;
+  if (c.causal || c.draws) return kDrawnRows;
   const int64_t tiles = (c.shape.queries + kQueries - 1) / kQueries,
                 even = (c.shape.queries + tiles - 1) / tiles;
   return (even + 13) / 14 * 14;
@@ -140,16 +142,6 @@ struct Scores {
   }
 };
 
-template <class A, class F>
-TL_INLINE A folded(Vec<A> v, F join) {
-  A lanes[kLanes<A>];
-  write(reinterpret_cast<char*>(lanes), v);
-  for (int half = kLanes<A> / 2; half > 0; half /= 2) {
-    for (int k = 0; k < half; ++k) lanes[k] = join(lanes[k], lanes[k + half]);
-  }
-  return lanes[0];
-}
-
 template <class A>
 TL_INLINE Vec<A> at(const A* p, int64_t i) {
   return read<Vec<A>>(reinterpret_cast<const char*>(p + i * kLanes<A>));
@@ -165,18 +157,24 @@ template <class A>
 A online_softmax(A* row, int64_t steps, A& top, A& sum) {
   using V = Vec<A>;
   constexpr A infinity = std::numeric_limits<A>::infinity();
-  V best = broadcast<V>(-infinity);
-  for (int64_t i = 0; i < steps; ++i) best = maximum(best, at(row, i));
-  const A peak = folded<A>(best, [](A a, A b) { return maximum(a, b); });
+  const auto larger = [](V a, V b) { return select<V>(a < b, b, a); };  // a NaN shows in its exponential
+  V best[4];
+  for (V& b : best) b = broadcast<V>(-infinity);
+  int64_t i = 0;
+  for (; i + 4 <= steps; i += 4) {
+    for (int k = 0; k < 4; ++k) best[k] = larger(best[k], at(row, i + k));
+  }
+  for (; i < steps; ++i) best[0] = larger(best[0], at(row, i));
+  const A peak = folded(larger(larger(best[0], best[1]), larger(best[2], best[3])), larger);
   const A higher = maximum(top, peak), shift = higher == -infinity ? A(0) : higher;
   V total{};
-  for (int64_t i = 0; i < steps; ++i) {
+  for (i = 0; i < steps; ++i) {
     const V e = exp(at(row, i) - shift);
     set(row, i, e);
     total += e;
   }
   const A factor = top == higher ? A(1) : exp(broadcast<V>(top - shift))[0];
-  sum = sum * factor + folded<A>(total, [](A a, A b) { return a + b; });
+  sum = sum * factor + sum_of_lanes(total);
   top = higher;
   return factor;
 }
@@ -186,15 +184,47 @@ void scale_row(A* row, int64_t n, A factor) {
   for (int64_t j = 0; j < n; ++j) row[j] *= factor;
 }
 
+// ---- dropout ----------------------------------------------------------------------------------------------
+
+// What dropout leaves of a row of tiles' probabilities.
+template <class A>
+class Kept {
+ public:
+  explicit Kept(const Attention& c) : c_(c), bytes_(c.draws ? kDrawnRows * c.shape.keys + kLanes<A> : 0) {}
+
+  // For rows from `at` on, as far as keys are seen.
+  void draw(Place at, int64_t rows, int64_t seen) {
+    if (!c_.draws) return;
+    const int64_t tile = (at.batch * c_.shape.heads + at.head) * c_.drawn_tiles() + at.row / kDrawnRows;
+    draw_kept(c_.draws + tile * kDrawnState, rows, c_.shape.keys, seen, c_.dropout, bytes_.data());
+  }
+  // A tile's row i, from a key on; the vectors of its end may hold anything that is finite.
+  void apply(A* row, int64_t i, int64_t key, int64_t steps) {
+    if (!c_.draws) return;
+    using V = Vec<A>;
+    const char* kept = reinterpret_cast<const char*>(bytes_.data()) + i * c_.shape.keys + key;
+    const A scale = static_cast<A>(1 / (1 - c_.dropout));
+    for (int64_t k = 0; k < steps; ++k)
+      set(row, k, select<V>(load<bool, A>(kept + k * kLanes<A>), at(row, k) * scale, V{}));
+  }
+
+ private:
+  const Attention& c_;
+  Scratch<uint8_t, 4096> bytes_;
+};
+
 // ---- forward ----------------------------------------------------------------------------------------------
 
 template <class T>
 struct ForwardMemory {
   using A = Compute<T>;
   static constexpr int64_t packed = kIs16<T> ? 1 : 0;
+  Kept<A> kept;
   Scratch<A> scores, output, query, key, value;
-  explicit ForwardMemory(const AttentionShape& s)
-      : scores(kQueries * kKeys),
+  explicit ForwardMemory(const Attention& c) : ForwardMemory(c, c.shape) {}
+  ForwardMemory(const Attention& c, const AttentionShape& s)
+      : kept(c),
+        scores(kQueries * kKeys),
         output(kQueries * s.value_size),
         query(packed * kQueries * s.size + 1),
         key(packed * kKeys * s.size + 1),
@@ -227,6 +257,7 @@ void forward_tile(const Attention& c, ForwardMemory<T>& memory, Place at) {
   for (int64_t i = 0; i < rows; ++i) tops[i] = Scores<T>::lowest, sums[i] = 0;
   for (int64_t j = 0; j < rows * s.value_size; ++j) output[j] = 0;
   const int64_t end = c.causal ? least(s.keys, at.row + rows) : s.keys;
+  memory.kept.draw(at, rows, end);
   for (int64_t key = 0; key < end; key += kKeys) {
     const int64_t n = least(kKeys, end - key);
     const Place there{at.batch, key_head, key};
@@ -235,6 +266,7 @@ void forward_tile(const Attention& c, ForwardMemory<T>& memory, Place at) {
     for (int64_t i = 0; i < rows; ++i) {
       const A factor = online_softmax(scores.row(i), scores.steps(), tops[i], sums[i]);
       if (factor != 1) scale_row(output + i * s.value_size, s.value_size, factor);
+      memory.kept.apply(scores.row(i), i, key, scores.steps());
     }
     accumulate<A>(rows, s.value_size, n, dense(scores.data, kKeys),
                   tile<T>(c.value, there, n, s.value_size, memory.value.data()), dense(output, s.value_size));
@@ -249,7 +281,7 @@ void forward(const Attention& c) {
                 tasks = s.batch * s.heads * tiles;
   const int64_t cost = height * (s.keys + 1) * (s.size + s.value_size + 16);
   parallel_for(0, tasks, (1 << 19) / cost + 1, [&](int64_t begin, int64_t end) {
-    ForwardMemory<T> memory(s);
+    ForwardMemory<T> memory(c);
     for (int64_t i = begin; i < end; ++i)
       forward_tile<T>(c, memory, {i / tiles / s.heads, i / tiles % s.heads, i % tiles * height});
   });
@@ -261,10 +293,13 @@ template <class T>
 struct BackwardMemory {
   using A = Compute<T>;
   static constexpr int64_t packed = kIs16<T> ? 1 : 0;
+  Kept<A> kept;
   Scratch<A> scores, slopes, query, key, value, grad, output;
   Scratch<A> grad_query, grad_key, grad_value;
-  explicit BackwardMemory(const AttentionShape& s)
-      : scores(kQueries * kKeys),
+  explicit BackwardMemory(const Attention& c) : BackwardMemory(c, c.shape) {}
+  BackwardMemory(const Attention& c, const AttentionShape& s)
+      : kept(c),
+        scores(kQueries * kKeys),
         slopes(kQueries * kKeys),
         query(packed * kQueries * s.size + 1),
         key(packed * kKeys * s.size + 1),
@@ -310,21 +345,24 @@ struct BackwardRow {
   }
 };
 
-// Scores become probabilities, slopes (the gradients of probabilities) those of scores.
+// Scores become probabilities, slopes (the gradients of probabilities) those of scores; both as dropout left
+// them.
 template <class T>
 void differentiate_scores(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores,
-                          Compute<T>* slopes, const AttentionGradients& g) {
+                          Compute<T>* slopes, Kept<Compute<T>>& kept, const AttentionGradients& g) {
   using A = Compute<T>;
   const A* log_sums = static_cast<const A*>(c.log_sums) +
                       (r.at.batch * c.shape.heads + r.at.head) * c.shape.queries + r.at.row;
   const A scale = static_cast<A>(c.scale);
   for (int64_t i = 0; i < r.rows; ++i) {
     A *const s = scores.row(i), *const d = slopes + i * kKeys;
+    kept.apply(d, i, scores.key, scores.steps());
     for (int64_t k = 0; k < scores.steps(); ++k) {
       const auto p = exp(at(s, k) - log_sums[i]);
       set(s, k, p);
       set(d, k, select<Vec<A>>(p == 0, Vec<A>{}, p * (at(d, k) - r.products[i])));
     }
+    kept.apply(s, i, scores.key, scores.steps());
     if (g.mask.data) {
       const AttentionTensor& m = g.mask;
       A* to = reinterpret_cast<A*>(m.data) + r.at.batch * m.batch + r.at.head * m.head +
@@ -343,6 +381,7 @@ void backward_row(const Attention& c, const AttentionGradients& g, BackwardMemor
   A *const scores_at = memory.scores.data(), *const slopes = memory.slopes.data();
   for (int64_t j = 0; j < r.rows * s.size; ++j) memory.grad_query[j] = 0;
   const int64_t end = c.causal ? least(s.keys, place.row + r.rows) : s.keys;
+  memory.kept.draw(place, r.rows, end);
   for (int64_t key = 0; key < end; key += kKeys) {
     const int64_t n = least(kKeys, end - key);
     const Place there{place.batch, r.key_head, key};
@@ -351,7 +390,7 @@ void backward_row(const Attention& c, const AttentionGradients& g, BackwardMemor
     const Scores<T> scores{c, scores_at, place.batch, place.head, place.row, key, r.rows, n};
     scores.compute(r.query, k);
     multiply<A>(r.rows, n, s.value_size, r.grad, turned(v), dense(slopes, kKeys), 1);
-    differentiate_scores<T>(c, r, scores, slopes, g);
+    differentiate_scores<T>(c, r, scores, slopes, memory.kept, g);
     accumulate<A>(n, s.value_size, r.rows, turned(dense(scores_at, kKeys)), r.grad,
                   dense(memory.grad_value.data() + key * s.value_size, s.value_size));
     accumulate<A>(r.rows, s.size, n, dense(slopes, kKeys), k, dense(memory.grad_query.data(), s.size));
@@ -369,7 +408,7 @@ void backward(const Attention& c, const AttentionGradients& g) {
   const int64_t shared = s.heads / s.key_heads, tasks = s.batch * s.key_heads;
   // Heads may share elements of the mask's gradient: then they go one after another.
   parallel_for(0, tasks, g.mask.data ? tasks : 1, [&](int64_t begin, int64_t end) {
-    BackwardMemory<T> memory(s);
+    BackwardMemory<T> memory(c);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t batch = i / s.key_heads, key_head = i % s.key_heads;
       for (int64_t j = 0; j < s.keys * s.size; ++j) memory.grad_key[j] = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/dtype.h"
+#include "base/generator.h"
 #include "kernels/cpu/loop.h"
 
 namespace tl::cpu {
@@ -11,6 +12,8 @@ struct AttentionTensor {
   char* data = nullptr;
   int64_t batch = 0, head = 0, row = 0, column = 0;
 };
+
+inline constexpr int64_t kDrawnRows = 64, kDrawnState = Mt19937::kWords + 2;
 
 // `heads` is a multiple of `key_heads`: neighbouring query heads share keys and values.
 struct AttentionShape {
@@ -25,7 +28,19 @@ struct Attention {
   bool mask_is_bool, causal;
   double scale;
   void* log_sums;
+  const int32_t* draws = nullptr;  // with dropout
+  double dropout = 0;
+
+  int64_t drawn_tiles() const { return (shape.queries + kDrawnRows - 1) / kDrawnRows; }
 };
+
+// Where the tiles' parts of a dense mask of probabilities (heads, queries, keys) begin in the generator's
+// stream, which passes over the mask: (heads, tiles, kDrawnState) numbers, with tiles of kDrawnRows queries.
+void begin_draws(Generator& g, int64_t heads, int64_t queries, int64_t keys, int32_t* draws);
+
+// For the rows of a tile, whether each of the first `seen` of `keys` elements is kept; rows follow one
+// another.
+void draw_kept(const int32_t* draw, int64_t rows, int64_t keys, int64_t seen, double dropout, uint8_t* kept);
 
 struct AttentionGradients {
   AttentionTensor grad, query, key, value, mask;  // mask: summed into, unless null

@@ -21,6 +21,26 @@ struct Conversion {
   }
 };
 
+// Floating ones and zeros by their bits.
+template <auto one>
+struct OneOrNone {
+  static constexpr int params = 0;
+  static constexpr bool simd = false;
+  template <class P>
+  static TL_INLINE decltype(one) apply(bool x, const P*) {
+    return static_cast<decltype(one)>(x ? one : 0);
+  }
+};
+template <class To>
+constexpr auto one_bits() {
+  if constexpr (std::is_same_v<To, double>)
+    return int64_t{0x3ff0000000000000};
+  else if constexpr (std::is_same_v<To, float>)
+    return int32_t{0x3f800000};
+  else
+    return static_cast<int16_t>(std::is_same_v<To, BFloat16> ? 0x3f80 : 0x3c00);
+}
+
 template <class T>
 constexpr bool is_hot_type =
     !is_complex_type<T> && !std::is_same_v<T, int8_t> && !std::is_same_v<T, int16_t> &&
@@ -34,6 +54,9 @@ constexpr ElementwiseLoop cast_entry() {
     return nullptr;
   else if constexpr (std::is_same_v<Compute<To>, float> && std::is_same_v<Compute<From>, float>) {
     return &elementwise_loop<functions::identity, To, From>;
+  } else if constexpr (std::is_same_v<From, bool> && has_float_lanes<Compute<To>>) {
+    constexpr auto one = one_bits<To>();
+    return &elementwise_loop<OneOrNone<one>, std::remove_const_t<decltype(one)>, From>;
   } else
     return &elementwise_loop<Conversion<To>, To, From>;
 }

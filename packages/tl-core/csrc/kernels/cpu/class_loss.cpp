@@ -2,6 +2,7 @@
 #include "kernels/cpu/class_loss.h"
 
 #include "base/parallel.h"
+#include "kernels/cpu/fold.h"
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/select.h"
 #include "kernels/cpu/vec_math.h"
@@ -42,16 +43,6 @@ TL_INLINE void for_vectors(int64_t n, F body) {
   if (i < n) body(i, static_cast<int>(n - i));
 }
 
-template <class A, class F>
-TL_INLINE A folded(Vec<A> v, F join) {
-  A lanes[kLanes<A>];
-  write(reinterpret_cast<char*>(lanes), v);
-  for (int half = kLanes<A> / 2; half > 0; half /= 2) {
-    for (int k = 0; k < half; ++k) lanes[k] = join(lanes[k], lanes[k + half]);
-  }
-  return lanes[0];
-}
-
 // ---- logarithms of sums -----------------------------------------------------------------------------------
 
 // Where rows of infinities are shifted by nothing.
@@ -73,13 +64,13 @@ Compute<T> row_log_sum(const char* row, int64_t n) {
     part = (part + 1) % 4;
   });
   const V all = maximum(maximum(tops[0], tops[1]), maximum(tops[2], tops[3]));
-  const V top = finite(broadcast<V>(folded<A>(all, [](A a, A b) { return maximum(a, b); })));
+  const V top = finite(broadcast<V>(largest_lane(all)));
   part = 0;
   for_vectors<S::W>(n, [&](int64_t i, int count) {
     sums[part] += exp(S::get(row, i, count, S::lowest) - top);
     part = (part + 1) % 4;
   });
-  const A sum = folded<A>((sums[0] + sums[1]) + (sums[2] + sums[3]), [](A a, A b) { return a + b; });
+  const A sum = sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
   return log(broadcast<V>(sum))[0] + top[0];
 }
 

@@ -32,20 +32,31 @@ const T* at(const char* data, int64_t offset) {
   return reinterpret_cast<const T*>(data) + offset;
 }
 
-// ---- the gather: rows are output channels, columns positions, the depth goes over taps and channels
+// ---- the gather: rows are output channels, columns positions, the depth goes over channels and taps
 // --------------------------------------------------------------------------------------------------
 
-// The weights, packed once: group, block of depth, tile of rows.
+// Rows of the weights in a block of depth.
 template <class T>
-class PackedWeight {
+struct WeightRows {
+  const T* data;
+  int64_t row, step;
+};
+
+// The weights by group, block of depth and tile of rows: packed once, or where they are if they serve a few
+// panels only.
+template <class T>
+class Weight {
  public:
   using S = Tile<T>;
 
-  PackedWeight(const ConvolutionGeometry& g, Depth<T> depth)
+  Weight(const ConvolutionGeometry& g, Depth<T> depth)
       : c_(g.c),
         depth_(depth),
         tiles_(ceil_div(g.c.rows, S::kRows)),
-        data_(g.c.groups * tiles_ * S::kRows * depth.total + kLanes<T>) {
+        in_order_(is_in_order(g)),
+        in_place_(in_order_ && g.c.batch * g.positions() <= kFewPanels * S::kCols),
+        data_(in_place_ ? 0 : g.c.groups * tiles_ * S::kRows * depth.total + kLanes<T>) {
+    if (in_place_) return;
     const int64_t grain = (1 << 14) / (S::kRows * depth.total + 1) + 1;
     parallel_for(0, g.c.groups * tiles_, grain, [&](int64_t begin, int64_t end) {
       Workspace<T> rows(S::kRows * depth_.total + kLanes<T>);
@@ -53,27 +64,47 @@ class PackedWeight {
     });
   }
 
-  const T* tile(int64_t group, int64_t block, int64_t tile) const { return data(group, block, tile); }
+  int tile_rows() const { return in_place_ ? kLooseRows<T> : S::kRows; }
+  WeightRows<T> rows(int64_t group, int64_t block, int64_t row) const {
+    if (!in_place_) return {data(group, block, row / S::kRows), 1, S::kRows};
+    return {first(group, row) + depth_.begin(block), c_.weight.row, 1};
+  }
+  const Micro<T>* micros(int vectors) const {
+    return in_place_ ? loose_micros(T{}, vectors) : packed_micros(T{}, vectors);
+  }
 
  private:
+  static constexpr int64_t kFewPanels = 4;
+
+  static bool is_in_order(const ConvolutionGeometry& g) {
+    int64_t step = 1;
+    for (int d = kConvolutionAxes - 1; d >= 0; --d) {
+      const int64_t taps = g.c.axis[d].taps;
+      if (taps > 1 && g.c.weight.tap[d] != step) return false;
+      step *= taps;
+    }
+    return g.c.channels == 1 || g.c.weight.channel == step;
+  }
+
+  const T* first(int64_t group, int64_t row) const {
+    return at<T>(c_.weight.data, group * c_.weight.group + row * c_.weight.row);
+  }
   T* data(int64_t group, int64_t block, int64_t tile) const {
     const int64_t before = group * tiles_ * depth_.total + depth_.begin(block) * tiles_;
     return data_.data() + (before + tile * depth_.size(block)) * S::kRows;
   }
 
   void pack(int64_t taps, int64_t group, int64_t tile, T* rows) {
-    const int64_t first = tile * S::kRows;
-    const int n = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - first));
-    const T* w = at<T>(c_.weight.data, group * c_.weight.group + first * c_.weight.row);
-    const ConvolutionWeight& s = c_.weight;
-    const bool in_order = s.tap[2] == 1 && s.tap[1] == c_.axis[2].taps &&
-                          s.tap[0] == s.tap[1] * c_.axis[1].taps && s.channel == taps;
-    if (in_order) {
-      pack_rows<T>(rows, {w, s.row, 1}, n, depth_.total);
-    } else {
+    const int64_t row = tile * S::kRows;
+    const int n = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - row));
+    const T* w = first(group, row);
+    if (in_order_)
+      pack_rows<T>(rows, {w, c_.weight.row, 1}, n, depth_.total);
+    else
       gather_rows(w, taps, n, rows);
-    }
-    reorder(rows, taps, group, tile);
+    for (int64_t block = 0; block < depth_.blocks; ++block)
+      std::memcpy(data(group, block, tile), rows + depth_.begin(block) * S::kRows,
+                  sizeof(T) * static_cast<size_t>(depth_.size(block) * S::kRows));
   }
 
   // Rows as if the weight lay channel by channel, tap by tap.
@@ -96,28 +127,16 @@ class PackedWeight {
     }
   }
 
-  // From channel by channel to tap by tap, split into blocks of depth.
-  void reorder(const T* rows, int64_t taps, int64_t group, int64_t tile) {
-    for (int64_t block = 0; block < depth_.blocks; ++block) {
-      T* to = data(group, block, tile);
-      int64_t tap = depth_.begin(block) / c_.channels, channel = depth_.begin(block) % c_.channels;
-      for (int64_t k = 0; k < depth_.size(block); ++k, to += S::kRows) {
-        std::memcpy(to, rows + (channel * taps + tap) * S::kRows, sizeof(T) * S::kRows);
-        if (++channel == c_.channels) channel = 0, ++tap;
-      }
-    }
-  }
-
   const Convolution& c_;
   Depth<T> depth_;
   int64_t tiles_;
+  bool in_order_, in_place_;
   Workspace<T> data_;
 };
 
-// Lanes lo..hi come from `from`; the others are padding.
-template <class T>
+// Lanes lo..hi of a tap's row come from `from` in a channel; the others are padding.
 struct Segment {
-  const T* from;
+  int64_t from;
   int at, lo, hi;
 };
 
@@ -133,11 +152,17 @@ class Panel {
   using S = Tile<T>;
   static constexpr int W = kLanes<T>, kCols = S::kCols;
 
-  Panel(const ConvolutionGeometry& g, int64_t group, int64_t begin, int64_t end)
-      : g_(g), c_(g.c), columns_(static_cast<int>(end - begin)) {
+  explicit Panel(const ConvolutionGeometry& g) : g_(g), c_(g.c) {}
+
+  // At the positions [begin, end) of a group.
+  void place(int64_t group, int64_t begin, int64_t end) {
+    columns_ = static_cast<int>(end - begin);
     in_ = at<T>(c_.in.data, group * c_.channels * c_.in.channel);
-    n_runs_ = position_runs(c_, begin, end, runs_);
-    for (int i = 0; i < n_runs_; ++i) add_output(runs_[i]);
+    PositionRun runs[kCols];
+    const int n = position_runs(c_, begin, end, runs);
+    n_outputs_ = 0;
+    for (int i = 0; i < n; ++i) add_output(runs[i]);
+    find_segments(runs, n);
   }
 
   int columns() const { return columns_; }
@@ -146,16 +171,15 @@ class Panel {
     if (columns_ < kCols) std::memset(panel, 0, sizeof(T) * static_cast<size_t>(depth * kCols + W));
   }
 
-  void pack(T* panel, int64_t k, int64_t depth) {
-    for (const int64_t end = k + depth; k < end;) {
-      const int64_t channel = k % c_.channels, count = std::min(c_.channels - channel, end - k);
-      const Tap tap(c_, k / c_.channels);
-      if (tap.t[0] != row_tap_[0] || tap.t[1] != row_tap_[1]) find_rows(tap);
-      find_segments(tap.t[2]);
-      copy(panel, channel, count);
-      panel += count * kCols;
-      k += count;
-    }
+  // Terms k..k + depth.
+  void pack(T* panel, int64_t k, int64_t depth) const {
+    const int64_t step = stride();
+    if (step == 1)
+      pack_with(panel, k, depth, 1);
+    else if (step == 2)
+      pack_with(panel, k, depth, 2);
+    else
+      pack_with(panel, k, depth, step);
   }
 
   void prefetch(int64_t group, int64_t i, int rows) const {
@@ -196,53 +220,57 @@ class Panel {
     outputs_[n_outputs_++] = {offset, run.at, run.count};
   }
 
-  // Where the runs' rows begin for the taps of the outer axes; null outside.
-  void find_rows(const Tap& tap) {
-    for (int i = 0; i < n_runs_; ++i) {
-      const PositionRun& run = runs_[i];
-      const int64_t i0 = g_.read(0, run.q[0], tap.t[0]), i1 = g_.read(1, run.q[1], tap.t[1]);
-      const int64_t offset = run.n * c_.in.batch + i0 * c_.in.axis[0] + i1 * c_.in.axis[1];
-      rows_[i] = i0 < 0 || i1 < 0 ? nullptr : in_ + offset + run.q[2] * stride();
+  void find_segments(const PositionRun* runs, int n) {
+    const size_t taps = static_cast<size_t>(g_.taps());
+    segments_.resize(taps * static_cast<size_t>(n + kCols / W));
+    ends_.clear();
+    n_segments_ = 0;
+    for (int64_t t0 = 0; t0 < c_.axis[0].taps; ++t0) {
+      for (int64_t t1 = 0; t1 < c_.axis[1].taps; ++t1) add_taps(runs, n, t0, t1);
     }
-    row_tap_[0] = tap.t[0], row_tap_[1] = tap.t[1];
   }
 
-  void find_segments(int64_t tap) {
-    n_segments_ = 0;
-    const TapRange inside = g_.row(tap);
-    const ConvolutionAxis& a = c_.axis[2];
-    const int64_t shift = (a.first + tap * a.tap_step) * c_.in.axis[2];
-    for (int i = 0; i < n_runs_; ++i) {
-      const PositionRun& run = runs_[i];
-      const int lo = static_cast<int>(std::clamp<int64_t>(inside.begin - run.q[2], 0, run.count));
-      const int hi =
-          rows_[i] ? static_cast<int>(std::clamp<int64_t>(inside.end - run.q[2], 0, run.count)) : 0;
-      for (int j = 0; j < run.count; j += W)
-        segments_[n_segments_++] = {rows_[i] + shift + j * stride(), run.at + j, std::clamp(lo - j, 0, W),
-                                    std::clamp(hi - j, 0, W)};
+  // The taps of the last axis.
+  void add_taps(const PositionRun* runs, int n, int64_t t0, int64_t t1) {
+    int64_t rows[kCols];
+    bool outside[kCols];
+    for (int i = 0; i < n; ++i) {
+      const PositionRun& run = runs[i];
+      const int64_t i0 = g_.read(0, run.q[0], t0), i1 = g_.read(1, run.q[1], t1);
+      rows[i] = run.n * c_.in.batch + i0 * c_.in.axis[0] + i1 * c_.in.axis[1] + run.q[2] * stride();
+      outside[i] = i0 < 0 || i1 < 0;
     }
+    const ConvolutionAxis& a = c_.axis[2];
+    for (int64_t t = 0; t < a.taps; ++t) {
+      const int64_t shift = (a.first + t * a.tap_step) * c_.in.axis[2];
+      for (int i = 0; i < n; ++i)
+        add_segments(runs[i], rows[i] + shift, outside[i] ? TapRange{0, 0} : g_.row(t));
+      ends_.push_back(n_segments_);
+    }
+  }
+
+  void add_segments(const PositionRun& run, int64_t from, TapRange inside) {
+    const int lo = static_cast<int>(std::clamp<int64_t>(inside.begin - run.q[2], 0, run.count)),
+              hi = static_cast<int>(std::clamp<int64_t>(inside.end - run.q[2], 0, run.count));
+    for (int j = 0; j < run.count; j += W)
+      segments_[n_segments_++] = {from + j * stride(), run.at + j, std::clamp(lo - j, 0, W),
+                                  std::clamp(hi - j, 0, W)};
   }
 
   int64_t stride() const { return c_.axis[2].step * c_.in.axis[2]; }
 
-  void copy(T* panel, int64_t channel, int64_t count) const {
-    const int64_t step = stride();
-    if (step == 1)
-      copy_with(panel, channel, count, 1);
-    else if (step == 2)
-      copy_with(panel, channel, count, 2);
-    else
-      copy_with(panel, channel, count, step);
-  }
-
   // Ascending: what a segment's vector writes beyond it is overwritten by the next.
-  TL_INLINE void copy_with(T* panel, int64_t channel, int64_t count, int64_t step) const {
-    for (int64_t k = channel; k < channel + count; ++k, panel += kCols) {
-      for (int s = 0; s < n_segments_; ++s) {
-        const Segment<T>& seg = segments_[s];
+  TL_INLINE void pack_with(T* panel, int64_t k, int64_t depth, int64_t step) const {
+    const size_t taps = ends_.size();
+    const T* channel = in_ + k / static_cast<int64_t>(taps) * c_.in.channel;
+    size_t tap = static_cast<size_t>(k) % taps, s = tap ? ends_[tap - 1] : 0;
+    for (int64_t i = 0; i < depth; ++i, panel += kCols) {
+      for (const size_t end = ends_[tap]; s < end; ++s) {
+        const Segment& seg = segments_[s];
         write(reinterpret_cast<char*>(panel + seg.at),
-              load_lanes<T>(seg.from + k * c_.in.channel, step, seg.lo, seg.hi));
+              load_lanes<T>(channel + seg.from, step, seg.lo, seg.hi));
       }
+      if (++tap == taps) tap = 0, s = 0, channel += c_.in.channel;
     }
   }
 
@@ -266,12 +294,11 @@ class Panel {
 
   const ConvolutionGeometry& g_;
   const Convolution& c_;
-  const T* in_;
-  int columns_, n_runs_, n_segments_ = 0, n_outputs_ = 0;
-  int64_t row_tap_[2] = {-1, -1};
-  PositionRun runs_[kCols];
-  const T* rows_[kCols];
-  Segment<T> segments_[kCols];
+  const T* in_ = nullptr;
+  int columns_ = 0, n_outputs_ = 0;
+  std::vector<Segment> segments_;  // tap by tap
+  size_t n_segments_ = 0;
+  std::vector<size_t> ends_;  // of the taps' segments
   OutputRun outputs_[kCols];
 };
 
@@ -298,11 +325,12 @@ class GatherProduct {
     const int64_t work = depth_.total * std::min(part * S::kRows, c_.rows) * share * S::kCols;
     parallel_for(0, c_.groups * shares * parts, (1 << 21) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
       Workspace<T> packed(share * kRoom);
+      std::vector<Panel<T>> gathered(static_cast<size_t>(share), Panel<T>(g_));
       for (int64_t i = begin; i < end; ++i) {
         const int64_t first = i / parts % shares * share, row = i % parts * part * S::kRows;
         const Task task{i / parts / shares, first, std::min(first + share, panels), row,
                         std::min(row + part * S::kRows, c_.rows)};
-        some_panels(task, columns, packed.data());
+        some_panels(task, columns, gathered.data(), packed.data());
       }
     });
   }
@@ -314,46 +342,45 @@ class GatherProduct {
     int64_t group, first_panel, last_panel, first_row, last_row;
   };
 
-  void some_panels(const Task& task, int64_t columns, T* packed) const {
-    std::vector<Panel<T>> panels;
-    for (int64_t i = task.first_panel; i < task.last_panel; ++i)
-      panels.emplace_back(g_, task.group, i * S::kCols, std::min((i + 1) * S::kCols, columns));
+  void some_panels(const Task& task, int64_t columns, Panel<T>* panels, T* packed) const {
+    const int64_t count = task.last_panel - task.first_panel;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t begin = (task.first_panel + i) * S::kCols;
+      panels[i].place(task.group, begin, std::min(begin + S::kCols, columns));
+    }
     for (int64_t block = 0; block == 0 || block < depth_.blocks; ++block) {
       const int64_t depth = depth_.blocks ? depth_.size(block) : 0;
-      pack(panels, packed, depth_.begin(block), depth);
-      for (int64_t row = task.first_row; row < task.last_row; row += S::kRows) {
-        const T* a = depth ? weight_.tile(task.group, block, row / S::kRows) : nullptr;
-        const int rows = static_cast<int>(std::min<int64_t>(S::kRows, task.last_row - row));
-        for (size_t i = 0; i < panels.size(); ++i)
-          one_tile(panels[i], a, packed + static_cast<int64_t>(i) * kRoom, depth, task.group, row, rows,
-                   block == 0);
+      pack(panels, count, packed, depth_.begin(block), depth);
+      for (int64_t row = task.first_row; row < task.last_row; row += weight_.tile_rows()) {
+        const WeightRows<T> a = depth ? weight_.rows(task.group, block, row) : WeightRows<T>{};
+        const int rows = static_cast<int>(std::min<int64_t>(weight_.tile_rows(), task.last_row - row));
+        for (int64_t i = 0; i < count; ++i)
+          one_tile(panels[i], a, packed + i * kRoom, depth, task.group, row, rows, block == 0);
       }
     }
   }
 
-  static void pack(std::vector<Panel<T>>& panels, T* packed, int64_t k, int64_t depth) {
-    for (size_t i = 0; i < panels.size(); ++i)
-      panels[i].clear(packed + static_cast<int64_t>(i) * kRoom, depth);
+  static void pack(const Panel<T>* panels, int64_t count, T* packed, int64_t k, int64_t depth) {
+    for (int64_t i = 0; i < count; ++i) panels[i].clear(packed + i * kRoom, depth);
     for (int64_t slice = 0; slice < depth; slice += kSlice) {
-      for (size_t i = 0; i < panels.size(); ++i)
-        panels[i].pack(packed + static_cast<int64_t>(i) * kRoom + slice * S::kCols, k + slice,
-                       std::min(kSlice, depth - slice));
+      for (int64_t i = 0; i < count; ++i)
+        panels[i].pack(packed + i * kRoom + slice * S::kCols, k + slice, std::min(kSlice, depth - slice));
     }
   }
 
-  static void one_tile(const Panel<T>& panel, const T* a, const T* b, int64_t depth, int64_t group,
-                       int64_t row, int rows, bool first) {
+  void one_tile(const Panel<T>& panel, const WeightRows<T>& a, const T* b, int64_t depth, int64_t group,
+                int64_t row, int rows, bool first) const {
     panel.prefetch(group, row, rows);
     alignas(64) T sums[S::kRows * S::kCols + kLanes<T>];
-    packed_micros(T{}, panel.columns() > kLanes<T> ? 2 : 1)[rows - 1](sums, a, 1, S::kRows, b, S::kCols,
-                                                                      depth);
+    const Micro<T>* micros = weight_.micros(panel.columns() > kLanes<T> ? 2 : 1);
+    micros[rows - 1](sums, a.data, a.row, a.step, b, S::kCols, depth);
     panel.finish(sums, group, row, rows, first);
   }
 
   ConvolutionGeometry g_;
   const Convolution& c_;
   Depth<T> depth_;
-  PackedWeight<T> weight_;
+  Weight<T> weight_;
 };
 
 template <class T>
@@ -442,7 +469,7 @@ class WeightProduct {
 
   void run_group(int64_t group) const {
     const int64_t tiles = ceil_div(c_.rows, S::kRows), most = images_ * g_.positions();
-    Workspace<T> sums(c_.rows * pitch_), a(tiles * S::kRows * most + W);
+    Workspace<T> sums(c_.rows * pitch_), a(tiles * tile_room(most));
     PixelRows<T> pixels(c_, through_ ? 0 : images_);
     std::memset(sums.data(), 0, sizeof(T) * static_cast<size_t>(c_.rows * pitch_));
     for (int64_t n = 0; n < c_.batch; n += images_) {
@@ -469,6 +496,9 @@ class WeightProduct {
            c.axis[0].first == 0 && c.axis[1].first == 0;
   }
 
+  // Tiles are packed side by side: what a vector writes beyond the rows of one must not meet the next.
+  static int64_t tile_room(int64_t positions) { return positions * S::kRows + W; }
+
   // Tile by tile: the gradient's channels of every position.
   void pack_rows_of(T* packed, int64_t group, int64_t first, int64_t images) const {
     const int64_t positions = images * g_.positions(), o1 = c_.axis[1].out, o2 = c_.axis[2].out;
@@ -478,8 +508,8 @@ class WeightProduct {
                  [&](int64_t begin, int64_t end) {
                    for (int64_t tile = begin; tile < end; ++tile) {
                      for (int64_t p = 0; p < positions; p += run)
-                       pack_run(packed + (tile * positions + p) * S::kRows, group, first, tile * S::kRows, p,
-                                run);
+                       pack_run(packed + tile * tile_room(positions) + p * S::kRows, group, first,
+                                tile * S::kRows, p, run);
                    }
                  });
   }
@@ -515,8 +545,8 @@ class WeightProduct {
       for (int64_t row = 0; row < c_.rows; row += S::kRows) {
         const int rows = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - row));
         alignas(64) T tile[S::kRows * kCols];
-        packed_micros(T{}, columns > W ? 2 : 1)[rows - 1](tile, a + row * depth.total + k * S::kRows, 1,
-                                                          S::kRows, panel, kCols, size);
+        const T* packed = a + row / S::kRows * tile_room(depth.total) + k * S::kRows;
+        packed_micros(T{}, columns > W ? 2 : 1)[rows - 1](tile, packed, 1, S::kRows, panel, kCols, size);
         add(sums + row * pitch_ + column, tile, rows, columns > W ? kCols : W);
       }
     }

@@ -1,6 +1,7 @@
 // isa: all
 #include "kernels/cpu/copy.h"
 
+#include "kernels/cpu/item_sizes.h"
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/select.h"
 #include "kernels/cpu/square.h"
@@ -8,10 +9,6 @@
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
-
-struct alignas(8) Item16 {
-  uint64_t words[2];
-};
 
 // ---- transposing
 // ----------------------------------------------------------------------------------------------------
@@ -89,6 +86,12 @@ TL_INLINE void copy_dense(char* out, const char* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i) write(out + i * sizeof(T), read<T>(in + i * sizeof(T)));
 }
 
+// Backwards, as flip reads: with strides that the compiler knows.
+template <class T>
+TL_INLINE void copy_reversed(char* out, const char* in, int64_t n) {
+  copy_elements<T>(out, sizeof(T), in, -static_cast<int64_t>(sizeof(T)), n);
+}
+
 template <class T>
 void copy(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, const void*) {
   constexpr int64_t size = sizeof(T);
@@ -103,6 +106,8 @@ void copy(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, con
       copy_dense<T>(out, in, n0);
     else if (strides[1] == 0 && n0 > 0)
       fill_row<T>(out, strides[0], read<T>(in), n0);
+    else if (strides[0] == size && strides[1] == -size)
+      copy_reversed<T>(out, in, n0);
     else
       copy_elements<T>(out, strides[0], in, strides[1], n0);
   }

@@ -2,33 +2,16 @@
 
 #include <complex>
 
+#include "base/error.h"
 #include "kernels/cpu/along_driver.h"
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/memory.h"
-#include "kernels/cpu/sort_dtypes.h"
 
 namespace tl::cpu {
 
 namespace {
 
 using namespace base;
-
-template <class T>
-void extreme_lines(bool largest, const AlongShape& s, char* const* data) {
-  using A = Compute<T>;
-  for_each_lines<3>(s, data, 1, [&](char* const* at, int64_t) {
-    A best = load_one<T>(at[2]);
-    int64_t place = 0;
-    for (int64_t i = 0; i < s.n; ++i) {
-      const A x = load_one<T>(at[2] + i * s.along[2]);
-      const bool better = (largest ? x >= best : x <= best) || x != x;
-      if (best == best && better) best = x, place = i;
-      if (x != x) place = i;
-      store_one<T>(at[0] + i * s.along[0], best);
-      write<int64_t>(at[1] + i * s.along[1], place);
-    }
-  });
-}
 
 double log_of_sum(double a, double b) {
   if (a != a || b != b) return a + b;
@@ -57,12 +40,6 @@ void logsumexp_lines(const AlongShape& s, char* const* data) {
 }
 
 }  // namespace
-
-void running_extreme(bool largest, DType dtype, const AlongShape& shape, char* values, char* indices,
-                     const char* in) {
-  char* const data[] = {values, indices, const_cast<char*>(in)};
-  with_sortable(dtype, [&]<class T>(T*) { extreme_lines<T>(largest, shape, data); });
-}
 
 void running_logsumexp(DType dtype, const AlongShape& shape, char* out, const char* in) {
   char* const data[] = {out, const_cast<char*>(in)};

@@ -6,6 +6,8 @@
 
 namespace tl::cpu {
 
+using RecordKernel = void (*)(const AlongShape& shape, char* const* data);
+
 // Operands of the shape: values, indices (int64), input. Of equal elements the last one counts; a NaN stays.
 // Not for complex numbers.
 void running_extreme(bool largest, DType dtype, const AlongShape& shape, char* values, char* indices,

@@ -17,6 +17,7 @@ ElementwiseLoop gather_loop(int64_t item_size);
 // the order of the loop. Null for the extremes of complex numbers.
 enum class Combine { Set, Add, Multiply, Max, Min };
 ElementwiseLoop scatter_loop(Combine combine, DType dtype);
+ElementwiseLoop set_loop(int64_t item_size);  // that of Combine::Set
 
 // The first of n places that is not in [low, high), or n.
 int64_t find_outside(const int64_t* places, int64_t n, int64_t low, int64_t high);

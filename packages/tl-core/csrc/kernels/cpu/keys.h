@@ -2,6 +2,7 @@
 // have one key, all NaNs the largest one.
 #pragma once
 
+#include "kernels/cpu/along.h"
 #include "kernels/cpu/memory.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
@@ -60,6 +61,13 @@ TL_INLINE void write_element(char* to, Key<T> key, const char* source) {
     if (key == key_of<T>(0) || key == ~Key<T>{}) return write<T>(to, read<T>(source));
   }
   store_one<T>(to, element_of<T>(key));
+}
+
+// Writes an element and its number; operands: values, indices, input.
+template <class T>
+TL_INLINE void put(char* const* at, const AlongShape& s, int64_t place, Key<T> key, int64_t number) {
+  write_element<T>(at[0] + place * s.along[0], key, at[2] + number * s.along[2]);
+  write<int64_t>(at[1] + place * s.along[1], number);
 }
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE

@@ -14,6 +14,11 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
+template <size_t size>
+using UnsignedOf = std::conditional_t<
+    size == 1, uint8_t,
+    std::conditional_t<size == 2, uint16_t, std::conditional_t<size == 4, uint32_t, uint64_t>>>;
+
 // ---- vectors
 // --------------------------------------------------------------------------------------------------------
 
@@ -40,6 +45,7 @@ inline constexpr bool uses_vectors =
 template <class F, class Out, class... In>
 struct VectorLoop {
   using T = LoopLane<In...>;
+  using P = T;
   static constexpr int kStep = kLanes<T>;
   using Indices = std::index_sequence_for<In...>;
 
@@ -59,8 +65,9 @@ struct VectorLoop {
   };
   template <class In1>
   static TL_INLINE const char* first(const char* p, int64_t stride, char* lanes) {
+    using Word = UnsignedOf<sizeof(In1)>;
     if (stride != 0) return p;
-    for (int i = 0; i < kStep; ++i) __builtin_memcpy(lanes + i * sizeof(In1), p, sizeof(In1));
+    write(lanes, Pack<Word, kStep>{} + read<Word>(p));
     return lanes;
   }
   template <size_t... I>
@@ -87,23 +94,43 @@ struct ScalarLoop {
   using P = std::conditional_t<std::is_same_v<Out, bool>, LoopLane<In...>, Compute<Out>>;
   using Indices = std::index_sequence_for<In...>;
 
-  static bool takes(const int64_t* strides) { return is_dense(strides, Indices{}); }
-  static TL_INLINE void row(char* const* d, const int64_t*, int64_t n, const P* p) {
-    run(d, n, p, Indices{});
+  // An input may be one number for the row: its stride is 0.
+  static bool takes(const int64_t* strides) { return takes_inputs(strides, Indices{}); }
+  static TL_INLINE void row(char* const* d, const int64_t* strides, int64_t n, const P* p) {
+    run(d, strides, n, p, Indices{});
   }
 
  private:
+  static constexpr int64_t kBlock = 64;
+  struct Numbers {
+    alignas(64) char items[sizeof...(In)][kBlock * 16];
+  };
+
   template <size_t... I>
-  static bool is_dense(const int64_t* strides, std::index_sequence<I...>) {
-    return strides[0] == sizeof(Out) && ((strides[I + 1] == sizeof(In)) && ...);
+  static bool takes_inputs(const int64_t* strides, std::index_sequence<I...>) {
+    return strides[0] == sizeof(Out) && ((strides[I + 1] == sizeof(In) || strides[I + 1] == 0) && ...);
   }
+  template <class In1>
+  static TL_INLINE const char* first(const char* p, int64_t stride, int64_t n, char* items) {
+    if (stride != 0) return p;
+    for (int64_t i = 0; i < n && i < kBlock; ++i) __builtin_memcpy(items + i * sizeof(In1), p, sizeof(In1));
+    return items;
+  }
+  // Numbers are repeated for a block, and blocks take them again.
   template <size_t... I>
-  static TL_INLINE void run(char* const* d, int64_t n, const P* p, std::index_sequence<I...>) {
-    char* const out = d[0];
-    const std::array<const char*, sizeof...(In)> in{d[I + 1]...};
+  static TL_INLINE void run(char* const* d, const int64_t* strides, int64_t n, const P* p,
+                            std::index_sequence<I...>) {
+    Numbers numbers;
+    std::array<const char*, sizeof...(In)> in{first<In>(d[I + 1], strides[I + 1], n, numbers.items[I])...};
+    const int64_t at_once = ((strides[I + 1] == 0) || ...) ? kBlock : n;
+    for (int64_t begin = 0; begin < n; begin += at_once) {
+      const int64_t count = n - begin < at_once ? n - begin : at_once;
+      char* const out = d[0] + begin * static_cast<int64_t>(sizeof(Out));
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i)
-      store_one<Out>(out + i * sizeof(Out), convert(F::apply(load_one<In>(in[I] + i * sizeof(In))..., p)));
+      for (int64_t i = 0; i < count; ++i)
+        store_one<Out>(out + i * sizeof(Out), convert(F::apply(load_one<In>(in[I] + i * sizeof(In))..., p)));
+      ((in[I] += count * strides[I + 1]), ...);
+    }
   }
   template <class R>
   static TL_INLINE Compute<Out> convert(R r) {
@@ -114,16 +141,43 @@ struct ScalarLoop {
   }
 };
 
+// ---- half floats' bits
+// -----------------------------------------------------------------------------------------
+
+template <class F, class Out, class... In>
+inline constexpr bool changes_bits = false;
+template <class F, class T>
+  requires kIs16<T> && requires { F::bits(uint16_t{}); }
+inline constexpr bool changes_bits<F, T, T> = true;
+
+template <class F>
+struct BitsLoop {
+  using P = float;
+  static bool takes(const int64_t* strides) { return strides[0] == 2 && strides[1] == 2; }
+  static TL_INLINE void row(char* const* d, const int64_t*, int64_t n, const P*) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) write(d[0] + 2 * i, F::bits(read<uint16_t>(d[1] + 2 * i)));
+  }
+};
+
 // ---- the loop
 // -------------------------------------------------------------------------------------------------------
+
+template <class F, class Out, class... In>
+auto loop_of() {
+  if constexpr (changes_bits<F, Out, In...>)
+    return BitsLoop<F>();
+  else if constexpr (uses_vectors<F, Out, In...>)
+    return VectorLoop<F, Out, In...>();
+  else
+    return ScalarLoop<F, Out, In...>();
+}
 
 // The function is compiled once, for rows without gaps; what lies otherwise is staged.
 template <class F, class Out, class... In>
 void elementwise_loop(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, const void* params) {
-  using Loop =
-      std::conditional_t<uses_vectors<F, Out, In...>, VectorLoop<F, Out, In...>, ScalarLoop<F, Out, In...>>;
-  using P =
-      std::conditional_t<uses_vectors<F, Out, In...>, LoopLane<In...>, typename ScalarLoop<F, Out, In...>::P>;
+  using Loop = decltype(loop_of<F, Out, In...>());
+  using P = typename Loop::P;
   constexpr int k = 1 + static_cast<int>(sizeof...(In));
   static constexpr int64_t kDense[] = {sizeof(Out), sizeof(In)...};
   const int64_t* within = n0 == 1 ? kDense : strides;
@@ -141,13 +195,13 @@ void elementwise_loop(char* const* data, const int64_t* strides, int64_t n0, int
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 // TL_LOOP(function, output type, input types...): the loop, for a table. TL_COLD_LOOP: of rare types only the
-// portable level has one, which saves build time and size; the table's reader falls back on it. TL_HALF_LOOP:
-// the portable level has none and computes in float.
+// portable level has one, which saves build time and size; the table's reader falls back on it.
+// TL_UPPER_LOOP: the portable level has none and computes in a wider type.
 #define TL_LOOP(f, ...) &elementwise_loop<functions::f, __VA_ARGS__>
 #if TL_ISA_LEVEL == 1
 #define TL_COLD_LOOP(f, ...) TL_LOOP(f, __VA_ARGS__)
-#define TL_HALF_LOOP(f, ...) nullptr
+#define TL_UPPER_LOOP(f, ...) nullptr
 #else
 #define TL_COLD_LOOP(f, ...) nullptr
-#define TL_HALF_LOOP(f, ...) TL_LOOP(f, __VA_ARGS__)
+#define TL_UPPER_LOOP(f, ...) TL_LOOP(f, __VA_ARGS__)
 #endif

@@ -150,6 +150,14 @@ void matmul(DType dtype, const Product& p) {
   }
 }
 
+int64_t packed_size(DType dtype, int64_t k, int64_t n) { return packed_product(dtype).size(k, n); }
+void pack(DType dtype, const MatrixView& b, int64_t k, int64_t n, char* packed) {
+  packed_product(dtype).pack(b, k, n, packed);
+}
+void matmul_packed(DType dtype, const Product& p) {
+  if (p.m > 0 && p.n > 0) packed_product(dtype).run(p);
+}
+
 void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step,
                     int64_t c_step, int64_t added_step) {
   const int64_t item = item_size(dtype);

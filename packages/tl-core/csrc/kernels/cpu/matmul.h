@@ -29,4 +29,10 @@ void matmul(DType dtype, const Product& product);
 void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step,
                     int64_t c_step, int64_t added_step);
 
+// The right side of several products (float32, float64), copied once into the order in which they read it:
+// `packed` takes packed_size(dtype, k, n) elements.
+int64_t packed_size(DType dtype, int64_t k, int64_t n);
+void pack(DType dtype, const MatrixView& b, int64_t k, int64_t n, char* packed);
+void matmul_packed(DType dtype, const Product& product);  // b's data is packed
+
 }  // namespace tl::cpu

@@ -2,6 +2,7 @@
 // Products of a matrix and a vector: memory is read once, a row's sum has one order whatever the other rows
 // are.
 #include "base/parallel.h"
+#include "kernels/cpu/fold.h"
 #include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/select.h"
@@ -86,13 +87,7 @@ class ColumnProduct {
       for (int r = 0; r < R; ++r)
         sums[r][0] = fma(load_partial<T>(a[r] + p * sizeof(T), left), factor, sums[r][0]);
     }
-    for (int r = 0; r < R; ++r) out[r] = total(sums[r][0] + sums[r][1]);
-  }
-
-  static E total(V v) {
-    E sum = 0;
-    for (int i = 0; i < W; ++i) sum += v[i];
-    return sum;
+    for (int r = 0; r < R; ++r) out[r] = sum_of_lanes(sums[r][0] + sums[r][1]);
   }
 
   E strided_row(int64_t row, int64_t chunk) const {
@@ -105,7 +100,7 @@ class ColumnProduct {
       sum = fma(load_strided<T>(from, p_.a.column_stride * size, left),
                 load_partial<E>(reinterpret_cast<const char*>(x + p), left), sum);
     }
-    return total(sum);
+    return sum_of_lanes(sum);
   }
 
   // Some vectors of rows at a time.

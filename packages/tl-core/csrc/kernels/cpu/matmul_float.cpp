@@ -12,7 +12,7 @@ namespace {
 // ---- small products, and those of few rows
 // ----------------------------------------------------------------------------
 
-// Reads a where it is, and b too if its rows are dense; else b is packed a panel at a time.
+// Reads a where it is, and b too if it is packed or its rows are dense; else b is packed a panel at a time.
 template <class T>
 class PanelProduct {
  public:
@@ -21,20 +21,45 @@ class PanelProduct {
   static constexpr int kCols = S::kCols;
   static constexpr int64_t kDepth = S::kDepth;
 
-  PanelProduct(Operand<E> a, Operand<T> b, int64_t m, int64_t n, int64_t k)
-      : a_(a), b_(b), m_(m), n_(n), k_(k) {}
+  PanelProduct(Operand<E> a, Operand<T> b, int64_t m, int64_t n, int64_t k, const E* packed = nullptr)
+      : a_(a), b_(b), m_(m), n_(n), k_(k), packed_(packed) {}
+
+  static int64_t packed_size(int64_t k, int64_t n) { return (n + kCols - 1) / kCols * kCols * k; }
+  void pack(E* packed) const {
+    const int64_t panels = (n_ + kCols - 1) / kCols;
+    parallel_for(0, panels, (1 << 16) / (k_ * kCols + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        pack_columns_as<Plain<T>>(packed + i * kCols * k_, {b_.at(0, i * kCols), b_.row, b_.column},
+                                  columns_from(i * kCols), k_);
+      }
+    });
+  }
 
   void run(const Output<E>& first) const {
     const int64_t panels = (n_ + kCols - 1) / kCols, grain = kProductGrain / (m_ * k_ * kCols + 1) + 1;
     parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
+      if (packed_) {
+        for (int64_t i = begin; i < end; ++i) packed_panel(first, i * kCols);
+        return;
+      }
       Scratch<E, kDepth * kCols> panel(kDepth * kCols);
       for (int64_t i = begin; i < end; ++i) one_panel(first, i * kCols, panel.data());
     });
   }
 
  private:
+  int columns_from(int64_t j) const { return static_cast<int>(n_ - j < kCols ? n_ - j : kCols); }
+
+  void packed_panel(const Output<E>& first, int64_t j) const {
+    for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
+      const int64_t depth = k_ - p < kDepth ? k_ - p : kDepth;
+      rows(packed_ + j * k_ + p * kCols, kCols, p, depth, p == 0 ? first : continued(first), j,
+           columns_from(j));
+    }
+  }
+
   void one_panel(const Output<E>& first, int64_t j, E* panel) const {
-    const int columns = static_cast<int>(n_ - j < kCols ? n_ - j : kCols);
+    const int columns = columns_from(j);
     const bool loose = std::is_same_v<T, E> && b_.column == 1 && columns % kLanes<E> == 0;
     for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
       const int64_t depth = k_ - p < kDepth ? k_ - p : kDepth;
@@ -58,7 +83,17 @@ class PanelProduct {
   Operand<E> a_;
   Operand<T> b_;
   int64_t m_, n_, k_;
+  const E* packed_;
 };
+
+template <class T>
+void pack_panels(const MatrixView& b, int64_t k, int64_t n, char* packed) {
+  PanelProduct<T>({}, operand<T>(b), 0, n, k).pack(reinterpret_cast<T*>(packed));
+}
+template <class T>
+void packed_panels(const Product& p) {
+  PanelProduct<T>(operand<T>(p.a), {}, p.m, p.n, p.k, reinterpret_cast<const T*>(p.b.data)).run(output<T>(p));
+}
 
 // ---- which way
 // -----------------------------------------------------------------------------------------------
@@ -110,12 +145,21 @@ void half_product(const Product& p) {
 extern const MatmulKernel float_products[4] = {&product<float>, &product<double>, &half_product<Half>,
                                                &half_product<BFloat16>};
 
+extern const PackedProduct packed_products[2] = {
+    {&PanelProduct<float>::packed_size, &pack_panels<float>, &packed_panels<float>},
+    {&PanelProduct<double>::packed_size, &pack_panels<double>, &packed_panels<double>}};
+
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
 TL_LEVELS(extern const MatmulKernel float_products[4])
+TL_LEVELS(extern const PackedProduct packed_products[2])
 
 namespace tl::cpu {
+
+const PackedProduct& packed_product(DType dtype) {
+  return TL_SELECT(packed_products)[dtype == DType::Float64];
+}
 
 MatmulKernel float_product() { return TL_SELECT(float_products)[0]; }
 MatmulKernel double_product() { return TL_SELECT(float_products)[1]; }

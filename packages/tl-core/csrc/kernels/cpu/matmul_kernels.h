@@ -13,6 +13,13 @@ MatmulKernel half_product();
 MatmulKernel bfloat16_product();
 MatmulKernel bfloat16_pair_product();  // by the processor's instructions; null where it has none
 
+struct PackedProduct {
+  int64_t (*size)(int64_t k, int64_t n);
+  void (*pack)(const MatrixView& b, int64_t k, int64_t n, char* packed);
+  MatmulKernel run;
+};
+const PackedProduct& packed_product(DType dtype);  // float32, float64
+
 // For products whose b is one column; null for dtypes that have none.
 MatmulKernel column_product(DType dtype);
 

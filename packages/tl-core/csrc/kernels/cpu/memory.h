@@ -55,11 +55,21 @@ TL_INLINE Bits16 narrow(VecF x, Half) {
 #endif
 }
 TL_INLINE Bits16 narrow(VecF x, BFloat16) {
+#if TL_ISA_LEVEL >= 4
+  const __m512i bits = bitcast<__m512i>(x), one = _mm512_set1_epi32(1);
+  const __mmask16 odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
+  const __m512i up = _mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff));
+  const __m512i rounded = _mm512_mask_add_epi32(up, odd, up, one);
+  const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+  const __m512i result = _mm512_mask_or_epi32(rounded, nan, bits, _mm512_set1_epi32(0x400000));
+  return bitcast<Bits16>(_mm512_cvtepi32_epi16(_mm512_srli_epi32(result, 16)));
+#else
   using U = Pack<uint32_t, kLanes<float>>;
   const U bits = bitcast<U>(x);
   const U rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   const U nan = (bits >> 16) | 0x40u;
   return __builtin_convertvector((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded, Bits16);
+#endif
 }
 
 // ---- whole vectors
@@ -92,23 +102,39 @@ TL_INLINE void store(char* p, V v) {
 
 // ---- parts of a vector
 // ----------------------------------------------------------------------------------------------
+// Every second element of n: both halves of a pair are read at once, but for the last one.
+#if TL_ISA_LEVEL >= 4
+template <class T>
+TL_INLINE auto load_even(const char* p, int n) {
+  const uint64_t pairs = (uint64_t{1} << (2 * n - 1)) - 1;
+  if constexpr (kIs16<T>) {
+    const __m512i x = _mm512_maskz_loadu_epi16(static_cast<__mmask32>(pairs), p);
+    return widen(bitcast<Bits16>(_mm512_cvtepi32_epi16(x)), T{});
+  } else if constexpr (sizeof(T) == 4) {
+    const __m512i low = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(pairs), p);
+    const __m512i high = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(pairs >> 16), p + 64);
+    return bitcast<Vec<T>>(_mm512_permutex2var_epi32(low, bitcast<__m512i>(iota<VecI>() * 2), high));
+  } else {
+    const __m512i low = _mm512_maskz_loadu_epi64(static_cast<__mmask8>(pairs), p);
+    const __m512i high = _mm512_maskz_loadu_epi64(static_cast<__mmask8>(pairs >> 8), p + 64);
+    return bitcast<Vec<T>>(_mm512_permutex2var_epi64(low, bitcast<__m512i>(iota<VecL>() * int64_t{2}), high));
+  }
+}
+#endif
+
 template <class T, class Like = Compute<T>>
 TL_INLINE auto load_strided(const char* p, int64_t stride, int n) {
 #if TL_ISA_LEVEL >= 4
-  if constexpr (sizeof(T) == 4 && !kIs16<T>) {
-    if (stride >= -(1 << 26) && stride <= (1 << 26)) {  // sixteen offsets fit 32 bits
-      const __m512i offsets = bitcast<__m512i>(iota<VecI>() * static_cast<int32_t>(stride));
-      const auto lanes = static_cast<__mmask16>((1u << n) - 1);
-      return bitcast<Vec<T>>(_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, offsets, p, 1));
-    }
-  } else if constexpr (sizeof(T) == 8) {
-    const __m512i offsets = bitcast<__m512i>(iota<VecL>() * stride);
-    const auto lanes = static_cast<__mmask8>((1u << n) - 1);
-    return bitcast<Vec<T>>(_mm512_mask_i64gather_epi64(_mm512_setzero_si512(), lanes, offsets, p, 1));
+  if constexpr (sizeof(T) > 1) {
+    if (stride == 2 * static_cast<int64_t>(sizeof(T))) return load_even<T>(p, n);
   }
 #endif
   alignas(kVecBytes) char lanes[kLanes<Like> * sizeof(T)] = {};
-  for (int i = 0; i < n; ++i) __builtin_memcpy(lanes + i * sizeof(T), p + i * stride, sizeof(T));
+  if (n == kLanes<Like>) {
+    for (int i = 0; i < kLanes<Like>; ++i) __builtin_memcpy(lanes + i * sizeof(T), p + i * stride, sizeof(T));
+  } else {
+    for (int i = 0; i < n; ++i) __builtin_memcpy(lanes + i * sizeof(T), p + i * stride, sizeof(T));
+  }
   return load<T, Like>(lanes);
 }
 
@@ -126,7 +152,7 @@ TL_INLINE __m256i first_lanes64(int n) {
 }
 #endif
 
-// 0 < n <= lanes.
+// 0 <= n <= lanes.
 template <class T, class Like = Compute<T>>
 TL_INLINE auto load_partial(const char* p, int n) {
 #if TL_ISA_LEVEL >= 4

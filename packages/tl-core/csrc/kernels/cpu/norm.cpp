@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/parallel.h"
+#include "kernels/cpu/fold.h"
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/select.h"
@@ -51,16 +52,6 @@ struct Table {
 };
 
 template <class A>
-TL_INLINE A folded(Vec<A> v) {
-  A lanes[kLanes<A>];
-  write(reinterpret_cast<char*>(lanes), v);
-  for (int half = kLanes<A> / 2; half > 0; half /= 2) {
-    for (int k = 0; k < half; ++k) lanes[k] += lanes[k + half];
-  }
-  return lanes[0];
-}
-
-template <class A>
 TL_INLINE Vec<A> kept(Vec<A> v, int count) {
   return select<Vec<A>>(iota<Mask<Vec<A>>>() < static_cast<Lane<Mask<Vec<A>>>>(count), v, Vec<A>{});
 }
@@ -85,7 +76,7 @@ TL_INLINE A sum_of(int64_t n, F term) {
   }
   for (; i + W <= n; i += W) s[0] += term(i, W);
   if (i < n) s[1] += kept<A>(term(i, static_cast<int>(n - i)), static_cast<int>(n - i));
-  return folded<A>((s[0] + s[1]) + (s[2] + s[3]));
+  return sum_of_lanes((s[0] + s[1]) + (s[2] + s[3]));
 }
 
 // The sums of two terms(i, count, first, second).
@@ -109,8 +100,8 @@ TL_INLINE void sum_both(int64_t n, double& a, double& b, F terms) {
       s[0] += kept<A>(x, count);
       t[0] += kept<A>(y, count);
     }
-    a += static_cast<double>(folded<A>(s[0] + s[1]));
-    b += static_cast<double>(folded<A>(t[0] + t[1]));
+    a += static_cast<double>(sum_of_lanes(s[0] + s[1]));
+    b += static_cast<double>(sum_of_lanes(t[0] + t[1]));
   }
 }
 

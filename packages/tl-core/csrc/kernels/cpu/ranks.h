@@ -115,27 +115,41 @@ class Lowest {
 
   explicit Lowest(int64_t count) : count_(count), room_(2 * count + 4 * kKeyBlock), items_(room_) {}
 
-  const Item* find(const K* keys, int64_t n) {
-    const bool few = count_ <= kFew;
-    const int64_t first = few ? count_ : std::min(n, room_ - kKeyBlock);
-    for (int64_t i = 0; i < first; ++i) items_[i] = {keys[i], i};
-    held_ = first;
-    if (few) {
-      std::sort(items_.data(), items_.data() + count_);
-      limit_ = items_[count_ - 1].key;
-    } else {
-      prune();
+  // read(first, n, keys): a part of the line, which is taken piece by piece as it comes from memory.
+  template <class F>
+  const Item* find(int64_t n, F read) {
+    K keys[kPiece];
+    const int64_t first = count_ <= kFew ? count_ : std::min(n, room_ - kKeyBlock);
+    for (int64_t begin = 0; begin < n; begin += kPiece) {
+      const int64_t count = std::min(kPiece, n - begin);
+      read(begin, count, keys);
+      int64_t used = 0;
+      for (; used < count && begin + used < first; ++used) items_[held_++] = {keys[used], begin + used};
+      if (used > 0 && held_ == first) settle();
+      take(keys, begin, used, count);
     }
-    const int64_t step = few ? kKeyBlock / 4 : kKeyBlock;
-    for (int64_t i = first; i < n; i += step) {
-      const int64_t end = std::min(n, i + step);
-      if (any_below(keys + i, end - i)) few ? insert(keys, i, end) : add(keys, i, end);
-    }
-    if (!few) std::sort(items_.data(), items_.data() + held_);
+    if (count_ > kFew) std::sort(items_.data(), items_.data() + held_);
     return items_.data();
   }
 
  private:
+  static constexpr int64_t kPiece = 2048;
+
+  // After the first items there is a limit.
+  void settle() {
+    if (count_ > kFew) return prune();
+    std::sort(items_.data(), items_.data() + count_);
+    limit_ = items_[count_ - 1].key;
+  }
+
+  void take(const K* keys, int64_t number, int64_t begin, int64_t end) {
+    const bool few = count_ <= kFew;
+    const int64_t step = few ? kKeyBlock / 4 : kKeyBlock;
+    for (int64_t i = begin; i < end; i += step) {
+      const int64_t n = std::min(step, end - i);
+      if (any_below(keys + i, n)) few ? insert(keys + i, number + i, n) : add(keys + i, number + i, n);
+    }
+  }
   static constexpr int64_t kFew = 32;  // are kept in order all the time
 
   bool any_below(const K* keys, int64_t n) const {
@@ -144,19 +158,19 @@ class Lowest {
     return found;
   }
 
-  void insert(const K* keys, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
+  void insert(const K* keys, int64_t number, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
       if (keys[i] >= limit_) continue;
       int64_t at = count_ - 1;
       for (; at > 0 && items_[at - 1].key > keys[i]; --at) items_[at] = items_[at - 1];
-      items_[at] = {keys[i], i};
+      items_[at] = {keys[i], number + i};
       limit_ = items_[count_ - 1].key;
     }
   }
 
-  void add(const K* keys, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      items_[held_] = {keys[i], i};
+  void add(const K* keys, int64_t number, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      items_[held_] = {keys[i], number + i};
       held_ += keys[i] < limit_;
     }
     if (held_ > room_ - kKeyBlock) prune();

@@ -1,5 +1,7 @@
 #include "kernels/cpu/reduce.h"
 
+#include <algorithm>
+
 #include "base/parallel.h"
 #include "kernels/cpu/complex.h"
 #include "kernels/cpu/memory.h"
@@ -14,7 +16,7 @@ namespace {
 using namespace base;
 
 constexpr int64_t kChunk = 1 << 16;  // elements that are worth a thread's while
-constexpr int64_t kFewResults = 16;  // up to this many results, each is itself cut into chunks
+constexpr int64_t kFewResults = 16;  // up to this many rows, each is itself cut into chunks
 constexpr int kAccumulatorMax = 16;
 
 // ---- from partial results to results
@@ -161,7 +163,7 @@ struct Chunks {
   }
 };
 
-// Where a task's results lie: those of one row, or of n columns.
+// Where a task's results lie: those of n rows, or of n columns.
 struct Task {
   bool columns;
   int n;
@@ -181,7 +183,7 @@ struct Pass {
 
   void run(char* acc, const Task& task, const ReducedRange& range, const void* shifts) const {
     if (!task.columns)
-      kernels.row(acc, task.in, range, shifts);
+      kernels.rows(acc, task.in, task.n, task.in_stride, range, shifts);
     else if (is_foldable(task, range))
       run_folded(acc, task, range, shifts);
     else
@@ -211,7 +213,7 @@ struct Pass {
     kernels.merge(acc, wide, n);
   }
 
-  // Partial results of n columns (or one row) of `elements` elements each, by chunks if they are many.
+  // Partial results of n columns or rows of `elements` elements each, by chunks if they are many.
   // Neighbours are merged pairwise, so that errors grow slowly.
   void run_chunked(char* acc, const Task& task, const ReducedRange& range, int64_t elements,
                    const void* shifts) const {
@@ -235,14 +237,21 @@ struct Pass {
 
 struct Tasks {
   const ReduceShape& s;
-  bool columns;  // tasks are blocks of columns; else single rows
-  int64_t count, per_row;
+  bool columns, few;  // tasks are blocks of columns, else of rows; so few that each is cut into chunks
+  int64_t elements, width, count, per_row;
 
-  Tasks(const ReduceShape& shape, int64_t item) : s(shape) {
-    columns = s.reduced_dims > 0 && s.kept_dims > 0 && (has_dense_columns(item) || has_short_rows());
-    const int64_t width = s.kept_dims ? s.kept_sizes[0] : 1;
-    per_row = columns ? (width + kColumns - 1) / kColumns : width;
-    count = per_row * outer_product(s.kept_sizes, s.kept_dims);
+  Tasks(const ReduceShape& shape, int64_t item, bool takes_short_rows)
+      : s(shape), elements(product(shape.reduced_sizes, shape.reduced_dims)) {
+    const bool dense_rows = s.reduced_dims > 0 && s.reduced_strides[0] == item;
+    columns = s.reduced_dims > 0 && s.kept_dims > 0 &&
+              (has_dense_columns(item) || (has_short_rows() && !(dense_rows && takes_short_rows)));
+    const int64_t inner = s.kept_dims ? s.kept_sizes[0] : 1, outer = outer_product(s.kept_sizes, s.kept_dims);
+    const bool few_rows = inner * outer <= kFewResults;
+    width = columns ? kColumns : few_rows ? 1 : std::clamp<int64_t>(kChunk / 4 / (elements + 1), 1, kColumns);
+    width = std::clamp<int64_t>(inner, 1, width);
+    per_row = (inner + width - 1) / width;
+    count = per_row * outer;
+    few = columns ? count <= 4 : few_rows;
   }
 
   bool has_dense_columns(int64_t item) const {
@@ -255,13 +264,12 @@ struct Tasks {
 
   Task at(int64_t i, char* out, char* second, const char* in) const {
     if (s.kept_dims == 0) return {false, 1, out, second, in, 0, 0, 0};
-    const int64_t outer = i / per_row, first = columns ? i % per_row * kColumns : i % per_row;
-    const int64_t left = s.kept_sizes[0] - first;
+    const int64_t outer = i / per_row, first = i % per_row * width, left = s.kept_sizes[0] - first;
     const auto place = [&](const int64_t* strides) {
       return offset_of(outer, s.kept_sizes + 1, strides + 1, s.kept_dims - 1) + first * strides[0];
     };
     return {columns,
-            columns ? static_cast<int>(left < kColumns ? left : kColumns) : 1,
+            static_cast<int>(left < width ? left : width),
             out ? out + place(s.out_strides) : nullptr,
             second ? second + place(s.second_strides) : nullptr,
             in + place(s.kept_strides),
@@ -270,16 +278,15 @@ struct Tasks {
             s.kept_strides[0]};
   }
 
-  // f(task number, whether to cut it into chunks)
+  // f(task number)
   template <class F>
-  void each(int64_t elements, F f) const {
-    if (count <= (columns ? 4 : kFewResults)) {
-      for (int64_t i = 0; i < count; ++i) f(i, true);
+  void each(F f) const {
+    if (few) {
+      for (int64_t i = 0; i < count; ++i) f(i);
       return;
     }
-    const int64_t width = columns ? (s.kept_sizes[0] < kColumns ? s.kept_sizes[0] : kColumns) : 1;
     parallel_for(0, count, kChunk / (elements * width + 16) + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) f(i, false);
+      for (int64_t i = begin; i < end; ++i) f(i);
     });
   }
 };
@@ -295,17 +302,17 @@ DType reduce_result(Reduce op, DType in) {
 
 void reduce(Reduce op, DType in_dtype, char* out, char* second, const char* in, const ReduceShape& shape,
             double param) {
-  const Tasks tasks(shape, item_size(in_dtype));
   const ReducedRange range = whole_range(shape);
-  const int64_t elements = product(shape.reduced_sizes, shape.reduced_dims);
   const Finish finish = find_finish(op, in_dtype);
   const Pass pass(step_of(op), in_dtype), sums(Step::Sum, in_dtype);
+  const Tasks tasks(shape, pass.item, pass.kernels.vectors);
+  const int64_t elements = tasks.elements;
   const bool centred = op == Reduce::Var || op == Reduce::Std;
-  tasks.each(elements, [&](int64_t i, bool chunked) {
+  tasks.each([&](int64_t i) {
     const Task task = tasks.at(i, out, second, in);
     alignas(64) char acc[kColumns * kAccumulatorMax], shifts[kColumns * kAccumulatorMax];
     const auto run = [&](const Pass& p, char* to, const void* about) {
-      if (chunked)
+      if (tasks.few)
         p.run_chunked(to, task, range, elements, about);
       else
         p.run(to, task, range, about);
@@ -322,26 +329,24 @@ void reduce(Reduce op, DType in_dtype, char* out, char* second, const char* in, 
 }
 
 void extreme(bool largest, DType dtype, char* out, char* second, const char* in, const ReduceShape& shape) {
-  const Tasks tasks(shape, item_size(dtype));
+  const Tasks tasks(shape, item_size(dtype), false);
   const ReducedRange range = whole_range(shape);
-  const int64_t elements = product(shape.reduced_sizes, shape.reduced_dims);
   const Finish finish = find_finish(Reduce::Amax, dtype);
   const Pass pass(largest ? Step::Amax : Step::Amin, dtype);
   const ExtremeKernels& kernels = extreme_kernels(largest, dtype);
-  tasks.each(elements, [&](int64_t i, bool chunked) {
+  tasks.each([&](int64_t i) {
     const Task task = tasks.at(i, out, second, in);
     if (task.columns) {
       return kernels.columns(task.out, task.out_stride, task.second, task.second_stride, task.in, task.n,
                              task.in_stride, range);
     }
-    alignas(64) char best[kAccumulatorMax];
-    if (chunked)
-      pass.run_chunked(best, task, range, elements, nullptr);
+    alignas(64) char best[kColumns * kAccumulatorMax];
+    if (tasks.few)
+      pass.run_chunked(best, task, range, tasks.elements, nullptr);
     else
       pass.run(best, task, range, nullptr);
-    if (task.out) finish(task.out, 0, best, 1, elements, 0);
-    const int64_t index = kernels.find(task.in, range, best);
-    __builtin_memcpy(task.second, &index, sizeof index);
+    if (task.out) finish(task.out, task.out_stride, best, task.n, tasks.elements, 0);
+    kernels.find(task.second, task.second_stride, task.in, task.n, task.in_stride, range, best);
   });
 }
 

@@ -5,6 +5,8 @@
 // merged by halves. So every level adds in the same order.
 #pragma once
 
+#include <utility>
+
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/reduce_steps.h"
@@ -25,8 +27,19 @@ using Accumulator =
     std::conditional_t<is_logical<S>, bool,
                        std::conditional_t<std::is_integral_v<T> && !is_extreme<S>, int64_t, Compute<T>>>;
 
+template <class T>
+inline constexpr bool has_reduced_lanes = has_float_lanes<Compute<T>> || std::is_same_v<T, int64_t>;
 template <class S, class T>
-inline constexpr bool reduces_vectors = has_float_lanes<Compute<T>> && !is_logical<S>;
+inline constexpr bool reduces_vectors = has_reduced_lanes<T> && !is_logical<S>;
+
+// Far enough ahead to fetch what the processor does not by itself, which stops at the end of a page; nearer,
+// both would fetch the same.
+inline constexpr int64_t kAhead = 4096;
+
+template <int64_t bytes>
+TL_INLINE void fetch_ahead(const char* p) {
+  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + kAhead + i);
+}
 
 // ---- units: what is loaded and accumulated at once
 // ------------------------------------------------------------------
@@ -38,11 +51,8 @@ struct VectorUnit {
   static constexpr int kWidth = kLanes<A>;
 
   static TL_INLINE Unit at(const char* p) { return load<T>(p); }
-  // Lanes beyond n hold `rest`.
-  static TL_INLINE Unit part(const char* p, int64_t stride, int n, Unit rest) {
-    const Unit x =
-        stride == static_cast<int64_t>(sizeof(T)) ? load_partial<T>(p, n) : load_strided<T>(p, stride, n);
-    return select<Unit>(iota<Mask<Unit>>() < static_cast<Lane<Mask<Unit>>>(n), x, rest);
+  static TL_INLINE Unit part(const char* p, int64_t stride, int n) {
+    return stride == static_cast<int64_t>(sizeof(T)) ? load_partial<T>(p, n) : load_strided<T>(p, stride, n);
   }
   static TL_INLINE Unit read(const A* p) {
     return cpu::TL_ISA_NAMESPACE::read<Unit>(reinterpret_cast<const char*>(p));
@@ -72,14 +82,67 @@ using UnitOf = std::conditional_t<reduces_vectors<S, T>, VectorUnit<S, T>, Plain
 // ---- one row
 // --------------------------------------------------------------------------------------------------------
 
+// Lane k of the first `half` meets lane k + half, and so on by halves: lane 0 holds the result.
+template <class S, int half, class V, size_t... I>
+TL_INLINE V merge_lanes(V x, std::index_sequence<I...> all) {
+  constexpr int n = sizeof...(I);
+  if constexpr (half == 0)
+    return x;
+  else
+    return merge_lanes<S, half / 2>(
+        S::template merge<V>(x, __builtin_shufflevector(x, x, (static_cast<int>(I + half) % n)...)), all);
+}
+
+// The same for as many rows as there are lanes: lane k of the result is that of rows[k]. While 2 * half lanes
+// of each are left, two vectors of such parts become one.
+template <int half, int n>
+constexpr int part_lane(int lane) {
+  constexpr int parts = n / (2 * half);
+  const int part = lane / half;
+  return part / parts * n + part % parts * 2 * half + lane % half;
+}
+template <class S, int half, class V, size_t... I>
+TL_INLINE V merge_rows(V* rows, std::index_sequence<I...> all) {
+  constexpr int n = sizeof...(I);
+  if constexpr (half == 0) {
+    return rows[0];
+  } else {
+    for (int k = 0; k < half; ++k) {
+      const V x = rows[2 * k], y = rows[2 * k + 1];
+      rows[k] = S::template merge<V>(__builtin_shufflevector(x, y, part_lane<half, n>(I)...),
+                                     __builtin_shufflevector(x, y, (part_lane<half, n>(I) + half)...));
+    }
+    return merge_rows<S, half / 2>(rows, all);
+  }
+}
+
 template <class S, class T>
 class VectorRow {
   using U = VectorUnit<S, T>;
   using A = typename U::A;
   using V = typename U::Unit;
   static constexpr int kUnits = kRowBytes / kVecBytes, kWidth = U::kWidth, kLanesInRow = kUnits * kWidth;
+  static constexpr int64_t kUnitBytes = kWidth * sizeof(T), kStepBytes = kUnits * kUnitBytes;
 
  public:
+  static constexpr int64_t kShort = kStage * kLanesInRow;
+
+  // The results of n dense rows of at most kShort elements, which stay in registers. shifts may be null.
+  static TL_INLINE void of_short(A* out, const char* p, int n, int64_t stride, int64_t length,
+                                 const A* shifts) {
+    for (int r = 0; r < n;) {
+      const int count = n - r < kWidth ? 1 : kWidth;
+      V rows[kWidth];
+      for (int k = 0; k < count; ++k)
+        rows[k] = short_row(p + (r + k) * stride, length, broadcast<V>(shifts ? shifts[r + k] : A{}));
+      if (count == 1)
+        out[r] = merge_lanes<S, kWidth / 2>(rows[0], std::make_index_sequence<kWidth>{})[0];
+      else
+        U::write(out + r, merge_rows<S, kWidth / 2>(rows, std::make_index_sequence<kWidth>{}));
+      r += count;
+    }
+  }
+
   explicit VectorRow(A shift) : shift_(broadcast<V>(shift)) {
     for (int k = 0; k < kUnits; ++k) stage_[k] = total_[k] = S::template start<V>();
   }
@@ -89,51 +152,62 @@ class VectorRow {
       while (n >= kLanesInRow) {
         const int64_t steps = n / kLanesInRow < kStage - steps_ ? n / kLanesInRow : kStage - steps_;
         add_dense(p, steps);
-        n -= steps * kLanesInRow, p += steps * kLanesInRow * sizeof(T);
+        n -= steps * kLanesInRow, p += steps * kStepBytes;
       }
     }
-    while (n > 0) n -= add_part(p, stride, n), p += kLanesInRow * stride;
+    for (; n > 0; n -= kLanesInRow, p += kLanesInRow * stride) {
+      add_part(stage_, p, stride, n, shift_);
+      count_steps(1);
+    }
   }
 
   A value() {
     merge_stage();
-    for (int half = kUnits / 2; half > 0; half /= 2) {
-      for (int k = 0; k < half; ++k) total_[k] = S::template merge<V>(total_[k], total_[k + half]);
-    }
-    alignas(kVecBytes) A lanes[kWidth];
-    U::write(lanes, total_[0]);
-    for (int half = kWidth / 2; half > 0; half /= 2) {
-      for (int k = 0; k < half; ++k) lanes[k] = S::template merge<A>(lanes[k], lanes[k + half]);
-    }
-    return lanes[0];
+    return merge_lanes<S, kWidth / 2>(merged(total_), std::make_index_sequence<kWidth>{})[0];
   }
 
  private:
-  static constexpr int64_t kUnitBytes = kWidth * sizeof(T);
-
-  // The partial results stay in registers. The processor's own fetching ahead is better than ours.
-  TL_INLINE void add_dense(const char* p, int64_t steps) {
-    V acc[kUnits], shift = shift_;
-    for (int k = 0; k < kUnits; ++k) acc[k] = stage_[k];
-    for (int64_t i = 0; i < steps; ++i, p += kUnits * kUnitBytes) {
-      for (int k = 0; k < kUnits; ++k) acc[k] = S::template step<V>(acc[k], U::at(p + k * kUnitBytes), shift);
+  static TL_INLINE void add_step(V* acc, const char* p, V shift) {
+    fetch_ahead<kStepBytes>(p);
+    for (int k = 0; k < kUnits; ++k) acc[k] = S::template step<V>(acc[k], U::at(p + k * kUnitBytes), shift);
+  }
+  static TL_INLINE V add_some(V acc, const char* p, int64_t stride, int64_t left, V shift) {
+    const int count = left < kWidth ? static_cast<int>(left) : kWidth;
+    const V next = S::template step<V>(acc, U::part(p, stride, count), shift);
+    return select<V>(iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(count), next, acc);
+  }
+  static TL_INLINE void add_part(V* acc, const char* p, int64_t stride, int64_t n, V shift) {
+    for (int k = 0; k < kUnits; ++k) {
+      const int64_t left = n - k * kWidth;
+      if (left > 0) acc[k] = add_some(acc[k], p + k * kWidth * stride, stride, left, shift);
     }
-    for (int k = 0; k < kUnits; ++k) stage_[k] = acc[k];
-    steps_ += static_cast<int>(steps);
-    if (steps_ == kStage) merge_stage();
+  }
+  static TL_INLINE V short_row(const char* p, int64_t n, V shift) {
+    if (n <= kWidth) return add_some(S::template start<V>(), p, sizeof(T), n, shift);
+    V acc[kUnits];
+    for (int k = 0; k < kUnits; ++k) acc[k] = S::template start<V>();
+    for (; n >= kLanesInRow; n -= kLanesInRow, p += kStepBytes) add_step(acc, p, shift);
+    if (n > 0) add_part(acc, p, sizeof(T), n, shift);
+    return merged(acc);
+  }
+  static TL_INLINE V merged(V* acc) {
+    for (int half = kUnits / 2; half > 0; half /= 2) {
+      for (int k = 0; k < half; ++k) acc[k] = S::template merge<V>(acc[k], acc[k + half]);
+    }
+    return acc[0];
   }
 
-  TL_INLINE int64_t add_part(const char* p, int64_t stride, int64_t n) {
-    const V rest = S::template start<V>();
-    for (int k = 0; k < kUnits && k * kWidth < n; ++k) {
-      const int64_t left = n - k * kWidth;
-      const int count = left < kWidth ? static_cast<int>(left) : kWidth;
-      const V next =
-          S::template step<V>(stage_[k], U::part(p + k * kWidth * stride, stride, count, rest), shift_);
-      stage_[k] = select<V>(iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(count), next, stage_[k]);
-    }
-    if (++steps_ == kStage) merge_stage();
-    return kLanesInRow;
+  // The partial results stay in registers.
+  TL_INLINE void add_dense(const char* p, int64_t steps) {
+    V acc[kUnits];
+    for (int k = 0; k < kUnits; ++k) acc[k] = stage_[k];
+    for (int64_t i = 0; i < steps; ++i) add_step(acc, p + i * kStepBytes, shift_);
+    for (int k = 0; k < kUnits; ++k) stage_[k] = acc[k];
+    count_steps(static_cast<int>(steps));
+  }
+  TL_INLINE void count_steps(int steps) {
+    steps_ += steps;
+    if (steps_ == kStage) merge_stage();
   }
   TL_INLINE void merge_stage() {
     for (int k = 0; k < kUnits; ++k) {
@@ -200,8 +274,7 @@ using Row = std::conditional_t<reduces_vectors<S, T>, VectorRow<S, T>, PlainRow<
 // ---- columns side by side
 // -------------------------------------------------------------------------------------------
 
-// Up to kColumns columns, `stride` bytes apart, each with its own partial result; rows are added one at a
-// time.
+// Up to kColumns columns, `stride` bytes apart, each with its own partial result; rows are added in order.
 template <class S, class T>
 class Columns {
   using U = UnitOf<S, T>;
@@ -219,18 +292,16 @@ class Columns {
     if (shifts) __builtin_memcpy(shifts_, shifts, static_cast<size_t>(n) * sizeof(A));
   }
 
-  [[gnu::noinline]] void add(const char* p) {
-    int c = 0;
-    if (stride_ == static_cast<int64_t>(sizeof(T))) {
-      for (; c + U::kWidth <= n_; c += U::kWidth) step(c, U::at(p + c * sizeof(T)));
-    }
-    for (; c < n_; c += U::kWidth) {
-      if constexpr (U::kWidth > 1)
-        step(c, U::part(p + c * stride_, stride_, n_ - c < U::kWidth ? n_ - c : U::kWidth, Unit{}));
+  // n rows, `step` bytes apart.
+  void add(const char* p, int64_t step, int64_t n) {
+    while (n > 0) {
+      const bool several = n >= kAtOnce && steps_ + kAtOnce <= kStage;
+      if (several)
+        add_rows<kAtOnce>(p, step);
       else
-        step(c, U::at(p + c * stride_));
+        add_rows<1>(p, step);
+      n -= several ? kAtOnce : 1, p += several ? kAtOnce * step : step;
     }
-    if (++steps_ == kStage) merge_stage();
   }
 
   const A* values() {
@@ -239,8 +310,41 @@ class Columns {
   }
 
  private:
-  TL_INLINE void step(int c, Unit x) {
-    U::write(stage_ + c, S::template step<Unit>(U::read(stage_ + c), x, U::read(shifts_ + c)));
+  static constexpr int kAtOnce = 4;
+
+  template <int rows>
+  [[gnu::noinline]] void add_rows(const char* p, int64_t step) {
+    constexpr int64_t size = sizeof(T), bytes = U::kWidth * size;
+    int c = 0;
+    if (stride_ == size) {
+      for (; c + U::kWidth <= n_; c += U::kWidth) {
+        if (c * size % 64 < bytes) fetch_next<rows>(p + c * size, step);
+        add_unit<rows>(c, [&](int r) { return U::at(p + r * step + c * size); });
+      }
+    }
+    for (; c < n_; c += U::kWidth) {
+      if constexpr (U::kWidth > 1) {
+        const int count = n_ - c < U::kWidth ? n_ - c : U::kWidth;
+        add_unit<rows>(c, [&](int r) { return U::part(p + r * step + c * stride_, stride_, count); });
+      } else {
+        add_unit<rows>(c, [&](int r) { return U::at(p + r * step + c * stride_); });
+      }
+    }
+    steps_ += rows;
+    if (steps_ == kStage) merge_stage();
+  }
+  template <int rows, class F>
+  TL_INLINE void add_unit(int c, F at) {
+    Unit acc = U::read(stage_ + c);
+    const Unit shift = U::read(shifts_ + c);
+    for (int r = 0; r < rows; ++r) acc = S::template step<Unit>(acc, at(r), shift);
+    U::write(stage_ + c, acc);
+  }
+  // The rows after these.
+  template <int rows>
+  static TL_INLINE void fetch_next(const char* p, int64_t step) {
+    if constexpr (rows > 1 && U::kWidth > 1)
+      for (int r = 0; r < rows; ++r) __builtin_prefetch(p + (rows + r) * step);
   }
   TL_INLINE void merge_stage() {
     for (int c = 0; c < n_; c += U::kWidth) {

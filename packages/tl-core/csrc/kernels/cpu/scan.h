@@ -7,6 +7,7 @@
 namespace tl::cpu {
 
 enum class Scan { Sum, Prod };
+using ScanKernel = void (*)(const AlongShape& shape, char* const* data);
 
 // Operands of the shape: output, input, both of this dtype. Float32 and the halves accumulate in double and
 // float; integers wrap around; of bool, Sum is a running or, Prod a running and.

@@ -1,8 +1,12 @@
 // isa: all
 #include "kernels/cpu/softmax.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/along_driver.h"
+#include "kernels/cpu/fold.h"
 #include "kernels/cpu/memory.h"
+#include "kernels/cpu/scratch.h"
 #include "kernels/cpu/select.h"
 #include "kernels/cpu/vec_math.h"
 
@@ -10,8 +14,9 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// A line seen as vectors. Dense lines: neighbouring elements of one line are lanes. Otherwise: neighbouring
-// lines are lanes, and every reduction over the line is one over vectors.
+// A line seen as vectors, the first `whole` of which have all their lanes in memory. Dense lines:
+// neighbouring elements of one line are lanes. Otherwise: neighbouring lines are lanes, and every reduction
+// over the line is one over vectors.
 template <class T>
 struct DenseLine {
   using A = Compute<T>;
@@ -20,31 +25,30 @@ struct DenseLine {
   int64_t n;
 
   int64_t steps() const { return (n + W - 1) / W; }
-  int count(int64_t i) const { return n - i * W < W ? static_cast<int>(n - i * W) : W; }
-  V read(const char* p, int64_t, int64_t i, A rest) const {
+  int64_t whole() const { return n / W; }
+  template <bool full>
+  TL_INLINE V read(const char* p, int64_t, int64_t i, A rest) const {
+    const char* from = p + i * W * static_cast<int64_t>(sizeof(T));
+    if constexpr (full) return load<T>(from);
     const int c = count(i);
-    const char* from = p + i * W * sizeof(T);
-    if (c == W) return load<T>(from);
     return select<V>(iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(c), load_partial<T>(from, c),
                      broadcast<V>(rest));
   }
-  void write(char* p, int64_t, int64_t i, V v) const {
-    const int c = count(i);
-    if (c == W)
-      store<T>(p + i * W * sizeof(T), v);
+  template <bool full>
+  TL_INLINE void write(char* p, int64_t, int64_t i, V v) const {
+    char* to = p + i * W * static_cast<int64_t>(sizeof(T));
+    if constexpr (full)
+      store<T>(to, v);
     else
-      store_partial<T>(p + i * W * sizeof(T), c, v);
+      store_partial<T>(to, count(i), v);
   }
-  // Lanes of partial results, folded by halves, back in all lanes.
   template <class F>
   static V fold(V v, F f) {
-    A lanes[W];
-    cpu::TL_ISA_NAMESPACE::write(reinterpret_cast<char*>(lanes), v);
-    for (int half = W / 2; half > 0; half /= 2) {
-      for (int k = 0; k < half; ++k) lanes[k] = f(lanes[k], lanes[k + half]);
-    }
-    return broadcast<V>(lanes[0]);
+    return broadcast<V>(folded(v, f));
   }
+
+ private:
+  int count(int64_t i) const { return static_cast<int>(std::clamp<int64_t>(n - i * W, 0, W)); }
 };
 
 template <class T>
@@ -58,13 +62,18 @@ struct ParallelLines {
   const int64_t* along;
 
   int64_t steps() const { return n; }
-  V read(const char* p, int64_t operand, int64_t i, A) const {
+  int64_t whole() const { return n; }
+  template <bool full>
+  V read(const char* p, int64_t operand, int64_t i, A rest) const {
+    if (!full && i >= n) return broadcast<V>(rest);
     const char* from = p + i * along[operand];
     const int64_t stride = line_strides[operand];
     if (stride != static_cast<int64_t>(sizeof(T))) return load_strided<T>(from, stride, lines);
     return lines == W ? load<T>(from) : load_partial<T>(from, lines);
   }
+  template <bool full>
   void write(char* p, int64_t operand, int64_t i, V v) const {
+    if (!full && i >= n) return;
     char* to = p + i * along[operand];
     const int64_t stride = line_strides[operand];
     if (stride != static_cast<int64_t>(sizeof(T)))
@@ -80,125 +89,188 @@ struct ParallelLines {
   }
 };
 
-// A sum in kParts interleaved vectors, 256 bytes of lanes on every level, so that all levels add in the same
-// order.
+// Interleaved partial results, 256 bytes of lanes on every level, so that all levels add in the same order.
+inline constexpr int kParts = 256 / kVecBytes;
+inline constexpr int kUnrolled =
+    kParts > 8 ? 1 : kParts;  // sixteen exponentials would take a megabyte of code
+
+// body(step, part, whether the step is whole), with part = step % kParts known to the compiler. The last
+// group of steps may go beyond the line's end: there they read what changes nothing.
+template <class Line, class F>
+TL_INLINE void for_steps(const Line& line, F body) {
+  const int64_t whole = line.whole() / kParts * kParts;
+  for (int64_t i = 0; i < whole; i += kParts) {
+#pragma GCC unroll kUnrolled
+    for (int k = 0; k < kParts; ++k) body(i + k, k, std::true_type{});
+  }
+  if (whole == line.steps()) return;
+#pragma GCC unroll kUnrolled
+  for (int k = 0; k < kParts; ++k) body(whole + k, k, std::false_type{});
+}
+
+template <class Line, class F>
+TL_INLINE typename Line::V joined(typename Line::V* parts, F join) {
+  for (int half = kParts / 2; half > 0; half /= 2) {
+    for (int k = 0; k < half; ++k) parts[k] = join(parts[k], parts[k + half]);
+  }
+  return Line::fold(parts[0], join);
+}
 template <class Line>
-class LineSum {
+TL_INLINE typename Line::V sum_of(typename Line::V* parts) {
   using V = typename Line::V;
-  static constexpr int kParts = 256 / kVecBytes;
+  return joined<Line>(parts, [](V a, V b) { return a + b; });
+}
 
- public:
-  TL_INLINE void add(V v) {
-    parts_[next_] = parts_[next_] + v;
-    next_ = (next_ + 1) % kParts;
-  }
-  TL_INLINE V value() {
-    for (int half = kParts / 2; half > 0; half /= 2) {
-      for (int k = 0; k < half; ++k) parts_[k] = parts_[k] + parts_[k + half];
-    }
-    return Line::fold(parts_[0], [](auto a, auto b) { return a + b; });
-  }
-
- private:
-  V parts_[kParts] = {};
-  int next_ = 0;
-};
-
-// Four at a time: a comparison needs the one before it.
+// A NaN may be passed over here: it comes back with its own exponential.
 template <class Line>
 TL_INLINE typename Line::V largest(const Line& line, const char* in) {
   using A = typename Line::A;
   using V = typename Line::V;
   constexpr A lowest = -std::numeric_limits<A>::infinity();
-  const int64_t steps = line.steps();
-  V tops[4];
+  V tops[kParts];
   for (V& top : tops) top = broadcast<V>(lowest);
-  int64_t i = 0;
-  for (; i + 4 <= steps; i += 4) {
-    for (int k = 0; k < 4; ++k) tops[k] = maximum(tops[k], line.read(in, 1, i + k, lowest));
-  }
-  for (; i < steps; ++i) tops[0] = maximum(tops[0], line.read(in, 1, i, lowest));
-  const V top = maximum(maximum(tops[0], tops[1]), maximum(tops[2], tops[3]));
-  return Line::fold(top, [](A a, A b) { return maximum(a, b); });
+  const auto larger = [](V a, V b) { return select<V>(a < b, b, a); };
+  for_steps(line, [&](int64_t i, int part, auto full) {
+    tops[part] = larger(tops[part], line.template read<full>(in, 1, i, lowest));
+  });
+  return joined<Line>(tops, larger);
 }
 
-template <bool log_form, class T, class Line>
-void softmax_line(const Line& line, char* const* at) {
-  using A = typename Line::A;
+// What a line's elements are shifted and divided by.
+template <class Line>
+struct Scale {
+  typename Line::V top, total;
+};
+
+// The exponentials go to keep(step, whole, exponential).
+template <class Line, class F>
+TL_INLINE Scale<Line> exponentials(const Line& line, const char* in, F keep) {
   using V = typename Line::V;
-  constexpr A lowest = -std::numeric_limits<A>::infinity();
-  const int64_t steps = line.steps();
-  const V top = largest(line, at[1]);
-  // Exponentials are kept in the output where it loses nothing, else computed twice.
-  constexpr bool keeps = !log_form && !kIs16<T>;
-  LineSum<Line> sum;
-  for (int64_t i = 0; i < steps; ++i) {
-    const V e = exp(line.read(at[1], 1, i, lowest) - top);
-    if constexpr (keeps) line.write(at[0], 0, i, e);
-    sum.add(e);
+  constexpr auto lowest = -std::numeric_limits<typename Line::A>::infinity();
+  const V top = largest(line, in);
+  V sums[kParts] = {};
+  for_steps(line, [&](int64_t i, int part, auto full) {
+    const V e = exp(line.template read<full>(in, 1, i, lowest) - top);
+    keep(i, full, e);
+    sums[part] += e;
+  });
+  return {top, sum_of<Line>(sums)};
+}
+
+// The exponentials of a line stand in the output where it loses nothing, else beside it.
+template <class T, class Line>
+void softmax_line(const Line& line, char* const* at) {
+  using V = typename Line::V;
+  const auto put = [&](int64_t i, auto full, V v) { line.template write<full>(at[0], 0, i, v); };
+  if constexpr (!kIs16<T>) {
+    const Scale<Line> s = exponentials(line, at[1], put);
+    for_steps(line, [&](int64_t i, int, auto full) {
+      put(i, full, line.template read<full>(at[0], 0, i, 0) * (1 / s.total));
+    });
+  } else {
+    constexpr int64_t size = sizeof(V);
+    Scratch<char, 8192> kept((line.steps() + kParts) * size);
+    char* const e = kept.data();
+    const Scale<Line> s = exponentials(line, at[1], [&](int64_t i, auto, V v) { write(e + i * size, v); });
+    for_steps(line, [&](int64_t i, int, auto full) { put(i, full, read<V>(e + i * size) * (1 / s.total)); });
   }
-  const V total = sum.value();
-  const V shift = log_form ? log(total) : V{}, factor = A(1) / total;
-  for (int64_t i = 0; i < steps; ++i) {
-    if constexpr (log_form)
-      line.write(at[0], 0, i, line.read(at[1], 1, i, 0) - top - shift);
-    else if constexpr (keeps)
-      line.write(at[0], 0, i, line.read(at[0], 0, i, 0) * factor);
-    else
-      line.write(at[0], 0, i, exp(line.read(at[1], 1, i, lowest) - top) * factor);
+}
+
+template <class T, class Line>
+TL_INLINE void log_line(const Line& line, char* const* at, typename Line::V top, typename Line::V shift) {
+  for_steps(line, [&](int64_t i, int, auto full) {
+    line.template write<full>(at[0], 0, i, line.template read<full>(at[1], 1, i, 0) - top - shift);
+  });
+}
+template <class Line>
+TL_INLINE Scale<Line> log_scale(const Line& line, const char* in) {
+  return exponentials(line, in, [](int64_t, auto, auto) {});
+}
+
+template <class T>
+void log_softmax_line(const ParallelLines<T>& line, char* const* at) {
+  const auto s = log_scale(line, at[1]);
+  log_line<T>(line, at, s.top, log(s.total));
+}
+
+// Of some dense lines the logarithms are taken at once.
+template <class T>
+void log_softmax_lines(const DenseLine<T>& line, char* const* at, const int64_t* strides, int64_t lines) {
+  using V = typename DenseLine<T>::V;
+  V tops{}, totals = V{} + 1;
+  for (int64_t i = 0; i < lines; ++i) {
+    const auto s = log_scale(line, at[1] + i * strides[1]);
+    tops[i] = s.top[0];
+    totals[i] = s.total[0];
+  }
+  const V shifts = log(totals);
+  for (int64_t i = 0; i < lines; ++i) {
+    char* const here[] = {at[0] + i * strides[0], at[1] + i * strides[1]};
+    log_line<T>(line, here, broadcast<V>(tops[i]), broadcast<V>(shifts[i]));
   }
 }
 
 template <bool log_form, class T, class Line>
 void backward_line(const Line& line, char* const* at) {
   using V = typename Line::V;
-  const int64_t steps = line.steps();
-  LineSum<Line> sum;
-  for (int64_t i = 0; i < steps; ++i) {
-    const V g = line.read(at[1], 1, i, 0);
+  V sums[kParts] = {};
+  for_steps(line, [&](int64_t i, int part, auto full) {
+    const V g = line.template read<full>(at[1], 1, i, 0);
     if constexpr (log_form)
-      sum.add(g);
+      sums[part] += g;
     else
-      sum.add(g * line.read(at[2], 2, i, 0));
-  }
-  const V total = sum.value();
-  for (int64_t i = 0; i < steps; ++i) {
-    const V g = line.read(at[1], 1, i, 0), y = line.read(at[2], 2, i, 0);
+      sums[part] += g * line.template read<full>(at[2], 2, i, 0);
+  });
+  const V total = sum_of<Line>(sums);
+  for_steps(line, [&](int64_t i, int, auto full) {
+    const V g = line.template read<full>(at[1], 1, i, 0), y = line.template read<full>(at[2], 2, i, 0);
     if constexpr (log_form)
-      line.write(at[0], 0, i, g - exp(y) * total);
+      line.template write<full>(at[0], 0, i, g - exp(y) * total);
     else
-      line.write(at[0], 0, i, (g - total) * y);
+      line.template write<full>(at[0], 0, i, (g - total) * y);
+  });
+}
+
+template <bool log_form, bool backward, class T, class Line>
+void one_line(const Line& line, char* const* at) {
+  if constexpr (backward)
+    backward_line<log_form, T>(line, at);
+  else if constexpr (log_form)
+    log_softmax_line<T>(line, at);
+  else
+    softmax_line<T>(line, at);
+}
+
+constexpr int64_t kNear = 1 << 12;  // elements that are still in the first-level cache when they come again
+
+template <bool log_form, bool backward, class T>
+void dense_lines(const AlongShape& s, char* const* data) {
+  constexpr int operands = backward ? 3 : 2;
+  const DenseLine<T> line{s.n};
+  if constexpr (log_form && !backward) {
+    const int64_t strides[] = {s.dims ? s.strides[0][0] : 0, s.dims ? s.strides[1][0] : 0};
+    const int64_t group = std::clamp<int64_t>(kNear / s.n, 1, DenseLine<T>::W);
+    for_each_lines<operands>(s, data, group, [&](char* const* at, int64_t lines) {
+      log_softmax_lines<T>(line, at, strides, lines);
+    });
+  } else {
+    for_each_lines<operands>(s, data, 1,
+                             [&](char* const* at, int64_t) { one_line<log_form, backward, T>(line, at); });
   }
 }
 
 template <bool log_form, bool backward, class T>
 void run(const AlongShape& s, char* const* data) {
   constexpr int operands = backward ? 3 : 2;
-  constexpr int W = kLanes<Compute<T>>;
-  const auto line_function = [](const auto& line, char* const* at) {
-    if constexpr (backward)
-      backward_line<log_form, T>(line, at);
-    else
-      softmax_line<log_form, T>(line, at);
-  };
   bool dense = true;
   for (int k = 0; k < operands; ++k) dense &= s.along[k] == static_cast<int64_t>(sizeof(T));
   const bool many_short =
       s.n <= 32 && s.dims > 0 && s.sizes[0] >= 8;  // then it pays to work on many lines at once
-  if ((dense && !many_short) || s.dims == 0) {
-    int64_t strides[operands] = {};
-    for_each_lines<operands>(s, data, 1, [&](char* const* at, int64_t) {
-      if (dense)
-        line_function(DenseLine<T>{s.n}, at);
-      else
-        line_function(ParallelLines<T>{s.n, 1, strides, s.along}, at);
-    });
-    return;
-  }
+  if (dense && !many_short) return dense_lines<log_form, backward, T>(s, data);
   int64_t strides[operands];
-  for (int k = 0; k < operands; ++k) strides[k] = s.strides[k][0];
-  for_each_lines<operands>(s, data, W, [&](char* const* at, int64_t lines) {
-    line_function(ParallelLines<T>{s.n, static_cast<int>(lines), strides, s.along}, at);
+  for (int k = 0; k < operands; ++k) strides[k] = s.dims ? s.strides[k][0] : 0;
+  for_each_lines<operands>(s, data, kLanes<Compute<T>>, [&](char* const* at, int64_t lines) {
+    one_line<log_form, backward, T>(ParallelLines<T>{s.n, static_cast<int>(lines), strides, s.along}, at);
   });
 }
 

@@ -4,18 +4,13 @@
 #include "kernels/cpu/radix.h"
 #include "kernels/cpu/ranks.h"
 #include "kernels/cpu/sort_dtypes.h"
+#include "kernels/cpu/top.h"
 
 namespace tl::cpu {
 
 namespace {
 
 using namespace base;
-
-template <class T>
-TL_INLINE void put(char* const* at, const AlongShape& s, int64_t place, Key<T> key, int64_t number) {
-  write_element<T>(at[0] + place * s.along[0], key, at[2] + number * s.along[2]);
-  write<int64_t>(at[1] + place * s.along[1], number);
-}
 
 // f(where the operands' line begins, its keys)
 template <class T, class F>
@@ -36,15 +31,6 @@ void sort_lines(const AlongShape& s, char* const* data, int64_t count, Key<T> fl
       const int64_t number = number_of(sorted[i]);
       put<T>(at, s, i, order.key(keys, sorted[i]) ^ flip, number);
     }
-  });
-}
-
-template <class T>
-void top_lines(const AlongShape& s, char* const* data, int64_t count, Key<T> flip) {
-  each_line<T>(s, data, flip, [&](char* const* at, const Key<T>* keys) {
-    Lowest<Key<T>> lowest(count);
-    const auto* items = lowest.find(keys, s.n);
-    for (int64_t i = 0; i < count; ++i) put<T>(at, s, i, items[i].key ^ flip, items[i].number);
   });
 }
 
@@ -90,10 +76,10 @@ void mode_lines(const AlongShape& s, char* const* data) {
 void sort(DType dtype, const AlongShape& shape, int64_t count, bool descending, char* values, char* indices,
           const char* in) {
   char* const data[] = {values, indices, const_cast<char*>(in)};
-  const bool few = 8 * count <= shape.n;
+  if (8 * count <= shape.n) return top(dtype, shape, count, descending, data);
   with_sortable(dtype, [&]<class T>(T*) {
     const Key<T> flip = descending ? ~Key<T>{} : Key<T>{};
-    few ? top_lines<T>(shape, data, count, flip) : sort_lines<T>(shape, data, count, flip);
+    sort_lines<T>(shape, data, count, flip);
   });
 }
 

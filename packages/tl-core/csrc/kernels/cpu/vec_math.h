@@ -41,10 +41,23 @@ TL_INLINE V scale(V x, V n) {
 #endif
 }
 
+// x between bounds; a NaN stays.
+template <class V>
+TL_INLINE V within(V x, Lane<V> low, Lane<V> high) {
+#if TL_ISA_LEVEL >= 4
+  if constexpr (std::is_same_v<V, VecF>)
+    return _mm512_min_ps(VecF{} + high, _mm512_max_ps(VecF{} + low, x));
+  else
+    return _mm512_min_pd(VecD{} + high, _mm512_max_pd(VecD{} + low, x));
+#else
+  return select<V>(x > high, V{} + high, select<V>(x < low, V{} + low, x));
+#endif
+}
+
 // ---- exp
 // ------------------------------------------------------------------------------------------------------------
 TL_INLINE VecF exp(VecF x) {
-  const VecF bounded = select<VecF>(x > 89.0f, VecF{} + 89.0f, select<VecF>(x < -104.0f, VecF{} - 104.0f, x));
+  const VecF bounded = within(x, -104.0f, 89.0f);
   const VecF n = round_even(bounded * 0x1.715476p0f);
   VecF r = fma(n, VecF{} - 0x1.62e4p-1f, bounded);  // ln 2 in two parts, the first with room for n
   r = fma(n, VecF{} - 0x1.7f7d1cp-20f, r);
@@ -59,7 +72,7 @@ TL_INLINE VecD exp_reduced(VecD r, VecD n) {
   return scale<VecD>(fma(r * r, q, r) + 1.0, n);
 }
 TL_INLINE VecD exp(VecD x) {
-  const VecD bounded = select<VecD>(x > 710.0, VecD{} + 710.0, select<VecD>(x < -746.0, VecD{} - 746.0, x));
+  const VecD bounded = within(x, -746.0, 710.0);
   const VecD n = round_even(bounded * 0x1.71547652b82fep0);
   const VecD r = fma(n, VecD{} - 0x1.62e42feep-1, bounded);
   return exp_reduced(fma(n, VecD{} - 0x1.a39ef35793c76p-33, r), n);
@@ -70,20 +83,21 @@ TL_INLINE VecD exp(VecD x) {
 // x = m 2^k with m between sqrt(1/2) and sqrt(2).
 TL_INLINE void split_exponent(VecF x, VecF& m, VecF& k) {
   const auto tiny = x < std::numeric_limits<float>::min();
-  const VecI bits = bitcast<VecI>(select<VecF>(tiny, x * 0x1p24f, x)) - 0x3f3504f3;
+  using U = VecOf<uint32_t, kVecBytes>::type;  // the difference may wrap
+  const VecI bits = bitcast<VecI>(bitcast<U>(select<VecF>(tiny, x * 0x1p24f, x)) - 0x3f3504f3u);
   k = __builtin_convertvector(bits >> 23, VecF) - select<VecF>(tiny, VecF{} + 24.0f, VecF{});
   m = bitcast<VecF>((bits & 0x007fffff) + 0x3f3504f3);
 }
 TL_INLINE void split_exponent(VecD x, VecD& m, VecD& k) {
   const auto tiny = x < std::numeric_limits<double>::min();
-  const VecL bits =
-      bitcast<VecL>(select<VecD>(tiny, x * 0x1p54, x)) - (0x3fe6a09e667f3bcdLL - (1024LL << 52));
-  using U =
-      VecOf<uint64_t, kVecBytes>::type;  // the shift must be a logical one: there is no other before AVX-512
-  const VecL biased = bitcast<VecL>(bitcast<U>(bits) >> 52);
+  // Unsigned: the difference may wrap, and the shift must be a logical one, as there is no other before
+  // AVX-512.
+  using U = VecOf<uint64_t, kVecBytes>::type;
+  const U bits = bitcast<U>(select<VecD>(tiny, x * 0x1p54, x)) - (0x3fe6a09e667f3bcdULL - (1024ULL << 52));
+  const VecL biased = bitcast<VecL>(bits >> 52);
   k = bitcast<VecD>(biased | 0x4338000000000000LL) - (0x1.8p52 + 1024.0) -
       select<VecD>(tiny, VecD{} + 54.0, VecD{});
-  m = bitcast<VecD>((bits & 0x000fffffffffffffLL) + 0x3fe6a09e667f3bcdLL);
+  m = bitcast<VecD>((bits & 0x000fffffffffffffULL) + 0x3fe6a09e667f3bcdULL);
 }
 
 // Puts the values outside the positive finite numbers right.
@@ -168,7 +182,7 @@ TL_INLINE VecF erf(VecF x) {
 namespace brief {  // relative error below 1e-9
 
 TL_INLINE VecD exp(VecD x) {
-  const VecD bounded = select<VecD>(x > 710.0, VecD{} + 710.0, select<VecD>(x < -746.0, VecD{} - 746.0, x));
+  const VecD bounded = within(x, -746.0, 710.0);
   const VecD n = round_even(bounded * 0x1.71547652b82fep0);
   const VecD r = fma(n, VecD{} - 0x1.62e42fefa39efp-1, bounded);
   const VecD q =
@@ -297,10 +311,6 @@ TL_INLINE VecF pow(VecF x, VecF y) {
 TL_INLINE VecD pow(VecD x, VecD y) {
   return pow_by(x, y,
                 [](VecD a, VecD b) { return map(a, b, [](double c, double d) { return std::pow(c, d); }); });
-}
-template <class V>
-TL_INLINE V atan2(V y, V x) {
-  return map(y, x, [](auto a, auto b) { return std::atan2(a, b); });
 }
 template <class V>
 TL_INLINE V fmod(V x, V y) {

@@ -99,6 +99,17 @@ TL_INLINE VecD atan(VecD x) {
   return copysign(select<VecD>(large, kHalfPi - a, a), x);
 }
 
+TL_INLINE VecD atan2(VecD y, VecD x) {
+  const VecD a = abs(y), b = abs(x);
+  const auto steep = a > b;
+  const VecD slope = select<VecD>(steep, b, a) / select<VecD>(steep, a, b);
+  const VecD same = select<VecD>(a == 0.0, VecD{}, VecD{} + 1.0);  // zeros and infinities, too
+  const VecD part = atan_to_one(select<VecD>(a == b, same, slope));
+  const VecD right = select<VecD>(steep, kHalfPi - part, part);
+  const auto left = copysign(VecD{} + 1.0, x) < 0.0;
+  return copysign(select<VecD>(left, 2.0 * kHalfPi - right, right), y);
+}
+
 // Where the logarithm of nearly 1 would cancel, the first terms of the series.
 TL_INLINE VecD asinh(VecD x) {
   const VecD size = abs(x), z = x * x;
@@ -154,6 +165,53 @@ TL_INLINE VecD hypot(VecD x, VecD y) { return sqrt(fma(x, x, y * y)); }
 
 }  // namespace brief
 
+// Stirling's series stands from 8 on; what is smaller is taken there by gamma(x + 1) = x gamma(x).
+TL_INLINE VecD positive_lgamma(VecD x) {
+  const auto small = x < 8.0;
+  VecD product = x;
+  for (int k = 1; k < 8; ++k) product *= x + static_cast<double>(k);
+  const VecD z = select<VecD>(small, x + 8.0, x), r = 1.0 / z;
+  const VecD series =
+      r * polynomial(r * r, -691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12);
+  const VecD value = (z - 0.5) * log(z) - z + 0.91893853320467274178 + series;
+  return value - log(select<VecD>(small, product, VecD{} + 1.0));
+}
+TL_INLINE VecD positive_digamma(VecD x) {
+  const auto small = x < 8.0;
+  VecD product = x, slope = VecD{} + 1.0;
+  for (int k = 1; k < 8; ++k) {
+    const VecD next = x + static_cast<double>(k);
+    slope = fma(slope, next, product);
+    product *= next;
+  }
+  const VecD z = select<VecD>(small, x + 8.0, x), r = 1.0 / z, w = r * r;
+  const VecD series =
+      w * polynomial(w, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12);
+  return log(z) - 0.5 * r - series - select<VecD>(small, slope / product, VecD{});
+}
+template <class F, class One>
+TL_INLINE VecF of_positive(VecF x, F f, One one) {
+  const VecF fast = in_double(x, f);
+  const auto other = ~((x > 0.0f) & (x < std::numeric_limits<float>::infinity()));
+  if (!any(other)) [[likely]]
+    return fast;
+  return select<VecF>(other, map(x, [&](float v) { return static_cast<float>(one(v)); }), fast);
+}
+TL_INLINE VecF lgamma(VecF x) {
+  return of_positive(
+      x, [](VecD v) { return positive_lgamma(v); }, [](float v) { return special::lgamma(v); });
+}
+TL_INLINE VecF digamma(VecF x) {
+  return of_positive(
+      x, [](VecD v) { return positive_digamma(v); }, [](float v) { return special::digamma(v); });
+}
+TL_INLINE VecD lgamma(VecD x) {
+  return map(x, [](double v) { return special::lgamma(v); });
+}
+TL_INLINE VecD digamma(VecD x) {
+  return map(x, [](double v) { return special::digamma(v); });
+}
+
 TL_INLINE VecF tan(VecF x) {
   const VecF fast = select<VecF>(x == 0.0f, x, in_double(x, [](VecD v) { return brief::tan(v); }));
   return beyond_reduction(x, fast, [](float v) { return std::tan(v); });
@@ -178,6 +236,12 @@ TL_INLINE VecF hypot(VecF x, VecF y) {
 }
 TL_INLINE VecD hypot(VecD x, VecD y) {
   return map(x, y, [](double a, double b) { return std::hypot(a, b); });
+}
+TL_INLINE VecF atan2(VecF y, VecF x) {
+  return in_double(y, x, [](VecD a, VecD b) { return brief::atan2(a, b); });
+}
+TL_INLINE VecD atan2(VecD y, VecD x) {
+  return map(y, x, [](double a, double b) { return std::atan2(a, b); });
 }
 #define TL_FLOAT_IN_DOUBLE(name)                                \
   TL_INLINE VecF name(VecF x) {                                 \

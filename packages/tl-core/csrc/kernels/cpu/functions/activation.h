@@ -32,8 +32,15 @@ TL_BINARY(shrink_backward, 1, true, return select<T>((y >= -p[0]) & (y <= p[0]),
 
 // ---- exponential units: alpha, scale, input_scale; p[3] says that y is the result
 // ------------------------------------
+template <class M>
+TL_INLINE M is_false(M mask) {
+  if constexpr (is_vec<M>)
+    return ~mask;
+  else
+    return !mask;
+}
 TL_UNARY_WITH(elu, 3, true, const auto straight = x > 0; const T scaled = x * p[1];
-              if (!any(x <= 0) && !any(is_nan(x))) return scaled;
+              if (!any(is_false(straight))) return scaled;
               return select<T>(straight, scaled,
                                expm1_below(select<T>(straight, T{}, x) * p[2]) * (p[0] * p[1]));)
 TL_BINARY(elu_backward, 4, true, const Lane<T> steepest = p[0] * p[1];
@@ -54,23 +61,37 @@ TL_INLINE T gate(T x) {
 TL_BINARY(silu_backward, 0, true, const T s = gate(y), slope = s * (one_like(s) + y * (one_like(s) - s));
           if constexpr (is_complex_type<T>) return x * conj(slope); else return x * slope;)
 
-// e to the power of -x^2 / 2, and the probability that a normal number is smaller than x.
-template <class T>
-TL_INLINE T bell(T x) {
-  return math::exp(x * x * Lane<T>(-0.5));
+// The size of x, at most 14.5: there e to the power of -x^2 / 2 ends as a float.
+TL_INLINE VecF size_of(VecF x) {
+  const VecF size = math::abs(x);
+#if TL_ISA_LEVEL >= 4
+  return _mm512_min_ps(VecF{} + 14.5f, size);  // of a NaN, the second
+#else
+  return select<VecF>(size > 14.5f, VecF{} + 14.5f, size);
+#endif
 }
-TL_INLINE VecD normal_below(VecD x, VecD) { return 0.5 * math::erfc(x * -0.70710678118654752440); }
-TL_INLINE VecF normal_below(VecF x, VecF bell) {
-  const VecF size = select<VecF>(math::abs(x) > 14.5f, VecF{} + 14.5f, math::abs(x)),
-             t = 1.0f / (1.0f + 0.4f * size);
+TL_INLINE VecD size_of(VecD x) { return x; }
+// e to the power of -x^2 / 2. A float's exponent is too small for exp's care about the ends.
+TL_INLINE VecD bell(VecD x) { return math::exp(x * x * -0.5); }
+TL_INLINE VecF bell(VecF size) {
+  const VecF power = size * size * -0.5f, n = math::round_even(power * 0x1.715476p0f);
+  const VecF r = fma(n, VecF{} - 0x1.62e430p-1f, power);
+  const VecF p = polynomial(r, 0x1.6a21a8p-10f, 0x1.123b6ap-7f, 0x1.5558fcp-5f, 0x1.555490p-3f,
+                            0x1.fffffcp-2f, 1.0f, 1.0f);
+  return math::scale<VecF>(p, n);
+}
+// The probability that a normal number is smaller than x.
+TL_INLINE VecD normal_below(VecD x, VecD, VecD) { return 0.5 * math::erfc(x * -0.70710678118654752440); }
+TL_INLINE VecF normal_below(VecF x, VecF size, VecF bell) {
+  const VecF t = 1.0f / (1.0f + 0.4f * size);
   const VecF tail =
       bell * polynomial(t, -0x1.484a6ap-5f, 0x1.9f045ap-3f, -0x1.8272e8p-2f, 0x1.04c40ep-2f, -0x1.dd38fcp-7f,
                         0x1.460ae2p-3f, 0x1.3eb572p-3f, 0x1.4785fp-3f, -0x1.b0fc96p-17f);
   return select<VecF>(x < 0, tail, 1.0f - tail);
 }
-TL_UNARY(gelu, true, return x * normal_below(x, bell(x));)
-TL_BINARY(gelu_backward, 0, true, const T e = bell(y);
-          return x * fma(y * Lane<T>(0.39894228040143267794), e, normal_below(y, e));)
+TL_UNARY(gelu, true, const T size = size_of(x); return x * normal_below(x, size, bell(size));)
+TL_BINARY(gelu_backward, 0, true, const T size = size_of(y), e = bell(size);
+          return x * fma(y * Lane<T>(0.39894228040143267794), e, normal_below(y, size, e));)
 template <class T>
 TL_INLINE T gelu_inner(T x) {
   return Lane<T>(0.79788456080286535588) * (x + Lane<T>(0.044715) * x * x * x);

@@ -16,15 +16,35 @@ using Wrapping = std::conditional_t<(sizeof(T) > 4), uint64_t, uint32_t>;
 
 template <class T>
 TL_INLINE auto wrapping(T x) {
-  return static_cast<Wrapping<T>>(x);
+  if constexpr (is_vec<T>)
+    return bitcast<typename VecOf<std::make_unsigned_t<Lane<T>>, sizeof(T)>::type>(x);
+  else
+    return static_cast<Wrapping<T>>(x);
+}
+
+// Integers and vectors of them: signed ones would not be allowed to overflow.
+template <class T>
+constexpr bool is_whole() {
+  if constexpr (is_vec<T>)
+    return std::is_integral_v<Lane<T>>;
+  else
+    return std::is_integral_v<T>;
+}
+
+template <class T, class U>
+TL_INLINE T unwrapped(U x) {
+  if constexpr (is_vec<T>)
+    return bitcast<T>(x);
+  else
+    return static_cast<T>(x);
 }
 
 template <class T>
 TL_INLINE T plus(T x, T y) {
   if constexpr (std::is_same_v<T, bool>)
     return x || y;
-  else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(wrapping(x) + wrapping(y));
+  else if constexpr (is_whole<T>())
+    return unwrapped<T>(wrapping(x) + wrapping(y));
   else
     return x + y;
 }
@@ -32,8 +52,8 @@ template <class T>
 TL_INLINE T minus(T x, T y) {
   if constexpr (std::is_same_v<T, bool>)
     return x != y;
-  else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(wrapping(x) - wrapping(y));
+  else if constexpr (is_whole<T>())
+    return unwrapped<T>(wrapping(x) - wrapping(y));
   else
     return x - y;
 }
@@ -41,8 +61,8 @@ template <class T>
 TL_INLINE T times(T x, T y) {
   if constexpr (std::is_same_v<T, bool>)
     return x && y;
-  else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(wrapping(x) * wrapping(y));
+  else if constexpr (is_whole<T>())
+    return unwrapped<T>(wrapping(x) * wrapping(y));
   else
     return x * y;
 }

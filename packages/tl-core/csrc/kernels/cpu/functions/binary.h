@@ -23,54 +23,12 @@ TL_BINARY(div, 0, true, return quotient(x, y);)  // of integers: towards zero
 TL_BINARY(div_trunc, 0, true, if constexpr (std::is_integral_v<T>) return quotient(x, y);
           else return math::trunc(x / y);)
 
-// As Python divides: the remainder has the divisor's sign, the quotient is rounded down.
-template <class T>
-TL_INLINE T python_remainder(T x, T y) {
-  if constexpr (std::is_integral_v<T>) {
-    const T left = rest(x, y);
-    if constexpr (std::is_signed_v<T>)
-      return left != 0 && (left < 0) != (y < 0) ? static_cast<T>(left + y) : left;
-    else
-      return left;
-  } else {
-    const T left = std::fmod(x, y);
-    return left != 0 && (left < 0) != (y < 0) ? left + y : left;
-  }
-}
-template <class T>
-TL_INLINE T python_quotient(T x, T y) {
-  if constexpr (std::is_integral_v<T>) {
-    const T whole = quotient(x, y);
-    if constexpr (std::is_signed_v<T>)
-      return rest(x, y) != 0 && (x < 0) != (y < 0) ? static_cast<T>(whole - 1) : whole;
-    else
-      return whole;
-  } else {
-    if (y == 0) return x / y;
-    const T left = std::fmod(x, y);
-    T whole = (x - left) / y;
-    if (left != 0 && (left < 0) != (y < 0)) whole -= 1;
-    if (whole == 0) return std::copysign(T(0), x / y);
-    const T down = std::floor(whole);
-    return whole - down > T(0.5) ? down + 1 : down;  // the division may have rounded up
-  }
-}
-
-#define TL_EACH_LANE(f)                                       \
-  if constexpr (is_vec<T>)                                    \
-    return map(x, y, [](auto a, auto b) { return f(a, b); }); \
-  else                                                        \
-    return f(x, y);
-TL_BINARY(remainder, 0, true, TL_EACH_LANE(python_remainder))
-TL_BINARY(floor_divide, 0, true, TL_EACH_LANE(python_quotient))
-#undef TL_EACH_LANE
 TL_BINARY(pow, 0, true, if constexpr (std::is_integral_v<T>) return integer_power(x, y);
           else return math::pow(x, y);)
-TL_BINARY(atan2, 0, true, return math::atan2(x, y);)
 
-TL_BINARY(maximum, 0, true, if constexpr (std::is_integral_v<T>) return x < y ? y : x;
+TL_BINARY(maximum, 0, true, if constexpr (std::is_integral_v<Lane<T>>) return x < y ? y : x;
           else return math::maximum(x, y);)
-TL_BINARY(minimum, 0, true, if constexpr (std::is_integral_v<T>) return y < x ? y : x;
+TL_BINARY(minimum, 0, true, if constexpr (std::is_integral_v<Lane<T>>) return y < x ? y : x;
           else return math::minimum(x, y);)
 
 TL_BINARY(eq, 0, true, return x == y;)

@@ -74,6 +74,40 @@ TL_INLINE VecF fast_fmod(VecF x, VecF y) {
 TL_BINARY(fmod, 0, true, if constexpr (is_whole<T>) return rest(x, y);
           else if constexpr (std::is_same_v<T, VecF>) return fast_fmod(x, y); else return math::fmod(x, y);)
 
+// As Python divides: the remainder has the divisor's sign, the quotient is rounded down.
+template <class T>
+TL_INLINE T float_rest(T x, T y) {
+  if constexpr (std::is_same_v<T, VecF>)
+    return fast_fmod(x, y);
+  else
+    return math::fmod(x, y);
+}
+template <class T>
+TL_INLINE auto signs_differ(T left, T y) {
+  return (left != T{}) & ((left < T{}) != (y < T{}));
+}
+TL_BINARY(
+    remainder, 0, true, if constexpr (std::is_unsigned_v<T>) return rest(x, y);
+    else if constexpr (is_whole<T>) {
+      const T left = rest(x, y);
+      return signs_differ(left, y) ? static_cast<T>(left + y) : left;
+    } else {
+      const T left = float_rest(x, y);
+      return select<T>(signs_differ(left, y), left + y, left);
+    })
+TL_BINARY(
+    floor_divide, 0, true, if constexpr (std::is_unsigned_v<T>) return quotient(x, y);
+    else if constexpr (is_whole<T>) {
+      const T whole = quotient(x, y);
+      return signs_differ(rest(x, y), y) ? static_cast<T>(whole - 1) : whole;
+    } else {
+      const T left = float_rest(x, y), ratio = x / y, exact = (x - left) / y;
+      const T whole = select<T>(signs_differ(left, y), exact - one_like(x), exact), down = math::floor(whole);
+      // the division may have rounded up
+      const T nearest = select<T>(whole - down > T{} + 0.5f, down + one_like(x), down);
+      return select<T>(y == T{}, ratio, select<T>(whole == T{}, math::copysign(T{}, ratio), nearest));
+    })
+
 // ---- integers
 // ----------------------------------------------------------------------------------------
 template <class T>

@@ -7,8 +7,6 @@
 namespace tl::cpu::TL_ISA_NAMESPACE::functions {
 
 #define TL_SPECIAL(name) TL_UNARY(name, false, return special::name(x);)
-TL_SPECIAL(lgamma)
-TL_SPECIAL(digamma)
 TL_SPECIAL(erfcx)
 TL_SPECIAL(ndtri)
 TL_SPECIAL(log_ndtr)

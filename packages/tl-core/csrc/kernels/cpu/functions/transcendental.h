@@ -28,6 +28,9 @@ TL_UNARY(log2, true, if constexpr (is_complex_type<T>) return times_real(math::l
          else return math::log2(x);)
 TL_UNARY(log10, true, if constexpr (is_complex_type<T>) return times_real(math::log(x), 0.4342944819032518);
          else return math::log10(x);)
+TL_BINARY(atan2, 0, true, return math::atan2(x, y);)
+TL_UNARY(lgamma, true, return math::lgamma(x);)
+TL_UNARY(digamma, true, return math::digamma(x);)
 TL_UNARY(erfc, true, return math::erfc(x);)
 TL_UNARY(erfinv, true, return math::erfinv(x);)
 

@@ -22,13 +22,20 @@ TL_UNARY(positive, true, return x;)
 TL_UNARY(conj_physical, true, if constexpr (is_complex_type<T>) return conj(x); else return x;)
 TL_UNARY(cube, true, return times(times(x, x), x);)
 TL_UNARY(inverse_square, true, return quotient(one_like(x), times(x, x));)
-TL_UNARY(neg, true, if constexpr (std::is_integral_v<T>) return static_cast<T>(T{} - wrapping(x));
+TL_UNARY(neg_value, true, if constexpr (std::is_integral_v<T>) return static_cast<T>(T{} - wrapping(x));
          else return -x;)
 TL_UNARY(square, true, return times(x, x);)
-TL_UNARY(abs, true, if constexpr (std::is_unsigned_v<T>) return x;
+TL_UNARY(abs_value, true, if constexpr (std::is_unsigned_v<T>) return x;
          else if constexpr (std::is_integral_v<T>) return static_cast<T>(x < 0 ? Wrapping<T>{} - wrapping(x)
                                                                                : wrapping(x));
          else return math::abs(x);)
+// Of a half float only the sign changes: `bits` does it without a conversion.
+struct neg : neg_value {
+  static TL_INLINE uint16_t bits(uint16_t x) { return x ^ 0x8000; }
+};
+struct abs : abs_value {
+  static TL_INLINE uint16_t bits(uint16_t x) { return x & 0x7fff; }
+};
 // NaN has no sign: the reference answers 0 for real dtypes.
 TL_UNARY(sign, true,
          if constexpr (is_vec<T>) return select<T>(x > 0, T{} + 1, select<T>(x < 0, T{} - 1, T{}));

@@ -1,0 +1,82 @@
+#include "base/file_transfer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "base/crc32.h"
+#include "base/parallel.h"
+
+namespace tl {
+
+namespace {
+constexpr int64_t kChunk = 1 << 20;
+constexpr int64_t kPiece = 1 << 17;
+
+struct Part {
+  uint32_t crc = 0;
+  int error = 0;
+  int64_t done = 0;
+};
+
+// Moves `size` bytes, a piece after the other, so that the checksum of each is taken while the cache holds
+// it. `move(position, count)` moves some of a piece and returns how many; 0 means that the file has no more.
+template <class F>
+Part moved(const char* data, int64_t size, F&& move) {
+  Part part;
+  while (part.done < size) {
+    const int64_t at = part.done;
+    const ssize_t count = move(at, static_cast<size_t>(std::min(kPiece, size - at)));
+    if (count == 0) break;
+    if (count > 0) {
+      part.crc = crc32(part.crc, data + at, static_cast<size_t>(count));
+      part.done += count;
+    } else if (errno != EINTR) {
+      part.error = errno;
+      break;
+    }
+  }
+  return part;
+}
+
+template <class F>
+Transfer in_parts(int64_t size, F&& part_at) {
+  std::vector<Part> parts(static_cast<size_t>((size + kChunk - 1) / kChunk));
+  parallel_for(0, size, kChunk, [&](int64_t begin, int64_t end) {
+    parts[static_cast<size_t>(begin / kChunk)] = part_at(begin, end - begin);
+  });
+  Transfer all;
+  for (const Part& part : parts) {
+    const int64_t wanted = std::min(kChunk, size - static_cast<int64_t>(all.done_to));
+    all.crc = crc32_joined(all.crc, part.crc, static_cast<uint64_t>(part.done));
+    all.done_to += static_cast<uint64_t>(part.done);
+    all.error = part.error;
+    all.ended = part.done < wanted && !part.error;
+    if (part.done < wanted) break;
+  }
+  return all;
+}
+}  // namespace
+
+Transfer read_file(int descriptor, int64_t offset, void* data, size_t size) {
+  char* to = static_cast<char*>(data);
+  return in_parts(static_cast<int64_t>(size), [&](int64_t begin, int64_t n) {
+    return moved(to + begin, n, [&](int64_t at, size_t count) {
+      return pread(descriptor, to + begin + at, count, offset + begin + at);
+    });
+  });
+}
+
+Transfer write_file(int descriptor, int64_t offset, const void* data, size_t size) {
+  const char* from = static_cast<const char*>(data);
+  return in_parts(static_cast<int64_t>(size), [&](int64_t begin, int64_t n) {
+    return moved(from + begin, n, [&](int64_t at, size_t count) {
+      return pwrite(descriptor, from + begin + at, count, offset + begin + at);
+    });
+  });
+}
+
+}  // namespace tl

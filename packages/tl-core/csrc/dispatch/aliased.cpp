@@ -1,0 +1,37 @@
+#include "dispatch/aliased.h"
+
+#include <algorithm>
+#include <span>
+
+namespace tl {
+
+namespace {
+thread_local const AliasedOuts* t_innermost = nullptr;
+
+bool holds(const TlValue& v, const TlTensor* t) {
+  if (v.tag == TL_TENSOR) return v.u.t == t;
+  if (v.tag != TL_TENSOR_LIST) return false;
+  const std::span list(static_cast<TlTensor* const*>(v.u.p), v.len);
+  return std::ranges::find(list, t) != list.end();
+}
+}  // namespace
+
+AliasedOuts::AliasedOuts(const TlValue* args, int n_inputs, int n_outs) : around_(t_innermost) {
+  for (int i = n_inputs; i < n_inputs + n_outs && count_ < kMost; ++i)
+    if (args[i].tag == TL_TENSOR &&
+        std::any_of(args, args + n_inputs, [&](const TlValue& v) { return holds(v, args[i].u.t); }))
+      outs_[count_++] = reinterpret_cast<const TensorImpl*>(args[i].u.t);
+  if (count_) t_innermost = this;
+}
+AliasedOuts::~AliasedOuts() {
+  if (count_) t_innermost = around_;
+}
+
+bool AliasedOuts::has(const Tensor& out) {
+  for (const AliasedOuts* call = t_innermost; call; call = call->around_)
+    if (std::find(call->outs_, call->outs_ + call->count_, out.impl()) != call->outs_ + call->count_)
+      return true;
+  return false;
+}
+
+}  // namespace tl

@@ -1,0 +1,57 @@
+// isa: all
+#include "kernels/cpu/top.h"
+
+#include "base/error.h"
+#include "kernels/cpu/along_driver.h"
+#include "kernels/cpu/complex.h"
+#include "kernels/cpu/ranks.h"
+#include "kernels/cpu/select.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+namespace {
+
+template <class T>
+void top_lines(const AlongShape& s, char* const* data, int64_t count, bool descending) {
+  const Key<T> flip = descending ? ~Key<T>{} : Key<T>{};
+  for_each_lines<3>(s, data, 1, [&](char* const* at, int64_t) {
+    Lowest<Key<T>> lowest(count);
+    const auto* items = lowest.find(s.n, [&](int64_t first, int64_t n, Key<T>* keys) {
+      read_keys<T>(at[2] + first * s.along[2], s.along[2], n, flip, keys);
+    });
+    for (int64_t i = 0; i < count; ++i) put<T>(at, s, i, items[i].key ^ flip, items[i].number);
+  });
+}
+
+template <class T>
+constexpr TopKernel entry() {
+  constexpr bool common = has_float_lanes<Compute<T>> || std::is_same_v<T, int64_t>;
+  if constexpr (is_complex_type<T> || (kIsaLevel > 1 && !common))
+    return nullptr;
+  else
+    return &top_lines<T>;
+}
+
+}  // namespace
+
+extern const TopKernel tops[kNumDTypes] = {
+#define TL_TOP(E, T, name) entry<T>(),
+    TL_ALL_DTYPES(TL_TOP)
+#undef TL_TOP
+};
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE
+
+#if TL_ISA_LEVEL == 1
+TL_LEVELS(extern const TopKernel tops[kNumDTypes])
+
+namespace tl::cpu {
+
+void top(DType dtype, const AlongShape& shape, int64_t count, bool descending, char* const* data) {
+  if (is_complex(dtype)) fail(ErrorKind::NotImplemented, "complex numbers have no order");
+  const TopKernel kernel = TL_SELECT(tops)[static_cast<int>(dtype)];
+  (kernel ? kernel : base::tops[static_cast<int>(dtype)])(shape, data, count, descending);
+}
+
+}  // namespace tl::cpu
+#endif

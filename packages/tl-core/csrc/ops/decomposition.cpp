@@ -1,0 +1,297 @@
+// Decompositions of matrices, and what is solved with them.
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "iter/promotion.h"
+#include "kernels/cpu/decompose.h"
+#include "ops.h"
+#include "ops/copy.h"
+#include "ops/elementwise.h"
+#include "tensor/geometry.h"
+
+namespace tl {
+
+namespace {
+using Pair = std::tuple<Tensor, Tensor>;
+
+int64_t rows_of(const Tensor& t) { return t.size(t.dim() - 2); }
+int64_t last(const Tensor& t) { return t.size(t.dim() - 1); }  // columns of matrices, elements of vectors
+
+void check_matrix(const char* name, const char* argument, const Tensor& t) {
+  TL_CHECK(t.dim() >= 2, Runtime, name, ": The input tensor ", argument,
+           " must have at least 2 dimensions, got ", t.dim());
+  TL_CHECK(is_complex(t.dtype()) || is_floating(t.dtype()), Runtime, name,
+           ": Expected a floating point or complex tensor as input. Got ", scalar_type_name(t.dtype()));
+}
+
+void check_square(const char* name, const char* argument, const Tensor& t) {
+  check_matrix(name, argument, t);
+  TL_CHECK(rows_of(t) == last(t), Runtime, name, ": ", argument,
+           " must be batches of square matrices, but they are ", rows_of(t), " by ", last(t), " matrices");
+}
+
+// What the kernels have loops for.
+void check_decomposed(const char* name, const Tensor& t) {
+  TL_CHECK(!is_half(t.dtype()) && t.dtype() != DType::Complex32, NotImplemented, "\"", name,
+           "\" not implemented for '", scalar_type_name(t.dtype()), "'");
+}
+
+Tensor adjoint(const Tensor& t) { return ops::conj(ops::transpose_int(t, -2, -1)); }
+
+IntSpan batch_of(const Tensor& t) { return t.sizes().first(static_cast<size_t>(t.dim() - 2)); }
+
+DimVector with_matrix(IntSpan batch, int64_t rows, int64_t columns) {
+  DimVector shape(batch);
+  shape.push_back(rows);
+  shape.push_back(columns);
+  return shape;
+}
+
+// ---- reflections and QR
+struct Reflections {
+  Tensor a, tau;
+};
+
+// A dense copy of the matrices, decomposed in place.
+Reflections reflections_of(const Tensor& self) {
+  const int64_t rows = rows_of(self), columns = last(self), fewer = std::min(rows, columns);
+  DimVector shape(batch_of(self));
+  shape.push_back(fewer);
+  Reflections r{empty(self.sizes(), {self.dtype(), self.device()}),
+                empty(shape, {self.dtype(), self.device()})};
+  if (self.is_meta() || self.numel() == 0) return r;
+  copy_elements(r.a, self);
+  cpu::reflections(self.dtype(), r.a.ptr<char>(), r.tau.ptr<char>(), self.numel() / (rows * columns), rows,
+                   columns);
+  return r;
+}
+
+Pair geqrf(const Tensor& self, Out out, Out out_tau) {
+  check_matrix("geqrf", "A", self);
+  check_decomposed("geqrf", self);
+  const Reflections r = reflections_of(self);
+  return {copied_out(r.a, out), copied_out(r.tau, out_tau)};
+}
+
+// The compact form of the product: 1 - V T V^H with T = (1 + D U)^-1 D, where D holds tau and U is the strict
+// upper triangle of V^H V (Joffrain et al., Accumulating Householder transformations, revisited, 2006).
+Tensor reflected(const Tensor& vectors, const Tensor& tau, int64_t columns) {
+  const int64_t rows = rows_of(vectors), k = last(tau);
+  const TensorOptions like{vectors.dtype(), vectors.device()};
+  const Tensor unit = ops::eye_m(rows, columns, like.dtype, std::nullopt, like.device);
+  if (k == 0) return ops::clone(ops::expand(unit, with_matrix(batch_of(vectors), rows, columns)));
+  const Tensor below = ops::tril(ops::narrow(vectors, -1, 0, k), -1);
+  const Tensor v = ops::add(below, ops::eye_m(rows, k, like.dtype, std::nullopt, like.device));
+  const Tensor factors = ops::unsqueeze(tau, -1);
+  const Tensor inner = ops::mul(factors, ops::triu(ops::matmul(adjoint(v), v), 1));
+  const Tensor one = ops::eye(k, like.dtype, std::nullopt, like.device);
+  const Tensor right = ops::mul(factors, adjoint(ops::narrow(v, -2, 0, columns)));
+  return ops::sub(unit, ops::matmul(v, ops::_linalg_solve(ops::add(one, inner), right)));
+}
+
+Tensor householder_product(const Tensor& input, const Tensor& tau, Out out) {
+  check_matrix("linalg.householder_product", "input", input);
+  TL_CHECK(rows_of(input) >= last(input), Runtime,
+           "linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]");
+  TL_CHECK(tau.dim() == input.dim() - 1 &&
+               std::ranges::equal(tau.sizes().first(static_cast<size_t>(tau.dim() - 1)), batch_of(input)),
+           Runtime,
+           "linalg.householder_product: Expected tau to have one dimension less than input and its batch, "
+           "got tau of shape ",
+           tau.sizes(), " and input of shape ", input.sizes());
+  TL_CHECK(last(input) >= last(tau), Runtime,
+           "linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
+  TL_CHECK(tau.dtype() == input.dtype(), Runtime, "linalg.householder_product: tau dtype ",
+           scalar_type_name(tau.dtype()), " does not match input dtype ", scalar_type_name(input.dtype()));
+  return copied_out(reflected(input, tau, last(input)), out);
+}
+
+Tensor orgqr(const Tensor& self, const Tensor& input2, Out out) {
+  return householder_product(self, input2, out);
+}
+
+void check_mode(std::string_view mode) {
+  TL_CHECK(mode == "reduced" || mode == "complete" || mode == "r", Runtime, "qr received unrecognized mode '",
+           mode, "' but expected one of 'reduced' (default), 'r', or 'complete'");
+}
+
+Pair qr(const Tensor& A, std::string_view mode, Out out_q, Out out_r) {
+  check_matrix("linalg.qr", "A", A);
+  check_decomposed("linalg.qr", A);
+  check_mode(mode);
+  const int64_t rows = rows_of(A), columns = last(A);
+  const int64_t kept = mode == "complete" ? rows : std::min(rows, columns);
+  const Reflections f = reflections_of(A);
+  const Tensor r = ops::triu(ops::narrow(f.a, -2, 0, kept), 0);
+  const Tensor q = mode == "r" ? empty(DimVector{0}, {A.dtype(), A.device()}) : reflected(f.a, f.tau, kept);
+  return {copied_out(q, out_q), copied_out(r, out_r)};
+}
+
+// triu(x) + triu(x)^H with the diagonal counted once, its real part.
+Tensor mirrored(const Tensor& x) {
+  const Tensor upper = ops::triu(x, 0), both = ops::add(upper, adjoint(upper));
+  const Tensor half = ops::mul(ops::diagonal(both, 0, -2, -1), Scalar(0.5));
+  return ops::sub(both, ops::diag_embed(half));
+}
+
+// Of A = Q R with a square R: (grad_Q + Q mirrored(grad_R R^H - Q^H grad_Q)) R^-H.
+Tensor qr_backward_tall(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q, const Tensor& r) {
+  const Tensor inner = mirrored(ops::sub(ops::matmul(grad_r, adjoint(r)), ops::matmul(adjoint(q), grad_q)));
+  const Tensor left = ops::add(grad_q, ops::matmul(q, inner));
+  return adjoint(ops::_linalg_solve(r, adjoint(left)));
+}
+
+Tensor or_zeros(OptTensor grad, const Tensor& like) { return grad ? *grad : ops::zeros_like(like); }
+
+// Seeger et al., Auto-Differentiating Linear Algebra, 2017. A wide matrix is [X Y] = Q [U V]: then Y = Q V.
+Tensor qr_backward(OptTensor grad_Q, OptTensor grad_R, const Tensor& Q, const Tensor& R,
+                   std::string_view mode) {
+  TL_CHECK(mode != "r", Runtime,
+           "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+           "linalg.qr(A, mode='reduced') if you are going to require gradients.");
+  const int64_t rows = rows_of(R), columns = last(R);
+  TL_CHECK(last(Q) <= columns, Runtime,
+           "The QR decomposition is not differentiable when mode='complete' and nrows > ncols");
+  Tensor grad_q = or_zeros(grad_Q, Q);
+  const Tensor grad_r = or_zeros(grad_R, R);
+  if (rows == columns) return qr_backward_tall(grad_q, grad_r, Q, R);
+  const int64_t rest = columns - rows;
+  const Tensor u = ops::narrow(R, -1, 0, rows), grad_u = ops::narrow(grad_r, -1, 0, rows);
+  const Tensor v = ops::narrow(R, -1, rows, rest), grad_v = ops::narrow(grad_r, -1, rows, rest);
+  grad_q = ops::add(grad_q, ops::matmul(Q, ops::matmul(v, adjoint(grad_v))));
+  const std::array<Tensor, 2> parts{qr_backward_tall(grad_q, grad_u, Q, u), ops::matmul(Q, grad_v)};
+  return ops::cat(parts, -1);
+}
+
+// ---- equations
+Tensor solve_matrices(const Tensor& A, const Tensor& B) {
+  check_square("linalg.solve", "A", A);
+  check_matrix("linalg.solve", "B", B);
+  check_decomposed("linalg.solve", A);
+  TL_CHECK(A.dtype() == B.dtype(), Runtime,
+           "linalg.solve: Expected A and B to have the same dtype, but found A of type ",
+           scalar_type_name(A.dtype()), " and B of type ", scalar_type_name(B.dtype()), " instead");
+  const int64_t n = last(A), columns = last(B);
+  TL_CHECK(rows_of(B) == n, Runtime, "linalg.solve: Incompatible shapes of A and B for the equation AX = B (",
+           rows_of(A), "x", n, " and ", rows_of(B), "x", columns, ")");
+  const DimVector batch = broadcast_shapes(batch_of(A), batch_of(B));
+  const DimVector shape = with_matrix(batch, n, columns);
+  const Tensor x = empty(shape, {B.dtype(), B.device()});
+  const int64_t count = checked_numel(batch);
+  if (x.is_meta() || n == 0 || count == 0) return x;
+  const Tensor left = empty(with_matrix(batch, n, n), {A.dtype(), {}});
+  copy_elements(left, A);
+  copy_elements(x, B);
+  const int64_t singular = cpu::solve(A.dtype(), left.ptr<char>(), x.ptr<char>(), count, n, columns);
+  TL_CHECK(singular < 0, LinAlg,
+           "linalg.solve: ", batch.empty() ? std::string() : cat("(Batch element ", singular, "): "),
+           "The solver failed because the input matrix is singular.");
+  return x;
+}
+
+// B holds vectors if it has one dimension, or all of A's but the last.
+bool holds_vectors(const Tensor& A, const Tensor& B) {
+  return B.dim() == 1 || (A.dim() - 1 == B.dim() &&
+                          std::ranges::equal(B.sizes(), A.sizes().first(static_cast<size_t>(A.dim() - 1))));
+}
+
+Tensor solve(const Tensor& A, const Tensor& B, bool left, Out out) {
+  check_square("linalg.solve", "A", A);
+  const bool vectors = holds_vectors(A, B);
+  TL_CHECK(
+      left || !vectors, Runtime,
+      "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+      "linalg.solve is equivalent to B / A.squeeze(-1)");
+  if (vectors) return copied_out(ops::squeeze_dim(ops::_linalg_solve(A, ops::unsqueeze(B, -1)), -1), out);
+  if (left) return copied_out(ops::_linalg_solve(A, B), out);
+  check_matrix("linalg.solve", "B", B);
+  const Tensor turned = ops::_linalg_solve(ops::transpose_int(A, -2, -1), ops::transpose_int(B, -2, -1));
+  return copied_out(ops::transpose_int(turned, -2, -1), out);
+}
+
+// ---- the exponential: Higham, The Scaling and Squaring Method for the Matrix Exponential Revisited, 2005
+constexpr int kDegree = 13;                      // of both polynomials of the Padé approximant
+constexpr double kPadeNorm = 5.371920351148152;  // up to this norm it is exact to rounding
+
+// How often each scaled matrix is squared, so that its norm before was small.
+std::vector<int> squarings(const Tensor& self) {
+  const Tensor sums = ops::sum_dim_IntList(ops::abs(self), DimVector{-2});
+  const Tensor norms = to_contiguous(to_dtype(ops::amax(sums, DimVector{-1}), DType::Float64));
+  std::vector<int> times;
+  for (int64_t i = 0; i < norms.numel(); ++i) {
+    const double norm = norms.ptr<double>()[i];
+    times.push_back(norm > kPadeNorm && std::isfinite(norm) ? std::ilogb(norm / kPadeNorm) + 1 : 0);
+  }
+  return times;
+}
+
+// f(times) for each matrix, in a shape that multiplies the batch.
+template <class F>
+Tensor for_each_matrix(const Tensor& self, const std::vector<int>& times, F f) {
+  const Tensor t = empty(with_matrix(batch_of(self), 1, 1), {DType::Float64, {}});
+  for (size_t i = 0; i < times.size(); ++i) t.ptr<double>()[i] = f(times[i]);
+  return t;
+}
+
+Tensor pade(const Tensor& a) {
+  double c[kDegree + 1] = {1};
+  for (int k = 1; k <= kDegree; ++k) c[k] = c[k - 1] * (kDegree - k + 1) / ((2 * kDegree - k + 1) * k);
+  const Tensor one = ops::eye(last(a), a.dtype(), std::nullopt, a.device());
+  const Tensor a2 = ops::matmul(a, a), a4 = ops::matmul(a2, a2), a6 = ops::matmul(a4, a2);
+  auto half = [&](int first) {  // the even or the odd terms
+    auto term = [&](int k, const Tensor& power) { return ops::mul(power, Scalar(c[k])); };
+    auto three = [&](int k) { return ops::add(ops::add(term(k, a2), term(k + 2, a4)), term(k + 4, a6)); };
+    const Tensor high = ops::matmul(a6, three(first + 8));
+    return ops::add(high, ops::add(three(first + 2), term(first, one)));
+  };
+  const Tensor odd = ops::matmul(a, half(1)), even = half(0);
+  return ops::_linalg_solve(ops::sub(even, odd), ops::add(even, odd));
+}
+
+// In double precision: what the inverse and the squarings lose would be seen in float.
+Tensor exponential(const Tensor& self) {
+  const std::vector<int> times = squarings(self);
+  const Tensor scale = for_each_matrix(self, times, [](int t) { return std::ldexp(1.0, -t); });
+  Tensor x = pade(ops::mul(self, scale));
+  for (int k = 0; k < *std::ranges::max_element(times); ++k) {
+    const Tensor squared = ops::matmul(x, x);
+    const Tensor due = for_each_matrix(self, times, [k](int t) { return t > k; });
+    x = ops::where_self(ops::ne(due, Scalar(0)), squared, x);
+  }
+  return x;
+}
+
+Tensor linalg_matrix_exp(const Tensor& self) {
+  check_square("linalg.matrix_exp", "A", self);
+  if (self.is_meta() || self.numel() == 0) return ops::empty_like(self);
+  const DType wide = is_complex(self.dtype()) ? DType::Complex128 : DType::Float64;
+  return to_dtype(exponential(to_dtype(self, wide)), self.dtype());
+}
+
+// exp of [[A^H, g], [0, A^H]] holds it in its corner (Najfeld and Havel, Derivatives of the matrix
+// exponential, 1995).
+Tensor matrix_exp_backward(const Tensor& self, const Tensor& grad) {
+  const int64_t n = last(self);
+  const Tensor turned = adjoint(self);
+  const std::array<Tensor, 2> upper{turned, grad}, lower{ops::zeros_like(turned), turned};
+  const std::array<Tensor, 2> rows{ops::cat(upper, -1), ops::cat(lower, -1)};
+  const Tensor whole = ops::linalg_matrix_exp(ops::cat(rows, -2));
+  return ops::narrow(ops::narrow(whole, -2, 0, n), -1, n, n);
+}
+
+Tensor matrix_exp(const Tensor& self) { return ops::linalg_matrix_exp(self); }
+}  // namespace
+
+TL_KERNEL(geqrf, geqrf)
+TL_KERNEL(linalg_qr, qr)
+TL_KERNEL(linalg_qr_backward, qr_backward)
+TL_KERNEL(linalg_householder_product, householder_product)
+TL_KERNEL(orgqr, orgqr)
+TL_KERNEL(_linalg_solve, solve_matrices)
+TL_KERNEL(linalg_solve, solve)
+TL_KERNEL(linalg_matrix_exp, linalg_matrix_exp)
+TL_KERNEL(matrix_exp, matrix_exp)
+TL_KERNEL(_matrix_exp_backward, matrix_exp_backward)
+
+}  // namespace tl

@@ -1,0 +1,67 @@
+"""What `help` and the reference say of an operator: the row's text, what the row implies, its example."""
+
+from __future__ import annotations
+
+from opgen.operators import Form
+from opgen.row import INTS, Elementwise
+
+KINDS = {"bool": "bool", "int64": "integer", "float32": "floating-point", "complex64": "complex"}
+BECOMES = {
+    "float": "Integers and bool become the default floating-point type.",
+    "int": "Bool becomes int64.",
+    "bool": "The result is bool.",
+    "real": "Complex elements give real ones.",
+    "real float": "Complex elements give real ones, integers and bool the default floating-point type.",
+    "complex": "The result is complex.",
+}
+
+
+def text(overloads: list[Form], signatures: list[str]) -> str:
+    """The text of a name that stands for these overloads."""
+    first = overloads[0]
+    parts = [first.row.doc, *facts(first)]
+    if len(overloads) > 1:
+        parts.append("Overloads::\n\n" + "\n".join(f"    {s}" for s in signatures))
+    example = next((o.row.example for o in overloads if o.row.example), "")
+    if example and first.variant == "functional":
+        parts.append("Examples:\n" + "\n".join(f"    {line}".rstrip() for line in example.splitlines()))
+    return "\n\n".join(parts)
+
+
+def facts(form: Form) -> list[str]:
+    """Shapes, element types and derivative, as far as the row's fields tell them."""
+    row, said = form.row, []
+    if row.elementwise and not row.elementwise.moves:
+        said.append(elements(row.elementwise))
+    if row.view:
+        said.append("A view: the result shares the tensor's memory.")
+    if form.variant == "inplace":
+        said.append("In place: changes the tensor and returns it.")
+    if isinstance(row.grad, str) and row.grad.startswith("none:"):
+        said.append(f"No derivative: {row.grad.removeprefix('none:')}.")
+    return [" ".join(said)] if said else []
+
+
+def elements(elementwise: Elementwise) -> str:
+    """What an elementwise operator takes and gives."""
+    taken = kinds(elementwise)
+    shape = (
+        "Any shape"
+        if elementwise.inputs == 1
+        else "Inputs are broadcast to one shape and promoted to one type"
+    )
+    said = [f"{shape}; {listed(taken)} elements.", BECOMES.get(elementwise.to, "")]
+    converted = {"float": INTS, "real float": INTS, "int": ("bool",)}.get(elementwise.to, ())
+    if len(taken) < len(KINDS) and not (converted and "complex" in taken):
+        said.append("Others raise NotImplementedError.")
+    return " ".join(s for s in said if s)
+
+
+def kinds(elementwise: Elementwise) -> list[str]:
+    """The families of element types that are taken."""
+    return [word for dtype, word in KINDS.items() if dtype in elementwise.dtypes]
+
+
+def listed(words: list[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

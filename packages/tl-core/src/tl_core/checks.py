@@ -1,0 +1,70 @@
+"""Conditions that a program states; the first that doesn't hold raises an error of its kind.
+
+The message is a function that is called only then, so that stating a condition costs no formatting.
+
+>>> from tl_core import checks
+>>> checks._check(True, lambda: "never made")
+>>> checks._check_index(3 < 2, lambda: "only 2 rows")
+Traceback (most recent call last):
+IndexError: only 2 rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tl_core import _C
+
+Message = Callable[[], object] | None
+
+
+def _assert(condition: Any, message: object) -> None:
+    """Raises AssertionError with the message if the condition, a bool or a tensor of one element, doesn't hold."""
+    assert condition, message
+
+
+def _fail_unless(condition: Any, kind: type[Exception], message: Message) -> None:
+    if not isinstance(condition, bool):
+        raise TypeError(f"cond must be a bool, but got {type(condition)}")
+    if condition:
+        return
+    if message is None:
+        raise kind("Expected cond to be True, but got False")
+    if not callable(message):
+        raise TypeError("message must be a callable")
+    raise kind(str(message()))
+
+
+def _check(cond: Any, message: Message = None) -> None:
+    """Raises RuntimeError if the condition is False."""
+    _fail_unless(cond, RuntimeError, message)
+
+
+def _check_index(cond: Any, message: Message = None) -> None:
+    """Raises IndexError if the condition is False."""
+    _fail_unless(cond, IndexError, message)
+
+
+def _check_value(cond: Any, message: Message = None) -> None:
+    """Raises ValueError if the condition is False."""
+    _fail_unless(cond, ValueError, message)
+
+
+def _check_type(cond: Any, message: Message = None) -> None:
+    """Raises TypeError if the condition is False."""
+    _fail_unless(cond, TypeError, message)
+
+
+def _check_not_implemented(cond: Any, message: Message = None) -> None:
+    """Raises NotImplementedError if the condition is False."""
+    _fail_unless(cond, NotImplementedError, message)
+
+
+def _check_tensor_all(cond: Any, message: Message = None) -> None:
+    """Raises RuntimeError unless every element of a bool tensor is True."""
+    if not isinstance(cond, _C.Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype is not _C.bool:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _fail_unless(bool(cond.all()), RuntimeError, message)

@@ -1,0 +1,152 @@
+"""Results that are not there yet.
+
+>>> future = Future()
+>>> doubled = future.then(lambda done: done.value() * 2)
+>>> future.set_result(21)
+>>> doubled.wait()
+42
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+class Future(Generic[T]):
+    """A value that somebody else sets once; others wait for it or are called when it is there.
+
+    Args:
+        devices: the devices whose tensors the value may hold; only the CPU is known so far, which needs none.
+    """
+
+    def __init__(self, *, devices: list[Any] | None = None):
+        self._changed = threading.Condition()
+        self._done = False
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self._callbacks: list[Callable[[Future[T]], Any]] = []
+
+    def done(self) -> bool:
+        """Whether a result or an exception has been set."""
+        return self._done
+
+    def wait(self) -> T:
+        """Blocks until the future is done; returns its value, or raises the exception that was set."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._done)
+        return self.value()
+
+    def value(self) -> T:
+        """The value of a future that is done, or its exception raised.
+
+        Raises:
+            RuntimeError: the future isn't done.
+        """
+        if not self._done:
+            raise RuntimeError("value() was asked of a future that is not done; call wait() first")
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
+        """A future of what `callback(self)` will return, or raise, once this one is done."""
+        following: Future[S] = Future()
+
+        def run(done: Future[T]) -> None:
+            try:
+                result = callback(done)
+            except Exception as error:
+                following.set_exception(error)
+            else:
+                following.set_result(result)
+
+        self.add_done_callback(run)
+        return following
+
+    def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
+        """Calls `callback(self)` once this future is done, at once if it is; what it raises is logged."""
+        with self._changed:
+            if not self._done:
+                self._callbacks.append(callback)
+                return
+        self._call(callback)
+
+    def set_result(self, result: T) -> None:
+        """Sets the value.
+
+        Raises:
+            RuntimeError: the future is done already.
+        """
+        self._finish(result, None)
+
+    def set_exception(self, result: BaseException) -> None:
+        """Sets an exception, which wait() and value() raise."""
+        if not isinstance(result, BaseException):
+            raise AssertionError(f"set_exception() expects an exception, got {type(result).__name__}")
+        self._finish(None, result)
+
+    def _finish(self, value: Any, error: BaseException | None) -> None:
+        with self._changed:
+            if self._done:
+                raise RuntimeError(
+                    "the future is done already: a result or an exception can be set only once"
+                )
+            self._value, self._error, self._done = value, error, True
+            callbacks, self._callbacks = self._callbacks, []
+            self._changed.notify_all()
+        for callback in callbacks:
+            self._call(callback)
+
+    def _call(self, callback: Callable[[Future[T]], Any]) -> None:
+        try:
+            callback(self)
+        except Exception:
+            logging.getLogger(__name__).exception("a callback of a future failed")
+
+    def __getstate__(self) -> Any:
+        raise TypeError("a Future can't be pickled: what will set it is in this process")
+
+
+def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
+    """A future that is done when all the given ones are; its value is the list of them.
+
+    It ends with the exception of the first of the list that has one.
+    """
+    futures = list(futures)
+    combined: Future[list[Future[Any]]] = Future()
+    lock, missing = threading.Lock(), len(futures)
+
+    def count(_: Future[Any]) -> None:
+        nonlocal missing
+        with lock:
+            missing -= 1
+            last = missing == 0
+        if last:
+            _conclude(combined, futures)
+
+    if not futures:
+        combined.set_result(futures)
+    for future in futures:
+        future.add_done_callback(count)
+    return combined
+
+
+def _conclude(combined: Future[list[Future[Any]]], futures: list[Future[Any]]) -> None:
+    for future in futures:
+        try:
+            future.value()
+        except BaseException as error:
+            combined.set_exception(error)
+            return
+    combined.set_result(futures)
+
+
+def wait_all(futures: list[Future[Any]]) -> list[Any]:
+    """Waits for all futures and returns their values; raises the exception of the first that has one."""
+    return [future.wait() for future in collect_all(futures).wait()]

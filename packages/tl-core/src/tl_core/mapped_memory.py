@@ -1,0 +1,70 @@
+"""Memory that lies on a file, or that other processes see."""
+
+from __future__ import annotations
+
+import mmap
+import os
+
+__all__ = ["MappedMemory", "map_descriptor", "map_file", "map_shared"]
+
+
+class MappedMemory(mmap.mmap):
+    """A map that knows what it shows.
+
+    `filename` is that of a file which writes reach, else None; `is_shared` tells whether other processes see writes;
+    `descriptor`, where it isn't -1, can be sent to another process, which gives it to `map_descriptor`.
+    """
+
+    filename: str | None = None
+    is_shared: bool = False
+    descriptor: int = -1
+
+    def __del__(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+
+
+def map_file(filename: str, shared: bool, nbytes: int) -> MappedMemory:
+    """The first bytes of a file. Shared: writes reach the file, which is made, or made longer, where it is too short.
+
+    Raises RuntimeError if the file can't be opened, or is too short and not shared.
+    """
+    kind = os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY
+    try:
+        descriptor = os.open(filename, kind | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        mode = "read-write" if shared else "read-only"
+        raise RuntimeError(
+            f"unable to open file <{filename}> in {mode} mode: {error.strerror} ({error.errno})"
+        ) from error
+    try:
+        size = os.fstat(descriptor).st_size
+        if size < nbytes and not shared:
+            raise RuntimeError(
+                f"file <{filename}> size <{size}> is smaller than the required mapping size <{nbytes}>"
+            )
+        if size < nbytes:
+            os.ftruncate(descriptor, nbytes)
+        made = MappedMemory(descriptor, nbytes, mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE)
+    finally:
+        os.close(descriptor)
+    made.filename, made.is_shared = filename if shared else None, shared
+    return made
+
+
+def map_shared(nbytes: int) -> MappedMemory:
+    """New memory for several processes. It has no name, so that none can be left behind."""
+    descriptor = os.memfd_create("tl", os.MFD_CLOEXEC)
+    try:
+        os.ftruncate(descriptor, nbytes)
+        return map_descriptor(descriptor, nbytes)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def map_descriptor(descriptor: int, nbytes: int) -> MappedMemory:
+    """The memory behind another map's descriptor, which belongs to the new map from then on."""
+    made = MappedMemory(descriptor, nbytes, mmap.MAP_SHARED)
+    made.is_shared, made.descriptor = True, descriptor
+    return made

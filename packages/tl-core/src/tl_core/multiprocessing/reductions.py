@@ -1,0 +1,97 @@
+"""How tensors go to other processes: by the descriptor of their memory."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from multiprocessing.reduction import DupFd, ForkingPickler
+from typing import Any
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core.mapped_memory import MappedMemory, map_descriptor
+from tl_core.parameter import Parameter
+from tl_core.storage import UntypedStorage
+
+__all__ = ["get_all_sharing_strategies", "get_sharing_strategy", "init_reductions", "set_sharing_strategy"]
+
+_STRATEGIES = {"file_descriptor", "file_system"}
+_strategy = "file_descriptor"
+
+# What has arrived, by the number of its file: memory that comes twice is mapped once.
+_received: weakref.WeakValueDictionary[int, MappedMemory] = weakref.WeakValueDictionary()
+
+
+def get_all_sharing_strategies() -> set[str]:
+    """The names that `set_sharing_strategy` takes."""
+    return set(_STRATEGIES)
+
+
+def get_sharing_strategy() -> str:
+    """The name that was set last."""
+    return _strategy
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Accepts a name: shared memory has no name here and is sent by its descriptor, whichever is set.
+
+    Args:
+        new_strategy: "file_descriptor" or "file_system".
+    """
+    global _strategy
+    if new_strategy not in _STRATEGIES:
+        raise AssertionError(
+            f"the sharing strategy must be one of {sorted(_STRATEGIES)}, got {new_strategy!r}"
+        )
+    _strategy = new_strategy
+
+
+def init_reductions() -> None:
+    """Tells the standard module's pickler how to send tensors, parameters and storages."""
+    ForkingPickler.register(Tensor, _reduce_tensor)
+    ForkingPickler.register(Parameter, _reduce_parameter)
+    ForkingPickler.register(UntypedStorage, _reduce_storage)
+
+
+def _reduce_tensor(tensor: Tensor) -> Any:
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "a tensor that requires a gradient and is no leaf can't be sent to another process, because its graph "
+            "stays here; send tensor.detach()"
+        )
+    if tensor.device.type != "cpu" or not tensor.numel():
+        return tensor.__reduce_ex__(2)
+    geometry = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+    return _rebuild_tensor, (tensor.untyped_storage(), tensor.dtype, geometry, tensor.requires_grad)
+
+
+def _rebuild_tensor(
+    storage: UntypedStorage, dtype: Any, geometry: tuple[Any, ...], requires_grad: bool
+) -> Tensor:
+    tensor = _C.empty(0, dtype=dtype).set_(storage, *geometry)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _reduce_parameter(parameter: Parameter) -> Any:
+    return Parameter, (parameter.detach(), parameter.requires_grad)
+
+
+def _reduce_storage(storage: UntypedStorage) -> Any:
+    if not storage.nbytes():
+        return UntypedStorage, (0,)
+    storage.share_memory_()
+    mapped = storage._mapped()
+    if mapped is None or mapped.descriptor < 0:
+        raise RuntimeError(f"a storage on the file {storage.filename!r} can't be sent to another process")
+    return _rebuild_storage, (DupFd(mapped.descriptor), len(mapped))
+
+
+def _rebuild_storage(sent: Any, nbytes: int) -> UntypedStorage:
+    descriptor = sent.detach()
+    number = os.fstat(descriptor).st_ino
+    mapped = _received.get(number)
+    if mapped is None:
+        mapped = _received[number] = map_descriptor(descriptor, nbytes)
+    else:
+        os.close(descriptor)
+    return UntypedStorage._of(_C._from_buffer(mapped))

@@ -1,0 +1,241 @@
+"""Several processes that run one function, each with its number."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+
+class ProcessException(Exception):
+    """A process has failed.
+
+    Args:
+        msg: what happened.
+        error_index: its number.
+        pid: its number in the system.
+    """
+
+    def __init__(self, msg: str, error_index: int, pid: int):
+        super().__init__(msg)
+        self.msg = msg
+        self.error_index = error_index
+        self.pid = pid
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.msg, self.error_index, self.pid)
+
+
+class ProcessRaisedException(ProcessException):
+    """A process has raised an exception; the message holds its traceback.
+
+    Args:
+        msg: what happened.
+        error_index: its number.
+        error_pid: its number in the system.
+    """
+
+    def __init__(self, msg: str, error_index: int, error_pid: int):
+        super().__init__(msg, error_index, error_pid)
+
+
+class ProcessExitedException(ProcessException):
+    """A process has ended with an exit code, or by a signal.
+
+    Args:
+        msg: what happened.
+        error_index: its number.
+        error_pid: its number in the system.
+        exit_code: its exit code; minus the signal's number if it was one.
+        signal_name: the signal's name.
+    """
+
+    def __init__(
+        self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
+    ):
+        super().__init__(msg, error_index, error_pid)
+        self.exit_code = exit_code
+        self.signal_name = signal_name
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.msg, self.error_index, self.pid, self.exit_code, self.signal_name)
+
+
+def _run(function: Callable[..., Any], number: int, args: tuple[Any, ...], report: str) -> None:
+    """Runs in the new process; writes the traceback of what it raises into the file `report`."""
+    try:
+        function(number, *args)
+    except KeyboardInterrupt:
+        pass  # the parent has had it too, and says so
+    except Exception:
+        with open(report, "w", encoding="utf-8") as file:
+            file.write(traceback.format_exc())
+        sys.exit(1)
+
+
+class ProcessContext:
+    """The processes that `spawn` has started.
+
+    Args:
+        processes: the processes.
+        error_files: for each the file in which it says what it raised.
+    """
+
+    def __init__(self, processes: list[Any], error_files: list[str]):
+        self.processes = processes
+        self.error_files = error_files
+        self.sentinels = {process.sentinel: number for number, process in enumerate(processes)}
+
+    def pids(self) -> list[int]:
+        """The processes' numbers in the system."""
+        return [int(process.pid) for process in self.processes]
+
+    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
+        """Waits until some process has ended; call it again until it says that all have.
+
+        If one has failed, the others are terminated.
+
+        Args:
+            timeout: how many seconds to wait; None waits for ever.
+            grace_period: how many seconds the others get to end by themselves before they are killed; 30 by default.
+
+        Returns:
+            Whether all have ended.
+
+        Raises:
+            ProcessRaisedException: a process has raised an exception.
+            ProcessExitedException: a process has ended with an exit code or by a signal.
+        """
+        if not self.sentinels:
+            return True
+        ready = multiprocessing.connection.wait(list(self.sentinels), timeout=timeout)
+        failed = None
+        for sentinel in ready:
+            number = self.sentinels.pop(sentinel)
+            self.processes[number].join()
+            if failed is None and self.processes[number].exitcode != 0:
+                failed = number
+        if failed is None:
+            self._forget_reports(not self.sentinels)
+            return not self.sentinels
+        self._terminate(30.0 if grace_period is None else grace_period)
+        self._raise(failed)
+
+    def _terminate(self, seconds: float) -> None:
+        for process in self.processes:
+            if process.is_alive():
+                process.terminate()
+        end = time.monotonic() + seconds
+        for process in self.processes:
+            process.join(max(0.0, end - time.monotonic()))
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+    def _raise(self, number: int) -> NoReturn:
+        with open(self.error_files[number], encoding="utf-8") as file:
+            said = file.read()
+        self._forget_reports(True)
+        process = self.processes[number]
+        if said:
+            text = f"\n\n-- Process {number} terminated with the following error:\n{said}"
+            raise ProcessRaisedException(text, number, process.pid)
+        code = process.exitcode
+        if code < 0:
+            name = signal.Signals(-code).name
+            raise ProcessExitedException(
+                f"process {number} terminated with signal {name}", number, process.pid, code, name
+            )
+        raise ProcessExitedException(
+            f"process {number} terminated with exit code {code}", number, process.pid, code
+        )
+
+    def _forget_reports(self, ended: bool) -> None:
+        if ended:
+            for path in self.error_files:
+                if os.path.exists(path):
+                    os.unlink(path)
+
+
+class SpawnContext(ProcessContext):
+    """The processes that `spawn(…, join=False)` has started."""
+
+
+def start_processes(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Starts processes that call `fn(i, *args)`.
+
+    Args:
+        fn: a function of a module, as it is pickled.
+        args: what follows the process's number.
+        nprocs: how many.
+        join: whether to wait for them.
+        daemon: whether they end with this process.
+        start_method: "spawn", "fork" or "forkserver".
+
+    Returns:
+        The processes, with `join=False`.
+    """
+    context: Any = multiprocessing.get_context(start_method)
+    processes, reports = [], []
+    for number in range(nprocs):
+        descriptor, report = tempfile.mkstemp(prefix="tl-process-", suffix=".txt")
+        os.close(descriptor)
+        process = context.Process(target=_run, args=(fn, number, args, report), daemon=daemon)
+        process.start()
+        processes.append(process)
+        reports.append(report)
+    started = SpawnContext(processes, reports)
+    if not join:
+        return started
+    while not started.join():
+        pass
+    return None
+
+
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Starts fresh processes that call `fn(i, *args)`, and waits for them; if one fails, the others are terminated.
+
+    Args:
+        fn: a function of a module, as it is pickled.
+        args: what follows the process's number.
+        nprocs: how many.
+        join: whether to wait for them.
+        daemon: whether they end with this process.
+        start_method: kept for callers; `start_processes` knows others than "spawn".
+
+    Returns:
+        The processes, with `join=False`.
+
+    Raises:
+        ProcessRaisedException: a process has raised an exception.
+        ProcessExitedException: a process has ended with an exit code or by a signal.
+    """
+    if start_method != "spawn":
+        warnings.warn(
+            f"spawn starts processes with 'spawn', not {start_method!r}; start_processes does it",
+            FutureWarning,
+            stacklevel=2,
+        )
+    return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")

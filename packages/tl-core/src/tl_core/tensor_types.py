@@ -1,0 +1,148 @@
+"""The older way to say which type a tensor has, and to make one: `FloatTensor([1, 2])`, `LongTensor(2, 3)`.
+
+>>> LongTensor([1, 2])
+tensor([1, 2])
+>>> isinstance(LongTensor(2, 3), FloatTensor)
+False
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core._size import Size
+from tl_core.storage import TypedStorage, UntypedStorage
+
+_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
+          "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
+          "complex64": "ComplexFloat", "complex128": "ComplexDouble", "complex32": "ComplexHalf",
+          "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}  # fmt: skip
+_DTYPES = {f"torch.{name}Tensor": getattr(_C, dtype) for dtype, name in _NAMES.items()}
+
+
+class TensorType(type):
+    """The class of `FloatTensor` and its like: their instances are the tensors of one element type on one device."""
+
+    dtype: Any
+    device_type: str
+
+    def __new__(
+        mcs, name: str, dtype: Any = None, device_type: str = "cpu", module: str = __name__
+    ) -> TensorType:
+        if not isinstance(dtype, _C.dtype):
+            raise TypeError(f"{name}: a type of tensors can't be derived from; derive from Tensor")
+        text = f"Tensors of {dtype}, made the older way."
+        made = super().__new__(mcs, name, (), {"__doc__": text, "__module__": module, "__slots__": ()})
+        made.dtype, made.device_type = dtype, device_type
+        return made
+
+    def __init__(cls, name: str, *_: Any) -> None:
+        super().__init__(name, (), {})
+
+    @property
+    def layout(cls) -> Any:
+        """How the elements lie."""
+        return _C.strided
+
+    @property
+    def is_cuda(cls) -> bool:
+        """Whether these are tensors on a CUDA device."""
+        return cls.device_type == "cuda"
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return (
+            isinstance(instance, Tensor)
+            and instance.dtype == cls.dtype
+            and instance.device.type == cls.device_type
+        )
+
+    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+        if device is not None and _C.device(device).type != cls.device_type:
+            raise RuntimeError(
+                f"{cls.__name__}: legacy constructor expects device type {cls.device_type}, got {device}"
+            )
+        if cls.device_type != "cpu":
+            _refuse(cls)
+        return construct(cls.dtype, args)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(Tensor, name)
+
+
+def _refuse(kind: TensorType) -> NoReturn:
+    raise TypeError(f"type torch.{kind.device_type}.{kind.__name__} not available: tl has only the CPU")
+
+
+FloatTensor = TensorType("FloatTensor", _C.float32)
+DoubleTensor = TensorType("DoubleTensor", _C.float64)
+HalfTensor = TensorType("HalfTensor", _C.float16)
+BFloat16Tensor = TensorType("BFloat16Tensor", _C.bfloat16)
+ByteTensor = TensorType("ByteTensor", _C.uint8)
+CharTensor = TensorType("CharTensor", _C.int8)
+ShortTensor = TensorType("ShortTensor", _C.int16)
+IntTensor = TensorType("IntTensor", _C.int32)
+LongTensor = TensorType("LongTensor", _C.int64)
+BoolTensor = TensorType("BoolTensor", _C.bool)
+
+
+def scalar_name(dtype: Any) -> str:
+    """The older name of an element type: `Float`."""
+    return _NAMES[str(dtype).removeprefix("torch.")]
+
+
+def type_name(dtype: Any) -> str:
+    """The older name of the tensors of an element type: `torch.FloatTensor`."""
+    return f"torch.{scalar_name(dtype)}Tensor"
+
+
+def dtype_of(kind: Any) -> Any:
+    """The element type that a dtype, an older type or its name stands for.
+
+    Raises:
+        ValueError: a text that names none.
+    """
+    if isinstance(kind, TensorType):
+        if kind.device_type != "cpu":
+            _refuse(kind)
+        return kind.dtype
+    if isinstance(kind, str):
+        if kind not in _DTYPES:
+            raise ValueError(f"invalid type: {kind!r}")
+        return _DTYPES[kind]
+    return kind
+
+
+def construct(dtype: Any, args: tuple[Any, ...]) -> Tensor:
+    """A tensor from sizes, a sequence, a storage or a tensor, as the older constructors make it.
+
+    Args:
+        dtype: its element type.
+        args: nothing, the sizes, or one sequence, array, storage or tensor of this type; the last two share memory.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    if all(isinstance(size, int) for size in args):
+        return _C.empty(args or (0,), dtype=dtype)
+    (data, *more) = args
+    if not more and isinstance(data, Tensor):
+        return _alias(data, dtype)
+    if not more and isinstance(data, Size):
+        return _C.empty(data, dtype=dtype)
+    if not more and isinstance(data, TypedStorage | UntypedStorage):
+        return _C.empty(0, dtype=dtype).set_(data)
+    if not more and hasattr(data, "__len__") and not isinstance(data, str | dict | set):
+        return _C.tensor(data, dtype=dtype)
+    raise TypeError(
+        f"new(): data must be a sequence, sizes or a tensor, got {', '.join(type(a).__name__ for a in args)}"
+    )
+
+
+def _alias(tensor: Tensor, dtype: Any) -> Tensor:
+    if tensor.dtype != dtype:
+        raise TypeError(
+            f"new(): expected a tensor of {dtype}, got {tensor.dtype}; convert it with .to({dtype})"
+        )
+    return tensor.detach()

@@ -1,0 +1,100 @@
+"""What would lead a kernel outside of memory is refused before it runs, or kept apart from what the kernel writes."""
+
+import pytest
+
+import tl_core as tl
+from tl_core import ops
+
+aten = ops.aten
+
+
+def test_an_index_may_share_memory_with_what_is_written():
+    x = tl.tensor([1, 0, 2])
+    x[x] = tl.tensor([10**12, 5, 7])
+    assert x.tolist() == [5, 10**12, 7]
+    x = tl.tensor([1, 0, 2])
+    assert x.scatter_(0, x, tl.tensor([10**12, 5, 7])).tolist() == [5, 10**12, 7]
+    x = tl.tensor([2, 1, 0])
+    assert tl.take(tl.tensor([7, 8, 9]), x, out=x).tolist() == [9, 8, 7]
+    x = tl.tensor([2, 1, 0])
+    assert tl.gather(tl.tensor([7, 8, 9]), 0, x, out=x).tolist() == [9, 8, 7]
+    x = tl.tensor([2, 1, 0])
+    assert tl.index_select(tl.tensor([7, 8, 9]), 0, x, out=x).tolist() == [9, 8, 7]
+
+
+def test_an_input_is_not_resized_under_the_kernel():
+    a, b = tl.ones(5, 6), tl.ones(6)
+    for call in (lambda: tl.mv(a, b, out=a), lambda: tl.dot(b, b, out=b), lambda: tl.sum(a, 0, out=a)):
+        with pytest.raises(RuntimeError, match=r"argument 'out' of shape .* is also an input"):
+            call()
+    assert a.shape == (5, 6) and b.shape == (6,)
+    assert tl.add(b, b, out=b).tolist() == [2.0] * 6
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tl.gather(tl.ones(3), 0, tl.zeros(3, dtype=tl.int64, device="meta")),
+        lambda: tl.ones(3).index_put_([tl.tensor([0])], tl.ones(1, device="meta")),
+        lambda: tl.masked_select(tl.ones(3), tl.ones(3, dtype=tl.bool, device="meta")),
+        lambda: tl.lstm_cell(
+            tl.ones(1, 3),
+            [tl.ones(1, 4), tl.ones(1, 4, device="meta")],
+            tl.ones(16, 3),
+            tl.ones(16, 4),
+        ),
+    ],
+)
+def test_tensors_on_two_devices(call):
+    with pytest.raises((RuntimeError, NotImplementedError), match=r"device|meta"):
+        call()
+
+
+def test_a_cell_with_one_of_its_biases():
+    x, h, c = tl.rand(2, 3), tl.rand(2, 4), tl.rand(2, 4)
+    w_ih, w_hh, b, none = tl.rand(16, 3), tl.rand(16, 4), tl.rand(16), tl.zeros(16)
+    for given, both in (((b, None), (b, none)), ((None, b), (none, b)), ((None, None), (none, none))):
+        got, want = (tl.lstm_cell(x, [h, c], w_ih, w_hh, *biases) for biases in (given, both))
+        assert tl.allclose(got[0], want[0]) and tl.allclose(got[1], want[1])
+    with pytest.raises(RuntimeError, match="weights must be matrices"):
+        tl.lstm_cell(x, [h, c], b, w_hh)
+
+
+REFUSED = {
+    "_border_adjoint": lambda: aten._border_adjoint(tl.ones(2, 6), [2, 4], [3], "reflect"),
+    "_border_adjoint of another size": lambda: aten._border_adjoint(tl.ones(2, 6), [2, 4], [1, 2], "reflect"),
+    "_put_by_index": lambda: aten._put_by_index(tl.ones(1), tl.zeros(1, dtype=tl.int64), [2], 2**62),
+    "_adaptive_avg_pool_adjoint": lambda: aten._adaptive_avg_pool_adjoint(tl.ones(2, 3), [2, 5], 2**63 - 1),
+    "_max_pool": lambda: aten._max_pool(tl.ones(1, 2, 2, 2, 2), [1] * 4, [1] * 4, [0] * 4, [1] * 4, False),
+    "_norm_double_backward": lambda: aten._norm_double_backward(
+        None, None, None, tl.ones(2, 3), tl.ones(2, 3), None, tl.ones(3), None, [2, 3], [0], [3], 0.1, True
+    ),
+    "_cross_entropy_double_backward": lambda: aten._cross_entropy_double_backward(
+        tl.ones(()), tl.ones(()), tl.ones(()), tl.ones(()), tl.tensor(0), None, 1, -100
+    ),
+    "_grid_sample": lambda: aten._grid_sample(tl.ones(1, 2, 3, 5), tl.ones(1, 2, 2, 2), 0, 0, True, [0]),
+    "index_select_backward": lambda: aten.index_select_backward(tl.ones(2), [2] * 9, 8, tl.tensor([0])),
+    "as_strided_backward": lambda: aten.as_strided_backward(tl.ones(2), [5], [], 0, [2], [1], 0),
+    "norm of a type": lambda: tl.norm(tl.ones(3), 2, 0, dtype=tl.bool),
+    "linalg_cross": lambda: aten.linalg_cross(tl.ones(()), tl.ones(())),
+    "combinations": lambda: tl.combinations(tl.arange(1), 2**62, True),
+    "scatter into another type": lambda: tl.scatter(
+        tl.ones(3), 0, tl.tensor([0]), tl.ones(1), out=tl.ones(3, dtype=tl.int64)
+    ),
+    "im2col": lambda: aten.im2col(tl.ones(1, 2, 2), [2**40, 2**40], [1, 1], [2**41, 2**41], [1, 1]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_sizes_that_do_not_fit(name):
+    with pytest.raises((RuntimeError, IndexError, ValueError)):
+        REFUSED[name]()
+
+
+def test_sums_are_read_where_they_lie():
+    """The sums of a loss need not be dense."""
+    x, target, g = tl.rand(4, 3), tl.tensor([0, 2, 1, 0]), tl.ones(4)
+    _, sums, total = aten._cross_entropy(x, target, None, 0, -100)
+    spread = tl.stack([sums, sums * 9], 1)[:, 0]
+    want, got = (aten._cross_entropy_backward(g, x, s, total, target, None, 0, -100) for s in (sums, spread))
+    assert tl.equal(want, got)

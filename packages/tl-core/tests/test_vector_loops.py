@@ -1,0 +1,148 @@
+"""Loops that take several rows, columns or elements at once, at the sizes where they change their way."""
+
+import pytest
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
+
+import tl_core as tl  # noqa: E402
+
+WIDTHS = (1, 7, 16, 17, 63, 64, 65, 256, 4096, 4103)
+COUNTS = (1, 8, 17, 300)
+LAYOUTS = {
+    "dense": lambda n, m: (n, m, lambda x: x),
+    "spaced": lambda n, m: (n, 2 * m, lambda x: x[:, ::2]),
+    "wide": lambda n, m: (n, 3 * m, lambda x: x[:, 1::3]),
+    "turned": lambda n, m: (m, n, lambda x: x.t() if isinstance(x, tl.Tensor) else x.T),
+}
+
+
+def _drawn(rng, shape, dtype):
+    if dtype == "int64":
+        return rng.integers(-1000, 1000, shape)
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
+def test_rows_of_every_length(dtype, layout):
+    rng = np.random.default_rng(3)
+    for count in COUNTS:
+        for width in WIDTHS:
+            *shape, seen = LAYOUTS[layout](count, width)
+            base = tl.tensor(_drawn(rng, shape, dtype)).to(getattr(tl, dtype))
+            x = seen(base)
+            want = seen(base.double().numpy() if dtype != "int64" else base.numpy())
+            close = {"rtol": 1e-5, "atol": 1e-3} if dtype != "bfloat16" else {"rtol": 8e-3, "atol": 0.5}
+            np.testing.assert_allclose(x.sum(1).double().numpy(), want.sum(1), **close)
+            np.testing.assert_array_equal(x.amax(1).double().numpy(), want.max(1))
+            values, places = x.max(1)
+            np.testing.assert_array_equal(values.double().numpy(), want.max(1))
+            np.testing.assert_array_equal(places.numpy(), want.argmax(1))
+            if dtype != "int64" and width > 1:
+                np.testing.assert_allclose(x.double().var(1).numpy(), want.var(1, ddof=1), rtol=1e-9)
+                np.testing.assert_allclose(x.float().var(1).numpy(), want.var(1, ddof=1), rtol=2e-4)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 8, 63, 64, 65])
+def test_the_first_extreme_of_a_few_columns(columns):
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 5, (5000, columns)).astype(np.float32)
+    x[[70, 900], 0] = np.nan
+    want = np.where(np.isnan(x).any(0), np.isnan(x).argmax(0), x.argmax(0))
+    np.testing.assert_array_equal(tl.tensor(x).argmax(0).numpy(), want)
+    np.testing.assert_array_equal(tl.tensor(x).max(0).indices.numpy(), want)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("width", [16_383, 16_384, 17_407, 17_408, 40_001])
+def test_long_lines_are_searched_by_a_sample(width, side):
+    rng = np.random.default_rng(5)
+    edges = np.sort(rng.integers(0, width, width)).astype(np.float32)
+    wanted = np.concatenate([edges[::7], edges[:1] - 1, edges[-1:] + 1, rng.random(500, np.float32) * width])
+    found = tl.searchsorted(tl.tensor(edges), tl.tensor(wanted.astype(np.float32)), side=side)
+    np.testing.assert_array_equal(found.numpy(), np.searchsorted(edges, wanted.astype(np.float32), side))
+
+
+def test_angles_at_the_axes():
+    ends = np.array([0.0, -0.0, 1.0, -1.0, 3.5, -2e-40, np.inf, -np.inf, np.nan], np.float32)
+    y, x = np.meshgrid(ends, ends)
+    found = tl.atan2(tl.tensor(y), tl.tensor(x)).numpy()
+    np.testing.assert_allclose(found, np.arctan2(y, x), rtol=3e-7)
+    np.testing.assert_array_equal(
+        np.signbit(found), np.signbit(np.arctan2(y, x)) | (np.isnan(found) & np.signbit(found))
+    )
+
+
+def test_remainders_with_signs_and_ends():
+    ends = np.array([0.0, -0.0, 1.0, -1.0, 0.1, -7.25, 1e30, -3e38, np.inf, -np.inf, np.nan], np.float32)
+    x, y = np.meshgrid(ends, ends)
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(x) & np.isfinite(y) & (y != 0)
+        want, whole = np.remainder(x, y), np.floor_divide(x, y)
+    found = tl.remainder(tl.tensor(x), tl.tensor(y)).numpy()
+    np.testing.assert_array_equal(found[finite], want[finite])
+    assert np.isnan(found[~np.isfinite(x) | (y == 0)]).all()
+    quotients = tl.floor_divide(tl.tensor(x), tl.tensor(y)).numpy()
+    np.testing.assert_allclose(quotients[finite], whole[finite], rtol=1e-6)
+
+
+def test_gamma_functions_near_their_zeros_and_ends():
+    special = pytest.importorskip("scipy.special", reason="the references are scipy's")
+    ends = np.array(
+        [0.0, -0.0, -1.0, -2.5, 1e-30, 0.5, 1, 1 + 2**-20, 1.4616321, 2, 7.9, 8, 8.1, 1e6, 3e38, np.inf]
+    )
+    x = np.concatenate([ends, np.linspace(0.01, 20, 500)]).astype(np.float32)
+    exact = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(
+            tl.lgamma(tl.tensor(x)).numpy(), special.gammaln(exact).astype(np.float32), rtol=3e-7, atol=1e-13
+        )
+        usual = exact > 0
+        np.testing.assert_allclose(
+            tl.digamma(tl.tensor(x)).numpy()[usual],
+            special.digamma(exact[usual]).astype(np.float32),
+            rtol=3e-7,
+            atol=1e-7,
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_signs_of_halves(dtype):
+    values = [0.0, -0.0, 1.5, -2.0, float("inf"), -float("inf"), float("nan")] * 9
+    x = tl.tensor(values, dtype=getattr(tl, dtype))
+    np.testing.assert_array_equal((-x).float().numpy(), -np.array(values, np.float32))
+    np.testing.assert_array_equal(x.abs().float().numpy(), np.abs(np.array(values, np.float32)))
+    assert not np.signbit((-x)[1].item()) and not np.signbit(x.abs()[1].item())
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float16", "float32"])
+def test_a_number_a_row(dtype):
+    rng = np.random.default_rng(6)
+    a, column = rng.integers(0, 100, (33, 131)), rng.integers(0, 100, (33, 1))
+    x, y = (tl.tensor(v).to(getattr(tl, dtype)) for v in (a, column))
+    kind = np.dtype(dtype)
+    np.testing.assert_array_equal((x + y).numpy(), a.astype(kind) + column.astype(kind))
+    np.testing.assert_array_equal((y * x).numpy(), column.astype(kind) * a.astype(kind))
+    np.testing.assert_array_equal((x > y).numpy(), a > column)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "int64", "complex128"])
+def test_flipped_rows(dtype):
+    x = np.arange(7 * 133).reshape(7, 133).astype(dtype)
+    np.testing.assert_array_equal(tl.tensor(x).flip(1).numpy(), x[:, ::-1])
+    np.testing.assert_array_equal(tl.tensor(x).flip(0).numpy(), x[::-1])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bfloat16", "float32", "int64", "complex128"])
+def test_short_rows_at_places(dtype):
+    rng = np.random.default_rng(7)
+    for width in (1, 2, 3, 4, 7, 9, 16, 33, 70):
+        x = tl.tensor(rng.integers(0, 25, (50, width))).to(getattr(tl, dtype))
+        at = rng.integers(0, 50, 81)
+        found = x.index_select(0, tl.tensor(at))
+        whole = tl.complex128 if dtype == "complex128" else tl.float64
+        np.testing.assert_array_equal(found.to(whole).numpy(), x.to(whole).numpy()[at])
+        if dtype != "uint8":
+            start = x.to(whole).numpy().copy()
+            np.add.at(start, at[:9], x.to(whole).numpy()[:9])
+            np.testing.assert_array_equal(x.index_add(0, tl.tensor(at[:9]), x[:9]).to(whole).numpy(), start)
