@@ -3,6 +3,7 @@
 import numpy
 import pytest
 
+import tl_autograd
 import tl_core as tl
 from tl_autograd import gradcheck, gradgradcheck
 from tl_core import nn_functions
@@ -20,6 +21,8 @@ CASES = {
     "causal": {"is_causal": True},
     "bool mask": {"attn_mask": MASK},
     "scale": {"scale": 0.7},
+    "dropout": {"dropout_p": 0.4},
+    "dropout, causal": {"dropout_p": 0.4, "is_causal": True},
 }
 
 
@@ -28,20 +31,35 @@ def test_attention(case):
     inputs = (drawn(2, 2, 4, 3), drawn(2, 2, 5, 3, seed=1), drawn(2, 2, 5, 2, seed=2))
 
     def f(q, k, v):
+        tl.manual_seed(5)
         return attention(q, k, v, **CASES[case])
 
     assert gradcheck(f, inputs)
     assert gradgradcheck(f, inputs)
 
 
-def test_mask_and_shared_heads():
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_mask_and_shared_heads(dropout):
     inputs = (drawn(2, 4, 3, 2), drawn(2, 2, 5, 2, seed=1), drawn(2, 2, 5, 2, seed=2), drawn(4, 1, 5, seed=3))
 
     def f(q, k, v, mask):
-        return attention(q, k, v, mask, enable_gqa=True)
+        tl.manual_seed(5)
+        return attention(q, k, v, mask, dropout, enable_gqa=True)
 
     assert gradcheck(f, inputs)
     assert gradgradcheck(f, inputs)
+
+
+def test_tiles_of_dropout_agree_with_the_whole_mask():
+    q, k, v = (drawn(1, 2, n, 8, seed=n) for n in (150, 140, 140))
+    g = drawn(1, 2, 150, 8, seed=1).detach()
+    tl.manual_seed(3)
+    got = tl_autograd.grad(attention(q, k, v, dropout_p=0.25), (q, k, v), g)
+    tl.manual_seed(3)
+    kept = tl.empty(1, 2, 150, 140, dtype=tl.bool).bernoulli_(0.75)
+    whole = ((q @ k.transpose(-1, -2) * 8**-0.5).softmax(-1) * kept / 0.75) @ v
+    for ours, other in zip(got, tl_autograd.grad(whole, (q, k, v), g), strict=True):
+        numpy.testing.assert_allclose(ours.numpy(), other.numpy(), atol=1e-12)
 
 
 def test_many_tiles_agree_with_operators():

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import tl_core as tl
-from tl_autograd import profiler, profiler_util
+from tl_autograd import grad, profiler, profiler_util
 
 
 def test_operators_of_forward_and_backward():
@@ -83,3 +83,17 @@ def test_small_helpers():
     records = profiler_util.MemRecordsAcc([Record(n) for n in (5, 1, 9, 3)])
     assert [m.at for m in records.in_interval(3, 6)] == [3, 5]
     assert profiler_util.Interval(2, 7).elapsed_us() == 5 and profiler_util.StringTable()["a"] == "a"
+
+
+def test_gradients_reach_through_what_is_made_of_other_operators():
+    x = tl.rand(3, 3, generator=tl.Generator().manual_seed(0)).requires_grad_()
+
+    def gradient():
+        return grad(tl.softmax(x @ x, 0).var(), x)[0]
+
+    alone = gradient()
+    with profiler.profile():
+        profiled = gradient()
+    with tl.numerics(nan="raise", inf="raise"):
+        watched = gradient()
+    assert tl.equal(alone, profiled) and tl.equal(alone, watched)

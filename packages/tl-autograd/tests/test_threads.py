@@ -94,3 +94,60 @@ def test_grad_modes_are_the_threads_own():
                 assert (tl.ones(3, requires_grad=True) * 2).requires_grad == (i % 2 == 0)
 
     together(4, work)
+
+
+def test_threads_train_one_set_of_parameters():
+    """A convolution, a product and a loss in each thread; what they add to the shared gradients are whole numbers."""
+    sign = tl.tensor([1.0, -1.0])
+    kernel = (tl.ones(4, 3, 3, 3) * 2).requires_grad_()
+    weight = tl.ones(10, 4 * 6 * 6, requires_grad=True)
+    scale = tl.ones(4, requires_grad=True)
+    inputs = [(tl.arange(2 * 3 * 8 * 8) % (3 + i)).reshape(2, 3, 8, 8).float() for i in range(4)]
+
+    def step(i: int) -> tl.Tensor:
+        x = tl.conv2d(inputs[i], kernel).relu() * scale.reshape(1, 4, 1, 1)
+        return ((x.flatten(1) @ weight.t()).sum(1) * sign).sum()
+
+    for i in range(4):
+        step(i).backward()
+    alone = [p.grad.clone() for p in (kernel, weight, scale)]
+    for p in (kernel, weight, scale):
+        p.grad = None
+    together(4, lambda i: step(i).backward())
+    assert all(tl.equal(a, p.grad) for a, p in zip(alone, (kernel, weight, scale), strict=True))
+
+
+def test_threads_normalize_and_differentiate_twice():
+    inputs = [tl.rand(8, 5, 6, generator=tl.Generator().manual_seed(i), dtype=tl.float64) for i in range(4)]
+    weight = tl.rand(6, generator=tl.Generator().manual_seed(7), dtype=tl.float64).requires_grad_()
+
+    def slope(i: int) -> tl.Tensor:
+        y = tl.layer_norm(inputs[i], (6,), weight).softmax(-1)
+        (first,) = tl_autograd.grad((y * inputs[i]).sum(), weight, create_graph=True)
+        return tl_autograd.grad((first * first).sum(), weight)[0]
+
+    alone = [slope(i) for i in range(4)]
+
+    def work(i: int) -> None:
+        for _ in range(5):
+            assert tl.equal(slope(i), alone[i])
+
+    together(4, work)
+
+
+def test_two_threads_take_one_graph_and_one_of_them_its_last_pass():
+    """Who comes after the graph was freed gets an error, and nothing else happens."""
+    for _ in range(20):
+        x = tl.ones(1000, requires_grad=True)
+        y = (x.exp() * x).sum()
+        errors: list[str] = []
+
+        def work(_: int, y: tl.Tensor = y, errors: list[str] = errors) -> None:
+            try:
+                y.backward()
+            except RuntimeError as error:
+                errors.append(str(error))
+
+        together(2, work)
+        assert x.grad is not None
+        assert all("second time" in e for e in errors)

@@ -1,0 +1,60 @@
+"""Derivatives of decompositions, against finite differences."""
+
+import pytest
+
+import tl_core as tl
+from tl_autograd.gradcheck import gradcheck, gradgradcheck
+from tl_core import linalg
+
+FIELDS = [tl.float64, tl.complex128]
+
+
+def drawn(*shape, dtype=tl.float64):
+    generator = tl.Generator().manual_seed(1)
+    return tl.randn(*shape, dtype=dtype, generator=generator).requires_grad_()
+
+
+@pytest.mark.parametrize("dtype", FIELDS)
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 3, 3)])
+def test_qr(shape, dtype):
+    def invariant(a):  # of a complex matrix, Q and R are fixed up to phases only
+        q, r = linalg.qr(a)
+        return (q, r) if not a.is_complex() else (q @ r, r.abs(), q.abs())
+
+    assert gradcheck(invariant, drawn(*shape, dtype=dtype))
+    assert gradgradcheck(invariant, drawn(*shape, dtype=dtype))
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_one_factor_alone(part):
+    assert gradcheck(lambda a: linalg.qr(a)[part], drawn(4, 3))
+
+
+@pytest.mark.parametrize(("shape", "mode"), [((4, 2), "complete"), ((3, 3), "r")])
+def test_factors_that_are_not_determined_have_no_derivative(shape, mode):
+    with pytest.raises(RuntimeError, match=mode):
+        linalg.qr(drawn(*shape), mode).R.sum().backward()
+
+
+@pytest.mark.parametrize("dtype", FIELDS)
+def test_householder_product(dtype):
+    inputs = (drawn(4, 3, dtype=dtype), drawn(2, dtype=dtype))
+    assert gradcheck(linalg.householder_product, inputs)
+    assert gradgradcheck(linalg.householder_product, inputs)
+
+
+@pytest.mark.parametrize("dtype", FIELDS)
+@pytest.mark.parametrize(
+    ("left", "right", "from_left"),
+    [((3, 3), (3, 2), True), ((3, 3), (3,), True), ((2, 3, 3), (3, 1), True), ((3, 3), (2, 3), False)],
+)
+def test_solve(left, right, from_left, dtype):
+    inputs = (drawn(*left, dtype=dtype), drawn(*right, dtype=dtype))
+    assert gradcheck(lambda a, b: linalg.solve(a, b, left=from_left), inputs)
+    assert gradgradcheck(lambda a, b: linalg.solve(a, b, left=from_left), inputs)
+
+
+@pytest.mark.parametrize("dtype", FIELDS)
+def test_matrix_exp(dtype):
+    assert gradcheck(linalg.matrix_exp, drawn(2, 3, 3, dtype=dtype))
+    assert gradgradcheck(linalg.matrix_exp, drawn(2, 2, dtype=dtype))
