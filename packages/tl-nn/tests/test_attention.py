@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tl_core as tl
+import tl_nn
 from tl_core import switches
 from tl_nn.attention import SDPBackend, sdpa_kernel
 from tl_nn.attention import flex_attention as flex
@@ -120,3 +121,9 @@ def test_the_choice_is_a_context():
     assert SDPBackend.MATH.name == "MATH" and SDPBackend(1) is SDPBackend.FLASH_ATTENTION
     with pytest.raises(AssertionError, match="must be an instance of SDPBackend"), sdpa_kernel("math"):
         pass
+
+
+def test_programs_name_it_by_the_reference_path():
+    from tl_nn.modules import activation
+
+    assert activation.MultiheadAttention is tl_nn.MultiheadAttention

@@ -40,6 +40,11 @@ ELEMENTWISE = {
         lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)),
     ),
     "celu": (lambda x: F.celu(x, 2.0), nn.CELU(2.0), lambda x: np.where(x > 0, x, 2 * np.expm1(x / 2))),
+    "rrelu": (
+        lambda x: F.rrelu(x, 0.2, 0.4),
+        nn.RReLU(0.2, 0.4).eval(),
+        lambda x: np.where(x > 0, x, 0.3 * x),
+    ),
     "gelu": (F.gelu, nn.GELU(), lambda x: x * stats.norm.cdf(x)),
     "gelu_tanh": (
         lambda x: F.gelu(x, approximate="tanh"),
@@ -69,6 +74,16 @@ def test_elementwise(name):
     assert function(tensor(2.0)).dim() == 0
     strided = tensor(POINTS.reshape(2, -1)).t()
     np.testing.assert_allclose(function(strided).tolist(), expected(POINTS.reshape(2, -1).T), atol=1e-12)
+
+
+def test_rrelu_draws_a_slope_for_each_negative_element():
+    layer, x = nn.RReLU(0.2, 0.4), -tl.ones(1000, dtype=tl.float64)
+    drawn = np.asarray((-layer(x)).tolist())
+    assert ((drawn >= 0.2) & (drawn < 0.4)).all() and len(set(drawn)) > 900
+    assert (layer(-x) == 1).all()
+    assert repr(nn.RReLU(inplace=True)) == "RReLU(lower=0.125, upper=0.3333333333333333, inplace=True)"
+    changed = x.clone()
+    assert nn.RReLU(inplace=True)(changed) is changed
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)

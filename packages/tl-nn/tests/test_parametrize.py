@@ -236,3 +236,32 @@ def test_orthogonal_faults():
         parametrizations.orthogonal(nn.Linear(2, 2), "bias")
     with pytest.raises(ValueError, match="orthogonal_map has to be one of"):
         parametrizations.orthogonal(nn.Linear(2, 2), orthogonal_map="rotation")
+
+
+@pytest.mark.parametrize("trivial", [True, False])
+@pytest.mark.parametrize("orthogonal_map", ["matrix_exp", "cayley", "householder"])
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
+def test_an_orthogonal_weight_stays_orthogonal_in_training(shape, orthogonal_map, trivial):
+    tl.manual_seed(0)
+    layer = nn.Linear(shape[1], shape[0], bias=False)
+    parametrizations.orthogonal(layer, orthogonal_map=orthogonal_map, use_trivialization=trivial)
+    target = tl.eye(*shape)
+    optimizer = nn.optim.SGD(layer.parameters(), lr=0.05)
+    losses = []
+    for _ in range(30):
+        losses.append(((layer.weight - target) ** 2).sum())
+        optimizer.zero_grad()
+        losses[-1].backward()
+        optimizer.step()
+    weight = np.array(layer.weight.tolist())
+    small = weight @ weight.T if shape[0] <= shape[1] else weight.T @ weight
+    np.testing.assert_allclose(small, np.eye(min(shape)), atol=1e-5)
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("orthogonal_map", ["matrix_exp", "cayley"])
+def test_an_orthogonal_matrix_can_be_assigned(orthogonal_map):
+    layer = parametrizations.orthogonal(nn.Linear(3, 3), orthogonal_map=orthogonal_map)
+    turned = tl.tensor([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    layer.weight = turned
+    np.testing.assert_allclose(layer.weight.tolist(), turned.tolist(), atol=1e-6)

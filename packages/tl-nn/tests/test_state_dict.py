@@ -230,3 +230,31 @@ def test_consume_prefix():
     assert list(state) == ["0.weight", "0.bias"]
     assert list(state._metadata) == ["", "0"]
     nn.Sequential(nn.Linear(1, 1)).load_state_dict(state)
+
+
+def hint(module, state):
+    with pytest.raises(RuntimeError) as caught:
+        module.load_state_dict(state)
+    return [line.strip() for line in str(caught.value).splitlines()][-2:]
+
+
+def test_an_error_tells_what_was_loaded_and_what_was_meant():
+    target = nn.Sequential(nn.Linear(1, 2), nn.Linear(2, 1))
+    good = target.state_dict()
+    behind = {f"module.{name}": value for name, value in good.items()}
+    assert hint(target, behind) == [
+        "Loaded 0 of 4 name(s).",
+        'Hint: the names in state_dict have "module." in front; remove it from each.',
+    ]
+    outer = nn.ModuleDict({"net": target})
+    assert hint(outer, good)[1] == 'Hint: the names in state_dict lack "net." in front; add it to each.'
+    renamed = {name.replace("0.weight", "0.wieght"): value for name, value in good.items()}
+    assert hint(target, renamed) == [
+        "Loaded 3 of 4 name(s).",
+        'Hint: nearest names: "0.weight" ~ "0.wieght".',
+    ]
+    unlike = {"x": good["0.weight"], **{name: value for name, value in good.items() if name != "0.weight"}}
+    assert hint(target, unlike)[1] == "Loaded 3 of 4 name(s)."
+    wrong = {**good, "0.weight": tl.ones(3, 3), "1.bais": good["1.bias"]}
+    lines = hint(target, wrong)
+    assert lines[0].startswith("Unexpected key") and lines[1] == "Loaded 3 of 4 name(s)."

@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import tl_core
 from tl_core import Tensor, no_grad
+from tl_core.linalg import qr
 
 __all__ = [
     "calculate_gain",
@@ -422,8 +423,12 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     Raises:
         ValueError
             If the tensor has fewer than 2 dimensions.
-        NotImplementedError
-            If the installed core has no QR decomposition.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> w = tl_nn.init.orthogonal_(tl_core.empty(3, 5))
+        >>> bool((w @ w.t() - tl_core.eye(3)).abs().max() < 1e-6)
+        True
     """
     if tensor.dim() < 2:
         raise ValueError(f"Only tensors with 2 or more dimensions are supported, got {tensor.dim()}")
@@ -433,16 +438,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     columns = tensor.numel() // rows
     flat = tl_core.empty((rows, columns), dtype=tensor.dtype, device=tensor.device)
     flat.normal_(0, 1, generator=generator)
-    q, r = _qr()(flat.t() if rows < columns else flat)
+    q, r = qr(flat.t() if rows < columns else flat)
     q = q * r.diagonal().sign()
     return tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape)).mul_(gain)
-
-
-def _qr() -> Callable[[Tensor], tuple[Tensor, Tensor]]:
-    qr = getattr(getattr(tl_core, "linalg", None), "qr", None)
-    if qr is None:
-        raise NotImplementedError("orthogonal_ needs linalg.qr, which this version of tl-core doesn't have")
-    return qr
 
 
 @_unrecorded

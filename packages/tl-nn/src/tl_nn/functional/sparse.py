@@ -209,8 +209,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     check_tensor("one_hot", tensor)
     if tensor.dtype != tl_core.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    classes = tl_core.arange(_checked_count(tensor, num_classes), device=tensor.device)
-    return (tensor.unsqueeze(-1) == classes).to(tl_core.int64)
+    classes = _checked_count(tensor, num_classes)
+    zeros = tl_core.zeros((), dtype=tl_core.int64, device=tensor.device).expand(*tensor.shape, classes)
+    return zeros.scatter(-1, tensor.unsqueeze(-1), 1)
 
 
 def _checked_count(tensor: Tensor, num_classes: int) -> int:

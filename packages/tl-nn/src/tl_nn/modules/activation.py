@@ -12,6 +12,7 @@ from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
+from .multihead_attention import MultiheadAttention as MultiheadAttention  # its documented path is here
 
 __all__ = [
     "CELU",
@@ -27,6 +28,7 @@ __all__ = [
     "LogSoftmax",
     "Mish",
     "PReLU",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "SELU",
@@ -295,6 +297,40 @@ class CELU(_Exponential):
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
         return F.celu(input, self.alpha, self.inplace)
+
+
+class RReLU(Module):
+    """`x` where it is positive, else `x` times a slope: drawn for each element in training, else the slopes' mean.
+
+    Parameters:
+        lower, upper : float
+            The slopes are uniform on [lower, upper).
+        inplace : bool
+            Whether the input itself is changed.
+
+    Source: Xu et al., Empirical Evaluation of Rectified Activations in Convolutional Network, 2015.
+
+    Examples:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.RReLU(0.25, 0.75).eval()(tl_core.tensor([-2.0, 3.0]))
+        tensor([-1.,  3.])
+    """
+
+    __constants__: ClassVar[list[str]] = ["lower", "upper", "inplace"]
+    lower: float
+    upper: float
+    inplace: bool
+
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower, self.upper, self.inplace = lower, upper, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The activation of each element."""
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
 
 
 class GELU(Module):

@@ -12,6 +12,7 @@ from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor, no_grad
 
 from ..parameter import Parameter, is_lazy
+from .key_hints import key_hints
 from .traversable import Traversable
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
@@ -119,7 +120,8 @@ class Persistent(Traversable):
             TypeError
                 If `state_dict` isn't a mapping.
             RuntimeError
-                If a shape doesn't fit or, with `strict`, the names don't; every reason is listed.
+                If a shape doesn't fit or, with `strict`, the names don't; every reason is listed, with how many names
+                were loaded, and the nearest ones of those that weren't.
 
         Examples:
             >>> import tl_nn
@@ -327,7 +329,12 @@ class _Load:
             ("Missing", self.incompatible.missing_keys),
             ("Unexpected", self.incompatible.unexpected_keys),
         )
-        return [f"{kind} key(s) in state_dict: {_quoted(keys)}. " for kind, keys in found if keys]
+        errors = [f"{kind} key(s) in state_dict: {_quoted(keys)}. " for kind, keys in found if keys]
+        if not errors:
+            return []
+        loaded = len(self.state) - len(self.incompatible.unexpected_keys) - len(self.error_msgs)
+        total = loaded + len(self.incompatible.missing_keys) + len(self.error_msgs)
+        return errors + key_hints(*self.incompatible, loaded, total)
 
 
 def _quoted(keys: list[str]) -> str:

@@ -161,8 +161,9 @@ class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the encoder's output, and a network; see `TransformerEncoderLayer`.
 
     Parameters:
-        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias,
-        device, dtype
+        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps
+            See `TransformerEncoderLayer`.
+        batch_first, norm_first, bias, device, dtype
             See `TransformerEncoderLayer`.
 
     Examples:
@@ -386,8 +387,9 @@ class Transformer(Module):
     """Encoder and decoder; Vaswani et al., 2017.
 
     Parameters:
-        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias,
-        device, dtype
+        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps
+            See `TransformerEncoderLayer`.
+        batch_first, norm_first, bias, device, dtype
             See `TransformerEncoderLayer`.
         num_encoder_layers, num_decoder_layers : int
             The numbers of layers.

@@ -9,7 +9,7 @@ from tl_core import Tensor
 
 from .checks import check_capturable
 from .lists import as_real, counted, directions, guarded, subtract_scaled
-from .rule import Rule, RuleOptimizer
+from .rule import Rule, RuleOptimizer, options_of
 
 __all__ = ["Adadelta", "adadelta"]
 
@@ -94,14 +94,4 @@ class Adadelta(RuleOptimizer):
     ) -> None:
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
-        options = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, options)
+        super().__init__(params, options_of(locals()))

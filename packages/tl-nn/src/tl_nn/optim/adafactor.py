@@ -9,7 +9,7 @@ import tl_core
 from tl_core import Tensor
 
 from .lists import counted
-from .rule import Rule, RuleOptimizer, count
+from .rule import Rule, RuleOptimizer, count, options_of
 
 __all__ = ["Adafactor", "adafactor"]
 
@@ -128,16 +128,7 @@ class Adafactor(RuleOptimizer):
         maximize: bool = False,
     ) -> None:
         _check(lr, beta2_decay, eps, d, weight_decay)
-        options = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
-        super().__init__(params, options)
+        super().__init__(params, options_of(locals()))
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         super().add_param_group(param_group)

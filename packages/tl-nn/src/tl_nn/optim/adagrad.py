@@ -10,7 +10,7 @@ from tl_core import Tensor
 from .checks import check_unscaled
 from .lists import as_real, counted, directions, guarded
 from .optimizer import fusable
-from .rule import Rule, RuleOptimizer, count
+from .rule import Rule, RuleOptimizer, count, options_of
 
 __all__ = ["Adagrad", "adagrad"]
 
@@ -113,18 +113,7 @@ class Adagrad(RuleOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        options = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, options)
+        super().__init__(params, options_of(locals()))
         for group in self.param_groups:
             for param in group["params"]:
                 self.state[param] = _begin(group, param)

@@ -10,7 +10,7 @@ from tl_core import Tensor
 from .checks import check_capturable, check_unscaled
 from .lists import as_real, counted, decayed, guarded, update_moments
 from .optimizer import fusable
-from .rule import Rule, RuleOptimizer, started
+from .rule import Rule, RuleOptimizer, options_of, started
 
 __all__ = ["Adam", "adam"]
 
@@ -194,17 +194,4 @@ class Adam(RuleOptimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, options)
+        super().__init__(params, options_of(locals()))

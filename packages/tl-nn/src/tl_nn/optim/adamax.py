@@ -9,7 +9,7 @@ from tl_core import Tensor
 
 from .checks import check_capturable
 from .lists import as_real, counted, directions, guarded
-from .rule import Rule, RuleOptimizer
+from .rule import Rule, RuleOptimizer, options_of
 
 __all__ = ["Adamax", "adamax"]
 
@@ -92,14 +92,4 @@ class Adamax(RuleOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, options)
+        super().__init__(params, options_of(locals()))

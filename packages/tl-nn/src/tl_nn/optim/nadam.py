@@ -10,7 +10,7 @@ from tl_core import Tensor
 
 from .checks import check_capturable
 from .lists import as_real, counted, decayed, guarded, update_moments
-from .rule import Rule, RuleOptimizer, count, zeros
+from .rule import Rule, RuleOptimizer, count, options_of, zeros
 
 __all__ = ["NAdam", "nadam"]
 
@@ -114,16 +114,4 @@ class NAdam(RuleOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, options)
+        super().__init__(params, options_of(locals()))

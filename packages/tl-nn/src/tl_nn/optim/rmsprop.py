@@ -9,7 +9,7 @@ from tl_core import Tensor
 
 from .checks import check_capturable
 from .lists import as_real, counted, directions, guarded, subtract_scaled
-from .rule import Rule, RuleOptimizer, count, zeros
+from .rule import Rule, RuleOptimizer, count, options_of, zeros
 
 __all__ = ["RMSprop", "rmsprop"]
 
@@ -118,16 +118,4 @@ class RMSprop(RuleOptimizer):
     ) -> None:
         if not alpha >= 0.0:
             raise ValueError(f"Invalid alpha value: {alpha}")
-        options = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, options)
+        super().__init__(params, options_of(locals()))

@@ -9,7 +9,7 @@ from tl_core import Tensor, where
 
 from .checks import check_capturable
 from .lists import as_real, counted, directions
-from .rule import Rule, RuleOptimizer, count, zeros
+from .rule import Rule, RuleOptimizer, count, options_of, zeros
 
 __all__ = ["Rprop", "rprop"]
 
@@ -99,13 +99,4 @@ class Rprop(RuleOptimizer):
     ) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        options = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, options)
+        super().__init__(params, options_of(locals()))

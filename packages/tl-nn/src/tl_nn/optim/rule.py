@@ -97,6 +97,11 @@ class RuleOptimizer(Optimizer):
         return loss
 
 
+def options_of(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The options of a group: the `locals()` of a constructor whose parameters, after `params`, they are."""
+    return {name: value for name, value in arguments.items() if name not in ("self", "params", "__class__")}
+
+
 def count(value: float = 0.0) -> Tensor:
     """A number as it is kept of a parameter."""
     wide = tl_core.get_default_dtype() == tl_core.float64

@@ -10,7 +10,7 @@ from tl_core import Tensor
 from .checks import check_unscaled
 from .lists import directions, subtract_scaled
 from .optimizer import fusable
-from .rule import Rule, RuleOptimizer
+from .rule import Rule, RuleOptimizer, options_of
 
 __all__ = ["SGD", "sgd"]
 
@@ -168,15 +168,4 @@ class SGD(RuleOptimizer):
     ) -> None:
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        options = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, options)
+        super().__init__(params, options_of(locals()))

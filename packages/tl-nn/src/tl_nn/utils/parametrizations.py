@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import Any
 
 import tl_core
-from tl_core import Tensor, no_grad
+from tl_core import Tensor, linalg, no_grad
 
 from ..modules.module import Module
 from .parametrize import register_parametrization
@@ -229,10 +229,10 @@ class _Orthogonal(Module):
             X = tl_core.cat([X, X.new_zeros((*X.shape[:-1], height - width))], -1)
         skew = X - X.mH
         if self.orthogonal_map is _OrthMaps.matrix_exp:
-            Q = _decomposition("linalg.matrix_exp")(skew)
+            Q = linalg.matrix_exp(skew)
         else:
             one = tl_core.eye(height, dtype=X.dtype, device=X.device)
-            Q = _decomposition("linalg.solve")(one - skew * 0.5, one + skew * 0.5)
+            Q = linalg.solve(one - skew * 0.5, one + skew * 0.5)
         return Q[..., :width] if height != width else Q
 
     @no_grad()
@@ -251,7 +251,7 @@ class _Orthogonal(Module):
                     "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
                     "use_trivialization=False."
                 )
-            A, tau = _decomposition("geqrf")(given)
+            A, tau = tl_core.geqrf(given)
             A.diagonal(dim1=-2, dim2=-1).sign_()
             A.diagonal(dim1=-2, dim2=-1)[tau == 0.0] *= -1
             return A.mT if flipped else A
@@ -268,7 +268,7 @@ class _Orthogonal(Module):
 def _householder(X: Tensor) -> Tensor:
     A = X.tril(diagonal=-1)
     tau = 2.0 / (1.0 + (A * A).sum(-2))
-    Q = _decomposition("linalg.householder_product")(A, tau)
+    Q = linalg.householder_product(A, tau)
     return Q * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
 
 
@@ -281,18 +281,8 @@ def _is_orthogonal(Q: Tensor) -> bool:
 
 def _orthonormal(X: Tensor) -> Tensor:
     """The nearest columns that are orthonormal, by the QR decomposition."""
-    Q, R = _decomposition("linalg.qr")(X)
+    Q, R = linalg.qr(X)
     return Q * R.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
-
-
-def _decomposition(name: str) -> Any:
-    """The function of this name of `tl_core`, which may not be there yet."""
-    found: Any = tl_core
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is None:
-        raise NotImplementedError(f"orthogonal() needs {name}, which isn't there yet")
-    return found
 
 
 def orthogonal(
@@ -322,8 +312,6 @@ def orthogonal(
     Raises:
         ValueError
             If there is no such tensor, it isn't a matrix, or the map has another name.
-        NotImplementedError
-            If a decomposition that the map needs isn't there yet.
     """
     weight = _parameter(module, name)
     if weight.ndim < 2:
