@@ -147,3 +147,14 @@ def test_a_library_that_is_not_there_prints_nothing(verbose, library):
 def test_out_of_memory_is_the_cores():
     assert cuda.OutOfMemoryError is tl_core.OutOfMemoryError
     assert issubclass(cuda.OutOfMemoryError, RuntimeError)
+
+
+def test_the_older_types_of_cuda_tensors():
+    import tl_core
+    from tl_backends import cuda
+
+    assert cuda.FloatTensor.is_cuda and cuda.FloatTensor.dtype == tl_core.float32
+    assert not isinstance(tl_core.ones(1), cuda.FloatTensor)
+    for call in (lambda: cuda.FloatTensor([1]), lambda: tl_core.ones(1).type(cuda.LongTensor)):
+        with pytest.raises(TypeError, match=r"type torch\.cuda\.\w+Tensor not available"):
+            call()

@@ -27,6 +27,7 @@ __all__ = [
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
+    "is_fake",
     "list_backends",
     "reset",
     "set_stance",
@@ -51,4 +52,9 @@ def is_dynamo_compiling() -> bool:
 
 def is_exporting() -> bool:
     """Whether the running code is being exported: False."""
+    return False
+
+
+def is_fake(x: object) -> bool:
+    """Whether a tensor stands for one while a program is traced: False, as nothing is."""
     return False

@@ -94,15 +94,37 @@ from tl_backends.cuda.streams import (
     set_stream,
     stream,
 )
+from tl_backends.cuda.tensor_types import (
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
 from tl_core import OutOfMemoryError
 
 __all__ = [
+    "BFloat16Tensor",
+    "BoolTensor",
+    "ByteTensor",
     "CUDAGraph",
     "CUDAPluggableAllocator",
+    "CharTensor",
+    "DoubleTensor",
     "Event",
     "ExternalStream",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
     "MemPool",
     "OutOfMemoryError",
+    "ShortTensor",
     "Stream",
     "StreamContext",
     "broadcast",

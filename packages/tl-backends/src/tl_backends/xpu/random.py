@@ -1,9 +1,14 @@
 """The random generators of XPU devices. There are none, so seeds are taken and nothing is seeded."""
 
-from collections.abc import Iterable
-from typing import Any
-
 from tl_backends import absent
+from tl_backends.generators import (
+    AbsentGenerators,
+    get_rng_state_all,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+)
 
 __all__ = [
     "get_rng_state",
@@ -17,54 +22,6 @@ __all__ = [
     "set_rng_state_all",
 ]
 
-
-def manual_seed(seed: int) -> None:
-    """Seeds the generator of the selected device, if there is one.
-
-    Raises:
-        ValueError: the seed isn't a number.
-    """
-    int(seed)
-
-
-def manual_seed_all(seed: int) -> None:
-    """Seeds the generators of all devices, if there are any.
-
-    Raises:
-        ValueError: the seed isn't a number.
-    """
-    int(seed)
-
-
-def seed() -> None:
-    """Seeds the generator of the selected device, if there is one, with a random number."""
-
-
-def seed_all() -> None:
-    """Seeds the generators of all devices, if there are any, with one random number."""
-
-
-def initial_seed() -> int:
-    """The seed of the selected device's generator."""
-    raise absent.xpu("tl.xpu.initial_seed")
-
-
-def get_rng_state(device: Any = "xpu") -> Any:
-    """The state of a device's generator, as a tensor of bytes."""
-    raise absent.xpu(f"tl.xpu.get_rng_state({device!r})")
-
-
-def get_rng_state_all() -> list:
-    """The states of all devices' generators: an empty list."""
-    return []
-
-
-def set_rng_state(new_state: Any, device: Any = "xpu") -> None:
-    """Sets the state of a device's generator."""
-    raise absent.xpu(f"tl.xpu.set_rng_state(…, {device!r})")
-
-
-def set_rng_state_all(new_states: Iterable[Any]) -> None:
-    """Sets the states of all devices' generators: of none, from an empty list."""
-    for index, state in enumerate(new_states):
-        set_rng_state(state, index)
+_absent = AbsentGenerators("xpu", absent.xpu)
+initial_seed, get_rng_state = _absent.initial_seed, _absent.get_rng_state
+set_rng_state, set_rng_state_all = _absent.set_rng_state, _absent.set_rng_state_all
