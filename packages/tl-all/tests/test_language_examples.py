@@ -100,6 +100,14 @@ def test_the_table_counts():
     assert abs(corpus.table_loss(corpus.Corpus(coins, coins[:2000])) - log(2)) < 0.02
 
 
+def test_the_table_mixes_as_witten_and_bell_do():
+    from tl.examples import corpus
+
+    pair = corpus.Corpus(corpus.encode("aab"), corpus.encode("a"))
+    chance = (2 + 2 / len(corpus.SYMBOLS)) / (3 + 2)  # a: 2 of 3 characters, 2 kinds of them
+    assert abs(corpus.table_loss(pair, order=1) + log(chance)) < 1e-12
+
+
 @needs_extra
 def test_the_residual_network_learns(capsys):
     from tl.examples import resnet

@@ -43,7 +43,17 @@ def test_mypy_sees_every_name(tmp_path, monkeypatch):
     from mypy import api
 
     # mypy finds installed packages, but not those that are only on Python's path
-    owners = ("tl", "tl_core", "tl_autograd", "tl_nn", "tl_backends", "tl_checkpoint")
+    owners = (
+        "tl",
+        "tl_core",
+        "tl_autograd",
+        "tl_nn",
+        "tl_backends",
+        "tl_checkpoint",
+        "tl_amp",
+        "tl_distributed",
+        "tl_quantization",
+    )
     sources = {str(Path(find_spec(name).origin).parents[1]) for name in owners}
     monkeypatch.setenv("MYPYPATH", os.pathsep.join(path for path in sources if "-packages" not in path))
     program = tmp_path / "program.py"

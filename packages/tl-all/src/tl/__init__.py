@@ -23,7 +23,7 @@ _core.providers.register("autograd", lambda: _import_module("tl_autograd"))
 _public = [_name for _name in getattr(_core, "__all__", vars(_core)) if not _name.startswith("_")]
 # the core's modules are served by the finder, like all others
 _modules = {_name for _name in _public if isinstance(getattr(_core, _name), type(_sys))}
-__all__ = [_name for _name in _public if _name not in _modules]
+__all__ = [_name for _name in _public if _name not in {*_modules, "TYPE_CHECKING"}]
 
 for _name in _modules:
     globals().pop(_name, None)

@@ -4,6 +4,26 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import tl_quantization as _quantization
+from tl_quantization import dequantize as dequantize
+from tl_quantization import fake_quantize_per_channel_affine as fake_quantize_per_channel_affine
+from tl_quantization import fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine
+from tl_quantization import per_channel_affine as per_channel_affine
+from tl_quantization import per_channel_affine_float_qparams as per_channel_affine_float_qparams
+from tl_quantization import per_channel_symmetric as per_channel_symmetric
+from tl_quantization import per_tensor_affine as per_tensor_affine
+from tl_quantization import per_tensor_symmetric as per_tensor_symmetric
+from tl_quantization import qint8 as qint8
+from tl_quantization import qint32 as qint32
+from tl_quantization import quantize_per_channel as quantize_per_channel
+from tl_quantization import quantize_per_tensor as quantize_per_tensor
+from tl_quantization import quantize_per_tensor_dynamic as quantize_per_tensor_dynamic
+from tl_quantization import quantized_batch_norm as quantized_batch_norm
+from tl_quantization import quantized_max_pool1d as quantized_max_pool1d
+from tl_quantization import quantized_max_pool2d as quantized_max_pool2d
+from tl_quantization import quint8 as quint8
+
+import tl_amp as _amp
 import tl_autograd as _autograd
 import tl_backends.accelerator as _accelerator
 import tl_backends.backends as _backends
@@ -13,32 +33,42 @@ import tl_backends.cuda as _cuda
 import tl_backends.jit as _jit
 import tl_backends.mps as _mps
 import tl_backends.mtia as _mtia
+import tl_backends.onnx as _onnx
 import tl_backends.xpu as _xpu
 import tl_checkpoint.serialization as _serialization
+import tl_distributed as _distributed
 import tl_nn as _nn
 import tl_nn.optim as _optim
 from tl import examples as examples
 from tl import torch as torch
 from tl import version as version
 from tl.version import __version__ as __version__
+from tl_amp import GradScaler as GradScaler
+from tl_amp import autocast as autocast
 from tl_backends.compiler import compile as compile  # noqa: A004
 from tl_checkpoint import load as load
 from tl_checkpoint import save as save
 from tl_core import *  # noqa: F403
 
 accelerator = _accelerator
+amp = _amp
 autograd = _autograd
 backends = _backends
 compiler = _compiler
 cpu = _cpu
 cuda = _cuda
+distributed = _distributed
 jit = _jit
 mps = _mps
 mtia = _mtia
 nn = _nn
+onnx = _onnx
 optim = _optim
+qscheme = _quantization.QScheme
+quantization = _quantization
 serialization = _serialization
 xpu = _xpu
+ao: ModuleType
 func: ModuleType
 utils: ModuleType
 vmap: Callable[..., Any]

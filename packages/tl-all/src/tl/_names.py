@@ -26,10 +26,14 @@ MODULES = {
     "__future__": "tl_core.__future__",
     "_dynamo": "tl_compiler.dynamo",
     "_inductor": "tl_compiler.inductor",
+    "_tensor_str": "tl_core.printing",
     "accelerator": "tl_backends.accelerator",
     "amp": "tl_amp",
+    "ao.nn": "tl_quantization.nn",
+    "ao.quantization": "tl_quantization",
     "autograd": "tl_autograd",
     "backends": "tl_backends.backends",
+    "checkpoint": "tl_checkpoint",
     "compiler": "tl_backends.compiler",
     "cpu": "tl_backends.cpu",
     "cpu.amp": "tl_amp.cpu",
@@ -45,30 +49,62 @@ MODULES = {
     "mps": "tl_backends.mps",
     "mtia": "tl_backends.mtia",
     "nn": "tl_nn",
+    "nn.intrinsic": "tl_quantization.nn.intrinsic",
+    "nn.qat": "tl_quantization.nn.qat",
+    "nn.quantizable": "tl_quantization.nn.quantizable",
+    "nn.quantized": "tl_quantization.nn.quantized",
+    "nn.parallel.distributed": "tl_distributed.parallel.distributed_data_parallel",
+    "onnx": "tl_backends.onnx",
     "optim": "tl_nn.optim",
     "serialization": "tl_checkpoint.serialization",
     "utils._pytree": "tl_core.pytree",
     "utils.checkpoint": "tl_autograd.checkpoint",
     "utils.data": "tl_data",
     "utils.dlpack": "tl_core.dlpack",
+    "utils.serialization.config": "tl_checkpoint.config",
     "xpu": "tl_backends.xpu",
 }
 
+# Older names of whole namespaces.
+ALIASES = {"quantization": "ao.quantization"}
+
 OBJECTS = {
+    "GradScaler": "tl_amp:GradScaler",
+    "_C.DisableTorchFunctionSubclass": "tl_core.overrides:DisableTorchFunctionSubclass",
+    "_C.Function": "tl_autograd:Function",
+    "_C.TensorBase": "tl_core:Tensor",
+    "_C._TensorMeta": "tl_core._tensor:TensorMeta",
+    "_subclasses.fake_tensor.is_fake": "tl_backends.compiler:is_fake",
+    "_tensor._rebuild_from_type_v2": "tl_checkpoint.rebuild:from_type",
+    "_utils._element_size": "tl_core.type_info:element_size",
+    "_utils._rebuild_parameter": "tl_checkpoint.rebuild:parameter",
+    "_utils._rebuild_tensor_v2": "tl_checkpoint.rebuild:tensor",
     "autocast": "tl_amp:autocast",
     "compile": "tl_backends.compiler:compile",
     "load": "tl_checkpoint:load",
     "nn.parallel.DistributedDataParallel": "tl_distributed.parallel:DistributedDataParallel",
     "save": "tl_checkpoint:save",
+    "utils.hooks.BackwardHook": "tl_nn.modules.backward_hook:BackwardHook",
+    "utils.hooks.RemovableHandle": "tl_autograd.hooks:RemovableHandle",
     "vmap": "tl_autograd.func:vmap",
 }
+
+_QUANTIZED = (
+    "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine per_channel_affine "
+    "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric qint32 qint8 "
+    "quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm quantized_max_pool1d "
+    "quantized_max_pool2d quint8"
+)
+OBJECTS |= {name: f"tl_quantization:{name}" for name in _QUANTIZED.split()}
+OBJECTS["qscheme"] = "tl_quantization:QScheme"
 
 _FACADE = {CORE: ""} | {real: name for name, real in MODULES.items()}
 
 
 def module_of(dotted: str) -> str:
     """The real module that a façade name stands for: `nn.functional` → `tl_nn.functional`."""
-    prefix = dotted
+    first, dot, rest = dotted.partition(".")
+    dotted = prefix = ALIASES.get(first, first) + dot + rest
     while prefix:
         if prefix in MODULES:
             return MODULES[prefix] + dotted[len(prefix) :]
@@ -107,4 +143,4 @@ def missing_part(dotted: str) -> str:
     return OBJECTS.get(dotted) or module_of(dotted)
 
 
-TOPS = OWN | {name.partition(".")[0] for table in (MODULES, OBJECTS) for name in table}
+TOPS = OWN | set(ALIASES) | {name.partition(".")[0] for table in (MODULES, OBJECTS) for name in table}

@@ -33,9 +33,10 @@ def need(module: str, package: str) -> Any:
         raise MissingExtra(text) from error
 
 
-def progress(steps: int, unit: str, quiet: bool) -> Any:
-    """Counts from 0, with a bar that shows how far it is."""
-    return need("tqdm", "tqdm").tqdm(range(steps), unit=unit, disable=quiet)
+def progress(steps: int, unit: str, quiet: bool, done: int = 0) -> Any:
+    """Counts from what is done already, with a bar that shows how far it is."""
+    tqdm = need("tqdm", "tqdm").tqdm
+    return tqdm(range(done, steps), unit=unit, disable=quiet, initial=done, total=steps)
 
 
 def positive(text: str) -> int:

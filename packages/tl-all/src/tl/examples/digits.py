@@ -2,7 +2,8 @@
 
     python -m tl.examples.digits --epochs 40 --plot curve.png
 
-A fifth of the images is held out and only used to measure the accuracy. The same seed gives the same network.
+A fifth of the images is held out and only used to measure the accuracy. The same seed gives the same network. With
+`--checkpoint DIR --resume` a training that was killed goes on where it was.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import tl
 from tl import nn
 from tl.examples._program import MissingExtra, Reached, command_line, draw, finish, need, positive, progress
+from tl.examples._resume import Batches, Checkpoints, add_options
 
 __all__ = [
     "Curve",
@@ -49,6 +51,22 @@ class Curve(NamedTuple):
     accuracies: list[float]
 
 
+class Standing:
+    """Where a training stands: batches, the record of losses and accuracies, and the checkpoints of both."""
+
+    def __init__(
+        self, options: argparse.Namespace, model: nn.Module, optimizer: Any, count: int, **others: Any
+    ) -> None:
+        self.batches = Batches(count, options.batch_size)
+        self.record: dict[str, Any] = {"losses": [], "accuracies": [], "total": 0.0}
+        self.checkpoints = Checkpoints(options, model, optimizer, self.record, batches=self.batches, **others)
+
+    def finished(self) -> Curve:
+        """Saves the end; returns the curve."""
+        self.checkpoints.finish()
+        return Curve(self.record["losses"], self.record["accuracies"])
+
+
 def load() -> Images:
     """All images, from the copy that comes with scikit-learn."""
     bunch = need("sklearn.datasets", "scikit-learn").load_digits()
@@ -84,20 +102,20 @@ def convolution(channels: int, out: int) -> list[nn.Module]:
     return [nn.Conv2d(channels, out, 3, padding=1, bias=False), nn.BatchNorm2d(out), nn.ReLU()]
 
 
-def learn_epoch(model: nn.Module, optimizer: Any, images: Images, batch_size: int) -> float:
-    """One pass over all images in a new order; returns the mean loss of an image."""
-    measure = nn.CrossEntropyLoss()
-    order = tl.randperm(len(images))
-    total = 0.0
+def learn_epoch(model: nn.Module, optimizer: Any, images: Images, standing: Standing) -> None:
+    """One pass over all images in a new order, or what is left of one; records the mean loss of an image."""
+    measure, record = nn.CrossEntropyLoss(), standing.record
     model.train()
-    for start in range(0, len(images), batch_size):
-        batch = images.rows(order[start : start + batch_size])
+    for rows in standing.batches:
+        batch = images.rows(rows)
         loss = measure(model(batch.pixels), batch.digits)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        total += loss.item() * len(batch)
-    return total / len(images)
+        record["total"] += loss.item() * len(batch)
+        standing.checkpoints.step()
+    record["losses"].append(record["total"] / len(images))
+    record["total"] = 0.0
 
 
 def accuracy(model: nn.Module, images: Images) -> float:
@@ -111,15 +129,16 @@ def accuracy(model: nn.Module, images: Images) -> float:
 def train(model: nn.Module, learned: Images, held_out: Images, options: argparse.Namespace) -> Curve:
     """Trains a network, with a bar that shows how far it is."""
     optimizer = tl.optim.Adam(model.parameters(), lr=options.lr)
-    curve = Curve([], [])
-    bar = progress(options.epochs, "epoch", options.quiet)
+    standing = Standing(options, model, optimizer, len(learned))
+    losses, accuracies = standing.record["losses"], standing.record["accuracies"]
+    bar = progress(options.epochs, "epoch", options.quiet, done=len(accuracies))
     for epoch in bar:
         for group in optimizer.param_groups:
             group["lr"] = options.lr * (1 - epoch / options.epochs)
-        curve.losses.append(learn_epoch(model, optimizer, learned, options.batch_size))
-        curve.accuracies.append(accuracy(model, held_out))
-        bar.set_postfix(loss=f"{curve.losses[-1]:.4f}", accuracy=f"{curve.accuracies[-1]:.4f}")
-    return curve
+        learn_epoch(model, optimizer, learned, standing)
+        accuracies.append(accuracy(model, held_out))
+        bar.set_postfix(loss=f"{losses[-1]:.4f}", accuracy=f"{accuracies[-1]:.4f}")
+    return standing.finished()
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -130,6 +149,7 @@ def arguments() -> argparse.ArgumentParser:
         "--lr", type=float, default=3e-3, help="rate of learning at the start; it falls to 0 (0.003)"
     )
     parser.add_argument("--batch-size", type=positive, default=64, help="images in a step (64)")
+    add_options(parser)
     return parser
 
 

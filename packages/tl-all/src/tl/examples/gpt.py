@@ -11,12 +11,13 @@ import math
 import sys
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tl
 from tl import nn
 from tl.examples import corpus
 from tl.examples._program import Reached, command_line, draw, finish, positive, progress
+from tl.examples._resume import Checkpoints, add_options
 
 F = nn.functional
 GOOD = 1.45
@@ -143,10 +144,11 @@ class Training(NamedTuple):
 def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace) -> Training:
     """Trains the model, with a bar that shows how far it is."""
     optimizer = tl.optim.AdamW(groups(model), lr=options.lr, betas=(0.9, 0.99))
-    learned, held_out = [], []
-    bar = progress(options.steps, "step", options.quiet)
-    stretches = batches(texts.learned, options.steps, options.batch_size, model.context)
-    seconds = 0.0
+    record: dict[str, Any] = {"learned": [], "held_out": [], "seconds": 0.0}
+    checkpoints = Checkpoints(options, model, optimizer, record)
+    learned, held_out, done = record["learned"], record["held_out"], checkpoints.steps
+    bar = progress(options.steps, "step", options.quiet, done=done)
+    stretches = batches(texts.learned, options.steps - done, options.batch_size, model.context)
     for step, (text, follow) in zip(bar, stretches):
         start = time.perf_counter()
         for group in optimizer.param_groups:
@@ -156,14 +158,16 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace) -> Trai
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        seconds += time.perf_counter() - start
+        record["seconds"] += time.perf_counter() - start
         if step % 10 == 9:
             learned.append((step + 1, loss.item()))
-            speed = (step + 1) * text.numel() / seconds
+            speed = (step + 1) * text.numel() / record["seconds"]
             bar.set_postfix(loss=f"{learned[-1][1]:.3f}", tokens_per_s=f"{speed:.0f}")
         if step % 250 == 249:
             held_out.append((step + 1, loss_of(model, texts.held_out, 32)))
-    return Training(learned, held_out, options.steps * options.batch_size * model.context / seconds)
+        checkpoints.step()
+    checkpoints.finish()
+    return Training(learned, held_out, options.steps * options.batch_size * model.context / record["seconds"])
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -171,7 +175,7 @@ def arguments() -> argparse.ArgumentParser:
     expected = f"the loss is at most {GOOD} and {AHEAD_OF_TABLE} below the table's"
     parser = command_line("gpt", __doc__, expected)
     for name, value, meaning in (
-        ("--steps", 2500, "steps of the training"),
+        ("--steps", 2000, "steps of the training"),
         ("--batch-size", 12, "stretches of text in a step"),
         ("--context", 128, "characters the model sees"),
         ("--layers", 3, "blocks"),
@@ -181,6 +185,7 @@ def arguments() -> argparse.ArgumentParser:
     ):
         parser.add_argument(name, type=positive, default=value, help=f"{meaning} ({value})")
     parser.add_argument("--lr", type=float, default=4e-3, help="largest rate of learning (0.004)")
+    add_options(parser)
     return parser
 
 

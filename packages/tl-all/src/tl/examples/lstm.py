@@ -9,11 +9,13 @@ character, beside that of a table that counts which character follows three othe
 import argparse
 import sys
 import time
+from typing import Any
 
 import tl
 from tl import nn
 from tl.examples import corpus
 from tl.examples._program import Reached, command_line, draw, finish, positive, progress
+from tl.examples._resume import Checkpoints, add_options
 
 F = nn.functional
 GOOD = 1.75
@@ -55,30 +57,34 @@ def loss_of(model: Reader, text: tl.Tensor, length: int, count: int = 16, stretc
 def train(model: Reader, texts: corpus.Corpus, options: argparse.Namespace) -> tuple[list, list, float]:
     """Trains the model; returns its losses, those of held-out text, and characters a second."""
     optimizer = tl.optim.AdamW(model.parameters(), lr=options.lr, weight_decay=0.01)
-    rows, state, length = streams(texts.learned, options.batch_size), None, options.length
+    rows, length = streams(texts.learned, options.batch_size), options.length
     places = (rows.shape[1] - 1) // length
-    learned, held_out, seconds = [], [], 0.0
-    bar = progress(options.steps, "step", options.quiet)
+    begin = [tl.zeros(options.layers, options.batch_size, options.width) for _ in range(2)]
+    record: dict[str, Any] = {"state": begin, "learned": [], "held_out": [], "seconds": 0.0}
+    checkpoints = Checkpoints(options, model, optimizer, record)
+    bar = progress(options.steps, "step", options.quiet, done=checkpoints.steps)
     for step in bar:
         start = time.perf_counter()
         at = step % places * length
         stretch = rows[:, at : at + length + 1]
         for group in optimizer.param_groups:
             group["lr"] = options.lr * (1 - step / options.steps)
-        scores, state = model(stretch[:, :-1], state)
-        state = (state[0].detach(), state[1].detach())
+        scores, state = model(stretch[:, :-1], tuple(record["state"]))
+        record["state"] = [part.detach() for part in state]
         loss = F.cross_entropy(scores.flatten(0, 1), stretch[:, 1:].flatten())
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        seconds += time.perf_counter() - start
+        record["seconds"] += time.perf_counter() - start
         if step % 10 == 9:
-            learned.append((step + 1, loss.item()))
-            bar.set_postfix(loss=f"{learned[-1][1]:.3f}")
+            record["learned"].append((step + 1, loss.item()))
+            bar.set_postfix(loss=f"{record['learned'][-1][1]:.3f}")
         if step % 250 == 249:
-            held_out.append((step + 1, loss_of(model, texts.held_out, length, stretches=4)))
-    return learned, held_out, options.steps * options.batch_size * length / seconds
+            record["held_out"].append((step + 1, loss_of(model, texts.held_out, length, stretches=4)))
+        checkpoints.step()
+    checkpoints.finish()
+    return record["learned"], record["held_out"], rows.shape[0] * length * options.steps / record["seconds"]
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -95,6 +101,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--lr", type=float, default=4e-3, help="rate of learning at the start; it falls to 0 (0.004)"
     )
+    add_options(parser)
     return parser
 
 

@@ -14,6 +14,7 @@ import tl
 from tl import nn
 from tl.examples import digits
 from tl.examples._program import Reached, command_line, draw, finish, positive, progress
+from tl.examples._resume import add_options
 
 F = nn.functional
 GOOD = 0.985
@@ -65,14 +66,15 @@ def train(
         model.parameters(), lr=options.lr, momentum=0.9, weight_decay=5e-4, nesterov=True
     )
     schedule = tl.optim.lr_scheduler.CosineAnnealingLR(optimizer, options.epochs)
-    curve = digits.Curve([], [])
-    bar = progress(options.epochs, "epoch", options.quiet)
+    standing = digits.Standing(options, model, optimizer, len(learned), schedule=schedule)
+    losses, accuracies = standing.record["losses"], standing.record["accuracies"]
+    bar = progress(options.epochs, "epoch", options.quiet, done=len(accuracies))
     for _ in bar:
-        curve.losses.append(digits.learn_epoch(model, optimizer, learned, options.batch_size))
-        curve.accuracies.append(digits.accuracy(model, held_out))
+        digits.learn_epoch(model, optimizer, learned, standing)
+        accuracies.append(digits.accuracy(model, held_out))
         schedule.step()
-        bar.set_postfix(loss=f"{curve.losses[-1]:.4f}", accuracy=f"{curve.accuracies[-1]:.4f}")
-    return curve
+        bar.set_postfix(loss=f"{losses[-1]:.4f}", accuracy=f"{accuracies[-1]:.4f}")
+    return standing.finished()
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -81,6 +83,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--epochs", type=positive, default=12, help="passes over all images (12)")
     parser.add_argument("--batch-size", type=positive, default=32, help="images in a step (32)")
     parser.add_argument("--lr", type=float, default=0.05, help="rate of learning at the start (0.05)")
+    add_options(parser)
     return parser
 
 

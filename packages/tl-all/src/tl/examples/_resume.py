@@ -1,0 +1,131 @@
+"""Trainings that can be killed at any moment and go on where they were: `--checkpoint DIR`, then also `--resume`.
+
+What is saved every few steps is all that the rest of the training depends on: model, optimizer, random generator, the
+place in the data, and the record of what has been so far. A training that was resumed ends with the same bits as one
+that was never killed.
+"""
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+import tl
+
+# Type checkers don't run the finder that serves these.
+from tl.distributed.checkpoint import CheckpointManager  # type: ignore[import-not-found]
+from tl.distributed.checkpoint.state_dict import (  # type: ignore[import-not-found]
+    get_state_dict,
+    set_state_dict,
+)
+from tl.examples._program import positive
+
+__all__ = ["Batches", "Checkpoints", "add_options"]
+
+NOT_OF_THE_TRAINING = {"checkpoint", "resume", "every", "plot", "quiet", "quickstart"}
+
+
+class Batches:
+    """Batches of places in a data set, in an order drawn anew for each epoch; knows how far it is.
+
+    Parameters:
+        count : int
+            The size of the data set.
+        size : int
+            The size of a batch; the last one of an epoch may be smaller.
+    """
+
+    def __init__(self, count: int, size: int) -> None:
+        self.size, self.position, self.order = size, 0, tl.zeros(count, dtype=tl.int64)
+
+    def __iter__(self) -> Iterator[tl.Tensor]:
+        """What is left of the epoch, or a new one."""
+        if self.position == 0:
+            self.order.copy_(tl.randperm(len(self.order)))
+        while self.position < len(self.order):
+            start, self.position = self.position, self.position + self.size
+            yield self.order[start : self.position]
+        self.position = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"order": self.order, "position": self.position}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.order.copy_(state["order"])
+        self.position = state["position"]
+
+
+class Checkpoints:
+    """Where a training stands, saved every few steps in the background, and taken up again if that is asked for.
+
+    Parameters:
+        options : Namespace
+            The command line.
+        model, optimizer : Module, Optimizer
+        record : dict
+            Numbers, lists and tensors that the training changes.
+        others : objects with a state
+            Data, schedules.
+
+    Raises:
+        SystemExit
+            If the training to be resumed was begun with other options, or one that isn't is in the way.
+    """
+
+    def __init__(
+        self, options: argparse.Namespace, model: Any, optimizer: Any, record: dict[str, Any], **others: Any
+    ) -> None:
+        self._model, self._optimizer, self._record, self._others = model, optimizer, record, others
+        self._every, self.steps = options.every, 0
+        self._given = {k: v for k, v in vars(options).items() if k not in NOT_OF_THE_TRAINING}
+        self._manager = CheckpointManager(options.checkpoint, keep=2) if options.checkpoint else None
+        if self._manager and self._manager.latest() is not None:
+            if not options.resume:
+                raise SystemExit(
+                    f"error: {options.checkpoint} has checkpoints: add --resume, or name another folder"
+                )
+            self._resume(self._manager)
+
+    def step(self) -> None:
+        """Counts a step, and saves if it is time to."""
+        self.steps += 1
+        if self._manager and self.steps % self._every == 0:
+            self._manager.async_save(self.steps, self._state())
+
+    def finish(self) -> None:
+        """Saves the end, and waits until it is written."""
+        if self._manager:
+            self._manager.async_save(self.steps, self._state())
+            self._manager.wait()
+
+    def _state(self) -> dict[str, Any]:
+        model, optimizer = get_state_dict(self._model, self._optimizer)
+        others = {name: part.state_dict() for name, part in self._others.items()}
+        generator = tl.get_rng_state()
+        own = {"model": model, "optimizer": optimizer, "generator": generator, "options": dict(self._given)}
+        return {**own, **others, "record": self._record, "steps": self.steps}
+
+    def _resume(self, manager: CheckpointManager) -> None:
+        state = self._state()
+        manager.load(state)
+        for name, value in state["options"].items():
+            if value != self._given[name]:
+                text = (
+                    f"the training in {manager.path} was begun with {name}={value}, not {self._given[name]}"
+                )
+                raise SystemExit(f"error: {text}")
+        model, optimizer = state["model"], state["optimizer"]
+        set_state_dict(self._model, self._optimizer, model_state_dict=model, optim_state_dict=optimizer)
+        for name, part in self._others.items():
+            part.load_state_dict(state[name])
+        self._record.update(state["record"])
+        self.steps = state["steps"]
+        tl.set_rng_state(state["generator"])
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of trainings that can be resumed."""
+    parser.add_argument("--checkpoint", metavar="DIR", help="save where the training stands in this folder")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the newest checkpoint, if there is one"
+    )
+    parser.add_argument("--every", type=positive, default=50, help="steps between two checkpoints (50)")
