@@ -3,9 +3,10 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import reference
+import reference  # noqa: E402 - needs the path above
 
 project = "tl"
 author = "the tl contributors"
@@ -24,9 +25,10 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "show-inheritance": True}
 
-reference.write(Path(__file__).parent / "reference" / "generated")
+reference.write(HERE / "reference" / "generated")
 
 
 def setup(app):
     """Connects the reference's hooks."""
     app.connect("autodoc-process-docstring", reference.convert_docstring, priority=400)  # before napoleon
+    app.connect("doctree-read", reference.unlink_builtins)
