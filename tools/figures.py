@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tools.bench import cases
+from tools.bench.__main__ import groups
+from tools.bench.cases import Group
+from tools.bench.products import NEAR_PEAK
 from tools.bench.report import geometric_mean
 from tools.packages import ROOT
 
@@ -20,31 +23,59 @@ def line(what: str, bound: str, measured: str) -> str:
     return f"| {what} | {bound} | {measured} |"
 
 
-def calls(rows: list[dict[str, Any]]) -> list[str]:
-    """The group of small calls, as its mean and its largest."""
-    members = [r for r in rows if r["group"] == cases.CALLS.name and not r["error"]]
-    if not members:
-        return []
-    largest = max(members, key=lambda r: r["ratio"])
-    mean = geometric_mean(r["ratio"] for r in members)
+def bound(value: float | None, sign: str = "≤") -> str:
+    """A bound, if there is one."""
+    return "" if value is None else f"{sign} {value}"
+
+
+def summary(group: Group, members: list[dict[str, Any]]) -> list[str]:
+    """A group's geometric mean and its slowest case."""
+    failed = sum(bool(r["error"]) for r in members)
+    done = [r for r in members if not r["error"]]
+    slowest = max(done, key=lambda r: r["ratio"])
+    mean = f"{geometric_mean(r['ratio'] for r in done):.3f}" + (f", {failed} failed" if failed else "")
     return [
+        line(f"{group.name}: geometric mean of {len(members)} cases", bound(group.mean), mean),
         line(
-            f"{len(members)} calls on 1 and 16×16 elements, geometric mean",
-            f"≤ {cases.CALLS.mean}",
-            f"{mean:.3f}",
+            f"{group.name}: the slowest ({slowest['name']})",
+            bound(slowest["limit"]),
+            f"{slowest['ratio']:.3f}",
         ),
-        line(f"the slowest of them ({largest['name']})", f"≤ {cases.CALLS.each}", f"{largest['ratio']:.3f}"),
     ]
+
+
+def one_by_one(members: list[dict[str, Any]]) -> list[str]:
+    """A group's cases, each with its own bound."""
+    lines = []
+    for r in members:
+        name = r["name"] if r["group"] == r["name"] else f"{r['group']}: {r['name']}"
+        lines.append(line(name, bound(r["limit"]), "failed" if r["error"] else f"{r['ratio']:.3f}"))
+    return lines
+
+
+def measured_groups(rows: list[dict[str, Any]]) -> list[str]:
+    """Every group: those with a bound of their mean in short, the others whole."""
+    known = {g.name: g for g in groups()}
+    members: dict[str, list[dict[str, Any]]] = {}
+    for r in rows:
+        members.setdefault(r["group"], []).append(r)
+    lines = []
+    for name, its in members.items():
+        group = known.get(name)
+        short = group is not None and (group.mean is not None or group.each is not None)
+        lines += summary(group, its) if group and short and len(its) > 1 else one_by_one(its)
+    return lines
 
 
 def table(result: dict[str, Any]) -> str:
     """The figures as a Markdown table, with a line of how they were measured."""
-    about, rows = result["about"], result["cases"]
-    lines = [line("what", "asked for", "measured"), "|---|---|---|", *calls(rows)]
-    for r in rows:
-        if r["group"] != cases.CALLS.name:
-            name = r["name"] if r["group"] == r["name"] else f"{r['group']}: {r['name']}"
-            lines.append(line(name, f"≤ {r['limit']}", "failed" if r["error"] else f"{r['ratio']:.3f}"))
+    about = result["about"]
+    lines = [line("what", "asked for", "measured"), "|---|---|---|", *measured_groups(result["cases"])]
+    for dtype in ("float32", "float64"):
+        shares = [v for name, v in result["of peak"].items() if dtype in name]
+        if shares:
+            what = f"products of {dtype}, share of the multiply-add peak, least"
+            lines.append(line(what, bound(NEAR_PEAK, "≥"), f"{min(shares):.2f}"))
     footprint = result["footprint"]
     if "cold build CPU seconds" in footprint:
         seconds = footprint["cold build CPU seconds"]

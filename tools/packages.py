@@ -66,6 +66,10 @@ class Package:
         """The requirements of each extra."""
         return dict(self.settings["project"].get("optional-dependencies", {}))
 
+    def extra_dependencies(self, extra: str) -> list[str]:
+        """The distributions that one of its extras needs."""
+        return [_name(text) for text in self.extras[extra]]
+
     @property
     def build_requirements(self) -> list[str]:
         """What its build needs."""

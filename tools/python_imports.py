@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "tl_checkpoint": {"tl_core"},
     "tl_distributed": {"tl_core", "tl_autograd", "tl_nn"},
     "tl_backends": {"tl_core"},
+    "tl_quantization": {"tl_core", "tl_autograd", "tl_nn"},
     "tl": {
         "tl_core",
         "tl_autograd",
@@ -36,9 +37,12 @@ MAY_IMPORT = {
         "tl_checkpoint",
         "tl_distributed",
         "tl_backends",
+        "tl_quantization",
     },
 }
-IMPORT_NAMES = {"scikit-learn": "sklearn", "scipy-openblas32": "scipy_openblas32"}
+# Parts of packages that need an extra as a whole: they may import at once what it declares.
+PARTS = {"tl_distributed.parallel": "nn"}
+IMPORT_NAMES = {"scikit-learn": "sklearn", "scipy-openblas32": "scipy_openblas32", "pillow": "PIL"}
 
 # Operators whose public names begin with an underscore, as the API has them.
 OPERATORS = ("_foreach_", "_fused_")
@@ -134,12 +138,17 @@ def _private(finder: _Finder, own: str, family: set[str]) -> Iterator[tuple[int,
             yield line, f"uses {module}.{attribute}, a private name of another package"
 
 
-def _undeclared(finder: _Finder, package: Package, family: dict[str, str]) -> Iterator[tuple[int, str]]:
+def _undeclared(
+    finder: _Finder, module: str, package: Package, family: dict[str, str]
+) -> Iterator[tuple[int, str]]:
     own = package.import_name
     always = _roots(package.settings["project"].get("dependencies", []))
     sometimes = always.union(*(_roots(r) for r in package.extras.values()))
     always = {family.get(n, n) for n in always}
     sometimes = {family.get(n, n) for n in sometimes}
+    for part, extra in PARTS.items():
+        if f"{module}.".startswith(f"{part}."):
+            always |= {family.get(n, n) for n in _roots(package.extras[extra])}
     for found in finder.imports:
         root = found.module.split(".")[0]
         if root == own or root in sys.stdlib_module_names:
@@ -177,7 +186,7 @@ def violations(root: Path = ROOT) -> Iterator[Found]:
             module = module_name(file, package.source)
             finder = find(file, module)
             graph[module] = _edges(finder, set(paths))
-            for line, message in _undeclared(finder, package, family):
+            for line, message in _undeclared(finder, module, package, family):
                 yield file, line, message
             for line, message in _private(finder, package.import_name, names):
                 yield file, line, message

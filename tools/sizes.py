@@ -14,7 +14,11 @@ CEILINGS = {  # bytes, unpacked
     "tl-autograd": 1 * MB,
     "tl-nn": 1 * MB,
     "tl-backends": MB // 4,
-    "tl-checkpoint": MB // 4,
+    "tl-checkpoint": MB // 2,
+    "tl-amp": MB // 4,
+    "tl-distributed": MB // 4,
+    "tl-data": MB // 4,
+    "tl-quantization": MB // 2,
     "tl-all": MB // 2,
 }
 TOTAL = 15 * MB

@@ -9,12 +9,29 @@ import platform
 import re
 import sys
 import tempfile
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 
-from tools.bench import cases, peak, products, programs, report, training
+from tools.bench import (
+    cases,
+    checkpoints,
+    elementwise,
+    loading,
+    peak,
+    places,
+    products,
+    programs,
+    reductions,
+    report,
+    sharded,
+    training,
+)
 from tools.bench.pair import Measured, Pair, Side
 from tools.packages import packages
+
+FAMILIES = (cases, elementwise, reductions, places, products, training, loading, checkpoints, sharded)
 
 
 def arguments() -> argparse.Namespace:
@@ -33,6 +50,9 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--unpinned", action="store_true", help="take OPENBLAS_CORETYPE from the measured processes"
+    )
+    parser.add_argument(
+        "--rounds", type=int, metavar="N", help="at most so many rounds a build, for a first look"
     )
     parser.add_argument("--json", type=Path, metavar="FILE")
     return parser.parse_args()
@@ -61,16 +81,26 @@ def header(options: argparse.Namespace, pair: Pair) -> dict[str, object]:
     }
 
 
+def everything() -> Iterator[cases.Case]:
+    """All cases, in the order they are measured."""
+    return chain.from_iterable(family.CASES for family in FAMILIES)
+
+
+def groups() -> list[cases.Group]:
+    """Every group that has cases."""
+    return list(dict.fromkeys(case.group for case in everything()))
+
+
 def chosen(only: re.Pattern[str]) -> dict[cases.Group, list[cases.Case]]:
     """The cases asked for, by group."""
     groups: dict[cases.Group, list[cases.Case]] = {}
-    for case in (*cases.CASES, *products.CASES, *training.CASES):
+    for case in everything():
         if only.search(f"{case.group.name}: {case.name}"):
             groups.setdefault(case.group, []).append(case)
     return groups
 
 
-def in_workers(pair: Pair, only: re.Pattern[str]) -> tuple[list[Measured], bool]:
+def in_workers(pair: Pair, only: re.Pattern[str], rounds: int | None) -> tuple[list[Measured], bool]:
     """Measures and prints the cases that run in workers."""
     everything: list[Measured] = []
     good = True
@@ -79,7 +109,7 @@ def in_workers(pair: Pair, only: re.Pattern[str]) -> tuple[list[Measured], bool]
         pair.renew_all()
         measured = []
         for case in members:
-            measured.append(pair.measure(case))
+            measured.append(pair.measure(replace(case, rounds=min(case.rounds, rounds or case.rounds))))
             print(report.row(measured[-1]), flush=True)
         if len(measured) > 1:
             line, met = report.mean_row(group, measured)
@@ -151,7 +181,7 @@ def main() -> int:
     about = header(options, pair)
     print("\n".join(f"{name}: {value}" for name, value in about.items()))
     print(f"\n  {'':44} {'ours':>10} {'peer':>10} {'ratio':>8}")
-    measured, good = in_workers(pair, options.only)
+    measured, good = in_workers(pair, options.only, options.rounds)
     pair.close()
     shares, near = near_peak(measured) if options.threads == 1 else ({}, True)
     more, also = in_processes(options, ours, peer)

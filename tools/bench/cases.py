@@ -19,7 +19,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Case:
-    """One measured statement. `before` runs, untimed, before every sample, which then is one run of the statement."""
+    """One measured statement. `before` runs, untimed, before every sample, which then is one run of the statement.
+
+    `clock` takes the place of the one that was asked for, where only one makes sense.
+    """
 
     group: Group
     name: str
@@ -28,6 +31,8 @@ class Case:
     bound: float | None = None
     before: str = ""
     rounds: int = 5
+    clock: str = ""
+    peer: str = ""  # what the peer runs instead of `run`
 
     @property
     def limit(self) -> float | None:
@@ -215,38 +220,6 @@ CASES += [
         "pad zeros": "F.pad(stem, (1, 1, 1, 1))",
     }.items()
 ]
-ELEMENTWISE = Group("elementwise functions", mean=0.45, each=1.05)
-FUNCTIONS = {
-    **{
-        name: f"torch.{name}(a)"
-        for name in ("exp2", "log2", "log10", "tan", "asin", "acos", "atan", "erfc", "erfinv")
-    },
-    **{
-        name: f"torch.{name}(a)"
-        for name in ("trunc", "round", "frac", "isfinite", "isinf", "nan_to_num", "signbit")
-    },
-    **{name: f"torch.{name}(a, b)" for name in ("fmod", "fmax", "copysign", "hypot", "logaddexp", "xlogy")},
-    **{
-        name: f"F.{name}(a)"
-        for name in ("gelu", "silu", "softplus", "mish", "elu", "leaky_relu", "hardswish", "logsigmoid")
-    },
-    "gelu by tanh": "F.gelu(a, approximate='tanh')",
-}
-BACKWARDS = {name: f"F.{name}(g)" for name in ("gelu", "silu", "softplus", "mish", "elu")}
-OPERANDS = "F = torch.nn.functional\na, b = torch.rand({n}), torch.rand({n})"
-for size, count in (("64 K", 1 << 16), ("1 M", 1 << 20)):
-    setup = OPERANDS.format(n=count)
-    CASES += [Case(ELEMENTWISE, f"{name}, {size} float32", setup, run) for name, run in FUNCTIONS.items()]
-    halves = setup + "\na, b = a.bfloat16(), b.bfloat16()"
-    CASES += [
-        Case(ELEMENTWISE, f"{name}, {size} bfloat16", halves, FUNCTIONS[name])
-        for name in ("gelu", "silu", "isfinite")
-    ]
-    leaves = setup + f"\ng = torch.randn({count}, requires_grad=True)"
-    CASES += [
-        Case(ELEMENTWISE, f"{name} and backward, {size} float32", leaves, f"{run}.backward(a)")
-        for name, run in BACKWARDS.items()
-    ]
 
 ROWS = """\
 F, g = torch.nn.functional, torch.autograd.grad
@@ -345,6 +318,15 @@ CASES += [
     )
 ]
 
+CASES += [
+    Case(
+        ATTENTION,
+        "(2, 8, 512, 64) float32, dropout, both ways",
+        HEADS.format(shape="2, 8, 512, 64", dtype="float32"),
+        "g(F.scaled_dot_product_attention(q, k, v, dropout_p=0.1), (q, k, v), h)",
+    )
+]
+
 TABLE = """\
 F, g = torch.nn.functional, torch.autograd.grad
 x = torch.randn(10_000, 256, requires_grad=True)
@@ -373,93 +355,6 @@ CASES += [
         ),
     )
 ]
-# Cases of 64 K, 1 M and 16 M elements; the largest take seconds a sample, so not all of them are measured there.
-SIZED = Group("reductions and places", mean=0.45, each=1.05)
-VECTOR = """\
-n = {n}
-a, b = torch.rand(n), torch.rand(n)
-m, d = a.view(-1, 256), torch.randint(0, 1000, (n,))
-mask, h = a > 0.5, a.bfloat16()
-at, rows = torch.randint(0, n, (n,)), torch.randint(0, n // 256, (n // 256,))
-columns = torch.randint(0, 256, (n // 256, 256))
-"""
-SIZED_RUNS = {
-    "sum": "a.sum()",
-    "sum of rows": "m.sum(1)",
-    "sum of columns": "m.sum(0)",
-    "sum bfloat16": "h.sum()",
-    "sum int64": "d.sum()",
-    "mean": "a.mean()",
-    "amax": "a.amax()",
-    "max of rows": "m.max(1)",
-    "argmax": "a.argmax()",
-    "argmax of columns": "m.argmax(0)",
-    "var": "a.var()",
-    "var of rows": "m.var(1)",
-    "var of columns": "m.var(0)",
-    "norm": "a.norm()",
-    "prod": "a.prod()",
-    "logsumexp": "m.logsumexp(1)",
-    "cumsum": "a.cumsum(0)",
-    "cumsum of rows": "m.cumsum(1)",
-    "cumsum of columns": "m.cumsum(0)",
-    "cumsum int64": "d.cumsum(0)",
-    "cummax": "a.cummax(0)",
-    "nonzero": "mask.nonzero()",
-    "count_nonzero": "mask.count_nonzero()",
-    "masked_select": "a.masked_select(mask)",
-    "a[mask]": "a[mask]",
-    "a[mask] = 0": "a[mask] = 0.0",
-    "a[i]": "a[at]",
-    "m[i, j]": "m[rows, rows % 256]",
-    "index_select of rows": "m.index_select(0, rows)",
-    "gather": "m.gather(1, columns)",
-    "gather from all": "a.gather(0, at)",
-    "scatter_add": "b.scatter_add_(0, at, a)",
-    "index_add of rows": "m.index_add(0, rows, m)",
-    "diff": "a.diff()",
-    "bincount": "torch.bincount(d)",
-    "topk of rows": "m.topk(8)",
-    "sort of rows": "m.sort()",
-}
-for label, n in (("64 K", 1 << 16), ("1 M", 1 << 20)):
-    CASES += [Case(SIZED, f"{name}, {label}", VECTOR.format(n=n), run) for name, run in SIZED_RUNS.items()]
-CASES += [
-    Case(SIZED, f"{name}, 16 M", VECTOR.format(n=1 << 24), SIZED_RUNS[name], rounds=3)
-    for name in (
-        "sum",
-        "sum of columns",
-        "argmax",
-        "var",
-        "cumsum",
-        "nonzero",
-        "masked_select",
-        "a[i]",
-        "gather",
-    )
-]
-
-ORDERS = Group("orders of 1 M elements", each=0.20)
-ORDERED = """\
-a, d = torch.rand(1 << 20), torch.randint(0, 1 << 62, (1 << 20,))
-edges, q = torch.rand(1 << 20).sort().values, torch.rand(1 << 20)
-small = torch.randint(0, 1000, (1 << 20,))
-"""
-CASES += [
-    Case(ORDERS, name, ORDERED, run, rounds=3)
-    for name, run in {
-        "sort": "a.sort()",
-        "argsort": "a.argsort()",
-        "unique": "a.unique()",
-        "unique of few, inverse and counts": "small.unique(return_inverse=True, return_counts=True)",
-        "quantile": "a.quantile(0.3)",
-        "median": "a.median()",
-        "kthvalue": "a.kthvalue(1000)",
-        "topk": "a.topk(100)",
-        "searchsorted": "torch.searchsorted(edges, q)",
-    }.items()
-]
-CASES += [Case(ORDERS, "sort int64", ORDERED, "d.sort()", rounds=3, bound=1.0)]
 
 PROGRAMS = [
     Program("import", "import torch", time=0.08, memory=0.20),

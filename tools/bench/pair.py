@@ -93,9 +93,9 @@ class Worker:
             raise WorkerError(f"{self.side.module}: {answer['error']}")
         return answer
 
-    def prepare(self, case: Case) -> None:
+    def prepare(self, case: Case, run: str) -> None:
         """Builds the inputs anew."""
-        self.ask(prepare={"setup": case.setup, "run": case.run, "before": case.before})
+        self.ask(prepare={"setup": case.setup, "run": run, "before": case.before, "clock": case.clock})
 
     def fastest(self, samples: int) -> float:
         """The fastest of some samples."""
@@ -144,8 +144,8 @@ class Pair:
         rounds: list[tuple[float, float]] = []
         try:
             for _ in range(BUILDS):
-                for worker in self.workers:
-                    worker.prepare(case)
+                for worker, run in zip(self.workers, (case.run, case.peer or case.run), strict=True):
+                    worker.prepare(case, run)
                 rounds += [self.round(1 if case.before else SAMPLES) for _ in range(case.rounds)]
         except WorkerError as error:
             return Measured(case.name, case.group.name, case.limit, error=str(error))

@@ -1,9 +1,9 @@
 """A process that measures cases with one module: `python -m tools.bench.worker MODULE THREADS CLOCK`.
 
 It is asked in lines of JSON on its standard input and answers on its standard output, one line each:
-`{"prepare": {"setup": …, "run": …, "before": …}}` builds the inputs anew, warms up and settles the number of runs a
-sample; `{"sample": N}` answers with N samples, in seconds a run; `{"about": true}` tells what is measured.
-Only the standard library is used, as the environment belongs to the module.
+`{"prepare": {"setup": …, "run": …, "before": …, "clock": …}}` builds the inputs anew, warms up and settles the
+number of runs a sample; `{"sample": N}` answers with N samples, in seconds a run; `{"about": true}` tells what is
+measured. Only the standard library is used, as the environment belongs to the module.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def serve(module: ModuleType, clock: Callable[[], int]) -> None:
         try:
             if "prepare" in request:
                 bench = None  # gives the old inputs back first
-                bench = Bench(module, clock, request["prepare"])
+                case = request["prepare"]
+                bench = Bench(module, CLOCKS.get(case["clock"], clock), case)
                 answer["runs"] = bench.runs
             elif "sample" in request:
                 if bench is None:

@@ -54,7 +54,18 @@ def test_a_tag_without_a_section_in_the_changelog_is_refused(core):
         release.verify("tl-core-v0.1.0", {"tl-core": core})
 
 
-EVERY = ["tl-core", "tl-autograd", "tl-nn", "tl-backends", "tl-checkpoint", "tl-all"]
+EVERY = [
+    "tl-core",
+    "tl-autograd",
+    "tl-nn",
+    "tl-backends",
+    "tl-checkpoint",
+    "tl-amp",
+    "tl-data",
+    "tl-distributed",
+    "tl-quantization",
+    "tl-all",
+]
 
 
 @pytest.mark.parametrize(
@@ -62,9 +73,9 @@ EVERY = ["tl-core", "tl-autograd", "tl-nn", "tl-backends", "tl-checkpoint", "tl-
     [
         (
             ["packages/tl-core/csrc/a.cpp"],
-            ["tl-core", "tl-autograd", "tl-nn", "tl-backends", "tl-checkpoint", "tl-all"],
+            EVERY,
         ),
-        (["packages/tl-autograd/tests/test_a.py"], ["tl-autograd", "tl-nn", "tl-all"]),
+        (["packages/tl-autograd/tests/test_a.py"], ["tl-autograd", "tl-nn", "tl-quantization", "tl-all"]),
         (["packages/tl-backends/src/tl_backends/a.py", "docs/index.md"], ["tl-backends", "tl-all"]),
         (["packages/tl-core/README.md", "packages/tl-core/changes/1.feature.md"], []),
         (["noxfile.py"], EVERY),

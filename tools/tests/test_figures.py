@@ -1,0 +1,38 @@
+"""The README's table: groups with a common bound in short, other cases one by one."""
+
+from tools.figures import table
+
+ABOUT = {"processor": "P", "threads": 1, "peer": "torch 2", "OPENBLAS_CORETYPE": "not set"}
+
+
+def row(group, name, ratio, limit=None, error=""):
+    return {"group": group, "name": name, "ratio": ratio, "limit": limit, "error": error}
+
+
+def made(*rows, peak=None):
+    result = {"about": ABOUT, "cases": rows, "of peak": peak or {}, "footprint": {"installed bytes": 8e6}}
+    return table(result).splitlines()
+
+
+def test_a_group_with_a_common_bound_is_told_by_its_mean_and_its_slowest():
+    lines = made(row("pooling", "a", 0.1, 1.05), row("pooling", "b", 0.4, 1.05))
+    assert "| pooling: geometric mean of 2 cases | ≤ 0.25 | 0.200 |" in lines
+    assert "| pooling: the slowest (b) | ≤ 1.05 | 0.400 |" in lines
+
+
+def test_what_failed_is_told():
+    lines = made(row("pooling", "a", 0.1), row("pooling", "b", 0.4, error="TypeError"))
+    assert "| pooling: geometric mean of 2 cases | ≤ 0.25 | 0.100, 1 failed |" in lines
+    assert "| item | ≤ 1.0 | failed |" in made(row("item", "item", 0.2, 1.0, error="TypeError"))
+
+
+def test_other_groups_are_told_case_by_case():
+    lines = made(row("autograd", "a", 0.1, 0.2), row("autograd", "b", 0.3))
+    assert "| autograd: a | ≤ 0.2 | 0.100 |" in lines
+    assert "| autograd: b |  | 0.300 |" in lines
+
+
+def test_the_least_share_of_the_peak_and_the_size_are_told():
+    lines = made(peak={"float32, n = 256": 0.9, "float32, n = 512": 0.8})
+    assert "| products of float32, share of the multiply-add peak, least | ≥ 0.75 | 0.80 |" in lines
+    assert any(line.startswith("| installed size | ≤ 15 MB | 8.0 MB") for line in lines)
