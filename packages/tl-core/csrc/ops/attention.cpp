@@ -58,7 +58,7 @@ cpu::Attention call_of(const Tensor& q, const Tensor& k, const Tensor& v, const 
           dropout};
 }
 
-int64_t drawn_tiles(int64_t queries) { return (queries + cpu::kDrawnRows - 1) / cpu::kDrawnRows; }
+int64_t drawn_tiles(int64_t queries) { return queries / cpu::kDrawnRows + (queries % cpu::kDrawnRows != 0); }
 
 void check_draws(OptTensor draws, const Tensor& q, double dropout) {
   TL_CHECK((draws != nullptr) == (dropout > 0) && dropout < 1, Runtime,

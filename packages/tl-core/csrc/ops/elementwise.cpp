@@ -360,6 +360,11 @@ void check_castable(DType from, const Tensor& out) {
            " can't be cast to the desired output type ", scalar_type_name(out.dtype()));
 }
 
+void check_out_dtype(Out out, DType dtype, const char* where) {
+  TL_CHECK(!out || out.tensor->dtype() == dtype, Runtime, where, "Expected out tensor to have dtype ",
+           dtype_name(dtype), ", but got ", dtype_name(out.tensor->dtype()), " instead");
+}
+
 void check_no_internal_overlap(const Tensor& t) {
   TL_CHECK(!may_overlap(t.sizes(), t.strides()), Runtime,
            "unsupported operation: more than one element of the written-to tensor refers to a single memory "

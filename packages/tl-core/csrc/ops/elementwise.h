@@ -51,5 +51,7 @@ void check_no_internal_overlap(const Tensor& t);
 void check_no_partial_overlap(const Tensor& out, const Tensor& in);
 // out= must be able to hold the type: "result type Float can't be cast to the desired output type Long".
 void check_castable(DType from, const Tensor& out);
+// Where out= must have exactly the result's type; `where` stands before the message.
+void check_out_dtype(Out out, DType dtype, const char* where = "");
 
 }  // namespace tl

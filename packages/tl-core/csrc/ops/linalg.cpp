@@ -25,9 +25,7 @@ void check_same_type(const char* name, const Tensor& a, const Tensor& b) {
 }
 
 Tensor product_out(Out out, IntSpan shape, const Tensor& like) {
-  if (out)
-    TL_CHECK(out.tensor->dtype() == like.dtype(), Runtime, "Expected out tensor to have dtype ",
-             dtype_name(like.dtype()), ", but got ", dtype_name(out.tensor->dtype()), " instead");
+  check_out_dtype(out, like.dtype());
   return prepare_out(out, shape, {like.dtype(), like.device()});
 }
 

@@ -56,14 +56,12 @@ DType input_dtype(Reduce op, DType self, DType wanted) {
   return cpu::reduce_exists(op, self) && cpu::reduce_result(op, self) == wanted ? self : wanted;
 }
 
-void check_out_dtype(const char* name, OptDType dtype, Out out) {
-  if (out && dtype)
-    TL_CHECK(out.tensor->dtype() == *dtype, Runtime, name, ": Expected out tensor to have dtype ",
-             dtype_name(*dtype), ", but got ", dtype_name(out.tensor->dtype()), " instead");
+void check_asked_dtype(const char* name, OptDType dtype, Out out) {
+  if (dtype) check_out_dtype(out, *dtype, cat(name, ": ").c_str());
 }
 
 Tensor sum_dim(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Out out) {
-  check_out_dtype("sum", dtype, out);
+  check_asked_dtype("sum", dtype, out);
   const DType wanted = sum_dtype(self, dtype, out);
   return reduced(Reduce::Sum, "sum", self, dim, keepdim, input_dtype(Reduce::Sum, self.dtype(), wanted),
                  wanted, out);
@@ -83,7 +81,7 @@ Tensor mean_dim(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, O
     const int64_t count = total.numel() ? self.numel() / total.numel() : 0;
     return ops::div_(total, Scalar(static_cast<double>(count)));
   }
-  check_out_dtype("mean", dtype, out);
+  check_asked_dtype("mean", dtype, out);
   return reduced(Reduce::Mean, "mean", self, dim, keepdim, type, type, out);
 }
 Tensor mean(const Tensor& self, OptDType dtype, Out out) {
@@ -93,7 +91,7 @@ Tensor mean(const Tensor& self, OptDType dtype, Out out) {
 // ---- products ---------------------------------------------------------------------------------------------
 
 Tensor prod_over(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Out out) {
-  check_out_dtype("prod", dtype, out);
+  check_asked_dtype("prod", dtype, out);
   const DType wanted = sum_dtype(self, dtype, out);
   return reduced(Reduce::Prod, "prod", self, dim, keepdim, input_dtype(Reduce::Prod, self.dtype(), wanted),
                  wanted, out);
@@ -219,13 +217,8 @@ std::tuple<Tensor, Tensor> extreme_dim(bool largest, const char* name, const Ten
            scalar_type_name(self.dtype()), "'");
   const uint64_t mask = uint64_t{1} << wrap_dim(dim, self.dim());
   check_not_empty(name, self, self.dim() ? mask : 0);
-  if (out)
-    TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime, "Expected out tensor to have dtype ",
-             dtype_name(self.dtype()), ", but got ", dtype_name(out.tensor->dtype()), " instead");
-  if (out_index)
-    TL_CHECK(out_index.tensor->dtype() == DType::Int64, Runtime,
-             "Expected out tensor to have dtype int64, but got ", dtype_name(out_index.tensor->dtype()),
-             " instead");
+  check_out_dtype(out, self.dtype());
+  check_out_dtype(out_index, DType::Int64);
   const DimVector shape = reduced_shape(self.sizes(), mask, keepdim);
   Tensor values = prepare_out(out, shape, {self.dtype(), self.device()});
   Tensor indices = prepare_out(out_index, shape, {DType::Int64, self.device()});
@@ -253,10 +246,7 @@ Tensor arg_extreme(bool largest, const char* name, const Tensor& self, std::opti
     TL_CHECK(self.numel() > 0, Index, name,
              "(): Expected reduction dim to be specified for input.numel() == 0.");
   const uint64_t mask = dim ? uint64_t{1} << wrap_dim(*dim, self.dim()) : mask_of(self, std::nullopt);
-  if (out)
-    TL_CHECK(out.tensor->dtype() == DType::Int64, Runtime,
-             "Expected out tensor to have dtype int64, but got ", dtype_name(out.tensor->dtype()),
-             " instead");
+  check_out_dtype(out, DType::Int64);
   Tensor indices =
       prepare_out(out, reduced_shape(self.sizes(), mask, keepdim), {DType::Int64, self.device()});
   if (!indices.is_meta() && indices.numel()) {

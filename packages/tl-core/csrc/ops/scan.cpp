@@ -41,9 +41,7 @@ template <cpu::Scan op>
 Tensor scan(const Tensor& self, int64_t dim, std::optional<DType> dtype, Out out) {
   const DType type = scan_dtype(self, dtype, out);
   const int64_t d = wrap_dim(dim, self.dim());
-  if (out)
-    TL_CHECK(out.tensor->dtype() == type, Runtime, "Expected out tensor to have dtype ", dtype_name(type),
-             ", but got ", dtype_name(out.tensor->dtype()), " instead");
+  check_out_dtype(out, type);
   const Tensor source = to_dtype(self, type);
   const Tensor result = prepare_out(out, self.sizes(), {type, self.device()});
   run(op, result, source, d, false);

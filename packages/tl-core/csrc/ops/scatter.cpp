@@ -82,9 +82,7 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& given, bool, Out ou
   check_index_dtype("gather", index);
   const Along a = along(self, dim);
   if (index.numel()) check_index_shape("input", self, index, a.dim, true);
-  if (out)
-    TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime, "gather(): Expected out tensor to have dtype ",
-             dtype_name(self.dtype()), ", but got ", dtype_name(out.tensor->dtype()), " instead");
+  check_out_dtype(out, self.dtype(), "gather(): ");
   const Tensor result = prepare_out(out, index.sizes(), {self.dtype(), self.device()});
   return gather_into(result, self, a, index, ErrorKind::Runtime);
 }
@@ -146,8 +144,7 @@ Tensor scattered_copy(const Tensor& self, Out out) {
     check_no_internal_overlap(self);
     return self;
   }
-  TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime, "Expected out tensor to have dtype ",
-           dtype_name(self.dtype()), ", but got ", dtype_name(out.tensor->dtype()), " instead");
+  check_out_dtype(out, self.dtype());
   Tensor result = prepare_out(out, self.sizes(), {self.dtype(), self.device()});
   return ops::copy_(result, self);
 }

@@ -93,9 +93,7 @@ bool has_image(const Tensor& t, int64_t dims) {
 }
 
 Tensor checked_out(Out out, IntSpan shape, const Tensor& like) {
-  if (out)
-    TL_CHECK(out.tensor->dtype() == like.dtype(), Runtime, "Expected out tensor to have dtype ",
-             dtype_name(like.dtype()), ", but got ", dtype_name(out.tensor->dtype()), " instead");
+  check_out_dtype(out, like.dtype());
   return prepare_out(out, shape, {like.dtype(), like.device()});
 }
 

@@ -28,13 +28,8 @@ int64_t length(const Tensor& self, int64_t d) {
 }
 
 Pair prepared(const Tensor& self, IntSpan sizes, IntSpan strides, Out out, Out out_index) {
-  if (out)
-    TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime, "Expected out tensor to have dtype ",
-             dtype_name(self.dtype()), ", but got ", dtype_name(out.tensor->dtype()), " instead");
-  if (out_index)
-    TL_CHECK(out_index.tensor->dtype() == DType::Int64, Runtime,
-             "Expected out tensor to have dtype int64, but got ", dtype_name(out_index.tensor->dtype()),
-             " instead");
+  check_out_dtype(out, self.dtype());
+  check_out_dtype(out_index, DType::Int64);
   const auto make = [&](Out o, DType d) {
     return o ? prepare_out(o, sizes, {d, self.device()}) : empty_strided(sizes, strides, {d, self.device()});
   };
