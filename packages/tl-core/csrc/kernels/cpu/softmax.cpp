@@ -14,14 +14,18 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// A line seen as vectors, the first `whole` of which have all their lanes in memory. Dense lines:
-// neighbouring elements of one line are lanes. Otherwise: neighbouring lines are lanes, and every reduction
-// over the line is one over vectors.
+// Interleaved partial results, 256 bytes of lanes on every level, so that all levels add in the same order.
+inline constexpr int kParts = 256 / kVecBytes;
+
+// A line seen as vectors. Dense lines: neighbouring elements of one line are lanes, and the first `whole`
+// vectors have all of them in memory. Otherwise: neighbouring lines are lanes, and every reduction over the
+// line is one over vectors.
 template <class T>
 struct DenseLine {
   using A = Compute<T>;
   using V = Vec<A>;
   static constexpr int W = kLanes<A>;
+  static constexpr bool kUnrolled = kParts <= 8;  // sixteen exponentials would take a megabyte of code
   int64_t n;
 
   int64_t steps() const { return (n + W - 1) / W; }
@@ -48,7 +52,7 @@ struct DenseLine {
   }
 
  private:
-  int count(int64_t i) const { return static_cast<int>(std::clamp<int64_t>(n - i * W, 0, W)); }
+  int count(int64_t i) const { return static_cast<int>(std::min<int64_t>(n - i * W, W)); }
 };
 
 template <class T>
@@ -56,16 +60,15 @@ struct ParallelLines {
   using A = Compute<T>;
   using V = Vec<A>;
   static constexpr int W = kLanes<A>;
+  static constexpr bool kUnrolled = false;  // the cases of its reads and writes would take as much
   int64_t n;
   int lines;
   const int64_t* line_strides;  // by operand
   const int64_t* along;
 
   int64_t steps() const { return n; }
-  int64_t whole() const { return n; }
   template <bool full>
-  V read(const char* p, int64_t operand, int64_t i, A rest) const {
-    if (!full && i >= n) return broadcast<V>(rest);
+  V read(const char* p, int64_t operand, int64_t i, A) const {
     const char* from = p + i * along[operand];
     const int64_t stride = line_strides[operand];
     if (stride != static_cast<int64_t>(sizeof(T))) return load_strided<T>(from, stride, lines);
@@ -73,7 +76,6 @@ struct ParallelLines {
   }
   template <bool full>
   void write(char* p, int64_t operand, int64_t i, V v) const {
-    if (!full && i >= n) return;
     char* to = p + i * along[operand];
     const int64_t stride = line_strides[operand];
     if (stride != static_cast<int64_t>(sizeof(T)))
@@ -89,25 +91,6 @@ struct ParallelLines {
   }
 };
 
-// Interleaved partial results, 256 bytes of lanes on every level, so that all levels add in the same order.
-inline constexpr int kParts = 256 / kVecBytes;
-inline constexpr int kUnrolled =
-    kParts > 8 ? 1 : kParts;  // sixteen exponentials would take a megabyte of code
-
-// body(step, part, whether the step is whole), with part = step % kParts known to the compiler. The last
-// group of steps may go beyond the line's end: there they read what changes nothing.
-template <class Line, class F>
-TL_INLINE void for_steps(const Line& line, F body) {
-  const int64_t whole = line.whole() / kParts * kParts;
-  for (int64_t i = 0; i < whole; i += kParts) {
-#pragma GCC unroll kUnrolled
-    for (int k = 0; k < kParts; ++k) body(i + k, k, std::true_type{});
-  }
-  if (whole == line.steps()) return;
-#pragma GCC unroll kUnrolled
-  for (int k = 0; k < kParts; ++k) body(whole + k, k, std::false_type{});
-}
-
 template <class Line, class F>
 TL_INLINE typename Line::V joined(typename Line::V* parts, F join) {
   for (int half = kParts / 2; half > 0; half /= 2) {
@@ -115,10 +98,45 @@ TL_INLINE typename Line::V joined(typename Line::V* parts, F join) {
   }
   return Line::fold(parts[0], join);
 }
-template <class Line>
-TL_INLINE typename Line::V sum_of(typename Line::V* parts) {
+// body(step, whether all lanes are in memory). Where steps are not unrolled, one piece of code is for all of
+// them.
+template <class Line, class F>
+TL_INLINE void for_steps(const Line& line, F body) {
+  int64_t i = 0;
+  if constexpr (Line::kUnrolled) {
+    for (const int64_t whole = line.whole(); i + kParts <= whole; i += kParts) {
+#pragma GCC unroll kParts
+      for (int k = 0; k < kParts; ++k) body(i + k, std::true_type{});
+    }
+  }
+  for (; i < line.steps(); ++i) body(i, std::false_type{});
+}
+
+// The terms of all steps, joined: term(step, whether all lanes are in memory).
+template <class Line, class F, class Join>
+TL_INLINE typename Line::V accumulated(const Line& line, typename Line::V start, F term, Join join) {
   using V = typename Line::V;
-  return joined<Line>(parts, [](V a, V b) { return a + b; });
+  V parts[kParts], rest[kParts];  // apart, so that the first stay in registers
+  for (int k = 0; k < kParts; ++k) parts[k] = rest[k] = start;
+  int64_t i = 0;
+  if constexpr (Line::kUnrolled) {
+    for (const int64_t whole = line.whole(); i + kParts <= whole; i += kParts) {
+#pragma GCC unroll kParts
+      for (int k = 0; k < kParts; ++k) parts[k] = join(parts[k], term(i + k, std::true_type{}));
+    }
+  }
+  for (; i < line.steps(); ++i) {
+    V& part = rest[i % kParts];
+    part = join(part, term(i, std::false_type{}));
+  }
+  for (int k = 0; k < kParts; ++k) parts[k] = join(parts[k], rest[k]);
+  return joined<Line>(parts, join);
+}
+
+template <class Line, class F>
+TL_INLINE typename Line::V sum_of(const Line& line, F term) {
+  using V = typename Line::V;
+  return accumulated(line, V{}, term, [](V a, V b) { return a + b; });
 }
 
 // A NaN may be passed over here: it comes back with its own exponential.
@@ -127,13 +145,10 @@ TL_INLINE typename Line::V largest(const Line& line, const char* in) {
   using A = typename Line::A;
   using V = typename Line::V;
   constexpr A lowest = -std::numeric_limits<A>::infinity();
-  V tops[kParts];
-  for (V& top : tops) top = broadcast<V>(lowest);
-  const auto larger = [](V a, V b) { return select<V>(a < b, b, a); };
-  for_steps(line, [&](int64_t i, int part, auto full) {
-    tops[part] = larger(tops[part], line.template read<full>(in, 1, i, lowest));
-  });
-  return joined<Line>(tops, larger);
+  return accumulated(
+      line, broadcast<V>(lowest),
+      [&](int64_t i, auto full) { return line.template read<full>(in, 1, i, lowest); },
+      [](V a, V b) { return select<V>(a < b, b, a); });
 }
 
 // What a line's elements are shifted and divided by.
@@ -148,13 +163,12 @@ TL_INLINE Scale<Line> exponentials(const Line& line, const char* in, F keep) {
   using V = typename Line::V;
   constexpr auto lowest = -std::numeric_limits<typename Line::A>::infinity();
   const V top = largest(line, in);
-  V sums[kParts] = {};
-  for_steps(line, [&](int64_t i, int part, auto full) {
+  const V total = sum_of(line, [&](int64_t i, auto full) {
     const V e = exp(line.template read<full>(in, 1, i, lowest) - top);
     keep(i, full, e);
-    sums[part] += e;
+    return e;
   });
-  return {top, sum_of<Line>(sums)};
+  return {top, total};
 }
 
 // The exponentials of a line stand in the output where it loses nothing, else beside it.
@@ -164,21 +178,21 @@ void softmax_line(const Line& line, char* const* at) {
   const auto put = [&](int64_t i, auto full, V v) { line.template write<full>(at[0], 0, i, v); };
   if constexpr (!kIs16<T>) {
     const Scale<Line> s = exponentials(line, at[1], put);
-    for_steps(line, [&](int64_t i, int, auto full) {
+    for_steps(line, [&](int64_t i, auto full) {
       put(i, full, line.template read<full>(at[0], 0, i, 0) * (1 / s.total));
     });
   } else {
     constexpr int64_t size = sizeof(V);
-    Scratch<char, 8192> kept((line.steps() + kParts) * size);
+    Scratch<char, 8192> kept(line.steps() * size);
     char* const e = kept.data();
     const Scale<Line> s = exponentials(line, at[1], [&](int64_t i, auto, V v) { write(e + i * size, v); });
-    for_steps(line, [&](int64_t i, int, auto full) { put(i, full, read<V>(e + i * size) * (1 / s.total)); });
+    for_steps(line, [&](int64_t i, auto full) { put(i, full, read<V>(e + i * size) * (1 / s.total)); });
   }
 }
 
 template <class T, class Line>
 TL_INLINE void log_line(const Line& line, char* const* at, typename Line::V top, typename Line::V shift) {
-  for_steps(line, [&](int64_t i, int, auto full) {
+  for_steps(line, [&](int64_t i, auto full) {
     line.template write<full>(at[0], 0, i, line.template read<full>(at[1], 1, i, 0) - top - shift);
   });
 }
@@ -213,16 +227,14 @@ void log_softmax_lines(const DenseLine<T>& line, char* const* at, const int64_t*
 template <bool log_form, class T, class Line>
 void backward_line(const Line& line, char* const* at) {
   using V = typename Line::V;
-  V sums[kParts] = {};
-  for_steps(line, [&](int64_t i, int part, auto full) {
+  const V total = sum_of(line, [&](int64_t i, auto full) {
     const V g = line.template read<full>(at[1], 1, i, 0);
     if constexpr (log_form)
-      sums[part] += g;
+      return g;
     else
-      sums[part] += g * line.template read<full>(at[2], 2, i, 0);
+      return g * line.template read<full>(at[2], 2, i, 0);
   });
-  const V total = sum_of<Line>(sums);
-  for_steps(line, [&](int64_t i, int, auto full) {
+  for_steps(line, [&](int64_t i, auto full) {
     const V g = line.template read<full>(at[1], 1, i, 0), y = line.template read<full>(at[2], 2, i, 0);
     if constexpr (log_form)
       line.template write<full>(at[0], 0, i, g - exp(y) * total);
