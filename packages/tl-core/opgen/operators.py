@@ -152,9 +152,21 @@ def _context(row: Row, by_name: dict[str, int]) -> str:
 
 def ops_h(rows: list[Row]) -> str:
     """`tl::ops::add(self, other, alpha)`: the typed C++ call of every operator."""
-    lines = ["#pragma once", '#include "dispatch/operator.h"', "", "namespace tl::ops {"]
-    lines += [_typed_call(f) for f in forms(rows) if all(a.type in CPP_ARGUMENT for a in f.schema.args)]
-    return "\n".join([*lines, "}  // namespace tl::ops", ""])
+    declared = [f"{_typed_head(f, defaults=True)};" for f in _typed(rows)]
+    return _in_ops(["#pragma once", '#include "dispatch/operator.h"'], declared)
+
+
+def ops_cpp(rows: list[Row]) -> str:
+    """Their definitions, apart: a hundred files read the header, and each would compile them all."""
+    return _in_ops(['#include "ops.h"'], [_typed_call(f) for f in _typed(rows)])
+
+
+def _typed(rows: list[Row]) -> list[Form]:
+    return [f for f in forms(rows) if all(a.type in CPP_ARGUMENT for a in f.schema.args)]
+
+
+def _in_ops(head: list[str], lines: list[str]) -> str:
+    return "\n".join([*head, "", "namespace tl::ops {", *lines, "}  // namespace tl::ops", ""])
 
 
 def cpp_name(schema: Schema) -> str:
@@ -170,17 +182,25 @@ def _result_type(schema: Schema) -> str:
     return types[0] if len(types) == 1 else f"std::tuple<{', '.join(types)}>"
 
 
-def _typed_call(f: Form) -> str:
-    names = [f"{a.name}_" if a.name in ("from", "new", "default") else a.name for a in f.schema.args]
+def _parameter_names(f: Form) -> list[str]:
+    return [f"{a.name}_" if a.name in ("from", "new", "default") else a.name for a in f.schema.args]
+
+
+def _typed_head(f: Form, defaults: bool) -> str:
+    names = _parameter_names(f)
     params = [f"{CPP_ARGUMENT[a.type][a.optional]} {n}" for a, n in zip(f.schema.args, names)]
-    for i in range(len(params) - 1, -1, -1):
+    for i in range(len(params) - 1, -1, -1) if defaults else ():
         default = _cpp_default(f.schema.args[i])
         if default is None:
             break
         params[i] += f" = {default}"
-    result = _result_type(f.schema)
-    call = f"call_typed<{result}>({', '.join([f'g_operators[{f.index}]', *names])})"
-    return f"inline {result} {cpp_name(f.schema)}({', '.join(params)}) {{ return {call}; }}"
+    return f"{_result_type(f.schema)} {cpp_name(f.schema)}({', '.join(params)})"
+
+
+def _typed_call(f: Form) -> str:
+    arguments = ", ".join([f"g_operators[{f.index}]", *_parameter_names(f)])
+    call = f"call_typed<{_result_type(f.schema)}>({arguments})"
+    return f"{_typed_head(f, defaults=False)} {{ return {call}; }}"
 
 
 def _cpp_default(a: Arg) -> str | None:
