@@ -87,8 +87,12 @@ bool number_fits(const TlValue& v, DType d) {
          (v.tag == TL_FLOAT && (is_floating(d) || is_complex(d)));
 }
 
+// Few numbers: a call of memcmp would take longer.
 bool same_shape(const TensorImpl& a, const TensorImpl& b) {
-  return a.ndim == b.ndim && std::equal(a.dims, a.dims + a.ndim, b.dims);
+  if (a.ndim != b.ndim) return false;
+  for (int d = 0; d < a.ndim; ++d)
+    if (a.dims[d] != b.dims[d]) return false;
+  return true;
 }
 
 // A condition is bool, whatever the type of the others.
@@ -126,7 +130,7 @@ Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast
   store_params(def, args + def.n_inputs, fast.common, fast.common, params);
   const DType out_dtype = def.output(fast.common);
   Tensor out = empty(fast.first->sizes(), {out_dtype, {}});
-  char* data[1 + kMaxInputs];
+  char* data[1 + kMaxInputs] = {};
   int64_t strides[2 * (1 + kMaxInputs)] = {};
   alignas(16) char numbers[kMaxInputs][16];
   data[0] = static_cast<char*>(out.data());
@@ -140,10 +144,9 @@ Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast
       data[i + 1] = numbers[i];
     }
   }
-  const int n = 1 + def.n_inputs;
   parallel_for(0, fast.first->numel, kGrain, [&](int64_t begin, int64_t end) {
     char* at[1 + kMaxInputs];
-    for (int k = 0; k < n; ++k) at[k] = data[k] + begin * strides[k];
+    for (int k = 0; k <= kMaxInputs; ++k) at[k] = data[k] + begin * strides[k];  // all: no loop remains
     loop(at, strides, end - begin, 1, params.bytes);
   });
   return out;
