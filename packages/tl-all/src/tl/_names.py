@@ -60,6 +60,7 @@ MODULES = {
     "utils._pytree": "tl_core.pytree",
     "utils.checkpoint": "tl_autograd.checkpoint",
     "utils.data": "tl_data",
+    "utils.deterministic": "tl_core.unwritten_memory",
     "utils.dlpack": "tl_core.dlpack",
     "utils.serialization.config": "tl_checkpoint.config",
     "xpu": "tl_backends.xpu",

@@ -9,6 +9,7 @@
 #include "kernels/cpu/cast.h"
 #include "ops.h"
 #include "ops/elementwise.h"
+#include "ops/unwritten.h"
 #include "ops/warn.h"
 #include "tensor/device_registry.h"
 #include "tensor/geometry.h"
@@ -53,6 +54,13 @@ void fill_elements(const Tensor& dst, const Scalar& value) {
   nest.plan();
   const cpu::ElementwiseLoop loop = cpu::cast_loop(dst.dtype(), dst.dtype());
   nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) { loop(d, s, n0, n1, nullptr); });
+}
+
+void fill(const Tensor& dst, const Scalar& value) {
+  if (dst.device().is_cpu())
+    fill_elements(dst, value);
+  else if (!dst.is_meta())
+    ops::fill__Scalar(dst, value);
 }
 
 Tensor to_dtype(const Tensor& t, DType dtype) {
@@ -177,7 +185,9 @@ Tensor filled(const Tensor& self, const Value& value) {
 Tensor zero_(const Tensor& self) { return fill_scalar(self, 0); }
 
 Tensor resize_(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format) {
+  const size_t bytes = self.storage()->bytes;
   resize(self, size);
+  fill_unwritten_after(self, bytes);
   if (format && *format != MemoryFormat::Preserve)
     set_geometry(*self.impl(), DimVector(size), strides_for(size, *format), self.offset());
   return self;

@@ -39,6 +39,13 @@ from tl_core.defaults import (
     set_default_dtype,
     set_default_tensor_type,
 )
+from tl_core.determinism import (
+    are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
+    is_deterministic_algorithms_warn_only_enabled,
+    set_deterministic_debug_mode,
+    use_deterministic_algorithms,
+)
 from tl_core.dlpack import from_dlpack, to_dlpack
 from tl_core.errors import OutOfMemoryError
 from tl_core.finite import numerics
@@ -60,6 +67,7 @@ from tl_core.machine import (
     set_num_threads,
 )
 from tl_core.parameter import Buffer, Parameter
+from tl_core.precision import get_float32_matmul_precision, set_float32_matmul_precision
 from tl_core.printing import set_printoptions
 from tl_core.random import *
 from tl_core.selections import *

@@ -1,0 +1,88 @@
+"""Whether a program must be deterministic. Every operator of tl is, so that these switches forbid nothing: they are
+remembered for those who ask, and memory that nobody has written is filled.
+
+>>> use_deterministic_algorithms(True, warn_only=True)
+>>> get_deterministic_debug_mode()
+1
+>>> use_deterministic_algorithms(False)
+"""
+
+from __future__ import annotations
+
+from tl_core import _C, switches
+
+_MODES = ("default", "warn", "error")
+
+switches.declare("deterministic.mode", 0, int)
+switches.declare("deterministic.fill_uninitialized_memory", True, bool)
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Asks that operators give the same results for the same inputs, or raise; with `warn_only`, or warn.
+
+    Operators of tl always do. What changes: `empty` and its kin, and the new part after `resize_`, hold NaN, or the
+    largest number of an integer type, unless `tl.utils.deterministic.fill_uninitialized_memory` is False.
+
+    >>> use_deterministic_algorithms(True)
+    >>> import tl_core as tl
+    >>> tl.empty(2)
+    tensor([nan, nan])
+    >>> use_deterministic_algorithms(False)
+    """
+    _set_mode((1 if warn_only else 2) if mode else 0)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` is on, in either form."""
+    return get_deterministic_debug_mode() > 0
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether an operator that is not deterministic would warn rather than raise."""
+    return get_deterministic_debug_mode() == 1
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """The same switch in one word: "default" (0), "warn" (1) or "error" (2).
+
+    Raises TypeError for anything but a str or int, RuntimeError for another word or number.
+    """
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str):
+        if debug_mode not in _MODES:
+            raise RuntimeError(
+                "invalid value of debug_mode, expected one of `default`, `warn`, `error`, "
+                f"but got {debug_mode}"
+            )
+        debug_mode = _MODES.index(debug_mode)
+    if debug_mode not in range(len(_MODES)):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    _set_mode(int(debug_mode))
+
+
+def get_deterministic_debug_mode() -> int:
+    """0: no demand, 1: warn, 2: raise."""
+    mode: int = switches.get("deterministic.mode")
+    return mode
+
+
+def fills_uninitialized_memory() -> bool:
+    """Whether memory that nobody has written is filled while determinism is asked for."""
+    fills: bool = switches.get("deterministic.fill_uninitialized_memory")
+    return fills
+
+
+def set_fills_uninitialized_memory(fill: bool) -> None:
+    """What `tl.utils.deterministic.fill_uninitialized_memory = fill` does."""
+    switches.set("deterministic.fill_uninitialized_memory", fill)
+    _tell()
+
+
+def _set_mode(mode: int) -> None:
+    switches.set("deterministic.mode", mode)
+    _tell()
+
+
+def _tell() -> None:
+    _C._set_fill_unwritten(are_deterministic_algorithms_enabled() and fills_uninitialized_memory())
