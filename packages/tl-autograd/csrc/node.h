@@ -39,7 +39,7 @@ class Node {
   std::atomic<uint32_t> refs{1};
   uint32_t n_outputs;
   uint32_t n_edges;
-  uint8_t flags = 0;
+  std::atomic<uint8_t> flags{0};           // several threads may run one node
   uint64_t sequence;                       // greater than that of every node its edges lead to
   std::atomic<Run*> run{nullptr};          // the backward that keeps a gradient in `pending`
   TlTensor* pending = nullptr;             // owned
@@ -48,8 +48,10 @@ class Node {
   const void* base_slot = nullptr;  // of a view's node: the slot that the view's base had
   Edge* edges;
 
-  bool is(Flag f) const { return flags & f; }
-  void set(Flag f) { flags |= f; }
+  bool is(Flag f) const { return flags.load(std::memory_order_relaxed) & f; }
+  void set(Flag f) {
+    if (!is(f)) flags.fetch_or(f, std::memory_order_relaxed);
+  }
   void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
 
   // Writes an owned gradient, or NULL, for each wanted edge; `out` starts as NULLs.

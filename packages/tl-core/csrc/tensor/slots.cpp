@@ -1,15 +1,18 @@
 #include "tensor/slots.h"
 
+#include <atomic>
 #include <utility>
 
 namespace tl {
 
 namespace {
 // Every tensor with an autograd slot has the same type of slot: the layer that owns it is installed once.
-const TlSlotType* g_autograd_type = nullptr;
+std::atomic<const TlSlotType*> g_autograd_type{nullptr};
+
+const TlSlotType* autograd_type() { return g_autograd_type.load(std::memory_order_relaxed); }
 
 SlotTable::Entry detach(TensorImpl& t, int layer) {
-  if (layer == TL_LAYER_AUTOGRAD) return {std::exchange(t.autograd, nullptr), g_autograd_type};
+  if (layer == TL_LAYER_AUTOGRAD) return {std::exchange(t.autograd, nullptr), autograd_type()};
   if (!t.slots) return {};
   return std::exchange(t.slots->entries[layer], {});
 }
@@ -20,7 +23,7 @@ void destroy(SlotTable::Entry entry) {
 
 template <class F>
 void each(const TensorImpl& t, F f) {
-  if (t.autograd && g_autograd_type) f(t.autograd, *g_autograd_type);
+  if (t.autograd && autograd_type()) f(t.autograd, *autograd_type());
   if (!t.slots) return;
   for (auto& e : t.slots->entries)
     if (e.data && e.type) f(e.data, *e.type);
@@ -35,7 +38,7 @@ void* get_slot(const TensorImpl& t, int layer) {
 void set_slot(TensorImpl& t, int layer, void* data, const TlSlotType* type) {
   SlotTable::Entry old = detach(t, layer);
   if (layer == TL_LAYER_AUTOGRAD) {
-    if (type) g_autograd_type = type;
+    if (type) g_autograd_type.store(type, std::memory_order_relaxed);
     t.autograd = data;
   } else if (data) {
     if (!t.slots) t.slots = new SlotTable;
