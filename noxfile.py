@@ -264,10 +264,12 @@ def fuzz_checkpoint(session: nox.Session) -> None:
 
 @nox.session(name="kill-checkpoint")
 def kill_checkpoint(session: nox.Session) -> None:
-    """Kills 1,000 saves over the only file; the newest complete state must load each time."""
+    """Kills 1,000 saves of each kind; the newest complete state must load each time. `-- --count 100` kills fewer."""
     install(session, ["tl-checkpoint"], {})
-    script = ROOT / "packages" / "tl-checkpoint" / "tests" / "kill.py"
-    session.run("python", str(script), *session.posargs)
+    tests = ROOT / "packages" / "tl-checkpoint" / "tests"
+    session.run("python", str(tests / "kill.py"), *session.posargs)
+    for kind in ("sharded", "steps", "async", "frozen"):
+        session.run("python", str(tests / "kill_directories.py"), kind, *session.posargs)
 
 
 @nox.session

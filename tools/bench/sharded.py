@@ -23,10 +23,7 @@ SAVED = """\
 dcp.save(state, checkpoint_id=folder)
 target = {"model": {name: torch.zeros(1_000_000) for name in state["model"]}}
 """
-PENDING = """\
-pending = []
-types = importlib.import_module(f"{torch.__name__}.distributed.checkpoint.state_dict_saver").AsyncCheckpointerType
-"""
+PENDING = "pending = []\n"
 CLEAR = "shutil.rmtree(folder, ignore_errors=True)"
 
 CASES = [
@@ -38,19 +35,9 @@ CASES = [
     ),
     Case(
         CHECKPOINTS,
-        "async_save blocks, THREAD",
+        "async_save blocks",
         SETUP + PENDING,
         "pending.append(dcp.async_save(state, checkpoint_id=folder))",
-        bound=1.0,
-        before=f"while pending:\n    pending.pop().result()\n{CLEAR}",
-        clock="wall",
-    ),
-    Case(
-        CHECKPOINTS,
-        "async_save blocks, PROCESS against THREAD",
-        SETUP + PENDING,
-        "pending.append(dcp.async_save(state, checkpoint_id=folder, async_checkpointer_type=types.PROCESS))",
-        peer="pending.append(dcp.async_save(state, checkpoint_id=folder))",
         bound=0.3,
         before=f"while pending:\n    pending.pop().result()\n{CLEAR}",
         clock="wall",

@@ -3,15 +3,16 @@
     python kill_directories.py KIND --count 1000 --seed 0
 
 KIND is "sharded" (one directory saved to again and again), "steps" (a directory a step, three kept), "async" or
-"process" (the same in the background, by a thread or a forked process). After every kill the newest complete checkpoint
-must load, be all of one step, and be no older than the last one that was reported saved. The directory is kept from one
-kill to the next.
+"frozen" (the same in the background, where states are copied by the program or by a copy of the process). After every
+kill the newest complete checkpoint must load, be all of one step, and be no older than the last one that was reported
+saved, and no process may be left. The directory is kept from one kill to the next.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import random
 import signal
 import subprocess
@@ -23,17 +24,17 @@ from pathlib import Path
 import tl_checkpoint.distributed as sharded
 import tl_core as tl
 
-KINDS = ("sharded", "steps", "async", "process")
+KINDS = ("sharded", "steps", "async", "frozen")
 SIZES = (400_000, 3, 50_000)
 
 PROGRAM = """
 import sys
 import tl_checkpoint.distributed as sharded, tl_core as tl
-from tl_checkpoint.distributed.state_dict_saver import AsyncCheckpointerType
+from tl_checkpoint.distributed import staging
 
 folder, kind, begin, sizes = sys.argv[1], sys.argv[2], int(sys.argv[3]), eval(sys.argv[4])
 checkpoints = sharded.CheckpointManager(folder, keep=3)
-how = AsyncCheckpointerType.PROCESS if kind == "process" else AsyncCheckpointerType.THREAD
+staging._is_quicker = lambda nbytes: kind == "frozen"
 weights = [tl.zeros(n) for n in sizes]
 before = None
 for step in range(begin, begin + 100000):
@@ -46,7 +47,7 @@ for step in range(begin, begin + 100000):
     elif kind == "steps":
         checkpoints.save(step, state)
     else:
-        future = checkpoints.async_save(step, state, async_checkpointer_type=how)
+        future = checkpoints.async_save(step, state)
         for weight in weights:
             weight.fill_(-1.0)
         if before is not None:
@@ -89,6 +90,16 @@ def kill_once(folder: Path, kind: str, begin: int, moment: float) -> int:
     return int(whole[-1]) if int(whole[-1]) >= begin else 0
 
 
+def left(folder: Path) -> int:
+    """How many processes of killed programs are there a tenth of a second later."""
+    time.sleep(0.1)
+    found = 0
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has just ended
+            found += str(folder).encode() in entry.read_bytes().split(b"\0")
+    return found
+
+
 def run(folder: Path, kind: str, count: int, seed: int) -> collections.Counter[str]:
     """Kills the program as often as asked; counts what was found."""
     draw = random.Random(seed)
@@ -101,6 +112,7 @@ def run(folder: Path, kind: str, count: int, seed: int) -> collections.Counter[s
         found["killed"] += 1
         found["newer than reported"] += last > must
         found["lost"] += last < must
+        found["processes left"] += left(folder) if kind == "frozen" else 0
         step = max(reported, last) + 1
     return found
 
@@ -114,8 +126,11 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         found = run(Path(folder), options.kind, options.count, options.seed)
-    print(f"{options.kind}: {found['killed']} kills, all loaded, 0 mixed, {found['lost']} lost")
-    return 1 if found["lost"] else 0
+    lost, there = found["lost"], found["processes left"]
+    print(
+        f"{options.kind}: {found['killed']} kills, all loaded, 0 mixed, {lost} lost, {there} processes left"
+    )
+    return 1 if lost or there else 0
 
 
 if __name__ == "__main__":

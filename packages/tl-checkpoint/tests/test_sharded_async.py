@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import tl_checkpoint.distributed as sharded
 import tl_core as tl
+from tl_checkpoint.distributed import staging
 from tl_checkpoint.distributed.background import background
 from tl_checkpoint.distributed.filesystem import FileSystem
 from tl_checkpoint.distributed.staging import AsyncStager, BlockingAsyncStager, DefaultStager, StagingOptions
 from tl_checkpoint.distributed.state_dict_saver import AsyncCheckpointerType, AsyncSaveResponse
+from tl_core.snapshot import Snapshot
 
 KINDS = list(AsyncCheckpointerType)
 
@@ -67,23 +69,61 @@ def test_what_changes_later_is_not_saved(tmp_path):
     assert more["deep"]["list"] == [1] and more["view"].tolist() == [1, 1, 1]
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_process_saves_what_was_there(tmp_path):
-    weight, writer = tl.ones(4), gated(tmp_path / "a")
-    first = sharded.async_save({"w": tl.zeros(4), "step": 0}, storage_writer=writer)
-    kind = AsyncCheckpointerType.PROCESS
-    future = sharded.async_save(
-        {"w": weight, "step": 1}, checkpoint_id=tmp_path / "b", async_checkpointer_type=kind
+def always(nbytes):
+    return True
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_copy_of_the_process_has_what_was_there(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(staging, "_is_quicker", always)
+    weight, shared = tl.ones(4), tl.ones(2).share_memory_()
+    pair = tl.arange(6.0).view(2, 3)
+    state = {"w": weight, "step": 1, "shared": shared, "turned": pair.t(), "again": [weight], "row": pair[1]}
+    state["z"] = tl.complex(weight, weight).conj()
+    expected = {key: value.clone() for key, value in state.items() if isinstance(value, tl.Tensor)}
+    writer = gated(tmp_path)
+    first = sharded.async_save(
+        {"w": tl.zeros(4), "step": 0}, storage_writer=writer, async_checkpointer_type=kind
     )
-    weight.zero_()
-    time.sleep(0.2)
+    future = sharded.async_save(state, checkpoint_id=tmp_path / "b", async_checkpointer_type=kind)
+    for tensor in (weight, shared, pair, state["z"]):
+        tensor.zero_()
     assert not (tmp_path / "b").exists() and not first.done()  # they come in order
     writer.fs.opened.set()
-    assert set(future.result().state_dict_metadata) == {"w", "step"}
-    assert loaded(tmp_path / "b") == ([1, 1, 1, 1], 1) and loaded(tmp_path / "a")[1] == 0
+    assert set(future.result().state_dict_metadata) == {*state, "again.0"} - {"again"}
+    found = {key: tl.zeros_like(value) for key, value in expected.items()}
+    sharded.load(found, checkpoint_id=tmp_path / "b")
+    assert all(tl.equal(found[key], expected[key]) for key in expected)
+    assert loaded(tmp_path / "b") == ([1, 1, 1, 1], 1) and loaded(tmp_path)[1] == 0
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_copy_that_can_not_be_had_is_made_at_once(tmp_path, monkeypatch):
+    def refused(tensors):
+        raise OSError("no processes left")
+
+    monkeypatch.setattr(staging, "_is_quicker", always)
+    monkeypatch.setattr(staging, "Snapshot", refused)
+    weight = tl.ones(4)
+    future = sharded.async_save({"w": weight, "step": 1}, checkpoint_id=tmp_path)
+    weight.zero_()
+    future.result()
+    assert loaded(tmp_path) == ([1, 1, 1, 1], 1)
+
+
+def test_a_large_state_is_copied_by_a_process(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(staging, "Snapshot", lambda tensors: made.append(tensors) or Snapshot(tensors))
+    sharded.async_save({"w": tl.ones(4)}, checkpoint_id=tmp_path / "small").result()
+    assert not made
+    sharded.async_save({"w": tl.ones(1 << 24)}, checkpoint_id=tmp_path / "large").result()
+    assert len(made) == 1
+    for stager in (BlockingAsyncStager(), DefaultStager()):
+        sharded.async_save(
+            {"w": tl.ones(1 << 24)}, checkpoint_id=tmp_path / "x", async_stager=stager
+        ).result()
+    assert len(made) == 1
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_failure_is_reported_once(tmp_path, kind):
     (tmp_path / "file").write_text("in the way")
@@ -104,26 +144,24 @@ def test_a_failure_is_reported_once(tmp_path, kind):
     assert loaded(tmp_path / "good")[1] == 1
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_process_that_is_killed(tmp_path):
-    class Deadly(FileSystem):
-        def create_stream(self, path, mode):
-            os.kill(os.getpid(), 9)
+def test_a_process_that_is_killed(tmp_path, monkeypatch):
+    def killed(tensors):
+        snapshot = Snapshot(tensors)
+        os.kill(snapshot._process, signal.SIGKILL)
+        return snapshot
 
-    sharded.save({"w": tl.ones(4), "step": 1}, checkpoint_id=tmp_path)
-    writer = sharded.FileSystemWriter(tmp_path)
-    writer.fs = Deadly()
-    kind = AsyncCheckpointerType.PROCESS
-    future = sharded.async_save(
-        {"w": tl.zeros(4), "step": 2}, storage_writer=writer, async_checkpointer_type=kind
-    )
+    sharded.save({"w": tl.ones(1 << 20), "step": 1}, checkpoint_id=tmp_path)
+    monkeypatch.setattr(staging, "_is_quicker", always)
+    monkeypatch.setattr(staging, "Snapshot", killed)
+    state = {"w": tl.zeros(1 << 24), "step": 2}  # large enough for the signal to come before the end
+    future = sharded.async_save(state, checkpoint_id=tmp_path)
     with pytest.raises(ChildProcessError, match="ended with signal SIGKILL"):
         future.result()
-    assert loaded(tmp_path) == ([1, 1, 1, 1], 1)
-    with pytest.raises(ValueError, match="needs no stager"):
-        sharded.async_save(
-            {}, checkpoint_id=tmp_path, async_checkpointer_type=kind, async_stager=DefaultStager()
-        )
+    sharded.async_save(state, checkpoint_id=tmp_path)
+    background.wait()
+    with pytest.raises(ChildProcessError):
+        sharded.save(state, checkpoint_id=tmp_path)
+    assert loaded(tmp_path, 1 << 20)[1] == 1
 
 
 def test_saves_come_in_order(tmp_path):

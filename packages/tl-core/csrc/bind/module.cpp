@@ -18,6 +18,7 @@
 #include "bind/python_api.h"
 #include "bind/result.h"
 #include "bind/runtime_hooks.h"
+#include "bind/snapshot.h"
 #include "bind/tensor_object.h"
 #include "bind/tensor_slots.h"
 #include "bind/types.h"
@@ -267,6 +268,7 @@ void build(py::module_& m) {
   add_writes(module);
   add_observer(module);
   add_files(module);
+  add_snapshots(module);
   start_allocator();
   num_threads();  // makes the pool, for the same reason
   install_runtime_hooks();

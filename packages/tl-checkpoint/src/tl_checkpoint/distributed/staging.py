@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import mmap
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import tl_core
+from tl_core.snapshot import Snapshot, can_snapshot
 
 from .chunked import ChunkedTensor
 
-__all__ = ["AsyncStager", "BlockingAsyncStager", "DefaultStager", "SharedStager", "StagingOptions"]
+__all__ = ["AsyncStager", "BlockingAsyncStager", "DefaultStager", "StagingOptions", "frozen"]
+
+_LARGE = 1 << 25  # bytes; less is copied as quickly as the process
+_MEMORY = "/proc/self/statm"
 
 
 @runtime_checkable
@@ -54,7 +61,7 @@ class BlockingAsyncStager(AsyncStager):
 
     def stage(self, state_dict: dict[str, Any]) -> dict[str, Any]:
         """A copy of the state dict on the CPU; tensors that share memory share the copy's."""
-        copies = _Copies(self._cache if self.cache_staged_state_dict else {}, self.type_check)
+        copies = _Copies(self._cache if self.cache_staged_state_dict else None, self.type_check)
         staged: dict[str, Any] = copies.of((), state_dict)
         return staged
 
@@ -92,21 +99,49 @@ class DefaultStager(BlockingAsyncStager):
         return super().stage(state_dict)
 
 
-class SharedStager(BlockingAsyncStager):
-    """Copies only what a copy of the process would share: memory of devices, and memory shared between processes."""
+def frozen(state_dict: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+    """Freezes a state dict. What it returns waits until there is a copy on the CPU, and gives that.
 
-    def stage(self, state_dict: dict[str, Any]) -> dict[str, Any]:
-        """The state dict, with the CPU's copy of such tensors."""
-        staged: dict[str, Any] = _SharedCopies({}, False).of((), state_dict)
+    Large ones are copied by a copy of the process while the program goes on, others at once.
+    """
+    search = _Search()
+    search.of((), state_dict)
+    snapshot = _snapshot(search.found)
+    copies = _Copies()
+    if snapshot is not None:
+        copies.made = {id(t): copy for t, copy in zip(search.found, snapshot.copies, strict=True)}
+    staged = copies.of((), state_dict)
+
+    def wait() -> dict[str, Any]:
+        if snapshot is not None:
+            snapshot.wait()
         return staged
+
+    return wait
+
+
+def _snapshot(tensors: list[Any]) -> Snapshot | None:
+    if _is_quicker(sum(tensor.numel() * tensor.itemsize for tensor in tensors)):
+        with contextlib.suppress(OSError):  # there are systems without, and limits on processes and memory
+            return Snapshot(tensors)
+    return None
+
+
+def _is_quicker(nbytes: int) -> bool:
+    """Whether copying the process takes less time than copying so many bytes: what counts is all its memory."""
+    if nbytes < _LARGE or not os.path.exists(_MEMORY):
+        return False
+    with open(_MEMORY) as file:
+        resident = int(file.read().split()[1]) * mmap.PAGESIZE
+    return resident < 8 * nbytes
 
 
 class _Copies:
     """One copy of a state dict: containers are made anew, tensors copied once, other objects by their own means."""
 
-    def __init__(self, cache: dict[tuple[Any, ...], Any], type_check: bool) -> None:
-        self._cache, self._type_check = cache, type_check
-        self._made: dict[int, Any] = {}
+    def __init__(self, cache: dict[tuple[Any, ...], Any] | None = None, type_check: bool = False) -> None:
+        self._cache, self._type_check = {} if cache is None else cache, type_check
+        self.made: dict[int, Any] = {}
 
     def of(self, path: tuple[Any, ...], value: Any) -> Any:
         if isinstance(value, tl_core.Tensor):
@@ -121,9 +156,9 @@ class _Copies:
         return self._other(path, value)
 
     def _tensor(self, path: tuple[Any, ...], tensor: Any) -> Any:
-        if id(tensor) not in self._made:
-            self._made[id(tensor)] = self._copied(path, tensor.detach())
-        return self._made[id(tensor)]
+        if id(tensor) not in self.made:
+            self.made[id(tensor)] = self._copied(path, tensor.detach())
+        return self.made[id(tensor)]
 
     def _copied(self, path: tuple[Any, ...], tensor: Any) -> Any:
         kept = self._cache.get(path)
@@ -142,10 +177,20 @@ class _Copies:
         return copy.deepcopy(value)
 
 
-class _SharedCopies(_Copies):
+class _Search(_Copies):
+    """Finds the tensors of which a copy of the process has a copy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Any] = []  # which also keeps their ids from being given to others
+
     def _copied(self, path: tuple[Any, ...], tensor: Any) -> Any:
-        private = tensor.device.type == "cpu" and not tensor.is_shared()
-        return tensor if private else super()._copied(path, tensor)
+        return tensor
+
+    def _tensor(self, path: tuple[Any, ...], tensor: Any) -> Any:
+        if id(tensor) not in self.made and can_snapshot(tensor):
+            self.found.append(tensor)
+        return super()._tensor(path, tensor)
 
     def _other(self, path: tuple[Any, ...], value: Any) -> Any:
         return value

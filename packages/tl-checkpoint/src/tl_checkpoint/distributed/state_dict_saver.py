@@ -12,12 +12,11 @@ from .background import background
 from .coordinator import Ranks, ranks_of
 from .default_planner import DefaultSavePlanner
 from .filesystem import FileSystemWriter
-from .forked import Forked
 from .future import Future, outcome
 from .logger import log
 from .metadata import Metadata
 from .planner import SavePlanner
-from .staging import AsyncStager, BlockingAsyncStager, SharedStager
+from .staging import AsyncStager, BlockingAsyncStager, frozen
 from .stateful import Stateful
 from .storage import StorageWriter
 
@@ -27,7 +26,7 @@ _Path = str | os.PathLike[str]
 
 
 class AsyncCheckpointerType(Enum):
-    """What writes a checkpoint while the program goes on."""
+    """What writes a checkpoint while the program goes on: a thread, for which a process copies what is large."""
 
     THREAD = "thread"
     PROCESS = "process"
@@ -124,7 +123,11 @@ def async_save(
     no_dist: bool = False,
     use_collectives: bool = True,
 ) -> Future[Metadata] | AsyncSaveResponse:
-    """Save a state dict while the program goes on: this call lasts as long as its tensors are copied.
+    """Save a state dict as it is now, while the program goes on and changes it.
+
+    A large state is copied by a copy of the process, which the system makes in milliseconds: it copies a page of memory
+    only when the program writes there, or the other gets to it. A small one, and memory of devices, of files and of
+    several processes, is copied before this call returns.
 
     Saves are written one after another. One that fails says so through its future, or, if nobody looks at that, at the
     next `save` or `async_save`. A program that ends waits for its saves.
@@ -133,11 +136,9 @@ def async_save(
         state_dict, checkpoint_id, storage_writer, planner, process_group, no_dist
             As `save` takes them.
         async_checkpointer_type : AsyncCheckpointerType
-            What writes. THREAD copies the tensors first. PROCESS makes a copy of the process with fork, which takes
-            milliseconds, and shares memory with it until one of them writes there; device and shared memory is copied.
-            Python 3.12 and later warn of a fork while other threads run: they must not hold a lock that saving needs.
+            What writes; a thread of this process in either case.
         async_stager : AsyncStager, optional
-            What copies; by default the storage writer, if it can, else BlockingAsyncStager. Not with PROCESS.
+            What copies instead; by default the storage writer, if it has a way of its own.
 
     Returns:
         Future
@@ -147,19 +148,15 @@ def async_save(
     Raises:
         CheckpointException
             If an `async_save` before failed, and nobody has looked at its future.
-        ValueError
-            If a stager is given for a process.
     """
     background.raise_failure()
     _need_collectives(use_collectives)
     ranks = ranks_of(process_group, no_dist)
     writer = _writer(storage_writer, checkpoint_id)
-    if async_checkpointer_type is AsyncCheckpointerType.PROCESS:
-        if async_stager is not None:
-            raise ValueError("a process that is made with fork needs no stager: leave async_stager out")
-        held = SharedStager().stage(_with_states(state_dict))
-        return background.submit(Forked(lambda: _save(held, writer, planner, ranks)).run)
-    stager = async_stager or (writer if isinstance(writer, AsyncStager) else BlockingAsyncStager())
+    stager = async_stager or _own_stager(writer)
+    if stager is None:
+        copied = frozen(_with_states(state_dict))
+        return background.submit(lambda: _save(copied(), writer, planner, ranks))
     if getattr(stager, "cache_staged_state_dict", False):
         background.wait()  # the copy before lies in the same memory
     staged = stager.stage(_with_states(state_dict))
@@ -168,6 +165,14 @@ def async_save(
     if stager.should_synchronize_after_execute:
         stager.synchronize_staging()
     return AsyncSaveResponse(staged, future) if later else future
+
+
+def _own_stager(writer: StorageWriter) -> AsyncStager | None:
+    """A writer that has a way of its own to copy a state dict, or a place of its own for it."""
+    if not isinstance(writer, AsyncStager):
+        return None
+    as_usual = type(writer).stage is BlockingAsyncStager.stage
+    return None if as_usual and not getattr(writer, "cache_staged_state_dict", False) else writer
 
 
 def _need_collectives(use_collectives: bool) -> None:
