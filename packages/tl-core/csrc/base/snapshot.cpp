@@ -1,24 +1,25 @@
 #include "base/snapshot.h"
 
+#include <cerrno>
+
+#ifdef __linux__
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <cstring>
-
-#ifdef __linux__
-#include <sys/syscall.h>
 #endif
 
 namespace tl {
 
 #ifdef __linux__
 namespace {
-constexpr size_t kPiece = 1 << 22;
+constexpr int kPipe = 1 << 20;  // the most that anybody may ask for
+constexpr int kPatience = 50;   // milliseconds
 
-// The signals of this thread, none of which arrives meanwhile: the copy must not run the program's handlers.
+// No signal arrives at this thread meanwhile: the copy must not run the program's handlers.
 class NoSignals {
  public:
   NoSignals() {
@@ -34,46 +35,89 @@ class NoSignals {
   sigset_t before_;
 };
 
-// Other threads may have held any lock when the process was copied, so nothing is called that takes one.
-// Descriptors are closed, as whoever waits for the end of a pipe or of a file's lock doesn't wait for a copy.
-[[noreturn]] void copy_and_exit(const SnapshotPart* parts, size_t count, pid_t parent) {
+// Whoever waits for the end of a pipe or of a file's lock doesn't wait for a copy.
+void close_all_but(int descriptor) {
 #ifdef SYS_close_range
-  syscall(SYS_close_range, 0U, ~0U, 0U);
+  const auto kept = static_cast<unsigned>(descriptor);
+  if (kept) syscall(SYS_close_range, 0U, kept - 1, 0U);
+  syscall(SYS_close_range, kept + 1, ~0U, 0U);
 #endif
-  for (const SnapshotPart* part = parts; part < parts + count; ++part)
-    for (size_t at = 0; at < part->size; at += kPiece) {
-      if (syscall(SYS_getppid) != parent) _exit(1);
-      std::memcpy(part->to + at, part->from + at, std::min(kPiece, part->size - at));
+}
+
+bool hand_over(const char* data, size_t size, int pipe, pid_t parent) {
+  while (size) {
+    const ssize_t count = write(pipe, data, size);
+    if (count < 0 && errno != EAGAIN) return false;
+    if (count > 0) {
+      data += count;
+      size -= static_cast<size_t>(count);
+      continue;
     }
+    pollfd room{pipe, POLLOUT, 0};
+    poll(&room, 1, kPatience);
+    if (syscall(SYS_getppid) != parent) return false;  // others may still hold the pipe's other end
+  }
+  return true;
+}
+
+// Other threads may have held any lock when the process was copied, so nothing is called that takes one.
+[[noreturn]] void hand_over_and_exit(const SnapshotPart* parts, size_t count, int pipe, pid_t parent) {
+  close_all_but(pipe);
+  for (const SnapshotPart* part = parts; part < parts + count; ++part)
+    if (!hand_over(part->data, part->size, pipe, parent)) _exit(1);
   _exit(0);
 }
 }  // namespace
 
-pid_t begin_snapshot(const SnapshotPart* parts, size_t count) noexcept {
+Snapshot begin_snapshot(const SnapshotPart* parts, size_t count) noexcept {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  fcntl(ends[1], F_SETPIPE_SZ, kPipe);
+  fcntl(ends[1], F_SETFL, O_NONBLOCK);
   const pid_t own = getpid();
-  const NoSignals held;
-  // Not fork(): no handler runs, and as its end sends no signal, the program's own waiting doesn't meet it.
-  const long made = syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
-  if (made == 0) copy_and_exit(parts, count, own);
-  return static_cast<pid_t>(made);
+  Snapshot made;
+  {
+    const NoSignals held;
+    // Not fork(): no handler runs, and as its end sends no signal, the program's own waiting doesn't meet it.
+    made.process = static_cast<pid_t>(syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L));
+    if (made.process == 0) hand_over_and_exit(parts, count, ends[1], own);
+  }
+  const int error = errno;
+  close(ends[1]);
+  made.descriptor = ends[0];
+  if (made.process < 0) close(ends[0]);
+  errno = error;
+  return made;
 }
 
-int end_snapshot(pid_t process) noexcept {
-  int status = 0;
-  while (waitpid(process, &status, __WCLONE) < 0)
-    if (errno != EINTR) return -1;
-  return status;
+int read_snapshot(const Snapshot& snapshot, void* to, size_t size) noexcept {
+  char* next = static_cast<char*>(to);
+  while (size) {
+    const ssize_t count = read(snapshot.descriptor, next, size);
+    if (count == 0) return ECHILD;
+    if (count < 0 && errno != EINTR) return errno;
+    if (count > 0) {
+      next += count;
+      size -= static_cast<size_t>(count);
+    }
+  }
+  return 0;
+}
+
+void end_snapshot(const Snapshot& snapshot) noexcept {
+  close(snapshot.descriptor);
+  kill(snapshot.process, SIGKILL);
+  while (waitpid(snapshot.process, nullptr, __WCLONE) < 0 && errno == EINTR) {
+  }
 }
 #else
-pid_t begin_snapshot(const SnapshotPart*, size_t) noexcept {
+Snapshot begin_snapshot(const SnapshotPart*, size_t) noexcept {
   errno = ENOSYS;
-  return -1;
+  return {};
 }
 
-int end_snapshot(pid_t) noexcept {
-  errno = ENOSYS;
-  return -1;
-}
+int read_snapshot(const Snapshot&, void*, size_t) noexcept { return ENOSYS; }
+void end_snapshot(const Snapshot&) noexcept {}
 #endif
 
 }  // namespace tl

@@ -1,5 +1,5 @@
-// What memory holds at one moment, copied while the program goes on and changes it: by a copy of the process,
-// for which the system copies no memory until one of the two writes.
+// What memory holds at one moment, read from a copy of the process, for which the system copies no page
+// before one of the two writes to it.
 #pragma once
 
 #include <sys/types.h>
@@ -9,15 +9,20 @@
 namespace tl {
 
 struct SnapshotPart {
-  char* to;  // memory that is shared with a copy of the process
-  const char* from;
+  const char* data;
   size_t size;
 };
 
-// Makes the copy of the process, which copies the parts and ends, at once if this process dies. Its id; on
-// failure -1, and errno says why.
-pid_t begin_snapshot(const SnapshotPart* parts, size_t count) noexcept;
-// Waits until it has ended; its status as waitpid() tells it. On failure -1, and errno says why.
-int end_snapshot(pid_t process) noexcept;
+struct Snapshot {
+  pid_t process = -1;
+  int descriptor = -1;
+};
+
+// Makes a copy of the process, which hands over the parts, one behind the other, and ends with this process
+// at the latest. On failure there is none, and errno says why.
+Snapshot begin_snapshot(const SnapshotPart* parts, size_t count) noexcept;
+// The next bytes; 0, or what errno would be: ECHILD if the copy has been killed.
+int read_snapshot(const Snapshot& snapshot, void* to, size_t size) noexcept;
+void end_snapshot(const Snapshot& snapshot) noexcept;
 
 }  // namespace tl

@@ -1,5 +1,6 @@
 #include "bind/snapshot.h"
 
+#include <cerrno>
 #include <vector>
 
 #include "base/snapshot.h"
@@ -9,47 +10,64 @@
 namespace tl::bind {
 
 namespace {
-const Tensor& item(PyObject* list, Py_ssize_t i) {
-  PyObject* o = PyList_GET_ITEM(list, i);
+template <class F>
+auto unlocked(F&& body) {
+  struct Lock {
+    PyThreadState* state = PyEval_SaveThread();
+    ~Lock() { PyEval_RestoreThread(state); }
+  } lock;
+  return body();
+}
+
+PyObject* failed(int error) {
+  errno = error;
+  return PyErr_SetFromErrno(PyExc_OSError);
+}
+
+SnapshotPart part(PyObject* o) {
   TL_CHECK(is_tensor(o), Type, "expected a tensor, got ", Py_TYPE(o)->tp_name);
-  return tensor_of(o);
+  const Tensor& t = tensor_of(o);
+  return {static_cast<const char*>(t.data()), static_cast<size_t>(t.numel() * t.itemsize())};
 }
 
-SnapshotPart part(const Tensor& to, const Tensor& from) {
-  const auto size = static_cast<size_t>(from.numel() * from.itemsize());
-  TL_CHECK(to.numel() == from.numel() && to.dtype() == from.dtype(), Value,
-           "a copy must have the element type and count of its tensor");
-  return {static_cast<char*>(to.data()), static_cast<const char*>(from.data()), size};
-}
-
-PyObject* py_begin(PyObject*, PyObject* args) {
+PyObject* py_begin(PyObject*, PyObject* tensors) {
   return translated(
       [&]() -> PyObject* {
-        PyObject *copies, *tensors;
-        if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &copies, &PyList_Type, &tensors))
-          throw PythonError();
-        TL_CHECK(PyList_GET_SIZE(copies) == PyList_GET_SIZE(tensors), Value, "as many copies as tensors");
+        const PyRef all = checked(PySequence_Tuple(tensors));
         std::vector<SnapshotPart> parts;
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tensors); ++i)
-          parts.push_back(part(item(copies, i), item(tensors, i)));
-        const pid_t process = begin_snapshot(parts.data(), parts.size());
-        return process < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLong(process);
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i)
+          parts.push_back(part(PyTuple_GET_ITEM(all.get(), i)));
+        const Snapshot made = begin_snapshot(parts.data(), parts.size());
+        return made.process < 0 ? failed(errno) : Py_BuildValue("ii", made.process, made.descriptor);
       },
       static_cast<PyObject*>(nullptr));
 }
 
-PyObject* py_end(PyObject*, PyObject* process) {
-  const long id = PyLong_AsLong(process);
-  if (id == -1 && PyErr_Occurred()) return nullptr;
-  PyThreadState* thread = PyEval_SaveThread();
-  const int status = end_snapshot(static_cast<pid_t>(id));
-  PyEval_RestoreThread(thread);  // keeps errno
-  return status < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLong(status);
+PyObject* py_read(PyObject*, PyObject* args) {
+  return translated(
+      [&]() -> PyObject* {
+        Snapshot from;
+        PyObject* to;
+        if (!PyArg_ParseTuple(args, "iiO", &from.process, &from.descriptor, &to)) throw PythonError();
+        const SnapshotPart target = part(to);
+        const int error =
+            unlocked([&] { return read_snapshot(from, const_cast<char*>(target.data), target.size); });
+        return error ? failed(error) : Py_NewRef(Py_None);
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
+PyObject* py_end(PyObject*, PyObject* args) {
+  Snapshot made;
+  if (!PyArg_ParseTuple(args, "ii", &made.process, &made.descriptor)) return nullptr;
+  unlocked([&] { return end_snapshot(made), 0; });
+  Py_RETURN_NONE;
 }
 
 PyMethodDef kFunctions[] = {
-    {"_begin_snapshot", py_begin, METH_VARARGS, nullptr},
-    {"_end_snapshot", py_end, METH_O, nullptr},
+    {"_begin_snapshot", py_begin, METH_O, nullptr},
+    {"_read_snapshot", py_read, METH_VARARGS, nullptr},
+    {"_end_snapshot", py_end, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 }  // namespace

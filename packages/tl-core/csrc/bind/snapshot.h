@@ -1,4 +1,4 @@
-// Copies of tensors that are made while the program goes on, for Python.
+// What memory held at one moment, for Python.
 #pragma once
 
 #include <Python.h>

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-import os
-import signal
 from collections.abc import Sequence
 
 from tl_core import _C
@@ -19,8 +17,8 @@ _ALIGNMENT = 64
 class Snapshot:
     """Copies of tensors as they are now.
 
-    A copy of the process makes them, for which the system copies no memory at first: only the pages that the program
-    writes to meanwhile, when it does. That process runs nothing of the program, and ends by itself.
+    A copy of the process keeps what they hold, for which the system copies only the pages that the program writes to
+    meanwhile, when it does. That process runs nothing of the program, and ends with it.
 
     Parameters:
         tensors : sequence of Tensor
@@ -28,41 +26,48 @@ class Snapshot:
 
     Raises:
         OSError
-            If the system has no room for the copies, or makes no other process.
+            If the system makes no other process.
 
     >>> tensor = _C.ones(3)
     >>> snapshot = Snapshot([tensor])
     >>> _ = tensor.zero_()
-    >>> snapshot.wait()
+    >>> snapshot.fill()
     >>> snapshot.copies
     [tensor([1., 1., 1.])]
     """
 
-    copies: list[Tensor]  # they hold what they should once `wait` has returned
-    _process = 0
+    copies: list[Tensor]  # they hold what they should once `fill` has returned
+    _source: tuple[int, int] | None = None
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self.copies = _on_shared_memory(tensors)
-        self._process = _C._begin_snapshot(self.copies, list(tensors))
+        self.copies = _on_fresh_memory(tensors)
+        self._source = _C._begin_snapshot(tensors)
 
-    def wait(self) -> None:
-        """Waits until the copies are complete.
+    def fill(self) -> None:
+        """Fills the copies; in whatever thread, but once.
 
         Raises:
             ChildProcessError
-                If the process that makes them was killed.
+                If the copy of the process has been killed.
         """
-        process, self._process = self._process, 0
-        status = _C._end_snapshot(process) if process else 0
-        if status:
-            code = os.waitstatus_to_exitcode(status)
-            how = f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
-            raise ChildProcessError(f"the process that copied the tensors ended with {how}")
+        assert self._source is not None
+        try:
+            for copy in self.copies:
+                _C._read_snapshot(*self._source, copy)
+        except ChildProcessError as error:
+            raise ChildProcessError(
+                "the copy of the process was killed before its memory was copied"
+            ) from error
+        finally:
+            self.close()
 
-    def __del__(self) -> None:
-        if self._process:
-            with contextlib.suppress(OSError):  # in a process that was forked meanwhile, it is no child
-                _C._end_snapshot(self._process)
+    def close(self) -> None:
+        """Ends the copy of the process."""
+        source, self._source = self._source, None
+        if source is not None:
+            _C._end_snapshot(*source)
+
+    __del__ = close
 
 
 def can_snapshot(tensor: Tensor) -> bool:
@@ -78,13 +83,13 @@ def can_snapshot(tensor: Tensor) -> bool:
     return reach == tensor.numel()
 
 
-def _on_shared_memory(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Tensors like these, on memory that a copy of the process shares."""
+def _on_fresh_memory(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Tensors like these, on memory that no copy of the process has: to write to that would cost a fault a page."""
     begins, end = [], 0
     for tensor in tensors:
         begins.append(end)
         end += -(-tensor.numel() * tensor.itemsize // _ALIGNMENT) * _ALIGNMENT
-    memory = mmap.mmap(-1, max(end, 1))
+    memory = mmap.mmap(-1, max(end, 1), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # advice: nothing is wrong where the system doesn't take it
             memory.madvise(mmap.MADV_HUGEPAGE)

@@ -114,7 +114,7 @@ def frozen(state_dict: dict[str, Any]) -> Callable[[], dict[str, Any]]:
 
     def wait() -> dict[str, Any]:
         if snapshot is not None:
-            snapshot.wait()
+            snapshot.fill()
         return staged
 
     return wait

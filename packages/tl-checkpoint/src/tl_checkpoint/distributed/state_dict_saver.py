@@ -26,7 +26,7 @@ _Path = str | os.PathLike[str]
 
 
 class AsyncCheckpointerType(Enum):
-    """What writes a checkpoint while the program goes on: a thread, for which a process copies what is large."""
+    """What writes a checkpoint while the program goes on: a thread of this process in either case."""
 
     THREAD = "thread"
     PROCESS = "process"
@@ -125,9 +125,9 @@ def async_save(
 ) -> Future[Metadata] | AsyncSaveResponse:
     """Save a state dict as it is now, while the program goes on and changes it.
 
-    A large state is copied by a copy of the process, which the system makes in milliseconds: it copies a page of memory
-    only when the program writes there, or the other gets to it. A small one, and memory of devices, of files and of
-    several processes, is copied before this call returns.
+    A large state is copied afterwards, from a copy of the process, which the system makes in milliseconds; until then
+    it copies the pages that the program writes to. A small one, and memory of devices, of files and of several
+    processes, is copied before this call returns.
 
     Saves are written one after another. One that fails says so through its future, or, if nobody looks at that, at the
     next `save` or `async_save`. A program that ends waits for its saves.
@@ -138,7 +138,8 @@ def async_save(
         async_checkpointer_type : AsyncCheckpointerType
             What writes; a thread of this process in either case.
         async_stager : AsyncStager, optional
-            What copies instead; by default the storage writer, if it has a way of its own.
+            What copies instead, such as BlockingAsyncStager, before this call returns; by default the storage writer,
+            if it has a way of its own.
 
     Returns:
         Future
