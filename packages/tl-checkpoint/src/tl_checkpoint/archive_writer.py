@@ -20,8 +20,10 @@ __all__ = ["MANIFEST", "ArchiveWriter"]
 MANIFEST = ".data/manifest.json"
 _LIMIT = 0xFFFFFFFF  # what 32 bits hold, and what says that the number stands in the ZIP64 field
 _DATE = 0x21  # the first of January 1980: the same input gives the same file
+_UTF8 = 0x800  # the flag of a name that isn't ASCII
 _PADDING = 0x4246  # the tag of the field that fills a header up
 _LARGE = 1 << 16  # records from here on are written alone, smaller ones together
+_FILLER = struct.Struct("<HH")
 _LOCAL, _ENTRY = struct.Struct("<IHHHHHIIIHH"), struct.Struct("<IHHHHHHIIIHHHHHII")
 
 
@@ -60,16 +62,17 @@ class ArchiveWriter:
         size = memoryview(data).nbytes
         name = self._folder + record.encode()
         start = self._offset
+        flags = 0 if name.isascii() else _UTF8
         if size >= _LARGE and self._file and self._checksums:
             self._flush()
-            crc = self._file.write_checked(lambda crc: self._local_header(name, crc, size), data)
-            self._offset += len(self._local_header(name, crc, size)) + size
+            crc = self._file.write_checked(lambda crc: self._local_header(name, flags, crc, size), data)
+            self._offset += len(self._local_header(name, flags, crc, size)) + size
         else:
             crc = crc32(data) if self._checksums else 0
-            header = self._local_header(name, crc, size)
+            header = self._local_header(name, flags, crc, size)
             self._put(header, len(header))
             self._put(data, size)
-        self._directory.append(_directory_entry(name, crc, size, start))
+        self._directory.append(_directory_entry(name, flags, crc, size, start))
         self._listed[record] = (size, crc)
 
     def close(self) -> int:
@@ -100,29 +103,22 @@ class ArchiveWriter:
             self._write(self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
         self._parts, self._waiting = [], 0
 
-    def _local_header(self, name: bytes, crc: int, size: int) -> bytes:
+    def _local_header(self, name: bytes, flags: int, crc: int, size: int) -> bytes:
         wide = struct.pack("<HHQQ", 1, 16, size, size) if size >= _LIMIT else b""
-        short = _LIMIT if wide else size
-        begin = self._offset + 30 + len(name) + len(wide)
-        room = -(begin + 4) % self._alignment
-        extra = wide + struct.pack("<HH", _PADDING, room) + b"Z" * room
-        version = 45 if wide else 20
-        flags = _flags(name)
+        short, version = (_LIMIT, 45) if wide else (size, 20)
+        room = -(self._offset + 34 + len(name) + len(wide)) % self._alignment
+        extra = wide + _FILLER.pack(_PADDING, room) + b"Z" * room
         fixed = _LOCAL.pack(0x04034B50, version, flags, 0, 0, _DATE, crc, short, short, len(name), len(extra))
         return fixed + name + extra
 
 
-def _flags(name: bytes) -> int:
-    return 0 if name.isascii() else 0x800  # the name is UTF-8
-
-
-def _directory_entry(name: bytes, crc: int, size: int, offset: int) -> bytes:
+def _directory_entry(name: bytes, flags: int, crc: int, size: int, offset: int) -> bytes:
     extra, version = b"", 20
     if size >= _LIMIT or offset >= _LIMIT:
         large = [number for number in (size, size, offset) if number >= _LIMIT]
         extra, version = struct.pack(f"<HH{len(large)}Q", 1, 8 * len(large), *large), 45
         size, offset = min(size, _LIMIT), min(offset, _LIMIT)
-    fixed = (0x02014B50, version, version, _flags(name), 0, 0, _DATE, crc, size, size, len(name), len(extra))
+    fixed = (0x02014B50, version, version, flags, 0, 0, _DATE, crc, size, size, len(name), len(extra))
     return _ENTRY.pack(*fixed, 0, 0, 0, 0, offset) + name + extra
 
 

@@ -64,6 +64,9 @@ def _named(path: str) -> _Named:
     return _Named(path)
 
 
+_CALLED = pickle.TUPLE + pickle.REDUCE
+_PUTS = [pickle.BINPUT + bytes((index,)) for index in range(256)]
+
 # The one in Python: that in C wants to import every global that it writes.
 _PythonPickler: Any = pickle._Pickler
 
@@ -83,13 +86,12 @@ class _Pickler(_PythonPickler):
         super().__init__(file, protocol)
         self.planned = planned
         self.storages: dict[int, SavedStorage] = {}
-        self._openings: dict[tuple[Any, bool, str], tuple[bytes, bytes]] = {}
+        self._alike: dict[tuple[Any, ...], tuple[bytes, bytes]] = {}
 
     # ---- storages
 
-    def storage(self, tensor: Any) -> SavedStorage:
+    def storage(self, tensor: Any, identity: int, nbytes: int) -> SavedStorage:
         """What is known of a tensor's storage; storages are numbered as they come."""
-        identity, nbytes = memory_of(tensor)
         known = self.storages.get(identity)
         if known is None:
             known = self.storages[identity] = SavedStorage(str(len(self.storages)), tensor, nbytes)
@@ -98,10 +100,11 @@ class _Pickler(_PythonPickler):
     def _save_storage(self, obj: Any) -> None:
         typed = isinstance(obj, TypedStorage)
         whole = tensor_on(obj.untyped(), tl_core.uint8, (obj.nbytes(),), (1,))
-        storage = self.storage(whole)
+        identity, nbytes = memory_of(whole)
+        storage = self.storage(whole, identity, nbytes)
         storage.need(0, obj.nbytes())
         storage.dtypes.add(obj.dtype if typed else tl_core.uint8)
-        self._refer(storage, memory_of(whole)[0], obj.dtype if typed else None)
+        self._refer(storage, identity, obj.dtype if typed else None)
         self.memoize(obj)
 
     def _refer(self, storage: SavedStorage, identity: int, dtype: Any) -> None:
@@ -133,7 +136,9 @@ class _Pickler(_PythonPickler):
     def _remembered(self, obj: Any) -> bytes:
         index = len(self.memo)
         self.memo[id(obj)] = index, obj
-        return self.put(index)
+        if self.proto >= 4:
+            return pickle.MEMOIZE
+        return _PUTS[index] if index < 256 else pickle.LONG_BINPUT + index.to_bytes(4, "little")
 
     def _global_opcodes(self, module: str, name: str) -> bytes:
         if self.proto >= 4:
@@ -162,7 +167,7 @@ class _Pickler(_PythonPickler):
         """A call of the function that makes a tensor of storage and geometry, opcode by opcode."""
         dtype, offset, shape, stride = t.dtype, t.storage_offset(), t.shape, t.stride()
         identity, nbytes = memory_of(t)
-        storage = self.storages.get(identity) or self.storage(t)
+        storage = self.storage(t, identity, nbytes)
         storage.dtypes.add(dtype)
         storage.need(*_span(t, offset, shape, stride))
         plan = self.planned.get(identity)
@@ -170,42 +175,51 @@ class _Pickler(_PythonPickler):
             nbytes = plan.end - plan.begin
             offset -= plan.begin // dtype.itemsize
         typed = plan.has_one_dtype if plan else storage_name(dtype) is not None
-        opening, place = self._opening(dtype, typed, _place(t))
-        parts = [
-            opening,
-            _plain_text(storage.key),
-            place,
+        place = "cpu" if t.is_cpu else _place(t)
+        before, after = self._around_key(
+            dtype, typed, place, nbytes, offset if t.numel() else 0, shape, stride, t.requires_grad
+        )
+        marks = _marks(t) if t.is_neg() or (t.is_complex() and t.is_conj()) else b""
+        text = _plain_text(storage.key)
+        self.write(before + text + after + marks + _CALLED + self._remembered(t))
+
+    def _around_key(self, *facts: Any) -> tuple[bytes, bytes]:
+        """What stands before and behind the key of a tensor's storage; many tensors are alike in the rest."""
+        known = self._alike.get(facts)
+        if known:
+            return known
+        first = self._opcodes_around_key(*facts)
+        self._alike[facts] = self._opcodes_around_key(*facts)  # now what it names has been named
+        return first
+
+    def _opcodes_around_key(
+        self,
+        dtype: Any,
+        typed: bool,
+        place: str,
+        nbytes: int,
+        offset: int,
+        shape: Any,
+        stride: Any,
+        grad: bool,
+    ) -> tuple[bytes, bytes]:
+        kind = storage_name(dtype) if typed else "torch.storage.UntypedStorage"
+        function = self._global_of(f"torch._utils._rebuild_tensor_v{2 if typed else 3}")
+        before = function + pickle.MARK + pickle.MARK + self._text("storage") + self._global_of(kind)
+        after = [
+            self._text(place),
             _whole(nbytes // (dtype.itemsize if typed else 1)),
             pickle.TUPLE + pickle.BINPERSID,
-            _whole(offset if t.numel() else 0),
+            _whole(offset),
             _tuple(shape),
             _tuple(stride),
-            pickle.NEWTRUE if t.requires_grad else pickle.NEWFALSE,
+            pickle.NEWTRUE if grad else pickle.NEWFALSE,
             self._global_of("collections.OrderedDict"),
             pickle.EMPTY_TUPLE + pickle.REDUCE,
         ]
         if not typed:
-            parts.append(self._global_of(f"torch.{_name_of(dtype)}"))
-        if t.is_neg() or (t.is_complex() and t.is_conj()):
-            parts.append(_marks(t))
-        parts += (pickle.TUPLE + pickle.REDUCE, self._remembered(t))
-        self.write(b"".join(parts))
-
-    def _opening(self, dtype: Any, typed: bool, place: str) -> tuple[bytes, bytes]:
-        """What stands around a storage's key: the function and the storage's class; the place."""
-        known = self._openings.get((dtype, typed, place))
-        if known:
-            return known
-        path = storage_name(dtype) if typed else "torch.storage.UntypedStorage"
-
-        def opcodes() -> tuple[bytes, bytes]:
-            function = self._global_of(f"torch._utils._rebuild_tensor_v{2 if typed else 3}")
-            start = function + pickle.MARK + pickle.MARK + self._text("storage") + self._global_of(path)
-            return start, self._text(place)
-
-        first = opcodes()
-        self._openings[dtype, typed, place] = opcodes()
-        return first
+            after.append(self._global_of(f"torch.{_name_of(dtype)}"))
+        return before, b"".join(after)
 
     def _batch_setitems(self, items: Any, *context: Any) -> None:
         """The items of a dict; most are tensors under a name, which need no detour."""
