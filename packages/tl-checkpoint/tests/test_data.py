@@ -292,10 +292,10 @@ def add_hole(writer, record, size):
     from tl_checkpoint import archive_writer
 
     name, start = writer._folder + record.encode(), writer._offset
-    header = writer._local_header(name, 0, size)
+    header = writer._local_header(name, 0, 0, size)
     writer._put(header, len(header))
     writer._flush()
     writer._write(Hole())
     writer._offset += size
-    writer._directory.append(archive_writer._directory_entry(name, 0, size, start))
+    writer._directory.append(archive_writer._directory_entry(name, 0, 0, size, start))
     writer._listed[record] = (size, 0)

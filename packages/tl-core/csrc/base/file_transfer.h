@@ -15,7 +15,7 @@ struct Transfer {
 
 // `size` bytes of the file from `offset` on into memory.
 Transfer read_file(int descriptor, int64_t offset, void* data, size_t size);
-// `size` bytes of memory into the file from `offset` on; the system begins to put them on the disk.
+// `size` bytes of memory into the file from `offset` on.
 Transfer write_file(int descriptor, int64_t offset, const void* data, size_t size);
 
 }  // namespace tl
