@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import pickletools
 import sys
 import zipfile
@@ -12,6 +13,8 @@ import pytest
 
 import tl_checkpoint
 import tl_core as tl
+from tl_checkpoint.safe_globals import allowed
+from tl_checkpoint.unpickler import DataUnpickler
 
 DATA = Path(__file__).parent / "data"
 
@@ -54,6 +57,30 @@ def test_a_class_whose_package_is_absent_is_named(monkeypatch):
     with pytest.raises(Exception, match=r"torch\.nn\.modules\.linear\.Linear") as caught:
         tl_checkpoint.load(DATA / "module.pt", weights_only=False)
     assert "no installed package" in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:tl-autograd isn't loaded")
+def test_a_trusted_file_holds_what_it_holds_as_data():
+    state = tl_checkpoint.load(DATA / "reference.pt")
+    trusted = tl_checkpoint.load(DATA / "reference.pt", weights_only=False)
+    assert {key: type(value) for key, value in trusted.items()} == {k: type(v) for k, v in state.items()}
+    for key, value in state.items():
+        if isinstance(value, tl.Tensor):
+            assert trusted[key].tolist() == value.tolist() and trusted[key].stride() == value.stride()
+        elif key != "array":
+            assert trusted[key] == value
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_quantized_tensors_want_their_package(monkeypatch, weights_only):
+    for name in [name for name in sys.modules if name.split(".")[0] == "tl_quantization"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "tl_quantization", None)
+    with pytest.raises(pickle.UnpicklingError, match="in the package tl-quantization: install that"):
+        tl_checkpoint.load(DATA / "quantized.pt", weights_only=weights_only)
+    data = pickle.PROTO + b"\x02ctorch\nQUInt4x2Storage\n."
+    with pytest.raises(pickle.UnpicklingError, match="no quantized elements of less than a byte"):
+        DataUnpickler(data, allowed, None).load()
 
 
 def test_our_files_are_archives_as_the_reference_writes_them(tmp_path):

@@ -12,6 +12,7 @@ import pytest
 import tl_checkpoint
 import tl_checkpoint.distributed as sharded
 import tl_core as tl
+from tl_checkpoint.distributed import format_utils
 from tl_checkpoint.distributed.coordinator import Ranks
 from tl_checkpoint.distributed.default_planner import WholeLoadPlanner
 from tl_checkpoint.distributed.format_utils import (
@@ -21,6 +22,7 @@ from tl_checkpoint.distributed.format_utils import (
     torch_save_to_dcp,
 )
 from tl_checkpoint.distributed.state_dict_loader import _load_state_dict, _load_state_dict_from_keys
+from tl_core import ranks
 
 DATA = Path(__file__).parent / "data"
 DTYPES = "bool uint8 int8 int16 uint16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64 complex64 complex128"
@@ -206,6 +208,20 @@ def test_process_groups(tmp_path):
     sharded.save({"n": 3}, checkpoint_id=tmp_path, process_group=Bringing(2))
     sharded.load(into := {"n": 0}, checkpoint_id=tmp_path, process_group=Bringing(2))
     assert into["n"] == 3 and Bringing.steps == ["plan", "write", "plan", "read"]
+
+
+def test_one_of_several_ranks_says_what_it_wants(tmp_path, monkeypatch):
+    monkeypatch.setattr(ranks, "_query", lambda: (1, 4))
+    state = {"n": 1}
+    for call in (sharded.save, sharded.async_save, sharded.load):
+        with pytest.raises(NotImplementedError, match="rank 1 of 4: give the process_group"):
+            call(state, checkpoint_id=tmp_path)
+    sharded.save(state, checkpoint_id=tmp_path, no_dist=True)
+    sharded.load(into := {"n": 0}, checkpoint_id=tmp_path, no_dist=True)
+    assert into == state
+    format_utils.dcp_to_torch_save(tmp_path, tmp_path / "state.pt")
+    monkeypatch.setattr(ranks, "_query", lambda: (0, 1))
+    sharded.save(state, checkpoint_id=tmp_path)
 
 
 def test_the_deprecated_forms(tmp_path):

@@ -7,7 +7,7 @@ from typing import Any
 
 import tl_core
 
-__all__ = ["STORAGES", "StorageType", "ours", "reference", "storage_name"]
+__all__ = ["QUANTIZED", "STORAGES", "StorageType", "ours", "reference", "storage_name"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,18 @@ STORAGES = {
 STORAGES["torch.storage.UntypedStorage"] = StorageType("UntypedStorage", tl_core.uint8)
 STORAGES["torch.UntypedStorage"] = STORAGES["torch.storage.UntypedStorage"]
 _STORAGE_OF = {kind.dtype: path for path, kind in STORAGES.items() if "Untyped" not in path}
+#: What files hold the integers of quantized tensors in, by element type.
+QUANTIZED = {
+    "quint8": StorageType("QUInt8Storage", tl_core.uint8),
+    "qint8": StorageType("QInt8Storage", tl_core.int8),
+    "qint32": StorageType("QInt32Storage", tl_core.int32),
+}
+STORAGES |= {f"torch.{kind.name}": kind for kind in QUANTIZED.values()}
 
+_SCHEMES = (
+    *("per_tensor_affine", "per_tensor_symmetric"),
+    *("per_channel_affine", "per_channel_symmetric", "per_channel_affine_float_qparams"),
+)
 _EXACT = {
     "torch.Tensor": "tl_core.Tensor",
     "torch.Size": "tl_core.Size",
@@ -53,10 +64,13 @@ _EXACT = {
     "torch._tensor._rebuild_from_type_v2": "tl_core._tensor._rebuild_from_type",
     "torch.distributed.checkpoint.filesystem._StorageInfo": "tl_checkpoint.distributed.metadata_file.StorageInfo",
 }
+_EXACT |= {f"torch.{name}": f"tl_quantization.dtypes.{name}" for name in (*QUANTIZED, *_SCHEMES)}
 # The longest prefix wins. Modules of tl-nn have the names that the reference's have.
 _PREFIXES = {
     "torch.nn.": "tl_nn.",
     "torch.optim.": "tl_nn.optim.",
+    "torch.ao.quantization.": "tl_quantization.",
+    "torch.ao.nn.": "tl_quantization.nn.",
     "torch.autograd.": "tl_autograd.",
     "torch.distributed.checkpoint.": "tl_checkpoint.distributed.",
     "torch.utils.data.": "tl_data.",

@@ -15,6 +15,7 @@ import tl_core
 from tl_core.storage import TypedStorage, UntypedStorage, bytes_of, memory_of, tensor_on
 
 from .class_names import reference, storage_name
+from .quantized import is_quantized, parts
 
 __all__ = ["SavedStorage", "pickled"]
 
@@ -75,7 +76,16 @@ class _Reducers(dict[type, Any]):
     """How objects are taken apart whose classes have no entry of their own: tensors of subclasses."""
 
     def get(self, kind: type, default: Any = None) -> Any:
-        return _of_type if issubclass(kind, tl_core.Tensor) else copyreg.dispatch_table.get(kind, default)
+        if not issubclass(kind, tl_core.Tensor):
+            return copyreg.dispatch_table.get(kind, default)
+        return _quantized if is_quantized(kind) else _of_type
+
+
+class _Integers:
+    """The storage of a quantized tensor."""
+
+    def __init__(self, tensor: Any, path: str) -> None:
+        self.tensor, self.path = tensor, path
 
 
 class _Pickler(_PythonPickler):
@@ -104,16 +114,24 @@ class _Pickler(_PythonPickler):
         storage = self.storage(whole, identity, nbytes)
         storage.need(0, obj.nbytes())
         storage.dtypes.add(obj.dtype if typed else tl_core.uint8)
-        self._refer(storage, identity, obj.dtype if typed else None)
+        path = storage_name(obj.dtype) if typed else "torch.storage.UntypedStorage"
+        self._refer(storage, identity, path, obj.dtype.itemsize if typed else 1)
         self.memoize(obj)
 
-    def _refer(self, storage: SavedStorage, identity: int, dtype: Any) -> None:
+    def _save_integers(self, obj: _Integers) -> None:
+        identity, nbytes = memory_of(obj.tensor)
+        storage = self.storage(obj.tensor, identity, nbytes)
+        storage.need(0, nbytes)
+        storage.dtypes.add(obj.tensor.dtype)
+        self._refer(storage, identity, obj.path, obj.tensor.itemsize)
+
+    def _refer(self, storage: SavedStorage, identity: int, path: str | None, itemsize: int) -> None:
         """Writes the description of a storage: its class, key, place, and number of elements."""
         plan = self.planned.get(identity)
         nbytes = plan.end - plan.begin if plan else storage.nbytes
-        opening = self._global_of(storage_name(dtype) if dtype else "torch.storage.UntypedStorage")
+        opening = self._global_of(path)
         place = self._text(str(storage.tensor.device))
-        count = _whole(nbytes // (dtype.itemsize if dtype else 1))
+        count = _whole(nbytes // itemsize)
         start = pickle.MARK + self._text("storage")
         self.write(
             start + opening + _plain_text(storage.key) + place + count + pickle.TUPLE + pickle.BINPERSID
@@ -273,6 +291,7 @@ class _Pickler(_PythonPickler):
             self.save_global(obj)
 
     dispatch[_Named] = _save_named
+    dispatch[_Integers] = _save_integers
     dispatch[type] = _save_type
     dispatch[tl_core.dtype] = _save_dtype
     dispatch[tl_core.device] = _save_device
@@ -301,6 +320,12 @@ def _of_type(t: Any) -> tuple[Any, Any]:
         function = _named("torch._utils._rebuild_tensor_v2")
         args = (plain.storage(), *geometry)
     return _named("torch._tensor._rebuild_from_type_v2"), (function, type(t), args, dict(t.__dict__))
+
+
+def _quantized(t: Any) -> tuple[Any, Any]:
+    """How a quantized tensor is made: of its integers, which are written whole."""
+    integers, path, rest = parts(t)
+    return _named("torch._utils._rebuild_qtensor"), (_Integers(integers, path), *rest)
 
 
 def _whole(n: int) -> bytes:

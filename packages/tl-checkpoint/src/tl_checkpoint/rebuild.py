@@ -133,9 +133,10 @@ def from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
     make = kind
     if not (isinstance(make, type) and issubclass(make, tl_core.Tensor)):
         raise pickle.UnpicklingError("a tensor's class is something else")
-    if type(function) is not Global or function.make not in _MAKERS or type(args) is not tuple:
+    maker = function.make if type(function) is Global else function
+    if not any(maker is known for known in _MAKERS) or type(args) is not tuple:
         raise pickle.UnpicklingError("a tensor is made by something else")
-    made = function.make(*args)
+    made = maker(*args)
     if type(made) is not make:
         requires_grad = made.requires_grad
         made = made.detach().as_subclass(make)

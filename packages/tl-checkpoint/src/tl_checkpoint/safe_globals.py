@@ -16,7 +16,7 @@ from typing import Any
 
 import tl_core
 
-from . import rebuild
+from . import quantized, rebuild
 from .class_names import STORAGES, ours
 from .enumerations import imported_enum
 from .globals import Global, RefusedGlobal
@@ -148,6 +148,7 @@ _TENSORS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor_v3": rebuild.tensor_of_dtype,
     "torch._utils._rebuild_parameter": rebuild.parameter,
     "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
+    "torch._utils._rebuild_qtensor": quantized.tensor,
     "torch._utils._rebuild_meta_tensor_no_storage": rebuild.meta_tensor,
     "torch._tensor._rebuild_from_type_v2": rebuild.from_type,
     "torch.Size": tl_core.Size,
@@ -217,7 +218,7 @@ def known_global(module: str, name: str) -> Any:
         from . import numpy_data
 
         return numpy_data.known(full)
-    return imported_enum(module, name)
+    return quantized.known(full) or imported_enum(module, name)
 
 
 def allowed(module: str, name: str) -> Any:

@@ -20,6 +20,7 @@ from .archive_writer import ArchiveWriter
 from .atomic import ScratchFile, replacing
 from .class_names import ours
 from .config import LoadEndianness
+from .globals import Global
 from .locations import location_tag, register_package
 from .pickler import pickled
 from .safe_globals import (
@@ -296,7 +297,7 @@ def _unpickled(data: bytes, storages: Any, module: Any, arguments: dict[str, Any
             if module_name.split(".")[0] == "torch":
                 found = known_global(module_name, name)
                 if found is not None:
-                    return found
+                    return found.make if isinstance(found, Global) else found
                 try:
                     return super().find_class(*ours(full).rsplit(".", 1))
                 except (ImportError, AttributeError) as error:

@@ -6,6 +6,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tl_core.ranks import current
+
 from .api import CheckpointException
 
 __all__ = ["Ranks", "ranks_of"]
@@ -56,7 +58,7 @@ def ranks_of(process_group: Any, no_dist: bool = False, coordinator_rank: int = 
 
     Raises:
         NotImplementedError
-            If several ranks are asked for without a process group that brings them.
+            If several ranks are asked for, or are there, without a process group that brings them.
     """
     if no_dist or process_group is None:
         if coordinator_rank:
@@ -64,6 +66,8 @@ def ranks_of(process_group: Any, no_dist: bool = False, coordinator_rank: int = 
                 f"coordinator_rank={coordinator_rank} needs several ranks, which tl-distributed will bring; this "
                 "process saves and loads alone, as rank 0"
             )
+        if not no_dist:
+            _need_one_rank()
         return Ranks()
     made = getattr(process_group, "__checkpoint_ranks__", None)
     if made is not None:
@@ -75,3 +79,12 @@ def ranks_of(process_group: Any, no_dist: bool = False, coordinator_rank: int = 
         f"a checkpoint of several ranks needs a process group of tl-distributed, got "
         f"{type(process_group).__name__}; leave process_group out to save in this process alone"
     )
+
+
+def _need_one_rank() -> None:
+    rank, count = current() or (0, 1)
+    if count > 1:
+        raise NotImplementedError(
+            f"this process is rank {rank} of {count}: give the process_group that saves or loads together, or "
+            "no_dist=True for this process alone"
+        )
