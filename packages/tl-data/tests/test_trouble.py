@@ -73,17 +73,17 @@ def test_a_worker_killed_in_the_middle_of_an_answer():
 
 @pytest.mark.parametrize("context", CONTEXTS)
 def test_hung_workers_are_reported_in_time(context):
-    for _ in range(trouble.times(25, 2)):
+    for _ in range(trouble.times(25, 1)):
         loader = tl_data.DataLoader(
-            Hanging(), batch_size=4, num_workers=2, timeout=3, multiprocessing_context=context
+            Hanging(), batch_size=4, num_workers=2, timeout=2, multiprocessing_context=context
         )
-        with pytest.raises(RuntimeError, match=r"timed out after 3 seconds.*samples \[12, 13, 14, 15\]"):
+        with pytest.raises(RuntimeError, match=r"timed out after 2 seconds.*samples \[12, 13, 14, 15\]"):
             list(loader)
         assert not trouble.workers()
 
 
 def test_stopped_workers_are_reported_in_time():
-    iterator = iter(tl_data.DataLoader(Slow(1000), num_workers=1, timeout=3))
+    iterator = iter(tl_data.DataLoader(Slow(1000), num_workers=1, timeout=2))
     next(iterator)
     os.kill(iterator._workers[0].pid, signal.SIGSTOP)
     with pytest.raises(RuntimeError, match=f"pid {iterator._workers[0].pid}\\) has not answered"):
@@ -109,7 +109,7 @@ def test_epochs_that_are_broken_off_leave_nothing():
 
 def test_interrupts():
     choose = random.Random(2)
-    for _ in range(trouble.times(100, 3)):
+    for _ in range(trouble.times(100, 2)):
         seconds, errors, session = trouble.interrupted(choose.uniform(0, 1))
         assert seconds < 2 and errors.rstrip().endswith("KeyboardInterrupt"), errors
         assert trouble.until(lambda: all(s != session for _, s, _ in trouble.processes().values()))  # noqa: B023
