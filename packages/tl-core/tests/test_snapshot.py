@@ -162,7 +162,7 @@ for limit in (resource.RLIMIT_AS, resource.RLIMIT_NOFILE):
     assert found.stdout.splitlines() == ["Cannot allocate memory", "Too many open files"]
 
 
-@pytest.mark.parametrize("more", ["", "if not os.fork(): time.sleep(1.5); os._exit(0)"])
+@pytest.mark.parametrize("more", ["", "if not os.fork(): time.sleep(60)"])
 def test_the_copy_ends_with_the_program(more):
     """Also if other processes of the program's hold the pipe."""
     program = f"""
@@ -173,12 +173,16 @@ snapshot = Snapshot([tl.ones(1 << 20)])
 print(snapshot._source[0], flush=True)
 time.sleep(60)
 """
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    copier = int(process.stdout.readline())
-    assert not is_gone(copier, 0.1)
-    process.kill()
-    assert is_gone(copier, 1)
-    process.communicate()
+    command = [sys.executable, "-c", program]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        copier = int(process.stdout.readline())
+        assert not is_gone(copier, 0.1)
+        process.kill()
+        assert is_gone(copier, 20)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def is_gone(process, seconds):
