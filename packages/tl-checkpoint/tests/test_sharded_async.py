@@ -18,6 +18,7 @@ from tl_checkpoint.distributed.background import background
 from tl_checkpoint.distributed.filesystem import FileSystem
 from tl_checkpoint.distributed.staging import AsyncStager, BlockingAsyncStager, DefaultStager, StagingOptions
 from tl_checkpoint.distributed.state_dict_saver import AsyncCheckpointerType, AsyncSaveResponse
+from tl_core.memory import set_memory_limit
 from tl_core.snapshot import Snapshot
 
 KINDS = list(AsyncCheckpointerType)
@@ -117,6 +118,12 @@ def test_a_large_state_is_copied_by_a_process(tmp_path, monkeypatch):
     assert not made
     sharded.async_save({"w": tl.ones(1 << 24)}, checkpoint_id=tmp_path / "large").result()
     assert len(made) == 1
+    set_memory_limit("100 MB")
+    try:
+        with pytest.raises(tl.OutOfMemoryError):
+            sharded.async_save({"w": tl.ones(1 << 24)}, checkpoint_id=tmp_path / "limited")
+    finally:
+        set_memory_limit(None)
     for stager in (BlockingAsyncStager(), DefaultStager()):
         sharded.async_save(
             {"w": tl.ones(1 << 24)}, checkpoint_id=tmp_path / "x", async_stager=stager

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import tl_core
+from tl_core.memory import get_memory_limit
 from tl_core.snapshot import Snapshot, can_snapshot
 
 from .chunked import ChunkedTensor
@@ -128,12 +129,16 @@ def _snapshot(tensors: list[Any]) -> Snapshot | None:
 
 
 def _is_quicker(nbytes: int) -> bool:
-    """Whether copying the process takes less time than copying so many bytes: what counts is all its memory."""
+    """Whether copying the process takes less time than copying so many bytes, and memory suffices.
+
+    For the time all memory of the process counts; and what it writes to meanwhile needs room a second time.
+    """
     if nbytes < _LARGE or not os.path.exists(_MEMORY):
         return False
     with open(_MEMORY) as file:
         resident = int(file.read().split()[1]) * mmap.PAGESIZE
-    return resident < 8 * nbytes
+    limit = get_memory_limit()
+    return resident < 8 * nbytes and (limit is None or resident + 2 * nbytes <= limit)
 
 
 class _Copies:
