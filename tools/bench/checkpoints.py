@@ -1,7 +1,7 @@
-"""Saving and loading. Ask for `--clock wall`, as CPU time leaves the disk out.
+"""Saving and loading. Ask for `--clock wall`, as CPU time leaves the disk out, and for `--threads`.
 
-What is saved to a file is there whole or not at all on both sides: tl sees to that itself, the peer's file is synced
-and renamed, and its folder synced.
+What is saved to a file is there whole or not at all on both sides: tl sees to that itself; the peer syncs a
+file, renames it, and syncs the folder.
 """
 
 from __future__ import annotations

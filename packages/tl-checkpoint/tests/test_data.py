@@ -293,7 +293,7 @@ def add_hole(writer, record, size):
 
     name, start = writer._folder + record.encode(), writer._offset
     header = writer._local_header(name, 0, 0, size)
-    writer._put(header, len(header))
+    writer._put((header, b""), len(header))
     writer._flush()
     writer._write(Hole())
     writer._offset += size

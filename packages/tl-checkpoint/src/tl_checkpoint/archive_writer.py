@@ -23,7 +23,6 @@ _DATE = 0x21  # the first of January 1980: the same input gives the same file
 _UTF8 = 0x800  # the flag of a name that isn't ASCII
 _PADDING = 0x4246  # the tag of the field that fills a header up
 _LARGE = 1 << 16  # records from here on are written alone, smaller ones together
-_FILLER = struct.Struct("<HH")
 _LOCAL, _ENTRY = struct.Struct("<IHHHHHIIIHH"), struct.Struct("<IHHHHHHIIIHHHHHII")
 
 
@@ -56,6 +55,7 @@ class ArchiveWriter:
         self._parts: list[Any] = []
         self._directory: list[bytes] = []
         self._listed: dict[str, tuple[int, int]] = {}
+        self._fillers: dict[int, bytes] = {}
 
     def add(self, record: str, data: Any) -> None:
         """Write a record of that name; `data` is bytes or any buffer of bytes, which stays as it is until `close`."""
@@ -70,8 +70,7 @@ class ArchiveWriter:
         else:
             crc = crc32(data) if self._checksums else 0
             header = self._local_header(name, flags, crc, size)
-            self._put(header, len(header))
-            self._put(data, size)
+            self._put((header, data), len(header) + size)
         self._directory.append(_directory_entry(name, flags, crc, size, start))
         self._listed[record] = (size, crc)
 
@@ -83,33 +82,38 @@ class ArchiveWriter:
         self.add(MANIFEST, json.dumps(self._listed, separators=(",", ":")).encode())
         start, directory = self._offset, b"".join(self._directory)
         end = _end(len(self._directory), len(directory), start)
-        self._put(directory, len(directory))
-        self._put(end, len(end))
+        self._put((directory, end), len(directory) + len(end))
         self._flush()
         return crc32(directory)
 
-    def _put(self, data: Any, size: int) -> None:
+    def _put(self, parts: tuple[Any, Any], size: int) -> None:
+        """Writes two parts, which together are so long, when enough is there to be worth it."""
         self._offset += size
         if self._waiting + size >= _LARGE:
             self._flush()
         if size >= _LARGE:
-            self._write(data)
-        elif size:
+            for part in parts:
+                self._write(part)
+        else:
             self._waiting += size
-            self._parts.append(data)
+            self._parts += parts
 
     def _flush(self) -> None:
         if self._waiting:
-            self._write(self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
+            self._write(b"".join(self._parts))
         self._parts, self._waiting = [], 0
 
     def _local_header(self, name: bytes, flags: int, crc: int, size: int) -> bytes:
         wide = struct.pack("<HHQQ", 1, 16, size, size) if size >= _LIMIT else b""
         short, version = (_LIMIT, 45) if wide else (size, 20)
         room = -(self._offset + 34 + len(name) + len(wide)) % self._alignment
-        extra = wide + _FILLER.pack(_PADDING, room) + b"Z" * room
+        extra = wide + (self._fillers.get(room) or self._filler(room))
         fixed = _LOCAL.pack(0x04034B50, version, flags, 0, 0, _DATE, crc, short, short, len(name), len(extra))
         return fixed + name + extra
+
+    def _filler(self, room: int) -> bytes:
+        made = self._fillers[room] = struct.pack("<HH", _PADDING, room) + b"Z" * room
+        return made
 
 
 def _directory_entry(name: bytes, flags: int, crc: int, size: int, offset: int) -> bytes:
@@ -118,8 +122,11 @@ def _directory_entry(name: bytes, flags: int, crc: int, size: int, offset: int) 
         large = [number for number in (size, size, offset) if number >= _LIMIT]
         extra, version = struct.pack(f"<HH{len(large)}Q", 1, 8 * len(large), *large), 45
         size, offset = min(size, _LIMIT), min(offset, _LIMIT)
-    fixed = (0x02014B50, version, version, flags, 0, 0, _DATE, crc, size, size, len(name), len(extra))
-    return _ENTRY.pack(*fixed, 0, 0, 0, 0, offset) + name + extra
+    long = len(name), len(extra)
+    fixed = _ENTRY.pack(
+        0x02014B50, version, version, flags, 0, 0, _DATE, crc, size, size, *long, 0, 0, 0, 0, offset
+    )
+    return fixed + name + extra
 
 
 def _end(count: int, size: int, start: int) -> bytes:

@@ -176,7 +176,7 @@ class _Pickler(_PythonPickler):
     def _save_tensor(self, t: Any) -> None:
         if getattr(t, "__dict__", None):
             return self.save_reduce(*_of_type(t), obj=t)
-        if t.device.type == "meta":
+        if t.is_meta:
             parts = (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
             return self.save_reduce(_named("torch._utils._rebuild_meta_tensor_no_storage"), parts, obj=t)
         self._write_tensor(t)
@@ -194,18 +194,13 @@ class _Pickler(_PythonPickler):
             offset -= plan.begin // dtype.itemsize
         typed = plan.has_one_dtype if plan else storage_name(dtype) is not None
         place = "cpu" if t.is_cpu else _place(t)
-        before, after = self._around_key(
-            dtype, typed, place, nbytes, offset if t.numel() else 0, shape, stride, t.requires_grad
-        )
+        facts = (dtype, typed, place, nbytes, offset if t.numel() else 0, shape, stride, t.requires_grad)
+        before, after = self._alike.get(facts) or self._around_key(facts)
         marks = _marks(t) if t.is_neg() or (t.is_complex() and t.is_conj()) else b""
-        text = _plain_text(storage.key)
-        self.write(before + text + after + marks + _CALLED + self._remembered(t))
+        self.write(before + _name(storage.key) + after + marks + _CALLED + self._remembered(t))
 
-    def _around_key(self, *facts: Any) -> tuple[bytes, bytes]:
+    def _around_key(self, facts: tuple[Any, ...]) -> tuple[bytes, bytes]:
         """What stands before and behind the key of a tensor's storage; many tensors are alike in the rest."""
-        known = self._alike.get(facts)
-        if known:
-            return known
         first = self._opcodes_around_key(*facts)
         self._alike[facts] = self._opcodes_around_key(*facts)  # now what it names has been named
         return first
@@ -245,8 +240,8 @@ class _Pickler(_PythonPickler):
         while part := list(itertools.islice(batch, 1000)):
             self.write(pickle.MARK)
             for key, value in part:
-                if type(key) is str and id(key) not in self.memo and len(key) < 65536:
-                    self.write(_plain_text(key) + self._remembered(key))
+                if type(key) is str and id(key) not in self.memo and len(key) < 256:
+                    self.write(_name(key) + self._remembered(key))
                 else:
                     self.save(key)
                 if type(value) is tl_core.Tensor and id(value) not in self.memo:
@@ -352,6 +347,7 @@ def _plain_text(text: str) -> bytes:
     return pickle.BINUNICODE + len(data).to_bytes(4, "little") + data
 
 
+_name = functools.lru_cache(4096)(_plain_text)  # for texts that are short, and come again with the next save
 _PLACES = {"cpu": "cpu"}
 
 
