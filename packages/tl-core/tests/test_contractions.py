@@ -40,6 +40,7 @@ def layouts(m, n, dtype, rng):
     yield r.values(rng, (2 * m, 3 * n), dtype)[::2, ::3]
     yield r.values(rng, (1, n), dtype).expand(m, n)
     yield r.values(rng, (m, n + 3), dtype)[:, 1 : n + 1]
+    yield r.values(rng, (m + n,), dtype).as_strided((m, n), (1, 1))
 
 
 SIZES = [

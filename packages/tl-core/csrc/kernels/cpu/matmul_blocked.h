@@ -76,7 +76,7 @@ template <class F>
 struct BlockedProduct {
   using E = typename F::Element;
   using S = Tile<E>;
-  static constexpr int64_t kTerms = F::kTerms, kDepth = S::kDepth * kTerms;
+  static constexpr int64_t kTerms = F::kTerms, kDepth = S::kDepth * kTerms, kSlice = 32 * kTerms;
 
   Operand<typename F::Storage> a, b;
   int64_t m, n, k;
@@ -135,10 +135,14 @@ struct BlockedProduct {
     });
   }
 
+  // Where columns are dense all tiles read a few of them before any reads more.
   void pack_a(E* packed, int64_t i, int64_t p, int rows, int64_t terms) const {
-    for (int r = 0; r < rows; r += S::kRows) {
-      pack_rows_as<F>(packed + r * elements(terms), {a.at(i + r, p), a.row, a.column},
-                      rows - r < S::kRows ? rows - r : S::kRows, terms);
+    const int64_t slice = a.row == 1 && a.column != 1 ? kSlice : terms;
+    for (int64_t q = 0; q < terms; q += slice) {
+      for (int r = 0; r < rows; r += S::kRows)
+        pack_rows_as<F>(packed + r * elements(terms) + q / kTerms * S::kRows,
+                        {a.at(i + r, p + q), a.row, a.column}, rows - r < S::kRows ? rows - r : S::kRows,
+                        terms - q < slice ? terms - q : slice);
     }
   }
 
