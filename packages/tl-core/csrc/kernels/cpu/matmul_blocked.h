@@ -23,11 +23,30 @@ struct Output {
   T alpha, beta;
 };
 
+// For whole rows of a tile, dense in memory.
+template <bool adds, class T>
+void finish_rows(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows) {
+  using V = Vec<T>;
+  constexpr int W = kLanes<T>, kCols = Tile<T>::kCols;
+  for (int64_t i = i0; i < i0 + rows; ++i, sums += kCols) {
+    for (int j = 0; j < kCols; j += W) {
+      V value = read<V>(reinterpret_cast<const char*>(sums + j)) * o.alpha;
+      if (adds)
+        value = read<V>(reinterpret_cast<const char*>(o.added + i * o.added_row + j0 + j)) * o.beta + value;
+      write(reinterpret_cast<char*>(o.c + i * o.row + j0 + j), value);
+    }
+  }
+}
+
 // For a corner of a tile at (i, j).
 template <class T>
 void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
   using V = Vec<T>;
   constexpr int W = kLanes<T>;
+  if (columns == Tile<T>::kCols && o.column == 1) {
+    if (o.beta == 0) return finish_rows<false>(sums, o, i0, j0, rows);
+    if (o.added_column == 1) return finish_rows<true>(sums, o, i0, j0, rows);
+  }
   const bool dense = o.column == 1 && (o.beta == 0 || o.added_column == 1 || o.added_column == 0);
   for (int i = 0; i < rows; ++i) {
     char* c = reinterpret_cast<char*>(o.c + (i0 + i) * o.row + j0 * o.column);
