@@ -40,6 +40,7 @@ def layouts(m, n, dtype, rng):
     yield r.values(rng, (2 * m, 3 * n), dtype)[::2, ::3]
     yield r.values(rng, (1, n), dtype).expand(m, n)
     yield r.values(rng, (m, n + 3), dtype)[:, 1 : n + 1]
+    yield r.values(rng, (m + n,), dtype).as_strided((m, n), (1, 1))
 
 
 SIZES = [
@@ -61,6 +62,62 @@ def test_matmul_layouts(m, k, n, dtype):
     for a in layouts(m, k, dtype, rng):
         for b in layouts(k, n, dtype, rng):
             close(a @ b, np.matmul(*arrays(a, b)), dtype)
+
+
+@pytest.mark.parametrize("dtype", ("uint8", "int8", "int16", "int32", "int64"))
+def test_integers_wrap_around(dtype):
+    rng = np.random.default_rng(4)
+    info = np.iinfo(dtype)
+    a, b, x = (
+        rng.integers(info.min, info.max, shape, dtype, True) for shape in ((37, 90), (90, 130), (37, 130))
+    )
+    with np.errstate(over="ignore"):
+        product = np.matmul(a.astype("uint64"), b.astype("uint64"))
+        added = np.uint64(3) * x.astype("uint64") + np.uint64(2) * product
+    ta, tb, tx = map(tl.from_numpy, (a, b, x))
+    np.testing.assert_array_equal((ta @ tb).numpy(), product.astype(dtype))
+    np.testing.assert_array_equal(tl.addmm(tx, ta, tb, beta=3, alpha=2).numpy(), added.astype(dtype))
+
+
+@pytest.mark.parametrize("m, k, n", [*SIZES, (33, 130, 40), (16, 64, 16), (70, 1100, 33)])
+def test_int8_in_int32(m, k, n):
+    rng = np.random.default_rng(3)
+    for a in layouts(m, k, "int8", rng):
+        for b in layouts(k, n, "int8", rng):
+            a, b = ((t * 13).to(tl.int8) for t in (a, b))
+            got, want = tl._int_mm(a, b), np.matmul(*(x.astype("int32") for x in arrays(a, b)))
+            assert got.dtype == tl.int32
+            np.testing.assert_array_equal(got.numpy(), want)
+    low = tl.full((m, k), -128, dtype=tl.int8)
+    out = tl.empty(m, m, dtype=tl.int32)
+    assert tl._int_mm(low, low.t(), out=out) is out
+    assert (out == k * 2**14).all()
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda a: tl._int_mm(a[0], a), "Expected self to be of dimension 2 but got 1"),
+        (lambda a: tl._int_mm(a, a), r"self.size\(1\) needs to match mat2.size\(0\) but got 4 and 3"),
+        (lambda a: tl._int_mm(a, a.t().float()), "Expected mat2 dtype to be of type int8 but got Float"),
+        (lambda a: tl._int_mm(a, a.t(), out=tl.ones(3, 3)), "Expected result dtype to be of type kInt"),
+        (lambda a: tl._int_mm(a, a.t(), out=tl.ones(2, 3).int()), r"Expected result.size\(0\) to be 3 but"),
+    ],
+)
+def test_int8_refusals(call, message):
+    with pytest.raises(RuntimeError, match=message):
+        call(tl.ones(3, 4, dtype=tl.int8))
+
+
+@pytest.mark.parametrize("dtype", ("complex64", "complex128"))
+def test_complex_factors(dtype):
+    x, a, b = make(dtype, (33, 9), (33, 20), (20, 9))
+    xx, aa, bb = arrays(x, a, b)
+    for beta, alpha in ((2 - 1j, 3j), (0, 1 + 2j), (1j, 1), (3, 2)):
+        want = beta * xx + alpha * (aa @ bb)
+        close(tl.addmm(x, a, b, beta=beta, alpha=alpha), want, dtype)
+        out = tl.empty(9, 33, dtype=x.dtype).t()
+        close(tl.addmm(x, a, b, beta=beta, alpha=alpha, out=out), want, dtype)
 
 
 @pytest.mark.parametrize("dtype", ("bfloat16", "float32", "float64"))

@@ -82,6 +82,12 @@ CASES = [  # batch, channels, outputs, groups, size, kernel, stride, padding, di
     (2, 5, 10, 5, (6, 18), (2, 5), (3, 3), (2, 2), (2, 1)),
     (1, 3, 8, 1, (20, 20), (7, 7), (2, 2), (3, 3), (1, 1)),
     (2, 3, 4, 1, (4, 5, 6), (2, 3, 2), (1, 2, 1), (1, 0, 2), (2, 1, 3)),
+    (5, 6, 16, 2, (14, 13), (3, 5), (1, 1), (1, 2), (1, 2)),  # steps of one: in planes
+    (3, 50, 18, 1, (12, 40), (3, 3), (1, 1), (0, 1), (1, 1)),
+    (4, 3, 4, 1, (9, 20), (2, 2), (1, 1), (2, 3), (1, 1)),
+    (3, 2, 5, 1, (5, 6, 17), (2, 3, 3), (1, 1, 1), (1, 0, 1), (1, 1, 1)),
+    (40, 2, 3, 1, (33,), (1,), (1,), (1,), (1,)),
+    (40, 2, 3, 1, (33,), (4,), (1,), (0,), (3,)),
     (0, 3, 4, 1, (5, 5), (3, 3), (1, 1), (0, 0), (1, 1)),
     (2, 0, 4, 1, (5, 5), (3, 3), (1, 1), (0, 0), (1, 1)),
 ]
@@ -179,7 +185,7 @@ def test_unbatched():
     )
 
 
-@pytest.mark.parametrize("shape", [(2, 8, 30, 31), (1, 64, 56, 56), (70, 24, 7, 7)])
+@pytest.mark.parametrize("shape", [(2, 8, 30, 31), (1, 64, 56, 56), (70, 24, 7, 7), (9, 3, 20, 21)])
 def test_threads_change_nothing(shape):
     x, w = tl.randn(*shape), tl.randn(40, shape[1], 3, 3)
     before, results = tl.get_num_threads(), []
@@ -192,6 +198,11 @@ def test_threads_change_nothing(shape):
         results.append((y, *grads))
     tl.set_num_threads(before)
     assert all(r.same(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
+
+
+def test_an_image_does_not_depend_on_its_batch():
+    x, w = tl.randn(40, 50, 6, 9), tl.randn(20, 50, 3, 3)
+    assert r.same(tl.conv2d(x[:1], w), tl.conv2d(x, w)[:1])
 
 
 def test_threads_that_pack_side_by_side_change_nothing():

@@ -5,6 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace tl {
 
 namespace {
@@ -29,6 +34,16 @@ Capability allowed() {
   return Capability::V4;
 }
 
+// The system saves a thread's tiles only after it was asked to.
+bool may_use_tiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr long kAskForState = 0x1023, kTiles = 18;
+  return syscall(SYS_arch_prctl, kAskForState, kTiles) == 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 Capability cpu_capability() {
@@ -41,6 +56,17 @@ const char* cpu_capability_name() { return kNames[static_cast<int>(cpu_capabilit
 bool cpu_has_bf16() {
 #if defined(__x86_64__)
   return cpu_capability() == Capability::V4 && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+bool cpu_has_tiles() {
+#if defined(__x86_64__)
+  static const bool has = cpu_has_bf16() && __builtin_cpu_supports("amx-tile") &&
+                          __builtin_cpu_supports("amx-bf16") && __builtin_cpu_supports("amx-int8") &&
+                          may_use_tiles();
+  return has;
 #else
   return false;
 #endif

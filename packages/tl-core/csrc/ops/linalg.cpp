@@ -33,27 +33,27 @@ bool shares_memory(const Tensor& a, const Tensor& b) {
   return a.storage() == b.storage() && a.numel() && b.numel();
 }
 
-void run_product(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added, const void* alpha,
-                 const void* beta) {
-  const cpu::Product p{a.size(0),
-                       b.size(1),
-                       a.size(1),
-                       matrix(a),
-                       matrix(b),
-                       matrix(c),
-                       added ? matrix(*added) : cpu::MatrixView{},
-                       alpha,
-                       beta};
-  cpu::matmul(c.dtype(), p);
+cpu::Product product_of(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added = nullptr,
+                        const void* alpha = nullptr, const void* beta = nullptr) {
+  return {a.size(0),
+          b.size(1),
+          a.size(1),
+          matrix(a),
+          matrix(b),
+          matrix(c),
+          added ? matrix(*added) : cpu::MatrixView{},
+          alpha,
+          beta};
 }
 
 // The result may be an input: then the product goes through memory of its own.
 void product_into(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added = nullptr,
                   const void* alpha = nullptr, const void* beta = nullptr) {
   if (c.is_meta() || c.numel() == 0) return;
-  if (!shares_memory(c, a) && !shares_memory(c, b)) return run_product(c, a, b, added, alpha, beta);
+  if (!shares_memory(c, a) && !shares_memory(c, b))
+    return cpu::matmul(c.dtype(), product_of(c, a, b, added, alpha, beta));
   const Tensor fresh = empty(c.sizes(), {c.dtype(), {}});
-  run_product(fresh, a, b, added, alpha, beta);
+  cpu::matmul(c.dtype(), product_of(fresh, a, b, added, alpha, beta));
   copy_elements(c, fresh);
 }
 
@@ -65,6 +65,33 @@ Tensor mm(const Tensor& self, const Tensor& mat2, Out out) {
   check_same_type("mm", self, mat2);
   const Tensor c = product_out(out, DimVector{self.size(0), mat2.size(1)}, self);
   product_into(c, self, mat2);
+  return c;
+}
+
+// The product of int8 in int32.
+Tensor int_mm(const Tensor& self, const Tensor& mat2, Out out) {
+  constexpr const char* kName = "int_mm_out_cpu";
+  for (const auto& [t, name] : {std::pair{&self, "self"}, std::pair{&mat2, "mat2"}}) {
+    TL_CHECK(t->dim() == 2, Runtime, kName, ": Expected ", name, " to be of dimension 2 but got ", t->dim());
+    TL_CHECK(t->dtype() == DType::Int8, Runtime, kName, ": Expected ", name,
+             " dtype to be of type int8 but got ", scalar_type_name(t->dtype()));
+  }
+  TL_CHECK(self.size(1) == mat2.size(0), Runtime, kName,
+           ": self.size(1) needs to match mat2.size(0) but got ", self.size(1), " and ", mat2.size(0));
+  const DimVector shape{self.size(0), mat2.size(1)};
+  if (out) {
+    const Tensor& result = *out.tensor;
+    TL_CHECK(result.dtype() == DType::Int32, Runtime, kName,
+             ": Expected result dtype to be of type kInt but got ", scalar_type_name(result.dtype()));
+    TL_CHECK(result.dim() == 2, Runtime, kName, ": Expected result to be of dimension 2 but got ",
+             result.dim());
+    for (int64_t d = 0; d < 2; ++d)
+      TL_CHECK(result.size(d) == shape[static_cast<size_t>(d)], Runtime, kName, ": Expected result.size(", d,
+               ") to be ", shape[static_cast<size_t>(d)], " but got ", result.size(d));
+    TL_CHECK(result.is_contiguous(), Runtime, kName, ": Expected result to be contiguous.");
+  }
+  const Tensor c = prepare_out(out, shape, {DType::Int32, self.device()});
+  if (!c.is_meta()) cpu::matmul_int8(product_of(c, self, mat2));
   return c;
 }
 
@@ -314,6 +341,7 @@ Tensor linear(const Tensor& input, const Tensor& weight, OptTensor bias, Out out
 }  // namespace
 
 TL_KERNEL(mm, mm)
+TL_KERNEL(_int_mm, int_mm)
 TL_KERNEL(addmm, addmm)
 TL_KERNEL(bmm, bmm)
 TL_KERNEL(baddbmm, baddbmm)

@@ -144,7 +144,7 @@ Five layer(const Tensor& gates_in, const Tensor& h0, OptTensor c0, const Tensor&
     return {to_dtype(output, own), empty(h0.sizes(), {own, h0.device()}),
             empty(c0 ? c0->sizes() : IntSpan(DimVector{0}), {own, h0.device()}), saved, cells};
   const Steps steps(batch_sizes, reverse);
-  const Tensor gates = ops::clone(typed(gates_in, type)), weight = typed(w_hh, type),
+  const Tensor gates = typed(gates_in, type), weight = typed(w_hh, type),
                hidden = ops::clone(typed(h0, type));
   const Tensor state = c0 ? ops::clone(typed(*c0, type)) : empty(DimVector{0}, options);
   const Tensor bias = b_hh ? typed(*b_hh, type) : Tensor();
@@ -152,16 +152,18 @@ Five layer(const Tensor& gates_in, const Tensor& h0, OptTensor c0, const Tensor&
   const One one;
   const int64_t width = gate_count(cell) * n;
   const StepWeight factor(transposed(weight), n, width, type, batch_sizes.size());
+  // Sums stand where the step's results go, but a GRU's.
+  const Tensor& sums = hidden_gates ? gates : cell == Cell::Lstm ? saved : output;
   steps.run(false, [&](Steps::Step s) {
-    const cpu::MatrixView to = hidden_gates ? rows_at(hidden_gates, 0) : rows_at(gates, s.first);
+    const cpu::MatrixView to = hidden_gates ? rows_at(hidden_gates, 0) : rows_at(sums, s.first);
     const cpu::MatrixView added =
-        hidden_gates ? cpu::MatrixView{bias ? bias.ptr<char>() : nullptr, 0, 1} : to;
+        hidden_gates ? cpu::MatrixView{bias ? bias.ptr<char>() : nullptr, 0, 1} : rows_at(gates, s.first);
     const bool adds = !hidden_gates || bias;
     factor.multiply(
         {s.rows, width, n, rows_at(hidden, 0), {}, to, added, one.of(type), adds ? one.of(type) : nullptr});
     cpu::recurrent_step(
         type, cell,
-        {s.rows, n, row_at(gates, s.first, width), hidden_gates ? hidden_gates.ptr<char>() : nullptr,
+        {s.rows, n, row_at(sums, s.first, width), hidden_gates ? hidden_gates.ptr<char>() : nullptr,
          row_at(saved, s.first, 4 * n), state.ptr<char>(), row_at(cells, s.first, n), hidden.ptr<char>(),
          row_at(output, s.first, n)});
   });

@@ -1,149 +1,21 @@
 // isa: all
 // Convolutions as products of matrices, whose operands are gathered from the images while they are packed.
-#include <cstring>
-
-#include "base/parallel.h"
-#include "kernels/cpu/convolution_geometry.h"
 #include "kernels/cpu/convolution_kernels.h"
+#include "kernels/cpu/convolution_plane_product.h"
+#include "kernels/cpu/convolution_plane_weight.h"
 #include "kernels/cpu/copy.h"
-#include "kernels/cpu/lanes.h"
-#include "kernels/cpu/matmul_micro.h"
-#include "kernels/cpu/workspace.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Depth in equal blocks, none deeper than a tile's.
-template <class T>
-struct Depth {
-  int64_t total, blocks, block;
-
-  explicit Depth(int64_t k)
-      : total(k), blocks(ceil_div(k, Tile<T>::kDepth)), block(blocks ? ceil_div(k, blocks) : 0) {}
-  int64_t begin(int64_t b) const { return b * block; }
-  int64_t size(int64_t b) const { return std::min(block, total - b * block); }
-};
-
-template <class T>
-const T* at(const char* data, int64_t offset) {
-  return reinterpret_cast<const T*>(data) + offset;
-}
-
 // ---- the gather: rows are output channels, columns positions, the depth goes over channels and taps
 // --------------------------------------------------------------------------------------------------
-
-// Rows of the weights in a block of depth.
-template <class T>
-struct WeightRows {
-  const T* data;
-  int64_t row, step;
-};
-
-// The weights by group, block of depth and tile of rows: packed once, or where they are if they serve a few
-// panels only.
-template <class T>
-class Weight {
- public:
-  using S = Tile<T>;
-
-  Weight(const ConvolutionGeometry& g, Depth<T> depth)
-      : c_(g.c),
-        depth_(depth),
-        tiles_(ceil_div(g.c.rows, S::kRows)),
-        in_order_(is_in_order(g)),
-        in_place_(in_order_ && g.c.batch * g.positions() <= kFewPanels * S::kCols),
-        data_(in_place_ ? 0 : g.c.groups * tiles_ * S::kRows * depth.total + kLanes<T>) {
-    if (in_place_) return;
-    const int64_t grain = (1 << 14) / (S::kRows * depth.total + 1) + 1;
-    parallel_for(0, g.c.groups * tiles_, grain, [&](int64_t begin, int64_t end) {
-      Workspace<T> rows(S::kRows * depth_.total + kLanes<T>);
-      for (int64_t i = begin; i < end; ++i) pack(g.taps(), i / tiles_, i % tiles_, rows.data());
-    });
-  }
-
-  int tile_rows() const { return in_place_ ? kLooseRows<T> : S::kRows; }
-  WeightRows<T> rows(int64_t group, int64_t block, int64_t row) const {
-    if (!in_place_) return {data(group, block, row / S::kRows), 1, S::kRows};
-    return {first(group, row) + depth_.begin(block), c_.weight.row, 1};
-  }
-  const Micro<T>* micros(int vectors) const {
-    return in_place_ ? loose_micros(T{}, vectors) : packed_micros(T{}, vectors);
-  }
-
- private:
-  static constexpr int64_t kFewPanels = 4;
-
-  static bool is_in_order(const ConvolutionGeometry& g) {
-    int64_t step = 1;
-    for (int d = kConvolutionAxes - 1; d >= 0; --d) {
-      const int64_t taps = g.c.axis[d].taps;
-      if (taps > 1 && g.c.weight.tap[d] != step) return false;
-      step *= taps;
-    }
-    return g.c.channels == 1 || g.c.weight.channel == step;
-  }
-
-  const T* first(int64_t group, int64_t row) const {
-    return at<T>(c_.weight.data, group * c_.weight.group + row * c_.weight.row);
-  }
-  T* data(int64_t group, int64_t block, int64_t tile) const {
-    const int64_t before = group * tiles_ * depth_.total + depth_.begin(block) * tiles_;
-    return data_.data() + (before + tile * depth_.size(block)) * S::kRows;
-  }
-
-  void pack(int64_t taps, int64_t group, int64_t tile, T* rows) {
-    const int64_t row = tile * S::kRows;
-    const int n = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - row));
-    const T* w = first(group, row);
-    if (in_order_)
-      pack_rows<T>(rows, {w, c_.weight.row, 1}, n, depth_.total);
-    else
-      gather_rows(w, taps, n, rows);
-    for (int64_t block = 0; block < depth_.blocks; ++block)
-      std::memcpy(data(group, block, tile), rows + depth_.begin(block) * S::kRows,
-                  sizeof(T) * static_cast<size_t>(depth_.size(block) * S::kRows));
-  }
-
-  // Rows as if the weight lay channel by channel, tap by tap.
-  void gather_rows(const T* w, int64_t taps, int n, T* rows) {
-    const bool narrow = n <= kLanes<T>;
-    for (int64_t t = 0; t < taps; ++t) {
-      const Tap tap(c_, t);
-      const T* from = w;
-      for (int d = 0; d < kConvolutionAxes; ++d) from += tap.t[d] * c_.weight.tap[d];
-      for (int64_t k = 0; k < c_.channels; ++k, from += c_.weight.channel) {
-        T* to = rows + (k * taps + t) * S::kRows;
-        for (int i = n; i < S::kRows; ++i) to[i] = 0;
-        if (narrow)
-          store_partial<T>(reinterpret_cast<char*>(to), n,
-                           load_strided<T>(reinterpret_cast<const char*>(from),
-                                           c_.weight.row * static_cast<int64_t>(sizeof(T)), n));
-        else
-          for (int i = 0; i < n; ++i) to[i] = from[i * c_.weight.row];
-      }
-    }
-  }
-
-  const Convolution& c_;
-  Depth<T> depth_;
-  int64_t tiles_;
-  bool in_order_, in_place_;
-  Workspace<T> data_;
-};
 
 // Lanes lo..hi of a tap's row come from `from` in a channel; the others are padding.
 struct Segment {
   int64_t from;
   int at, lo, hi;
-};
-
-// Contiguous elements of the result, or a row's with a stride.
-struct OutputRun {
-  int64_t offset;
-  int at, count;
 };
 
 template <class T>
@@ -152,7 +24,7 @@ class Panel {
   using S = Tile<T>;
   static constexpr int W = kLanes<T>, kCols = S::kCols;
 
-  explicit Panel(const ConvolutionGeometry& g) : g_(g), c_(g.c) {}
+  explicit Panel(const ConvolutionGeometry& g) : g_(g), c_(g.c), output_(g.c) {}
 
   // At the positions [begin, end) of a group.
   void place(int64_t group, int64_t begin, int64_t end) {
@@ -160,12 +32,13 @@ class Panel {
     in_ = at<T>(c_.in.data, group * c_.channels * c_.in.channel);
     PositionRun runs[kCols];
     const int n = position_runs(c_, begin, end, runs);
-    n_outputs_ = 0;
-    for (int i = 0; i < n; ++i) add_output(runs[i]);
+    output_.clear();
+    for (int i = 0; i < n; ++i) output_.add(runs[i]);
     find_segments(runs, n);
   }
 
   int columns() const { return columns_; }
+  const PanelOutput<T>& output() const { return output_; }
 
   void clear(T* panel, int64_t depth) const {
     if (columns_ < kCols) std::memset(panel, 0, sizeof(T) * static_cast<size_t>(depth * kCols + W));
@@ -182,44 +55,7 @@ class Panel {
       pack_with(panel, k, depth, step);
   }
 
-  void prefetch(int64_t group, int64_t i, int rows) const {
-    const T* out = reinterpret_cast<const T*>(c_.out.data) + (group * c_.rows + i) * c_.out.channel;
-    for (int r = 0; r < rows; ++r, out += c_.out.channel) {
-      __builtin_prefetch(out + outputs_[0].offset, 1);
-      __builtin_prefetch(out + outputs_[n_outputs_ - 1].offset + outputs_[n_outputs_ - 1].count - 1, 1);
-    }
-  }
-
-  // The sums of `rows` rows from row i on, into the result.
-  void finish(const T* sums, int64_t group, int64_t i, int rows, bool first) const {
-    const int64_t row = group * c_.rows + i;
-    T* out = reinterpret_cast<T*>(c_.out.data) + row * c_.out.channel;
-    for (int r = 0; r < rows; ++r, out += c_.out.channel, sums += kCols) {
-      const T bias = c_.bias && first ? at<T>(c_.bias, 0)[(row + r) * c_.bias_stride] : T(0);
-      for (int s = 0; s < n_outputs_; ++s) {
-        const OutputRun& run = outputs_[s];
-        if (c_.axis_out_dense())
-          finish_dense(out + run.offset, sums + run.at, run.count, bias, first);
-        else
-          finish_strided(out + run.offset, sums + run.at, run.count, bias, first);
-      }
-    }
-  }
-
  private:
-  void add_output(const PositionRun& run) {
-    int64_t offset = run.n * c_.out.batch;
-    for (int d = 0; d < kConvolutionAxes; ++d) offset += run.q[d] * c_.out.axis[d];
-    if (n_outputs_ && c_.axis_out_dense()) {
-      OutputRun& last = outputs_[n_outputs_ - 1];
-      if (last.offset + last.count == offset) {
-        last.count += run.count;
-        return;
-      }
-    }
-    outputs_[n_outputs_++] = {offset, run.at, run.count};
-  }
-
   void find_segments(const PositionRun* runs, int n) {
     const size_t taps = static_cast<size_t>(g_.taps());
     segments_.resize(taps * static_cast<size_t>(n + kCols / W));
@@ -274,32 +110,14 @@ class Panel {
     }
   }
 
-  static void finish_dense(T* out, const T* sums, int count, T bias, bool first) {
-    using V = Vec<T>;
-    for (int j = 0; j < count; j += W) {
-      const int left = std::min(count - j, W);
-      char* to = reinterpret_cast<char*>(out + j);
-      const V sum = read<V>(reinterpret_cast<const char*>(sums + j));
-      if (left == W)
-        write(to, sum + (first ? broadcast<V>(bias) : read<V>(to)));
-      else
-        store_partial<T>(to, left, sum + (first ? broadcast<V>(bias) : load_partial<T>(to, left)));
-    }
-  }
-
-  void finish_strided(T* out, const T* sums, int count, T bias, bool first) const {
-    const int64_t stride = c_.out.axis[2];
-    for (int j = 0; j < count; ++j) out[j * stride] = sums[j] + (first ? bias : out[j * stride]);
-  }
-
   const ConvolutionGeometry& g_;
   const Convolution& c_;
   const T* in_ = nullptr;
-  int columns_ = 0, n_outputs_ = 0;
+  int columns_ = 0;
   std::vector<Segment> segments_;  // tap by tap
   size_t n_segments_ = 0;
   std::vector<size_t> ends_;  // of the taps' segments
-  OutputRun outputs_[kCols];
+  PanelOutput<T> output_;
 };
 
 template <class T>
@@ -370,11 +188,11 @@ class GatherProduct {
 
   void one_tile(const Panel<T>& panel, const WeightRows<T>& a, const T* b, int64_t depth, int64_t group,
                 int64_t row, int rows, bool first) const {
-    panel.prefetch(group, row, rows);
-    alignas(64) T sums[S::kRows * S::kCols + kLanes<T>];
+    panel.output().prefetch(group, row, rows);
+    alignas(64) T sums[PanelOutput<T>::kRoom];
     const Micro<T>* micros = weight_.micros(panel.columns() > kLanes<T> ? 2 : 1);
     micros[rows - 1](sums, a.data, a.row, a.step, b, S::kCols, depth);
-    panel.finish(sums, group, row, rows, first);
+    panel.output().finish(sums, group, row, rows, first);
   }
 
   ConvolutionGeometry g_;
@@ -385,7 +203,7 @@ class GatherProduct {
 
 template <class T>
 void gather_product(const Convolution& c) {
-  GatherProduct<T>(c).run();
+  PlaneProduct<T>::pays(c) ? PlaneProduct<T>(c).run() : GatherProduct<T>(c).run();
 }
 
 // ---- the weight's gradient: rows are output channels, columns taps and channels, the depth positions
@@ -655,6 +473,7 @@ class WeightProduct {
 
 template <class T>
 void weight_product(const Convolution& c) {
+  if (PlaneWeight<T>::pays(c)) return PlaneWeight<T>(c).run();
   const WeightProduct<T> product(c);
   parallel_for(0, c.groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t g = begin; g < end; ++g) product.run_group(g);

@@ -1,8 +1,10 @@
 #include "kernels/cpu/matmul.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "base/parallel.h"
 #include "kernels/cpu/cast.h"
-#include "kernels/cpu/functions/arithmetic.h"
 #include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/workspace.h"
@@ -13,61 +15,86 @@ namespace {
 
 using namespace base;
 
-template <class T>
-T number_or_one(const void* p) {
-  return p ? *static_cast<const T*>(p) : one_like(T{});
-}
-template <class T>
-T number_or_zero(const void* p) {
-  return p ? *static_cast<const T*>(p) : T{};
-}
+// ---- complex numbers: as twice as many real rows and columns
+// ----------------------------------------------------------------------------------------------
 
-// ---- integers and complex numbers: a row of c at a time
-// -----------------------------------------------------------------
-
-template <class T>
-struct RowProduct {
-  static constexpr int64_t kWidth = 256;
-  const Product& p;
-  T alpha, beta;
-
-  T* at(const MatrixView& v, int64_t i, int64_t j) const {
-    return reinterpret_cast<T*>(v.data) + i * v.row_stride + j * v.column_stride;
+// Rows of a are real rows as they lie; a number of b becomes the matrix that multiplies pairs by it.
+template <class R>
+class ComplexProduct {
+ public:
+  explicit ComplexProduct(const Product& p) : p_(p), alpha_{1, 0}, beta_{0, 0} {
+    if (p.alpha) std::memcpy(alpha_, p.alpha, sizeof alpha_);
+    if (p.beta) std::memcpy(beta_, p.beta, sizeof beta_);
   }
 
-  void run(int64_t i, int64_t j0, int64_t columns) const {
-    T sums[kWidth] = {};
-    for (int64_t q = 0; q < p.k; ++q) {
-      const T factor = *at(p.a, i, q);
-      const T* b = at(p.b, q, j0);
-      if (p.b.column_stride == 1) {
-        for (int64_t j = 0; j < columns; ++j) sums[j] = plus(sums[j], times(factor, b[j]));
-      } else {
-        for (int64_t j = 0; j < columns; ++j)
-          sums[j] = plus(sums[j], times(factor, b[j * p.b.column_stride]));
+  void run() const {
+    const bool moves_a = p_.a.column_stride != 1;
+    Workspace<R> rows(moves_a ? 2 * p_.m * p_.k : 0);
+    if (moves_a) copy_rows(rows.data());
+    const MatrixView a =
+        moves_a ? MatrixView{reinterpret_cast<char*>(rows.data()), 2 * p_.k, 1} : real(p_.a, 0, 0);
+    for (int64_t j = 0; j < p_.n; j += kColumns) some_columns(a, j, std::min(kColumns, p_.n - j));
+  }
+
+ private:
+  static constexpr int64_t kColumns = 1024;
+  static constexpr DType kReal = sizeof(R) == 4 ? DType::Float32 : DType::Float64;
+
+  static const R* at(const MatrixView& v, int64_t i, int64_t j) {
+    return reinterpret_cast<const R*>(v.data) + 2 * (i * v.row_stride + j * v.column_stride);
+  }
+  static MatrixView real(const MatrixView& v, int64_t i, int64_t j) {
+    return {reinterpret_cast<char*>(const_cast<R*>(at(v, i, j))), 2 * v.row_stride, 1};
+  }
+
+  void copy_rows(R* to) const {
+    for (int64_t i = 0; i < p_.m; ++i)
+      for (int64_t q = 0; q < p_.k; ++q, to += 2) std::memcpy(to, at(p_.a, i, q), 2 * sizeof(R));
+  }
+
+  void some_columns(const MatrixView& a, int64_t first, int64_t columns) const {
+    const int64_t width = 2 * columns;
+    Workspace<R> b(2 * p_.k * width);
+    parallel_for(0, p_.k, (1 << 14) / width + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t q = begin; q < end; ++q) {
+        R *upper = b.data() + 2 * q * width, *lower = upper + width;
+        for (int64_t j = 0; j < columns; ++j) {
+          const R* number = at(p_.b, q, first + j);
+          upper[2 * j] = lower[2 * j + 1] = number[0];
+          upper[2 * j + 1] = number[1];
+          lower[2 * j] = -number[1];
+        }
       }
-    }
-    for (int64_t j = 0; j < columns; ++j) {
-      T value = times(alpha, sums[j]);
-      if (p.beta && beta != T{}) value = plus(times(beta, *at(p.added, i, j0 + j)), value);
-      *at(p.c, i, j0 + j) = value;
-    }
+    });
+    const MatrixView factor{reinterpret_cast<char*>(b.data()), width, 1};
+    const bool adds = p_.beta && (beta_[0] != 0 || beta_[1] != 0);
+    const bool in_place =
+        p_.c.column_stride == 1 && alpha_[1] == 0 && beta_[1] == 0 && (!adds || p_.added.column_stride == 1);
+    if (in_place)
+      return matmul(kReal,
+                    {p_.m, width, 2 * p_.k, a, factor, real(p_.c, 0, first),
+                     adds ? real(p_.added, 0, first) : MatrixView{}, &alpha_[0], adds ? &beta_[0] : nullptr});
+    Workspace<R> sums(p_.m * width);
+    matmul(kReal, {p_.m, width, 2 * p_.k, a, factor, {reinterpret_cast<char*>(sums.data()), width, 1}, {}});
+    for (int64_t i = 0; i < p_.m; ++i)
+      for (int64_t j = 0; j < columns; ++j) finish(sums.data() + i * width + 2 * j, i, first + j, adds);
   }
-};
 
-template <class T>
-void row_product(const Product& p) {
-  const RowProduct<T> rows{p, number_or_one<T>(p.alpha), number_or_zero<T>(p.beta)};
-  constexpr int64_t kWidth = RowProduct<T>::kWidth;
-  const int64_t parts = (p.n + kWidth - 1) / kWidth;
-  parallel_for(0, p.m * parts, (1 << 18) / (p.k * (p.n < kWidth ? p.n : kWidth) + 16) + 1,
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t task = begin; task < end; ++task) {
-                   const int64_t j = task % parts * kWidth;
-                   rows.run(task / parts, j, p.n - j < kWidth ? p.n - j : kWidth);
-                 }
-               });
-}
+  void finish(const R* sum, int64_t i, int64_t j, bool adds) const {
+    R re = alpha_[0] * sum[0] - alpha_[1] * sum[1], im = alpha_[0] * sum[1] + alpha_[1] * sum[0];
+    if (adds) {
+      const R* more = at(p_.added, i, j);
+      re += beta_[0] * more[0] - beta_[1] * more[1];
+      im += beta_[0] * more[1] + beta_[1] * more[0];
+    }
+    R* to = const_cast<R*>(at(p_.c, i, j));
+    to[0] = re;
+    to[1] = im;
+  }
+
+  const Product& p_;
+  R alpha_[2], beta_[2];
+};
 
 // ---- complex halves: through complex64
 // ----------------------------------------------------------------------------------
@@ -130,24 +157,21 @@ void matmul(DType dtype, const Product& p) {
     case DType::Complex32:
       return widened_product(dtype, DType::Complex64, p);
     case DType::Complex64:
-      return row_product<Complex64>(p);
+      return ComplexProduct<float>(p).run();
     case DType::Complex128:
-      return row_product<Complex128>(p);
-    case DType::UInt8:
-    case DType::Int8:
-      return row_product<uint8_t>(p);
-    case DType::UInt16:
-    case DType::Int16:
-      return row_product<uint16_t>(p);
-    case DType::UInt32:
-    case DType::Int32:
-      return row_product<uint32_t>(p);
-    case DType::UInt64:
-    case DType::Int64:
-      return row_product<uint64_t>(p);
-    case DType::Bool:
-      break;
+      return ComplexProduct<double>(p).run();
+    default:
+      return integer_product(dtype)(p);
   }
+}
+
+void matmul_int8(const Product& p) {
+  if (p.m == 0 || p.n == 0) return;
+  if (const MatmulKernel tiles = int8_product()) return tiles(p);
+  Workspace<char> a(p.m * p.k * item_size(DType::Int32)), b(p.k * p.n * item_size(DType::Int32));
+  widen_matrix(DType::Int32, DType::Int8, a.data(), p.a, p.m, p.k);
+  widen_matrix(DType::Int32, DType::Int8, b.data(), p.b, p.k, p.n);
+  matmul(DType::Int32, {p.m, p.n, p.k, {a.data(), p.k, 1}, {b.data(), p.n, 1}, p.c, {}});
 }
 
 int64_t packed_size(DType dtype, int64_t k, int64_t n) { return packed_product(dtype).size(k, n); }

@@ -2,6 +2,8 @@
 // micro-kernels.
 #pragma once
 
+#include <cstring>
+
 #include "base/parallel.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/matmul_micro.h"
@@ -21,11 +23,30 @@ struct Output {
   T alpha, beta;
 };
 
+// For whole rows of a tile, dense in memory.
+template <bool adds, class T>
+void finish_rows(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows) {
+  using V = Vec<T>;
+  constexpr int W = kLanes<T>, kCols = Tile<T>::kCols;
+  for (int64_t i = i0; i < i0 + rows; ++i, sums += kCols) {
+    for (int j = 0; j < kCols; j += W) {
+      V value = read<V>(reinterpret_cast<const char*>(sums + j)) * o.alpha;
+      if (adds)
+        value = read<V>(reinterpret_cast<const char*>(o.added + i * o.added_row + j0 + j)) * o.beta + value;
+      write(reinterpret_cast<char*>(o.c + i * o.row + j0 + j), value);
+    }
+  }
+}
+
 // For a corner of a tile at (i, j).
 template <class T>
 void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
   using V = Vec<T>;
   constexpr int W = kLanes<T>;
+  if (columns == Tile<T>::kCols && o.column == 1) {
+    if (o.beta == 0) return finish_rows<false>(sums, o, i0, j0, rows);
+    if (o.added_column == 1) return finish_rows<true>(sums, o, i0, j0, rows);
+  }
   const bool dense = o.column == 1 && (o.beta == 0 || o.added_column == 1 || o.added_column == 0);
   for (int i = 0; i < rows; ++i) {
     char* c = reinterpret_cast<char*>(o.c + (i0 + i) * o.row + j0 * o.column);
@@ -71,11 +92,35 @@ Output<T> continued(const Output<T>& o) {
   return {o.c, o.row, o.column, o.c, o.row, o.column, o.alpha, T(1)};
 }
 
-// `F` is the format; the micro-kernels of a tile's rows come from `micros(vectors)`.
+// How blocks lie for micro-kernels that sum in vectors.
 template <class F>
+struct InVectors {
+  using E = typename F::Element;
+  using Tile = cpu::TL_ISA_NAMESPACE::Tile<E>;
+  struct Session {};
+  static constexpr int64_t kRound = 1;
+
+  // Tile by tile. Where columns are dense all tiles read a few of them before any reads more.
+  static void pack_rows(E* packed, Operand<typename F::Storage> a, int rows, int64_t terms, int64_t depth) {
+    const int64_t slice = a.row == 1 && a.column != 1 ? kSlice : terms;
+    for (int64_t q = 0; q < terms; q += slice) {
+      for (int r = 0; r < rows; r += Tile::kRows)
+        pack_rows_as<F>(packed + r * depth + q / F::kTerms * Tile::kRows, {a.at(r, q), a.row, a.column},
+                        rows - r < Tile::kRows ? rows - r : Tile::kRows,
+                        terms - q < slice ? terms - q : slice);
+    }
+  }
+
+ private:
+  static constexpr int64_t kSlice = 32 * F::kTerms;
+};
+
+// `F` is the format. `Scheme` has the tiles' sizes, what the depth is rounded up to, how rows are packed, and
+// what a thread holds while it multiplies; the micro-kernels of a tile's rows come from `micros(vectors)`.
+template <class F, class Scheme = InVectors<F>>
 struct BlockedProduct {
   using E = typename F::Element;
-  using S = Tile<E>;
+  using S = typename Scheme::Tile;
   static constexpr int64_t kTerms = F::kTerms, kDepth = S::kDepth * kTerms;
 
   Operand<typename F::Storage> a, b;
@@ -96,7 +141,10 @@ struct BlockedProduct {
   }
 
  private:
-  static int64_t elements(int64_t terms) { return (terms + kTerms - 1) / kTerms; }
+  static int64_t elements(int64_t terms) {
+    constexpr int64_t kWhole = kTerms * Scheme::kRound;
+    return (terms + kWhole - 1) / kWhole * Scheme::kRound;
+  }
 
   void pack_b(E* packed, int64_t p, int64_t j, int64_t terms, int64_t columns) const {
     const int64_t panels = (columns + S::kCols - 1) / S::kCols, room = elements(terms) * S::kCols;
@@ -105,6 +153,8 @@ struct BlockedProduct {
         const int64_t left = columns - i * S::kCols;
         pack_columns_as<F>(packed + i * room, {b.at(p, j + i * S::kCols), b.row, b.column},
                            static_cast<int>(left < S::kCols ? left : S::kCols), terms);
+        const int64_t used = (terms + kTerms - 1) / kTerms * S::kCols;
+        std::memset(packed + i * room + used, 0, sizeof(E) * static_cast<size_t>(room - used));
       }
     });
   }
@@ -118,12 +168,14 @@ struct BlockedProduct {
     const int64_t shares = (panels + share - 1) / share, depth = elements(terms);
     const int64_t work = (m < S::kBlockRows ? m : S::kBlockRows) * terms * share * S::kCols;
     parallel_for(0, blocks * shares, kProductGrain / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+      const typename Scheme::Session session{};
       Workspace<E> packed_a(S::kBlockRows * depth + kLanes<E>);
       int64_t held = -1;
       for (int64_t task = begin; task < end; ++task) {
         const int64_t block = task / shares, i = block * S::kBlockRows;
         const int rows = static_cast<int>(m - i < S::kBlockRows ? m - i : S::kBlockRows);
-        if (held != block) pack_a(packed_a.data(), i, p, rows, terms);
+        if (held != block)
+          Scheme::pack_rows(packed_a.data(), {a.at(i, p), a.row, a.column}, rows, terms, depth);
         held = block;
         const int64_t last = (task % shares + 1) * share;
         for (int64_t panel = task % shares * share; panel < (last < panels ? last : panels); ++panel) {
@@ -133,13 +185,6 @@ struct BlockedProduct {
         }
       }
     });
-  }
-
-  void pack_a(E* packed, int64_t i, int64_t p, int rows, int64_t terms) const {
-    for (int r = 0; r < rows; r += S::kRows) {
-      pack_rows_as<F>(packed + r * elements(terms), {a.at(i + r, p), a.row, a.column},
-                      rows - r < S::kRows ? rows - r : S::kRows, terms);
-    }
   }
 
   void one_panel(const E* a_block, const E* panel, int64_t depth, const Output<E>& o, int64_t i0, int64_t j0,

@@ -36,6 +36,7 @@ class PanelProduct {
   }
 
   void run(const Output<E>& first) const {
+    if (m_ == 1 && a_.column == 1 && b_.row == 1 && !packed_) return one_row(first);
     const int64_t panels = (n_ + kCols - 1) / kCols, grain = kProductGrain / (m_ * k_ * kCols + 1) + 1;
     parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
       if (packed_) {
@@ -48,6 +49,42 @@ class PanelProduct {
   }
 
  private:
+  // A row times dense columns takes as long as reading them: they are turned around in registers, a vector of
+  // columns at a time, as more of them would be more streams than the processor fetches ahead.
+  void one_row(const Output<E>& first) const {
+    constexpr int64_t W = kLanes<E>;
+    parallel_for(0, (n_ + W - 1) / W, kProductGrain / (k_ * W + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin * W; j < n_ && j < end * W; j += W) {
+        const int columns = static_cast<int>(n_ - j < W ? n_ - j : W);
+        for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
+          const int64_t depth = k_ - p < kDepth ? k_ - p : kDepth;
+          alignas(64) E sums[kCols];
+          write(reinterpret_cast<char*>(sums), turned(a_.at(0, p), b_.at(p, j), depth, columns));
+          finish(sums, p == 0 ? first : continued(first), 0, j, 1, columns);
+        }
+      }
+    });
+  }
+
+  Vec<E> turned(const E* a, const T* b, int64_t depth, int columns) const {
+    using V = Vec<E>;
+    constexpr int W = kLanes<E>;
+    V sum = {};
+    int64_t p = 0;
+    for (; p + W <= depth && columns == W; p += W) {
+      V square[W];
+      for (int i = 0; i < W; ++i) square[i] = Plain<T>::along(b + i * b_.column + p);
+      Square<E>::transpose(square);
+      for (int i = 0; i < W; ++i) sum = fma(broadcast<V>(a[p + i]), square[i], sum);
+    }
+    for (; p < depth; ++p) {
+      const V column = load_strided<T>(reinterpret_cast<const char*>(b + p),
+                                       b_.column * static_cast<int64_t>(sizeof(T)), columns);
+      sum = fma(broadcast<V>(a[p]), column, sum);
+    }
+    return sum;
+  }
+
   int columns_from(int64_t j) const { return static_cast<int>(n_ - j < kCols ? n_ - j : kCols); }
 
   void packed_panel(const Output<E>& first, int64_t j) const {

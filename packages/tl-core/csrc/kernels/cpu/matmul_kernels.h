@@ -12,6 +12,8 @@ MatmulKernel double_product();
 MatmulKernel half_product();
 MatmulKernel bfloat16_product();
 MatmulKernel bfloat16_pair_product();  // by the processor's instructions; null where it has none
+MatmulKernel int8_product();           // of int8, in int32; null likewise
+MatmulKernel integer_product(DType dtype);
 
 struct PackedProduct {
   int64_t (*size)(int64_t k, int64_t n);

@@ -39,7 +39,39 @@ const Micro<T>* for_vectors(int vectors) {
   return vectors == 1 ? kMicros<T, 1, packed>.data() : kMicros<T, 2, packed>.data();
 }
 
+template <class T, int R>
+void spread(T* out, const T* a, const T* b, const int64_t* offsets, int64_t depth) {
+  using V = Vec<T>;
+  constexpr int W = kLanes<T>;
+  V sums[R][2] = {};
+  for (int64_t p = 0; p < depth; ++p, a += Tile<T>::kRows) {
+    const char* from = reinterpret_cast<const char*>(b + offsets[p]);
+    const V columns[2] = {read<V>(from), read<V>(from + W * sizeof(T))};
+    for (int i = 0; i < R; ++i) {
+      const V factor = broadcast<V>(a[i]);
+      for (int v = 0; v < 2; ++v) sums[i][v] = fma(factor, columns[v], sums[i][v]);
+    }
+  }
+  for (int i = 0; i < R; ++i) {
+    for (int v = 0; v < 2; ++v) write(reinterpret_cast<char*>(out + i * Tile<T>::kCols + v * W), sums[i][v]);
+  }
+}
+
+// Every second number of rows will do: panels are filled up with zeros.
+template <class T, size_t... R>
+SpreadMicro<T> spread_for(int rows, std::index_sequence<R...>) {
+  static constexpr SpreadMicro<T> kernels[] = {&spread<T, 2 * static_cast<int>(R) + 2>...};
+  return kernels[(rows - 1) / 2];
+}
+
 }  // namespace
+
+SpreadMicro<float> spread_micro(float, int rows) {
+  return spread_for<float>(rows, std::make_index_sequence<Tile<float>::kRows / 2>{});
+}
+SpreadMicro<double> spread_micro(double, int rows) {
+  return spread_for<double>(rows, std::make_index_sequence<Tile<double>::kRows / 2>{});
+}
 
 const Micro<float>* packed_micros(float, int vectors) { return for_vectors<float, true>(vectors); }
 const Micro<double>* packed_micros(double, int vectors) { return for_vectors<double, true>(vectors); }

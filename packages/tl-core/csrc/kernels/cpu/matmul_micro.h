@@ -20,4 +20,11 @@ const Micro<double>* packed_micros(double, int vectors);
 const Micro<float>* loose_micros(float, int vectors);
 const Micro<double>* loose_micros(double, int vectors);
 
+// For two vectors of columns whose terms are spread: b[offsets[p] + j]. a is packed; out may get a row more.
+template <class T>
+using SpreadMicro = void (*)(T* out, const T* a, const T* b, const int64_t* offsets, int64_t depth);
+
+SpreadMicro<float> spread_micro(float, int rows);
+SpreadMicro<double> spread_micro(double, int rows);
+
 }  // namespace tl::cpu::TL_ISA_NAMESPACE

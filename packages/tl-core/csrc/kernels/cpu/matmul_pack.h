@@ -64,9 +64,18 @@ void pack_rows_as(typename F::Element* out, Operand<typename F::Storage> a, int 
           write(reinterpret_cast<char*>(out + (p + q) * kRows + g * W), squares[g][q]);
       }
     }
-  } else if (a.row == 1 && kGroups == 1) {
-    for (; p < whole; ++p)
-      write(reinterpret_cast<char*>(out + p * kRows), F::across(a.at(0, p * kTerms), a.column, rows));
+  } else if (a.row == 1) {
+    for (; p < whole; ++p) {
+      for (int g = 0; g < kGroups; ++g) {
+        const int n = rows - g * W < W ? rows - g * W : W, room = kRows - g * W;
+        const V v = n > 0 ? F::across(a.at(g * W, p * kTerms), a.column, n) : V{};
+        char* to = reinterpret_cast<char*>(out + p * kRows + g * W);
+        if (room < W && p + 1 == whole)
+          store_partial<E>(to, room, v);
+        else
+          write(to, v);
+      }
+    }
   }
   for (; p < depth; ++p) {
     const int left = static_cast<int>(terms - p * kTerms);

@@ -9,9 +9,10 @@ namespace tl::cpu {
 enum class Cell : int64_t { Lstm, Gru, Tanh, Relu };
 
 // Gates stand one after another in a row: input, forget, cell, output of an LSTM; reset, update, new of a
-// GRU. LSTM: `gates` holds the sums of both products and takes the activations; `cell` the state, which is
-// replaced after it went to `saved_cell`. GRU: `gates` holds the input's products, `hidden_gates` the
-// state's; `saved` takes the three gates and the state's part of the new one. Others: `gates` holds the sums.
+// GRU. LSTM: `gates` holds the sums of both products, `saved` takes the activations and may be `gates`;
+// `cell` holds the state, which is replaced after it went to `saved_cell`. GRU: `gates` holds the input's
+// products, `hidden_gates` the state's; `saved` takes the three gates and the state's part of the new one.
+// Others: `gates` holds the sums and may be `output`.
 struct CellStep {
   int64_t rows, size;
   char *gates, *hidden_gates, *saved, *cell, *saved_cell;

@@ -1,12 +1,16 @@
 // isa: all bf16
-// Products of bfloat16 by instructions that multiply pairs of terms and add both products in float.
-#include "kernels/cpu/matmul_blocked.h"
+// Products of narrow types by the instructions that processors have for them.
 #include "kernels/cpu/matmul_kernels.h"
 
 #if defined(__AVX512BF16__)
+#include "kernels/cpu/matmul_tiles.h"
+
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
+
+// ---- bfloat16: pairs of terms are multiplied and both products added in float
+// -------------------------------------------------------------------------------------------------
 
 // A pair of terms in a float's bits.
 struct Pairs {
@@ -53,7 +57,7 @@ const Micro<float>* pair_micros(int vectors) {
   return vectors == 1 ? table<1>(rows) : table<2>(rows);
 }
 
-void product(const Product& p) {
+void by_pairs(const Product& p) {
   narrow_product<BFloat16>(p, [](const Product& part, const Output<float>& out) {
     BlockedProduct<Pairs>{
         operand<BFloat16>(part.a), operand<BFloat16>(part.b), part.m, part.n, part.k, &pair_micros}
@@ -61,9 +65,49 @@ void product(const Product& p) {
   });
 }
 
+void by_tiles(const Product& p) {
+  narrow_product<BFloat16>(p, [](const Product& part, const Output<float>& out) {
+    BlockedProduct<Pairs, InTiles<Pairs>>{
+        operand<BFloat16>(part.a), operand<BFloat16>(part.b), part.m, part.n, part.k, &tile_micros<float>}
+        .run(out);
+  });
+}
+
+// ---- int8: four terms are multiplied and their products added in int32
+// -------------------------------------------------------------------------------------------------
+
+struct Quads {
+  using Storage = int8_t;
+  using Element = int32_t;
+  static constexpr int kTerms = 4;
+
+  static TL_INLINE VecI along(const int8_t* p) { return read<VecI>(reinterpret_cast<const char*>(p)); }
+  static TL_INLINE VecI across(const int8_t* p, int64_t step, int n) {
+    const auto lanes = static_cast<__mmask16>((1u << n) - 1);
+    __m512i quads = {};
+    for (int t = 0; t < kTerms; ++t) {
+      const __m512i bytes = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(lanes, p + t * step));
+      quads = _mm512_or_si512(quads, _mm512_slli_epi32(bytes, static_cast<unsigned>(8 * t)));
+    }
+    return reinterpret_cast<VecI>(quads);
+  }
+  static TL_INLINE int32_t one(const int8_t* p, int64_t step, int left) {
+    uint32_t quad = 0;
+    for (int t = 0; t < kTerms && t < left; ++t)
+      quad |= uint32_t{static_cast<uint8_t>(p[t * step])} << (8 * t);
+    return static_cast<int32_t>(quad);
+  }
+};
+
+void int8_by_tiles(const Product& p) {
+  BlockedProduct<Quads, InTiles<Quads>>{operand<int8_t>(p.a), operand<int8_t>(p.b), p.m, p.n, p.k,
+                                        &tile_micros<int32_t>}
+      .run(output<int32_t>(p));
+}
+
 }  // namespace
 
-extern const MatmulKernel pair_product = &product;
+extern const MatmulKernel narrow_products[3] = {&by_pairs, &by_tiles, &int8_by_tiles};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 #endif
@@ -73,7 +117,7 @@ extern const MatmulKernel pair_product = &product;
 
 #if defined(TL_ISA_X86)
 namespace tl::cpu::v4bf16 {
-extern const MatmulKernel pair_product;
+extern const MatmulKernel narrow_products[3];
 }
 #endif
 
@@ -81,7 +125,14 @@ namespace tl::cpu {
 
 MatmulKernel bfloat16_pair_product() {
 #if defined(TL_ISA_X86)
-  if (cpu_has_bf16()) return v4bf16::pair_product;
+  if (cpu_has_bf16()) return v4bf16::narrow_products[cpu_has_tiles()];
+#endif
+  return nullptr;
+}
+
+MatmulKernel int8_product() {
+#if defined(TL_ISA_X86)
+  if (cpu_has_tiles()) return v4bf16::narrow_products[2];
 #endif
   return nullptr;
 }

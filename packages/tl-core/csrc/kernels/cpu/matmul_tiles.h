@@ -1,0 +1,117 @@
+// Products by instructions that multiply whole tiles, of 16 rows with 64 bytes each.
+#pragma once
+
+#include <array>
+
+#include "kernels/cpu/matmul_blocked.h"
+
+#define TL_TILES __attribute__((target("amx-tile,amx-bf16,amx-int8")))
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+// Eight tiles, all of them whole.
+struct alignas(64) TileSizes {
+  uint8_t palette = 1, start = 0, reserved[14] = {};
+  uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+inline constexpr TileSizes kTileSizes;  // a constant, as compilers do not see that all of it is read
+
+// The tiles as a thread has them while it multiplies: whoever had them before gets none of ours.
+class TileSession {
+ public:
+  TL_TILES TileSession() { _tile_loadconfig(&kTileSizes); }
+  TL_TILES ~TileSession() { _tile_release(); }
+  TileSession(const TileSession&) = delete;
+  TileSession& operator=(const TileSession&) = delete;
+};
+
+// A block of rows, 16 by 16 elements together.
+template <class F>
+struct InTiles {
+  using E = typename F::Element;
+  struct Tile {
+    static constexpr int kRows = 32, kCols = 32;
+    static constexpr int64_t kDepth = 256, kBlockRows = 8 * kRows, kBlockCols = 2048;
+  };
+  using Session = TileSession;
+  static constexpr int kSide = 16;
+  static constexpr int64_t kRound = kSide;
+
+  static void pack_rows(E* packed, Operand<typename F::Storage> a, int rows, int64_t terms, int64_t depth) {
+    for (int r = 0; r < rows || r % Tile::kRows; r += kSide) {
+      for (int64_t p = 0; p < depth; p += kSide)
+        pack_square(packed + r * depth + p * kSide, {a.at(r, p * F::kTerms), a.row, a.column}, rows - r,
+                    terms - p * F::kTerms);
+    }
+  }
+
+ private:
+  using V = Vec<E>;
+
+  static void pack_square(E* out, Operand<typename F::Storage> a, int rows, int64_t terms) {
+    V square[kSide];
+    const bool whole = terms >= kSide * F::kTerms;
+    if (whole && a.column == 1) {
+      for (int i = 0; i < kSide; ++i) square[i] = i < rows ? F::along(a.at(i, 0)) : V{};
+    } else if (whole && a.row == 1 && rows > 0) {
+      for (int e = 0; e < kSide; ++e)
+        square[e] = F::across(a.at(0, e * F::kTerms), a.column, rows < kSide ? rows : kSide);
+      Square<E>::transpose(square);
+    } else {
+      for (int i = 0; i < kSide; ++i) square[i] = some_elements(a, i < rows ? i : -1, terms);
+    }
+    for (int i = 0; i < kSide; ++i) write(reinterpret_cast<char*>(out + i * kSide), square[i]);
+  }
+
+  static V some_elements(Operand<typename F::Storage> a, int row, int64_t terms) {
+    V v = {};
+    for (int e = 0; row >= 0 && e < kSide && e * F::kTerms < terms; ++e)
+      v[e] = F::one(a.at(row, e * F::kTerms), a.column, static_cast<int>(terms) - e * F::kTerms);
+    return v;
+  }
+};
+
+// Sums of 16 or 32 rows, for two tiles of columns. The number of a tile is part of its instruction.
+template <class E, bool two>
+TL_TILES void tile_micro(E* out, const E* a, int64_t, int64_t, const E* b, int64_t, int64_t depth) {
+  constexpr int kSide = 16, kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(E);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (int64_t p = 0; p < depth; p += kSide, a += kSquare, b += 2 * kSquare) {
+    _tile_loadd(4, a, 64);
+    _tile_loadd(5, two ? a + depth * kSide : a, 64);
+    _tile_loadd(6, b, kRow);
+    _tile_loadd(7, b + kSide, kRow);
+    if constexpr (std::is_same_v<E, float>) {
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_dpbf16ps(1, 4, 7);
+      if (two) _tile_dpbf16ps(2, 5, 6);
+      if (two) _tile_dpbf16ps(3, 5, 7);
+    } else {
+      _tile_dpbssd(0, 4, 6);
+      _tile_dpbssd(1, 4, 7);
+      if (two) _tile_dpbssd(2, 5, 6);
+      if (two) _tile_dpbssd(3, 5, 7);
+    }
+  }
+  _tile_stored(0, out, kRow);
+  _tile_stored(1, out + kSide, kRow);
+  if (two) _tile_stored(2, out + 2 * kSquare, kRow);
+  if (two) _tile_stored(3, out + 2 * kSquare + kSide, kRow);
+}
+
+template <class E>
+const Micro<E>* tile_micros(int) {
+  static constexpr auto kernels = [] {
+    std::array<Micro<E>, 32> result{};
+    for (size_t r = 0; r < result.size(); ++r)
+      result[r] = r < 16 ? &tile_micro<E, false> : &tile_micro<E, true>;
+    return result;
+  }();
+  return kernels.data();
+}
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE
