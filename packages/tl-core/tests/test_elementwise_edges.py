@@ -280,3 +280,50 @@ def test_integers_beyond_int64_fit_uint64_only():
         tl.tensor(big)
     with pytest.raises(OverflowError):
         tl.tensor([1.0]) + 2**64
+
+
+FLOATS = {
+    "exp": 1.1, "log": 1.1, "log2": 1.6, "log10": 1.7, "log1p": 1.1, "sin": 1.1, "cos": 1.1, "tan": 2.3,
+    "asin": 1.4, "acos": 1.4, "atan": 1.4, "tanh": 2.6, "sqrt": 0.51, "rsqrt": 1.6,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_floats_are_close_in_units_of_the_last_place(name):
+    rng = np.random.default_rng(2)
+    turns = np.arange(1, 20_000) * (math.pi / 2)
+    drawn = rng.integers(0, 2**32, 100_000, dtype=np.uint32).view(np.float32)
+    near = np.concatenate([rng.uniform(-10, 10, 50_000), rng.uniform(-1, 1, 50_000), turns])
+    x = np.concatenate([drawn, near.astype(np.float32)])
+    names = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
+    with np.errstate(all="ignore"):
+        exact = x.astype(np.float64)
+        want = 1 / np.sqrt(exact) if name == "rsqrt" else getattr(np, names.get(name, name))(exact)
+        got = getattr(tl, name)(tl.from_numpy(x)).numpy()
+        rounded = want.astype(np.float32)
+        units = np.abs(got - want) / np.spacing(np.abs(rounded))
+    finite = np.isfinite(rounded)
+    assert units[finite].max() <= FLOATS[name]
+    np.testing.assert_array_equal(got[~finite], rounded[~finite])
+
+
+def test_logarithms_of_powers_of_ten_are_whole():
+    powers = np.arange(-37, 39)
+    assert tl.log10(tl.from_numpy(np.power(10.0, powers).astype(np.float32))).tolist() == powers.tolist()
+
+
+def test_results_beyond_the_caches():
+    n = 9_000_003
+    x = np.arange(n, dtype=np.float32)
+    a = tl.from_numpy(x)
+    np.testing.assert_array_equal((a + 1).numpy(), x + 1)
+    np.testing.assert_array_equal((a * a).numpy(), x * x)
+    np.testing.assert_array_equal(a.clone().numpy(), x)
+    assert (a > 7).sum().item() == n - 8
+    tail = tl.zeros(n + 1)[1:]
+    tail.fill_(3)
+    assert (tail == 3).all()
+    wide = a.view(-1, 3)
+    np.testing.assert_array_equal(
+        (wide + tl.tensor([1.0, 2.0, 3.0])).numpy(), wide.numpy() + np.float32([1, 2, 3])
+    )

@@ -407,3 +407,15 @@ def test_results_do_not_depend_on_threads():
         tl.set_num_threads(before)
     for other in found[1:]:
         assert all(r.same(a, b) for a, b in zip(found[0], other, strict=True))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "float32"])
+@pytest.mark.parametrize("spread", [1, 7, 200, 100_000])
+def test_unique_of_many(dtype, spread):
+    rng = np.random.default_rng(11)
+    low = 0 if dtype == "uint8" else -spread // 2
+    x = (low + rng.integers(0, spread, 50_000) % (200 if dtype == "uint8" else spread)).astype(dtype)
+    found = tl.unique(tl.from_numpy(x), return_inverse=True, return_counts=True)
+    for got, want in zip(found, np.unique(x, return_inverse=True, return_counts=True), strict=True):
+        np.testing.assert_array_equal(got.numpy(), want)
+    np.testing.assert_array_equal(tl.unique(tl.from_numpy(x)).numpy(), np.unique(x))

@@ -146,3 +146,65 @@ def test_short_rows_at_places(dtype):
             start = x.to(whole).numpy().copy()
             np.add.at(start, at[:9], x.to(whole).numpy()[:9])
             np.testing.assert_array_equal(x.index_add(0, tl.tensor(at[:9]), x[:9]).to(whole).numpy(), start)
+
+
+@pytest.mark.parametrize("widths", [(256, 256), (300, 1, 77), (64, 0, 500)])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_long_rows_side_by_side(widths, dtype):
+    rng = np.random.default_rng(6)
+    parts = [rng.integers(0, 100, (7, 90, w)).astype(np.float32) for w in widths]
+    tensors = [tl.tensor(p).to(getattr(tl, dtype)) for p in parts]
+    np.testing.assert_array_equal(tl.cat(tensors, 2).float().numpy(), np.concatenate(parts, 2))
+    turned = [t.transpose(1, 2).contiguous() for t in tensors]
+    want = np.concatenate([p.transpose(0, 2, 1) for p in parts], 1)
+    np.testing.assert_array_equal(tl.cat(turned, 1).float().numpy(), want)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
+def test_both_extremes_of_many_elements(dtype):
+    x = np.random.default_rng(7).integers(-1000, 1000, 300_001)
+    x[123_456], x[300_000] = -1024, 2048
+    tensor = tl.tensor(x).to(getattr(tl, dtype))
+    low, high = tensor.aminmax()
+    assert (low.item(), high.item()) == (-1024, 2048)
+    if dtype != "int64":
+        tensor[70_000] = float("nan")
+        assert all(found.isnan() for found in tensor.aminmax())
+
+
+def test_counts_of_true_in_long_masks():
+    mask = np.random.default_rng(8).random((300, 4099)) > 0.1
+    tensor = tl.from_numpy(mask)
+    assert tensor.sum().item() == tensor.count_nonzero().item() == mask.sum()
+    np.testing.assert_array_equal(tensor.sum(1).numpy(), mask.sum(1))
+    np.testing.assert_array_equal(tensor.count_nonzero(1).numpy(), mask.sum(1))
+    assert tl.ones(1_000_000, dtype=tl.bool).sum().item() == 1_000_000
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int16"])
+def test_few_columns_at_places(dtype, width):
+    rng = np.random.default_rng(9)
+    x, at = rng.integers(0, 1000, (5000, width)).astype(dtype), rng.integers(0, 5000, 7001)
+    tensor, places = tl.from_numpy(x), tl.from_numpy(at)
+    np.testing.assert_array_equal(tensor.index_select(0, places).numpy(), x[at])
+    np.testing.assert_array_equal(tensor[places].numpy(), x[at])
+    once = rng.permutation(5000)
+    want = np.empty_like(x)
+    want[once] = x
+    tensor[tl.from_numpy(once)] = tensor.clone()
+    np.testing.assert_array_equal(tensor.numpy(), want)
+    at[6999] = 5000
+    with pytest.raises(IndexError, match="index 5000 is out of bounds for dimension 0 with size 5000"):
+        tensor.index_select(0, tl.from_numpy(at))
+    with pytest.raises(RuntimeError, match="index -1 is out of bounds for dimension 0 with size 5000"):
+        tensor.gather(0, tl.full((5000, width), -1))
+
+
+def test_places_with_strides():
+    rng = np.random.default_rng(10)
+    x, at = rng.random((50, 3000)).astype(np.float32), rng.integers(0, 50, (3000, 60))
+    places = tl.from_numpy(at)[:, ::2].t()
+    np.testing.assert_array_equal(
+        tl.from_numpy(x).gather(0, places).numpy(), np.take_along_axis(x, at[:, ::2].T, 0)
+    )

@@ -7,6 +7,8 @@
 #include "iter/loop_nest.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/cast.h"
+#include "kernels/cpu/copy.h"
+#include "kernels/cpu/staging.h"
 #include "ops.h"
 #include "ops/elementwise.h"
 #include "ops/unwritten.h"
@@ -23,8 +25,16 @@ void copy_elements(const Tensor& dst, const Tensor& src) {
                            is_dense(dst.sizes(), dst.strides());
   if (same_layout) {
     const int64_t size = dst.itemsize();
+    const bool streams = dst.numel() >= cpu::kStreamedBytes / size;
     parallel_for(0, dst.numel(), kGrain * 4, [&](int64_t begin, int64_t end) {
-      std::memcpy(dst.ptr<char>() + begin * size, src.ptr<char>() + begin * size, (end - begin) * size);
+      char* to = dst.ptr<char>() + begin * size;
+      const char* from = src.ptr<char>() + begin * size;
+      if (!streams) {
+        std::memcpy(to, from, (end - begin) * size);
+        return;
+      }
+      cpu::stream_copy(to, from, (end - begin) * size);
+      cpu::end_streams();
     });
     return;
   }
@@ -43,16 +53,31 @@ Tensor to_contiguous(const Tensor& t) {
   return out;
 }
 
+// A dense tensor too large for the caches: a block of the number, copied over and over.
+void fill_streamed(const Tensor& dst, const char* number) {
+  constexpr int64_t kBlock = 4096;
+  alignas(64) char block[kBlock];
+  const int64_t size = dst.itemsize(), bytes = dst.numel() * size;
+  for (int64_t i = 0; i < kBlock; i += size) std::memcpy(block + i, number, size);
+  parallel_for(0, bytes / kBlock + 1, kGrain / kBlock * size, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin * kBlock; i < std::min(end * kBlock, bytes); i += kBlock)
+      cpu::stream_copy(dst.ptr<char>() + i, block, std::min(kBlock, bytes - i));
+    cpu::end_streams();
+  });
+}
+
 void fill_elements(const Tensor& dst, const Scalar& value) {
   if (dst.numel() == 0 || dst.is_meta()) return;
   alignas(16) char number[16];
   value.check_fits(dst.dtype());
   value.store(dst.dtype(), number);
+  if (dst.numel() >= cpu::kStreamedBytes / dst.itemsize() && is_dense(dst.sizes(), dst.strides()))
+    return fill_streamed(dst, number);
   LoopNest nest(dst.sizes());
   nest.add(dst);
   nest.add_number(number);
   nest.plan();
-  const cpu::ElementwiseLoop loop = cpu::cast_loop(dst.dtype(), dst.dtype());
+  const cpu::ElementwiseLoop loop = cpu::copy_loop(dst.itemsize());
   nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) { loop(d, s, n0, n1, nullptr); });
 }
 

@@ -118,6 +118,7 @@ bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
     typed = true;
   }
   if (!typed || (wants_floats(def) && out.common < DType::Float16)) return false;
+  if (out.first->numel >= cpu::kStreamedBytes / 16) return false;  // the result may have to be streamed
   if (def.promote == Promote::Int && out.common == DType::Bool) return false;
   for (int i = 0; i < def.n_inputs; ++i)
     if (args[i].tag != TL_TENSOR && (is_condition(def, i) || !number_fits(args[i], out.common))) return false;
@@ -288,7 +289,8 @@ class Plan {
     stage(0, out_.dtype(), def_.output(computed_));
     for (int i = 0; i < def_.n_inputs; ++i) add_input(nest, i);
     nest.plan();
-    if (!any_cast_) {
+    staging_.streams = !out_arg_ && nest.numel() >= cpu::kStreamedBytes / out_.itemsize();
+    if (!any_cast_ && !staging_.streams) {
       nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
         loop(d, s, n0, n1, params_.bytes);
       });

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/parallel.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "ops.h"
@@ -167,11 +168,12 @@ Tensor nanmean(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Ou
   return out ? ops::div_out(total, count, *out) : ops::div(total, count);
 }
 
+Tensor not_zero(const Tensor& self) { return self.dtype() == DType::Bool ? self : ops::ne(self, Scalar(0)); }
 Tensor count_nonzero_dims(const Tensor& self, IntSpan dim) {
-  return ops::sum_dim_IntList(ops::ne(self, Scalar(0)), dim.empty() ? OptDims() : OptDims(dim), false);
+  return ops::sum_dim_IntList(not_zero(self), dim.empty() ? OptDims() : OptDims(dim), false);
 }
 Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
-  if (!dim) return ops::sum(ops::ne(self, Scalar(0)));
+  if (!dim) return ops::sum(not_zero(self));
   return count_nonzero_dims(self, DimVector{*dim});
 }
 
@@ -276,6 +278,23 @@ std::string plain_name(DType dtype) {
   return name;
 }
 
+// Block by block: where the largest element is sought, the block still lies in the cache.
+std::tuple<Tensor, Tensor> aminmax_of_blocks(const Tensor& self, int64_t block) {
+  const int64_t n = self.numel(), item = self.itemsize(), count = (n + block - 1) / block;
+  const Tensor low = empty(DimVector{count}, {self.dtype(), {}}),
+               high = empty(DimVector{count}, {self.dtype(), {}});
+  parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t size = std::min(block, n - i * block);
+      const cpu::ReduceShape shape{0, 1, nullptr, nullptr, nullptr, nullptr, &size, &item};
+      const char* in = self.ptr<char>() + i * block * item;
+      cpu::reduce(Reduce::Amin, self.dtype(), low.ptr<char>() + i * item, nullptr, in, shape);
+      cpu::reduce(Reduce::Amax, self.dtype(), high.ptr<char>() + i * item, nullptr, in, shape);
+    }
+  });
+  return {ops::amin(low, IntSpan(), false), ops::amax(high, IntSpan(), false)};
+}
+
 std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim, Out out_min,
                                    Out out_max) {
   TL_CHECK(!is_complex(self.dtype()), NotImplemented, "\"aminmax\" not implemented for '",
@@ -293,6 +312,9 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> di
              plain_name(self.dtype()), ", but got ", plain_name(out.tensor->dtype()), " instead");
   if (out_min)
     return {ops::amin_out(self, dims, keepdim, *out_min), ops::amax_out(self, dims, keepdim, *out_max)};
+  constexpr int64_t kBlock = 1 << 16;
+  if (!dim && !keepdim && self.is_contiguous() && self.device().is_cpu() && self.numel() >= 2 * kBlock)
+    return aminmax_of_blocks(self, kBlock);
   return {ops::amin(self, dims, keepdim), ops::amax(self, dims, keepdim)};
 }
 

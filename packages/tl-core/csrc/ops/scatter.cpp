@@ -54,6 +54,13 @@ Tensor checked_positions(const Tensor& index, const Along& a, ErrorKind kind) {
   return positions;
 }
 
+// Such are looked at where they are used; the others once, before.
+bool are_used_once(const Tensor& positions) {
+  for (int64_t d = 0; d < positions.dim(); ++d)
+    if (positions.stride(d) == 0 && positions.size(d) > 1) return false;
+  return true;
+}
+
 // Values beside the index, positions in the tensor.
 LoopNest nest_along(const Tensor& t, const Along& a, const Tensor& positions, void* values,
                     IntSpan value_strides) {
@@ -72,8 +79,13 @@ LoopNest nest_along(const Tensor& t, const Along& a, const Tensor& positions, vo
 Tensor gather_into(const Tensor& result, const Tensor& self, const Along& a, const Tensor& index,
                    ErrorKind kind) {
   if (result.is_meta() || result.numel() == 0) return result;
-  const Tensor positions = checked_positions(index, a, kind);
-  run_gather(nest_along(self, a, positions, result.data(), result.strides()), self.itemsize(), a.stride);
+  const bool once = are_used_once(index);
+  const Tensor positions = once ? to_dtype(index, DType::Int64) : checked_positions(index, a, kind);
+  const LoopNest nest = nest_along(self, a, positions, result.data(), result.strides());
+  if (!once)
+    run_gather(nest, self.itemsize(), a.stride);
+  else if (!run_gather_within(nest, self.itemsize(), a.stride, a.size))
+    checked_positions(positions, a, kind);
   return result;
 }
 
@@ -164,11 +176,18 @@ void scatter_onto(const Tensor& result, Combine combine, int64_t dim, const Tens
                   const Tensor& src) {
   if (result.is_meta() || index.numel() == 0) return;
   const Along a = along(result, dim);
-  const Tensor positions = checked_positions(apart_from(result, index), a, ErrorKind::Runtime);
+  const Tensor places = apart_from(result, index);
+  const bool once = are_used_once(places);
+  const Tensor positions =
+      once ? to_dtype(places, DType::Int64) : checked_positions(places, a, ErrorKind::Runtime);
   const Tensor values = src.storage() == result.storage() ? ops::clone(src) : src;
   DimVector strides(index.sizes().size());
   for (int64_t d = 0; d < index.dim(); ++d) strides[d] = values.dim() ? values.stride(d) : 0;
-  run_scatter(nest_along(result, a, positions, values.data(), strides), combine, result.dtype(), a.stride);
+  const LoopNest nest = nest_along(result, a, positions, values.data(), strides);
+  if (!once)
+    run_scatter(nest, combine, result.dtype(), a.stride);
+  else if (!run_scatter_within(nest, combine, result.dtype(), a.stride, a.size))
+    checked_positions(positions, a, ErrorKind::Runtime);
 }
 
 Tensor scatter_into(const char* name, Combine combine, const Tensor& self, int64_t dim, const Tensor& index,

@@ -51,25 +51,44 @@ Tensor piece(const Tensor& out, int64_t dim, int64_t start, int64_t length) {
                     out.offset() + start * out.stride(dim));
 }
 
-// Small dense pieces of one type: a copy of bytes each, without a plan.
-bool is_small_and_dense(TensorList tensors, const Tensor& result) {
-  if (!result.is_contiguous() || result.numel() > kGrain || !result.device().is_cpu()) return false;
+bool are_dense(TensorList tensors, const Tensor& result) {
+  if (!result.is_contiguous() || !result.device().is_cpu()) return false;
   return std::ranges::all_of(
       tensors, [&](const Tensor& t) { return t.is_contiguous() && t.dtype() == result.dtype(); });
 }
 
-void join_bytes(TensorList tensors, const Tensor& result, int64_t dim) {
-  const int64_t row = result.stride(dim) * result.itemsize();  // of what one index of `dim` holds
-  const int64_t period = result.size(dim) * row;
+// Dense tensors side by side: rows begin to end, each of which holds a piece of every tensor.
+void join_rows(TensorList tensors, const Tensor& result, int64_t dim, int64_t begin, int64_t end) {
+  const int64_t unit = result.stride(dim) * result.itemsize();  // of what one index of `dim` holds
+  const int64_t period = result.size(dim) * unit;
   char* at = result.ptr<char>();
   for (const Tensor& t : tensors) {
     if (!t.numel()) continue;
-    const int64_t length = t.size(dim) * row, count = t.numel() * t.itemsize() / length;
+    const int64_t length = t.size(dim) * unit;
     const char* from = t.ptr<char>();
-    for (int64_t i = 0; i < count; ++i)
+    for (int64_t i = begin; i < end; ++i)
       std::memcpy(at + i * period, from + i * length, static_cast<size_t>(length));
     at += length;
   }
+}
+
+// False where plain copies of bytes do not pay: of many elements in short pieces.
+bool join_dense(TensorList tensors, const Tensor& result, int64_t dim) {
+  constexpr int64_t kShort = 256, kBlock = 1 << 15;  // bytes
+  const int64_t unit = result.stride(dim) * result.itemsize(), period = result.size(dim) * unit;
+  const int64_t rows = period ? result.numel() * result.itemsize() / period : 0;
+  if (result.numel() <= kGrain) {
+    join_rows(tensors, result, dim, 0, rows);
+    return true;
+  }
+  if (rows == 1 || period < kShort * static_cast<int64_t>(tensors.size())) return false;
+  const int64_t block =
+      std::max<int64_t>(kBlock / period, 1);  // written in one go, whatever tensors they come from
+  parallel_for(0, (rows + block - 1) / block, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      join_rows(tensors, result, dim, i * block, std::min(rows, (i + 1) * block));
+  });
+  return true;
 }
 
 Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
@@ -103,10 +122,7 @@ Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
         empty_strided(shape, strides_for(shape, common_format(tensors, *first)), {dtype, first->device()});
   }
   if (result.is_meta()) return result;
-  if (is_small_and_dense(tensors, result)) {
-    join_bytes(tensors, result, d);
-    return result;
-  }
+  if (are_dense(tensors, result) && join_dense(tensors, result, d)) return result;
   int64_t at = 0;
   for (const Tensor& t : tensors) {
     if (is_skipped(t)) continue;

@@ -20,27 +20,29 @@ void check_comparable(const char* name, const Tensor& self) {
            scalar_type_name(self.dtype()), "'");
 }
 
-// The rows of `dense`, n of them: the first of each group, the group of each if `inverse`, the groups' sizes.
-Three grouped(const Tensor& dense, int64_t n, IntSpan group_shape, bool sorted, bool inverse) {
+// Groups of the n rows of `dense`, as far as they are asked for: `heads`, their first rows (of single
+// elements, the elements), the group of each row, the groups' sizes.
+Three grouped(const Tensor& dense, int64_t n, IntSpan group_shape, bool sorted, bool elements, bool inverse,
+              bool counted) {
   TL_CHECK(n < cpu::kMaxSorted, Runtime, "unique: ", n, " elements are too many");
   const Tensor groups = empty(inverse ? DimVector(group_shape) : DimVector{0}, {DType::Int64, {}});
-  const Tensor first = empty(DimVector{n}, {DType::Int64, {}}),
-               counts = empty(DimVector{n}, {DType::Int64, {}});
-  const int64_t found = n == 0 ? 0
-                               : cpu::group_equal(dense.dtype(), dense.ptr<char>(), n, dense.numel() / n,
-                                                  sorted, inverse ? groups.ptr<int64_t>() : nullptr,
-                                                  first.ptr<int64_t>(), counts.ptr<int64_t>());
-  const auto shortened = [&](const Tensor& t) { return ops::clone(ops::slice(t, 0, 0, found, 1)); };
-  return {shortened(first), groups, shortened(counts)};
+  const Tensor heads = empty(DimVector{n}, {elements ? dense.dtype() : DType::Int64, {}});
+  const Tensor counts = empty(DimVector{counted ? n : 0}, {DType::Int64, {}});
+  const cpu::Groups wanted{inverse ? groups.ptr<int64_t>() : nullptr,
+                           elements ? nullptr : heads.ptr<int64_t>(),
+                           counted ? counts.ptr<int64_t>() : nullptr, elements ? heads.ptr<char>() : nullptr};
+  const int64_t found =
+      n == 0 ? 0 : cpu::group_equal(dense.dtype(), dense.ptr<char>(), n, dense.numel() / n, sorted, wanted);
+  const auto shortened = [&](const Tensor& t) {
+    return ops::clone(ops::slice(t, 0, 0, std::min(found, t.numel()), 1));
+  };
+  return {shortened(heads), groups, shortened(counts)};
 }
-
-Tensor nothing(bool wanted, const Tensor& t) { return wanted ? t : empty(DimVector{0}, {DType::Int64, {}}); }
 
 Three of_elements(const Tensor& self, bool sorted, bool inverse, bool counts) {
   check_comparable("unique", self);
   const Tensor flat = to_contiguous(ops::reshape(self, DimVector{-1}));
-  const auto [first, groups, sizes] = grouped(flat, flat.numel(), self.sizes(), sorted, inverse);
-  return {ops::index_select(flat, 0, first), groups, nothing(counts, sizes)};
+  return grouped(flat, flat.numel(), self.sizes(), sorted, true, inverse, counts);
 }
 
 Three of_slices(const Tensor& self, int64_t dim, bool sorted, bool inverse, bool counts) {
@@ -55,8 +57,8 @@ Three of_slices(const Tensor& self, int64_t dim, bool sorted, bool inverse, bool
     back.push_back(k < d ? k + 1 : k == d ? 0 : k);
   }
   const Tensor rows = to_contiguous(ops::permute(self, to_front));
-  const auto [first, groups, sizes] = grouped(rows, n, DimVector{n}, sorted, inverse);
-  return {ops::permute(ops::index_select(rows, 0, first), back), groups, nothing(counts, sizes)};
+  const auto [first, groups, sizes] = grouped(rows, n, DimVector{n}, sorted, false, inverse, counts);
+  return {ops::permute(ops::index_select(rows, 0, first), back), groups, sizes};
 }
 
 Three unique2(const Tensor& self, bool, bool inverse, bool counts) {

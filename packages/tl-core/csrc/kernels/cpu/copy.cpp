@@ -86,12 +86,6 @@ TL_INLINE void copy_dense(char* out, const char* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i) write(out + i * sizeof(T), read<T>(in + i * sizeof(T)));
 }
 
-// Backwards, as flip reads: with strides that the compiler knows.
-template <class T>
-TL_INLINE void copy_reversed(char* out, const char* in, int64_t n) {
-  copy_elements<T>(out, sizeof(T), in, -static_cast<int64_t>(sizeof(T)), n);
-}
-
 template <class T>
 void copy(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, const void*) {
   constexpr int64_t size = sizeof(T);
@@ -107,7 +101,9 @@ void copy(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, con
     else if (strides[1] == 0 && n0 > 0)
       fill_row<T>(out, strides[0], read<T>(in), n0);
     else if (strides[0] == size && strides[1] == -size)
-      copy_reversed<T>(out, in, n0);
+      copy_elements<T>(out, size, in, -size, n0);  // with strides that the compiler knows
+    else if (strides[0] == size && strides[1] == 2 * size)
+      copy_elements<T>(out, size, in, 2 * size, n0);
     else
       copy_elements<T>(out, strides[0], in, strides[1], n0);
   }
@@ -119,7 +115,30 @@ void fill(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, con
   for (int64_t j = 0; j < n1; ++j) fill_row<T>(data[0] + j * strides[1], strides[0], value, n0);
 }
 
+TL_INLINE void stream_line(char* to, const char* from) {
+#if TL_ISA_LEVEL >= 4
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), read<__m512i>(from));
+#elif TL_ISA_LEVEL >= 3
+  for (int k = 0; k < 64; k += 32)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + k), read<__m256i>(from + k));
+#elif defined(__SSE2__)
+  for (int k = 0; k < 64; k += 16)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + k), read<__m128i>(from + k));
+#else
+  __builtin_memcpy(to, from, 64);
+#endif
+}
+
 }  // namespace
+
+void stream_copy(char* to, const char* from, int64_t bytes) {
+  constexpr int64_t kLine = 64;
+  const int64_t before = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(to) % kLine);
+  int64_t i = before < bytes ? before : bytes;
+  __builtin_memcpy(to, from, static_cast<size_t>(i));
+  for (; i + kLine <= bytes; i += kLine) stream_line(to + i, from + i);
+  __builtin_memcpy(to + i, from + i, static_cast<size_t>(bytes - i));
+}
 
 // By the logarithm of the item size.
 extern const ElementwiseLoop copies[5] = {&copy<int8_t>, &copy<int16_t>, &copy<int32_t>, &copy<int64_t>,
@@ -130,7 +149,8 @@ extern const ElementwiseLoop fills[5] = {&fill<int8_t>, &fill<int16_t>, &fill<in
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
-TL_LEVELS(extern const ElementwiseLoop copies[5]; extern const ElementwiseLoop fills[5])
+TL_LEVELS(extern const ElementwiseLoop copies[5]; extern const ElementwiseLoop fills[5];
+          void stream_copy(char* to, const char* from, int64_t bytes))
 
 namespace tl::cpu {
 
@@ -139,6 +159,13 @@ ElementwiseLoop copy_loop(int64_t item_size) {
 }
 ElementwiseLoop fill_loop(int64_t item_size) {
   return TL_SELECT(fills)[__builtin_ctzll(static_cast<uint64_t>(item_size))];
+}
+
+void stream_copy(char* to, const char* from, int64_t bytes) { TL_SELECT(stream_copy)(to, from, bytes); }
+void end_streams() {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
 }
 
 }  // namespace tl::cpu

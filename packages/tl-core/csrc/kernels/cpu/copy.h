@@ -14,4 +14,9 @@ ElementwiseLoop copy_loop(int64_t item_size);
 // data[0] is filled with the element at `params`.
 ElementwiseLoop fill_loop(int64_t item_size);
 
+// Copies around the caches. Other threads may read the copy after end_streams, which the writing thread
+// calls.
+void stream_copy(char* to, const char* from, int64_t bytes);
+void end_streams();
+
 }  // namespace tl::cpu

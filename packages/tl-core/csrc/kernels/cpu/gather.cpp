@@ -33,6 +33,7 @@ TL_INLINE void copy_row(char* to, const char* from, int64_t bytes) {
 
 template <class T>
 struct SetItem {
+  static constexpr bool kCopies = true;
   static constexpr int64_t size = sizeof(T);
   static TL_INLINE void apply(char* to, const char* from) { __builtin_memcpy(to, from, sizeof(T)); }
   static TL_INLINE void row(char* to, const char* from, int64_t n) { copy_row<size>(to, from, n * size); }

@@ -4,6 +4,7 @@
 //   extern const ElementwiseLoop exp_loops[kNumDTypes] = {..., TL_LOOP(exp, float, float), ...};
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -101,9 +102,9 @@ struct ScalarLoop {
   }
 
  private:
-  static constexpr int64_t kBlock = 64;
+  static constexpr int64_t kBlockBytes = 1024, kBlock = kBlockBytes / std::max({sizeof(In)...});
   struct Numbers {
-    alignas(64) char items[sizeof...(In)][kBlock * 16];
+    alignas(64) char items[sizeof...(In)][kBlockBytes];
   };
 
   template <size_t... I>

@@ -21,6 +21,34 @@ TL_INLINE void write(char* p, V v) {
   __builtin_memcpy(p, &v, sizeof v);
 }
 
+// Unsigned items as wide lanes. The compiler's own conversion takes such vectors apart.
+#if TL_ISA_LEVEL >= 4
+TL_INLINE VecI wide(Pack<uint16_t, 16> x, VecI) {
+  return bitcast<VecI>(_mm512_cvtepu16_epi32(bitcast<__m256i>(x)));
+}
+TL_INLINE VecI wide(Pack<uint8_t, 16> x, VecI) {
+  return bitcast<VecI>(_mm512_cvtepu8_epi32(bitcast<__m128i>(x)));
+}
+TL_INLINE VecL wide(Pack<uint8_t, 8> x, VecL) {
+  return bitcast<VecL>(_mm512_cvtepu8_epi64(_mm_cvtsi64_si128(bitcast<int64_t>(x))));
+}
+#elif TL_ISA_LEVEL >= 3
+TL_INLINE VecI wide(Pack<uint16_t, 8> x, VecI) {
+  return bitcast<VecI>(_mm256_cvtepu16_epi32(bitcast<__m128i>(x)));
+}
+TL_INLINE VecI wide(Pack<uint8_t, 8> x, VecI) {
+  return bitcast<VecI>(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bitcast<int64_t>(x))));
+}
+TL_INLINE VecL wide(Pack<uint8_t, 4> x, VecL) {
+  return bitcast<VecL>(_mm256_cvtepu8_epi64(_mm_cvtsi32_si128(bitcast<int32_t>(x))));
+}
+#else
+template <class From, class To>
+TL_INLINE To wide(From x, To) {
+  return __builtin_convertvector(x, To);
+}
+#endif
+
 // ---- 16-bit formats
 // -------------------------------------------------------------------------------------------------
 using Bits16 = Pack<uint16_t, kLanes<float>>;
@@ -40,9 +68,7 @@ TL_INLINE VecF widen(Bits16 x, Half) {
   return bitcast<VecF>(bitcast<U>(scaled) | special | ((wide & 0x8000u) << 16));
 #endif
 }
-TL_INLINE VecF widen(Bits16 x, BFloat16) {
-  return bitcast<VecF>(__builtin_convertvector(x, Pack<uint32_t, kLanes<float>>) << 16);
-}
+TL_INLINE VecF widen(Bits16 x, BFloat16) { return bitcast<VecF>(wide(x, VecI{}) << 16); }
 TL_INLINE Bits16 narrow(VecF x, Half) {
 #if TL_ISA_LEVEL >= 4
   return bitcast<Bits16>(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
@@ -83,10 +109,23 @@ TL_INLINE auto load(const char* p) {
   if constexpr (kIs16<T>) {
     return widen(read<Bits16>(p), T{});
   } else if constexpr (std::is_same_v<T, bool>) {
-    return __builtin_convertvector(read<Pack<uint8_t, kLanes<Like>>>(p), Mask<Vec<Like>>) != 0;
+    return wide(read<Pack<uint8_t, kLanes<Like>>>(p), Mask<Vec<Like>>{}) != 0;
   } else {
     return read<Vec<T>>(p);
   }
+}
+
+// A byte, 0 or 1, for each lane of a mask.
+template <class M>
+TL_INLINE void write_flags(char* p, M mask) {
+#if TL_ISA_LEVEL == 3
+  if constexpr (sizeof(Lane<M>) == 4)
+    write(p, _pdep_u64(static_cast<uint32_t>(_mm256_movemask_ps(bitcast<__m256>(mask))), 0x0101010101010101));
+  else
+    write(p, _pdep_u32(static_cast<uint32_t>(_mm256_movemask_pd(bitcast<__m256d>(mask))), 0x01010101));
+#else
+  write(p, __builtin_convertvector(mask & 1, Pack<uint8_t, kLanes<Lane<M>>>));
+#endif
 }
 
 template <class T, class V>
@@ -94,7 +133,7 @@ TL_INLINE void store(char* p, V v) {
   if constexpr (kIs16<T>) {
     write(p, narrow(v, T{}));
   } else if constexpr (std::is_same_v<T, bool>) {
-    write(p, __builtin_convertvector(v & 1, Pack<uint8_t, kLanes<Lane<V>>>));
+    write_flags(p, v);
   } else {
     write(p, v);
   }
@@ -163,7 +202,7 @@ TL_INLINE auto load_partial(const char* p, int n) {
     const __m128i bytes = _mm_maskz_loadu_epi8(static_cast<__mmask16>(lanes), p);
     Pack<uint8_t, kLanes<Like>> first;
     __builtin_memcpy(&first, &bytes, sizeof first);
-    return __builtin_convertvector(first, Mask<Vec<Like>>) != 0;
+    return wide(first, Mask<Vec<Like>>{}) != 0;
   } else if constexpr (sizeof(T) == 4)
     return bitcast<Vec<T>>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(lanes), p));
   else

@@ -13,6 +13,9 @@ class PlaceLoop {
  public:
   static void run(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, const void* params) {
     const PlaceLoop loop{static_cast<const Places*>(params)->stride, strides, n0};
+    if constexpr (requires { Write::kCopies; }) {
+      if (loop.are_short_rows()) return loop.short_rows(data, n1);
+    }
     for (int64_t j = 0; j < n1; ++j)
       loop.row(data[0] + j * strides[3], data[1] + j * strides[4], data[2] + j * strides[5]);
   }
@@ -22,6 +25,31 @@ class PlaceLoop {
 
   PlaceLoop(int64_t step, const int64_t* strides, int64_t n) : step_(step), strides_(strides), n_(n) {}
 
+  // Rows of a few bytes are copied as one item.
+  bool are_short_rows() const {
+    const int64_t bytes = n_ * Write::size;
+    return strides_[2] == 0 && strides_[0] == Write::size && strides_[1] == Write::size &&
+           (bytes == 8 || bytes == 16 || bytes == 32);
+  }
+  void short_rows(char* const* data, int64_t n1) const {
+    switch (n_ * Write::size) {
+      case 8:
+        return short_rows<8>(data, n1);
+      case 16:
+        return short_rows<16>(data, n1);
+      default:
+        return short_rows<32>(data, n1);
+    }
+  }
+  template <int64_t bytes>
+  void short_rows(char* const* data, int64_t n1) const {
+    char *out = data[0], *in = data[1], *places = data[2];
+    for (int64_t j = 0; j < n1; ++j, out += strides_[3], in += strides_[4], places += strides_[5]) {
+      const int64_t offset = read<int64_t>(places) * step_;
+      const auto row = read<Pack<int64_t, bytes / 8>>(in + (moved == 1 ? offset : 0));
+      write(out + (moved == 0 ? offset : 0), row);
+    }
+  }
   TL_INLINE void row(char* out, char* in, const char* places) const {
     if (n_ == 0) return;
     if (strides_[2] == 0)

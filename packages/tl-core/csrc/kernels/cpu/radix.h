@@ -101,6 +101,20 @@ class RadixSort {
   Scratch<uint32_t> counts_;
 };
 
+template <class K>
+struct KeyRange {
+  K low = ~K{}, high = 0;
+};
+template <class K>
+KeyRange<K> range_of(const K* keys, int64_t n) {
+  KeyRange<K> range;
+  for (int64_t i = 0; i < n; ++i) {
+    range.low = keys[i] < range.low ? keys[i] : range.low;
+    range.high = keys[i] > range.high ? keys[i] : range.high;
+  }
+  return range;
+}
+
 // The order of a line's keys: entries whose numbers are those of the elements in their order.
 template <class K>
 class LineOrder {
@@ -111,11 +125,7 @@ class LineOrder {
 
   const Entry* sort(const K* keys, int64_t n) {
     Entry *entries = memory_.data(), *spare = entries + n;
-    K low = ~K{}, high = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      low = keys[i] < low ? keys[i] : low;
-      high = keys[i] > high ? keys[i] : high;
-    }
+    const auto [low, high] = range_of(keys, n);
     K used = 0;  // bits in which keys differ from the lowest one
     for (int64_t i = 0; i < n; ++i) used |= keys[i] - low;
     if (used == 0) used = 1;

@@ -67,18 +67,21 @@ TL_INLINE auto matches(T x, T wanted) {
   return (x == wanted) | ((x != x) & (wanted != wanted));
 }
 
-// The first elements of a dense row, as far as whole blocks reach: where the first match is, or where the
+// The first elements of a row, as far as whole blocks reach: where the first match is, or where the
 // blocks end.
 template <class T>
-TL_INLINE int64_t find_in_blocks(const char* p, int64_t n, Compute<T> wanted) {
+TL_INLINE int64_t find_in_blocks(const char* p, int64_t stride, int64_t n, Compute<T> wanted) {
   int64_t i = 0;
+  const bool dense = stride == static_cast<int64_t>(sizeof(T));
   if constexpr (has_reduced_lanes<T>) {
     using V = Vec<Compute<T>>;
+    constexpr int lanes = kLanes<Compute<T>>;
     const V all = broadcast<V>(wanted);
-    for (; i + kLanes<Compute<T>> <= n; i += kLanes<Compute<T>>) {
-      if (any(matches<V>(load<T>(p + i * sizeof(T)), all))) return i;
+    for (; i + lanes <= n; i += lanes) {
+      const char* at = p + i * stride;
+      if (any(matches<V>(dense ? load<T>(at) : load_strided<T>(at, stride, lanes), all))) return i;
     }
-  } else {
+  } else if (dense) {
     constexpr int64_t kBlock = 64;
     for (; i + kBlock <= n; i += kBlock) {
       UnsignedLike<T> found = 0;  // no branch for each
@@ -93,7 +96,7 @@ TL_INLINE int64_t find_in_blocks(const char* p, int64_t n, Compute<T> wanted) {
 // n if there is none.
 template <class T>
 TL_INLINE int64_t find_in_row(const char* p, int64_t stride, int64_t n, Compute<T> wanted) {
-  int64_t i = stride == static_cast<int64_t>(sizeof(T)) ? find_in_blocks<T>(p, n, wanted) : 0;
+  int64_t i = find_in_blocks<T>(p, stride, n, wanted);
   while (i < n && !matches(load_one<T>(p + i * stride), wanted)) ++i;
   return i;
 }

@@ -254,7 +254,11 @@ class PlainRow {
   TL_INLINE A block(const char* p, int64_t stride, int64_t n) {
     A acc = S::template start<A>();
     if constexpr (dense) stride = sizeof(T);
-    if constexpr (is_logical<S>) {
+    if constexpr (std::is_same_v<T, bool> && std::is_same_v<S, steps::Sum>) {
+      uint16_t count = 0;  // holds a block's, and more of them lie in a vector
+      for (int64_t i = 0; i < n; ++i) count = static_cast<uint16_t>(count + load_one<bool>(p + i * stride));
+      return count;
+    } else if constexpr (is_logical<S>) {
       UnsignedLike<T> decided = 0;  // as wide as the elements, for the compiler's vectors
       for (int64_t i = 0; i < n; ++i)
         decided |= static_cast<UnsignedLike<T>>(U::at(p + i * stride) != S::template start<A>());

@@ -11,8 +11,9 @@ namespace {
 constexpr int64_t kBufferBytes = 4096;
 constexpr int64_t kSide = 64;  // of a tile, where rows of one operand are columns of another
 
+// A little further apart than a page: the processor takes accesses a page apart for accesses to one place.
 struct Buffers {
-  alignas(64) char bytes[kMaxStaged][kBufferBytes];
+  alignas(64) char bytes[kMaxStaged][kBufferBytes + 320];
 };
 
 class Tiles {
@@ -25,7 +26,8 @@ class Tiles {
         strides_(strides),
         outer_(strides + staging.operands) {
     const int64_t largest = *std::max_element(staging.items, staging.items + staging.operands);
-    const int64_t room = kBufferBytes / largest;
+    // Short tiles keep reading and writing of the memory going side by side.
+    const int64_t room = (staging.streams ? kBufferBytes / 2 : kBufferBytes) / largest;
     width_ = std::min(n0, n1 > 1 && is_crossed() ? kSide : room);
     rows_ = std::min(n1, room / width_);
     for (int k = 1; k < staging.operands; ++k) {
@@ -43,7 +45,7 @@ class Tiles {
     int64_t steps[2 * kMaxStaged] = {};
     for (int k = 0; k < n; ++k) {
       char* own = data_[k] + i * strides_[k] + j * outer_[k];
-      const bool staged = !lies_ready(k, width, rows);
+      const bool staged = (k == 0 && staging_.streams) || !lies_ready(k, width, rows);
       at[k] = staged ? buffers_.bytes[k] : own;
       steps[k] = staging_.items[k];
       if (staged && k > 0 && !constant_[k]) fetch(k, own, width, rows);
@@ -71,6 +73,8 @@ class Tiles {
     mover(k)(data, strides, width, rows, nullptr);
   }
   void give_back(char* to, int64_t width, int64_t rows) {
+    if (lies_ready(0, width, rows))
+      return stream_copy(to, buffers_.bytes[0], width * rows * staging_.items[0]);
     char* data[] = {to, buffers_.bytes[0]};
     const int64_t strides[] = {strides_[0], staging_.items[0], outer_[0], width * staging_.items[0]};
     mover(0)(data, strides, width, rows, nullptr);
@@ -95,6 +99,7 @@ void run_staged(const Staging& staging, char* const* data, const int64_t* stride
     for (int64_t i = 0; i < n0; i += tiles.width())
       tiles.run(i, j, std::min(tiles.width(), n0 - i), std::min(tiles.rows(), n1 - j), params);
   }
+  if (staging.streams) end_streams();
 }
 
 }  // namespace tl::cpu

@@ -1,5 +1,6 @@
 #include "kernels/cpu/unique.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "kernels/cpu/radix.h"
@@ -11,35 +12,88 @@ namespace {
 
 using namespace base;
 
-// Numbers the groups of rows: row(i) is the i-th row, fits(i) says that it belongs to the group before.
-template <class Row, class Fits>
-int64_t number_groups(int64_t n, Row row, Fits fits, int64_t* groups, int64_t* first, int64_t* counts) {
-  int64_t found = 0, begin = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    if (i == 0 || !fits(i)) {
-      if (i > 0) counts[found - 1] = i - begin;
-      first[found++] = row(i);
-      begin = i;
+// Takes down what is asked of groups that are found one after another.
+template <class T>
+class Recorder {
+ public:
+  Recorder(const char* in, const Groups& groups) : in_(in), groups_(groups) {}
+
+  // A group whose first row is `row`, from place `begin` on; the key is that of single elements.
+  void begin(int64_t row, Key<T> key, int64_t begin) {
+    end(begin);
+    if (groups_.first) groups_.first[found_] = row;
+    if (groups_.values) {
+      const int64_t size = sizeof(T);
+      write_element<T>(groups_.values + found_ * size, key, in_ + row * size);
     }
-    if (groups) groups[row(i)] = found - 1;
+    begin_ = begin;
+    ++found_;
   }
-  if (n > 0) counts[found - 1] = n - begin;
-  return found;
+  void add(int64_t row) {
+    if (groups_.of_rows) groups_.of_rows[row] = found_ - 1;
+  }
+  // The last group ends before place `end`.
+  int64_t end(int64_t end) {
+    if (groups_.counts && found_ > 0) groups_.counts[found_ - 1] = end - begin_;
+    return found_;
+  }
+
+ private:
+  const char* in_;
+  Groups groups_;
+  int64_t found_ = 0, begin_ = 0;
+};
+
+// Single keys that lie close together: counted without sorting.
+template <class T>
+int64_t group_counted(const Key<T>* keys, int64_t n, Key<T> low, int64_t buckets, const char* in,
+                      const Groups& groups) {
+  Scratch<int64_t> first(buckets), count(buckets);
+  std::fill_n(count.data(), buckets, 0);
+  for (int64_t i = n - 1; i >= 0; --i) {
+    first[keys[i] - low] = i;
+    ++count[keys[i] - low];
+  }
+  Recorder<T> recorder(in, groups);
+  int64_t place = 0, found = 0;
+  for (int64_t b = 0; b < buckets; ++b) {
+    if (count[b] == 0) continue;
+    recorder.begin(first[b], low + static_cast<Key<T>>(b), place);
+    place += count[b];
+    count[b] = found++;  // from here on the group
+  }
+  if (groups.of_rows) {
+    for (int64_t i = 0; i < n; ++i) groups.of_rows[i] = count[keys[i] - low];
+  }
+  return recorder.end(place);
 }
 
 // Of single keys; a sorted entry tells its key without a look at where it stood.
-template <class K>
-int64_t group_sorted(const K* keys, int64_t n, bool nans, int64_t* groups, int64_t* first, int64_t* counts) {
+template <class T>
+int64_t group_sorted(const Key<T>* keys, int64_t n, const char* in, const Groups& groups) {
+  using K = Key<T>;
   LineOrder<K> line(n);
   const Entry* sorted = line.sort(keys, n);
-  K last = n > 0 ? line.key(keys, sorted[0]) : K{};
-  const auto fits = [&](int64_t i) {
+  Recorder<T> recorder(in, groups);
+  K last{};
+  for (int64_t i = 0; i < n; ++i) {
     const K key = line.key(keys, sorted[i]);
-    const bool same = key == last && !(nans && key == ~K{});
+    const int64_t row = number_of(sorted[i]);
+    if (i == 0 || key != last || (has_nan<T> && key == ~K{})) recorder.begin(row, key, i);
+    recorder.add(row);
     last = key;
-    return same;
-  };
-  return number_groups(n, [&](int64_t i) { return number_of(sorted[i]); }, fits, groups, first, counts);
+  }
+  return recorder.end(n);
+}
+
+template <class T>
+int64_t group_elements(const Key<T>* keys, int64_t n, const char* in, const Groups& groups) {
+  constexpr int64_t kMostBuckets = 1 << 16;
+  const auto [low, high] = range_of(keys, n);
+  const bool has_nans = has_nan<T> && high == ~Key<T>{};
+  if (!has_nans && high - low < static_cast<Key<T>>(std::min(n, kMostBuckets)))
+    return group_counted<T>(keys, n, low, static_cast<int64_t>(high - low) + 1, in, groups);
+  return group_sorted<T>(keys, n, in, groups);
 }
 
 template <class K>
@@ -50,10 +104,9 @@ bool equal_rows(const K* a, const K* b, int64_t width, bool nans) {
   return true;
 }
 
-template <class K>
-int64_t group_keys(const K* keys, int64_t n, int64_t width, bool nans, bool sorted, int64_t* groups,
-                   int64_t* first, int64_t* counts) {
-  if (sorted && width == 1) return group_sorted(keys, n, nans, groups, first, counts);
+template <class T>
+int64_t group_rows(const Key<T>* keys, int64_t n, int64_t width, bool sorted, const char* in,
+                   const Groups& groups) {
   Scratch<int64_t> order(n);
   std::iota(order.data(), order.data() + n, int64_t{0});
   const auto before = [&](int64_t a, int64_t b) {
@@ -61,21 +114,26 @@ int64_t group_keys(const K* keys, int64_t n, int64_t width, bool nans, bool sort
     return x != keys + (a + 1) * width ? *x < *y : a < b;
   };
   if (sorted) std::sort(order.data(), order.data() + n, before);
-  const auto fits = [&](int64_t i) {
-    return equal_rows(keys + order[i - 1] * width, keys + order[i] * width, width, nans);
-  };
-  return number_groups(n, [&](int64_t i) { return order[i]; }, fits, groups, first, counts);
+  Recorder<T> recorder(in, groups);
+  for (int64_t i = 0; i < n; ++i) {
+    const Key<T>* row = keys + order[i] * width;
+    if (i == 0 || !equal_rows(keys + order[i - 1] * width, row, width, has_nan<T>))
+      recorder.begin(order[i], width ? *row : Key<T>{}, i);
+    recorder.add(order[i]);
+  }
+  return recorder.end(n);
 }
 
 }  // namespace
 
-int64_t group_equal(DType dtype, const char* in, int64_t n, int64_t width, bool sorted, int64_t* groups,
-                    int64_t* first, int64_t* counts) {
+int64_t group_equal(DType dtype, const char* in, int64_t n, int64_t width, bool sorted,
+                    const Groups& groups) {
   int64_t found = 0;
   with_sortable(dtype, [&]<class T>(T*) {
     Scratch<Key<T>> keys(n * width);
     read_keys<T>(in, sizeof(T), n * width, 0, keys.data());
-    found = group_keys(keys.data(), n, width, has_nan<T>, sorted, groups, first, counts);
+    found = sorted && width == 1 ? group_elements<T>(keys.data(), n, in, groups)
+                                 : group_rows<T>(keys.data(), n, width, sorted, in, groups);
   });
   return found;
 }

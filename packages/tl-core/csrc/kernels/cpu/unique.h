@@ -5,10 +5,16 @@
 
 namespace tl::cpu {
 
-// `n` rows of `width` elements. In their order (sorted), or where equal ones stand beside each other (not
-// sorted), each group gets a number: `groups[row]`, unless null; its first row is `first[group]`, its size
-// `counts[group]`. Returns the number of groups. A NaN equals nothing. Not for complex numbers.
-int64_t group_equal(DType dtype, const char* in, int64_t n, int64_t width, bool sorted, int64_t* groups,
-                    int64_t* first, int64_t* counts);
+// What is asked of each group: null where it is not.
+struct Groups {
+  int64_t* of_rows;  // each row's group
+  int64_t* first;    // the group's first row
+  int64_t* counts;   // how many rows it has
+  char* values;      // its element, where rows have one
+};
+
+// `n` rows of `width` elements, grouped in their order (sorted), or where equal ones stand beside each other
+// (not sorted). Returns the number of groups. A NaN equals nothing. Not for complex numbers.
+int64_t group_equal(DType dtype, const char* in, int64_t n, int64_t width, bool sorted, const Groups& groups);
 
 }  // namespace tl::cpu

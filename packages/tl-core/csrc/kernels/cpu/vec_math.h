@@ -1,6 +1,7 @@
-// Elementary functions of vectors. In float at most about 1 unit in the last place off (sigmoid: 2), in
-// double as well; infinities, NaN, denormals and signed zeros come out as IEEE 754 says. What has no vector
-// form goes lane by lane through libm.
+// Elementary functions of vectors. In float at most about 1 unit in the last place off (1.6: logarithms to
+// other bases, inverse circular functions; 2.5: sigmoid, tan, tanh), in double as well; infinities, NaN,
+// denormals and signed zeros come out as IEEE 754 says. What has no vector form goes lane by lane through
+// libm.
 //
 // Polynomials were fitted to minimise the largest relative error over the stated interval.
 #pragma once
@@ -26,6 +27,14 @@ TL_INLINE V polynomial(V x, Lane<V> first, Rest... rest) {
 // whole |n| within half the exponent range: adding `shift` leaves n, biased, in the low bits.
 TL_INLINE VecF exp2_whole(VecF n) { return bitcast<VecF>(bitcast<VecI>(n + (0x1.8p23f + 127.0f)) << 23); }
 TL_INLINE VecD exp2_whole(VecD n) { return bitcast<VecD>(bitcast<VecL>(n + (0x1.8p52 + 1023.0)) << 52); }
+
+// The whole number nearest to x * by, of which the size is below 2^22: its sum with `shift` has no room for a
+// fraction.
+template <class V>
+TL_INLINE V nearest_whole(V x, Lane<V> by) {
+  constexpr Lane<V> shift = sizeof(Lane<V>) == 4 ? Lane<V>(0x1.8p23) : Lane<V>(0x1.8p52);
+  return fma(x, V{} + by, V{} + shift) - shift;
+}
 
 // x * 2^n, rounded once even where the result is denormal.
 template <class V>
@@ -54,16 +63,36 @@ TL_INLINE V within(V x, Lane<V> low, Lane<V> high) {
 #endif
 }
 
+// x but not above a bound; a NaN stays.
+TL_INLINE VecF at_most(VecF x, float high) {
+#if TL_ISA_LEVEL >= 4
+  return _mm512_min_ps(VecF{} + high, x);
+#else
+  return select<VecF>(x > high, VecF{} + high, x);
+#endif
+}
+
 // ---- exp
 // ------------------------------------------------------------------------------------------------------------
 TL_INLINE VecF exp(VecF x) {
   const VecF bounded = within(x, -104.0f, 89.0f);
-  const VecF n = round_even(bounded * 0x1.715476p0f);
+  const VecF n = nearest_whole(bounded, 0x1.715476p0f);
   VecF r = fma(n, VecF{} - 0x1.62e4p-1f, bounded);  // ln 2 in two parts, the first with room for n
   r = fma(n, VecF{} - 0x1.7f7d1cp-20f, r);
   const VecF q =
       polynomial(r, 0x1.6a21a8p-10f, 0x1.123b6ap-7f, 0x1.5558fcp-5f, 0x1.555490p-3f, 0x1.fffffcp-2f);
   return scale<VecF>(fma(r * r, q, r) + 1.0f, n);
+}
+
+// exp(x) - 1 for x between -87 and 88.
+TL_INLINE VecF expm1_between(VecF x) {
+  const VecF shifted = fma(x, VecF{} + 0x1.715476p0f, VecF{} + (0x1.8p23f + 127.0f));
+  const VecF n = shifted - (0x1.8p23f + 127.0f), s = bitcast<VecF>(bitcast<VecI>(shifted) << 23);
+  VecF r = fma(n, VecF{} - 0x1.62e4p-1f, x);
+  r = fma(n, VecF{} - 0x1.7f7d1cp-20f, r);
+  const VecF q =
+      polynomial(r, 0x1.6b9c5ap-10f, 0x1.122544p-7f, 0x1.5556f2p-5f, 0x1.5554b4p-3f, 0x1.fffffep-2f);
+  return fma(s, fma(r * r, q, r), s - 1.0f);
 }
 
 TL_INLINE VecD exp_reduced(VecD r, VecD n) {
@@ -73,14 +102,29 @@ TL_INLINE VecD exp_reduced(VecD r, VecD n) {
 }
 TL_INLINE VecD exp(VecD x) {
   const VecD bounded = within(x, -746.0, 710.0);
-  const VecD n = round_even(bounded * 0x1.71547652b82fep0);
+  const VecD n = nearest_whole(bounded, 0x1.71547652b82fep0);
   const VecD r = fma(n, VecD{} - 0x1.62e42feep-1, bounded);
   return exp_reduced(fma(n, VecD{} - 0x1.a39ef35793c76p-33, r), n);
 }
 
 // ---- log
 // ------------------------------------------------------------------------------------------------------------
-// x = m 2^k with m between sqrt(1/2) and sqrt(2).
+// x = m 2^k with m between sqrt(1/2) and sqrt(2). With AVX-512 what has no logarithm comes apart so that its
+// parts lead to the right end: infinity and zero have an infinite k, a negative number's m is NaN.
+#if TL_ISA_LEVEL >= 4
+TL_INLINE void split_exponent(VecF x, VecF& m, VecF& k) {
+  const VecF whole = _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan), power = _mm512_getexp_ps(x);
+  const auto upper = whole >= 0x1.6a09e6p0f;
+  m = select<VecF>(upper, whole * 0.5f, whole);
+  k = select<VecF>(upper, power + 1.0f, power);
+}
+TL_INLINE void split_exponent(VecD x, VecD& m, VecD& k) {
+  const VecD whole = _mm512_getmant_pd(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan), power = _mm512_getexp_pd(x);
+  const auto upper = whole >= 0x1.6a09e667f3bcdp0;
+  m = select<VecD>(upper, whole * 0.5, whole);
+  k = select<VecD>(upper, power + 1.0, power);
+}
+#else
 TL_INLINE void split_exponent(VecF x, VecF& m, VecF& k) {
   const auto tiny = x < std::numeric_limits<float>::min();
   using U = VecOf<uint32_t, kVecBytes>::type;  // the difference may wrap
@@ -99,6 +143,7 @@ TL_INLINE void split_exponent(VecD x, VecD& m, VecD& k) {
       select<VecD>(tiny, VecD{} + 54.0, VecD{});
   m = bitcast<VecD>((bits & 0x000fffffffffffffULL) + 0x3fe6a09e667f3bcdULL);
 }
+#endif
 
 // Puts the values outside the positive finite numbers right.
 template <class V>
@@ -109,19 +154,27 @@ TL_INLINE V log_edges(V x, V result) {
   return select<V>(x < 0, V{} + std::numeric_limits<Lane<V>>::quiet_NaN(), result);
 }
 
-// log(1 + f) + k log 2 + more for f between sqrt(1/2) - 1 and sqrt(2) - 1.
-TL_INLINE VecF log_assemble(VecF f, VecF k, VecF more) {
+// The same of a result that was put together from split_exponent's parts.
+template <class V>
+TL_INLINE V log_ends(V x, V result) {
+  return TL_ISA_LEVEL >= 4 ? result : log_edges<V>(x, result);
+}
+
+// What log(1 + f) + more exceeds f by, for f between sqrt(1/2) - 1 and sqrt(2) - 1.
+TL_INLINE VecF log_rest(VecF f, VecF more) {
   const VecF square = f * f;
   const VecF p = polynomial(f, 0x1.14573ep-4f, -0x1.de3bf8p-4f, 0x1.e6f08cp-4f, -0x1.fc220ep-4f,
                             0x1.233766p-3f, -0x1.555c4ep-3f, 0x1.99a4b6p-3f, -0x1.000006p-2f, 0x1.555548p-2f);
-  VecF tail = fma(square * f, p, fma(k, VecF{} + 0x1.7f7d1cp-20f, more));
-  tail = fma(square, VecF{} - 0.5f, tail);
-  return fma(k, VecF{} + 0x1.62e4p-1f, f + tail);
+  return fma(square, VecF{} - 0.5f, fma(square * f, p, more));
+}
+// log(1 + f) + k log 2 + more
+TL_INLINE VecF log_assemble(VecF f, VecF k, VecF more) {
+  return fma(k, VecF{} + 0x1.62e4p-1f, f + log_rest(f, fma(k, VecF{} + 0x1.7f7d1cp-20f, more)));
 }
 TL_INLINE VecF log(VecF x) {
   VecF m, k;
   split_exponent(x, m, k);
-  return log_edges<VecF>(x, log_assemble(m - 1.0f, k, VecF{}));
+  return log_ends<VecF>(x, log_assemble(m - 1.0f, k, VecF{}));
 }
 TL_INLINE VecF log1p(VecF x) {
   const VecF whole = 1.0f + x, lost = x - (whole - 1.0f);
@@ -140,17 +193,15 @@ TL_INLINE VecD log(VecD x) {
   const VecD p = z * polynomial(z, 2.0 / 23, 2.0 / 21, 2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13, 2.0 / 11,
                                 2.0 / 9, 2.0 / 7, 2.0 / 5, 2.0 / 3);
   const VecD tail = half_square - fma(s, half_square + p, k * 0x1.a39ef35793c76p-33);
-  return log_edges(x, k * 0x1.62e42feep-1 - (tail - f));
+  return log_ends(x, k * 0x1.62e42feep-1 - (tail - f));
 }
 
 // ---- tanh, sigmoid, erf
 // ---------------------------------------------------------------------------------------------
+// (e^2x - 1) / (e^2x + 1)
 TL_INLINE VecF tanh(VecF x) {
-  const VecF size = abs(x), z = x * x;
-  const VecF p = polynomial(z, -0x1.77dcb2p-12f, 0x1.2da4c0p-9f, -0x1.0460b0p-7f, 0x1.60098cp-6f,
-                            -0x1.b96222p-5f, 0x1.110be2p-3f, -0x1.55553cp-2f);
-  const VecF large = 1.0f - 2.0f / (exp(size + size) + 1.0f);
-  return copysign(select<VecF>(size < 1.0f, fma(x * z, p, x), large), x);
+  const VecF grown = expm1_between(at_most(abs(x), 20.0f) * 2.0f);
+  return copysign(grown / (grown + 2.0f), x);
 }
 TL_INLINE VecD tanh(VecD x) {
   const VecD size = abs(x), z = x * x;
@@ -183,7 +234,7 @@ namespace brief {  // relative error below 1e-9
 
 TL_INLINE VecD exp(VecD x) {
   const VecD bounded = within(x, -746.0, 710.0);
-  const VecD n = round_even(bounded * 0x1.71547652b82fep0);
+  const VecD n = nearest_whole(bounded, 0x1.71547652b82fep0);
   const VecD r = fma(n, VecD{} - 0x1.62e42fefa39efp-1, bounded);
   const VecD q =
       polynomial(r, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5);
@@ -194,7 +245,7 @@ TL_INLINE VecD log(VecD x) {
   split_exponent(x, m, k);
   const VecD f = m - 1.0, s = f / (2.0 + f), z = s * s;
   const VecD p = polynomial(z, 2.0 / 13, 2.0 / 11, 2.0 / 9, 2.0 / 7, 2.0 / 5, 2.0 / 3, 2.0);
-  return log_edges(x, fma(k, VecD{} + 0x1.62e42fefa39efp-1, s * p));
+  return log_ends(x, fma(k, VecD{} + 0x1.62e42fefa39efp-1, s * p));
 }
 TL_INLINE VecD expm1(VecD x) {
   const VecD p = polynomial(x, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
@@ -244,22 +295,68 @@ TL_INLINE VecD pow(VecD x, VecD y) {
 
 }  // namespace brief
 
-// Beyond the range of the fast reduction the library's function takes over, for those lanes only: a value
-// must not depend on its neighbours.
-template <class F>
-TL_INLINE VecF beyond_reduction(VecF x, VecF fast, F library) {
-  const auto far = abs(x) > 4e6f;
-  if (any(far)) [[unlikely]]
-    fast = select<VecF>(far, map(x, library), fast);
-  return fast;
+// ---- angles in float
+// -------------------------------------------------------------------------------------------------------------
+constexpr float kNearAngle = 8192, kFarAngle = 4e6f;
+
+#ifdef __FMA__
+// An angle up to kNearAngle as quarter turns and what is left of it, the sum of two numbers. pi/2 comes in
+// three parts, of which the products with the first two cancel without a rounding where little is left.
+struct Quarters {
+  VecF left, rest;
+  VecI count;
+};
+TL_INLINE Quarters quarters_of(VecF x, int turns) {
+  constexpr float magic = 0x1.8p23f;
+  const VecF shifted = fma(x, VecF{} + 0x1.45f306p-1f, VecF{} + magic), n = shifted - magic;
+  const VecF first = fma(n, VecF{} - 0x1.921fb6p0f, x), low = VecF{} + 0x1.778p-25f;
+  const VecF left = fma(n, low, first);
+  const VecF rest = fma(n, VecF{} - 0x1.68c234p-39f, fma(n, low, first - left));
+  return {left, rest, bitcast<VecI>(shifted) + turns};
+}
+TL_INLINE VecF sine_of(const Quarters& q) {
+  const VecF z = q.left * q.left;
+  const VecF p = polynomial(z, -0x1.991c1ep-13f, 0x1.1106c6p-7f, -0x1.555544p-3f);
+  return q.left + fma(q.left * z, p, q.rest);
+}
+TL_INLINE VecF cosine_of(const Quarters& q) {
+  const VecF z = q.left * q.left, half = 0.5f * z, most = 1.0f - half;
+  const VecF p = polynomial(z, 0x1.99e336p-16f, -0x1.6c0c1ep-10f, 0x1.55554ap-5f);
+  return most + (fma(z * z, p, (1.0f - most) - half) - q.left * q.rest);
+}
+TL_INLINE VecF sin_turned(VecF x, int turns) {
+  const Quarters q = quarters_of(x, turns);
+  const VecF value = select<VecF>((q.count & 1) != 0, cosine_of(q), sine_of(q));
+  return bitcast<VecF>(bitcast<VecI>(value) ^ ((q.count & 2) << 30));
+}
+#else
+TL_INLINE VecF sin_turned(VecF x, int turns) {
+  return in_double(x, [=](VecD v) { return brief::sin_turned(v, turns); });
+}
+#endif
+
+// Angles too far for the fast reduction go through double, those too far for that through the library; lane
+// by lane, as a value must not depend on its neighbours.
+template <class Wide, class F>
+[[gnu::noinline]] VecF far_angle(VecF x, VecF near, Wide wide, F library) {
+  const VecF far = select<VecF>(abs(x) > kNearAngle, in_double(x, wide), near);
+  return select<VecF>(abs(x) > kFarAngle, map(x, library), far);
+}
+template <class Wide, class F>
+TL_INLINE VecF of_angle(VecF x, VecF near, Wide wide, F library) {
+  if (any(abs(x) > kNearAngle)) [[unlikely]]
+    return far_angle(x, near, wide, library);
+  return near;
 }
 TL_INLINE VecF sin(VecF x) {
-  const VecF fast = select<VecF>(x == 0.0f, x, in_double(x, [](VecD v) { return brief::sin_turned(v, 0); }));
-  return beyond_reduction(x, fast, [](float v) { return std::sin(v); });
+  return of_angle(
+      x, select<VecF>(x == 0.0f, x, sin_turned(x, 0)), [](VecD v) { return brief::sin_turned(v, 0); },
+      [](float v) { return std::sin(v); });
 }
 TL_INLINE VecF cos(VecF x) {
-  const VecF fast = in_double(x, [](VecD v) { return brief::sin_turned(v, 1); });
-  return beyond_reduction(x, fast, [](float v) { return std::cos(v); });
+  return of_angle(
+      x, sin_turned(x, 1), [](VecD v) { return brief::sin_turned(v, 1); },
+      [](float v) { return std::cos(v); });
 }
 TL_INLINE VecF expm1(VecF x) {
   return copysign(in_double(x, [](VecD v) { return brief::expm1(v); }), x);

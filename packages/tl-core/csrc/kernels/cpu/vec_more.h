@@ -1,7 +1,7 @@
 // Elementary functions of vectors that are less often called than those of vec_math.h: powers and logarithms
-// to other bases, tan, the inverse circular and hyperbolic functions, erfc and the inverse of erf. Float goes
-// through double where that is simplest, and is then rounded correctly in nearly all cases; double goes lane
-// by lane.
+// to other bases, tan, the inverse circular and hyperbolic functions, erfc and the inverse of erf. What is
+// said of floats' errors there holds here; some floats go through double, where that is simplest, and double
+// goes lane by lane.
 #pragma once
 
 #include "kernels/cpu/special_functions.h"
@@ -34,25 +34,24 @@ TL_INLINE VecD exp2(VecD x) {
 TL_INLINE VecF log2(VecF x) {
   VecF m, k;
   split_exponent(x, m, k);
-  const VecF l = log_assemble(m - 1.0f, VecF{}, VecF{});
+  const VecF f = m - 1.0f, l = f + log_rest(f, VecF{});
   return log_edges<VecF>(x, fma(l, VecF{} + 0x1.715476p+0f, fma(l, VecF{} + 0x1.4ae0cp-26f, k)));
 }
 TL_INLINE VecD log2(VecD x) {
   return map(x, [](double v) { return std::log2(v); });
 }
+// log10(m 2^k), its parts added without loss: powers of ten come out whole.
 TL_INLINE VecF log10(VecF x) {
-  return in_double(x, [](VecD v) { return brief::log(v) * 0x1.bcb7b1526e50ep-2; });
+  VecF m, k;
+  split_exponent(x, m, k);
+  const VecF f = m - 1.0f, l = f + log_rest(f, VecF{});
+  return log_ends<VecF>(
+      x, fma(k, VecF{} + 0x1.344p-2f,
+             fma(l, VecF{} + 0x1.bcb7b2p-2f, fma(l, VecF{} - 0x1.5b235ep-27f, k * 0x1.3509f8p-18f))));
 }
 
 // exp(x) - 1 of numbers that are not positive.
-TL_INLINE VecF expm1_below(VecF x) {
-  const VecF bounded = select<VecF>(x < -88.0f, VecF{} - 88.0f, x), n = round_even(bounded * 0x1.715476p0f);
-  VecF r = fma(n, VecF{} - 0x1.62e4p-1f, bounded);
-  r = fma(n, VecF{} - 0x1.7f7d1cp-20f, r);
-  const VecF q = polynomial(r, 0x1.6da33ap-10f, 0x1.122d7p-7f, 0x1.55547cp-5f, 0x1.5554a8p-3f, 0x1.0p-1f);
-  const VecF s = exp2_whole(n);
-  return fma(s, fma(r * r, q, r), s - 1.0f);
-}
+TL_INLINE VecF expm1_below(VecF x) { return expm1_between(select<VecF>(x < -88.0f, VecF{} - 88.0f, x)); }
 TL_INLINE VecD expm1_below(VecD x) { return expm1(x); }
 
 namespace brief {
@@ -60,30 +59,8 @@ namespace brief {
 // Of the angle's sine and cosine, see sin_turned; for |x| up to 4e6.
 TL_INLINE VecD tan(VecD x) { return sin_turned(x, 0) / sin_turned(x, 1); }
 
-// asin(s) for s <= 0.5, of which z is the square.
-TL_INLINE VecD asin_small(VecD s, VecD z) {
-  const VecD p = polynomial(z, 0x1.33d27212f1c79p-5, 0x1.d7ba6f4627eaep-7, 0x1.04a96225e2f00p-5,
-                            0x1.6cabf3f07cc16p-5, 0x1.3338900712ee1p-4, 0x1.55554c34bfbf9p-3);
-  return fma(s * z, p, s);
-}
 constexpr double kHalfPi = 0x1.921fb54442d18p0;
 
-// Beyond 1/2 from the half angle: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)).
-TL_INLINE VecD asin(VecD x) {
-  const VecD size = abs(x);
-  const auto large = size > 0.5;
-  const VecD z = select<VecD>(large, 0.5 - 0.5 * size, size * size);
-  const VecD part = asin_small(select<VecD>(large, sqrt(z), size), z);
-  return copysign(select<VecD>(large, kHalfPi - 2.0 * part, part), x);
-}
-TL_INLINE VecD acos(VecD x) {
-  const VecD size = abs(x);
-  const auto large = size > 0.5;
-  const VecD z = select<VecD>(large, 0.5 - 0.5 * size, size * size);
-  const VecD part = asin_small(select<VecD>(large, sqrt(z), size), z);
-  const VecD near = select<VecD>(x < 0.0, 2.0 * kHalfPi - 2.0 * part, 2.0 * part);
-  return select<VecD>(large, near, kHalfPi - copysign(part, x));
-}
 // atan(x) for 0 <= x <= 1: above tan(pi/8), from pi/4.
 TL_INLINE VecD atan_to_one(VecD x) {
   const auto upper = x > 0.41421356237309503;
@@ -92,13 +69,6 @@ TL_INLINE VecD atan_to_one(VecD x) {
                             0x1.9991af25c89dcp-3, -0x1.5555496015301p-2);
   return fma(s * z, p, s) + select<VecD>(upper, VecD{} + 0.5 * kHalfPi, VecD{});
 }
-TL_INLINE VecD atan(VecD x) {
-  const VecD size = abs(x);
-  const auto large = size > 1.0;
-  const VecD a = atan_to_one(select<VecD>(large, 1.0 / size, size));
-  return copysign(select<VecD>(large, kHalfPi - a, a), x);
-}
-
 TL_INLINE VecD atan2(VecD y, VecD x) {
   const VecD a = abs(y), b = abs(x);
   const auto steep = a > b;
@@ -212,10 +182,62 @@ TL_INLINE VecD digamma(VecD x) {
   return map(x, [](double v) { return special::digamma(v); });
 }
 
-TL_INLINE VecF tan(VecF x) {
-  const VecF fast = select<VecF>(x == 0.0f, x, in_double(x, [](VecD v) { return brief::tan(v); }));
-  return beyond_reduction(x, fast, [](float v) { return std::tan(v); });
+#ifdef __FMA__
+TL_INLINE VecF tan_near(VecF x) {
+  const Quarters q = quarters_of(x, 0);
+  const auto odd = (q.count & 1) != 0;
+  const VecF s = sine_of(q), c = cosine_of(q);
+  return select<VecF>(odd, -c, s) / select<VecF>(odd, s, c);
 }
+#else
+TL_INLINE VecF tan_near(VecF x) {
+  return in_double(x, [](VecD v) { return brief::tan(v); });
+}
+#endif
+TL_INLINE VecF tan(VecF x) {
+  return of_angle(
+      x, select<VecF>(x == 0.0f, x, tan_near(x)), [](VecD v) { return brief::tan(v); },
+      [](float v) { return std::tan(v); });
+}
+// ---- inverse circular functions in float
+// ----------------------------------------------------------------------------------------------
+constexpr float kHalfPi = 0x1.921fb6p0f, kHalfPiRest = -0x1.777a5cp-25f;
+
+// a quarter turns + y + y * part, where a is 0 or a quarter turn is larger than y
+TL_INLINE VecF turned_by(VecF quarters, VecF y, VecF part) {
+  const VecF start = quarters * kHalfPi, sum = start + y, lost = y - (sum - start);
+  return sum + fma(y, part, fma(quarters, VecF{} + kHalfPiRest, lost));
+}
+// What asin(s) / s exceeds 1 by for s <= 1/2, of which z is the square.
+TL_INLINE VecF asin_part(VecF z) {
+  return z * polynomial(z, 0x1.595c6p-5f, 0x1.8c3e5p-6f, 0x1.747bb8p-5f, 0x1.330204p-4f, 0x1.5555c8p-3f);
+}
+// Beyond 1/2 from the half angle: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)).
+TL_INLINE VecF asin(VecF x) {
+  const VecF size = abs(x);
+  const auto large = size > 0.5f;
+  const VecF z = select<VecF>(large, 0.5f - 0.5f * size, size * size);
+  const VecF y = select<VecF>(large, -2.0f * sqrt(z), size),
+             quarters = select<VecF>(large, VecF{} + 1.0f, VecF{});
+  return copysign(turned_by(quarters, y, asin_part(z)), x);
+}
+TL_INLINE VecF acos(VecF x) {
+  const VecF size = abs(x);
+  const auto large = size > 0.5f;
+  const VecF z = select<VecF>(large, 0.5f - 0.5f * size, size * size);
+  const VecF y = select<VecF>(large, copysign(2.0f * sqrt(z), x), -x);
+  const VecF far = select<VecF>(x < 0.0f, VecF{} + 2.0f, VecF{});
+  return turned_by(select<VecF>(large, far, VecF{} + 1.0f), y, asin_part(z));
+}
+TL_INLINE VecF atan(VecF x) {
+  const VecF size = abs(x);
+  const auto large = size > 1.0f;
+  const VecF y = select<VecF>(large, -1.0f / size, size), z = y * y;
+  const VecF p = polynomial(z, 0x1.7eb1a4p-9f, -0x1.0c1c26p-6f, 0x1.61f14p-5f, -0x1.35519p-4f, 0x1.b4dedep-4f,
+                            -0x1.230a96p-3f, 0x1.9978ecp-3f, -0x1.5554dcp-2f);
+  return copysign(turned_by(select<VecF>(large, VecF{} + 1.0f, VecF{}), y, z * p), x);
+}
+
 TL_INLINE double sinc_of_one(double x) {
   const double turned = x * (2 * brief::kHalfPi);
   return x == 0 ? 1 : std::sin(turned) / turned;
@@ -254,9 +276,9 @@ TL_INLINE VecD atan2(VecD y, VecD x) {
 #define TL_BOTH(name)      \
   TL_FLOAT_IN_DOUBLE(name) \
   TL_BY_LANE(name)
-TL_BOTH(asin)
-TL_BOTH(acos)
-TL_BOTH(atan)
+TL_BY_LANE(asin)
+TL_BY_LANE(acos)
+TL_BY_LANE(atan)
 TL_BOTH(asinh)
 TL_BOTH(acosh)
 TL_BOTH(atanh)

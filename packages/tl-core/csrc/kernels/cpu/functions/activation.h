@@ -74,16 +74,16 @@ TL_INLINE VecD size_of(VecD x) { return x; }
 // e to the power of -x^2 / 2. A float's exponent is too small for exp's care about the ends.
 TL_INLINE VecD bell(VecD x) { return math::exp(x * x * -0.5); }
 TL_INLINE VecF bell(VecF size) {
-  const VecF power = size * size * -0.5f, n = math::round_even(power * 0x1.715476p0f);
-  const VecF r = fma(n, VecF{} - 0x1.62e430p-1f, power);
-  const VecF p = polynomial(r, 0x1.6a21a8p-10f, 0x1.123b6ap-7f, 0x1.5558fcp-5f, 0x1.555490p-3f,
-                            0x1.fffffcp-2f, 1.0f, 1.0f);
+  const VecF z = size * size, n = math::nearest_whole(z, -0x1.715476p-1f);
+  const VecF r = fma(n, VecF{} + 0x1.62e430p0f, z);  // minus twice what is left of the power
+  const VecF p = polynomial(r, 0x1.6a21a8p-16f, -0x1.123b6ap-12f, 0x1.5558fcp-9f, -0x1.55549p-6f,
+                            0x1.fffffcp-4f, -0x1p-1f, 0x1p0f);
   return math::scale<VecF>(p, n);
 }
 // The probability that a normal number is smaller than x.
 TL_INLINE VecD normal_below(VecD x, VecD, VecD) { return 0.5 * math::erfc(x * -0.70710678118654752440); }
 TL_INLINE VecF normal_below(VecF x, VecF size, VecF bell) {
-  const VecF t = 1.0f / (1.0f + 0.4f * size);
+  const VecF t = 1.0f / fma(size, VecF{} + 0.4f, VecF{} + 1.0f);
   const VecF tail =
       bell * polynomial(t, -0x1.484a6ap-5f, 0x1.9f045ap-3f, -0x1.8272e8p-2f, 0x1.04c40ep-2f, -0x1.dd38fcp-7f,
                         0x1.460ae2p-3f, 0x1.3eb572p-3f, 0x1.4785fp-3f, -0x1.b0fc96p-17f);
