@@ -1,4 +1,4 @@
-// Elementary functions of vectors. In float at most about 1 unit in the last place off (1.6: logarithms to
+// Elementary functions of vectors. In float at most about 1 unit in the last place off (2: logarithms to
 // other bases, inverse circular functions; 2.5: sigmoid, tan, tanh), in double as well; infinities, NaN,
 // denormals and signed zeros come out as IEEE 754 says. What has no vector form goes lane by lane through
 // libm.
