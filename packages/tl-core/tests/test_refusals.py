@@ -98,3 +98,12 @@ def test_sums_are_read_where_they_lie():
     spread = tl.stack([sums, sums * 9], 1)[:, 0]
     want, got = (aten._cross_entropy_backward(g, x, s, total, target, None, 0, -100) for s in (sums, spread))
     assert tl.equal(want, got)
+
+
+def test_a_refused_scatter_has_written_nothing() -> None:
+    x, places = tl.zeros(5000), tl.arange(5000)
+    places[-1] = 5000
+    for refused in (lambda: x.scatter_(0, places, 1.0), lambda: x.scatter_add_(0, places, tl.ones(5000))):
+        with pytest.raises(RuntimeError, match="5000"):
+            refused()
+        assert x.sum() == 0

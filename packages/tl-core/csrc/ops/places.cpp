@@ -50,14 +50,6 @@ bool each_piece_within(char* const* d, const int64_t* s, int64_t n0, int64_t n1,
   }
   return true;
 }
-
-// As a loop over output, input and places, where the nest has values, tensor and places.
-void scatter(cpu::ElementwiseLoop loop, const cpu::Places& places, char* const* d, const int64_t* s,
-             int64_t n0, int64_t n1) {
-  char* const data[] = {d[1], d[0], d[2]};
-  const int64_t strides[] = {s[1], s[0], s[2], s[4], s[3], s[5]};
-  loop(data, strides, n0, n1, &places);
-}
 }  // namespace
 
 bool run_gather_within(const LoopNest& nest, int64_t item_size, int64_t stride, int64_t size) {
@@ -74,20 +66,11 @@ bool run_gather_within(const LoopNest& nest, int64_t item_size, int64_t stride, 
 void run_scatter(const LoopNest& nest, cpu::Combine combine, DType dtype, int64_t stride) {
   const cpu::ElementwiseLoop loop = cpu::scatter_loop(combine, dtype);
   const cpu::Places places{stride};
-  nest.run_serial(
-      [&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) { scatter(loop, places, d, s, n0, n1); });
-}
-
-bool run_scatter_within(const LoopNest& nest, cpu::Combine combine, DType dtype, int64_t stride,
-                        int64_t size) {
-  const cpu::ElementwiseLoop loop = cpu::scatter_loop(combine, dtype);
-  const cpu::Places places{stride};
-  bool good = true;
   nest.run_serial([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
-    const auto piece = [&](char* const* at, int64_t m0, int64_t m1) { scatter(loop, places, at, s, m0, m1); };
-    good = good && each_piece_within(d, s, n0, n1, size, piece);
+    char* const data[] = {d[1], d[0], d[2]};
+    const int64_t strides[] = {s[1], s[0], s[2], s[4], s[3], s[5]};
+    loop(data, strides, n0, n1, &places);
   });
-  return good;
 }
 
 }  // namespace tl

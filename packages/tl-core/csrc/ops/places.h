@@ -9,17 +9,13 @@ namespace tl {
 // The positions, in memory that writing to `target` does not change.
 Tensor apart_from(const Tensor& target, const Tensor& positions);
 
-// The forms with a size look at each place before they use it: false, and what was written so far, if one is
-// not in [0, size).
-
-// values[...] = tensor[places * stride], strides in bytes.
+// values[...] = tensor[places * stride], strides in bytes. The form with a size looks at each place before it
+// uses it: false, and what was written so far, if one is not in [0, size).
 void run_gather(const LoopNest& nest, int64_t item_size, int64_t stride);
 bool run_gather_within(const LoopNest& nest, int64_t item_size, int64_t stride, int64_t size);
 
 // tensor[places * stride] combined with values[...]. On one thread: what is written twice to a place is then
 // always the same.
 void run_scatter(const LoopNest& nest, cpu::Combine combine, DType dtype, int64_t stride);
-bool run_scatter_within(const LoopNest& nest, cpu::Combine combine, DType dtype, int64_t stride,
-                        int64_t size);
 
 }  // namespace tl

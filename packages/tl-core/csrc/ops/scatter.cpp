@@ -176,18 +176,12 @@ void scatter_onto(const Tensor& result, Combine combine, int64_t dim, const Tens
                   const Tensor& src) {
   if (result.is_meta() || index.numel() == 0) return;
   const Along a = along(result, dim);
-  const Tensor places = apart_from(result, index);
-  const bool once = are_used_once(places);
-  const Tensor positions =
-      once ? to_dtype(places, DType::Int64) : checked_positions(places, a, ErrorKind::Runtime);
+  // All places are known to be good before the first is written to.
+  const Tensor positions = checked_positions(apart_from(result, index), a, ErrorKind::Runtime);
   const Tensor values = src.storage() == result.storage() ? ops::clone(src) : src;
   DimVector strides(index.sizes().size());
   for (int64_t d = 0; d < index.dim(); ++d) strides[d] = values.dim() ? values.stride(d) : 0;
-  const LoopNest nest = nest_along(result, a, positions, values.data(), strides);
-  if (!once)
-    run_scatter(nest, combine, result.dtype(), a.stride);
-  else if (!run_scatter_within(nest, combine, result.dtype(), a.stride, a.size))
-    checked_positions(positions, a, ErrorKind::Runtime);
+  run_scatter(nest_along(result, a, positions, values.data(), strides), combine, result.dtype(), a.stride);
 }
 
 Tensor scatter_into(const char* name, Combine combine, const Tensor& self, int64_t dim, const Tensor& index,
