@@ -24,7 +24,7 @@ from tl_checkpoint.distributed.default_planner import WholeLoadPlanner
 from tl_checkpoint.distributed.state_dict_loader import _load_state_dict
 
 DATA = Path(__file__).parent / "data"
-LONGEST = 5.0  # seconds
+LONGEST = 5.0  # seconds of the processor, which a busy machine doesn't lengthen
 MEMORY = 4 << 30
 FORGED = (b"\xff" * 8, b"\0" * 8, b"\x7f" + b"\xff" * 7)
 
@@ -67,13 +67,13 @@ def run(source: Path, count: int, seed: int, has_checksums: bool) -> collections
         for _ in range(count):
             path = draw.choice(list(files))
             path.write_bytes(damaged(files[path], draw))
-            start = time.perf_counter()
+            start = time.process_time()
             try:
                 same = str(whole(folder)) == right
                 found["same" if same else "fault" if has_checksums else "other values"] += 1
             except sharded.CheckpointException:
                 found["refused"] += 1
-            found["fault"] += time.perf_counter() - start > LONGEST
+            found["fault"] += time.process_time() - start > LONGEST
             path.write_bytes(files[path])
     return found
 
