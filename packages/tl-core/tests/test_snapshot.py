@@ -148,18 +148,14 @@ def test_limits_are_errors():
     program = """
 import resource, tl_core as tl
 from tl_core.snapshot import Snapshot
-x = tl.ones(1000)
-for limit in (resource.RLIMIT_AS, resource.RLIMIT_NOFILE):
-    before = resource.getrlimit(limit)
-    resource.setrlimit(limit, (1, before[1]))
-    try:
-        Snapshot([x] * 1000)
-    except OSError as error:
-        print(error.strerror)
-    resource.setrlimit(limit, before)
+resource.setrlimit(resource.RLIMIT_NOFILE, (1, 1))
+try:
+    Snapshot([tl.ones(3)])
+except OSError as error:
+    print(error.strerror)
 """
     found = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert found.stdout.splitlines() == ["Cannot allocate memory", "Too many open files"]
+    assert found.stdout == "Too many open files\n"
 
 
 @pytest.mark.parametrize("more", ["", "if not os.fork(): time.sleep(60)"])

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 #endif
 
 namespace tl {
@@ -17,7 +18,7 @@ namespace tl {
 #ifdef __linux__
 namespace {
 constexpr int kPipe = 1 << 20;  // the most that anybody may ask for
-constexpr int kPatience = 50;   // milliseconds
+constexpr timespec kPatience{0, 50'000'000};
 
 // No signal arrives at this thread meanwhile: the copy must not run the program's handlers.
 class NoSignals {
@@ -46,7 +47,7 @@ void close_all_but(int descriptor) {
 
 bool hand_over(const char* data, size_t size, int pipe, pid_t parent) {
   while (size) {
-    const ssize_t count = write(pipe, data, size);
+    const long count = syscall(SYS_write, pipe, data, size);
     if (count < 0 && errno != EAGAIN) return false;
     if (count > 0) {
       data += count;
@@ -54,18 +55,20 @@ bool hand_over(const char* data, size_t size, int pipe, pid_t parent) {
       continue;
     }
     pollfd room{pipe, POLLOUT, 0};
-    poll(&room, 1, kPatience);
+    timespec patience = kPatience;
+    syscall(SYS_ppoll, &room, 1, &patience, nullptr, 0);
     if (syscall(SYS_getppid) != parent) return false;  // others may still hold the pipe's other end
   }
   return true;
 }
 
-// Other threads may have held any lock when the process was copied, so nothing is called that takes one.
+// Other threads may have held any lock when the process was copied, so there are only calls of the system,
+// not even through the C library's names for them, which sanitizers replace.
 [[noreturn]] void hand_over_and_exit(const SnapshotPart* parts, size_t count, int pipe, pid_t parent) {
   close_all_but(pipe);
-  for (const SnapshotPart* part = parts; part < parts + count; ++part)
-    if (!hand_over(part->data, part->size, pipe, parent)) _exit(1);
-  _exit(0);
+  bool good = true;
+  for (size_t i = 0; good && i < count; ++i) good = hand_over(parts[i].data, parts[i].size, pipe, parent);
+  while (true) syscall(SYS_exit_group, good ? 0 : 1);
 }
 }  // namespace
 
