@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
@@ -10,9 +11,20 @@ import pytest
 linux = pytest.mark.skipif(sys.platform != "linux", reason="uses limits and signals of Linux")
 
 
+def hear_interrupts():
+    """For a program about to start: what a shell runs in the background ignores them, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def run(program, timeout=60):
     program = "import os, signal, sys, threading, time\nimport tl_core as tl\n" + program
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=timeout)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        preexec_fn=hear_interrupts,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
