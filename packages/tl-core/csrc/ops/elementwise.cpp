@@ -78,7 +78,7 @@ void store_params(const ElementwiseDef& def, const TlValue* values, DType common
 // ----------------------------------------------------
 struct Fast {
   const TensorImpl* first = nullptr;
-  DType common;
+  DType common = DType::Bool;
 };
 
 // A number that only lifts within the tensor's category.

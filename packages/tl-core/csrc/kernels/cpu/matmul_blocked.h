@@ -168,7 +168,7 @@ struct BlockedProduct {
     const int64_t shares = (panels + share - 1) / share, depth = elements(terms);
     const int64_t work = (m < S::kBlockRows ? m : S::kBlockRows) * terms * share * S::kCols;
     parallel_for(0, blocks * shares, kProductGrain / (work + 1) + 1, [&](int64_t begin, int64_t end) {
-      const typename Scheme::Session session{};
+      [[maybe_unused]] const typename Scheme::Session session{};
       Workspace<E> packed_a(S::kBlockRows * depth + kLanes<E>);
       int64_t held = -1;
       for (int64_t task = begin; task < end; ++task) {

@@ -13,11 +13,7 @@
 #include "kernels/cpu/isa.h"
 
 #if defined(__SSE2__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"  // gcc 12 writes __Y = __Y for "undefined"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
-#pragma GCC diagnostic pop
 #endif
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
