@@ -76,28 +76,42 @@ def test_many_tiles_agree_with_operators():
         numpy.testing.assert_allclose(ours.numpy(), x.grad.numpy(), atol=1e-12)
 
 
+def recurrent(name, packed, biases=True):
+    """A layer of both directions on matrices of 3 sequences as a function of tensors, and tensors to try it with."""
+    gates = {"lstm": 4, "gru": 3}.get(name, 1)
+    shapes = [(gates * 2, 2), (gates * 2, 2), (gates * 2,), (gates * 2,)][: 4 if biases else 2]
+    sizes = [3, 2, 1] if packed else [3, 3]
+    states = 2 if name == "lstm" else 1
+    x = drawn(sum(sizes), 2) if packed else drawn(2, 3, 2)
+    inputs = [x, *(drawn(2, 3, 2, seed=2 + i) for i in range(states))]
+    inputs += [drawn(*shape, seed=10 + i) for i, shape in enumerate(shapes * 2)]
+
+    def f(x, *rest):
+        hx, params = (list(rest[:2]) if states == 2 else rest[0]), list(rest[states:])
+        if packed:
+            return getattr(tl, name)(x, tl.tensor(sizes), hx, params, biases, 1, 0.0, True, True)
+        return getattr(tl, name)(x, hx, params, biases, 1, 0.0, True, True, False)
+
+    return f, inputs
+
+
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
 def test_recurrent_layers(name, packed):
-    gates = {"lstm": 4, "gru": 3}.get(name, 1)
-    params = [
-        drawn(*shape, seed=10 + i)
-        for i, shape in enumerate([(gates * 3, 2), (gates * 3, 3), (gates * 3,), (gates * 3,)] * 2)
-    ]
-    sizes = [3, 2, 1] if packed else [3, 3]
-    x = drawn(sum(sizes), 2) if packed else drawn(2, 3, 2)
-    states = [drawn(2, 3, 3, seed=2)] + ([drawn(2, 3, 3, seed=3)] if name == "lstm" else [])
+    f, inputs = recurrent(name, packed)
+    assert gradcheck(f, inputs)
 
-    def f(x, *rest):
-        hidden = list(rest[: len(states)])
-        hx = hidden if name == "lstm" else hidden[0]
-        own = list(rest[len(states) :])
-        run = getattr(tl, name)
-        if packed:
-            return run(x, tl.tensor(sizes), hx, own, True, 1, 0.0, True, True)
-        return run(x, hx, own, True, 1, 0.0, True, True, False)
 
-    assert gradcheck(f, (x, *states, *params))
+@pytest.mark.parametrize("dtype", [tl.float16, tl.bfloat16])
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh"])
+def test_recurrent_gradients_of_halves(name, dtype):
+    f, inputs = recurrent(name, packed=False)
+    halves = [x.detach().to(dtype).requires_grad_() for x in inputs]
+    twins = [x.detach().double().requires_grad_() for x in halves]
+    want = tl_autograd.grad(f(*twins)[0].sum(), twins)
+    for one, other in zip(tl_autograd.grad(f(*halves)[0].sum(), halves), want, strict=True):
+        assert one.dtype == dtype
+        numpy.testing.assert_allclose(one.detach().double().numpy(), other.numpy(), rtol=0.03, atol=0.03)
 
 
 def test_embedding():

@@ -204,9 +204,13 @@ Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad
   };
   const Tensor hidden = started(grad_hidden, h0), state = c0 ? started(grad_state, *c0) : Tensor();
   const Tensor gates = empty(DimVector{output_in.size(0), width}, options);
+  const auto in_own_type = [own](const Tensor& t) { return t ? to_dtype(t, own) : t; };
+  const auto results = [&](const Tensor& grad_weight, const Tensor& grad_bias) -> Five {
+    return {in_own_type(gates), in_own_type(hidden), in_own_type(state), in_own_type(grad_weight),
+            in_own_type(grad_bias)};
+  };
   if (h0.is_meta())
-    return {gates, hidden, state, empty(w_hh.sizes(), options),
-            b_hh ? empty(b_hh->sizes(), options) : Tensor()};
+    return results(empty(w_hh.sizes(), options), b_hh ? empty(b_hh->sizes(), options) : Tensor());
   const Steps steps(batch_sizes, reverse);
   const Tensor kept = to_contiguous(saved), kept_cells = to_contiguous(cells);
   const Tensor weight = typed(w_hh, type), output = typed(output_in, type),
@@ -236,7 +240,7 @@ Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad
   });
   const Tensor grad_weight = ops::mm(ops::t(hidden_gates), previous);
   const Tensor grad_bias = b_hh ? ops::sum_dim_IntList(hidden_gates, DimVector{0}, false) : Tensor();
-  return {gates, hidden, state, grad_weight, grad_bias};
+  return results(grad_weight, grad_bias);
 }
 
 // ---- layers over layers -----------------------------------------------------------------------------------
