@@ -5,7 +5,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
-from tl_autograd import gradcheck, gradgradcheck
+from tl_autograd import forward_ad, gradcheck, gradgradcheck
 from tl_core import nn_functions
 
 attention = nn_functions.scaled_dot_product_attention
@@ -100,6 +100,43 @@ def recurrent(name, packed, biases=True):
 def test_recurrent_layers(name, packed):
     f, inputs = recurrent(name, packed)
     assert gradcheck(f, inputs)
+    assert gradgradcheck(f, inputs)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+def test_recurrent_layers_without_biases(name):
+    f, inputs = recurrent(name, False, biases=False)
+    assert gradgradcheck(f, inputs)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh"])
+def test_recurrent_gradients_are_the_same_where_they_are_recorded(name):
+    f, inputs = recurrent(name, packed=True)
+    value = sum(y.square().sum() for y in f(*inputs))
+    plain = tl_autograd.grad(value, inputs, retain_graph=True)
+    for one, other in zip(plain, tl_autograd.grad(value, inputs, create_graph=True), strict=True):
+        numpy.testing.assert_allclose(other.detach().numpy(), one.numpy(), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh"])
+def test_third_derivatives_of_recurrent_layers(name):
+    f, inputs = recurrent(name, packed=False)
+
+    def slope(x):
+        return tl_autograd.grad(f(x, *inputs[1:])[0].square().sum(), x, create_graph=True)[0]
+
+    assert gradgradcheck(slope, (inputs[0],))
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh"])
+def test_tangents_of_recurrent_layers(name):
+    f, (x, *rest) = recurrent(name, packed=False)
+    v, step = drawn(*x.shape, seed=7).detach(), 1e-6
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x.detach(), v)
+        got = forward_ad.unpack_dual(f(dual, *rest)[0]).tangent
+    want = (f(x + step * v, *rest)[0] - f(x - step * v, *rest)[0]) / (2 * step)
+    numpy.testing.assert_allclose(got.detach().numpy(), want.detach().numpy(), atol=1e-8)
 
 
 @pytest.mark.parametrize("dtype", [tl.float16, tl.bfloat16])
@@ -109,9 +146,11 @@ def test_recurrent_gradients_of_halves(name, dtype):
     halves = [x.detach().to(dtype).requires_grad_() for x in inputs]
     twins = [x.detach().double().requires_grad_() for x in halves]
     want = tl_autograd.grad(f(*twins)[0].sum(), twins)
-    for one, other in zip(tl_autograd.grad(f(*halves)[0].sum(), halves), want, strict=True):
-        assert one.dtype == dtype
-        numpy.testing.assert_allclose(one.detach().double().numpy(), other.numpy(), rtol=0.03, atol=0.03)
+    for create_graph in (False, True):
+        got = tl_autograd.grad(f(*halves)[0].sum(), halves, create_graph=create_graph)
+        for one, other in zip(got, want, strict=True):
+            assert one.dtype == dtype
+            numpy.testing.assert_allclose(one.detach().double().numpy(), other.numpy(), rtol=0.03, atol=0.03)
 
 
 def test_embedding():
