@@ -5,7 +5,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
-from tl_autograd import gradcheck, gradgradcheck
+from tl_autograd import forward_ad, gradcheck, gradgradcheck
 from tl_core import nn_functions
 
 attention = nn_functions.scaled_dot_product_attention
@@ -76,28 +76,81 @@ def test_many_tiles_agree_with_operators():
         numpy.testing.assert_allclose(ours.numpy(), x.grad.numpy(), atol=1e-12)
 
 
+def recurrent(name, packed, biases=True):
+    """A layer of both directions on matrices of 3 sequences as a function of tensors, and tensors to try it with."""
+    gates = {"lstm": 4, "gru": 3}.get(name, 1)
+    shapes = [(gates * 2, 2), (gates * 2, 2), (gates * 2,), (gates * 2,)][: 4 if biases else 2]
+    sizes = [3, 2, 1] if packed else [3, 3]
+    states = 2 if name == "lstm" else 1
+    x = drawn(sum(sizes), 2) if packed else drawn(2, 3, 2)
+    inputs = [x, *(drawn(2, 3, 2, seed=2 + i) for i in range(states))]
+    inputs += [drawn(*shape, seed=10 + i) for i, shape in enumerate(shapes * 2)]
+
+    def f(x, *rest):
+        hx, params = (list(rest[:2]) if states == 2 else rest[0]), list(rest[states:])
+        if packed:
+            return getattr(tl, name)(x, tl.tensor(sizes), hx, params, biases, 1, 0.0, True, True)
+        return getattr(tl, name)(x, hx, params, biases, 1, 0.0, True, True, False)
+
+    return f, inputs
+
+
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
 def test_recurrent_layers(name, packed):
-    gates = {"lstm": 4, "gru": 3}.get(name, 1)
-    params = [
-        drawn(*shape, seed=10 + i)
-        for i, shape in enumerate([(gates * 3, 2), (gates * 3, 3), (gates * 3,), (gates * 3,)] * 2)
-    ]
-    sizes = [3, 2, 1] if packed else [3, 3]
-    x = drawn(sum(sizes), 2) if packed else drawn(2, 3, 2)
-    states = [drawn(2, 3, 3, seed=2)] + ([drawn(2, 3, 3, seed=3)] if name == "lstm" else [])
+    f, inputs = recurrent(name, packed)
+    assert gradcheck(f, inputs)
+    assert gradgradcheck(f, inputs)
 
-    def f(x, *rest):
-        hidden = list(rest[: len(states)])
-        hx = hidden if name == "lstm" else hidden[0]
-        own = list(rest[len(states) :])
-        run = getattr(tl, name)
-        if packed:
-            return run(x, tl.tensor(sizes), hx, own, True, 1, 0.0, True, True)
-        return run(x, hx, own, True, 1, 0.0, True, True, False)
 
-    assert gradcheck(f, (x, *states, *params))
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+def test_recurrent_layers_without_biases(name):
+    f, inputs = recurrent(name, False, biases=False)
+    assert gradgradcheck(f, inputs)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh"])
+def test_recurrent_gradients_are_the_same_where_they_are_recorded(name):
+    f, inputs = recurrent(name, packed=True)
+    value = sum(y.square().sum() for y in f(*inputs))
+    plain = tl_autograd.grad(value, inputs, retain_graph=True)
+    for one, other in zip(plain, tl_autograd.grad(value, inputs, create_graph=True), strict=True):
+        numpy.testing.assert_allclose(other.detach().numpy(), one.numpy(), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh"])
+def test_third_derivatives_of_recurrent_layers(name):
+    f, inputs = recurrent(name, packed=False)
+
+    def slope(x):
+        return tl_autograd.grad(f(x, *inputs[1:])[0].square().sum(), x, create_graph=True)[0]
+
+    assert gradgradcheck(slope, (inputs[0],))
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh"])
+def test_tangents_of_recurrent_layers(name):
+    f, (x, *rest) = recurrent(name, packed=False)
+    v, step = drawn(*x.shape, seed=7).detach(), 1e-6
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x.detach(), v)
+        got = forward_ad.unpack_dual(f(dual, *rest)[0]).tangent
+    want = (f(x + step * v, *rest)[0] - f(x - step * v, *rest)[0]) / (2 * step)
+    numpy.testing.assert_allclose(got.detach().numpy(), want.detach().numpy(), atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [tl.float16, tl.bfloat16])
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh"])
+def test_recurrent_gradients_of_halves(name, dtype):
+    f, inputs = recurrent(name, packed=False)
+    halves = [x.detach().to(dtype).requires_grad_() for x in inputs]
+    twins = [x.detach().double().requires_grad_() for x in halves]
+    want = tl_autograd.grad(f(*twins)[0].sum(), twins)
+    for create_graph in (False, True):
+        got = tl_autograd.grad(f(*halves)[0].sum(), halves, create_graph=create_graph)
+        for one, other in zip(got, want, strict=True):
+            assert one.dtype == dtype
+            numpy.testing.assert_allclose(one.detach().double().numpy(), other.numpy(), rtol=0.03, atol=0.03)
 
 
 def test_embedding():

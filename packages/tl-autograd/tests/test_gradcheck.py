@@ -57,6 +57,11 @@ def test_complex_with_real_input():
     assert gradcheck(lambda x: x * w, real(3)) and gradcheck(lambda x: (x * w).abs(), real(3))
 
 
+def test_one_tensor_as_two_results():
+    x = tl.tensor([0.5, 2.0], dtype=tl.float64, requires_grad=True)
+    assert gradcheck(lambda x: (x.sin(),) * 2, (x,))
+
+
 def test_bad_requests():
     with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
         gradcheck(lambda x: x, tl.ones(2))

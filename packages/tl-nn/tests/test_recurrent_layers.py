@@ -1,4 +1,4 @@
-"""Recurrent layers against their rules in numpy."""
+"""Recurrent layers against their rules in numpy; second derivatives against finite differences."""
 
 import copy
 import pickle
@@ -8,6 +8,7 @@ import pytest
 
 import tl_core as tl
 import tl_nn as nn
+from tl_autograd import grad, gradgradcheck
 from tl_nn.utils import rnn
 
 KINDS = [nn.RNN, nn.GRU, nn.LSTM]
@@ -143,6 +144,82 @@ def test_gradients_reach_all_parameters(kind):
     layer.eval()
     x = tl.ones(5, 2, 3)
     assert layer(x)[0].tolist() == layer(x)[0].tolist()
+
+
+def check_second_derivatives(layer, x, use=lambda x: x):
+    """Against finite differences, by the input and by the parameters."""
+
+    def f(x, *_):
+        tl.manual_seed(3)  # the same dropout at each call
+        output, state = layer(use(x))
+        data = output.data if isinstance(output, rnn.PackedSequence) else output
+        return data, *(state if isinstance(state, tuple) else (state,))
+
+    assert gradgradcheck(f, (x.requires_grad_(), *layer.parameters()))
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        *((kind, {"num_layers": 2, "dropout": 0.5, "batch_first": True}) for kind in KINDS),
+        *((kind, {"bias": False, "bidirectional": True}) for kind in KINDS),
+        (nn.RNN, {"nonlinearity": "relu", "num_layers": 2}),
+        (nn.LSTM, {"proj_size": 1, "num_layers": 2, "bidirectional": True}),
+    ],
+)
+def test_second_derivatives(make, options):
+    _, x = sample(3, 2, 2)
+    check_second_derivatives(make(2, 2, **options).double(), x)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_second_derivatives_of_packed_sequences(kind):
+    _, x = sample(3, 3, 2)
+    layer = kind(2, 2, bidirectional=True).double()
+    check_second_derivatives(layer, x, lambda x: rnn.pack_padded_sequence(x, [1, 3, 2], enforce_sorted=False))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_second_derivatives_of_cells(kind):
+    _, x = sample(2, 2)
+    cell = CELLS[kind](2, 2).double()
+    assert gradgradcheck(lambda x, *_: cell(x), (x.requires_grad_(), *cell.parameters()))
+
+
+def in_operators(kind, layer, x):
+    """The outputs of a layer, written with operators that have second derivatives of their own."""
+    h = c = tl.zeros(x.size(1), layer.hidden_size, dtype=x.dtype)
+    outputs = []
+    for row in x:
+        given = row @ layer.weight_ih_l0.T + layer.bias_ih_l0
+        kept = h @ layer.weight_hh_l0.T + layer.bias_hh_l0
+        if kind is nn.RNN:
+            h = (given + kept).tanh()
+        elif kind is nn.GRU:
+            (r, z, n), (s, y, m) = given.chunk(3, -1), kept.chunk(3, -1)
+            update = (z + y).sigmoid()
+            h = (1 - update) * (n + (r + s).sigmoid() * m).tanh() + update * h
+        else:
+            i, f, g, o = (given + kept).chunk(4, -1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+        outputs.append(h)
+    return tl.stack(outputs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_with_a_gradient_penalty(kind):
+    layer, (_, x) = kind(3, 4).double(), sample(5, 2, 3)
+    x.requires_grad_()
+
+    def gradients(output):
+        layer.zero_grad()
+        (slope,) = grad(output.sum(), x, create_graph=True)
+        (output.square().mean() + (slope.flatten(1).norm(dim=1) - 1).square().mean()).backward()
+        return [array(parameter.grad) for parameter in layer.parameters()]
+
+    for one, other in zip(gradients(layer(x)[0]), gradients(in_operators(kind, layer, x)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
 def test_copies_and_pickles():

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/matmul.h"
 #include "ops.h"
@@ -28,6 +29,7 @@ class Steps {
  public:
   struct Step {
     int64_t first, rows;
+    size_t number;
   };
   Steps(IntSpan batch_sizes, bool reverse)
       : n_(static_cast<int64_t>(batch_sizes.size())), sizes_(batch_sizes), reverse_(reverse) {
@@ -40,9 +42,10 @@ class Steps {
     const bool descending = reverse_ != backwards;
     int64_t first = descending ? total_ : 0;
     for (int64_t i = 0; i < n_; ++i) {
-      const int64_t rows = sizes_[static_cast<size_t>(descending ? n_ - 1 - i : i)];
+      const auto number = static_cast<size_t>(descending ? n_ - 1 - i : i);
+      const int64_t rows = sizes_[number];
       if (descending) first -= rows;
-      body(Step{first, rows});
+      body(Step{first, rows, number});
       if (!descending) first += rows;
     }
   }
@@ -204,9 +207,13 @@ Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad
   };
   const Tensor hidden = started(grad_hidden, h0), state = c0 ? started(grad_state, *c0) : Tensor();
   const Tensor gates = empty(DimVector{output_in.size(0), width}, options);
+  const auto in_own_type = [own](const Tensor& t) { return t ? to_dtype(t, own) : t; };
+  const auto results = [&](const Tensor& grad_weight, const Tensor& grad_bias) -> Five {
+    return {in_own_type(gates), in_own_type(hidden), in_own_type(state), in_own_type(grad_weight),
+            in_own_type(grad_bias)};
+  };
   if (h0.is_meta())
-    return {gates, hidden, state, empty(w_hh.sizes(), options),
-            b_hh ? empty(b_hh->sizes(), options) : Tensor()};
+    return results(empty(w_hh.sizes(), options), b_hh ? empty(b_hh->sizes(), options) : Tensor());
   const Steps steps(batch_sizes, reverse);
   const Tensor kept = to_contiguous(saved), kept_cells = to_contiguous(cells);
   const Tensor weight = typed(w_hh, type), output = typed(output_in, type),
@@ -236,7 +243,119 @@ Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad
   });
   const Tensor grad_weight = ops::mm(ops::t(hidden_gates), previous);
   const Tensor grad_bias = b_hh ? ops::sum_dim_IntList(hidden_gates, DimVector{0}, false) : Tensor();
-  return {gates, hidden, state, grad_weight, grad_bias};
+  return results(grad_weight, grad_bias);
+}
+
+// ---- the gradients in operators ---------------------------------------------------------------------------
+
+Tensor first_rows(const Tensor& t, int64_t rows) {
+  return rows == t.size(0) ? t : ops::slice(t, 0, 0, rows, 1);
+}
+Tensor with_first_rows(const Tensor& t, const Tensor& rows) {
+  if (rows.size(0) == t.size(0)) return rows;
+  return ops::cat(std::vector<Tensor>{rows, ops::slice(t, 0, rows.size(0), std::nullopt, 1)}, 0);
+}
+
+// Of one step: of the sums of the gates' products with the input and with the state, of the previous state
+// beside its product, and of the previous cell.
+struct StepGradients {
+  Tensor gates, hidden_gates, hidden, cell;
+};
+
+StepGradients lstm_gradients(const Tensor& g, const Tensor& grad_cell, const Tensor& saved,
+                             const Tensor& before, const Tensor& grad_saved, const Tensor& grad_before) {
+  const std::vector<Tensor> parts = ops::chunk(saved, 4, 1), more = ops::chunk(grad_saved, 4, 1);
+  const Tensor &in = parts[0], &forget = parts[1], &fresh = parts[2], &out = parts[3];
+  const Tensor c = ops::tanh(ops::addcmul(ops::mul(forget, before), in, fresh));
+  const Tensor gc = ops::add(grad_cell, ops::tanh_backward(ops::mul(g, out), c));
+  const Tensor gates =
+      ops::cat(std::vector<Tensor>{ops::sigmoid_backward(ops::addcmul(more[0], gc, fresh), in),
+                                   ops::sigmoid_backward(ops::addcmul(more[1], gc, before), forget),
+                                   ops::tanh_backward(ops::addcmul(more[2], gc, in), fresh),
+                                   ops::sigmoid_backward(ops::addcmul(more[3], g, c), out)},
+               1);
+  return {gates, gates, {}, ops::addcmul(grad_before, gc, forget)};
+}
+
+StepGradients gru_gradients(const Tensor& g, const Tensor& saved, const Tensor& before,
+                            const Tensor& grad_saved) {
+  const std::vector<Tensor> parts = ops::chunk(saved, 4, 1), more = ops::chunk(grad_saved, 4, 1);
+  const Tensor &reset = parts[0], &update = parts[1], &fresh = parts[2], &part = parts[3];
+  const Tensor kept = ops::mul(g, update);
+  const Tensor sum = ops::tanh_backward(ops::add(more[2], ops::sub(g, kept)), fresh);
+  const Tensor by_reset = ops::sigmoid_backward(ops::addcmul(more[0], sum, part), reset);
+  const Tensor by_update = ops::sigmoid_backward(ops::addcmul(more[1], g, ops::sub(before, fresh)), update);
+  return {ops::cat(std::vector<Tensor>{by_reset, by_update, sum}, 1),
+          ops::cat(std::vector<Tensor>{by_reset, by_update, ops::addcmul(more[3], sum, reset)}, 1),
+          kept,
+          {}};
+}
+
+StepGradients simple_gradients(const Tensor& g, const Tensor& output, bool relu) {
+  const Tensor gates = relu ? ops::threshold_backward(g, output, Scalar(0)) : ops::tanh_backward(g, output);
+  return {gates, gates, {}, {}};
+}
+
+std::vector<Tensor> states_before(const Steps& steps, const std::vector<Tensor>& outputs, Tensor state) {
+  std::vector<Tensor> before(outputs.size());
+  steps.run(false, [&](Steps::Step s) {
+    before[s.number] = first_rows(state, s.rows);
+    state = with_first_rows(state, outputs[s.number]);
+  });
+  return before;
+}
+
+// Differentiable in turn: what the layer kept are results of it, which have gradients as the others do.
+Five recorded_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad_state,
+                       OptTensor grad_saved, OptTensor grad_cells, const Tensor& h0, OptTensor c0,
+                       const Tensor& w_hh, OptTensor b_hh, const Tensor& output, const Tensor& saved,
+                       const Tensor& cells, int64_t mode, bool reverse, IntSpan batch_sizes) {
+  check_layer(output, h0, c0, w_hh, b_hh, mode, batch_sizes);
+  const auto cell = static_cast<Cell>(mode);
+  check_kept(grad_output, grad_hidden, grad_state, h0, output, saved, cells, cell);
+  const DType own = output.dtype(), type = computing_type(own);
+  const auto typed = [type](const Tensor& t) { return ops::to_dtype(t, type); };
+  const auto started = [&](OptTensor g, const Tensor& like) { return typed(g ? *g : ops::zeros_like(like)); };
+  const auto each = [&](const Tensor& t) { return ops::split_with_sizes(typed(t), batch_sizes, 0); };
+  const bool saves = saved_count(cell) > 0, lstm = cell == Cell::Lstm;
+  const std::vector<Tensor> none,
+      outputs = each(output), grads = each(started(grad_output, output)), kept = saves ? each(saved) : none,
+      more = saves ? each(started(grad_saved, saved)) : none, kept_cells = lstm ? each(cells) : none,
+      more_cells = lstm ? each(started(grad_cells, cells)) : none;
+  const Steps steps(batch_sizes, reverse);
+  const std::vector<Tensor> before = states_before(steps, outputs, typed(h0));
+  std::vector<Tensor> gates(outputs.size()), hidden_gates(outputs.size());
+  Tensor hidden = started(grad_hidden, h0), state = lstm ? started(grad_state, *c0) : Tensor();
+  const Tensor weight = typed(w_hh);
+  steps.run(true, [&](Steps::Step s) {
+    const size_t i = s.number;
+    const Tensor g = ops::add(first_rows(hidden, s.rows), grads[i]);
+    const StepGradients r =
+        lstm ? lstm_gradients(g, first_rows(state, s.rows), kept[i], kept_cells[i], more[i], more_cells[i])
+        : cell == Cell::Gru ? gru_gradients(g, kept[i], before[i], more[i])
+                            : simple_gradients(g, outputs[i], cell == Cell::Relu);
+    const Tensor product = ops::mm(r.hidden_gates, weight);
+    hidden = with_first_rows(hidden, r.hidden ? ops::add(product, r.hidden) : product);
+    if (lstm) state = with_first_rows(state, r.cell);
+    gates[i] = r.gates;
+    hidden_gates[i] = r.hidden_gates;
+  });
+  const Tensor sums = ops::cat(hidden_gates, 0);
+  const auto in_own_type = [own](const Tensor& t) { return t ? ops::to_dtype(t, own) : t; };
+  return {in_own_type(cell == Cell::Gru ? ops::cat(gates, 0) : sums), in_own_type(hidden), in_own_type(state),
+          in_own_type(ops::mm(ops::t(sums), ops::cat(before, 0))),
+          in_own_type(b_hh ? ops::sum_dim_IntList(sums, DimVector{0}, false) : Tensor())};
+}
+
+Five layer_gradients(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad_state, OptTensor grad_saved,
+                     OptTensor grad_cells, const Tensor& h0, OptTensor c0, const Tensor& w_hh, OptTensor b_hh,
+                     const Tensor& output, const Tensor& saved, const Tensor& cells, int64_t mode,
+                     bool reverse, IntSpan batch_sizes) {
+  if (!grad_enabled() && !grad_saved && !grad_cells)
+    return ops::_recurrent_layer_backward(grad_output, grad_hidden, grad_state, h0, c0, w_hh, b_hh, output,
+                                          saved, cells, mode, reverse, batch_sizes);
+  return recorded_backward(grad_output, grad_hidden, grad_state, grad_saved, grad_cells, h0, c0, w_hh, b_hh,
+                           output, saved, cells, mode, reverse, batch_sizes);
 }
 
 // ---- layers over layers -----------------------------------------------------------------------------------
@@ -290,22 +409,17 @@ LayerResult run_projected(const Sequence& x, const Tensor& h0, const Tensor& c0,
   Tensor hidden = h0, state = c0;
   std::vector<Tensor> outputs(x.batch_sizes.size());
   const Steps steps(x.batch_sizes, reverse);
-  size_t number = reverse ? outputs.size() : 0;
   steps.run(false, [&](Steps::Step s) {
-    const Tensor h = ops::slice(hidden, 0, 0, s.rows, 1), c = ops::slice(state, 0, 0, s.rows, 1);
+    const Tensor h = first_rows(hidden, s.rows), c = first_rows(state, s.rows);
     const Tensor sums =
         ops::add(ops::slice(gates, 0, s.first, s.first + s.rows, 1), ops::linear(h, *p.w_hh, p.b_hh));
     const std::vector<Tensor> parts = ops::chunk(sums, 4, 1);
     const Tensor next =
         ops::add(ops::mul(ops::sigmoid(parts[1]), c), ops::mul(ops::sigmoid(parts[0]), ops::tanh(parts[2])));
     const Tensor out = ops::linear(ops::mul(ops::sigmoid(parts[3]), ops::tanh(next)), *p.w_hr);
-    const auto replaced = [&](const Tensor& all, const Tensor& rows) {
-      if (s.rows == all.size(0)) return rows;
-      return ops::cat(std::vector<Tensor>{rows, ops::slice(all, 0, s.rows, std::nullopt, 1)}, 0);
-    };
-    hidden = replaced(hidden, out);
-    state = replaced(state, next);
-    outputs[reverse ? --number : number++] = out;
+    hidden = with_first_rows(hidden, out);
+    state = with_first_rows(state, next);
+    outputs[s.number] = out;
   });
   return {ops::cat(outputs, 0), hidden, state};
 }
@@ -476,6 +590,7 @@ Tensor simple_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, co
 
 TL_KERNEL(_recurrent_layer, layer)
 TL_KERNEL(_recurrent_layer_backward, layer_backward)
+TL_KERNEL(_recurrent_layer_gradients, layer_gradients)
 TL_KERNEL(lstm_input, lstm_input)
 TL_KERNEL(lstm_data, lstm_data)
 TL_KERNEL(gru_input, rnn_input<Cell::Gru>)
