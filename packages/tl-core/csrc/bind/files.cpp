@@ -1,15 +1,14 @@
 #include "bind/files.h"
 
-#include <cerrno>
-
 #include "base/crc32.h"
 #include "base/file_transfer.h"
 #include "bind/error.h"
+#include "bind/unlocked.h"
 
 namespace tl::bind {
 
 namespace {
-constexpr Py_ssize_t kLong = 1 << 15;  // below it, letting the lock go costs more than it gives
+constexpr size_t kLong = 1 << 15;  // below it, letting the lock go costs more than it gives
 
 class Memory {
  public:
@@ -26,18 +25,6 @@ class Memory {
   Py_buffer view_;
 };
 
-// Runs body without the lock; what it throws comes with the lock.
-template <class F>
-auto unlocked(size_t size, F&& body) {
-  struct Lock {
-    PyThreadState* state;
-    ~Lock() {
-      if (state) PyEval_RestoreThread(state);
-    }
-  } lock{size >= kLong ? PyEval_SaveThread() : nullptr};
-  return body();
-}
-
 PyObject* py_crc32(PyObject*, PyObject* args) {
   return translated(
       [&]() -> PyObject* {
@@ -45,17 +32,14 @@ PyObject* py_crc32(PyObject*, PyObject* args) {
         unsigned int before = 0;
         if (!PyArg_ParseTuple(args, "O|I", &data, &before)) throw PythonError();
         const Memory memory(data, PyBUF_SIMPLE);
-        return PyLong_FromUnsignedLong(
-            unlocked(memory.size(), [&] { return crc32_parallel(before, memory.data(), memory.size()); }));
+        return PyLong_FromUnsignedLong(unlocked(
+            memory.size() >= kLong, [&] { return crc32_parallel(before, memory.data(), memory.size()); }));
       },
       static_cast<PyObject*>(nullptr));
 }
 
 PyObject* answer(const Transfer& t) {
-  if (t.error) {
-    errno = t.error;
-    return PyErr_SetFromErrno(PyExc_OSError);
-  }
+  if (t.error) return raise_os_error(t.error);
   if (t.ended)
     return PyErr_Format(PyExc_EOFError, "the file ends %llu bytes on",
                         static_cast<unsigned long long>(t.done_to));
@@ -72,7 +56,7 @@ PyObject* transfer(PyObject* args, int flags, F&& move) {
         if (!PyArg_ParseTuple(args, "iLO", &descriptor, &offset, &data)) throw PythonError();
         TL_CHECK(offset >= 0, Value, "the offset in a file must be 0 or more, got ", offset);
         const Memory memory(data, flags);
-        return answer(unlocked(memory.size(), [&] {
+        return answer(unlocked(memory.size() >= kLong, [&] {
           return move(descriptor, static_cast<int64_t>(offset), memory.data(), memory.size());
         }));
       },

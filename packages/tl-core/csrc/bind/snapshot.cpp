@@ -6,24 +6,11 @@
 #include "base/snapshot.h"
 #include "bind/error.h"
 #include "bind/tensor_object.h"
+#include "bind/unlocked.h"
 
 namespace tl::bind {
 
 namespace {
-template <class F>
-auto unlocked(F&& body) {
-  struct Lock {
-    PyThreadState* state = PyEval_SaveThread();
-    ~Lock() { PyEval_RestoreThread(state); }
-  } lock;
-  return body();
-}
-
-PyObject* failed(int error) {
-  errno = error;
-  return PyErr_SetFromErrno(PyExc_OSError);
-}
-
 SnapshotPart part(PyObject* o) {
   TL_CHECK(is_tensor(o), Type, "expected a tensor, got ", Py_TYPE(o)->tp_name);
   const Tensor& t = tensor_of(o);
@@ -38,7 +25,7 @@ PyObject* py_begin(PyObject*, PyObject* tensors) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i)
           parts.push_back(part(PyTuple_GET_ITEM(all.get(), i)));
         const Snapshot made = begin_snapshot(parts.data(), parts.size());
-        return made.process < 0 ? failed(errno) : Py_BuildValue("ii", made.process, made.descriptor);
+        return made.process < 0 ? raise_os_error(errno) : Py_BuildValue("ii", made.process, made.descriptor);
       },
       static_cast<PyObject*>(nullptr));
 }
@@ -51,8 +38,8 @@ PyObject* py_read(PyObject*, PyObject* args) {
         if (!PyArg_ParseTuple(args, "iiO", &from.process, &from.descriptor, &to)) throw PythonError();
         const SnapshotPart target = part(to);
         const int error =
-            unlocked([&] { return read_snapshot(from, const_cast<char*>(target.data), target.size); });
-        return error ? failed(error) : Py_NewRef(Py_None);
+            unlocked(true, [&] { return read_snapshot(from, const_cast<char*>(target.data), target.size); });
+        return error ? raise_os_error(error) : Py_NewRef(Py_None);
       },
       static_cast<PyObject*>(nullptr));
 }
@@ -60,7 +47,7 @@ PyObject* py_read(PyObject*, PyObject* args) {
 PyObject* py_end(PyObject*, PyObject* args) {
   Snapshot made;
   if (!PyArg_ParseTuple(args, "ii", &made.process, &made.descriptor)) return nullptr;
-  unlocked([&] { return end_snapshot(made), 0; });
+  unlocked(true, [&] { return end_snapshot(made), 0; });
   Py_RETURN_NONE;
 }
 
