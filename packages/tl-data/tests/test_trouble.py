@@ -128,10 +128,12 @@ def test_workers_end_with_a_program_that_is_killed(context):
     def left():
         return [p for p, (_, s, _) in trouble.processes().items() if s == running.pid and p != running.pid]
 
-    assert trouble.until(lambda: len(left()) >= 2, 10)
-    time.sleep(0.3)
-    running.kill()
-    running.wait()
+    try:
+        assert trouble.until(lambda: len(left()) >= 2, 10)
+        time.sleep(0.3)
+    finally:
+        running.kill()
+        running.wait()
     assert trouble.until(lambda: not left(), 5), left()
 
 
