@@ -1,5 +1,7 @@
 """What would lead a kernel outside of memory is refused before it runs, or kept apart from what the kernel writes."""
 
+import sys
+
 import pytest
 
 import tl_core as tl
@@ -107,3 +109,13 @@ def test_a_refused_scatter_has_written_nothing() -> None:
         with pytest.raises(RuntimeError, match="5000"):
             refused()
         assert x.sum() == 0
+
+
+def test_a_gradient_without_elements_gives_zeros() -> None:
+    adjoint = tl._C._call_operator(("_adaptive_avg_pool_adjoint",), tl.ones(1, 0, 1, 1), [1, 2, 3, 4], 3)
+    assert adjoint.tolist() == tl.zeros(1, 2, 3, 4).tolist()
+
+
+def test_a_step_as_large_as_there_is() -> None:
+    x, w = tl.ones(1, 1, 3), tl.ones(1, 1, 2)
+    assert tl.conv1d(x, w, stride=sys.maxsize, padding=1).tolist() == [[[1.0]]]

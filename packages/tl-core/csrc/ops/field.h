@@ -4,6 +4,8 @@
 
 #include "dispatch/operator.h"
 #include "kernels/cpu/resample.h"
+#include "ops/copy.h"
+#include "tensor/scalar.h"
 
 namespace tl {
 
@@ -49,7 +51,10 @@ void check_grid(const char* op, const Tensor& self, int64_t spatial);
 template <class F>
 Tensor resampled(const Field& field, IntSpan grid, F maps) {
   const Tensor out = field.like(grid, field.data().dtype());
-  if (!out.is_meta() && out.numel() != 0)
+  if (out.is_meta() || out.numel() == 0) return out;
+  if (field.data().numel() == 0)
+    fill(out, 0);  // no element leads to any of these
+  else
     cpu::resample(out.dtype(), field.mapped(maps()), out.ptr<char>(), field.data().ptr<char>());
   return out;
 }

@@ -20,7 +20,7 @@ class ConvolutionGeometry {
     const ConvolutionAxis& a = c.axis[2];
     for (int64_t t = 0; t < a.taps; ++t) {
       const int64_t at = a.first + t * a.tap_step;
-      const int64_t begin = at < 0 ? (-at + a.step - 1) / a.step : 0;
+      const int64_t begin = at < 0 ? -at / a.step + (-at % a.step != 0) : 0;
       const int64_t end = at >= a.in ? 0 : std::min(a.out, (a.in - 1 - at) / a.step + 1);
       row_.push_back({std::min(begin, end), end});
     }
