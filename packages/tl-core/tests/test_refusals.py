@@ -119,3 +119,8 @@ def test_a_gradient_without_elements_gives_zeros() -> None:
 def test_a_step_as_large_as_there_is() -> None:
     x, w = tl.ones(1, 1, 3), tl.ones(1, 1, 2)
     assert tl.conv1d(x, w, stride=sys.maxsize, padding=1).tolist() == [[[1.0]]]
+
+
+def test_more_bins_than_there_are_numbers() -> None:
+    with pytest.raises(RuntimeError, match="overflow"):
+        tl.histogram(tl.ones(3), sys.maxsize)

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/checked.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/sort.h"
 #include "ops.h"
@@ -232,7 +233,7 @@ Pair histogram_count(const Tensor& self, int64_t bins, std::optional<std::span<c
            range ? (*range)[0] : 0, " should not exceed its rightmost edge ", range ? (*range)[1] : 0);
   const Ends ends =
       outer_edges("torch.histogramdd()", self, range ? (*range)[0] : 0, range ? (*range)[1] : 0, 0.5);
-  const Tensor made = ops::linspace(Scalar(ends.low), Scalar(ends.high), bins + 1, self.dtype());
+  const Tensor made = ops::linspace(Scalar(ends.low), Scalar(ends.high), checked_add(bins, 1), self.dtype());
   return given(histogram_by(self, made, weight, density), hist, edges);
 }
 }  // namespace
