@@ -124,3 +124,9 @@ def test_a_step_as_large_as_there_is() -> None:
 def test_more_bins_than_there_are_numbers() -> None:
     with pytest.raises(RuntimeError, match="overflow"):
         tl.histogram(tl.ones(3), sys.maxsize)
+
+
+def test_any_byte_is_a_bool() -> None:
+    t = tl.tensor([0, 1, 2, 190], dtype=tl.uint8).view(tl.bool)
+    assert t.tolist() == [False, True, True, True]
+    assert t[3].item() is True

@@ -67,8 +67,6 @@ template <class T>
 Scalar load(const T& value) {
   if constexpr (is_complex_type<T>) {
     return Scalar(std::complex<double>(static_cast<double>(value.re), static_cast<double>(value.im)));
-  } else if constexpr (std::is_same_v<T, bool>) {
-    return Scalar(value);
   } else if constexpr (std::is_same_v<T, uint64_t>) {
     return value >> 63 ? Scalar::above_int64(value) : Scalar(static_cast<int64_t>(value));
   } else if constexpr (std::is_integral_v<T>) {
@@ -102,6 +100,8 @@ void Scalar::check_fits(DType dtype) const {
 }
 
 Scalar load_scalar(DType dtype, const void* data) {
+  // Memory nobody has written, or written as numbers, holds other bytes than the two a bool has.
+  if (dtype == DType::Bool) return Scalar(*static_cast<const uint8_t*>(data) != 0);
   switch (dtype) {
 #define TL_LOAD(E, T, name) \
   case DType::E:            \
