@@ -68,11 +68,20 @@ def unlisted(known: set[str]) -> Iterator[str]:
     )
 
 
+def is_passed_on(value: Any) -> bool:
+    """Whether an object is one of Python's own library, offered as it is there."""
+    first = public_names.home_of(value).partition(".")[0]
+    return (
+        first in sys.stdlib_module_names and first != "builtins"
+    )  # which methods of native types give as theirs
+
+
 def undescribed(known: set[str]) -> Iterator[str]:
-    """The listed classes, functions and methods without a docstring."""
+    """The listed classes, functions and methods of ours without a docstring."""
     for name in sorted(known):
         value = resolve(name)
-        if (inspect.isclass(value) or inspect.isroutine(value)) and not inspect.getdoc(value):
+        described = not (inspect.isclass(value) or inspect.isroutine(value)) or inspect.getdoc(value)
+        if not described and not is_passed_on(value):
             yield name
 
 

@@ -64,3 +64,13 @@ def test_names_resolve_to_objects(package):
     assert doc_coverage.resolve("pack.inner.made") is inner.made
     assert doc_coverage.resolve("pack.made.__name__") == "made"
     assert doc_coverage.resolve("absent.name") is None
+
+
+def test_what_is_ours_needs_a_docstring(package):
+    pack, _ = package
+    pack.silent = types.FunctionType((lambda: None).__code__, {"__name__": "pack.inner"}, "silent")
+    pack.standard = types.FunctionType(
+        (lambda: None).__code__, {"__name__": "multiprocessing.context"}, "standard"
+    )
+    known = {"pack.made", "pack.silent", "pack.standard"}
+    assert list(doc_coverage.undescribed(known)) == ["pack.silent"]
