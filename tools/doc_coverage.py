@@ -70,10 +70,9 @@ def unlisted(known: set[str]) -> Iterator[str]:
 
 def is_passed_on(value: Any) -> bool:
     """Whether an object is one of Python's own library, offered as it is there."""
+    # Methods of native types, ours too, say that they come from `builtins`.
     first = public_names.home_of(value).partition(".")[0]
-    return (
-        first in sys.stdlib_module_names and first != "builtins"
-    )  # which methods of native types give as theirs
+    return first != "builtins" and first in sys.stdlib_module_names
 
 
 def undescribed(known: set[str]) -> Iterator[str]:

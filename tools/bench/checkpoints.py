@@ -52,5 +52,5 @@ CASES = [
     Case(SMALL, "save to memory", _SMALL, "torch.save(state, io.BytesIO())"),
     Case(SMALL, "load from memory", _SMALL, "load()"),
     Case(SMALL, "load from a file", _SMALL, "torch.load(path)"),
-    Case(SMALL, "save to a file, synced", _SMALL, _SAVE, bound=1.0, peer=_REPLACE),
+    Case(SMALL, "save to a file, synced", _SMALL, _SAVE, bound=0.5, peer=_REPLACE),
 ]

@@ -58,15 +58,13 @@ cpu::Attention call_of(const Tensor& q, const Tensor& k, const Tensor& v, const 
           dropout};
 }
 
-int64_t drawn_tiles(int64_t queries) { return queries / cpu::kDrawnRows + (queries % cpu::kDrawnRows != 0); }
-
 void check_draws(OptTensor draws, const Tensor& q, double dropout) {
   TL_CHECK((draws != nullptr) == (dropout > 0) && dropout < 1, Runtime,
            "attention(): dropout of a probability between 0 and 1, and nothing else, has draws, got ",
            dropout);
   if (draws)
     expect("attention", "draws", *draws, DType::Int32,
-           DimVector{q.size(0) * q.size(1), drawn_tiles(q.size(2)), cpu::kDrawnState});
+           DimVector{q.size(0) * q.size(1), cpu::drawn_tiles(q.size(2)), cpu::kDrawnState});
 }
 
 void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask) {
@@ -113,7 +111,7 @@ Tensor attention_draws(const Tensor& q, const Tensor& k) {
            "attention_draws(): query and key must have 4 dimensions, got ", q.sizes(), " and ", k.sizes());
   const int64_t heads = checked_mul(q.size(0), q.size(1));
   const Tensor draws =
-      empty(DimVector{heads, drawn_tiles(q.size(2)), cpu::kDrawnState}, {DType::Int32, q.device()});
+      empty(DimVector{heads, cpu::drawn_tiles(q.size(2)), cpu::kDrawnState}, {DType::Int32, q.device()});
   if (draws.is_meta() || draws.numel() == 0) return draws;
   Generator& g = default_generator();
   const std::lock_guard lock(g.mutex);
@@ -125,7 +123,7 @@ Tensor attention_draws(const Tensor& q, const Tensor& k) {
 Tensor attention_kept(const Tensor& draws, int64_t queries, int64_t keys, double dropout) {
   TL_CHECK(draws.dim() == 3, Runtime, "attention_kept(): draws must have 3 dimensions, got ", draws.sizes());
   expect("attention_kept", "draws", draws, DType::Int32,
-         DimVector{draws.size(0), drawn_tiles(queries), cpu::kDrawnState});
+         DimVector{draws.size(0), cpu::drawn_tiles(queries), cpu::kDrawnState});
   const Tensor kept = empty(DimVector{draws.size(0), queries, keys}, {DType::Bool, draws.device()});
   if (kept.is_meta()) return kept;
   const Tensor dense = to_contiguous(draws);

@@ -195,7 +195,8 @@ class Kept {
   // For rows from `at` on, as far as keys are seen.
   void draw(Place at, int64_t rows, int64_t seen) {
     if (!c_.draws) return;
-    const int64_t tile = (at.batch * c_.shape.heads + at.head) * c_.drawn_tiles() + at.row / kDrawnRows;
+    const int64_t tile =
+        (at.batch * c_.shape.heads + at.head) * drawn_tiles(c_.shape.queries) + at.row / kDrawnRows;
     draw_kept(c_.draws + tile * kDrawnState, rows, c_.shape.keys, seen, c_.dropout, bytes_.data());
   }
   // A tile's row i, from a key on; the vectors of its end may hold anything that is finite.

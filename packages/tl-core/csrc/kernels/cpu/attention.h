@@ -14,6 +14,8 @@ struct AttentionTensor {
 };
 
 inline constexpr int64_t kDrawnRows = 64, kDrawnState = Mt19937::kWords + 2;
+// How many tiles of kDrawnRows so many queries take, up to the largest number.
+constexpr int64_t drawn_tiles(int64_t queries) { return queries / kDrawnRows + (queries % kDrawnRows != 0); }
 
 // `heads` is a multiple of `key_heads`: neighbouring query heads share keys and values.
 struct AttentionShape {
@@ -30,8 +32,6 @@ struct Attention {
   void* log_sums;
   const int32_t* draws = nullptr;  // with dropout
   double dropout = 0;
-
-  int64_t drawn_tiles() const { return (shape.queries + kDrawnRows - 1) / kDrawnRows; }
 };
 
 // Where the tiles' parts of a dense mask of probabilities (heads, queries, keys) begin in the generator's
