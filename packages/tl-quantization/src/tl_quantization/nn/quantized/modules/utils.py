@@ -15,6 +15,7 @@ from ....quantizer import PerTensor
 from ....tensor import QuantizedTensor, made_of
 
 __all__ = [
+    "OutputScale",
     "Scaled",
     "WeightedQuantizedModule",
     "observed_qparams",
@@ -99,14 +100,47 @@ class Scaled:
         return requantize(x, like, self.scale, self.zero_point)
 
 
-class WeightedQuantizedModule(Module):
+def popped(state_dict: Any, prefix: str, names: tuple[str, ...], missing: list[str]) -> list[Any] | None:
+    """The values of entries, which leave the state; None where one isn't there, and those in `missing`."""
+    keys = [prefix + name for name in names]
+    absent = [key for key in keys if key not in state_dict]
+    missing.extend(absent)
+    return None if absent else [state_dict.pop(key) for key in keys]
+
+
+class OutputScale(Module):
+    """A layer whose result has the scale and the zero point that stand in its state."""
+
+    scale: float
+    zero_point: int
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "scale"] = tl_core.tensor(self.scale)
+        destination[prefix + "zero_point"] = tl_core.tensor(self.zero_point)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        taken = popped(state_dict, prefix, ("scale", "zero_point"), missing)
+        if taken is not None:
+            self.scale, self.zero_point = float(taken[0]), int(taken[1])
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
+
+
+class WeightedQuantizedModule(OutputScale):
     """A layer with a weight of integers.
 
     Its state has `weight` and `bias`, `scale` and `zero_point`.
     """
 
-    scale: float
-    zero_point: int
     _weight: QuantizedTensor
     _bias: Tensor | None
 
@@ -128,11 +162,9 @@ class WeightedQuantizedModule(Module):
         self._weight, self._bias = numbers_of(w), None if b is None else b.detach()
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)
         destination[prefix + "weight"] = self._weight
         destination[prefix + "bias"] = self._bias
-        destination[prefix + "scale"] = tl_core.tensor(self.scale)
-        destination[prefix + "zero_point"] = tl_core.tensor(self.zero_point)
+        super()._save_to_state_dict(destination, prefix, keep_vars)
 
     def _load_from_state_dict(
         self,
@@ -144,13 +176,10 @@ class WeightedQuantizedModule(Module):
         unexpected: Any,
         errors: Any,
     ) -> None:
-        keys = [prefix + name for name in ("weight", "bias", "scale", "zero_point")]
-        missing.extend(key for key in keys if key not in state_dict)
-        if all(key in state_dict for key in keys):
-            weight, bias, scale, zero = (state_dict.pop(key) for key in keys)
-            self.set_weight_bias(weight, bias)
-            self.scale, self.zero_point = float(scale), int(zero)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
+        taken = popped(state_dict, prefix, ("weight", "bias"), missing)
+        if taken is not None:
+            self.set_weight_bias(*taken)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
 
 
 def empty_weight(shape: Any, kind: Any, device: Any = None) -> QuantizedTensor:
