@@ -114,6 +114,9 @@ class Linear(OutputScale):
     def _get_name(self) -> str:
         return "QuantizedLinear"
 
+    def __repr__(self) -> str:
+        return f"{self._get_name()}({self.extra_repr()})"  # not the numbers of the weight
+
     def extra_repr(self) -> str:
         return (
             f"in_features={self.in_features}, out_features={self.out_features}, scale={self.scale}, "
@@ -145,7 +148,7 @@ class Linear(OutputScale):
         """The layer for a float `Linear`, alone or fused, that has been observed or trained with rounding."""
         layer, weight, bias = float_parameters(mod)
         made = cls(layer.in_features, layer.out_features)
-        made.set_weight_bias(observed_weight(mod, weight), bias)
+        made.set_weight_bias(observed_weight(mod, weight, use_precomputed_fake_quant), bias)
         made.scale, made.zero_point = observed_qparams(mod)
         return made
 

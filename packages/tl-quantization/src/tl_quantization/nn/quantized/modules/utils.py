@@ -58,23 +58,20 @@ def quantized_weight(weight: Tensor, observer: Any) -> QuantizedTensor:
     return quantize_per_tensor(weight.detach(), scale, zero, kind)
 
 
-def observed_weight(mod: Any, weight: Tensor) -> QuantizedTensor:
-    """A module's weight as integers: by what rounded it in training, or else by its configuration's observer."""
+def observed_weight(mod: Any, weight: Tensor, precomputed: bool = False) -> QuantizedTensor:
+    """A module's weight as integers: by what rounded it in training, or else by its configuration's observer.
+
+    The weight is watched once more, as it may have changed since; `precomputed` takes what training has seen.
+    """
     observer = getattr(mod, "weight_fake_quant", None)
+    trained = observer is not None
     if observer is None:
         observer = mod.qconfig.weight()
-        observer(weight.detach())
     if observer.dtype is tl_core.float32:
         raise AssertionError("qconfig.weight must quantize, but its dtype is torch.float32")
-    observer = getattr(observer, "activation_post_process", observer) if not _watched(observer) else observer
+    if not (trained and precomputed):
+        observer(weight.detach())
     return quantized_weight(weight, observer)
-
-
-def _watched(observer: Any) -> bool:
-    if hasattr(observer, "activation_post_process"):
-        inner = observer.activation_post_process
-        return inner.min_val.numel() > 0
-    return True
 
 
 def observed_qparams(mod: Any) -> tuple[float, int]:
