@@ -143,4 +143,4 @@ def grad(
 def _zeros(x: Any, recorded: bool) -> Tensor:
     if not isinstance(x, Tensor):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-    return zeros_like(x, requires_grad=recorded)
+    return zeros_like(x).requires_grad_(recorded)

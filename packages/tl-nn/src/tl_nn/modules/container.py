@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Container as _Container
 from itertools import chain, islice
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from operator import index as _as_index
 from typing import Any, Self
 
@@ -443,7 +443,8 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({key}): {_described(value, Tensor.type)}" for key, value in self.items())
+        kind_of = methodcaller("type")
+        return "\n".join(f"  ({key}): {_described(value, kind_of)}" for key, value in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
