@@ -82,6 +82,7 @@ OBJECTS = {
     "_utils._rebuild_tensor_v2": "tl_checkpoint.rebuild:tensor",
     "autocast": "tl_amp:autocast",
     "compile": "tl_backends.compiler:compile",
+    "get_device_module": "tl_backends.devices:get_device_module",
     "load": "tl_checkpoint:load",
     "nn.parallel.DistributedDataParallel": "tl_distributed.parallel:DistributedDataParallel",
     "save": "tl_checkpoint:save",
