@@ -66,6 +66,9 @@ MODULES = {
     "xpu": "tl_backends.xpu",
 }
 
+# Packages in the table that are still to be written: nobody may be told to install what others may own by that name.
+PLANNED = frozenset({"tl_compiler", "tl_distributions"})
+
 # Older names of whole namespaces.
 ALIASES = {"quantization": "ao.quantization"}
 
