@@ -102,7 +102,9 @@ def _row(padding_idx: int | None, rows: int) -> int | None:
 
 def _check_table(embeddings: Tensor) -> tuple[int, int]:
     if embeddings.dim() != 2:
-        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        raise AssertionError(
+            f"Embeddings parameter is expected to be 2-dimensional, got shape {tuple(embeddings.shape)}"
+        )
     return embeddings.shape[0], embeddings.shape[1]
 
 
