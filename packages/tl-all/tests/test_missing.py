@@ -1,5 +1,7 @@
 """What is said of names whose package isn't installed, and of names that nobody has."""
 
+from importlib.util import find_spec
+
 import pytest
 
 import tl
@@ -54,6 +56,21 @@ def test_an_attribute_names_the_package_to_install(name):
     with pytest.raises(AttributeError, match=SAID) as caught:
         getattr(owner, last)
     assert caught.value.name == last
+
+
+@pytest.mark.parametrize("name", ["distributions", "fx", "export"])
+def test_nobody_is_told_to_install_what_does_not_exist(name):
+    said = f"tl.{name} is part of the package tl-[a-z]+, which does not exist yet$"
+    with pytest.raises(AttributeError, match=said):
+        getattr(tl, name)
+    with pytest.raises(ModuleNotFoundError, match=said):
+        exec(f"import tl.{name}")
+
+
+def test_what_is_planned_is_not_there():
+    """A package that has been written leaves the list."""
+    planned = [root for root in _names.PLANNED if find_spec(root) is not None]
+    assert planned == []
 
 
 def test_a_module_that_its_package_does_not_have_yet(monkeypatch):

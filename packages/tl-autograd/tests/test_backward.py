@@ -111,7 +111,9 @@ def test_unused_inputs():
     with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
         tl_autograd.grad(out, (x, y), retain_graph=True)
     assert tl_autograd.grad(out, (x, y), allow_unused=True, retain_graph=True)[1] is None
-    assert tl_autograd.grad(out, (x, y), materialize_grads=True)[1].item() == 0.0
+    for recorded in (True, False):
+        zero = tl_autograd.grad(out, (x, y), materialize_grads=True, create_graph=recorded)[1]
+        assert zero.item() == 0.0 and zero.requires_grad is recorded
 
 
 def test_backward_into_chosen_inputs():

@@ -249,3 +249,23 @@ def test_nothing_is_recorded_without_need():
     assert not y.requires_grad
     with tl.no_grad():
         assert not Square.apply(leaf(1.0)).requires_grad
+
+
+def test_nested_arguments_results_and_saved_tensors():
+    class Pair(tl_autograd.function.NestedIOFunction):
+        @staticmethod
+        def forward_extended(ctx, pair, named):
+            ctx.save_for_backward(pair, {"w": named["w"]})
+            return [pair[0] * named["w"], {"sum": pair[0] + pair[1]}]
+
+        @staticmethod
+        def backward_extended(ctx, product, rest):
+            (a, _), named = ctx.saved_tensors
+            return product * named["w"] + rest["sum"], rest["sum"], product * a
+
+    a, b, w = leaf(2.0), leaf(3.0), leaf(5.0)
+    product, rest = Pair.apply((a, b), {"w": w})
+    assert product.item() == 10.0 and rest["sum"].item() == 5.0
+    assert product.grad_fn.name() == "PairBackward"
+    (product + 10 * rest["sum"]).backward()
+    assert [x.grad.item() for x in (a, b, w)] == [15.0, 10.0, 2.0]

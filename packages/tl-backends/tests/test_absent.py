@@ -56,6 +56,11 @@ def plain_functions(module, *submodules):
         (lambda: cuda.nvtx.mark("a"), RuntimeError, "NVTX functions not installed"),
         (lambda: backends.cuda.cufft_plan_cache.size, AssertionError, "cufft_plan_cache.size"),
         (lambda: backends.cuda.cufft_plan_cache.max_size, AssertionError, "cufft_plan_cache.max_size"),
+        (
+            lambda: setattr(backends.cuda.cufft_plan_cache, "max_size", 3),
+            AssertionError,
+            "cufft_plan_cache.max_size",
+        ),
         (backends.cuda.cufft_plan_cache.clear, AssertionError, "cufft_plan_cache.clear"),
         (lambda: backends.cuda.cufft_plan_cache[0], RuntimeError, "got device with index 0"),
         (backends.mps.get_name, RuntimeError, "without MPS backend"),

@@ -7,6 +7,7 @@ import pytest
 
 import tl_core
 from tl_backends import accelerator, backends, cpu, cuda, mps, mtia, xpu
+from tl_backends.devices import get_device_module
 
 
 @pytest.mark.parametrize(
@@ -158,3 +159,18 @@ def test_the_older_types_of_cuda_tensors():
     for call in (lambda: cuda.FloatTensor([1]), lambda: tl_core.ones(1).type(cuda.LongTensor)):
         with pytest.raises(TypeError, match=r"type torch\.cuda\.\w+Tensor not available"):
             call()
+
+
+def test_modules_of_devices():
+    for device, module in (
+        (None, cpu),
+        ("cpu", cpu),
+        (tl_core.device("cuda:1"), cuda),
+        ("mps", mps),
+        ("xpu:0", xpu),
+    ):
+        assert get_device_module(device) is module
+    with pytest.raises(RuntimeError, match="Invalid value of device '3', expect"):
+        get_device_module(3)
+    with pytest.raises(RuntimeError, match=r"'meta' does not have a corresponding module; .* cpu, cuda"):
+        get_device_module("meta")

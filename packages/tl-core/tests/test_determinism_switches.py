@@ -107,3 +107,12 @@ def test_precision_of_products() -> None:
         tl.set_float32_matmul_precision("exact")
     assert tl.get_float32_matmul_precision() == "high"
     tl.set_float32_matmul_precision("highest")
+
+
+def test_warnings_each_time_are_only_remembered() -> None:
+    assert not tl.is_warn_always_enabled()
+    tl.set_warn_always(True)
+    assert tl.is_warn_always_enabled()
+    tl.set_warn_always(False)
+    with pytest.raises(TypeError, match="takes bool, got int"):
+        tl.set_warn_always(1)

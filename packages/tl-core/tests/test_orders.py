@@ -379,6 +379,12 @@ def test_named_results():
         (lambda x: tl.diff(x, -1), RuntimeError, "non-negative but got -1"),
         (lambda x: tl.gradient(x, edge_order=3), RuntimeError, "edge_order"),
         (lambda x: tl.norm(x, "nuc"), NotImplementedError, "singular values"),
+        (lambda x: tl.norm(x, "frob"), RuntimeError, "'fro' or 'nuc', but got 'frob'"),
+        (
+            lambda x: tl.norm(x[None], "fro", (0, 1, 2)),
+            RuntimeError,
+            r"at most 2 dimensions, but got dim=\(0, 1, 2\)",
+        ),
         (lambda x: tl.unravel_index(tl.tensor(9), (2, 2)), ValueError, "outside of a shape"),
         (lambda x: tl.multinomial(x[0], 9), RuntimeError, "without replacement"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import pytest
@@ -58,6 +59,14 @@ def test_attributes_travel():
 
 class Point(tl.Tensor):
     """At the top of the module, so that pickles find it."""
+
+
+def test_attributes_of_parameters_travel():
+    weight = tl.Parameter(tl.ones(2), requires_grad=False)
+    assert not hasattr(roundtrip(weight), "role")
+    weight.role = "table"
+    for made in (roundtrip(weight), roundtrip(weight, 2), copy.copy(weight)):
+        assert type(made) is tl.Parameter and made.role == "table"
 
 
 def test_subclasses():

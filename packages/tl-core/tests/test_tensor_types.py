@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fractions
 import pickle
 
 import pytest
@@ -105,3 +106,10 @@ def test_what_is_refused():
 
         class Own(tl.FloatTensor):
             pass
+
+
+def test_the_name_of_anything():
+    """Names of Python's own have no module before them."""
+    assert tl.typename(tl.ones(1, dtype=tl.complex64)) == "torch.ComplexFloatTensor"
+    assert [tl.typename(thing) for thing in (3, None, len)] == ["int", "NoneType", "len"]
+    assert tl.typename(fractions.Fraction) == tl.typename(fractions.Fraction(1)) == "fractions.Fraction"

@@ -163,6 +163,7 @@ def test_parameter_dict():
     assert held.get("x", 5) == 5 and held.setdefault("a", 1) is held["a"]
     assert list(reversed(held)) == ["b", "n", "a"]
     assert [key for key, _ in held.items()] == list(held.keys())
+    assert "(a): Parameter containing: [torch.FloatTensor of size 2]" in repr(held)
     copied = held.copy()
     assert copied["a"] is held["a"] and copied is not held
     assert held.popitem()[0] == "b" and held.pop("n") == 3 and len(held) == 1

@@ -66,12 +66,18 @@ def test_initialisation_stays_in_bounds():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"groups": 0}, "groups must be a positive integer"),
-        ({"groups": 3}, "in_channels must be divisible by groups"),
-        ({"out_channels": 3, "groups": 2}, "out_channels must be divisible by groups"),
+        ({"groups": 0}, "groups must be a positive integer, but got 0"),
+        ({"groups": 3}, "in_channels must be divisible by groups, but got 4 and 3"),
+        ({"out_channels": 3, "groups": 2}, "out_channels must be divisible by groups, but got 3 and 2"),
         ({"padding": "full"}, "Invalid padding string 'full'"),
-        ({"padding": "same", "stride": 2}, "not supported for strided convolutions"),
-        ({"padding_mode": "mirror"}, "padding_mode must be one of"),
+        (
+            {"padding": "same", "stride": 2},
+            r"not supported for strided convolutions, but got stride=\(2, 2\)",
+        ),
+        (
+            {"padding_mode": "mirror"},
+            "one of zeros, reflect, replicate, circular, but got padding_mode='mirror'",
+        ),
     ],
 )
 def test_faults(options, message):

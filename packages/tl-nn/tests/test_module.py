@@ -319,6 +319,11 @@ def twice(module, args):
     return tuple(arg * 2 for arg in args)
 
 
+def test_the_library_that_old_pickles_call():
+    """Modules from before PyTorch 1.2 carry the result of this function."""
+    assert pickle.loads(b"ctl_nn.backends.thnn\n_get_thnn_function_backend\n(tR.") is None
+
+
 def test_older_pickles_are_completed():
     block = Block()
     state = block.__getstate__()

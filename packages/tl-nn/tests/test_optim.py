@@ -327,6 +327,17 @@ def test_own_optimizers_get_hooks():
         optim.Optimizer([weight], {}).step()
 
 
+def test_groups_hold_the_options_of_their_class():
+    """Nothing is added: the options are those that the reference saves and prints."""
+    weight = tensor([1.0], requires_grad=True)
+    for optimizer, names in (
+        (optim.SparseAdam([weight]), "lr betas eps maximize"),
+        (optim.Adafactor([weight]), "lr beta2_decay eps d weight_decay foreach maximize"),
+        (optim.Optimizer([weight], {"lr": 1}), "lr"),
+    ):
+        assert set(optimizer.param_groups[0]) == {"params", *names.split()} == {"params", *optimizer.defaults}
+
+
 def test_printing():
     optimizer = optim.SGD(leaves([np.ones(1)]), lr=0.5)
     lines = repr(optimizer).split("\n")

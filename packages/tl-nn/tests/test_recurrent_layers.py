@@ -236,10 +236,11 @@ def test_copies_and_pickles():
     [
         (lambda: nn.RNNBase("ELMAN", 1, 1), ValueError, "Unrecognized RNN mode"),
         (lambda: nn.RNN(1, 1, nonlinearity="gelu"), ValueError, "Unknown nonlinearity 'gelu'"),
-        (lambda: nn.GRU(1, 0), ValueError, "hidden_size must be greater than zero"),
-        (lambda: nn.GRU(1, 1, num_layers=0), ValueError, "num_layers must be greater than zero"),
+        (lambda: nn.GRU(1, 0), ValueError, "hidden_size must be greater than zero, got 0"),
+        (lambda: nn.GRU(1, 1, num_layers=0), ValueError, "num_layers must be greater than zero, got 0"),
+        (lambda: nn.RNN(1, 1, "relu"), TypeError, "num_layers should be of type int, got: str"),
         (lambda: nn.GRU(1, 1, dropout=2), ValueError, r"dropout should be a number in range \[0, 1\]"),
-        (lambda: nn.LSTM(1, 2, proj_size=2), ValueError, "proj_size has to be smaller than hidden_size"),
+        (lambda: nn.LSTM(1, 2, proj_size=2), ValueError, "smaller than hidden_size, got 2 and 2"),
         (
             lambda: nn.GRU(2, 3)(tl.zeros(1, 1, 3)),
             RuntimeError,

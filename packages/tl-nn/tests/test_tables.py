@@ -47,6 +47,22 @@ def test_bags(mode, reduce):
     assert repr(layer) == f"EmbeddingBag(6, 3, mode='{mode}')"
 
 
+def test_what_is_shown():
+    """In the reference's order; only an `Embedding` shows `sparse`."""
+    options = {
+        "padding_idx": 1,
+        "max_norm": 2.0,
+        "norm_type": 1.0,
+        "scale_grad_by_freq": True,
+        "sparse": True,
+    }
+    shown = "max_norm=2.0, norm_type=1.0, scale_grad_by_freq=True"
+    assert repr(nn.Embedding(3, 2, **options)) == f"Embedding(3, 2, padding_idx=1, {shown}, sparse=True)"
+    assert (
+        repr(nn.EmbeddingBag(3, 2, **options)) == f"EmbeddingBag(3, 2, {shown}, mode='mean', padding_idx=1)"
+    )
+
+
 def test_distances():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 4, 3))

@@ -86,7 +86,7 @@ def test_sizes_of_their_own_and_learned_keys():
 
 
 def test_attention_faults():
-    with pytest.raises(AssertionError, match="embed_dim must be divisible by num_heads"):
+    with pytest.raises(AssertionError, match="embed_dim must be divisible by num_heads, got 8 and 3"):
         nn.MultiheadAttention(8, 3)
     with pytest.raises(ValueError, match="must be greater than 0"):
         nn.MultiheadAttention(0, 1)
@@ -147,9 +147,9 @@ def test_a_causal_decoder_doesnt_look_ahead():
 
 def test_transformer_faults():
     model = nn.Transformer(8, 2, 1, 1, dim_feedforward=8)
-    with pytest.raises(RuntimeError, match="batch number of src and tgt must be equal"):
+    with pytest.raises(RuntimeError, match="batch number of src and tgt must be equal, got 2 and 3"):
         model(tl.zeros(5, 2, 8), tl.zeros(5, 3, 8))
-    with pytest.raises(RuntimeError, match="feature number of src and tgt must be equal to d_model"):
+    with pytest.raises(RuntimeError, match="must be equal to d_model, 8, got 4 and 4"):
         model(tl.zeros(5, 2, 4), tl.zeros(5, 2, 4))
     with pytest.raises(RuntimeError, match="activation should be relu/gelu, not swish"):
         nn.TransformerEncoderLayer(8, 2, activation="swish")

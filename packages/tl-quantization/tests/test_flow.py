@@ -91,6 +91,33 @@ def test_training_with_rounding(x):
         tq.prepare_qat(model.eval())
 
 
+@pytest.mark.filterwarnings("ignore:must run observer")  # of the results, before the first call
+@pytest.mark.parametrize(
+    ("made", "x"),
+    [
+        (nn.Linear(4, 3), [[1.0] * 4]),
+        (nn.Conv2d(2, 3, 1), [[[[1.0] * 4]] * 2]),
+    ],
+)
+def test_weights_are_watched_at_the_end(made, x):
+    """The weight of the last step has been rounded by no call yet; its scales are its own largest magnitudes."""
+    model = nn.Sequential(tq.QuantStub(), made).train()
+    model.qconfig = tq.get_default_qat_qconfig("qnnpack")
+    prepared = tq.prepare_qat(model)
+    unused = tq.convert(prepared.eval())[1].weight()
+    assert unused.q_scale() == pytest.approx(float(made.weight.abs().max()) / 127.5, rel=1e-5)
+    prepared(tl.tensor(x))
+    with tl.no_grad():
+        prepared[1].weight.mul_(0.5)
+    seen = prepared[1].weight_fake_quant.activation_post_process.max_val.item()
+    kept = tq.convert(prepared, use_precomputed_fake_quant=True)[1].weight()
+    assert prepared[1].weight_fake_quant.activation_post_process.max_val.item() == seen
+    assert kept.q_scale() == pytest.approx(unused.q_scale(), rel=1e-5)
+    made = tq.convert(prepared)
+    assert made[1].weight().q_scale() < kept.q_scale()
+    assert "\n" not in repr(made[1])
+
+
 @pytest.mark.parametrize("dtype", [tq.qint8, tl.float16])
 def test_dynamic(dtype):
     tl.manual_seed(0)
@@ -120,6 +147,8 @@ def test_all_at_once(x):
     assert type(wrapped[0]) is tq.QuantWrapper and wrapped(tl.ones(1, 3)).shape == (1, 2)
 
 
+# what attention does not use is observed by nothing
+@pytest.mark.filterwarnings("ignore:must run observer")
 @pytest.mark.parametrize("layer", [nn.LSTM(6, 5), nn.MultiheadAttention(6, 2)])
 def test_layers_made_of_parts(layer):
     class Whole(nn.Module):

@@ -101,7 +101,8 @@ def test_a_histogram_counts_every_number_once():
 def test_nothing_seen_is_the_identity():
     for observer in (obs.MinMaxObserver(), obs.PerChannelMinMaxObserver(), obs.HistogramObserver()):
         observer(tl.zeros(0))
-        scale, zero = observer.calculate_qparams()
+        with pytest.warns(UserWarning, match="must run observer before calling calculate_qparams"):
+            scale, zero = observer.calculate_qparams()
         assert (scale.tolist(), zero.tolist()) == ([1.0], [0])
 
 

@@ -46,6 +46,7 @@ from tl.version import __version__ as __version__
 from tl_amp import GradScaler as GradScaler
 from tl_amp import autocast as autocast
 from tl_backends.compiler import compile as compile  # noqa: A004
+from tl_backends.devices import get_device_module as get_device_module
 from tl_checkpoint import load as load
 from tl_checkpoint import save as save
 from tl_core import *  # noqa: F403

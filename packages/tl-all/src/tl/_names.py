@@ -66,6 +66,9 @@ MODULES = {
     "xpu": "tl_backends.xpu",
 }
 
+# Packages in the table that are still to be written: nobody may be told to install what others may own by that name.
+PLANNED = frozenset({"tl_compiler", "tl_distributions"})
+
 # Older names of whole namespaces.
 ALIASES = {"quantization": "ao.quantization"}
 
@@ -82,6 +85,7 @@ OBJECTS = {
     "_utils._rebuild_tensor_v2": "tl_checkpoint.rebuild:tensor",
     "autocast": "tl_amp:autocast",
     "compile": "tl_backends.compiler:compile",
+    "get_device_module": "tl_backends.devices:get_device_module",
     "load": "tl_checkpoint:load",
     "nn.parallel.DistributedDataParallel": "tl_distributed.parallel:DistributedDataParallel",
     "save": "tl_checkpoint:save",

@@ -20,8 +20,11 @@ class MissingPackage(ModuleNotFoundError):
     def __init__(self, dotted: str):
         real = _names.missing_part(dotted)
         dist = _names.distribution_of(real)
-        text = f"tl.{dotted} is part of the package {dist}, which is not installed (pip install {dist})"
-        super().__init__(text, name=_names.package_of(real))
+        planned = _names.package_of(real) in _names.PLANNED
+        lacks = "does not exist yet" if planned else f"is not installed (pip install {dist})"
+        super().__init__(
+            f"tl.{dotted} is part of the package {dist}, which {lacks}", name=_names.package_of(real)
+        )
 
 
 def find_real(real: str) -> ModuleSpec | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import tl_core
 from tl_core import Tensor, no_grad
@@ -263,6 +263,29 @@ class GradScaler:
         if self._stages:
             raise AssertionError("a GradScaler can be pickled before the first scale() of an iteration only")
         return self.__dict__.copy()
+
+
+class DeprecatedGradScaler(GradScaler):
+    """`GradScaler` for the one device that the name of its module says."""
+
+    device_type: ClassVar[str]
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ):
+        kind = self.device_type
+        warnings.warn(
+            f"`torch.{kind}.amp.GradScaler(args...)` is deprecated. "
+            f"Please use `torch.amp.GradScaler('{kind}', args...)` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__(kind, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
 
 def _gradients(optimizer: Any) -> Iterator[Tensor]:

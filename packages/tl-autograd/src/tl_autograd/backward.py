@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tl_autograd import _C
-from tl_core import Tensor
+from tl_core import Tensor, zeros_like
 
 __all__ = ["backward", "grad"]
 
@@ -89,7 +89,7 @@ def grad(
         inputs: tensors (or edges of the graph) that `outputs` were computed from.
         only_inputs: must be True; `backward` accumulates into leaves.
         allow_unused: give None for an input that `outputs` do not depend on, instead of raising.
-        materialize_grads: give zeros for such inputs.
+        materialize_grads: give zeros for such inputs, which require a gradient with `create_graph`.
 
     Raises:
         RuntimeError: an input does not require grad or was not used.
@@ -136,11 +136,11 @@ def grad(
         roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), wanted, bool(unused), False
     )
     if materialize_grads:
-        result = tuple(_zeros(x) if g is None else g for g, x in zip(result, wanted))
+        result = tuple(_zeros(x, create_graph) if g is None else g for g, x in zip(result, wanted))
     return result
 
 
-def _zeros(x: Any) -> Tensor:
+def _zeros(x: Any, recorded: bool) -> Tensor:
     if not isinstance(x, Tensor):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-    return x.detach().clone().zero_().requires_grad_()
+    return zeros_like(x).requires_grad_(recorded)

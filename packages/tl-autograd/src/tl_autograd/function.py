@@ -256,19 +256,32 @@ def _unflatten(values: Any, like: Any) -> Any:
     return next(values)
 
 
+class _NestedContext(BackwardCFunction):
+    """A context whose saved tensors come back in the lists and dictionaries they were saved in."""
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        self._nested = tensors
+        super().save_for_backward(*_flatten(tensors))
+
+    @property
+    def saved_tensors(self) -> Any:  # type: ignore[override]
+        """What was given to `save_for_backward`."""
+        return _unflatten(iter(super().saved_tensors), self._nested)
+
+
 class NestedIOFunction(Function):
-    """A `Function` whose arguments and results may be nested; override `forward_extended` and
+    """A `Function` whose arguments, results and saved tensors may be nested; override `forward_extended` and
     `backward_extended`."""
+
+    saved_tensors = _NestedContext.saved_tensors
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         structure: list = []
-        ctx_holder: dict = {}
 
         class Flat(Function):
             @staticmethod
             def forward(ctx: Any, *flat: Any) -> tuple:
-                ctx_holder["ctx"] = ctx
                 result = cls.forward_extended(ctx, *_unflatten(iter(flat), args))
                 structure.append(result)
                 return tuple(_flatten(result))
@@ -278,7 +291,7 @@ class NestedIOFunction(Function):
                 result = cls.backward_extended(ctx, *_unflatten(iter(grads), _nested(structure[0])))
                 return tuple(_flatten(result if isinstance(result, tuple) else (result,)))
 
-        Flat.__name__ = cls.__name__
+        Flat._backward_cls = type(f"{cls.__name__}Backward", (_NestedContext,), {"_forward_cls": Flat})
         flat = Flat.apply(*_flatten(args), **kwargs)
         return _unflatten(iter(flat), structure[0])
 
@@ -293,5 +306,5 @@ class NestedIOFunction(Function):
         raise NotImplementedError("override backward_extended")
 
 
-def _nested(result: Any) -> tuple:
-    return result if isinstance(result, tuple) else (result,)
+def _nested(result: Any) -> list | tuple:
+    return result if isinstance(result, (list, tuple)) else (result,)

@@ -1,8 +1,12 @@
 """What the device modules share: indices, and streams and events of devices that aren't there."""
 
+from importlib import import_module
+from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import tl_core
+
+_MODULES = ("cpu", "cuda", "mps", "mtia", "xpu")
 
 
 def index_of(device: Any, kind: str) -> int | None:
@@ -23,6 +27,30 @@ def index_of(device: Any, kind: str) -> int | None:
     if parsed.type != kind:
         raise ValueError(f"Expected a {kind} device, but got: {device}")
     return parsed.index
+
+
+def get_device_module(device: Any = None) -> ModuleType:
+    """The module of a kind of device, such as `cuda`.
+
+    Args:
+        device: a `device` or its name, with or without an index; None for the accelerator, or the CPU if there is none.
+
+    Raises:
+        RuntimeError: it is something else, or its kind has no module.
+
+    Example:
+        >>> get_device_module("cuda:1").__name__
+        'tl_backends.cuda'
+    """
+    if not isinstance(device, tl_core.device | str | None):
+        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    name = "cpu" if device is None else str(device)
+    kind = name.partition(":")[0]
+    if kind not in _MODULES:
+        raise RuntimeError(
+            f"Device '{kind}' does not have a corresponding module; those that have one are {', '.join(_MODULES)}"
+        )
+    return import_module(f"tl_backends.{kind}")
 
 
 class SelectedDevice:

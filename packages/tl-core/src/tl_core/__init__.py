@@ -87,6 +87,7 @@ from tl_core.tensor_types import (
 )
 from tl_core.type_info import finfo, iinfo
 from tl_core.version import __version__
+from tl_core.warn_always import is_warn_always_enabled, set_warn_always
 
 half, double, cdouble = float16, float64, complex128  # noqa: F405
 float, cfloat, chalf = float32, complex64, complex32  # noqa: F405

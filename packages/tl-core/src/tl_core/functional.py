@@ -62,11 +62,12 @@ def get_device(input: Tensor) -> int:
 
 
 def typename(obj: Any, /) -> str:
-    """The name of a tensor's old-style type, or of an object's class."""
+    """The name of a tensor's old-style type, of a class or function, or of an object's class."""
     if isinstance(obj, Tensor):
         return obj.type()
-    cls = obj if isinstance(obj, type) else type(obj)
-    return f"{cls.__module__}.{cls.__qualname__}"
+    module = getattr(obj, "__module__", None)
+    prefix = "" if module in (None, "builtins") else f"{module}."
+    return prefix + (getattr(obj, "__qualname__", None) or type(obj).__qualname__)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:

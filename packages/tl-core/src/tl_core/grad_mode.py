@@ -10,11 +10,16 @@ from tl_core import _C
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_GENERATOR = 0x20  # inspect.CO_GENERATOR: a module that takes longer to import than tensors do
+
 
 class _ContextDecorator:
-    """A context that also decorates functions: each call runs in a context of its own."""
+    """A context that also decorates functions: each call, and each step of a generator, runs in one of its own."""
 
     def __call__(self, function: F) -> F:
+        if getattr(getattr(function, "__code__", None), "co_flags", 0) & _GENERATOR:
+            return _stepwise(self, function)  # type: ignore[return-value]
+
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with self.clone():
@@ -31,6 +36,31 @@ class _ContextDecorator:
 
     def __exit__(self, *error: object) -> None:
         raise NotImplementedError
+
+
+def _stepwise(context: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The generator function with a context around each step: between them, its caller's setting holds."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        steps = function(*args, **kwargs)
+        resume, given = steps.send, None
+        while True:
+            try:
+                with context.clone():
+                    item = resume(given)
+            except StopIteration as end:
+                return end.value
+            try:
+                resume, given = steps.send, (yield item)
+            except GeneratorExit:
+                with context.clone():
+                    steps.close()
+                raise
+            except BaseException as error:
+                resume, given = steps.throw, error
+
+    return wrapped
 
 
 class _GradContext(_ContextDecorator):

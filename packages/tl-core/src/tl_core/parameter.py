@@ -64,7 +64,7 @@ class Parameter(Tensor, metaclass=_Kind):
         return "Parameter containing:\n" + Tensor.__repr__(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return (_rebuild_parameter, (self.data, self.requires_grad, OrderedDict()))
+        return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict()), dict(self.__dict__) or None
 
 
 class Buffer(Tensor, metaclass=_Kind):

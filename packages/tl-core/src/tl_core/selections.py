@@ -67,18 +67,20 @@ def norm(
 ) -> Tensor:
     """The p-norm of all elements, or along one or more dimensions.
 
-    ``p`` is a number, infinity among them, ``"fro"`` for the root of the sum of squares, or ``"nuc"`` for the sum
-    of the singular values of matrices.
+    ``p`` is a number, infinity among them, or ``"fro"`` for the root of the sum of squares; ``"nuc"``, the sum of the
+    singular values of matrices, raises NotImplementedError.
 
     >>> norm(tensor([3.0, 4.0]))
     tensor(5.)
     """
     dims = [dim] if isinstance(dim, int) else dim
     if isinstance(p, str):
-        if p != "fro" or (dims is not None and len(dims) > 2):
-            raise NotImplementedError(
-                f"norm(): p={p!r} needs singular values, which tl-core doesn't have yet"
-            )
+        if p == "nuc":
+            raise NotImplementedError("norm(): p='nuc' needs singular values, which tl-core doesn't have yet")
+        if p != "fro":
+            raise RuntimeError(f"norm(): p must be a number, 'fro' or 'nuc', but got {p!r}")
+        if dims is not None and len(dims) > 2:
+            raise RuntimeError(f"norm(): p='fro' takes at most 2 dimensions, but got dim={dim}")
         p = 2
     given = {} if out is None else {"out": out}
     name = "linalg_vector_norm" if out is None else "linalg_vector_norm.out"

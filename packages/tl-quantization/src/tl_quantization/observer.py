@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import warnings
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from functools import partial
@@ -177,6 +178,9 @@ class UniformQuantizationObserverBase(ObserverBase):
     def _calculate_qparams(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
         """Scales and zero points by which the integers cover [min_val, max_val] and 0."""
         if not min_val.numel() or bool((min_val > max_val).any()):
+            warnings.warn(
+                "must run observer before calling calculate_qparams. Returning default values.", stacklevel=3
+            )
             return tl_core.tensor([1.0]), tl_core.tensor([0])
         low, high = min_val.clamp_max(0.0), max_val.clamp_min(0.0)
         if self.qscheme is per_channel_affine_float_qparams:

@@ -210,7 +210,7 @@ def swap_module(
         custom_module_class_mapping : dict
             Classes with `from_observed`.
         use_precomputed_fake_quant : bool
-            Handed on to `from_float`.
+            Whether weights keep the scales that training has seen, instead of being watched once more.
     """
     if getattr(mod, "qconfig", None) is None:
         return mod

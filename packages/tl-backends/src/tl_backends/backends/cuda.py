@@ -71,6 +71,10 @@ class _FourierPlanCache:
         """The number of plans that the current device's cache can hold."""
         raise absent.cuda("cufft_plan_cache.max_size")
 
+    @max_size.setter
+    def max_size(self, plans: int) -> None:
+        raise absent.cuda("cufft_plan_cache.max_size")
+
     def clear(self) -> None:
         """Empties the current device's cache."""
         raise absent.cuda("cufft_plan_cache.clear")

@@ -51,13 +51,19 @@ def _each(value: Ints, n: int) -> list[int]:
 # Maxima
 
 
-def _max_pool(n: int, input: Tensor, *window: Any, return_indices: bool) -> Any:
-    kernel_size, stride, *rest = window
-    stride = [] if stride is None else stride
-    if return_indices:
-        space = tl_core if n == 1 else nn_functions
-        return getattr(space, f"max_pool{n}d_with_indices")(input, kernel_size, stride, *rest)
-    return getattr(tl_core, f"max_pool{n}d")(input, kernel_size, stride, *rest)
+_MAXIMA = (tl_core.max_pool1d, tl_core.max_pool2d, tl_core.max_pool3d)
+_MAXIMA_WITH_INDICES = (
+    tl_core.max_pool1d_with_indices,
+    nn_functions.max_pool2d_with_indices,
+    nn_functions.max_pool3d_with_indices,
+)
+
+
+def _max_pool(
+    n: int, input: Tensor, kernel_size: Ints, stride: Ints | None, *rest: Any, return_indices: bool
+) -> Any:
+    pool: Any = (_MAXIMA_WITH_INDICES if return_indices else _MAXIMA)[n - 1]
+    return pool(input, kernel_size, [] if stride is None else stride, *rest)
 
 
 def max_pool1d(

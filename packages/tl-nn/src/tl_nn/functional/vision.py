@@ -72,7 +72,7 @@ def _wanted(input: Tensor, size: Any, scale_factor: Any) -> tuple[list[int] | No
     n = input.dim() - 2
     given, name = (size, "output size") if size is not None else (scale_factor, "scale_factor")
     if size is not None and scale_factor is not None:
-        raise ValueError("only one of size or scale_factor should be defined")
+        raise ValueError(f"only one of size or scale_factor should be defined, got {size} and {scale_factor}")
     if given is None:
         raise ValueError("either size or scale_factor should be defined")
     items = list(given) if isinstance(given, list | tuple) else [given] * n

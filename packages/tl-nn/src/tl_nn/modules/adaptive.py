@@ -69,7 +69,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if not is_valid or starts != sorted(set(starts)):
             raise ValueError(
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, "
-                "where each value is between 1 and n_classes-1"
+                f"where each value is between 1 and n_classes-1, but got {starts} and n_classes={n_classes}"
             )
         self.in_features = in_features
         self.n_classes = n_classes

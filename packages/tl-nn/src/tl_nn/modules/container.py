@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Container as _Container
-from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
+from operator import attrgetter, methodcaller
 from operator import index as _as_index
 from typing import Any, Self
 
@@ -330,7 +331,8 @@ class ParameterList(Module):
         return self.extend(values)
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({place}): {_described(value)}" for place, value in enumerate(self))
+        kind_of = attrgetter("dtype")
+        return "\n".join(f"  ({place}): {_described(value, kind_of)}" for place, value in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
@@ -441,7 +443,8 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({key}): {_described(value)}" for key, value in self.items())
+        kind_of = methodcaller("type")
+        return "\n".join(f"  ({key}): {_described(value, kind_of)}" for key, value in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
@@ -509,14 +512,14 @@ def _checked_key(key: Any) -> str:
     return key
 
 
-def _described(value: Any) -> str:
-    """One line about a value: kind, element type and shape of a tensor, the type of anything else."""
+def _described(value: Any, kind_of: Callable[[Tensor], Any]) -> str:
+    """One line about a value: what `kind_of` says of a tensor and its shape, the class of anything else."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     size = "x".join(str(length) for length in value.shape)
     where = "" if value.device.type == "cpu" else f" ({value.device})"
-    return f"{kind} containing: [{value.dtype} of size {size}{where}]"
+    return f"{kind} containing: [{kind_of(value)} of size {size}{where}]"
 
 
 def _pairs(source: Any, method: str, kind: str) -> Iterable[tuple[str, Any]]:

@@ -135,19 +135,21 @@ def _check(
     in_channels: int, out_channels: int, stride: Any, padding: Any, groups: int, padding_mode: str
 ) -> None:
     if groups <= 0:
-        raise ValueError("groups must be a positive integer")
+        raise ValueError(f"groups must be a positive integer, but got {groups}")
     if in_channels % groups != 0:
-        raise ValueError("in_channels must be divisible by groups")
+        raise ValueError(f"in_channels must be divisible by groups, but got {in_channels} and {groups}")
     if out_channels % groups != 0:
-        raise ValueError("out_channels must be divisible by groups")
+        raise ValueError(f"out_channels must be divisible by groups, but got {out_channels} and {groups}")
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
-            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same' and 'valid'")
         if padding == "same" and any(step != 1 for step in stride):
-            raise ValueError("padding='same' is not supported for strided convolutions")
+            raise ValueError(
+                f"padding='same' is not supported for strided convolutions, but got stride={stride}"
+            )
     if padding_mode not in _PADDING_MODES:
         raise ValueError(
-            f"padding_mode must be one of {set(_PADDING_MODES)}, but got padding_mode='{padding_mode}'"
+            f"padding_mode must be one of {', '.join(_PADDING_MODES)}, but got padding_mode={padding_mode!r}"
         )
 
 
@@ -451,7 +453,9 @@ class _LazyConvXdMixin(LazyModuleMixin):
             return
         self.in_channels = self._get_in_channels(input)
         if self.in_channels % self.groups != 0:
-            raise ValueError("in_channels must be divisible by groups")
+            raise ValueError(
+                f"in_channels must be divisible by groups, but got {self.in_channels} and {self.groups}"
+            )
         inner, outer = self.in_channels, self.out_channels
         ends = (inner, outer // self.groups) if self.transposed else (outer, inner // self.groups)
         self.weight.materialize((*ends, *self.kernel_size))

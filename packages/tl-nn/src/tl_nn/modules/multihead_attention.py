@@ -101,7 +101,7 @@ class MultiheadAttention(Module):
         self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
-            raise AssertionError("embed_dim must be divisible by num_heads")
+            raise AssertionError(f"embed_dim must be divisible by num_heads, got {embed_dim} and {num_heads}")
         kind = {"device": device, "dtype": dtype}
         self._register(bias, add_bias_kv, kind)
         self.out_proj: Any = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **kind)

@@ -319,7 +319,7 @@ class _Load:
     def _run_post_hooks(self, module: Any) -> None:
         for hook in tuple(module._load_state_dict_post_hooks.values()):
             if hook(module, self.incompatible) is not None:
-                raise RuntimeError(
+                raise AssertionError(
                     "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return "
                     "new values; modify incompatible_keys in place instead."
                 )

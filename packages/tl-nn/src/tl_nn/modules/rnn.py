@@ -277,22 +277,23 @@ def _check_options(mode: str, hidden_size: int, num_layers: int, dropout: Any, p
             "dropout should be a number in range [0, 1] representing the probability of an element being "
             f"zeroed, got {dropout!r}"
         )
+    for name, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
+        if not isinstance(size, int):
+            raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
+        if size <= 0:
+            raise ValueError(f"{name} must be greater than zero, got {size}")
     if dropout > 0 and num_layers == 1:
         warnings.warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
             f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
             stacklevel=4,
         )
-    if not isinstance(hidden_size, int):
-        raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
-    if hidden_size <= 0:
-        raise ValueError("hidden_size must be greater than zero")
-    if num_layers <= 0:
-        raise ValueError("num_layers must be greater than zero")
     if proj_size < 0:
-        raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        raise ValueError(
+            f"proj_size should be a positive integer or zero to disable projections, got {proj_size}"
+        )
     if proj_size >= hidden_size:
-        raise ValueError("proj_size has to be smaller than hidden_size")
+        raise ValueError(f"proj_size has to be smaller than hidden_size, got {proj_size} and {hidden_size}")
 
 
 def _batch(layer: RNNBase, input: Tensor, batch_sizes: Tensor | None) -> int:

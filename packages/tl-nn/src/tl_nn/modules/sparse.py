@@ -74,19 +74,21 @@ class _Table(Module):
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
+    _shown: ClassVar[tuple[str, ...]] = (
+        "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse",
+    )  # fmt: skip
+
     def extra_repr(self) -> str:
-        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        if self.padding_idx is not None:
-            parts.append(f"padding_idx={self.padding_idx}")
-        if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
-        if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
-        if self.scale_grad_by_freq:
-            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
-        if self.sparse:
-            parts.append("sparse=True")
-        return ", ".join(parts)
+        usual = {
+            "padding_idx": None,
+            "max_norm": None,
+            "norm_type": 2,
+            "scale_grad_by_freq": False,
+            "sparse": False,
+        }
+        values = {name: getattr(self, name) for name in self._shown}
+        settings = [f"{name}={value!r}" for name, value in values.items() if value != usual.get(name)]
+        return ", ".join([f"{self.num_embeddings}, {self.embedding_dim}", *settings])
 
 
 def _row(padding_idx: int | None, rows: int) -> int | None:
@@ -100,7 +102,9 @@ def _row(padding_idx: int | None, rows: int) -> int | None:
 
 def _check_table(embeddings: Tensor) -> tuple[int, int]:
     if embeddings.dim() != 2:
-        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        raise AssertionError(
+            f"Embeddings parameter is expected to be 2-dimensional, got shape {tuple(embeddings.shape)}"
+        )
     return embeddings.shape[0], embeddings.shape[1]
 
 
@@ -240,6 +244,9 @@ class EmbeddingBag(_Table):
     """
 
     __constants__: ClassVar[list[str]] = [*_Table.__constants__, "mode", "include_last_offset"]
+    _shown: ClassVar[tuple[str, ...]] = (
+        "max_norm", "norm_type", "scale_grad_by_freq", "mode", "padding_idx",
+    )  # fmt: skip
     mode: str
     include_last_offset: bool
 
@@ -329,6 +336,3 @@ class EmbeddingBag(_Table):
         )
         made.weight.requires_grad = not freeze
         return made
-
-    def extra_repr(self) -> str:
-        return f"{super().extra_repr()}, mode={self.mode!r}"

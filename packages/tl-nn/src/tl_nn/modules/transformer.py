@@ -478,9 +478,14 @@ class Transformer(Module):
         """
         place = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(place) != tgt.size(place):
-            raise RuntimeError("the batch number of src and tgt must be equal")
+            raise RuntimeError(
+                f"the batch number of src and tgt must be equal, got {src.size(place)} and {tgt.size(place)}"
+            )
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
-            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+            raise RuntimeError(
+                f"the feature number of src and tgt must be equal to d_model, {self.d_model}, "
+                f"got {src.size(-1)} and {tgt.size(-1)}"
+            )
         memory = self.encoder(
             src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
         )

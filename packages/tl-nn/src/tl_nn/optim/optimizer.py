@@ -321,7 +321,7 @@ def _use_grad_for_differentiable(step: _Step) -> _Step:
     @wraps(step)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = is_grad_enabled()
-        set_grad_enabled(self.defaults["differentiable"])
+        set_grad_enabled(self.defaults.get("differentiable", False))
         try:
             return step(self, *args, **kwargs)
         finally:
@@ -342,7 +342,6 @@ def _complete(optimizer: Optimizer) -> None:
     """Set what a new optimizer has and one unpickled from an older version may lack."""
     for name in _HOOK_DICTS:
         optimizer.__dict__.setdefault(name, OrderedDict())
-    optimizer.defaults.setdefault("differentiable", False)
     optimizer._patch_step_function()
 
 

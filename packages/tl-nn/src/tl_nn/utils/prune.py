@@ -285,14 +285,37 @@ class Identity(BasePruningMethod):
 class _Amount(BasePruningMethod):
     """A method that prunes a number, or a share, of what there is."""
 
-    amount: Any
+    def __init__(self, amount: Any) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
 
     def _count(self, size: int) -> int:
         """How many of `size` things go."""
         return _compute_nparams_toprune(self.amount, size)
 
 
-class RandomUnstructured(_Amount):
+class _Unstructured(_Amount):
+    """A method that prunes the elements whose keys are the largest."""
+
+    PRUNING_TYPE = "unstructured"
+    _largest = True
+
+    def _keys(self, t: Tensor) -> Tensor:
+        """A number for each element."""
+        raise NotImplementedError
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask, with the chosen elements set to 0."""
+        count = self._count(t.nelement())
+        _validate_pruning_amount(count, t.nelement())
+        mask = default_mask.clone(memory_format=tl_core.contiguous_format)
+        if count:
+            chosen = self._keys(t).reshape(-1).topk(count, largest=self._largest)[1]
+            mask.view(-1)[chosen] = 0
+        return mask
+
+
+class RandomUnstructured(_Unstructured):
     """Prunes elements chosen at random.
 
     Parameters:
@@ -300,21 +323,8 @@ class RandomUnstructured(_Amount):
             How many, or which share.
     """
 
-    PRUNING_TYPE = "unstructured"
-
-    def __init__(self, amount: Any) -> None:
-        _validate_pruning_amount_init(amount)
-        self.amount = amount
-
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask, with random elements set to 0."""
-        count = self._count(t.nelement())
-        _validate_pruning_amount(count, t.nelement())
-        mask = default_mask.clone(memory_format=tl_core.contiguous_format)
-        if count:
-            chosen = tl_core.rand_like(t).reshape(-1).topk(count)[1]
-            mask.view(-1)[chosen] = 0
-        return mask
+    def _keys(self, t: Tensor) -> Tensor:
+        return tl_core.rand_like(t)
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: Any) -> Any:  # type: ignore[override]
@@ -322,7 +332,7 @@ class RandomUnstructured(_Amount):
         return super().apply(module, name, amount=amount)
 
 
-class L1Unstructured(_Amount):
+class L1Unstructured(_Unstructured):
     """Prunes the elements with the smallest absolute values.
 
     Parameters:
@@ -330,21 +340,10 @@ class L1Unstructured(_Amount):
             How many, or which share.
     """
 
-    PRUNING_TYPE = "unstructured"
+    _largest = False
 
-    def __init__(self, amount: Any) -> None:
-        _validate_pruning_amount_init(amount)
-        self.amount = amount
-
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask, with the places of the smallest elements set to 0."""
-        count = self._count(t.nelement())
-        _validate_pruning_amount(count, t.nelement())
-        mask = default_mask.clone(memory_format=tl_core.contiguous_format)
-        if count:
-            chosen = t.abs().reshape(-1).topk(count, largest=False)[1]
-            mask.view(-1)[chosen] = 0
-        return mask
+    def _keys(self, t: Tensor) -> Tensor:
+        return t.abs()
 
     @classmethod
     def apply(  # type: ignore[override]
@@ -380,8 +379,7 @@ class RandomStructured(_Structured):
     """
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
-        _validate_pruning_amount_init(amount)
-        self.amount = amount
+        super().__init__(amount)
         self.dim = dim
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
@@ -415,8 +413,7 @@ class LnStructured(_Structured):
     """
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
-        _validate_pruning_amount_init(amount)
-        self.amount = amount
+        super().__init__(amount)
         self.n = n
         self.dim = dim
 

@@ -78,7 +78,7 @@ class _ConvNd(WeightedQuantizedModule):
                 weight, bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
             )
         made = cls(*cls._settings(conv))
-        made.set_weight_bias(observed_weight(mod, weight), bias)
+        made.set_weight_bias(observed_weight(mod, weight, use_precomputed_fake_quant), bias)
         made.scale, made.zero_point = observed_qparams(mod)
         return made
 

@@ -82,7 +82,7 @@ class Embedding(WeightedQuantizedModule):
                 If the configuration has no floating zero points.
         """
         made = cls(mod.num_embeddings, mod.embedding_dim)
-        made.set_weight(_observed_rows(mod))
+        made.set_weight(_observed_rows(mod, use_precomputed_fake_quant))
         return made
 
     @classmethod
@@ -146,7 +146,7 @@ class EmbeddingBag(Embedding):
         """The layer for a float one, or one that was trained with rounding."""
         last = mod.include_last_offset
         made = cls(mod.num_embeddings, mod.embedding_dim, mode=mod.mode, include_last_offset=last)
-        made.set_weight(_observed_rows(mod))
+        made.set_weight(_observed_rows(mod, use_precomputed_fake_quant))
         return made
 
 
@@ -156,11 +156,12 @@ def _empty_rows(rows: int, columns: int) -> Any:
     )
 
 
-def _observed_rows(mod: Any) -> Any:
+def _observed_rows(mod: Any, precomputed: bool) -> Any:
     observer = getattr(mod, "weight_fake_quant", None)
+    trained = observer is not None
     if observer is None:
-        config = getattr(mod, "qconfig", None) or float_qparams_weight_only_qconfig
-        observer = config.weight()
+        observer = (getattr(mod, "qconfig", None) or float_qparams_weight_only_qconfig).weight()
+    if not (trained and precomputed):
         observer(mod.weight.detach())
     if "float_qparams" not in observer.qscheme.name:
         raise AssertionError(

@@ -10,7 +10,7 @@ from tl_nn import functional as F
 
 from ....operators import quantized
 from ....quantizer import PerTensor
-from .utils import numbers_of, observed_qparams
+from .utils import OutputScale, numbers_of, observed_qparams
 
 __all__ = ["FXFloatFunctional", "FloatFunctional", "QFunctional"]
 
@@ -71,7 +71,7 @@ class FloatFunctional(FXFloatFunctional):
         return self.activation_post_process(x)
 
 
-class QFunctional(Module):
+class QFunctional(OutputScale):
     """The operators of `FloatFunctional` with quantized tensors; results have the module's scale and zero point.
 
     Examples:
@@ -91,25 +91,6 @@ class QFunctional(Module):
 
     def extra_repr(self) -> str:
         return f"scale={self.scale}, zero_point={self.zero_point}"
-
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)
-        destination[prefix + "scale"] = tl_core.tensor(self.scale)
-        destination[prefix + "zero_point"] = tl_core.tensor(self.zero_point)
-
-    def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: bool,
-        missing: Any,
-        unexpected: Any,
-        errors: Any,
-    ) -> None:
-        self.scale = float(state_dict.pop(prefix + "scale"))
-        self.zero_point = int(state_dict.pop(prefix + "zero_point"))
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
 
     def forward(self, x: Any) -> Any:
         """Raises: the methods are called."""

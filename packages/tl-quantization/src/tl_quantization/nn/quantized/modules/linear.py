@@ -12,7 +12,15 @@ from tl_nn import functional as F
 from tl_nn.utils.fusion import fuse_linear_bn_weights
 
 from ....dtypes import qint8
-from .utils import empty_weight, numbers_of, observed_qparams, observed_weight, requantize
+from .utils import (
+    OutputScale,
+    empty_weight,
+    numbers_of,
+    observed_qparams,
+    observed_weight,
+    popped,
+    requantize,
+)
 
 __all__ = ["Linear", "LinearPackedParams", "float_parameters"]
 
@@ -49,10 +57,9 @@ class LinearPackedParams(Module):
         unexpected: Any,
         errors: Any,
     ) -> None:
-        keys = [prefix + name for name in ("dtype", "_packed_params")]
-        missing.extend(key for key in keys if key not in state_dict)
-        if all(key in state_dict for key in keys):
-            self.dtype, (weight, bias) = (state_dict.pop(key) for key in keys)
+        taken = popped(state_dict, prefix, ("dtype", "_packed_params"), missing)
+        if taken is not None:
+            self.dtype, (weight, bias) = taken
             self.set_weight_bias(weight, bias)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -75,7 +82,7 @@ def float_parameters(mod: Any) -> tuple[Any, Tensor, Tensor | None]:
     return layer, *fused
 
 
-class Linear(Module):
+class Linear(OutputScale):
     """`x @ weight.T + bias` of quantized tensors: a weight of integers, a bias of floating numbers.
 
     Parameters:
@@ -95,9 +102,6 @@ class Linear(Module):
         tensor([[4.]])
     """
 
-    scale: float
-    zero_point: int
-
     def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = qint8) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
@@ -109,6 +113,9 @@ class Linear(Module):
 
     def _get_name(self) -> str:
         return "QuantizedLinear"
+
+    def __repr__(self) -> str:
+        return f"{self._get_name()}({self.extra_repr()})"  # not the numbers of the weight
 
     def extra_repr(self) -> str:
         return (
@@ -136,33 +143,12 @@ class Linear(Module):
         """Takes another weight and bias; TypeError if the weight isn't quantized."""
         self._packed_params.set_weight_bias(numbers_of(w), b)
 
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)
-        destination[prefix + "scale"] = tl_core.tensor(self.scale)
-        destination[prefix + "zero_point"] = tl_core.tensor(self.zero_point)
-
-    def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: bool,
-        missing: Any,
-        unexpected: Any,
-        errors: Any,
-    ) -> None:
-        keys = [prefix + name for name in ("scale", "zero_point")]
-        missing.extend(key for key in keys if key not in state_dict)
-        if all(key in state_dict for key in keys):
-            self.scale, self.zero_point = float(state_dict.pop(keys[0])), int(state_dict.pop(keys[1]))
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
-
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a float `Linear`, alone or fused, that has been observed or trained with rounding."""
         layer, weight, bias = float_parameters(mod)
         made = cls(layer.in_features, layer.out_features)
-        made.set_weight_bias(observed_weight(mod, weight), bias)
+        made.set_weight_bias(observed_weight(mod, weight, use_precomputed_fake_quant), bias)
         made.scale, made.zero_point = observed_qparams(mod)
         return made
 

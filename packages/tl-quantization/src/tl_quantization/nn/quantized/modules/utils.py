@@ -15,6 +15,7 @@ from ....quantizer import PerTensor
 from ....tensor import QuantizedTensor, made_of
 
 __all__ = [
+    "OutputScale",
     "Scaled",
     "WeightedQuantizedModule",
     "observed_qparams",
@@ -57,23 +58,20 @@ def quantized_weight(weight: Tensor, observer: Any) -> QuantizedTensor:
     return quantize_per_tensor(weight.detach(), scale, zero, kind)
 
 
-def observed_weight(mod: Any, weight: Tensor) -> QuantizedTensor:
-    """A module's weight as integers: by what rounded it in training, or else by its configuration's observer."""
+def observed_weight(mod: Any, weight: Tensor, precomputed: bool = False) -> QuantizedTensor:
+    """A module's weight as integers: by what rounded it in training, or else by its configuration's observer.
+
+    The weight is watched once more, as it may have changed since; `precomputed` takes what training has seen.
+    """
     observer = getattr(mod, "weight_fake_quant", None)
+    trained = observer is not None
     if observer is None:
         observer = mod.qconfig.weight()
-        observer(weight.detach())
     if observer.dtype is tl_core.float32:
         raise AssertionError("qconfig.weight must quantize, but its dtype is torch.float32")
-    observer = getattr(observer, "activation_post_process", observer) if not _watched(observer) else observer
+    if not (trained and precomputed):
+        observer(weight.detach())
     return quantized_weight(weight, observer)
-
-
-def _watched(observer: Any) -> bool:
-    if hasattr(observer, "activation_post_process"):
-        inner = observer.activation_post_process
-        return inner.min_val.numel() > 0
-    return True
 
 
 def observed_qparams(mod: Any) -> tuple[float, int]:
@@ -99,14 +97,47 @@ class Scaled:
         return requantize(x, like, self.scale, self.zero_point)
 
 
-class WeightedQuantizedModule(Module):
+def popped(state_dict: Any, prefix: str, names: tuple[str, ...], missing: list[str]) -> list[Any] | None:
+    """The values of entries, which leave the state; None where one isn't there, and those in `missing`."""
+    keys = [prefix + name for name in names]
+    absent = [key for key in keys if key not in state_dict]
+    missing.extend(absent)
+    return None if absent else [state_dict.pop(key) for key in keys]
+
+
+class OutputScale(Module):
+    """A layer whose result has the scale and the zero point that stand in its state."""
+
+    scale: float
+    zero_point: int
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "scale"] = tl_core.tensor(self.scale)
+        destination[prefix + "zero_point"] = tl_core.tensor(self.zero_point)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        taken = popped(state_dict, prefix, ("scale", "zero_point"), missing)
+        if taken is not None:
+            self.scale, self.zero_point = float(taken[0]), int(taken[1])
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
+
+
+class WeightedQuantizedModule(OutputScale):
     """A layer with a weight of integers.
 
     Its state has `weight` and `bias`, `scale` and `zero_point`.
     """
 
-    scale: float
-    zero_point: int
     _weight: QuantizedTensor
     _bias: Tensor | None
 
@@ -128,11 +159,9 @@ class WeightedQuantizedModule(Module):
         self._weight, self._bias = numbers_of(w), None if b is None else b.detach()
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)
         destination[prefix + "weight"] = self._weight
         destination[prefix + "bias"] = self._bias
-        destination[prefix + "scale"] = tl_core.tensor(self.scale)
-        destination[prefix + "zero_point"] = tl_core.tensor(self.zero_point)
+        super()._save_to_state_dict(destination, prefix, keep_vars)
 
     def _load_from_state_dict(
         self,
@@ -144,13 +173,10 @@ class WeightedQuantizedModule(Module):
         unexpected: Any,
         errors: Any,
     ) -> None:
-        keys = [prefix + name for name in ("weight", "bias", "scale", "zero_point")]
-        missing.extend(key for key in keys if key not in state_dict)
-        if all(key in state_dict for key in keys):
-            weight, bias, scale, zero = (state_dict.pop(key) for key in keys)
-            self.set_weight_bias(weight, bias)
-            self.scale, self.zero_point = float(scale), int(zero)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
+        taken = popped(state_dict, prefix, ("weight", "bias"), missing)
+        if taken is not None:
+            self.set_weight_bias(*taken)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
 
 
 def empty_weight(shape: Any, kind: Any, device: Any = None) -> QuantizedTensor:

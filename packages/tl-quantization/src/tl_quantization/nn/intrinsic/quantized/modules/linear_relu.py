@@ -56,7 +56,7 @@ class LinearLeakyReLU(Linear):
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a fused float one that has been observed."""
-        plain = Linear.from_float(mod)
+        plain = Linear.from_float(mod, use_precomputed_fake_quant)
         made = cls(plain.in_features, plain.out_features, mod[1].negative_slope)
         made.set_weight_bias(plain.weight(), plain.bias())
         made.scale, made.zero_point = plain.scale, plain.zero_point

@@ -27,7 +27,7 @@ def float_weight(weight: Any) -> Tensor:
     return weight.dequantize() if getattr(weight, "is_quantized", False) else weight.to(tl_core.float32)
 
 
-def weight_for(mod: Any, weight: Tensor) -> tuple[Any, Any]:
+def weight_for(mod: Any, weight: Tensor, precomputed: bool = False) -> tuple[Any, Any]:
     """A float module's weight as its configuration wants it, and the type: integers, or float16.
 
     Raises:
@@ -35,7 +35,7 @@ def weight_for(mod: Any, weight: Tensor) -> tuple[Any, Any]:
             If another type is wanted.
     """
     if getattr(mod, "weight_fake_quant", None) is not None:
-        return observed_weight(mod, weight), qint8
+        return observed_weight(mod, weight, precomputed), qint8
     observer = (getattr(mod, "qconfig", None) or default_dynamic_qconfig).weight()
     if observer.dtype is tl_core.float16:
         return weight.detach().to(tl_core.float16), tl_core.float16
@@ -90,7 +90,7 @@ class Linear(static.Linear):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a float `Linear`, alone or fused; without a `qconfig`, by `default_dynamic_qconfig`."""
         layer, weight, bias = static.float_parameters(mod)
-        packed, kind = weight_for(mod, weight)
+        packed, kind = weight_for(mod, weight, use_precomputed_fake_quant)
         made = cls(layer.in_features, layer.out_features, dtype=kind)
         made.set_weight_bias(packed, bias)
         return made

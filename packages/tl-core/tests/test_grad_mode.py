@@ -1,0 +1,65 @@
+"""The switch of recording, where generators keep it on and off by turns."""
+
+from __future__ import annotations
+
+import pytest
+
+import tl_core as tl
+
+
+@pytest.mark.parametrize(
+    ("decorator", "inside"),
+    [(tl.no_grad(), False), (tl.no_grad, False), (tl.inference_mode(), False), (tl.enable_grad(), True)],
+)
+def test_steps_of_a_generator(decorator, inside):
+    """Each step has the decorator's setting; the caller's own holds between them."""
+
+    @decorator
+    def steps():
+        seen = [tl.is_grad_enabled(), (yield tl.is_grad_enabled())]
+        try:
+            yield seen
+        except KeyError:
+            yield tl.is_grad_enabled()
+        return "end"
+
+    with tl.set_grad_enabled(not inside):
+        running = steps()
+        assert next(running) is inside
+        assert tl.is_grad_enabled() is not inside
+        assert running.send("given") == [inside, "given"]
+        assert running.throw(KeyError()) is inside
+        assert tl.is_grad_enabled() is not inside
+        with pytest.raises(StopIteration) as end:
+            next(running)
+        assert end.value.value == "end"
+        assert tl.is_grad_enabled() is not inside
+
+
+def test_a_generator_that_is_closed():
+    seen = []
+
+    @tl.no_grad()
+    def steps():
+        try:
+            yield
+        finally:
+            seen.append(tl.is_grad_enabled())
+
+    running = steps()
+    next(running)
+    running.close()
+    assert seen == [False] and tl.is_grad_enabled()
+
+
+def test_a_generator_that_raises():
+    @tl.no_grad()
+    def steps():
+        yield 1
+        raise KeyError("inside")
+
+    running = steps()
+    next(running)
+    with pytest.raises(KeyError, match="inside"):
+        next(running)
+    assert tl.is_grad_enabled()

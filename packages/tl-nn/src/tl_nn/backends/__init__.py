@@ -1,0 +1,1 @@
+"""A name that old pickles of modules hold: see `thnn`."""

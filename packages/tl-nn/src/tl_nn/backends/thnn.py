@@ -1,0 +1,5 @@
+"""What pickles of modules from before PyTorch 1.2 name; nothing else uses it."""
+
+
+def _get_thnn_function_backend() -> None:
+    """The library of functions that each module used to carry: None."""
