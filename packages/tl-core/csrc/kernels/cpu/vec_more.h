@@ -9,6 +9,22 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
+// ---- inverses, of numbers from 2^-125 to 2^125: a division takes as long as ten products
+// ----------------------------------------------------------------------------------------------
+// To 13 bits at least.
+TL_INLINE VecF rough_inverse(VecF x) {
+#if TL_ISA_LEVEL >= 4
+  return _mm512_rcp14_ps(x);
+#else
+  return 1.0f / x;
+#endif
+}
+// To the last bit but one.
+TL_INLINE VecF inverse(VecF x) {
+  const VecF rough = rough_inverse(x);
+  return TL_ISA_LEVEL >= 4 ? fma(rough, fma(-rough, x, VecF{} + 1.0f), rough) : rough;
+}
+
 // ---- bases two and ten
 // ----------------------------------------------------------------------------------------------
 TL_INLINE VecF exp2(VecF x) {
@@ -213,7 +229,7 @@ TL_INLINE VecF atan(VecF x) {
 // ---- erfc and the inverse of erf in float
 // ----------------------------------------------------------------------------------------------
 // exp(-x^2), of which the square comes in two parts, times t = 1 / (1 + x/2) and a polynomial in it that
-// makes up for t's rounding; up to where float ends.
+// makes up for t's error; up to where float ends.
 TL_INLINE VecF erfc(VecF x) {
   const VecF size = at_most(abs(x), 10.25f), upper = bitcast<VecF>(bitcast<VecI>(size) & -0x1000);
   const VecF square = upper * upper, lost = (size - upper) * (size + upper);
@@ -222,7 +238,7 @@ TL_INLINE VecF erfc(VecF x) {
   const VecF q =
       polynomial(r, 0x1.6a21a8p-10f, 0x1.123b6ap-7f, 0x1.5558fcp-5f, 0x1.555490p-3f, 0x1.fffffcp-2f);
   const VecF whole = fma(size, VecF{} + 0.5f, VecF{} + 1.0f), rest = fma(size, VecF{} + 0.5f, 1.0f - whole);
-  const VecF t = 1.0f / whole, wrong = fma(-t, rest, fma(-t, whole, VecF{} + 1.0f));
+  const VecF t = rough_inverse(whole), wrong = fma(-t, rest, fma(-t, whole, VecF{} + 1.0f));
   const VecF p = polynomial(fma(t, wrong, t - 0.5f), 0x1.740a5cp-7f, -0x1.14c24cp-4f, 0x1.7f3cdap-5f,
                             0x1.8e9b00p-4f, -0x1.a5f1a2p-4f, -0x1.6049c2p-3f, 0x1.2a7d70p-3f, 0x1.1e2dbep-1f,
                             0x1.5fd38cp-1f, 0x1.058672p-1f);

@@ -83,7 +83,7 @@ TL_INLINE VecF bell(VecF size) {
 // The probability that a normal number is smaller than x.
 TL_INLINE VecD normal_below(VecD x, VecD, VecD) { return 0.5 * math::erfc(x * -0.70710678118654752440); }
 TL_INLINE VecF normal_tail(VecF size, VecF bell) {
-  const VecF t = 1.0f / fma(size, VecF{} + 0.4f, VecF{} + 1.0f);
+  const VecF t = math::inverse(fma(size, VecF{} + 0.4f, VecF{} + 1.0f));
   return bell * polynomial(t, -0x1.484a6ap-5f, 0x1.9f045ap-3f, -0x1.8272e8p-2f, 0x1.04c40ep-2f,
                            -0x1.dd38fcp-7f, 0x1.460ae2p-3f, 0x1.3eb572p-3f, 0x1.4785fp-3f, -0x1.b0fc96p-17f);
 }
