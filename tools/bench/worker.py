@@ -61,7 +61,8 @@ def serve(module: ModuleType, clock: Callable[[], int]) -> None:
         answer: dict[str, Any] = {}
         try:
             if "prepare" in request:
-                bench = None  # gives the old inputs back first
+                bench = None  # gives the old inputs back first, also those that a function of the setup's holds on to
+                gc.collect()
                 case = request["prepare"]
                 bench = Bench(module, CLOCKS.get(case["clock"], clock), case)
                 answer["runs"] = bench.runs

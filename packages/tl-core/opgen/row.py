@@ -233,7 +233,8 @@ def _elementwise(signature: str, elementwise: Elementwise, **fields: Any) -> Row
     fields.setdefault("batch", "elementwise")
     fields.setdefault("inplace", True)
     fields.setdefault("out", True)
-    return Row(schema=parse(signature), elementwise=elementwise, kernel="elementwise", **fields)
+    fields.setdefault("kernel", "elementwise")
+    return Row(schema=parse(signature), elementwise=elementwise, **fields)
 
 
 def Pointwise(signature: str, *, inputs: int, cpu: str, to: str = "same", dtypes: str = "int float complex",

@@ -285,6 +285,7 @@ def test_integers_beyond_int64_fit_uint64_only():
 FLOATS = {
     "exp": 1.1, "log": 1.1, "log2": 1.6, "log10": 2.0, "log1p": 1.1, "sin": 1.1, "cos": 1.1, "tan": 2.3,
     "asin": 1.4, "acos": 1.4, "atan": 1.4, "tanh": 2.6, "sqrt": 0.51, "rsqrt": 1.6,
+    "erfc": 4.6, "erfinv": 2.6,
 }  # fmt: skip
 
 
@@ -295,16 +296,32 @@ def test_floats_are_close_in_units_of_the_last_place(name):
     drawn = rng.integers(0, 2**32, 100_000, dtype=np.uint32).view(np.float32)
     near = np.concatenate([rng.uniform(-10, 10, 50_000), rng.uniform(-1, 1, 50_000), turns])
     x = np.concatenate([drawn, near.astype(np.float32)])
-    names = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
+    functions = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "erfc": special.erfc,
+                 "erfinv": special.erfinv, "rsqrt": lambda x: 1 / np.sqrt(x)}  # fmt: skip
     with np.errstate(all="ignore"):
-        exact = x.astype(np.float64)
-        want = 1 / np.sqrt(exact) if name == "rsqrt" else getattr(np, names.get(name, name))(exact)
+        want = functions.get(name, getattr(np, name, None))(x.astype(np.float64))
         got = getattr(tl, name)(tl.from_numpy(x)).numpy()
         rounded = want.astype(np.float32)
         units = np.abs(got - want) / np.spacing(np.abs(rounded))
     finite = np.isfinite(rounded)
     assert units[finite].max() <= FLOATS[name]
     np.testing.assert_array_equal(got[~finite], rounded[~finite])
+
+
+@pytest.mark.parametrize("power", [lambda x, y: x**y, tl.float_power, lambda x, y: x.clone().pow_(y)])
+def test_numbers_that_ask_for_a_root_take_it(power):
+    x = tl.tensor([4.0, 0.0, -0.0, math.inf, -math.inf, -1.0], dtype=tl.float64)
+    root = power(x, 0.5).numpy()
+    np.testing.assert_array_equal(root, [2, 0, -0.0, math.inf, math.nan, math.nan])
+    assert np.signbit(root).tolist()[1:3] == [False, True]
+    np.testing.assert_array_equal(power(x, -0.5).numpy(), [0.5, math.inf, -math.inf, 0, math.nan, math.nan])
+    exponent = tl.tensor([0.5], dtype=tl.float64)
+    np.testing.assert_array_equal(power(x, exponent).numpy(), [2, 0, 0, math.inf, math.inf, math.nan])
+
+
+def test_integers_to_the_power_of_a_half():
+    assert (tl.tensor([4, 9]) ** 0.5).tolist() == [2.0, 3.0]
+    assert (tl.tensor([4, 16]) ** -0.5).tolist() == [0.5, 0.25]
 
 
 def test_logarithms_of_powers_of_ten_are_whole():

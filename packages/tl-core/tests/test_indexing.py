@@ -239,3 +239,18 @@ def test_positions_out_of_range_raise():
         x[tl.tensor([True, False])]
     with pytest.raises(RuntimeError, match="shape mismatch"):
         x[tl.tensor([0, 1])] = tl.ones(3, 4)
+
+
+def test_scatter_refuses_a_place_outside_and_leaves_its_input_alone():
+    places = tl.zeros(9, 1000, dtype=tl.int64)
+    places[8, 999] = 5
+    x = tl.zeros(9, 5)
+    for call in (
+        lambda: x.scatter(1, places, tl.ones(9, 1000)),
+        lambda: x.scatter_add(1, places, tl.ones(9, 1000)),
+        lambda: x.scatter_(1, places, tl.ones(9, 1000)),
+        lambda: x.scatter_reduce(1, places, tl.ones(9, 1000), "mean", include_self=False),
+    ):
+        with pytest.raises(RuntimeError, match="index 5 is out of bounds for dimension 1 with size 5"):
+            call()
+        assert not x.any()

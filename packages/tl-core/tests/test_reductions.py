@@ -178,6 +178,18 @@ def test_triangles(name, dtype):
             )
 
 
+@pytest.mark.parametrize("name", ["tril", "triu"])
+@pytest.mark.parametrize("diagonal", [-(2**62), -2, 0, 1, 2**62])
+def test_triangles_over_their_own_input(name, diagonal):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    want = getattr(np, name)(x, int(np.clip(diagonal, -9, 9)))
+    for turn in (lambda t: t, lambda t: t.transpose(1, 2).contiguous().transpose(1, 2)):
+        own = turn(tl.from_numpy(x.copy()))
+        np.testing.assert_array_equal(getattr(own, f"{name}_")(diagonal).numpy(), want)
+        np.testing.assert_array_equal(own.numpy(), want)
+    assert getattr(tl, name)(tl.zeros(2, 0, 3)).shape == (2, 0, 3)
+
+
 @pytest.mark.parametrize("steps", [0, 1, 2, 7, 100])
 def test_ranges(steps):
     r.assert_close(tl.linspace(-1.5, 4, steps, dtype=tl.float64), np.linspace(-1.5, 4, steps))

@@ -38,14 +38,18 @@ class Job {
         state_(state) {}
 
   int64_t chunks() const { return chunks_; }
-  bool has_work() const { return next_.load(std::memory_order_relaxed) < chunks_; }
+  bool has_work() const { return claimed_.load(std::memory_order_relaxed) < chunks_; }
   const InheritedState& state() const { return state_; }
 
-  // Runs chunks until none is left. Chunks are claimed in order and one below a failed one still runs, so the
-  // error that is kept doesn't depend on who was faster.
-  void work() noexcept {
-    for (int64_t chunk; (chunk = next_.fetch_add(1, std::memory_order_relaxed)) < chunks_;) {
-      if (chunk > failed_.load(std::memory_order_relaxed)) return;
+  // From which end of the range a thread takes its chunks: callers from the front, helpers from the back, so
+  // that from call to call each meets what its own cache holds.
+  enum class End { Front, Back };
+
+  // Runs chunks until none is left. Those below a failed one still run, so the error that is kept doesn't
+  // depend on who was faster.
+  void work(End end) noexcept {
+    for (int64_t chunk; (chunk = claim(end)) >= 0;) {
+      if (chunk > failed_.load(std::memory_order_relaxed)) continue;
       try {
         check_interrupt();
         run(chunk);
@@ -64,6 +68,13 @@ class Job {
   std::atomic<int> active{0};  // helpers inside; raised under the pool's mutex
 
  private:
+  // Negative if none is left. The two ends never meet, as no more are taken than there are.
+  int64_t claim(End end) {
+    if (claimed_.fetch_add(1, std::memory_order_relaxed) >= chunks_) return -1;
+    if (end == End::Front) return front_.fetch_add(1, std::memory_order_relaxed);
+    return chunks_ - 1 - back_.fetch_add(1, std::memory_order_relaxed);
+  }
+
   void run(int64_t chunk) {
     const int64_t b = begin_ + chunk * grain_;
     body_(ctx_, b, end_ - b > grain_ ? b + grain_ : end_);
@@ -80,7 +91,7 @@ class Job {
   const RangeBody body_;
   void* const ctx_;
   const InheritedState state_;
-  alignas(64) std::atomic<int64_t> next_{0};
+  alignas(64) std::atomic<int64_t> claimed_{0}, front_{0}, back_{0};
   std::atomic<int64_t> failed_{kNoFailure};
   std::mutex error_mutex_;
   std::exception_ptr error_;
@@ -189,7 +200,7 @@ void ThreadPool::run(Job& job, ThreadLocals& t) {
   open(job);
   {
     ParallelScope scope(t);
-    job.work();
+    job.work(Job::End::Front);
   }
   close(job);
   job.rethrow();
@@ -265,7 +276,7 @@ void ThreadPool::serve() {
     }
     wake_two();  // the callers' wake-ups spread as a tree
     static_cast<InheritedState&>(t) = job->state();
-    job->work();
+    job->work(Job::End::Back);
     static_cast<InheritedState&>(t) = {};
     leave(*job);
   }
@@ -301,7 +312,7 @@ void ThreadPool::wake_two() {
 }
 
 void run_serially(Job& job) {
-  job.work();
+  job.work(Job::End::Front);
   job.rethrow();
 }
 

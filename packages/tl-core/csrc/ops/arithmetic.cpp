@@ -1,5 +1,10 @@
 // Arithmetic that chooses among loops or dtypes before it runs one.
+#include <algorithm>
+#include <cstring>
+
+#include "base/parallel.h"
 #include "elementwise_defs.h"
+#include "iter/loop_nest.h"
 #include "iter/promotion.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -106,6 +111,23 @@ Tensor masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& 
   return masked_fill_operand(self, mask, to_dtype(number, self.dtype()), out);
 }
 
+// Dense matrices of m by n up to the diagonal, or from it on; zeros elsewhere. `out` may be `in`.
+template <bool lower>
+void copy_triangle(const Tensor& out, const Tensor& in, int64_t m, int64_t n, int64_t diagonal) {
+  const int64_t item = in.itemsize(), bytes = n * item, start = std::clamp(diagonal, -m, n) + lower;
+  parallel_for(0, m && n ? in.numel() / n : 0, kGrain / (n + 1) + 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      char* const to = out.ptr<char>() + i * bytes;
+      const char* const from = in.ptr<char>() + i * bytes;
+      const int64_t edge = std::clamp<int64_t>(i % m + start, 0, n) * item;
+      const int64_t begin = lower ? 0 : edge, end = lower ? edge : bytes;
+      std::memset(to, 0, static_cast<size_t>(begin));
+      if (to != from) std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
+      std::memset(to + end, 0, static_cast<size_t>(bytes - end));
+    }
+  });
+}
+
 // Whether each place of an m by n matrix lies on or below the diagonal.
 Tensor below(int64_t m, int64_t n, int64_t diagonal, Device device) {
   const Tensor rows = ops::unsqueeze(ops::arange(m, DType::Int64, std::nullopt, device), 1);
@@ -118,8 +140,13 @@ Tensor triangle(const Tensor& self, int64_t diagonal, Out out) {
            n);
   const Tensor result = out ? prepare_out(out, self.sizes(), {out.tensor->dtype(), self.device()})
                             : empty(self.sizes(), {self.dtype(), self.device()});
-  const Tensor low =
-      below(self.size(n - 2), self.size(n - 1), lower ? diagonal : diagonal - 1, self.device());
+  const int64_t rows = self.size(n - 2), columns = self.size(n - 1);
+  if (self.device().is_cpu() && self.dtype() == result.dtype() && self.is_contiguous() &&
+      result.is_contiguous() && (!out || result.same(self) || result.storage() != self.storage())) {
+    copy_triangle<lower>(result, self, rows, columns, diagonal);
+    return result;
+  }
+  const Tensor low = below(rows, columns, lower ? diagonal : diagonal - 1, self.device());
   const Scalar zero(false);
   const TlValue args[] = {value(low), lower ? value(self) : zero.value(), lower ? zero.value() : value(self)};
   return run_elementwise(kElementwise_where_where, args, Out{&result});

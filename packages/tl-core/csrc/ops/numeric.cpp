@@ -117,8 +117,20 @@ Tensor heaviside(const Tensor& self, const Tensor& values, Out out) {
   return elementwise(kElementwise_heaviside__heaviside, out, self, values);
 }
 
-// ---- powers in double precision
-// -------------------------------------------------------------------------------------
+// ---- powers
+// -------------------------------------------------------------------------------------------------------
+// As in the reference, a number that asks for a root is not an exponent: of -0.0 and minus infinity the two
+// differ.
+Tensor power(const Operand& base, const Operand& exponent, Out out) {
+  if (!exponent.is_tensor() && exponent.scalar().is_float()) {
+    const double number = exponent.scalar().to_double();
+    if (number == 0.5) return elementwise(kElementwise_sqrt_sqrt, out, base);
+    if (number == -0.5) return elementwise(kElementwise_rsqrt_rsqrt, out, base);
+  }
+  return elementwise(kElementwise_pow_pow, out, base, exponent);
+}
+
+// In double precision.
 bool is_complex_operand(const Operand& o) {
   return o.is_tensor() ? is_complex(o.tensor().dtype()) : o.scalar().is_complex();
 }
@@ -132,9 +144,8 @@ Tensor float_power(const Operand& self, const Operand& exponent, Out out) {
              " but the operation's result requires dtype ", scalar_type_name(d));
   // An operand borrows its tensor: these keep the converted ones.
   const Tensor base = self.is_tensor() ? to_dtype(self.tensor(), d) : Tensor();
-  const Tensor power = exponent.is_tensor() ? to_dtype(exponent.tensor(), d) : Tensor();
-  return elementwise(kElementwise_pow_pow, out, base ? Operand(base) : self,
-                     power ? Operand(power) : exponent);
+  const Tensor converted = exponent.is_tensor() ? to_dtype(exponent.tensor(), d) : Tensor();
+  return power(base ? Operand(base) : self, converted ? Operand(converted) : exponent, out);
 }
 Tensor float_power_tensors(const Tensor& self, const Tensor& exponent, Out out) {
   return float_power(Operand(self), Operand(exponent), out);
@@ -161,6 +172,7 @@ TL_KERNEL(resolve_neg, as_it_is)
 TL_KERNEL(positive, positive)
 TL_KERNEL(ldexp, ldexp)
 TL_KERNEL(heaviside, heaviside)
+TL_KERNEL(power, power)
 TL_KERNEL(float_power_Tensor_Tensor, float_power_tensors)
 TL_KERNEL(float_power_Scalar, float_power_of_number)
 TL_KERNEL(float_power_Tensor_Scalar, float_power_by_number)

@@ -63,14 +63,32 @@ bool run_gather_within(const LoopNest& nest, int64_t item_size, int64_t stride, 
   return good;
 }
 
-void run_scatter(const LoopNest& nest, cpu::Combine combine, DType dtype, int64_t stride) {
-  const cpu::ElementwiseLoop loop = cpu::scatter_loop(combine, dtype);
-  const cpu::Places places{stride};
-  nest.run_serial([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
+namespace {
+struct Scatter {
+  cpu::ElementwiseLoop loop;
+  cpu::Places places;
+
+  void operator()(char* const* d, const int64_t* s, int64_t n0, int64_t n1) const {
     char* const data[] = {d[1], d[0], d[2]};
     const int64_t strides[] = {s[1], s[0], s[2], s[4], s[3], s[5]};
     loop(data, strides, n0, n1, &places);
+  }
+};
+}  // namespace
+
+void run_scatter(const LoopNest& nest, cpu::Combine combine, DType dtype, int64_t stride) {
+  nest.run_serial(Scatter{cpu::scatter_loop(combine, dtype), {stride}});
+}
+
+bool run_scatter_within(const LoopNest& nest, cpu::Combine combine, DType dtype, int64_t stride,
+                        int64_t size) {
+  const Scatter scatter{cpu::scatter_loop(combine, dtype), {stride}};
+  bool good = true;
+  nest.run_serial([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
+    const auto piece = [&](char* const* at, int64_t m0, int64_t m1) { scatter(at, s, m0, m1); };
+    good = good && each_piece_within(d, s, n0, n1, size, piece);
   });
+  return good;
 }
 
 }  // namespace tl

@@ -15,7 +15,9 @@ void run_gather(const LoopNest& nest, int64_t item_size, int64_t stride);
 bool run_gather_within(const LoopNest& nest, int64_t item_size, int64_t stride, int64_t size);
 
 // tensor[places * stride] combined with values[...]. On one thread: what is written twice to a place is then
-// always the same.
+// always the same. The form with a size as above.
 void run_scatter(const LoopNest& nest, cpu::Combine combine, DType dtype, int64_t stride);
+bool run_scatter_within(const LoopNest& nest, cpu::Combine combine, DType dtype, int64_t stride,
+                        int64_t size);
 
 }  // namespace tl

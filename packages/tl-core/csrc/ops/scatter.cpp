@@ -171,17 +171,24 @@ void check_scatter(const char* name, const Tensor& self, int64_t dim, const Tens
   check_index_shape("src", src, index, own.dim, false);
 }
 
-// Combines into `result` itself.
-void scatter_onto(const Tensor& result, Combine combine, int64_t dim, const Tensor& index,
-                  const Tensor& src) {
+// Combines into `result` itself. A fresh one nobody sees if a place turns out to be bad; else all are known
+// to be good before the first is written to.
+void scatter_onto(const Tensor& result, Combine combine, int64_t dim, const Tensor& index, const Tensor& src,
+                  bool fresh) {
   if (result.is_meta() || index.numel() == 0) return;
   const Along a = along(result, dim);
-  // All places are known to be good before the first is written to.
-  const Tensor positions = checked_positions(apart_from(result, index), a, ErrorKind::Runtime);
+  const bool later = fresh && are_used_once(index);
+  const Tensor apart = apart_from(result, index);
+  const Tensor positions =
+      later ? to_dtype(apart, DType::Int64) : checked_positions(apart, a, ErrorKind::Runtime);
   const Tensor values = src.storage() == result.storage() ? ops::clone(src) : src;
   DimVector strides(index.sizes().size());
   for (int64_t d = 0; d < index.dim(); ++d) strides[d] = values.dim() ? values.stride(d) : 0;
-  run_scatter(nest_along(result, a, positions, values.data(), strides), combine, result.dtype(), a.stride);
+  const LoopNest nest = nest_along(result, a, positions, values.data(), strides);
+  if (!later)
+    run_scatter(nest, combine, result.dtype(), a.stride);
+  else if (!run_scatter_within(nest, combine, result.dtype(), a.stride, a.size))
+    checked_positions(positions, a, ErrorKind::Runtime);
 }
 
 Tensor scatter_into(const char* name, Combine combine, const Tensor& self, int64_t dim, const Tensor& index,
@@ -189,7 +196,7 @@ Tensor scatter_into(const char* name, Combine combine, const Tensor& self, int64
   check_scatter(name, self, dim, index, src);
   const Tensor places = out ? apart_from(*out, index) : index, values = out ? apart_from(*out, src) : src;
   const Tensor result = scattered_copy(self, out);
-  scatter_onto(result, combine, dim, places, values);
+  scatter_onto(result, combine, dim, places, values, !out);
   return result;
 }
 
@@ -301,11 +308,12 @@ Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index_i
   const Tensor result = scattered_copy(self, out);
   if (result.is_meta() || index.numel() == 0) return result;
   if (!include_self)
-    scatter_onto(result, Combine::Set, dim, index, number_for(result, neutral(fold, result.dtype()), index));
-  scatter_onto(result, combination(fold), dim, index, src);
+    scatter_onto(result, Combine::Set, dim, index, number_for(result, neutral(fold, result.dtype()), index),
+                 !out);
+  scatter_onto(result, combination(fold), dim, index, src, !out);
   if (fold != Fold::Mean) return result;
   const Tensor count = include_self ? ops::ones_like(result) : ops::zeros_like(result);
-  scatter_onto(count, Combine::Add, dim, index, number_for(result, Scalar(1), index));
+  scatter_onto(count, Combine::Add, dim, index, number_for(result, Scalar(1), index), true);
   ops::masked_fill__Scalar(count, ops::eq(count, Scalar(0)), Scalar(1));
   if (is_integral(result.dtype(), true))
     return ops::div__Tensor_mode(result, count, std::string_view("floor"));

@@ -63,11 +63,23 @@ TL_INLINE void write_element(char* to, Key<T> key, const char* source) {
   store_one<T>(to, element_of<T>(key));
 }
 
-// Writes an element and its number; operands: values, indices, input.
+// Where a line's elements and their numbers go; operands: values, indices, input. Kept by value, as what is
+// written may be anything.
 template <class T>
-TL_INLINE void put(char* const* at, const AlongShape& s, int64_t place, Key<T> key, int64_t number) {
-  write_element<T>(at[0] + place * s.along[0], key, at[2] + number * s.along[2]);
-  write<int64_t>(at[1] + place * s.along[1], number);
-}
+class LineOutput {
+ public:
+  LineOutput(char* const* at, const AlongShape& s)
+      : values_(at[0]), numbers_(at[1]), in_(at[2]), strides_{s.along[0], s.along[1], s.along[2]} {}
+
+  TL_INLINE void put(int64_t place, Key<T> key, int64_t number) const {
+    write_element<T>(values_ + place * strides_[0], key, in_ + number * strides_[2]);
+    write<int64_t>(numbers_ + place * strides_[1], number);
+  }
+
+ private:
+  char *values_, *numbers_;
+  const char* in_;
+  int64_t strides_[3];
+};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE

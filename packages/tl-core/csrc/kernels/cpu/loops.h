@@ -124,12 +124,15 @@ struct ScalarLoop {
     Numbers numbers;
     std::array<const char*, sizeof...(In)> in{first<In>(d[I + 1], strides[I + 1], n, numbers.items[I])...};
     const int64_t at_once = ((strides[I + 1] == 0) || ...) ? kBlock : n;
+    P params[F::params + 1];  // which no store to the output can change
+    for (int k = 0; k < F::params; ++k) params[k] = p[k];
     for (int64_t begin = 0; begin < n; begin += at_once) {
       const int64_t count = n - begin < at_once ? n - begin : at_once;
       char* const out = d[0] + begin * static_cast<int64_t>(sizeof(Out));
 #pragma GCC ivdep
       for (int64_t i = 0; i < count; ++i)
-        store_one<Out>(out + i * sizeof(Out), convert(F::apply(load_one<In>(in[I] + i * sizeof(In))..., p)));
+        store_one<Out>(out + i * sizeof(Out),
+                       convert(F::apply(load_one<In>(in[I] + i * sizeof(In))..., params)));
       ((in[I] += count * strides[I + 1]), ...);
     }
   }

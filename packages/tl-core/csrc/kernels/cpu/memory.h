@@ -88,7 +88,8 @@ TL_INLINE Bits16 narrow(VecF x, BFloat16) {
   const __m512i rounded = _mm512_mask_add_epi32(up, odd, up, one);
   const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
   const __m512i result = _mm512_mask_or_epi32(rounded, nan, bits, _mm512_set1_epi32(0x400000));
-  return bitcast<Bits16>(_mm512_cvtepi32_epi16(_mm512_srli_epi32(result, 16)));
+  const Pack<uint16_t, 32> upper{1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+  return bitcast<Bits16>(_mm512_castsi512_si256(_mm512_permutexvar_epi16(bitcast<__m512i>(upper), result)));
 #else
   using U = Pack<uint32_t, kLanes<float>>;
   const U bits = bitcast<U>(x);

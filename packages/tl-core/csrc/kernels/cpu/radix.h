@@ -54,7 +54,13 @@ class RadixSort {
     return alone ? n : std::max(kChunk, (n + kMaxChunks - 1) / kMaxChunks);
   }
 
-  int64_t digit(Entry e) const { return static_cast<int64_t>(e >> shift_) & (buckets_ - 1); }
+  // By value: what is written while digits are read could otherwise be the sort itself.
+  struct Digit {
+    int shift;
+    uint64_t mask;
+    TL_INLINE uint64_t operator()(Entry e) const { return (e >> shift) & mask; }
+  };
+  Digit digit() const { return {shift_, static_cast<uint64_t>(buckets_) - 1}; }
   uint32_t* counts(int64_t chunk) { return counts_.data() + chunk * buckets_; }
 
   // False if all digits are equal: then nothing was moved.
@@ -63,7 +69,8 @@ class RadixSort {
     if (!make_places()) return false;
     each_chunk([&](int64_t chunk, int64_t begin, int64_t end) {
       uint32_t* places = counts(chunk);
-      for (int64_t i = begin; i < end; ++i) to[places[digit(from[i])]++] = from[i];
+      const Digit of = digit();
+      for (int64_t i = begin; i < end; ++i) to[places[of(from[i])]++] = from[i];
     });
     return true;
   }
@@ -77,7 +84,8 @@ class RadixSort {
 
   void count(uint32_t* counts, const Entry* from, int64_t begin, int64_t end) {
     std::fill_n(counts, buckets_, 0u);
-    for (int64_t i = begin; i < end; ++i) ++counts[digit(from[i])];
+    const Digit of = digit();
+    for (int64_t i = begin; i < end; ++i) ++counts[of(from[i])];
   }
 
   // Counts become the places where each chunk's entries of a digit begin.
@@ -104,6 +112,7 @@ class RadixSort {
 template <class K>
 struct KeyRange {
   K low = ~K{}, high = 0;
+  K used = 0;  // the bits in which some differ
 };
 template <class K>
 KeyRange<K> range_of(const K* keys, int64_t n) {
@@ -111,9 +120,23 @@ KeyRange<K> range_of(const K* keys, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     range.low = keys[i] < range.low ? keys[i] : range.low;
     range.high = keys[i] > range.high ? keys[i] : range.high;
+    range.used |= keys[i] ^ keys[0];
   }
   return range;
 }
+
+// How an entry holds its key: the distance from the lowest one, without the low bits that none has, or only
+// the upper part of that.
+template <class K>
+struct Coding {
+  K low = 0;
+  int shift = 0;
+  bool whole = true;
+
+  TL_INLINE K key(const K* keys, Entry e) const {
+    return whole ? low + (static_cast<K>(e >> 32) << shift) : keys[number_of(e)];
+  }
+};
 
 // The order of a line's keys: entries whose numbers are those of the elements in their order.
 template <class K>
@@ -125,17 +148,13 @@ class LineOrder {
 
   const Entry* sort(const K* keys, int64_t n) {
     Entry *entries = memory_.data(), *spare = entries + n;
-    const auto [low, high] = range_of(keys, n);
-    K used = 0;  // bits in which keys differ from the lowest one
-    for (int64_t i = 0; i < n; ++i) used |= keys[i] - low;
-    if (used == 0) used = 1;
-    low_ = low;
-    shift_ = std::countr_zero(used);
-    const int bits = std::bit_width(static_cast<K>((high - low) >> shift_));
+    const auto [low, high, used] = range_of(keys, n);
+    const int shift = used == 0 ? 0 : std::countr_zero(used);
+    const int bits = std::bit_width(static_cast<K>((high - low) >> shift));
     const int drop = bits > 32 ? bits - 32 : 0;
-    whole_ = drop == 0;
-    for (int64_t i = 0; i < n; ++i)
-      entries[i] = entry(static_cast<uint32_t>((keys[i] - low) >> (shift_ + drop)), i);
+    coding_ = {low, shift, drop == 0};
+    for (int64_t i = 0, by = shift + drop; i < n; ++i)
+      entries[i] = entry(static_cast<uint32_t>((keys[i] - low) >> by), i);
     if (n <= kFew)
       std::sort(entries, entries + n);
     else
@@ -144,10 +163,7 @@ class LineOrder {
     return entries;
   }
 
-  // The key of a sorted entry, from the entry itself if it holds all of it.
-  K key(const K* keys, Entry e) const {
-    return whole_ ? low_ + (static_cast<K>(e >> 32) << shift_) : keys[number_of(e)];
-  }
+  const Coding<K>& coding() const { return coding_; }
 
  private:
   // Entries that agree in the bits they hold, by the keys they stand for.
@@ -164,9 +180,7 @@ class LineOrder {
     }
   }
 
-  K low_ = 0;
-  int shift_ = 0;
-  bool whole_ = true;
+  Coding<K> coding_;
   Scratch<Entry> memory_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 using namespace base;
 
 constexpr int64_t kChunk = 1 << 16;  // elements that are worth a thread's while
-constexpr int64_t kFewResults = 16;  // up to this many rows, each is itself cut into chunks
+constexpr int64_t kFewResults = 16;  // up to this many rows, each is itself cut into chunks if it is long
 constexpr int kAccumulatorMax = 16;
 
 // ---- from partial results to results
@@ -246,7 +246,7 @@ struct Tasks {
     columns = s.reduced_dims > 0 && s.kept_dims > 0 &&
               (has_dense_columns(item) || (has_short_rows() && !(dense_rows && takes_short_rows)));
     const int64_t inner = s.kept_dims ? s.kept_sizes[0] : 1, outer = outer_product(s.kept_sizes, s.kept_dims);
-    const bool few_rows = inner * outer <= kFewResults;
+    const bool few_rows = inner * outer <= kFewResults && elements > 2 * kChunk;
     width = columns ? kColumns : few_rows ? 1 : std::clamp<int64_t>(kChunk / 4 / (elements + 1), 1, kColumns);
     width = std::clamp<int64_t>(inner, 1, width);
     per_row = (inner + width - 1) / width;

@@ -33,7 +33,7 @@ template <class S, class T>
 inline constexpr bool reduces_vectors = has_reduced_lanes<T> && !is_logical<S>;
 
 // Far enough ahead to fetch what the processor does not by itself, which stops at the end of a page; nearer,
-// both would fetch the same.
+// both would fetch the same. What is shorter ends before it.
 inline constexpr int64_t kAhead = 4096;
 
 template <int64_t bytes>
@@ -151,7 +151,7 @@ class VectorRow {
     if (stride == static_cast<int64_t>(sizeof(T))) {
       while (n >= kLanesInRow) {
         const int64_t steps = n / kLanesInRow < kStage - steps_ ? n / kLanesInRow : kStage - steps_;
-        add_dense(p, steps);
+        add_dense(p, steps, n * stride > kAhead);
         n -= steps * kLanesInRow, p += steps * kStepBytes;
       }
     }
@@ -167,8 +167,8 @@ class VectorRow {
   }
 
  private:
-  static TL_INLINE void add_step(V* acc, const char* p, V shift) {
-    fetch_ahead<kStepBytes>(p);
+  static TL_INLINE void add_step(V* acc, const char* p, V shift, bool far = true) {
+    if (far) fetch_ahead<kStepBytes>(p);
     for (int k = 0; k < kUnits; ++k) acc[k] = S::template step<V>(acc[k], U::at(p + k * kUnitBytes), shift);
   }
   static TL_INLINE V add_some(V acc, const char* p, int64_t stride, int64_t left, V shift) {
@@ -198,10 +198,10 @@ class VectorRow {
   }
 
   // The partial results stay in registers.
-  TL_INLINE void add_dense(const char* p, int64_t steps) {
+  TL_INLINE void add_dense(const char* p, int64_t steps, bool far) {
     V acc[kUnits];
     for (int k = 0; k < kUnits; ++k) acc[k] = stage_[k];
-    for (int64_t i = 0; i < steps; ++i) add_step(acc, p + i * kStepBytes, shift_);
+    for (int64_t i = 0; i < steps; ++i) add_step(acc, p + i * kStepBytes, shift_, far);
     for (int k = 0; k < kUnits; ++k) stage_[k] = acc[k];
     count_steps(static_cast<int>(steps));
   }

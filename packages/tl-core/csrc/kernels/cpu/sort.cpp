@@ -27,10 +27,9 @@ void sort_lines(const AlongShape& s, char* const* data, int64_t count, Key<T> fl
   each_line<T>(s, data, flip, [&](char* const* at, const Key<T>* keys) {
     LineOrder<Key<T>> order(s.n);
     const Entry* sorted = order.sort(keys, s.n);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t number = number_of(sorted[i]);
-      put<T>(at, s, i, order.key(keys, sorted[i]) ^ flip, number);
-    }
+    const Coding<Key<T>> coding = order.coding();
+    const LineOutput<T> out(at, s);
+    for (int64_t i = 0; i < count; ++i) out.put(i, coding.key(keys, sorted[i]) ^ flip, number_of(sorted[i]));
   });
 }
 
@@ -50,7 +49,7 @@ template <class T>
 void rank_lines(const AlongShape& s, char* const* data, Rank rank, int64_t nth) {
   each_line<T>(s, data, 0, [&](char* const* at, const Key<T>* keys) {
     const Key<T> key = key_of_rank(keys, s.n, rank_in_line<T>(keys, s.n, rank, nth));
-    put<T>(at, s, 0, key, find_key(keys, s.n, key));
+    LineOutput<T>(at, s).put(0, key, find_key(keys, s.n, key));
   });
 }
 
@@ -61,13 +60,13 @@ void mode_lines(const AlongShape& s, char* const* data) {
     const Entry* sorted = order.sort(keys, s.n);
     int64_t most = 0, last = 0;
     for (int64_t i = 0; i < s.n;) {
-      const Key<T> key = order.key(keys, sorted[i]);
+      const Key<T> key = order.coding().key(keys, sorted[i]);
       int64_t end = i + 1;
-      while (end < s.n && order.key(keys, sorted[end]) == key) ++end;
+      while (end < s.n && order.coding().key(keys, sorted[end]) == key) ++end;
       if (end - i > most) most = end - i, last = end - 1;
       i = end;
     }
-    put<T>(at, s, 0, order.key(keys, sorted[last]), number_of(sorted[last]));
+    LineOutput<T>(at, s).put(0, order.coding().key(keys, sorted[last]), number_of(sorted[last]));
   });
 }
 

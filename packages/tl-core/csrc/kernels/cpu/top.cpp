@@ -19,7 +19,8 @@ void top_lines(const AlongShape& s, char* const* data, int64_t count, bool desce
     const auto* items = lowest.find(s.n, [&](int64_t first, int64_t n, Key<T>* keys) {
       read_keys<T>(at[2] + first * s.along[2], s.along[2], n, flip, keys);
     });
-    for (int64_t i = 0; i < count; ++i) put<T>(at, s, i, items[i].key ^ flip, items[i].number);
+    const LineOutput<T> out(at, s);
+    for (int64_t i = 0; i < count; ++i) out.put(i, items[i].key ^ flip, items[i].number);
   });
 }
 

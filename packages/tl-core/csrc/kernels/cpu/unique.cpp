@@ -77,7 +77,7 @@ int64_t group_sorted(const Key<T>* keys, int64_t n, const char* in, const Groups
   Recorder<T> recorder(in, groups);
   K last{};
   for (int64_t i = 0; i < n; ++i) {
-    const K key = line.key(keys, sorted[i]);
+    const K key = line.coding().key(keys, sorted[i]);
     const int64_t row = number_of(sorted[i]);
     if (i == 0 || key != last || (has_nan<T> && key == ~K{})) recorder.begin(row, key, i);
     recorder.add(row);
@@ -89,7 +89,7 @@ int64_t group_sorted(const Key<T>* keys, int64_t n, const char* in, const Groups
 template <class T>
 int64_t group_elements(const Key<T>* keys, int64_t n, const char* in, const Groups& groups) {
   constexpr int64_t kMostBuckets = 1 << 16;
-  const auto [low, high] = range_of(keys, n);
+  const auto [low, high, used] = range_of(keys, n);
   const bool has_nans = has_nan<T> && high == ~Key<T>{};
   if (!has_nans && high - low < static_cast<Key<T>>(std::min(n, kMostBuckets)))
     return group_counted<T>(keys, n, low, static_cast<int64_t>(high - low) + 1, in, groups);

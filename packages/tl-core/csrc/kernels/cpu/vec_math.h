@@ -380,11 +380,6 @@ TL_BY_LANE(sinh)
 TL_BY_LANE(cosh)
 #undef TL_BY_LANE
 // The exponents people use most, without a logarithm; what they give may not depend on neighbouring lanes.
-template <class V>
-TL_INLINE V pow_half(V x) {
-  constexpr Lane<V> infinity = std::numeric_limits<Lane<V>>::infinity();
-  return select<V>(x == -infinity, V{} + infinity, select<V>(x == 0, V{}, sqrt(x)));
-}
 template <class V, class General>
 TL_INLINE V pow_by(V x, V y, General general) {
   using L = Lane<V>;
@@ -392,13 +387,11 @@ TL_INLINE V pow_by(V x, V y, General general) {
   if (!any(y != broadcast<V>(first))) {
     if (first == L(2)) return x * x;
     if (first == L(3)) return x * x * x;
-    if (first == L(0.5)) return pow_half(x);
     if (first == L(-1)) return L(1) / x;
   }
   V out = general(x, y);
   out = select<V>(y == L(2), x * x, out);
   out = select<V>(y == L(3), x * x * x, out);
-  out = select<V>(y == L(0.5), pow_half(x), out);
   return select<V>(y == L(-1), L(1) / x, out);
 }
 TL_INLINE VecF pow(VecF x, VecF y) {

@@ -9,6 +9,22 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
+// ---- inverses, of numbers from 2^-125 to 2^125: a division takes as long as ten products
+// ----------------------------------------------------------------------------------------------
+// To 13 bits at least.
+TL_INLINE VecF rough_inverse(VecF x) {
+#if TL_ISA_LEVEL >= 4
+  return _mm512_rcp14_ps(x);
+#else
+  return 1.0f / x;
+#endif
+}
+// To the last bit but one.
+TL_INLINE VecF inverse(VecF x) {
+  const VecF rough = rough_inverse(x);
+  return TL_ISA_LEVEL >= 4 ? fma(rough, fma(-rough, x, VecF{} + 1.0f), rough) : rough;
+}
+
 // ---- bases two and ten
 // ----------------------------------------------------------------------------------------------
 TL_INLINE VecF exp2(VecF x) {
@@ -96,34 +112,6 @@ TL_INLINE VecD atanh(VecD x) {
   const VecD series = size * polynomial(z, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0);
   const VecD value = 0.5 * log((1.0 + size) / (1.0 - size));
   return copysign(select<VecD>(size < 0.03, series, value), x);
-}
-
-// exp(-x^2) times a polynomial in 1 / (1 + x/2), up to where float ends.
-TL_INLINE VecD erfc(VecD x) {
-  const VecD size = select<VecD>(abs(x) > 10.2, VecD{} + 10.2, abs(x)), t = 1.0 / (1.0 + 0.5 * size);
-  const VecD p =
-      polynomial(t, -0x1.1aa8793b323d2p-5, 0x1.05503a411dbe4p-2, -0x1.9e982af58f1c3p-1, 0x1.66af985e7d88ep+0,
-                 -0x1.612d5adaebb0dp+0, 0x1.8ab648ae16408p-1, -0x1.75de39df41165p-2, 0x1.90a391484fef8p-3,
-                 0x1.36a87e44765c7p-3, 0x1.0099f22d2ba6dp-2, 0x1.207abd22703dap-2, 0x1.20e34dc0db787p-2,
-                 -0x1.3c8f93fbcd963p-21);
-  const VecD tail = exp(-(size * size)) * p;
-  return select<VecD>(is_nan(x), x, select<VecD>(x < 0.0, 2.0 - tail, tail));
-}
-// x times a function of w = -log(1 - x^2) that hardly bends.
-TL_INLINE VecD erfinv(VecD x) {
-  const VecD w = -log((1.0 - x) * (1.0 + x));
-  const VecD centre =
-      polynomial(w, 0x1.57e016a8ef368p-31, -0x1.a06b2f8805beap-26, 0x1.9b0218b784300p-22,
-                 -0x1.86ca100f8877dp-19, 0x1.e5ea7bb65e721p-18, 0x1.3b1c9b3f1c19cp-15, -0x1.f0646f13f1ddbp-14,
-                 -0x1.32db0bbc7db79p-9, 0x1.7a82dc6f6d2a9p-7, 0x1.db29dc19a78ddp-3, 0x1.c5bf8942a2dcap-1);
-  if (!any(w >= 6.0)) [[likely]]
-    return x * centre;
-  const VecD s = sqrt(w);
-  const VecD tail = polynomial(s, -0x1.34d7d5249e9d6p-14, 0x1.b372e8b33fdedp-10, -0x1.eb30228edc644p-7,
-                               0x1.04c6aa601137cp-4, -0x1.3f005b6946279p-4, -0x1.a9b063cb83d7ap-2,
-                               0x1.00ba902e8734cp+1, -0x1.41e91fd22f08ap+1, 0x1.1544c09de5582p+1);
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  return select<VecD>(w == infinity, x * infinity, x * select<VecD>(w < 6.0, centre, tail));
 }
 
 // sin(pi x) / (pi x)
@@ -238,6 +226,41 @@ TL_INLINE VecF atan(VecF x) {
   return copysign(turned_by(select<VecF>(large, VecF{} + 1.0f, VecF{}), y, z * p), x);
 }
 
+// ---- erfc and the inverse of erf in float
+// ----------------------------------------------------------------------------------------------
+// exp(-x^2), of which the square comes in two parts, times t = 1 / (1 + x/2) and a polynomial in it that
+// makes up for t's error; up to where float ends.
+TL_INLINE VecF erfc(VecF x) {
+  const VecF size = at_most(abs(x), 10.25f), upper = bitcast<VecF>(bitcast<VecI>(size) & -0x1000);
+  const VecF square = upper * upper, lost = (size - upper) * (size + upper);
+  const VecF n = nearest_whole(square, -0x1.715476p0f);
+  const VecF r = fma(n, VecF{} - 0x1.7f7d1cp-20f, fma(n, VecF{} - 0x1.62e4p-1f, -square) - lost);
+  const VecF q =
+      polynomial(r, 0x1.6a21a8p-10f, 0x1.123b6ap-7f, 0x1.5558fcp-5f, 0x1.555490p-3f, 0x1.fffffcp-2f);
+  const VecF whole = fma(size, VecF{} + 0.5f, VecF{} + 1.0f), rest = fma(size, VecF{} + 0.5f, 1.0f - whole);
+  const VecF t = rough_inverse(whole), wrong = fma(-t, rest, fma(-t, whole, VecF{} + 1.0f));
+  const VecF p = polynomial(fma(t, wrong, t - 0.5f), 0x1.740a5cp-7f, -0x1.14c24cp-4f, 0x1.7f3cdap-5f,
+                            0x1.8e9b00p-4f, -0x1.a5f1a2p-4f, -0x1.6049c2p-3f, 0x1.2a7d70p-3f, 0x1.1e2dbep-1f,
+                            0x1.5fd38cp-1f, 0x1.058672p-1f);
+  const VecF scaled = t * fma(p, wrong, p);
+  const VecF tail = scale<VecF>(fma(fma(r * r, q, r), scaled, scaled), n);
+  return select<VecF>(x < 0.0f, 2.0f - tail, tail);
+}
+// x times a function of w = -log(1 - x^2) that hardly bends.
+TL_INLINE VecF erfinv(VecF x) {
+  const VecF w = -log((1.0f - x) * (1.0f + x));
+  const VecF centre = polynomial(w, 0x1.1179e6p-30f, -0x1.2cf784p-25f, 0x1.1540b6p-21f, -0x1.008d84p-18f,
+                                 0x1.7035d0p-17f, 0x1.d8b072p-16f, -0x1.b4b0dap-14f, -0x1.347550p-9f,
+                                 0x1.7aaeccp-7f, 0x1.db296ap-3f, 0x1.c5bf8ap-1f);
+  if (!any(w >= 6.0f)) [[likely]]
+    return x * centre;
+  const VecF tail =
+      polynomial(sqrt(w) - 3.25f, -0x1.e02e5cp-13f, 0x1.e9929ep-11f, -0x1.cd8f56p-10f, 0x1.4852e6p-9f,
+                 -0x1.e9a086p-9f, 0x1.5fdd36p-8f, 0x1.015898p+0f, 0x1.8abcc4p+1f);
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  return x * select<VecF>(w < 6.0f, centre, select<VecF>(w == infinity, w, tail));
+}
+
 TL_INLINE double sinc_of_one(double x) {
   const double turned = x * (2 * brief::kHalfPi);
   return x == 0 ? 1 : std::sin(turned) / turned;
@@ -282,10 +305,9 @@ TL_BY_LANE(atan)
 TL_BOTH(asinh)
 TL_BOTH(acosh)
 TL_BOTH(atanh)
-TL_BOTH(erfc)
+TL_BY_LANE(erfc)
 TL_BY_LANE(tan)
 TL_BY_LANE(log10)
-TL_FLOAT_IN_DOUBLE(erfinv)
 TL_INLINE VecD erfinv(VecD x) {
   return map(x, [](double v) { return special::erfinv(v); });
 }

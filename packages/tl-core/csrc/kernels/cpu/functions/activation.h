@@ -82,14 +82,27 @@ TL_INLINE VecF bell(VecF size) {
 }
 // The probability that a normal number is smaller than x.
 TL_INLINE VecD normal_below(VecD x, VecD, VecD) { return 0.5 * math::erfc(x * -0.70710678118654752440); }
+TL_INLINE VecF normal_tail(VecF size, VecF bell) {
+  const VecF t = math::inverse(fma(size, VecF{} + 0.4f, VecF{} + 1.0f));
+  return bell * polynomial(t, -0x1.484a6ap-5f, 0x1.9f045ap-3f, -0x1.8272e8p-2f, 0x1.04c40ep-2f,
+                           -0x1.dd38fcp-7f, 0x1.460ae2p-3f, 0x1.3eb572p-3f, 0x1.4785fp-3f, -0x1.b0fc96p-17f);
+}
 TL_INLINE VecF normal_below(VecF x, VecF size, VecF bell) {
-  const VecF t = 1.0f / fma(size, VecF{} + 0.4f, VecF{} + 1.0f);
-  const VecF tail =
-      bell * polynomial(t, -0x1.484a6ap-5f, 0x1.9f045ap-3f, -0x1.8272e8p-2f, 0x1.04c40ep-2f, -0x1.dd38fcp-7f,
-                        0x1.460ae2p-3f, 0x1.3eb572p-3f, 0x1.4785fp-3f, -0x1.b0fc96p-17f);
+  const VecF tail = normal_tail(size, bell);
   return select<VecF>(x < 0, tail, 1.0f - tail);
 }
-TL_UNARY(gelu, true, const T size = size_of(x); return x * normal_below(x, size, bell(size));)
+// x normal_below(x): what is positive, less the tail on its side.
+TL_INLINE VecD below_times(VecD x) { return x * normal_below(x, x, x); }
+TL_INLINE VecF below_times(VecF x) {
+#if TL_ISA_LEVEL >= 4
+  const VecF positive = _mm512_max_ps(VecF{}, x);  // of a NaN, the second
+#else
+  const VecF positive = select<VecF>(x < 0, VecF{}, x);
+#endif
+  const VecF size = size_of(x);
+  return fma(-math::abs(x), normal_tail(size, bell(size)), positive);
+}
+TL_UNARY(gelu, true, return below_times(x);)
 TL_BINARY(gelu_backward, 0, true, const T size = size_of(y), e = bell(size);
           return x * fma(y * Lane<T>(0.39894228040143267794), e, normal_below(y, size, e));)
 template <class T>

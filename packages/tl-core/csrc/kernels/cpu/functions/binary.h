@@ -16,8 +16,16 @@ namespace tl::cpu::TL_ISA_NAMESPACE::functions {
     }                                                                    \
   };
 
-TL_BINARY(add, 1, true, return plus(x, times(spread<T>(p[0]), y));)   // x + alpha * y
-TL_BINARY(sub, 1, true, return minus(x, times(spread<T>(p[0]), y));)  // x - alpha * y
+// Integers have no fast vector product: loops without one are worth their room.
+template <class T, class P>
+TL_INLINE T by_alpha(T y, P alpha) {
+  if constexpr (is_whole<T>()) {
+    if (alpha == P(1)) return y;
+  }
+  return times(spread<T>(alpha), y);
+}
+TL_BINARY(add, 1, true, return plus(x, by_alpha(y, p[0]));)   // x + alpha * y
+TL_BINARY(sub, 1, true, return minus(x, by_alpha(y, p[0]));)  // x - alpha * y
 TL_BINARY(mul, 0, true, return times(x, y);)
 TL_BINARY(div, 0, true, return quotient(x, y);)  // of integers: towards zero
 TL_BINARY(div_trunc, 0, true, if constexpr (std::is_integral_v<T>) return quotient(x, y);
