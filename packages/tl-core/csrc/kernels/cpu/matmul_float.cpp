@@ -171,16 +171,22 @@ void few_half_rows(const Product& p, const Output<float>& out) {
 }
 
 template <class T>
+void half_rows(const Product& p, const Output<float>& out) {
+  p.m <= 2 * Tile<float>::kRows ? few_half_rows<T>(p, out) : blocked<T>(p, out);
+}
+template <class T>
 void half_product(const Product& p) {
-  narrow_product<T>(p, [](const Product& part, const Output<float>& out) {
-    part.m <= 2 * Tile<float>::kRows ? few_half_rows<T>(part, out) : blocked<T>(part, out);
-  });
+  narrow_product<T>(p, &half_rows<T>);
+}
+template <class T>
+void half_product_in_float(const Product& p) {
+  half_rows<T>(p, output<float>(p));
 }
 
 }  // namespace
 
-extern const MatmulKernel float_products[4] = {&product<float>, &product<double>, &half_product<Half>,
-                                               &half_product<BFloat16>};
+extern const MatmulKernel float_products[5] = {&product<float>, &product<double>, &half_product<Half>,
+                                               &half_product<BFloat16>, &half_product_in_float<BFloat16>};
 
 extern const PackedProduct packed_products[2] = {
     {&PanelProduct<float>::packed_size, &pack_panels<float>, &packed_panels<float>},
@@ -189,7 +195,7 @@ extern const PackedProduct packed_products[2] = {
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
-TL_LEVELS(extern const MatmulKernel float_products[4])
+TL_LEVELS(extern const MatmulKernel float_products[5])
 TL_LEVELS(extern const PackedProduct packed_products[2])
 
 namespace tl::cpu {
@@ -202,6 +208,7 @@ MatmulKernel float_product() { return TL_SELECT(float_products)[0]; }
 MatmulKernel double_product() { return TL_SELECT(float_products)[1]; }
 MatmulKernel half_product() { return TL_SELECT(float_products)[2]; }
 MatmulKernel bfloat16_product() { return TL_SELECT(float_products)[3]; }
+MatmulKernel bfloat16_product_in_float() { return TL_SELECT(float_products)[4]; }
 
 }  // namespace tl::cpu
 #endif
