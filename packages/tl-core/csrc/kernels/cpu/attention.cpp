@@ -15,17 +15,17 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 namespace {
 
 // Of a tile, at most.
-constexpr int64_t kQueries = 112, kKeys = 256;
+constexpr int64_t kQueries = 128, kKeys = 256;
 
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // Rows of a tile: few where half of a tile is hidden, as many as a mask is drawn for, else as even as the
-// products' 14 rows at a time allow.
+// products' 32 rows at a time allow.
 int64_t tile_queries(const Attention& c) {
   if (c.causal || c.draws) return kDrawnRows;
   const int64_t tiles = (c.shape.queries + kQueries - 1) / kQueries,
                 even = (c.shape.queries + tiles - 1) / tiles;
-  return (even + 13) / 14 * 14;
+  return (even + 31) / 32 * 32;
 }
 
 // ---- tiles ------------------------------------------------------------------------------------------------
@@ -338,16 +338,22 @@ struct BackwardMemory {
 };
 
 template <class F>
-Compute<F> element(MatrixView m, int64_t i, int64_t j) {
-  return load_one<F>(m.data + (i * m.row_stride + j * m.column_stride) * static_cast<int64_t>(sizeof(F)));
+Vec<Compute<F>> elements(MatrixView m, int64_t i, int64_t j, int n) {
+  constexpr int64_t size = sizeof(F);
+  const char* from = m.data + (i * m.row_stride + j * m.column_stride) * size;
+  return m.column_stride == 1 ? load_partial<F>(from, n) : load_strided<F>(from, m.column_stride * size, n);
 }
 
 // The sum over a row of gradient times output.
 template <class F>
 Compute<F> row_product(MatrixView a, MatrixView b, int64_t i, int64_t n) {
-  Compute<F> parts[8] = {};
-  for (int64_t j = 0; j < n; ++j) parts[j % 8] += element<F>(a, i, j) * element<F>(b, i, j);
-  return ((parts[0] + parts[4]) + (parts[2] + parts[6])) + ((parts[1] + parts[5]) + (parts[3] + parts[7]));
+  constexpr int W = kLanes<Compute<F>>;
+  Vec<Compute<F>> sum{};
+  for (int64_t j = 0; j < n; j += W) {
+    const int left = static_cast<int>(least(W, n - j));
+    sum = fma(elements<F>(a, i, j, left), elements<F>(b, i, j, left), sum);
+  }
+  return sum_of_lanes(sum);
 }
 
 // What the tiles of one row of tiles share.

@@ -145,11 +145,16 @@ void blocked(const Product& p, const Output<Compute<T>>& out) {
   BlockedProduct<Plain<T>>{operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k, &packed<Compute<T>>}.run(out);
 }
 
+// Whether a is so small that reading it again for every panel costs less than packing it.
+bool stays_near(const Product& p) {
+  constexpr int64_t kDepth = 256, kElements = 1 << 15, kStride = 512;
+  const bool in_rows = p.a.column_stride == 1 && p.a.row_stride <= kStride && p.b.row_stride <= kStride;
+  return p.k <= kDepth && p.m <= (in_rows ? 2 * kElements : kElements) / std::max<int64_t>(p.k, 1);
+}
+
 template <class T>
 void product(const Product& p) {
-  // Panels of shallow products would be used too few times.
-  const bool shallow = p.k <= 48 && p.m * p.k <= 8192 && p.a.column_stride == 1 && p.b.column_stride == 1;
-  if (p.m <= 2 * Tile<T>::kRows || p.m * p.n * p.k <= 64 * 64 * 64 || shallow)
+  if (p.m <= 2 * Tile<T>::kRows || p.m * p.n * p.k <= 64 * 64 * 64 || stays_near(p))
     PanelProduct<T>(operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k).run(output<T>(p));
   else
     blocked<T>(p, output<T>(p));
