@@ -161,9 +161,10 @@ TL_INLINE void set(A* p, int64_t i, Vec<A> v) {
   write(reinterpret_cast<char*>(p + i * kLanes<A>), v);
 }
 
-// Makes factors of a tile's row, in place, and of a whole tile's rows the matrix.
+// Makes factors of a tile's row, in place, and of a whole tile's rows the matrix. Inlined, as gcc 12 at -O1
+// takes the call for one without effect.
 template <class T>
-void to_factors(Compute<T>* row, int64_t steps) {
+TL_INLINE void to_factors(Compute<T>* row, int64_t steps) {
   using F = Factor<T>;
   if constexpr (!std::is_same_v<F, Compute<T>>) {
     constexpr int64_t bytes = kLanes<Compute<T>> * sizeof(F);

@@ -264,7 +264,7 @@ void narrow_block(const float* sums, int64_t rows, int64_t columns, const Matrix
 // Sums of a narrow type stay in float until they are whole: rows and columns go in blocks.
 template <class T, class Run>
 void narrow_product(const Product& p, Run run) {
-  constexpr int64_t kRows = 512, kColumns = 2048;
+  constexpr int64_t kRows = 1024, kColumns = 2048;
   const float alpha = number_or<float>(p.alpha, 1), beta = number_or<float>(p.beta, 0);
   Workspace<float> sums((p.m < kRows ? p.m : kRows) * (p.n < kColumns ? p.n : kColumns));
   const auto shifted = [](const MatrixView& v, int64_t i, int64_t j) {
