@@ -162,20 +162,23 @@ struct BlockedProduct {
     });
   }
 
-  // So many fill half of the second-level cache.
-  static int64_t block_rows(int64_t depth) {
-    const int64_t fit = cpu_cache_bytes() / 2 / (depth * static_cast<int64_t>(sizeof(E)) + 1);
-    return std::clamp<int64_t>(fit / S::kRows * S::kRows, S::kRows, S::kBlockRows);
+  // Of even blocks, so high that they fill at most half of the second-level cache.
+  int64_t block_rows(int64_t depth) const {
+    const int64_t fit = cpu_cache_bytes() / 2 / (depth * static_cast<int64_t>(sizeof(E)) + 1),
+                  most = std::clamp<int64_t>(fit / S::kRows * S::kRows, S::kRows, S::kBlockRows),
+                  blocks = (m + most - 1) / most, even = (m + blocks - 1) / blocks;
+    return (even + S::kRows - 1) / S::kRows * S::kRows;
   }
 
   // A task is a block of rows against some panels. Every task packs its rows: panels are divided only as far
-  // as threads would stand idle.
+  // as threads would stand idle, and into no fewer than are worth the packing.
   void multiply(const E* packed_b, int64_t p, int64_t j, int64_t terms, int64_t columns,
                 const Output<E>& o) const {
+    constexpr int64_t kFew = 8;
     const int64_t depth = elements(terms), height = block_rows(depth), blocks = (m + height - 1) / height,
                   panels = (columns + S::kCols - 1) / S::kCols;
     const int64_t tasks = num_threads() == 1 ? 1 : 4 * num_threads();
-    const int64_t most = std::clamp<int64_t>((tasks + blocks - 1) / blocks, 1, 8);
+    const int64_t most = std::clamp<int64_t>(panels / kFew, 1, (tasks + blocks - 1) / blocks);
     const int64_t share = (panels + most - 1) / most;
     const int64_t shares = (panels + share - 1) / share;
     const int64_t work = (m < height ? m : height) * terms * share * S::kCols;
