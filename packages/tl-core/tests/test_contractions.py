@@ -79,7 +79,7 @@ def test_integers_wrap_around(dtype):
     np.testing.assert_array_equal(tl.addmm(tx, ta, tb, beta=3, alpha=2).numpy(), added.astype(dtype))
 
 
-@pytest.mark.parametrize("m, k, n", [*SIZES, (33, 130, 40), (16, 64, 16), (70, 1100, 33)])
+@pytest.mark.parametrize("m, k, n", [*SIZES, (33, 130, 40), (16, 64, 16), (70, 1100, 33), (16, 4200, 16)])
 def test_int8_in_int32(m, k, n):
     rng = np.random.default_rng(3)
     for a in layouts(m, k, "int8", rng):

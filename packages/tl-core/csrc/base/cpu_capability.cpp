@@ -1,5 +1,7 @@
 #include "base/cpu_capability.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -7,7 +9,6 @@
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 namespace tl {
@@ -45,6 +46,15 @@ bool may_use_tiles() {
 }
 
 }  // namespace
+
+int64_t cpu_cache_bytes() {
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  static const int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#else
+  constexpr int64_t bytes = 0;
+#endif
+  return bytes > 0 ? bytes : 1 << 20;
+}
 
 Capability cpu_capability() {
   static const Capability capability = std::min(supported(), allowed());

@@ -15,4 +15,6 @@ bool cpu_has_bf16();   // instructions for products of bfloat16; only with V4
 bool cpu_has_tiles();  // those for products of whole tiles (AMX), if the system lets us use them; only with
                        // bf16
 
+int64_t cpu_cache_bytes();  // of a core's second-level cache; where the system does not say, 1 MB
+
 }  // namespace tl

@@ -15,17 +15,17 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 namespace {
 
 // Of a tile, at most.
-constexpr int64_t kQueries = 112, kKeys = 256;
+constexpr int64_t kQueries = 128, kKeys = 256;
 
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // Rows of a tile: few where half of a tile is hidden, as many as a mask is drawn for, else as even as the
-// products' 14 rows at a time allow.
+// products' 32 rows at a time allow.
 int64_t tile_queries(const Attention& c) {
   if (c.causal || c.draws) return kDrawnRows;
   const int64_t tiles = (c.shape.queries + kQueries - 1) / kQueries,
                 even = (c.shape.queries + tiles - 1) / tiles;
-  return (even + 13) / 14 * 14;
+  return (even + 31) / 32 * 32;
 }
 
 // ---- tiles ------------------------------------------------------------------------------------------------
@@ -39,11 +39,17 @@ char* address(const AttentionTensor& t, Place at) {
   return t.data + (at.batch * t.batch + at.head * t.head + at.row * t.row) * static_cast<int64_t>(sizeof(T));
 }
 
-// Rows of a tensor in the compute type: where they stand, or packed into memory of the caller.
+// What products read: bfloat16 as it is, float16, whose range is narrow, in float.
+template <class T>
+using Factor = std::conditional_t<std::is_same_v<T, BFloat16>, T, Compute<T>>;
+template <class T>
+inline constexpr bool kReadsAsIs = std::is_same_v<Factor<T>, T>;
+
+// Rows of a tensor as factors: where they stand, or packed into memory of the caller.
 template <class T>
 MatrixView tile(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, Compute<T>* packed) {
   char* first = address<T>(t, at);
-  if constexpr (!kIs16<T>) {
+  if constexpr (kReadsAsIs<T>) {
     return {first, t.row, t.column};
   } else {
     constexpr int W = kLanes<float>;
@@ -88,15 +94,19 @@ MatrixView dense(A* data, int64_t columns) {
 }
 MatrixView turned(MatrixView m) { return {m.data, m.column_stride, m.row_stride}; }
 
-// c = alpha a b, or c += a b.
-template <class A>
-void multiply(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, MatrixView c, A alpha) {
-  matmul(dtype_of<A>, {m, n, k, a, b, c, {}, &alpha, nullptr});
+template <class T>
+void product(const Product& p) {
+  std::is_same_v<Factor<T>, Compute<T>> ? matmul(dtype_of<Compute<T>>, p) : matmul_in_float(p);
 }
-template <class A>
+// c = alpha a b, or c += a b.
+template <class T>
+void multiply(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, MatrixView c, Compute<T> alpha) {
+  product<T>({m, n, k, a, b, c, {}, &alpha, nullptr});
+}
+template <class T>
 void accumulate(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, MatrixView c) {
-  const A one = 1;
-  matmul(dtype_of<A>, {m, n, k, a, b, c, c, &one, &one});
+  const Compute<T> one = 1;
+  product<T>({m, n, k, a, b, c, c, &one, &one});
 }
 
 // ---- scores -----------------------------------------------------------------------------------------------
@@ -121,7 +131,7 @@ struct Scores {
     return n < 0 ? 0 : least(n, keys);
   }
   void compute(MatrixView q, MatrixView k) const {
-    multiply<A>(queries, keys, call.shape.size, q, turned(k), dense(data, kKeys), static_cast<A>(call.scale));
+    multiply<T>(queries, keys, call.shape.size, q, turned(k), dense(data, kKeys), static_cast<A>(call.scale));
     for (int64_t i = 0; i < queries; ++i) {
       if (call.mask.data) apply_mask(i);
       A* const s = row(i);
@@ -149,6 +159,21 @@ TL_INLINE Vec<A> at(const A* p, int64_t i) {
 template <class A>
 TL_INLINE void set(A* p, int64_t i, Vec<A> v) {
   write(reinterpret_cast<char*>(p + i * kLanes<A>), v);
+}
+
+// Makes factors of a tile's row, in place, and of a whole tile's rows the matrix. Inlined, as gcc 12 at -O1
+// takes the call for one without effect.
+template <class T>
+TL_INLINE void to_factors(Compute<T>* row, int64_t steps) {
+  using F = Factor<T>;
+  if constexpr (!std::is_same_v<F, Compute<T>>) {
+    constexpr int64_t bytes = kLanes<Compute<T>> * sizeof(F);
+    for (int64_t i = 0; i < steps; ++i) store<F>(reinterpret_cast<char*>(row) + i * bytes, at(row, i));
+  }
+}
+template <class T>
+MatrixView factors(Compute<T>* rows) {
+  return dense(rows, kKeys * static_cast<int64_t>(sizeof(Compute<T>) / sizeof(Factor<T>)));
 }
 
 // Turns a row of scores into exponentials; keeps the running maximum and sum. Returns the factor for what was
@@ -219,7 +244,7 @@ class Kept {
 template <class T>
 struct ForwardMemory {
   using A = Compute<T>;
-  static constexpr int64_t packed = kIs16<T> ? 1 : 0;
+  static constexpr int64_t packed = kReadsAsIs<T> ? 0 : 1;
   Kept<A> kept;
   Scratch<A> scores, output, query, key, value;
   explicit ForwardMemory(const Attention& c) : ForwardMemory(c, c.shape) {}
@@ -268,8 +293,9 @@ void forward_tile(const Attention& c, ForwardMemory<T>& memory, Place at) {
       const A factor = online_softmax(scores.row(i), scores.steps(), tops[i], sums[i]);
       if (factor != 1) scale_row(output + i * s.value_size, s.value_size, factor);
       memory.kept.apply(scores.row(i), i, key, scores.steps());
+      to_factors<T>(scores.row(i), scores.steps());
     }
-    accumulate<A>(rows, s.value_size, n, dense(scores.data, kKeys),
+    accumulate<T>(rows, s.value_size, n, factors<T>(scores.data),
                   tile<T>(c.value, there, n, s.value_size, memory.value.data()), dense(output, s.value_size));
   }
   finish<T>(c, at, rows, output, tops, sums);
@@ -293,7 +319,7 @@ void forward(const Attention& c) {
 template <class T>
 struct BackwardMemory {
   using A = Compute<T>;
-  static constexpr int64_t packed = kIs16<T> ? 1 : 0;
+  static constexpr int64_t packed = kReadsAsIs<T> ? 0 : 1;
   Kept<A> kept;
   Scratch<A> scores, slopes, query, key, value, grad, output;
   Scratch<A> grad_query, grad_key, grad_value;
@@ -312,17 +338,23 @@ struct BackwardMemory {
         grad_value(s.keys * s.value_size + 1) {}
 };
 
-template <class A>
-A element(MatrixView m, int64_t i, int64_t j) {
-  return reinterpret_cast<const A*>(m.data)[i * m.row_stride + j * m.column_stride];
+template <class F>
+Vec<Compute<F>> elements(MatrixView m, int64_t i, int64_t j, int n) {
+  constexpr int64_t size = sizeof(F);
+  const char* from = m.data + (i * m.row_stride + j * m.column_stride) * size;
+  return m.column_stride == 1 ? load_partial<F>(from, n) : load_strided<F>(from, m.column_stride * size, n);
 }
 
 // The sum over a row of gradient times output.
-template <class A>
-A row_product(MatrixView a, MatrixView b, int64_t i, int64_t n) {
-  A parts[8] = {};
-  for (int64_t j = 0; j < n; ++j) parts[j % 8] += element<A>(a, i, j) * element<A>(b, i, j);
-  return ((parts[0] + parts[4]) + (parts[2] + parts[6])) + ((parts[1] + parts[5]) + (parts[3] + parts[7]));
+template <class F>
+Compute<F> row_product(MatrixView a, MatrixView b, int64_t i, int64_t n) {
+  constexpr int W = kLanes<Compute<F>>;
+  Vec<Compute<F>> sum{};
+  for (int64_t j = 0; j < n; j += W) {
+    const int left = static_cast<int>(least(W, n - j));
+    sum = fma(elements<F>(a, i, j, left), elements<F>(b, i, j, left), sum);
+  }
+  return sum_of_lanes(sum);
 }
 
 // What the tiles of one row of tiles share.
@@ -342,7 +374,7 @@ struct BackwardRow {
     query = tile<T>(c.query, at, rows, c.shape.size, memory.query.data());
     grad = tile<T>(g.grad, at, rows, n, memory.grad.data());
     const MatrixView output = tile<T>(c.output, at, rows, n, memory.output.data());
-    for (int64_t i = 0; i < rows; ++i) products[i] = row_product<A>(grad, output, i, n);
+    for (int64_t i = 0; i < rows; ++i) products[i] = row_product<Factor<T>>(grad, output, i, n);
   }
 };
 
@@ -371,6 +403,8 @@ void differentiate_scores(const Attention& c, const BackwardRow<T>& r, const Sco
       for (int64_t j = 0; j < scores.visible(i); ++j) to[j * m.column] += d[j];
     }
     for (int64_t k = 0; k < scores.steps(); ++k) set(d, k, at(d, k) * scale);
+    to_factors<T>(s, scores.steps());
+    to_factors<T>(d, scores.steps());
   }
 }
 
@@ -390,12 +424,12 @@ void backward_row(const Attention& c, const AttentionGradients& g, BackwardMemor
     const MatrixView v = tile<T>(c.value, there, n, s.value_size, memory.value.data());
     const Scores<T> scores{c, scores_at, place.batch, place.head, place.row, key, r.rows, n};
     scores.compute(r.query, k);
-    multiply<A>(r.rows, n, s.value_size, r.grad, turned(v), dense(slopes, kKeys), 1);
+    multiply<T>(r.rows, n, s.value_size, r.grad, turned(v), dense(slopes, kKeys), 1);
     differentiate_scores<T>(c, r, scores, slopes, memory.kept, g);
-    accumulate<A>(n, s.value_size, r.rows, turned(dense(scores_at, kKeys)), r.grad,
+    accumulate<T>(n, s.value_size, r.rows, turned(factors<T>(scores_at)), r.grad,
                   dense(memory.grad_value.data() + key * s.value_size, s.value_size));
-    accumulate<A>(r.rows, s.size, n, dense(slopes, kKeys), k, dense(memory.grad_query.data(), s.size));
-    accumulate<A>(n, s.size, r.rows, turned(dense(slopes, kKeys)), r.query,
+    accumulate<T>(r.rows, s.size, n, factors<T>(slopes), k, dense(memory.grad_query.data(), s.size));
+    accumulate<T>(n, s.size, r.rows, turned(factors<T>(slopes)), r.query,
                   dense(memory.grad_key.data() + key * s.size, s.size));
   }
   if (g.query.data)

@@ -89,7 +89,7 @@ class PlaneProduct {
         const int rows = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - row));
         const SpreadMicro<T> micro = spread_micro(T{}, rows);
         for (int64_t i = 0; i < count; ++i) {
-          outputs[i].prefetch(group, row, rows);
+          if (block > 0) outputs[i].prefetch(group, row, rows);
           micro(sums, weight, planes + i * kCols, terms, depth_.size(block));
           outputs[i].finish(sums, group, row, rows, block == 0);
         }

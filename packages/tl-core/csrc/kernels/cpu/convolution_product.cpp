@@ -105,6 +105,7 @@ class Panel {
         const Segment& seg = segments_[s];
         write(reinterpret_cast<char*>(panel + seg.at),
               load_lanes<T>(channel + seg.from, step, seg.lo, seg.hi));
+        if (taps == 1) __builtin_prefetch(channel + seg.from + kCols * step, 0, 2);  // for the next panel
       }
       if (++tap == taps) tap = 0, s = 0, channel += c_.in.channel;
     }
@@ -188,7 +189,7 @@ class GatherProduct {
 
   void one_tile(const Panel<T>& panel, const WeightRows<T>& a, const T* b, int64_t depth, int64_t group,
                 int64_t row, int rows, bool first) const {
-    panel.output().prefetch(group, row, rows);
+    if (!first) panel.output().prefetch(group, row, rows);
     alignas(64) T sums[PanelOutput<T>::kRoom];
     const Micro<T>* micros = weight_.micros(panel.columns() > kLanes<T> ? 2 : 1);
     micros[rows - 1](sums, a.data, a.row, a.step, b, S::kCols, depth);

@@ -134,10 +134,9 @@ void widened_product(DType dtype, DType wide, const Product& p) {
   }
 }
 
-void bfloat16(const Product& p) {
-  const MatmulKernel pairs = bfloat16_pair_product();
-  const bool few_rows = p.m < 8;  // packing would cost more than it saves
-  (pairs && !few_rows ? pairs : bfloat16_product())(p);
+// By pairs where the processor can; packing a few rows' operands would cost more than it saves.
+void by_pairs_or(MatmulKernel pairs, MatmulKernel otherwise, const Product& p) {
+  (pairs && p.m >= 8 ? pairs : otherwise)(p);
 }
 
 }  // namespace
@@ -153,7 +152,7 @@ void matmul(DType dtype, const Product& p) {
     case DType::Float16:
       return half_product()(p);
     case DType::BFloat16:
-      return bfloat16(p);
+      return by_pairs_or(bfloat16_pair_product(), bfloat16_product(), p);
     case DType::Complex32:
       return widened_product(dtype, DType::Complex64, p);
     case DType::Complex64:
@@ -172,6 +171,10 @@ void matmul_int8(const Product& p) {
   widen_matrix(DType::Int32, DType::Int8, a.data(), p.a, p.m, p.k);
   widen_matrix(DType::Int32, DType::Int8, b.data(), p.b, p.k, p.n);
   matmul(DType::Int32, {p.m, p.n, p.k, {a.data(), p.k, 1}, {b.data(), p.n, 1}, p.c, {}});
+}
+
+void matmul_in_float(const Product& p) {
+  if (p.m > 0 && p.n > 0) by_pairs_or(bfloat16_pair_product_in_float(), bfloat16_product_in_float(), p);
 }
 
 int64_t packed_size(DType dtype, int64_t k, int64_t n) { return packed_product(dtype).size(k, n); }

@@ -28,6 +28,9 @@ void matmul(DType dtype, const Product& product);
 // Of int8 in int32, which takes no alpha and beta.
 void matmul_int8(const Product& product);
 
+// Of bfloat16 in float32, which alpha, beta and what is added are of as well.
+void matmul_in_float(const Product& product);
+
 // `count` products, whose matrices lie these numbers of elements apart.
 void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step,
                     int64_t c_step, int64_t added_step);

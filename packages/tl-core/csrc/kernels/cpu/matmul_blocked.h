@@ -2,8 +2,10 @@
 // micro-kernels.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
+#include "base/cpu_capability.h"
 #include "base/parallel.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/matmul_micro.h"
@@ -75,10 +77,11 @@ void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows,
   }
 }
 
-// Brings a corner of c near before the sums for it are there: its rows lie far apart.
+// Brings a corner of c near before the sums that are added to it are there: its rows lie far apart. What is
+// only written need not come.
 template <class T>
 TL_INLINE void prefetch(const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
-  if (o.column != 1) return;
+  if (o.column != 1 || o.beta == 0) return;
   for (int i = 0; i < rows; ++i) {
     const T* row = o.c + (i0 + i) * o.row + j0;
     __builtin_prefetch(row, 1);
@@ -159,21 +162,33 @@ struct BlockedProduct {
     });
   }
 
-  // A task is a block of rows against some panels; with few blocks of rows the panels are divided as well.
+  // Of even blocks, so high that they fill at most half of the second-level cache.
+  int64_t block_rows(int64_t depth) const {
+    const int64_t fit = cpu_cache_bytes() / 2 / (depth * static_cast<int64_t>(sizeof(E)) + 1),
+                  most = std::clamp<int64_t>(fit / S::kRows * S::kRows, S::kRows, S::kBlockRows),
+                  blocks = (m + most - 1) / most, even = (m + blocks - 1) / blocks;
+    return (even + S::kRows - 1) / S::kRows * S::kRows;
+  }
+
+  // A task is a block of rows against some panels. Every task packs its rows: panels are divided only as far
+  // as threads would stand idle, and into no fewer than are worth the packing.
   void multiply(const E* packed_b, int64_t p, int64_t j, int64_t terms, int64_t columns,
                 const Output<E>& o) const {
-    const int64_t blocks = (m + S::kBlockRows - 1) / S::kBlockRows,
+    constexpr int64_t kFew = 8;
+    const int64_t depth = elements(terms), height = block_rows(depth), blocks = (m + height - 1) / height,
                   panels = (columns + S::kCols - 1) / S::kCols;
-    const int64_t share = blocks >= 8 ? panels : panels / 8 > 8 ? panels / 8 : panels < 8 ? panels : 8;
-    const int64_t shares = (panels + share - 1) / share, depth = elements(terms);
-    const int64_t work = (m < S::kBlockRows ? m : S::kBlockRows) * terms * share * S::kCols;
+    const int64_t tasks = num_threads() == 1 ? 1 : 4 * num_threads();
+    const int64_t most = std::clamp<int64_t>(panels / kFew, 1, (tasks + blocks - 1) / blocks);
+    const int64_t share = (panels + most - 1) / most;
+    const int64_t shares = (panels + share - 1) / share;
+    const int64_t work = (m < height ? m : height) * terms * share * S::kCols;
     parallel_for(0, blocks * shares, kProductGrain / (work + 1) + 1, [&](int64_t begin, int64_t end) {
       [[maybe_unused]] const typename Scheme::Session session{};
-      Workspace<E> packed_a(S::kBlockRows * depth + kLanes<E>);
+      Workspace<E> packed_a(height * depth + kLanes<E>);
       int64_t held = -1;
       for (int64_t task = begin; task < end; ++task) {
-        const int64_t block = task / shares, i = block * S::kBlockRows;
-        const int rows = static_cast<int>(m - i < S::kBlockRows ? m - i : S::kBlockRows);
+        const int64_t block = task / shares, i = block * height;
+        const int rows = static_cast<int>(m - i < height ? m - i : height);
         if (held != block)
           Scheme::pack_rows(packed_a.data(), {a.at(i, p), a.row, a.column}, rows, terms, depth);
         held = block;
@@ -252,7 +267,7 @@ void narrow_block(const float* sums, int64_t rows, int64_t columns, const Matrix
 // Sums of a narrow type stay in float until they are whole: rows and columns go in blocks.
 template <class T, class Run>
 void narrow_product(const Product& p, Run run) {
-  constexpr int64_t kRows = 512, kColumns = 2048;
+  constexpr int64_t kRows = 1024, kColumns = 2048;
   const float alpha = number_or<float>(p.alpha, 1), beta = number_or<float>(p.beta, 0);
   Workspace<float> sums((p.m < kRows ? p.m : kRows) * (p.n < kColumns ? p.n : kColumns));
   const auto shifted = [](const MatrixView& v, int64_t i, int64_t j) {

@@ -145,11 +145,16 @@ void blocked(const Product& p, const Output<Compute<T>>& out) {
   BlockedProduct<Plain<T>>{operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k, &packed<Compute<T>>}.run(out);
 }
 
+// Whether a is so small that reading it again for every panel costs less than packing it.
+bool stays_near(const Product& p) {
+  constexpr int64_t kDepth = 256, kElements = 1 << 15, kStride = 512;
+  const bool in_rows = p.a.column_stride == 1 && p.a.row_stride <= kStride && p.b.row_stride <= kStride;
+  return p.k <= kDepth && p.m <= (in_rows ? 2 * kElements : kElements) / std::max<int64_t>(p.k, 1);
+}
+
 template <class T>
 void product(const Product& p) {
-  // Panels of shallow products would be used too few times.
-  const bool shallow = p.k <= 48 && p.m * p.k <= 8192 && p.a.column_stride == 1 && p.b.column_stride == 1;
-  if (p.m <= 2 * Tile<T>::kRows || p.m * p.n * p.k <= 64 * 64 * 64 || shallow)
+  if (p.m <= 2 * Tile<T>::kRows || p.m * p.n * p.k <= 64 * 64 * 64 || stays_near(p))
     PanelProduct<T>(operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k).run(output<T>(p));
   else
     blocked<T>(p, output<T>(p));
@@ -171,16 +176,22 @@ void few_half_rows(const Product& p, const Output<float>& out) {
 }
 
 template <class T>
+void half_rows(const Product& p, const Output<float>& out) {
+  p.m <= 2 * Tile<float>::kRows ? few_half_rows<T>(p, out) : blocked<T>(p, out);
+}
+template <class T>
 void half_product(const Product& p) {
-  narrow_product<T>(p, [](const Product& part, const Output<float>& out) {
-    part.m <= 2 * Tile<float>::kRows ? few_half_rows<T>(part, out) : blocked<T>(part, out);
-  });
+  narrow_product<T>(p, &half_rows<T>);
+}
+template <class T>
+void half_product_in_float(const Product& p) {
+  half_rows<T>(p, output<float>(p));
 }
 
 }  // namespace
 
-extern const MatmulKernel float_products[4] = {&product<float>, &product<double>, &half_product<Half>,
-                                               &half_product<BFloat16>};
+extern const MatmulKernel float_products[5] = {&product<float>, &product<double>, &half_product<Half>,
+                                               &half_product<BFloat16>, &half_product_in_float<BFloat16>};
 
 extern const PackedProduct packed_products[2] = {
     {&PanelProduct<float>::packed_size, &pack_panels<float>, &packed_panels<float>},
@@ -189,7 +200,7 @@ extern const PackedProduct packed_products[2] = {
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
-TL_LEVELS(extern const MatmulKernel float_products[4])
+TL_LEVELS(extern const MatmulKernel float_products[5])
 TL_LEVELS(extern const PackedProduct packed_products[2])
 
 namespace tl::cpu {
@@ -202,6 +213,7 @@ MatmulKernel float_product() { return TL_SELECT(float_products)[0]; }
 MatmulKernel double_product() { return TL_SELECT(float_products)[1]; }
 MatmulKernel half_product() { return TL_SELECT(float_products)[2]; }
 MatmulKernel bfloat16_product() { return TL_SELECT(float_products)[3]; }
+MatmulKernel bfloat16_product_in_float() { return TL_SELECT(float_products)[4]; }
 
 }  // namespace tl::cpu
 #endif

@@ -57,20 +57,23 @@ const Micro<float>* pair_micros(int vectors) {
   return vectors == 1 ? table<1>(rows) : table<2>(rows);
 }
 
-void by_pairs(const Product& p) {
-  narrow_product<BFloat16>(p, [](const Product& part, const Output<float>& out) {
-    BlockedProduct<Pairs>{
-        operand<BFloat16>(part.a), operand<BFloat16>(part.b), part.m, part.n, part.k, &pair_micros}
-        .run(out);
-  });
+void by_pairs(const Product& p, const Output<float>& out) {
+  BlockedProduct<Pairs>{operand<BFloat16>(p.a), operand<BFloat16>(p.b), p.m, p.n, p.k, &pair_micros}.run(out);
+}
+void by_tiles(const Product& p, const Output<float>& out) {
+  BlockedProduct<Pairs, InTiles<Pairs>>{operand<BFloat16>(p.a), operand<BFloat16>(p.b), p.m, p.n, p.k,
+                                        &tile_micros<float>}
+      .run(out);
 }
 
-void by_tiles(const Product& p) {
-  narrow_product<BFloat16>(p, [](const Product& part, const Output<float>& out) {
-    BlockedProduct<Pairs, InTiles<Pairs>>{
-        operand<BFloat16>(part.a), operand<BFloat16>(part.b), part.m, part.n, part.k, &tile_micros<float>}
-        .run(out);
-  });
+using Run = void (*)(const Product&, const Output<float>&);
+template <Run run>
+void narrowed(const Product& p) {
+  narrow_product<BFloat16>(p, run);
+}
+template <Run run>
+void in_float(const Product& p) {
+  run(p, output<float>(p));
 }
 
 // ---- int8: four terms are multiplied and their products added in int32
@@ -107,7 +110,8 @@ void int8_by_tiles(const Product& p) {
 
 }  // namespace
 
-extern const MatmulKernel narrow_products[3] = {&by_pairs, &by_tiles, &int8_by_tiles};
+extern const MatmulKernel narrow_products[5] = {&narrowed<by_pairs>, &narrowed<by_tiles>, &in_float<by_pairs>,
+                                                &in_float<by_tiles>, &int8_by_tiles};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 #endif
@@ -117,7 +121,7 @@ extern const MatmulKernel narrow_products[3] = {&by_pairs, &by_tiles, &int8_by_t
 
 #if defined(TL_ISA_X86)
 namespace tl::cpu::v4bf16 {
-extern const MatmulKernel narrow_products[3];
+extern const MatmulKernel narrow_products[5];
 }
 #endif
 
@@ -130,9 +134,16 @@ MatmulKernel bfloat16_pair_product() {
   return nullptr;
 }
 
+MatmulKernel bfloat16_pair_product_in_float() {
+#if defined(TL_ISA_X86)
+  if (cpu_has_bf16()) return v4bf16::narrow_products[2 + cpu_has_tiles()];
+#endif
+  return nullptr;
+}
+
 MatmulKernel int8_product() {
 #if defined(TL_ISA_X86)
-  if (cpu_has_tiles()) return v4bf16::narrow_products[2];
+  if (cpu_has_tiles()) return v4bf16::narrow_products[4];
 #endif
   return nullptr;
 }

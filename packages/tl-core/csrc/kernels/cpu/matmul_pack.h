@@ -10,8 +10,8 @@ template <class T>
 struct Tile {
   static constexpr int kVectors = 2, kWidth = kLanes<T>, kCols = kVectors * kWidth;
   static constexpr int kRows = kIsaLevel >= 4 ? 14 : kIsaLevel >= 3 ? 6 : 4;
-  static constexpr int64_t kDepth = 384;  // of a block: a panel of b stays near the first-level cache
-  static constexpr int64_t kBlockRows = kRows * 16;  // a block of a stays in the second-level cache
+  static constexpr int64_t kDepth = 512;  // of a block: a panel of b stays near the first-level cache
+  static constexpr int64_t kBlockRows = kRows * 16;  // at most
   static constexpr int64_t kBlockCols = 2048;
 };
 
@@ -55,6 +55,7 @@ void pack_rows_as(typename F::Element* out, Operand<typename F::Storage> a, int 
         for (int i = 0; i < W; ++i) {
           const int row = g * W + i;
           squares[g][i] = row < rows ? F::along(a.at(row, p * kTerms)) : V{};
+          if (row < rows) __builtin_prefetch(a.at(row + kRows, p * kTerms), 0, 2);
         }
         Square<E>::transpose(squares[g]);
       }
@@ -96,6 +97,7 @@ void pack_columns_as(typename F::Element* out, Operand<typename F::Storage> b, i
     for (; p < whole; ++p) {
       for (int j = 0; j < kCols; j += W)
         write(reinterpret_cast<char*>(out + p * kCols + j), F::across(b.at(p * kTerms, j), b.row, W));
+      for (int j = kCols; j < 2 * kCols; j += W) __builtin_prefetch(b.at(p * kTerms, j), 0, 2);
     }
   } else if (b.column == 1) {
     for (; p < whole; ++p) {

@@ -32,7 +32,7 @@ struct InTiles {
   using E = typename F::Element;
   struct Tile {
     static constexpr int kRows = 32, kCols = 32;
-    static constexpr int64_t kDepth = 256, kBlockRows = 8 * kRows, kBlockCols = 2048;
+    static constexpr int64_t kDepth = 1024, kBlockRows = 8 * kRows, kBlockCols = 2048;
   };
   using Session = TileSession;
   static constexpr int kSide = 16;
