@@ -222,13 +222,18 @@ int truth(PyObject* o) {
       -1);
 }
 
+Scalar number_of(PyObject* o) {
+  const int64_t elements = tensor_of(o).numel();
+  TL_CHECK(elements == 1, Value, "only one element tensors can be converted to Python scalars, got ",
+           elements, " elements");
+  return item_of(o);
+}
+
 template <class Convert>
 PyObject* converted(PyObject* o, const char* type, Convert convert) {
   return translated(
       [&]() -> PyObject* {
-        TL_CHECK(tensor_of(o).numel() == 1, Runtime, "a Tensor with ", tensor_of(o).numel(),
-                 " elements cannot be converted to Scalar");
-        const Scalar s = item_of(o);
+        const Scalar s = number_of(o);
         TL_CHECK(!s.is_complex() || s.to_complex().imag() == 0, Runtime, "value cannot be converted to type ",
                  type, " without overflow");
         return convert(s);
@@ -259,7 +264,7 @@ PyObject* to_index(PyObject* o) {
 PyObject* to_complex_number(PyObject* o, PyObject*) {
   return translated(
       [&]() -> PyObject* {
-        const auto c = item_of(o).to_complex();
+        const auto c = number_of(o).to_complex();
         return PyComplex_FromDoubles(c.real(), c.imag());
       },
       static_cast<PyObject*>(nullptr));

@@ -220,7 +220,7 @@ Tensor put(const Tensor& source, const Tensor& indices, IntSpan grid, bool add, 
   const bool good =
       cpu::put_in_planes(typed.dtype(), add, places.planes(), plane, places.positions(), places.inner(),
                          out.ptr<char>(), places.data().ptr<int64_t>(), typed.ptr<char>());
-  TL_CHECK(good, Index, op, ": found an invalid max index: each must lie in [0, ", plane, ") (output size ",
+  TL_CHECK(good, Runtime, op, ": found an invalid max index: each must lie in [0, ", plane, ") (output size ",
            grid, ")");
   return to_dtype(out, source.dtype());
 }
