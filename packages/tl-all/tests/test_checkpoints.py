@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import pickletools
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -27,6 +30,69 @@ def test_whole_modules_and_optimizers(tmp_path):
     assert tl.equal(again(x), model(x)) and stepper.param_groups[0]["lr"] == 0.25
     assert stepper.param_groups[0]["params"][0] is again[0].weight
     assert tl.equal(stepper.state[again[0].weight]["exp_avg"], optimizer.state[model[0].weight]["exp_avg"])
+
+
+def names_in(path):
+    """The globals that the pickle of a file names."""
+    with zipfile.ZipFile(path) as archive:
+        data = next(archive.read(name) for name in archive.namelist() if name.endswith("data.pkl"))
+    return {argument for opcode, argument, _ in pickletools.genops(data) if opcode.name == "GLOBAL"}
+
+
+def test_functions_have_the_names_of_the_reference(tmp_path):
+    functional = tl.nn.functional
+    functions = {
+        "torch.nn.functional relu": functional.relu,
+        "torch.nn.functional cross_entropy": functional.cross_entropy,
+        "torch._C._nn gelu": functional.gelu,
+        "torch._C._nn log_sigmoid": functional.logsigmoid,
+        "torch tanh": tl.tanh,
+        "posixpath join": os.path.join,
+    }
+    tl.save([*functions.values()], tmp_path / "functions.pt")
+    assert names_in(tmp_path / "functions.pt") == {*functions}
+    again = tl.load(tmp_path / "functions.pt", weights_only=False)
+    assert all(a is b for a, b in zip(again, functions.values(), strict=True))
+
+
+def test_modules_and_functions_of_the_reference():
+    state = tl.load(DATA / "layers.pt", weights_only=False)
+    functional = tl.nn.functional
+    assert state["functions"] == [tl.tanh, functional.gelu, functional.relu, functional.logsigmoid]
+    assert tl.allclose(state["lstm"](state["x"])[0], state["y"])
+    assert state["layer"].activation is functional.gelu and state["layer"](tl.ones(3, 1, 2)).shape == (
+        3,
+        1,
+        2,
+    )
+
+
+def test_whole_layers_name_nothing_that_the_reference_lacks(tmp_path):
+    weight = tl.nn.Parameter(tl.ones(2))
+    optimizer = tl.optim.Adafactor([weight])
+    layers = [
+        tl.nn.LSTM(3, 4, num_layers=2, bidirectional=True),
+        tl.nn.TransformerEncoderLayer(8, 2, dim_feedforward=8),
+        tl.nn.LinearCrossEntropyLoss(3, 4),
+        optimizer,
+        tl.optim.lr_scheduler.StepLR(optimizer, 2),
+        tl.optim.lr_scheduler.CosineAnnealingLR(optimizer, 2),
+    ]
+    tl.save(layers, tmp_path / "layers.pt")
+    named = names_in(tmp_path / "layers.pt")
+    assert not [name for name in named if name.startswith("tl")]
+    assert named >= {
+        "torch.nn.modules.activation MultiheadAttention",
+        "torch.nn.modules.loss LinearCrossEntropyLoss",
+        "torch.nn.functional relu",
+        "torch.optim Adafactor",
+        "torch.optim.lr_scheduler StepLR",
+        "torch.optim.lr_scheduler CosineAnnealingLR",
+    }
+    again = tl.load(tmp_path / "layers.pt", weights_only=False)
+    assert [type(a) for a in again] == [type(b) for b in layers]
+    x = tl.rand(5, 2, 3)
+    assert tl.equal(again[0](x)[0], layers[0](x)[0])
 
 
 @pytest.mark.parametrize("weights_only", [True, False])
