@@ -12,6 +12,9 @@ import pytest
 
 import tl
 from tl.ao.nn import quantized
+from tl.distributed import checkpoint as sharded
+from tl.distributed.checkpoint.format_utils import dcp_to_torch_save
+from tl_checkpoint.distributed.chunked import ChunkedTensor
 from tl_checkpoint.quantized import tensor as rebuilt
 
 DATA = Path(__file__).parents[2] / "tl-checkpoint" / "tests" / "data"
@@ -121,6 +124,46 @@ def test_quantized_tensors_there_and_back(tmp_path):
         assert tl.equal(again[name].dequantize(), state[name].dequantize())
     globals_ = tl.serialization.get_unsafe_globals_in_checkpoint(tmp_path / "state.pt")
     assert not globals_
+
+
+def zeros(*size, dtype=tl.quint8):
+    return tl.quantize_per_tensor(tl.zeros(*size), 1.0, 0, dtype)
+
+
+def test_quantized_tensors_in_a_directory_of_the_reference():
+    state = {"q": zeros(2, 3), "w": tl.zeros(2)}
+    sharded.load(state, checkpoint_id=DATA / "quantized_rank", no_dist=True)
+    assert state["q"].int_repr().tolist() == [[3, 5, 7], [9, 11, 13]] and state["q"].q_scale() == 0.5
+    assert state["q"].dequantize().tolist() == [[0, 1, 2], [3, 4, 5]] and state["w"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("save", [sharded.save, sharded.async_save])
+def test_quantized_tensors_in_a_directory(tmp_path, save):
+    numbers = tl.arange(6.0).reshape(2, 3)
+    scales, points = tl.tensor([0.5, 0.25]), tl.tensor([1, 2])
+    state = {
+        "whole": tl.quantize_per_tensor(numbers, 0.5, 3, tl.quint8),
+        "channels": tl.quantize_per_channel(numbers, scales, points, 0, tl.qint8),
+    }
+    state["part"] = state["whole"][:, ::2]
+    pending = save(state, checkpoint_id=tmp_path / "step", no_dist=True)
+    if save is sharded.async_save:
+        pending.result()
+    into = {"whole": zeros(2, 3), "channels": zeros(2, 3, dtype=tl.qint8), "part": zeros(2, 2)}
+    sharded.load(into, checkpoint_id=tmp_path / "step", no_dist=True)
+    dcp_to_torch_save(tmp_path / "step", tmp_path / "whole.pt")
+    for again in (into, tl.load(tmp_path / "whole.pt")):
+        assert all(tl.equal(again[name], state[name]) for name in state)
+        assert again["channels"].q_per_channel_zero_points().tolist() == [1, 2]
+
+
+def test_quantized_tensors_are_loaded_whole_and_into_quantized_ones(tmp_path):
+    sharded.save({"q": zeros(4)}, checkpoint_id=tmp_path, no_dist=True)
+    with pytest.raises(sharded.CheckpointException, match=r"'q' can't be read .* call dequantize\(\)"):
+        sharded.load({"q": tl.zeros(4)}, checkpoint_id=tmp_path, no_dist=True)
+    halves = ChunkedTensor([4], [((0,), zeros(2)), ((2,), zeros(2))])
+    with pytest.raises(sharded.CheckpointException, match=r"q is quantized, and .* loaded whole only"):
+        sharded.load({"q": halves}, checkpoint_id=tmp_path, no_dist=True)
 
 
 def test_the_state_of_a_quantized_layer(tmp_path):
