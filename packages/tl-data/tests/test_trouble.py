@@ -117,7 +117,7 @@ def test_interrupts():
 
 @pytest.mark.parametrize("context", ["forkserver", "spawn"])
 def test_workers_that_start_hear_no_interrupt(context):
-    _, errors, _ = trouble.interrupted(0, context, "0.5")
+    _, errors, _ = trouble.interrupted(0, context, "0.2")
     assert errors.count("Traceback") == 1 and errors.rstrip().endswith("KeyboardInterrupt"), errors
 
 
