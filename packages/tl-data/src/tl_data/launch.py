@@ -46,8 +46,8 @@ def launch(job: Job, arena: Arena, context: Any) -> Launched:
             process = method.Process(target=worker.run, args=arguments, daemon=True)
             with interrupts.held(forked):
                 process.start()
-            theirs.close()
-            started.processes.append(process)
+                theirs.close()
+                started.processes.append(process)
     except BaseException:
         stop(started, ABRUPT)
         raise
