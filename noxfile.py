@@ -182,10 +182,15 @@ def operator(session: nox.Session) -> None:
             session.run("python", "-m", "pytest", "-k", "versin", f"tests/{tests}.py")
 
 
-def run_sanitized(session: nox.Session, kind: str, options: dict[str, str], *arguments: str) -> None:
-    """The native packages' tests with sanitizers; a report of theirs fails the session, whatever the tests say."""
-    install(session, ["tl-autograd"], {"tl-core": "test", "tl-autograd": "test"}, sanitize=kind)
-    session.install("pytest-xdist>=3")
+SANITIZED = ["setarch", "--addr-no-randomize", "python"]
+ADDRESS = {
+    "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
+
+
+def sanitizers(session: nox.Session, kind: str, options: dict[str, str]) -> tuple[dict[str, str], Path]:
+    """The environment of a program with sanitizers, and the folder of their reports."""
     # Python itself has no C++ runtime; the sanitizer looks for one when it starts.
     libraries = [f"lib{kind[0]}san.so", "libstdc++.so"]
     found = [session.run("gcc", f"-print-file-name={name}", external=True, silent=True) for name in libraries]
@@ -194,41 +199,40 @@ def run_sanitized(session: nox.Session, kind: str, options: dict[str, str], *arg
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir()
     options = {name: f"{text}:log_path={reports / name}" for name, text in options.items()}
-    environment = {"LD_PRELOAD": preload, "PYTHONMALLOC": "malloc", **options}
-    failed = []
-    for dist in ("tl-core", "tl-autograd"):
-        with session.chdir(packages()[dist].folder):
-            command = [
-                "setarch",
-                "--addr-no-randomize",
-                "python",
-                "-m",
-                "pytest",
-                "-p",
-                "no:faulthandler",
-                *arguments,
-            ]
-            if not succeeds(session, [*command, *session.posargs], env=environment):
-                failed.append(dist)
+    return {"LD_PRELOAD": preload, "PYTHONMALLOC": "malloc", **options}, reports
+
+
+def judge(session: nox.Session, reports: Path, failed: list[str]) -> None:
+    """Shows the sanitizers' reports; one of them fails the session as what failed otherwise does."""
     written = sorted(reports.iterdir())
     for report in written:
         session.log(report.read_text()[:4000])
     if written or failed:
-        session.error(f"{len(written)} reports; failed tests of: {', '.join(failed) or 'none'}")
+        session.error(f"{len(written)} reports; failed: {', '.join(failed) or 'nothing else'}")
     session.log("0 reports")
+
+
+def run_sanitized(session: nox.Session, kind: str, options: dict[str, str], *arguments: str) -> None:
+    """The native packages' tests with sanitizers; a report of theirs fails the session, whatever the tests say."""
+    install(session, ["tl-autograd"], {"tl-core": "test", "tl-autograd": "test"}, sanitize=kind)
+    session.install("pytest-xdist>=3")
+    environment, reports = sanitizers(session, kind, options)
+    failed = []
+    for dist in ("tl-core", "tl-autograd"):
+        with session.chdir(packages()[dist].folder):
+            command = [*SANITIZED, "-m", "pytest", "-p", "no:faulthandler", *arguments, *session.posargs]
+            if not succeeds(session, command, env=environment):
+                failed.append(f"tests of {dist}")
+    judge(session, reports, failed)
 
 
 @nox.session
 def sanitize(session: nox.Session) -> None:
     """The tests of the native packages under AddressSanitizer and UBSan, with many more generated examples."""
-    options = {
-        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1",
-        "UBSAN_OPTIONS": "print_stacktrace=1",
-    }
     session.env["TL_HYPOTHESIS_PROFILE"] = "sanitize"
     seed = f"--hypothesis-seed={random.randrange(2**32)}"
     # gcc's UBSan writes to stderr alone: a captured worker takes its words along when it dies.
-    run_sanitized(session, "address", options, "-n", str(len(os.sched_getaffinity(0))), "--capture=no", seed)
+    run_sanitized(session, "address", ADDRESS, "-n", str(len(os.sched_getaffinity(0))), "--capture=no", seed)
 
 
 @nox.session(name="trouble-data")
@@ -249,17 +253,25 @@ def tsan(session: nox.Session) -> None:
 
 @nox.session(name="fuzz-checkpoint")
 def fuzz_checkpoint(session: nox.Session) -> None:
-    """Loads 200,000 damaged and forged files.
+    """Loads 200,000 damaged and forged files, and as many directories, under AddressSanitizer and UBSan.
 
-    `-- --count 1000000 --seed 2` loads others; `-- --guided 600` lets atheris look for new ways for so many seconds.
+    `-- --count 1000000 --seed 2` loads others; `-- --guided 600` lets atheris look for new ways for so many seconds,
+    without sanitizers.
     """
-    guided = "--guided" in session.posargs
-    install(session, ["tl-checkpoint"], {"tl-checkpoint": "fuzz" if guided else "numpy"})
-    script = ROOT / "packages" / "tl-checkpoint" / "tests" / ("guided_fuzz.py" if guided else "fuzz.py")
-    arguments = [argument for argument in session.posargs if argument != "--guided"]
-    session.run("python", "-W", "ignore", str(script), *arguments)
-    if not guided:
-        session.run("python", "-W", "ignore", str(script.with_name("fuzz_directories.py")), *arguments)
+    scripts = ROOT / "packages" / "tl-checkpoint" / "tests"
+    if "--guided" in session.posargs:
+        install(session, ["tl-checkpoint"], {"tl-checkpoint": "fuzz"})
+        arguments = [argument for argument in session.posargs if argument != "--guided"]
+        session.run("python", "-W", "ignore", str(scripts / "guided_fuzz.py"), *arguments)
+        return
+    install(session, ["tl-checkpoint"], {"tl-checkpoint": "numpy"}, sanitize="address")
+    environment, reports = sanitizers(session, "address", ADDRESS)
+    failed = []
+    for name in ("fuzz.py", "fuzz_directories.py"):
+        command = [*SANITIZED, "-W", "ignore", str(scripts / name), *session.posargs]
+        if not succeeds(session, command, env=environment):
+            failed.append(name)
+    judge(session, reports, failed)
 
 
 @nox.session(name="kill-checkpoint")

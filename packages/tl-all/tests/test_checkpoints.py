@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import pickletools
+import zipfile
 from pathlib import Path
 
 import pytest
 
 import tl
 from tl.ao.nn import quantized
+from tl.distributed import checkpoint as sharded
+from tl.distributed.checkpoint.format_utils import dcp_to_torch_save
+from tl_checkpoint.distributed.chunked import ChunkedTensor
 from tl_checkpoint.quantized import tensor as rebuilt
 
 DATA = Path(__file__).parents[2] / "tl-checkpoint" / "tests" / "data"
@@ -27,6 +33,69 @@ def test_whole_modules_and_optimizers(tmp_path):
     assert tl.equal(again(x), model(x)) and stepper.param_groups[0]["lr"] == 0.25
     assert stepper.param_groups[0]["params"][0] is again[0].weight
     assert tl.equal(stepper.state[again[0].weight]["exp_avg"], optimizer.state[model[0].weight]["exp_avg"])
+
+
+def names_in(path):
+    """The globals that the pickle of a file names."""
+    with zipfile.ZipFile(path) as archive:
+        data = next(archive.read(name) for name in archive.namelist() if name.endswith("data.pkl"))
+    return {argument for opcode, argument, _ in pickletools.genops(data) if opcode.name == "GLOBAL"}
+
+
+def test_functions_have_the_names_of_the_reference(tmp_path):
+    functional = tl.nn.functional
+    functions = {
+        "torch.nn.functional relu": functional.relu,
+        "torch.nn.functional cross_entropy": functional.cross_entropy,
+        "torch._C._nn gelu": functional.gelu,
+        "torch._C._nn log_sigmoid": functional.logsigmoid,
+        "torch tanh": tl.tanh,
+        "posixpath join": os.path.join,
+    }
+    tl.save([*functions.values()], tmp_path / "functions.pt")
+    assert names_in(tmp_path / "functions.pt") == {*functions}
+    again = tl.load(tmp_path / "functions.pt", weights_only=False)
+    assert all(a is b for a, b in zip(again, functions.values(), strict=True))
+
+
+def test_modules_and_functions_of_the_reference():
+    state = tl.load(DATA / "layers.pt", weights_only=False)
+    functional = tl.nn.functional
+    assert state["functions"] == [tl.tanh, functional.gelu, functional.relu, functional.logsigmoid]
+    assert tl.allclose(state["lstm"](state["x"])[0], state["y"])
+    assert state["layer"].activation is functional.gelu and state["layer"](tl.ones(3, 1, 2)).shape == (
+        3,
+        1,
+        2,
+    )
+
+
+def test_whole_layers_name_nothing_that_the_reference_lacks(tmp_path):
+    weight = tl.nn.Parameter(tl.ones(2))
+    optimizer = tl.optim.Adafactor([weight])
+    layers = [
+        tl.nn.LSTM(3, 4, num_layers=2, bidirectional=True),
+        tl.nn.TransformerEncoderLayer(8, 2, dim_feedforward=8),
+        tl.nn.LinearCrossEntropyLoss(3, 4),
+        optimizer,
+        tl.optim.lr_scheduler.StepLR(optimizer, 2),
+        tl.optim.lr_scheduler.CosineAnnealingLR(optimizer, 2),
+    ]
+    tl.save(layers, tmp_path / "layers.pt")
+    named = names_in(tmp_path / "layers.pt")
+    assert not [name for name in named if name.startswith("tl")]
+    assert named >= {
+        "torch.nn.modules.activation MultiheadAttention",
+        "torch.nn.modules.loss LinearCrossEntropyLoss",
+        "torch.nn.functional relu",
+        "torch.optim Adafactor",
+        "torch.optim.lr_scheduler StepLR",
+        "torch.optim.lr_scheduler CosineAnnealingLR",
+    }
+    again = tl.load(tmp_path / "layers.pt", weights_only=False)
+    assert [type(a) for a in again] == [type(b) for b in layers]
+    x = tl.rand(5, 2, 3)
+    assert tl.equal(again[0](x)[0], layers[0](x)[0])
 
 
 @pytest.mark.parametrize("weights_only", [True, False])
@@ -55,6 +124,46 @@ def test_quantized_tensors_there_and_back(tmp_path):
         assert tl.equal(again[name].dequantize(), state[name].dequantize())
     globals_ = tl.serialization.get_unsafe_globals_in_checkpoint(tmp_path / "state.pt")
     assert not globals_
+
+
+def zeros(*size, dtype=tl.quint8):
+    return tl.quantize_per_tensor(tl.zeros(*size), 1.0, 0, dtype)
+
+
+def test_quantized_tensors_in_a_directory_of_the_reference():
+    state = {"q": zeros(2, 3), "w": tl.zeros(2)}
+    sharded.load(state, checkpoint_id=DATA / "quantized_rank", no_dist=True)
+    assert state["q"].int_repr().tolist() == [[3, 5, 7], [9, 11, 13]] and state["q"].q_scale() == 0.5
+    assert state["q"].dequantize().tolist() == [[0, 1, 2], [3, 4, 5]] and state["w"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("save", [sharded.save, sharded.async_save])
+def test_quantized_tensors_in_a_directory(tmp_path, save):
+    numbers = tl.arange(6.0).reshape(2, 3)
+    scales, points = tl.tensor([0.5, 0.25]), tl.tensor([1, 2])
+    state = {
+        "whole": tl.quantize_per_tensor(numbers, 0.5, 3, tl.quint8),
+        "channels": tl.quantize_per_channel(numbers, scales, points, 0, tl.qint8),
+    }
+    state["part"] = state["whole"][:, ::2]
+    pending = save(state, checkpoint_id=tmp_path / "step", no_dist=True)
+    if save is sharded.async_save:
+        pending.result()
+    into = {"whole": zeros(2, 3), "channels": zeros(2, 3, dtype=tl.qint8), "part": zeros(2, 2)}
+    sharded.load(into, checkpoint_id=tmp_path / "step", no_dist=True)
+    dcp_to_torch_save(tmp_path / "step", tmp_path / "whole.pt")
+    for again in (into, tl.load(tmp_path / "whole.pt")):
+        assert all(tl.equal(again[name], state[name]) for name in state)
+        assert again["channels"].q_per_channel_zero_points().tolist() == [1, 2]
+
+
+def test_quantized_tensors_are_loaded_whole_and_into_quantized_ones(tmp_path):
+    sharded.save({"q": zeros(4)}, checkpoint_id=tmp_path, no_dist=True)
+    with pytest.raises(sharded.CheckpointException, match=r"'q' can't be read .* call dequantize\(\)"):
+        sharded.load({"q": tl.zeros(4)}, checkpoint_id=tmp_path, no_dist=True)
+    halves = ChunkedTensor([4], [((0,), zeros(2)), ((2,), zeros(2))])
+    with pytest.raises(sharded.CheckpointException, match=r"q is quantized, and .* loaded whole only"):
+        sharded.load({"q": halves}, checkpoint_id=tmp_path, no_dist=True)
 
 
 def test_the_state_of_a_quantized_layer(tmp_path):

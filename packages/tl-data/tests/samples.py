@@ -233,3 +233,13 @@ def plain(batch):
     if isinstance(batch, (list, tuple)):
         return [plain(item) for item in batch]
     return batch
+
+
+def interrupt_oneself(worker):
+    """A handler that raises, and the signal."""
+
+    def hear(number, frame):
+        raise RuntimeError("heard")
+
+    signal.signal(signal.SIGINT, hear)
+    signal.raise_signal(signal.SIGINT)

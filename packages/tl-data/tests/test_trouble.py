@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trouble
-from samples import Dying, Failing, Hanging, Numbers, Rows, Slow
+from samples import Dying, Failing, Hanging, Numbers, Rows, Slow, interrupt_oneself
 
 import tl_core
 import tl_data
@@ -113,6 +113,23 @@ def test_interrupts():
         seconds, errors, session = trouble.interrupted(choose.uniform(0, 1))
         assert seconds < 2 and errors.rstrip().endswith("KeyboardInterrupt"), errors
         assert trouble.until(lambda: all(s != session for _, s, _ in trouble.processes().values()))  # noqa: B023
+
+
+@pytest.mark.parametrize("context", ["forkserver", "spawn"])
+def test_workers_that_start_hear_no_interrupt(context):
+    _, errors, _ = trouble.interrupted(0, context, "0.2")
+    assert errors.count("Traceback") == 1 and errors.rstrip().endswith("KeyboardInterrupt"), errors
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be held here")
+@pytest.mark.parametrize("context", [None, "fork", "spawn"])
+def test_workers_let_handlers_of_their_own_hear(context):
+    loader = tl_data.DataLoader(
+        Numbers(2), num_workers=1, worker_init_fn=interrupt_oneself, multiprocessing_context=context
+    )
+    with pytest.raises(RuntimeError, match="heard"):
+        list(loader)
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 @pytest.mark.parametrize("context", ["forkserver", "fork", "spawn"])

@@ -1,5 +1,6 @@
 """Workers: processes of three kinds, and threads."""
 
+import multiprocessing
 import os
 import random
 import subprocess
@@ -20,6 +21,7 @@ from samples import (
     TwoArguments,
     as_arrays,
     as_list,
+    interrupt_oneself,
     plain,
     refuse,
     shift,
@@ -224,8 +226,6 @@ def test_what_a_fresh_process_cannot_load_is_forked():
 
 
 def test_locks_and_values_go_along_with_a_process():
-    import multiprocessing
-
     context = multiprocessing.get_context("forkserver")
     dataset = Counting(context.Value("i", 0))
     assert len(list(tl_data.DataLoader(dataset, num_workers=2, multiprocessing_context=context))) == 6
@@ -365,3 +365,12 @@ def test_a_forked_loader_ends_at_once_beside_another():
     first._shutdown_workers()
     assert time.monotonic() - began < 3
     assert len(list(second)) == 50
+
+
+def test_processes_of_the_program_hear_interrupts():
+    """They come from another server than workers do."""
+    list(tl_data.DataLoader(Numbers(1), num_workers=1))
+    process = multiprocessing.get_context("forkserver").Process(target=interrupt_oneself, args=(0,))
+    process.start()
+    process.join()
+    assert process.exitcode == 1

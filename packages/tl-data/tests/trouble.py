@@ -69,12 +69,12 @@ def hear_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def interrupted(delay):
+def interrupted(delay, *arguments):
     """Interrupts a program that loads without end: seconds to its end, its errors, the session that it had."""
     program = Path(__file__).parent / "endless_program.py"
     paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     running = subprocess.Popen(
-        [sys.executable, program],
+        [sys.executable, program, *arguments],
         env={**os.environ, "PYTHONPATH": paths},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

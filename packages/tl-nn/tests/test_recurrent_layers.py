@@ -222,6 +222,13 @@ def test_a_step_with_a_gradient_penalty(kind):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
+def test_the_state_holds_the_list_of_weights_that_other_programs_expect():
+    layer = nn.GRU(3, 4, bidirectional=True)
+    state = layer.__getstate__()
+    assert all(a is b for a, b in zip(state["_flat_weights"], layer.parameters(), strict=True))
+    assert "_flat_weights" not in copy.deepcopy(layer).__dict__
+
+
 def test_copies_and_pickles():
     layer = nn.GRU(2, 3)
     x = tl.ones(1, 1, 2)

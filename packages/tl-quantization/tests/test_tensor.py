@@ -179,3 +179,15 @@ def test_named_functions_of_quantized_tensors(q):
     result = tq.quantized_batch_norm(q, None, None, mean, var, 1e-5, 0.1, 50)
     wanted = (q.dequantize() - mean[:, None, None]) / (var[:, None, None] + 1e-5).sqrt()
     assert float((result.dequantize() - wanted.clamp(-5.0, 20.5)).abs().max()) <= 0.0501
+
+
+def test_moving_keeps_the_elements_and_converting_is_refused():
+    for moving in (tq.quantize_per_tensor(tl.ones(3), 0.5, 2, tq.quint8), per_channel()):
+        assert moving.cpu() is moving and moving.to("cpu") is moving
+        assert tl.equal(moving.to("cpu", copy=True), moving)
+        with pytest.raises(NotImplementedError, match=r"call dequantize\(\)"):
+            moving.to(tl.float64)
+
+
+def per_channel():
+    return tq.quantize_per_channel(tl.ones(2, 3), tl.tensor([0.5, 0.25]), tl.tensor([1, 2]), 0, tq.qint8)

@@ -62,24 +62,41 @@ _EXACT = {
     "torch._utils._rebuild_tensor_v2": "tl_core._tensor._rebuild_tensor_v2",
     "torch._utils._rebuild_parameter": "tl_core.parameter._rebuild_parameter",
     "torch._tensor._rebuild_from_type_v2": "tl_core._tensor._rebuild_from_type",
+    "torch._C._VariableFunctionsClass": "tl_checkpoint.rebuild.functions",
     "torch.distributed.checkpoint.filesystem._StorageInfo": "tl_checkpoint.distributed.metadata_file.StorageInfo",
 }
 _EXACT |= {f"torch.{name}": f"tl_quantization.dtypes.{name}" for name in (*QUANTIZED, *_SCHEMES)}
+_EXACT["torch.nn.modules.loss.LinearCrossEntropyLoss"] = (
+    "tl_nn.modules.linear_cross_entropy.LinearCrossEntropyLoss"
+)
+_EXACT["torch._C._nn.log_sigmoid"] = "tl_nn.functional.logsigmoid"
 # The longest prefix wins. Modules of tl-nn have the names that the reference's have.
 _PREFIXES = {
     "torch.nn.": "tl_nn.",
     "torch.optim.": "tl_nn.optim.",
     "torch.ao.quantization.": "tl_quantization.",
     "torch.ao.nn.": "tl_quantization.nn.",
+    "torch.amp.": "tl_amp.",
+    "torch._C._nn.": "tl_nn.functional.",
     "torch.autograd.": "tl_autograd.",
     "torch.distributed.checkpoint.": "tl_checkpoint.distributed.",
     "torch.utils.data.": "tl_data.",
     "torch.": "tl_core.",
 }
+# What stands in another module than the reference's, from which it can be imported as well.
+_MOVED = {
+    "tl_core.grad_mode.": "torch.autograd.grad_mode.",
+    "tl_core.tensor_types.": "torch.",
+    "tl_nn.modules.multihead_attention.": "torch.nn.modules.activation.",
+    "tl_nn.optim.adafactor.": "torch.optim.",
+    "tl_quantization.nn.quantized.modules.stubs.": "torch.ao.nn.quantized.modules.",
+}
+_PACKAGES = ("tl_nn.functional.", "tl_nn.optim.lr_scheduler.")  # one module each in the reference
+_ONLY_NN = ("gelu", "linear", "log_sigmoid", "scaled_dot_product_attention", "softplus", "softshrink")
 _EXACT_BACK = {our: their for their, our in _EXACT.items()}
-_PREFIXES_BACK = dict(
-    sorted(((our, their) for their, our in _PREFIXES.items()), key=lambda pair: -len(pair[0]))
-)
+_EXACT_BACK |= {f"tl_core.{name}": f"torch._C._nn.{name}" for name in _ONLY_NN}
+_BACK = _MOVED | {our: their for their, our in _PREFIXES.items() if not their.startswith("torch._C.")}
+_PREFIXES_BACK = dict(sorted(_BACK.items(), key=lambda pair: -len(pair[0])))
 
 
 def _translated(path: str, exact: dict[str, str], prefixes: dict[str, str]) -> str:
@@ -106,6 +123,9 @@ def reference(path: str) -> str:
     >>> reference("tl_nn.modules.linear.Linear")
     'torch.nn.modules.linear.Linear'
     """
+    for package in _PACKAGES:
+        if path.startswith(package):
+            path = package + path.rsplit(".", 1)[1]
     return _translated(path, _EXACT_BACK, _PREFIXES_BACK)
 
 

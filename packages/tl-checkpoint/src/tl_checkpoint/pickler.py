@@ -8,13 +8,15 @@ import io
 import itertools
 import pickle
 import struct
+import sys
 from collections import OrderedDict
+from types import FunctionType
 from typing import Any, ClassVar
 
 import tl_core
 from tl_core.storage import TypedStorage, UntypedStorage, bytes_of, memory_of, tensor_on
 
-from .class_names import reference, storage_name
+from .class_names import ours, reference, storage_name
 from .quantized import is_quantized, parts
 
 __all__ = ["SavedStorage", "pickled"]
@@ -270,6 +272,14 @@ class _Pickler(_PythonPickler):
         else:
             self._write_global(obj, *translated.rsplit(".", 1))
 
+    def _save_function(self, obj: Any) -> None:
+        """A function under the reference's name, where loading finds it by that."""
+        module, name = ours(reference(f"{obj.__module__}.{obj.__qualname__}")).rsplit(".", 1)
+        if getattr(sys.modules.get(module), name, None) is obj:
+            self.save_global(obj)
+        else:
+            super().save_global(obj)
+
     def _save_named(self, obj: _Named) -> None:
         self._write_global(obj, obj.module, obj.name)
 
@@ -288,6 +298,7 @@ class _Pickler(_PythonPickler):
     dispatch[_Named] = _save_named
     dispatch[_Integers] = _save_integers
     dispatch[type] = _save_type
+    dispatch[FunctionType] = _save_function
     dispatch[tl_core.dtype] = _save_dtype
     dispatch[tl_core.device] = _save_device
     dispatch[tl_core.layout] = _save_layout

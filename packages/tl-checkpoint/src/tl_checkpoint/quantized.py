@@ -13,7 +13,7 @@ from tl_core.overrides import DisableTorchFunctionSubclass
 from . import rebuild
 from .class_names import QUANTIZED
 
-__all__ = ["is_quantized", "known", "parts", "tensor"]
+__all__ = ["is_quantized", "is_quantized_dtype", "known", "new", "parts", "tensor"]
 
 _PACKAGE = "tl_quantization"
 _VALUES = (
@@ -92,6 +92,17 @@ def _channels(values: Any, dtype: Any) -> Any:
 def is_quantized(kind: type) -> bool:
     """Whether a tensor's class is that of quantized ones."""
     return kind.__module__ == f"{_PACKAGE}.tensor"
+
+
+def is_quantized_dtype(dtype: Any) -> bool:
+    """Whether it is an element type of quantized tensors."""
+    return (type(dtype).__module__, type(dtype).__name__) == (f"{_PACKAGE}.dtypes", "QuantizedDtype")
+
+
+def new(size: Any, dtype: Any) -> Any:
+    """A quantized tensor to be read into: a quantized one that is copied there brings its scales along."""
+    integers = tl_core.empty(size, dtype=dtype.storage)
+    return _module("tensor").made_of(integers, _module("quantizer").PerTensor(1.0, 0, dtype))
 
 
 def parts(t: Any) -> tuple[Any, str, tuple[Any, ...]]:

@@ -14,6 +14,7 @@ from .globals import Global
 
 __all__ = [
     "from_type",
+    "functions",
     "layout",
     "meta_tensor",
     "parameter",
@@ -23,6 +24,8 @@ __all__ = [
     "tensor",
     "tensor_of_dtype",
 ]
+
+functions = tl_core  # what has the functions that the reference keeps in a class of its own
 
 
 def tensor(

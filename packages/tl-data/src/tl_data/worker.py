@@ -6,7 +6,6 @@ import functools
 import multiprocessing
 import os
 import pickle
-import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import tl_core
 from tl_core import Tensor
 
 from . import collate as collation
-from . import randomness, spool
+from . import interrupts, randomness, spool
 from .arena import Descriptor, Region
 from .failure import Failure
 from .fetch import fetcher
@@ -116,7 +115,7 @@ def run(
     """The main function of a worker process; `inherited` are the program's ends of pipes, which are not for it."""
     for other in inherited:
         other.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program decides what an interrupt ends
+    interrupts.ignore()
     _end_with_parent()
     tl_core.set_num_threads(1)
     region = Region(descriptor, start, size)

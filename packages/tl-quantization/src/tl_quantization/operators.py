@@ -11,7 +11,7 @@ from tl_core import Tensor
 from tl_core.overrides import DisableTorchFunctionSubclass
 from tl_core.pytree import tree_map
 
-from .dtypes import quint8
+from .dtypes import QuantizedDtype, quint8
 from .quantizer import PerTensor, Quantizer
 from .tensor import QuantizedTensor, implements, integers_of, made_of
 
@@ -40,7 +40,7 @@ _METADATA = [
     "__hash__",
     "requires_grad_",
 ]
-_COPIES = ["clone", "contiguous", "detach", "cpu"]
+_COPIES = ["clone", "contiguous", "detach"]
 _CHOOSERS = [
     "__getitem__",
     "view",
@@ -158,6 +158,16 @@ def metadata(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 def copies(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """The same elements, with any quantizer."""
     return made_of(on_integers(func, args, kwargs), quantizer_of(args))
+
+
+@implements("to")
+def moved(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """The same elements on another device; other types come by `dequantize()`."""
+    x = args[0]
+    if any(isinstance(a, (Tensor, tl_core.dtype, QuantizedDtype)) for a in (*args[1:], *kwargs.values())):
+        raise NotImplementedError("a quantized tensor can't be converted; call dequantize() before")
+    result = on_integers(func, args, kwargs)
+    return x if result.data_ptr() == x.data_ptr() else made_of(result, quantizer_of(args))
 
 
 @implements(*_CHOOSERS)

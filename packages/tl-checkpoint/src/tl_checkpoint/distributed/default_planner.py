@@ -12,7 +12,7 @@ from typing import Any
 
 import tl_core
 
-from .. import serialization
+from .. import quantized, serialization
 from .flatten import flatten_state_dict, set_element, stored_path, unflatten_state_dict
 from .metadata import (
     BytesStorageMetadata,
@@ -259,7 +259,10 @@ _EmptyStateDictLoadPlanner = WholeLoadPlanner  # the name that programs converti
 def _empty(entry: Any) -> Any:
     if isinstance(entry, BytesStorageMetadata):
         return None
-    return tl_core.empty(entry.size, dtype=entry.properties.dtype)
+    dtype = entry.properties.dtype
+    if quantized.is_quantized_dtype(dtype):
+        return quantized.new(entry.size, dtype)
+    return tl_core.empty(entry.size, dtype=dtype)
 
 
 def create_default_local_save_plan(state_dict: Mapping[str, Any], is_coordinator: bool) -> SavePlan:

@@ -23,6 +23,7 @@ from typing import Any
 
 import tl_core
 
+from ..quantized import is_quantized
 from ..source import FileSource, PartSource, Source
 from . import metadata_file
 from .future import Future
@@ -568,7 +569,7 @@ def _read_all(tasks: list[_Task], planner: LoadPlanner) -> None:
         if task.items[0].type is LoadItemType.BYTE_IO:
             with task.named():
                 _read_bytes(task, planner)
-    targets = [[planner.resolve_tensor(item).detach() for item in task.items] for task in tensors]
+    targets = [[_writable(planner.resolve_tensor(item)) for item in task.items] for task in tensors]
     count = min(tl_core.get_num_threads(), len(tensors))
     if count <= 1:
         for task, into in zip(tensors, targets, strict=True):
@@ -579,6 +580,11 @@ def _read_all(tasks: list[_Task], planner: LoadPlanner) -> None:
     for task, into in zip(tensors, targets, strict=True):
         for item, target in zip(task.items, into, strict=True):
             planner.commit_tensor(item, target)
+
+
+def _writable(tensor: Any) -> Any:
+    """Itself where it is quantized, as it gets its scales too; what is read into others is no step of gradients."""
+    return tensor if is_quantized(type(tensor)) else tensor.detach()
 
 
 def _read_bytes(task: _Task, planner: LoadPlanner) -> None:

@@ -13,6 +13,7 @@ from .. import config
 from ..archive_reader import ArchiveReader
 from ..archive_writer import ArchiveWriter
 from ..pickler import pickled
+from ..quantized import is_quantized
 from ..safe_globals import allowed
 from ..source import Source
 from ..storages import Storages, is_swapped
@@ -84,6 +85,8 @@ class StoredTensor:
     def _plain_key(self) -> str | None:
         """The record that holds the elements one after another, if there is one."""
         outline = self.outline
+        if is_quantized(type(outline)):
+            return None
         if self._swapped or len(self._keys) != 1 or outline.storage_offset() or not outline.is_contiguous():
             return None
         if outline.is_conj() or outline.is_neg():

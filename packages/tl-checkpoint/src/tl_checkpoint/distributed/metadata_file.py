@@ -20,6 +20,7 @@ from tl_core import Size
 from .. import safe_globals
 from ..globals import Global
 from ..pickler import pickled
+from ..quantized import is_quantized_dtype
 from ..unpickler import DataUnpickler
 from . import metadata as classes
 from .metadata import (
@@ -178,7 +179,8 @@ def _check_entry(name: str, entry: Any) -> None:
         return
     _need(type(entry) is TensorStorageMetadata, f"entry {name!r} is {type(entry).__name__}")
     _need(type(entry.properties) is TensorProperties, f"{name!r} has no properties")
-    _need(isinstance(entry.properties.dtype, tl_core.dtype), f"{name!r} has no dtype")
+    dtype = entry.properties.dtype
+    _need(isinstance(dtype, tl_core.dtype) or is_quantized_dtype(dtype), f"{name!r} has no dtype")
     _need(_is_size(entry.size) and type(entry.chunks) is list, f"{name!r} has no size or chunks")
     for chunk in entry.chunks:
         good = type(chunk) is ChunkStorageMetadata and _is_size(chunk.offsets) and _is_size(chunk.sizes)

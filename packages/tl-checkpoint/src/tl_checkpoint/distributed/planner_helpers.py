@@ -13,6 +13,7 @@ from typing import Any
 import tl_core
 from tl_core import Size
 
+from ..quantized import is_quantized_dtype
 from .flatten import is_tensor
 from .metadata import (
     BytesStorageMetadata,
@@ -82,7 +83,7 @@ def create_read_items(
 
     Raises:
         ValueError
-            If the entry is a tensor and the checkpoint has none of its size there.
+            If the entry is a tensor and the checkpoint has none of its size there, or has quantized parts.
     """
     if isinstance(md, BytesStorageMetadata):
         nothing, index = Size([0]), MetadataIndex(fqn)
@@ -95,4 +96,7 @@ def create_read_items(
     size = getattr(value, "shape", md.size)
     if tuple(size) != tuple(md.size):
         raise ValueError(f"Size mismatch between saved {tuple(md.size)} and current: {tuple(size)} for {fqn}")
-    return create_read_items_for_chunk_list(fqn, md, create_chunk_list(value))
+    wanted = create_chunk_list(value)
+    if is_quantized_dtype(md.properties.dtype) and any(c.sizes != md.size for c in (*md.chunks, *wanted)):
+        raise ValueError(f"{fqn} is quantized, and quantized tensors are loaded whole only")
+    return create_read_items_for_chunk_list(fqn, md, wanted)

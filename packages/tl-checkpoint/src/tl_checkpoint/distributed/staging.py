@@ -13,6 +13,7 @@ import tl_core
 from tl_core.memory import get_memory_limit
 from tl_core.snapshot import Snapshot, can_snapshot
 
+from ..quantized import is_quantized
 from .chunked import ChunkedTensor
 
 __all__ = ["AsyncStager", "BlockingAsyncStager", "DefaultStager", "StagingOptions", "frozen"]
@@ -149,7 +150,7 @@ class _Copies:
         self.made: dict[int, Any] = {}
 
     def of(self, path: tuple[Any, ...], value: Any) -> Any:
-        if isinstance(value, tl_core.Tensor):
+        if isinstance(value, tl_core.Tensor) and not is_quantized(type(value)):
             return self._tensor(path, value)
         if isinstance(value, ChunkedTensor):
             chunks = ((offsets, self._tensor((*path, offsets), tensor)) for offsets, tensor in value.chunks)

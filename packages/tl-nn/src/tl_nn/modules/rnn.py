@@ -259,9 +259,13 @@ class RNNBase(Module):
                 parts.append(f"{name}={getattr(self, name)}")
         return ", ".join(parts)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_flat_weights": self._flat_weights}  # as the reference keeps it
+
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = state.copy()
         names: Any = state.pop("all_weights", None) or state.get("_all_weights")
-        state.pop("_flat_weights", None)  # a list in other versions
+        state.pop("_flat_weights", None)
         super().__setstate__(state)
         self.__dict__.setdefault("proj_size", 0)
         self._all_weights = names

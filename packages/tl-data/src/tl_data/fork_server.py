@@ -1,0 +1,82 @@
+"""The process that workers are forked from.
+
+It is one of multiprocessing's fork servers, but not the one that a program's own processes come from: those have to
+hear interrupts, workers must not, not even while they load what they need.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+import sys
+from collections.abc import Sequence
+from multiprocessing import context, forkserver, popen_forkserver, reduction, spawn, util
+from typing import Any
+
+from . import interrupts, main_program
+
+__all__ = ["CONTEXT", "start"]
+
+_PRELOADED = "tl_data.worker"
+
+
+def start(modules: Sequence[str] = ()) -> forkserver.ForkServer:
+    """The server, started if it was not. It loads what workers need, and of `modules` what is loaded here."""
+    server = _server(os.getpid())
+    if server._forkserver_pid is None:  # type: ignore[attr-defined]
+        server.set_forkserver_preload(_preloaded(modules))
+    with interrupts.held():
+        server.ensure_running()
+    return server
+
+
+@functools.lru_cache(1)
+def _server(pid: int) -> forkserver.ForkServer:
+    """The server of a process: a forked copy of the program has no way to its parent's."""
+    return forkserver.ForkServer()
+
+
+def _preloaded(modules: Sequence[str]) -> list[str]:
+    asked: list[str] = getattr(forkserver._forkserver, "_preload_modules", ["__main__"])
+    if asked == ["__main__"]:  # as it is until a program says what it wants
+        wanted = [_PRELOADED, *modules, *main_program.imports()]
+        return [name for name in dict.fromkeys(wanted) if name in sys.modules]
+    return [_PRELOADED, *asked]
+
+
+class _Start(popen_forkserver.Popen):
+    """A process on its way from this server."""
+
+    def _launch(self, process_obj: Any) -> None:
+        told = io.BytesIO()
+        context.set_spawning_popen(self)
+        try:
+            for thing in (spawn.get_preparation_data(process_obj.name), process_obj):
+                reduction.dump(thing, told)
+        finally:
+            context.set_spawning_popen(None)
+        self.sentinel, pipe = start().connect_to_new_process(self._fds)  # type: ignore[attr-defined]
+        with open(pipe, "wb") as file:
+            # The worker takes the pipe's end for this process's: it stays open as long as the process is known here.
+            self.finalizer = util.Finalize(self, _close, (os.dup(pipe), self.sentinel))
+            file.write(told.getbuffer())
+        self.pid = forkserver.read_signed(self.sentinel)
+
+
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+class _Worker(context.ForkServerProcess):
+    @staticmethod
+    def _Popen(process_obj: Any) -> _Start:
+        return _Start(process_obj)
+
+
+class _Context(context.ForkServerContext):
+    Process = _Worker
+
+
+CONTEXT = _Context()

@@ -1,0 +1,53 @@
+"""What the main program is: whether other processes can load it, and what it needs."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import os
+import sys
+
+__all__ = ["can_be_imported", "imports", "is_a_file"]
+
+
+def is_a_file() -> bool:
+    """Whether other processes can import the main program."""
+    main = sys.modules["__main__"]
+    return getattr(main, "__spec__", None) is not None or os.path.exists(
+        getattr(main, "__file__", None) or ""
+    )
+
+
+def can_be_imported() -> bool:
+    """Whether the main program may be run a second time, under another name, as starting a process does.
+
+    That is so where it asks for its `__name__` before it acts, and where it is no file, as it is then not run.
+    """
+    if getattr(sys.modules["__main__"], "__file__", None) is None:
+        return True
+    tests = [node.test for node in _source() if isinstance(node, ast.If)]
+    return any(isinstance(n, ast.Name) and n.id == "__name__" for test in tests for n in ast.walk(test))
+
+
+def imports() -> list[str]:
+    """The modules that the main program imports, which each worker would have to load by itself."""
+    names: list[str] = []
+    for node in _source():
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.append(node.module)
+    return names
+
+
+def _source() -> list[ast.stmt]:
+    """The statements of the main program; none if it is no file of Python."""
+    return _statements(getattr(sys.modules["__main__"], "__file__", None) or "")
+
+
+@functools.cache
+def _statements(path: str) -> list[ast.stmt]:
+    with contextlib.suppress(OSError, SyntaxError, ValueError), open(path, "rb") as file:
+        return ast.parse(file.read()).body
+    return []
