@@ -183,9 +183,11 @@ int axis_of(const Tensor& t, int64_t d) {
   return static_cast<int>(cpu::kConvolutionAxes - (t.dim() - 2) + d);
 }
 
+// Of one position the step to the next means nothing, and taps in the padding must not be placed by it.
 cpu::ConvolutionData plane_data(const Tensor& t) {
   cpu::ConvolutionData data{t.ptr<char>(), t.stride(0), t.stride(1), {}};
-  for (int64_t d = 0; d < t.dim() - 2; ++d) data.axis[axis_of(t, d)] = t.stride(d + 2);
+  for (int64_t d = 0; d < t.dim() - 2; ++d)
+    data.axis[axis_of(t, d)] = t.size(d + 2) == 1 ? 0 : t.stride(d + 2);
   return data;
 }
 

@@ -161,6 +161,10 @@ Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, OptDT
 
 // ---- arange
 // ------------------------------------------------------------------------------------------------------------
+uint64_t distance(int64_t a, int64_t b) {
+  return static_cast<uint64_t>(std::max(a, b)) - static_cast<uint64_t>(std::min(a, b));
+}
+
 int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype) {
   const double s = step.to_double();
   TL_CHECK(s != 0, Runtime, "step must be nonzero");
@@ -169,9 +173,11 @@ int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step
   TL_CHECK((s > 0 && end.to_double() >= start.to_double()) || (s < 0 && end.to_double() <= start.to_double()),
            Runtime, "upper bound and lower bound inconsistent with step sign");
   if (dtype == DType::Int64) {
-    const int64_t width = end.to_int() - start.to_int(), by = step.to_int();
+    const uint64_t width = distance(start.to_int(), end.to_int()), by = distance(0, step.to_int());
     TL_CHECK(by != 0, Value, "step must be nonzero as an integer, got ", s);
-    return width / by + (width % by != 0);
+    const uint64_t n = width / by + (width % by != 0);
+    TL_CHECK(n <= std::numeric_limits<int64_t>::max(), Runtime, "invalid size, possible overflow?");
+    return static_cast<int64_t>(n);
   }
   const double n = std::ceil((end.to_double() - start.to_double()) / s);
   TL_CHECK(n >= 0 && n < 9.2e18, Runtime, "invalid size, possible overflow?");
@@ -181,7 +187,8 @@ int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step
 Tensor arange_values(const Scalar& start, const Scalar& step, int64_t n, DType dtype) {
   if (!is_floating(dtype)) {
     Tensor t = empty(DimVector{n}, {DType::Int64, {}});
-    for (int64_t i = 0; i < n; ++i) t.ptr<int64_t>()[i] = start.to_int() + i * step.to_int();
+    const auto first = static_cast<uint64_t>(start.to_int()), by = static_cast<uint64_t>(step.to_int());
+    for (int64_t i = 0; i < n; ++i) t.ptr<uint64_t>()[i] = first + static_cast<uint64_t>(i) * by;
     return t;
   }
   Tensor t = empty(DimVector{n}, {DType::Float64, {}});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/checked.h"
 #include "iter/promotion.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -528,14 +529,14 @@ Tensor repeat_interleave_int(const Tensor& self, int64_t repeats, std::optional<
                              std::optional<int64_t> output_size) {
   TL_CHECK(repeats >= 0, Runtime, "Repeats must be non-negative");
   const Tensor input = dim ? self : ops::reshape(self, DimVector{-1});
-  const int64_t d = wrap_dim(dim.value_or(0), input.dim()), n = input.dim() ? input.size(d) : 1;
-  TL_CHECK(!output_size || *output_size == n * repeats, Runtime,
-           "repeat_interleave: Invalid output_size, expected ", n * repeats, " but got ",
-           output_size.value_or(0));
+  const int64_t d = wrap_dim(dim.value_or(0), input.dim()), n = input.dim() ? input.size(d) : 1,
+                total = checked_mul(n, repeats);
+  TL_CHECK(!output_size || *output_size == total, Runtime,
+           "repeat_interleave: Invalid output_size, expected ", total, " but got ", output_size.value_or(0));
   const Tensor one = input.dim() ? input : ops::unsqueeze(input, 0);
   DimVector wide(one.sizes()), shape(one.sizes());
   wide.insert(static_cast<size_t>(d) + 1, repeats);
-  shape[d] = n * repeats;
+  shape[d] = total;
   return ops::reshape(ops::clone(ops::expand(ops::unsqueeze(one, d + 1), wide), MemoryFormat::Contiguous),
                       shape);
 }

@@ -45,13 +45,13 @@ DimVector strides_for(IntSpan sizes, MemoryFormat format) {
 }
 
 bool is_contiguous(IntSpan sizes, IntSpan strides) {
-  int64_t step = 1;
+  uint64_t step = 1;  // wraps only where another size is zero
   for (size_t d = sizes.size(); d-- > 0;) {
     if (sizes[d] == 0) return true;
-    if (sizes[d] != 1 && strides[d] != step) {
+    if (sizes[d] != 1 && static_cast<uint64_t>(strides[d]) != step) {
       return std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
     }
-    step *= sizes[d];
+    step *= static_cast<uint64_t>(sizes[d]);
   }
   return true;
 }

@@ -105,7 +105,8 @@ class Panel {
         const Segment& seg = segments_[s];
         write(reinterpret_cast<char*>(panel + seg.at),
               load_lanes<T>(channel + seg.from, step, seg.lo, seg.hi));
-        if (taps == 1) __builtin_prefetch(channel + seg.from + kCols * step, 0, 2);  // for the next panel
+        if (taps == 1 && step == 1)
+          __builtin_prefetch(channel + seg.from + kCols, 0, 2);  // for the next panel
       }
       if (++tap == taps) tap = 0, s = 0, channel += c_.in.channel;
     }

@@ -124,6 +124,7 @@ namespace tl::cpu {
 void gather_rows(const RowTable& table, int64_t itemsize, const char* data, const int64_t* indices, int64_t n,
                  char* out) {
   const auto bytes = static_cast<size_t>(table.width * itemsize);
+  if (bytes == 0) return;
   parallel_for(0, n, (1 << 15) / (table.width + 1) + 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       std::memcpy(out + static_cast<size_t>(i) * bytes, data + static_cast<size_t>(indices[i]) * bytes,

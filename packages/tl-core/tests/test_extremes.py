@@ -1,0 +1,38 @@
+"""Sizes, strides and numbers at the end of their range, which must neither overflow nor be followed."""
+
+import pytest
+
+import tl_core as tl
+
+FAR = 2**60
+MOST = 2**63 - 1
+
+
+def test_the_stride_of_one_element_is_not_followed():
+    x = tl.ones(1).as_strided((1, 1, 1, 1), (1, 1, FAR, -1 + FAR))
+    assert x.tolist() == [[[[1.0]]]]
+    assert tl.conv2d(x, tl.ones(1, 1, 3, 3), padding=1).tolist() == [[[[1.0]]]]
+    assert tl.conv2d(x, tl.ones(1, 1, 1, 1), padding=2, stride=2).tolist() == [
+        [[[0, 0, 0], [0, 1, 0], [0, 0, 0]]]
+    ]
+
+
+def test_an_empty_tensor_may_be_wide():
+    x = tl.rand(0, MOST, MOST)
+    assert x.shape == (0, MOST, MOST)
+    assert x.is_contiguous()
+    assert tl.embedding(tl.ones(3, 0), tl.tensor([2, 0])).shape == (2, 0)
+
+
+@pytest.mark.parametrize("start", [-(2**63), MOST])
+def test_a_range_as_wide_as_its_type(start):
+    end, step = -start, 2**62 if start < 0 else -(2**62)
+    end = min(end, MOST)
+    assert tl.arange(start, end, step).tolist() == list(range(start, end, step))
+    with pytest.raises(RuntimeError, match="invalid size, possible overflow"):
+        tl.arange(start, end, 1 if start < 0 else -1)
+
+
+def test_more_repeats_than_a_size_can_count():
+    with pytest.raises(RuntimeError, match="overflowed: 9 \\* 9223372036854775807"):
+        tl.repeat_interleave(tl.ones(9), MOST)
