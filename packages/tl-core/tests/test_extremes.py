@@ -3,6 +3,9 @@
 import pytest
 
 import tl_core as tl
+from tl_core import ops
+
+aten = ops.aten
 
 FAR = 2**60
 MOST = 2**63 - 1
@@ -15,6 +18,18 @@ def test_the_stride_of_one_element_is_not_followed():
     assert tl.conv2d(x, tl.ones(1, 1, 1, 1), padding=2, stride=2).tolist() == [
         [[[0, 0, 0], [0, 1, 0], [0, 0, 0]]]
     ]
+
+
+def test_taps_far_outside_meet_nothing():
+    x = tl.arange(3.0).reshape(1, 1, 1, 3)
+    w = tl.ones(1, 1, 1, 3)
+    far = {"padding": (0, FAR), "dilation": (1, FAR)}
+    assert tl.conv2d(x, w, **far).tolist() == x.tolist()
+    grads = aten.convolution_backward(
+        x, x, w, None, [1, 1], [0, FAR], [1, FAR], False, [0, 0], 1, [True, True, False]
+    )
+    assert grads[0].tolist() == x.tolist()
+    assert grads[1].tolist() == [[[[0.0, 5.0, 0.0]]]]
 
 
 def test_an_empty_tensor_may_be_wide():

@@ -73,7 +73,8 @@ class Planes {
       for (int64_t x1 = 0; x1 < axis_[1].size; ++x1, to += axis_[2].size) {
         const int64_t i0 = axis_[0].first + x0, i1 = axis_[1].first + x1;
         const bool inside = i0 >= 0 && i0 < c_.axis[0].in && i1 >= 0 && i1 < c_.axis[1].in;
-        copy_row(to, from + i0 * c_.in.axis[0] + i1 * c_.in.axis[1], inside ? c_.axis[2].in : 0);
+        const T* row = inside ? from + i0 * c_.in.axis[0] + i1 * c_.in.axis[1] : from;
+        copy_row(to, row, inside ? c_.axis[2].in : 0);
       }
     }
     write(reinterpret_cast<char*>(to), Vec<T>{});
@@ -85,7 +86,7 @@ class Planes {
       const int64_t i = axis_[2].first + x;
       const int lo = static_cast<int>(std::clamp<int64_t>(-i, 0, W)),
                 hi = static_cast<int>(std::clamp<int64_t>(n - i, 0, W));
-      write(reinterpret_cast<char*>(to + x), load_lanes<T>(from + i, 1, lo, hi));
+      write(reinterpret_cast<char*>(to + x), load_lanes<T>(lo < hi ? from + i : from, 1, lo, hi));
     }
   }
 

@@ -78,9 +78,11 @@ class Panel {
     }
     const ConvolutionAxis& a = c_.axis[2];
     for (int64_t t = 0; t < a.taps; ++t) {
-      const int64_t shift = (a.first + t * a.tap_step) * c_.in.axis[2];
+      const TapRange inside = g_.row(t);
+      const bool far = inside.begin >= inside.end;  // where a tap far outside would lie is no address
+      const int64_t shift = far ? 0 : (a.first + t * a.tap_step) * c_.in.axis[2];
       for (int i = 0; i < n; ++i)
-        add_segments(runs[i], rows[i] + shift, outside[i] ? TapRange{0, 0} : g_.row(t));
+        add_segments(runs[i], rows[i] + shift, outside[i] || far ? TapRange{0, 0} : inside);
       ends_.push_back(n_segments_);
     }
   }
