@@ -36,6 +36,8 @@ def test_an_empty_tensor_may_be_wide():
     x = tl.rand(0, MOST, MOST)
     assert x.shape == (0, MOST, MOST)
     assert x.is_contiguous()
+    assert x.diagonal(0, 1, 2).shape == (0, MOST)
+    assert tl.ones(0, 4, FAR * 4 - 1).repeat(1, 1, 2).shape == (0, 4, FAR * 8 - 2)
     assert tl.embedding(tl.ones(3, 0), tl.tensor([2, 0])).shape == (2, 0)
 
 
@@ -46,6 +48,11 @@ def test_a_range_as_wide_as_its_type(start):
     assert tl.arange(start, end, step).tolist() == list(range(start, end, step))
     with pytest.raises(RuntimeError, match="invalid size, possible overflow"):
         tl.arange(start, end, 1 if start < 0 else -1)
+
+
+def test_a_view_of_more_elements_than_can_be_counted():
+    with pytest.raises(RuntimeError, match="overflowed"):
+        tl.ones(1).expand(4, FAR * 4)
 
 
 def test_more_repeats_than_a_size_can_count():

@@ -8,6 +8,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/expect.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -272,6 +273,8 @@ Tensor linalg_matrix_exp(const Tensor& self) {
 // exp of [[A^H, g], [0, A^H]] holds it in its corner (Najfeld and Havel, Derivatives of the matrix
 // exponential, 1995).
 Tensor matrix_exp_backward(const Tensor& self, const Tensor& grad) {
+  check_square("matrix_exp_backward", "self", self);
+  expect("matrix_exp_backward", "grad", grad, self.dtype(), self.sizes());
   const int64_t n = last(self);
   const Tensor turned = adjoint(self);
   const std::array<Tensor, 2> upper{turned, grad}, lower{ops::zeros_like(turned), turned};

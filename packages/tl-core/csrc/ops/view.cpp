@@ -203,7 +203,8 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
   const int64_t length =
       std::max<int64_t>(offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
   const int64_t start = length == 0 ? 0 : offset >= 0 ? offset * strides[b] : -offset * strides[a];
-  const int64_t stride = strides[a] + strides[b];
+  int64_t stride;
+  if (__builtin_add_overflow(strides[a], strides[b], &stride)) stride = 1;  // of no elements
   sizes.erase(std::max(a, b));
   strides.erase(std::max(a, b));
   sizes.erase(std::min(a, b));

@@ -43,9 +43,12 @@ void write_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides) {
 }
 
 void init_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides) {
-  write_geometry(t, sizes, strides);
   int64_t numel = 1;
-  for (int64_t s : sizes) numel *= s;
+  bool wraps = false;
+  for (int64_t s : sizes) wraps |= __builtin_mul_overflow(numel, s, &numel);
+  if (wraps) [[unlikely]]
+    numel = checked_numel(sizes);
+  write_geometry(t, sizes, strides);
   t.numel = numel;
   t.set(TensorImpl::Contiguous, is_contiguous(t.sizes(), t.strides()));
 }
