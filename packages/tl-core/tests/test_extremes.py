@@ -50,6 +50,14 @@ def test_a_range_as_wide_as_its_type(start):
         tl.arange(start, end, 1 if start < 0 else -1)
 
 
+def test_pieces_larger_than_what_is_cut():
+    x = tl.arange(4)
+    assert [piece.tolist() for piece in tl.split(x, MOST)] == [x.tolist()]
+    assert [piece.tolist() for piece in tl.chunk(x, MOST)] == [[0], [1], [2], [3]]
+    with pytest.raises(RuntimeError, match="sum exactly to 4"):
+        tl.split(x, [4, MOST])
+
+
 def test_a_view_of_more_elements_than_can_be_counted():
     with pytest.raises(RuntimeError, match="overflowed"):
         tl.ones(1).expand(4, FAR * 4)

@@ -278,7 +278,7 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   const int64_t d = wrap_dim(dim, self.dim()), n = self.size(d);
   TL_CHECK(split_size > 0 || n == 0, Runtime,
            "split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
-  const int64_t pieces = split_size == 0 ? 1 : std::max<int64_t>((n + split_size - 1) / split_size, 1);
+  const int64_t pieces = n == 0 ? 1 : (n - 1) / split_size + 1;
   std::vector<Tensor> out;
   out.reserve(pieces);
   for (int64_t i = 0; i < pieces; ++i)
@@ -295,7 +295,7 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntSpan split_sizes, in
     TL_CHECK(length >= 0, Runtime,
              "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
              split_sizes);
-    TL_CHECK(start + length <= self.size(d), Runtime,
+    TL_CHECK(length <= self.size(d) - start, Runtime,
              "split_with_sizes expects split_sizes to sum exactly to ", self.size(d),
              " (input tensor's size at dimension ", d, "), but got split_sizes=", split_sizes);
     out.push_back(stretch(self, d, start, length));
@@ -314,7 +314,7 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   TL_CHECK(self.dim() > 0, Runtime, "chunk expects at least a 1-dimensional tensor");
   TL_CHECK(chunks > 0, Runtime, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t n = self.size(wrap_dim(dim, self.dim()));
-  const int64_t size = (n + chunks - 1) / chunks;
+  const int64_t size = n == 0 ? 0 : (n - 1) / chunks + 1;
   if (size == 0) return ops::split_with_sizes(self, DimVector(static_cast<size_t>(chunks)), dim);
   return ops::split(self, size, dim);
 }
