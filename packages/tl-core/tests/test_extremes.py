@@ -50,6 +50,18 @@ def test_a_range_as_wide_as_its_type(start):
         tl.arange(start, end, 1 if start < 0 else -1)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_diagonals_beyond_a_matrix(turned):
+    x = tl.full((3, 2), 2.0).t() if turned else tl.full((2, 3), 2.0)
+    nothing = tl.zeros_like(x)
+    assert tl.triu(x, -MOST - 1).tolist() == tl.tril(x, MOST).tolist() == x.tolist()
+    assert tl.tril(x, -MOST - 1).tolist() == tl.triu(x, MOST).tolist() == nothing.tolist()
+
+
+def test_more_decimals_than_numbers_have():
+    assert tl.round(tl.tensor([3.0]), decimals=-MOST - 1).isnan().all()  # 0 times 10 to the most
+
+
 def test_pieces_larger_than_what_is_cut():
     x = tl.arange(4)
     assert [piece.tolist() for piece in tl.split(x, MOST)] == [x.tolist()]

@@ -111,10 +111,11 @@ Tensor masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& 
   return masked_fill_operand(self, mask, to_dtype(number, self.dtype()), out);
 }
 
-// Dense matrices of m by n up to the diagonal, or from it on; zeros elsewhere. `out` may be `in`.
+// Dense matrices of m by n up to the diagonal, from -m to n, or from it on; zeros elsewhere. `out` may be
+// `in`.
 template <bool lower>
 void copy_triangle(const Tensor& out, const Tensor& in, int64_t m, int64_t n, int64_t diagonal) {
-  const int64_t item = in.itemsize(), bytes = n * item, start = std::clamp(diagonal, -m, n) + lower;
+  const int64_t item = in.itemsize(), bytes = n * item, start = diagonal + lower;
   parallel_for(0, m && n ? in.numel() / n : 0, kGrain / (n + 1) + 1, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       char* const to = out.ptr<char>() + i * bytes;
@@ -141,6 +142,7 @@ Tensor triangle(const Tensor& self, int64_t diagonal, Out out) {
   const Tensor result = out ? prepare_out(out, self.sizes(), {out.tensor->dtype(), self.device()})
                             : empty(self.sizes(), {self.dtype(), self.device()});
   const int64_t rows = self.size(n - 2), columns = self.size(n - 1);
+  diagonal = std::clamp(diagonal, -rows, columns);
   if (self.device().is_cpu() && self.dtype() == result.dtype() && self.is_contiguous() &&
       result.is_contiguous() && (!out || result.same(self) || result.storage() != self.storage())) {
     copy_triangle<lower>(result, self, rows, columns, diagonal);

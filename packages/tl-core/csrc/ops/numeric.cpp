@@ -11,7 +11,7 @@ namespace tl {
 
 namespace {
 Tensor round_decimals(const Tensor& self, int64_t decimals, Out out) {
-  const double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+  const double power = std::pow(10.0, std::abs(static_cast<double>(decimals)));
   const Scalar factor(decimals > 0 ? power : 1.0), divisor(decimals < 0 ? power : 1.0);
   return elementwise(kElementwise_round_decimals__round_decimals, out, self, factor, divisor);
 }
