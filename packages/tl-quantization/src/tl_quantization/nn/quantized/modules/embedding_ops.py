@@ -11,7 +11,7 @@ from tl_nn import functional as F
 from ....dtypes import quint8
 from ....functions import quantize_per_channel
 from ....qconfig import float_qparams_weight_only_qconfig
-from .utils import WeightedQuantizedModule, numbers_of, quantized_weight
+from .utils import WeightedQuantizedModule, numbers_of, quantized_weight, weight_observer
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
@@ -157,12 +157,8 @@ def _empty_rows(rows: int, columns: int) -> Any:
 
 
 def _observed_rows(mod: Any, precomputed: bool) -> Any:
-    observer = getattr(mod, "weight_fake_quant", None)
-    trained = observer is not None
-    if observer is None:
-        observer = (getattr(mod, "qconfig", None) or float_qparams_weight_only_qconfig).weight()
-    if not (trained and precomputed):
-        observer(mod.weight.detach())
+    config = getattr(mod, "qconfig", None) or float_qparams_weight_only_qconfig
+    observer = weight_observer(mod, mod.weight, config, precomputed)
     if "float_qparams" not in observer.qscheme.name:
         raise AssertionError(
             "an embedding's qconfig.weight must have floating zero points: per_channel_affine_float_qparams"

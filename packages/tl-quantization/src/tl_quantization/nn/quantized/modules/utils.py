@@ -22,6 +22,7 @@ __all__ = [
     "observed_weight",
     "quantized_weight",
     "requantize",
+    "weight_observer",
 ]
 
 
@@ -58,19 +59,23 @@ def quantized_weight(weight: Tensor, observer: Any) -> QuantizedTensor:
     return quantize_per_tensor(weight.detach(), scale, zero, kind)
 
 
-def observed_weight(mod: Any, weight: Tensor, precomputed: bool = False) -> QuantizedTensor:
-    """A module's weight as integers: by what rounded it in training, or else by its configuration's observer.
+def weight_observer(mod: Any, weight: Tensor, qconfig: Any, precomputed: bool) -> Any:
+    """What has watched a module's weight: what rounded it in training, or else an observer of the configuration.
 
     The weight is watched once more, as it may have changed since; `precomputed` takes what training has seen.
     """
-    observer = getattr(mod, "weight_fake_quant", None)
-    trained = observer is not None
-    if observer is None:
-        observer = mod.qconfig.weight()
+    trained = getattr(mod, "weight_fake_quant", None)
+    observer = qconfig.weight() if trained is None else trained
+    if trained is None or not precomputed:
+        observer(weight.detach())
+    return observer
+
+
+def observed_weight(mod: Any, weight: Tensor, precomputed: bool = False) -> QuantizedTensor:
+    """A module's weight as integers, by its `weight_observer`."""
+    observer = weight_observer(mod, weight, getattr(mod, "qconfig", None), precomputed)
     if observer.dtype is tl_core.float32:
         raise AssertionError("qconfig.weight must quantize, but its dtype is torch.float32")
-    if not (trained and precomputed):
-        observer(weight.detach())
     return quantized_weight(weight, observer)
 
 
