@@ -112,7 +112,6 @@ def test_the_table_mixes_as_witten_and_bell_do():
 def test_the_residual_network_learns(capsys):
     from tl.examples import resnet
 
-    assert (
-        resnet.main(["--epochs", "2", "--quiet"]) == 0
-    )  # after one, the running statistics are still far off
+    # After one epoch the running statistics are still far off.
+    assert resnet.main(["--epochs", "2", "--quiet"]) == 0
     assert last_figures(capsys.readouterr().out)["accuracy"] > 0.6  # by chance: 0.1

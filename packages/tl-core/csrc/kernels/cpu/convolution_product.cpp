@@ -79,10 +79,10 @@ class Panel {
     const ConvolutionAxis& a = c_.axis[2];
     for (int64_t t = 0; t < a.taps; ++t) {
       const TapRange inside = g_.row(t);
-      const bool far = inside.begin >= inside.end;  // where a tap far outside would lie is no address
-      const int64_t shift = far ? 0 : (a.first + t * a.tap_step) * c_.in.axis[2];
+      // Where a tap far outside would lie is no address.
+      const int64_t shift = inside.begin < inside.end ? (a.first + t * a.tap_step) * c_.in.axis[2] : 0;
       for (int i = 0; i < n; ++i)
-        add_segments(runs[i], rows[i] + shift, outside[i] || far ? TapRange{0, 0} : inside);
+        add_segments(runs[i], rows[i] + shift, outside[i] ? TapRange{0, 0} : inside);
       ends_.push_back(n_segments_);
     }
   }
