@@ -78,3 +78,15 @@ def test_a_view_of_more_elements_than_can_be_counted():
 def test_more_repeats_than_a_size_can_count():
     with pytest.raises(RuntimeError, match="overflowed: 9 \\* 9223372036854775807"):
         tl.repeat_interleave(tl.ones(9), MOST)
+
+
+def test_views_of_wide_tensors_without_elements():
+    x = tl.rand(0, 2**31, 2**31)
+    assert x[:, 2**30 :, :: 2**30].shape == (0, 2**30, 2)
+    assert x[:, 2**30].shape == (0, 2**31)
+    assert x.unfold(1, 2**31 - 1, 2**30).shape == (0, 1, 2**31, 2**31 - 1)
+    assert x.view(tl.float64).shape == (0, 2**31, 2**30)
+    y = tl.rand(MOST, 0, MOST)
+    assert y[FAR * 4 :].shape == (FAR * 4 - 1, 0, MOST)
+    assert y[FAR * 4 :].add(1).sum() == 0
+    assert y.unsqueeze(0).diagonal(0, 1, 3).shape == (1, 0, MOST)

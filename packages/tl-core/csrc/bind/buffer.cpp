@@ -165,7 +165,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         auto* dims = new Py_ssize_t[2 * t.dim() + 1];
         for (int64_t d = 0; d < t.dim(); ++d) {
           dims[d] = t.size(d);
-          dims[t.dim() + d] = t.stride(d) * t.itemsize();
+          dims[t.dim() + d] = t.byte_stride(d);
         }
         view->obj = Py_NewRef(self);
         view->buf = t.data();

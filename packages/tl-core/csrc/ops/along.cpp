@@ -9,7 +9,7 @@ AlongGeometry::AlongGeometry(int64_t dim, int64_t n, std::initializer_list<const
     DimVector& own = strides_[operands_];
     along_[operands_++] = (t->dim() ? t->stride(dim) : 1) * t->itemsize();
     for (int64_t d = t->dim() - 1; d >= 0; --d)
-      if (d != dim) own.push_back(t->stride(d) * t->itemsize());
+      if (d != dim) own.push_back(t->byte_stride(d));
   }
   const Tensor& first = **operands.begin();
   for (int64_t d = first.dim() - 1; d >= 0; --d)

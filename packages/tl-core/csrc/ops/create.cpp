@@ -240,7 +240,7 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, OptDType 
                    complex ? to_complex(default_dtype()) : default_dtype(), out);
   if (t.is_meta() || steps == 0) return t;
   if (complex) return ops::copy_(t, linspace_complex(start, end, steps));
-  cpu::linspace(t.dtype(), t.ptr<char>(), t.stride(0) * t.itemsize(), steps, number(start), number(end));
+  cpu::linspace(t.dtype(), t.ptr<char>(), t.byte_stride(0), steps, number(start), number(end));
   return t;
 }
 

@@ -151,6 +151,8 @@ Tensor qr_backward(OptTensor grad_Q, OptTensor grad_R, const Tensor& Q, const Te
   TL_CHECK(mode != "r", Runtime,
            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
            "linalg.qr(A, mode='reduced') if you are going to require gradients.");
+  check_matrix("linalg.qr_backward", "Q", Q);
+  check_matrix("linalg.qr_backward", "R", R);
   const int64_t rows = rows_of(R), columns = last(R);
   TL_CHECK(last(Q) <= columns, Runtime,
            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols");

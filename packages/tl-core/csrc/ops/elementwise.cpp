@@ -240,7 +240,7 @@ class Plan {
       DimVector s(shape_.size());
       const size_t missing = shape_.size() - static_cast<size_t>(t.dim());
       for (int64_t d = 0; d < t.dim(); ++d)
-        if (t.size(d) != 1 || shape_[missing + d] == 1) s[missing + d] = t.stride(d) * t.itemsize();
+        if (t.size(d) != 1 || shape_[missing + d] == 1) s[missing + d] = t.byte_stride(d);
       strides[n++] = s;
     }
     if (dense) return contiguous_strides(shape_);

@@ -121,7 +121,7 @@ class Planner {
     if (cpu::find_outside(index.ptr<int64_t>(), index.numel(), 0, self_.size(d)) < index.numel())
       return false;
     p.offsets = index;
-    p.step = self_.stride(d) * self_.itemsize();
+    p.step = self_.byte_stride(d);
     return true;
   }
 
@@ -134,7 +134,7 @@ class Planner {
   }
 
   void add_offsets(const Tensor& total, int64_t d) const {
-    const int64_t n = self_.size(d), step = self_.stride(d) * self_.itemsize();
+    const int64_t n = self_.size(d), step = self_.byte_stride(d);
     LoopNest nest(total.sizes());
     nest.add(total);
     nest.add_broadcast(indices_[d]);

@@ -51,23 +51,23 @@ void reorder(DimVector& v, const DimVector& order) {
 
 ReduceGeometry::ReduceGeometry(const Tensor& in, uint64_t mask, const Tensor& out, const Tensor* second,
                                bool keepdim, bool ordered) {
-  const int64_t size = in.itemsize(), out_size = out ? out.itemsize() : 0,
-                second_size = second ? second->itemsize() : 0;
   const Tensor& shaped = out ? out : *second;
   int64_t at = shaped.dim() - 1;
   for (int64_t d = in.dim() - 1; d >= 0; --d) {
     if (mask >> d & 1) {
       reduced_sizes_.push_back(in.size(d));
-      reduced_strides_.push_back(in.stride(d) * size);
+      reduced_strides_.push_back(in.byte_stride(d));
       at -= keepdim;
     } else {
       kept_sizes_.push_back(in.size(d));
-      kept_strides_.push_back(in.stride(d) * size);
-      out_strides_.push_back(out ? out.stride(at) * out_size : 0);
-      second_strides_.push_back(second ? second->stride(at) * second_size : 0);
+      kept_strides_.push_back(in.byte_stride(d));
+      out_strides_.push_back(out ? out.byte_stride(at) : 0);
+      second_strides_.push_back(second ? second->byte_stride(at) : 0);
       --at;
     }
   }
+  // No elements are none, however many rows of none they would be.
+  if (std::ranges::count(reduced_sizes_, 0)) std::ranges::fill(reduced_sizes_, 0);
   if (kept_sizes_.size() > 1) {
     const DimVector order = iteration_order(kept_sizes_, &kept_strides_, 1);
     for (DimVector* v : {&kept_sizes_, &kept_strides_, &out_strides_, &second_strides_}) reorder(*v, order);

@@ -20,7 +20,7 @@ struct Along {
 };
 Along along(const Tensor& t, int64_t dim) {
   const int64_t d = wrap_dim(dim, t.dim());
-  return t.dim() ? Along{d, t.size(d), t.stride(d) * t.itemsize()} : Along{0, 1, t.itemsize()};
+  return t.dim() ? Along{d, t.size(d), t.byte_stride(d)} : Along{0, 1, t.itemsize()};
 }
 
 // ---- checks -----------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ Tensor piece(const Tensor& out, int64_t dim, int64_t start, int64_t length) {
   DimVector sizes(out.sizes());
   sizes[dim] = length;
   return on_storage(StoragePtr::share(out.storage()), out.dtype(), sizes, out.strides(),
-                    out.offset() + start * out.stride(dim));
+                    wrapped_add(out.offset(), wrapped_mul(start, out.stride(dim))));
 }
 
 bool are_dense(TensorList tensors, const Tensor& result) {
@@ -59,7 +59,7 @@ bool are_dense(TensorList tensors, const Tensor& result) {
 
 // Dense tensors side by side: rows begin to end, each of which holds a piece of every tensor.
 void join_rows(TensorList tensors, const Tensor& result, int64_t dim, int64_t begin, int64_t end) {
-  const int64_t unit = result.stride(dim) * result.itemsize();  // of what one index of `dim` holds
+  const int64_t unit = result.byte_stride(dim);  // of what one index of `dim` holds
   const int64_t period = result.size(dim) * unit;
   char* at = result.ptr<char>();
   for (const Tensor& t : tensors) {
@@ -75,7 +75,7 @@ void join_rows(TensorList tensors, const Tensor& result, int64_t dim, int64_t be
 // False where plain copies of bytes do not pay: of many elements in short pieces.
 bool join_dense(TensorList tensors, const Tensor& result, int64_t dim) {
   constexpr int64_t kShort = 256, kBlock = 1 << 15;  // bytes
-  const int64_t unit = result.stride(dim) * result.itemsize(), period = result.size(dim) * unit;
+  const int64_t unit = result.byte_stride(dim), period = result.size(dim) * unit;
   const int64_t rows = period ? result.numel() * result.itemsize() / period : 0;
   if (result.numel() <= kGrain) {
     join_rows(tensors, result, dim, 0, rows);

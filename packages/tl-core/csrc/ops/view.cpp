@@ -1,6 +1,7 @@
 // Operators that give another geometry on the same memory.
 #include <algorithm>
 
+#include "base/checked.h"
 #include "iter/promotion.h"
 #include "ops.h"
 #include "tensor/geometry.h"
@@ -8,6 +9,11 @@
 namespace tl {
 
 namespace {
+// Where index `i` of dimension `d` begins.
+int64_t offset_at(const Tensor& self, int64_t d, int64_t i) {
+  return wrapped_add(self.offset(), wrapped_mul(i, self.stride(d)));
+}
+
 Tensor view(const Tensor& self, IntSpan size) {
   const DimVector sizes = infer_size(size, self.numel());
   DimVector strides;
@@ -38,8 +44,8 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
   if (from > to) {
     const int64_t ratio = from / to;
     sizes[last] *= ratio;
-    for (int64_t d = 0; d < last; ++d) strides[d] *= ratio;
-    return view_of(self, sizes, strides, self.offset() * ratio, dtype);
+    for (int64_t d = 0; d < last; ++d) strides[d] = wrapped_mul(strides[d], ratio);
+    return view_of(self, sizes, strides, wrapped_mul(self.offset(), ratio), dtype);
   }
   const int64_t ratio = to / from;
   TL_CHECK(sizes[last] % ratio == 0, Runtime, "self.size(-1) must be divisible by ", ratio, " to view ",
@@ -110,7 +116,8 @@ Tensor expand(const Tensor& self, IntSpan size, bool) {
     TL_CHECK(have == 1 || have == sizes[i], Runtime, "The expanded size of the tensor (", sizes[i],
              ") must match the existing size (", have, ") at non-singleton dimension ", i,
              ".  Target sizes: ", size, ".  Tensor sizes: ", self.sizes());
-    const int64_t stride = d >= 0 ? self.stride(d) : (i + 1 < n ? sizes[i + 1] * strides[i + 1] : 0);
+    const int64_t stride =
+        d >= 0 ? self.stride(d) : (i + 1 < n ? wrapped_mul(sizes[i + 1], strides[i + 1]) : 0);
     strides[i] = have == sizes[i] && d >= 0 ? stride : have == 1 && sizes[i] != 1 ? 0 : stride;
   }
   return view_of(self, sizes, strides, self.offset());
@@ -132,9 +139,9 @@ Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std:
   auto clip = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
   const int64_t first = clip(start.value_or(0));
   const int64_t last = std::max(first, clip(end.value_or(n)));
-  const int64_t offset = self.offset() + first * strides[d];
+  const int64_t offset = offset_at(self, d, first);
   sizes[d] = (last - first) / step + ((last - first) % step != 0);
-  strides[d] *= step;
+  strides[d] = wrapped_mul(strides[d], step);
   return view_of(self, sizes, strides, offset);
 }
 
@@ -145,7 +152,7 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
   TL_CHECK(index >= -n && index < n, Index, "select(): index ", index, " out of range for tensor of size ",
            self.sizes(), " at dimension ", d);
   DimVector sizes(self.sizes()), strides(self.strides());
-  const int64_t offset = self.offset() + (index < 0 ? index + n : index) * strides[d];
+  const int64_t offset = offset_at(self, d, index < 0 ? index + n : index);
   sizes.erase(d);
   strides.erase(d);
   return view_of(self, sizes, strides, offset);
@@ -171,7 +178,7 @@ Tensor squeeze_dims(const Tensor& self, IntSpan dim) {
 Tensor unsqueeze(const Tensor& self, int64_t dim) {
   const int64_t d = wrap_dim(dim, self.dim() + 1);
   DimVector sizes(self.sizes()), strides(self.strides());
-  const int64_t stride = d < self.dim() ? sizes[d] * strides[d] : 1;
+  const int64_t stride = d < self.dim() ? wrapped_mul(sizes[d], strides[d]) : 1;
   sizes.insert(d, 1);
   strides.insert(d, stride);
   return view_of(self, sizes, strides, self.offset());
@@ -190,7 +197,7 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   strides.push_back(stride);
   if (self.dim()) {
     sizes[d] = (have - size) / step + 1;
-    strides[d] = step * stride;
+    strides[d] = wrapped_mul(step, stride);
   }
   return view_of(self, sizes, strides, self.offset());
 }
@@ -202,16 +209,17 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
   const int64_t rows = sizes[a], columns = sizes[b];
   const int64_t length =
       std::max<int64_t>(offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
-  const int64_t start = length == 0 ? 0 : offset >= 0 ? offset * strides[b] : -offset * strides[a];
-  int64_t stride;
-  if (__builtin_add_overflow(strides[a], strides[b], &stride)) stride = 1;  // of no elements
+  const int64_t first = length == 0   ? self.offset()
+                        : offset >= 0 ? offset_at(self, b, offset)
+                                      : offset_at(self, a, -offset);
+  const int64_t stride = wrapped_add(strides[a], strides[b]);
   sizes.erase(std::max(a, b));
   strides.erase(std::max(a, b));
   sizes.erase(std::min(a, b));
   strides.erase(std::min(a, b));
   sizes.push_back(length);
   strides.push_back(stride);
-  return view_of(self, sizes, strides, self.offset() + start);
+  return view_of(self, sizes, strides, first);
 }
 
 Tensor view_as_real(const Tensor& self) {
@@ -268,7 +276,7 @@ Tensor mark_multi(Tensor t) {
 Tensor stretch(const Tensor& self, int64_t d, int64_t start, int64_t length) {
   DimVector sizes(self.sizes());
   sizes[d] = length;
-  return mark_multi(view_of(self, sizes, self.strides(), self.offset() + start * self.stride(d)));
+  return mark_multi(view_of(self, sizes, self.strides(), offset_at(self, d, start)));
 }
 
 std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
@@ -328,7 +336,7 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   std::vector<Tensor> out;
   out.reserve(self.size(d));
   for (int64_t i = 0; i < self.size(d); ++i)
-    out.push_back(mark_multi(view_of(self, sizes, strides, self.offset() + i * self.stride(d))));
+    out.push_back(mark_multi(view_of(self, sizes, strides, offset_at(self, d, i))));
   return out;
 }
 

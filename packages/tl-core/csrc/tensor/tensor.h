@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/checked.h"
 #include "base/dtype.h"
 #include "base/small_vector.h"
 #include "tensor/storage.h"
@@ -60,7 +61,10 @@ struct TensorImpl {
   IntSpan sizes() const { return {dims, ndim}; }
   IntSpan strides() const { return {dims + ndim, ndim}; }
   void* data() const {
-    return storage && storage->data ? static_cast<char*>(storage->data) + offset * item_size(dtype) : nullptr;
+    if (!storage || !storage->data) return nullptr;
+    // Not the sum of a pointer and a number: without elements, the offset may lie anywhere.
+    return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(storage->data) +
+                                   static_cast<uintptr_t>(wrapped_mul(offset, item_size(dtype))));
   }
   uint64_t all_bits() const {
     return bits.load(std::memory_order_relaxed) |
@@ -128,6 +132,7 @@ class [[gnu::may_alias]] Tensor {
   bool is_contiguous() const { return impl_->has(TensorImpl::Contiguous); }
   bool is_meta() const { return impl_->device.is_meta(); }
   int64_t itemsize() const { return item_size(impl_->dtype); }
+  int64_t byte_stride(int64_t d) const { return wrapped_mul(stride(d), itemsize()); }
 
  private:
   TensorImpl* impl_ = nullptr;
