@@ -90,3 +90,10 @@ def test_views_of_wide_tensors_without_elements():
     assert y[FAR * 4 :].shape == (FAR * 4 - 1, 0, MOST)
     assert y[FAR * 4 :].add(1).sum() == 0
     assert y.unsqueeze(0).diagonal(0, 1, 3).shape == (1, 0, MOST)
+
+
+def test_blocks_further_apart_than_the_image_is_wide():
+    x = tl.arange(1.0, 7.0).reshape(1, 1, 2, 3)
+    one, far = [1, 1], [FAR * 4, FAR * 4]
+    assert aten.im2col(x, one, one, [0, 0], far).tolist() == [[[1.0]]]
+    assert aten.im2col(x, one, one, one, far).tolist() == [[[0.0]]]  # the corner of the padding

@@ -67,11 +67,11 @@ Meeting meeting(const Tensor& image, const Tensor& columns, const Blocks& b, int
   int64_t from = image.offset(), to = columns.offset() + tap * columns.stride(1);
   for (int d = 0; d < 2; ++d) {
     const int64_t at = t[d] * b.dilation[d] - b.padding[d];
-    const int64_t begin = at < 0 ? (-at + b.stride[d] - 1) / b.stride[d] : 0;
+    const int64_t begin = at < 0 ? (-at - 1) / b.stride[d] + 1 : 0;
     const int64_t end = at >= b.size[d] ? 0 : std::min(b.count[d], (b.size[d] - 1 - at) / b.stride[d] + 1);
     const int64_t step = columns.stride(2) * (d == 0 ? b.count[1] : 1);
     shape.push_back(std::max<int64_t>(end - begin, 0));
-    of_image.push_back(image.stride(d + 2) * b.stride[d]);
+    of_image.push_back(wrapped_mul(image.stride(d + 2), b.stride[d]));
     of_columns.push_back(step);
     from += (begin * b.stride[d] + at) * image.stride(d + 2);
     to += begin * step;
