@@ -7,6 +7,9 @@ import pytest
 
 np = pytest.importorskip("numpy", reason="the references are numpy's")
 
+from hypothesis import example, given  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
 import tl_core as tl  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -26,7 +29,7 @@ REAL = (
     *r.FLOATS,
 )
 FLOATS = (*r.HALVES, *r.FLOATS)
-LENGTHS = (1, 2, 40, 41, 300, 3000)  # few are compared, many go by digits
+LENGTHS = (1, 2, 24, 25, 300, 3000, 40_000)  # few are compared, many go by digits, more in parts
 LONG = 40_000  # ranks are looked for in a sample first
 
 
@@ -73,6 +76,56 @@ def test_sort_is_stable(dtype, n):
     assert equal(np.signbit(exact(values)), np.signbit(array[order])) or dtype not in FLOATS
     ranks = np.unique(array, return_inverse=True, equal_nan=True)[1]
     np.testing.assert_array_equal(tl.argsort(x, descending=True).numpy(), np.argsort(-ranks, kind="stable"))
+
+
+# How bits may be spread over a line, as 64-bit words of which a type takes the upper ones.
+SPREADS = {
+    "everywhere": lambda rng, n: rng.integers(0, 2**64 - 1, n, np.uint64),
+    "equal": lambda rng, n: np.full(n, 0x3FF0 << 48, np.uint64),
+    "two far apart": lambda rng, n: rng.integers(0, 2, n, np.uint64) * np.uint64(0x7FE0 << 48),
+    "half zeros": lambda rng, n: rng.integers(0, 2**62, n, np.uint64) * rng.integers(0, 2, n, np.uint64),
+    "one far off": lambda rng, n: np.where(
+        np.arange(n) == n // 2, np.uint64(2**62), rng.integers(0, 2**40, n, np.uint64)
+    ),
+    "by magnitudes": lambda rng, n: np.exp2(rng.uniform(0, 63, n)).astype(np.uint64),
+    "clusters": lambda rng, n: sum(rng.integers(0, 5, n, np.uint64) << np.uint64(k) for k in range(0, 62, 9)),
+    "ascending": lambda rng, n: np.sort(rng.integers(0, 2**63, n, np.uint64)),
+    "descending": lambda rng, n: np.sort(rng.integers(0, 2**63, n, np.uint64))[::-1],
+}
+
+
+@given(
+    st.sampled_from(REAL),
+    st.sampled_from(sorted(SPREADS)),
+    st.sampled_from([24, 25, 1 << 10, 1 << 15, (1 << 15) + 1, (1 << 17) - 1, 1 << 17, 300_000]),
+    st.sampled_from([1, 2, 3]),
+    st.integers(0, 2**32),
+)
+@example("float64", "clusters", 1 << 15, 1, 0)
+@example("float64", "one far off", 300_000, 2, 0)
+@example("int64", "one far off", 1 << 15, 1, 0)
+@example("float32", "half zeros", 300_000, 3, 0)
+@example("uint8", "everywhere", 300_000, 2, 0)
+@example("bfloat16", "everywhere", 300_000, 1, 0)
+def test_sort_of_any_spread(dtype, spread, n, threads, seed):
+    words = np.ascontiguousarray(SPREADS[spread](np.random.default_rng(seed), n))
+    if dtype == "bool":
+        x = tl.from_numpy(words >> np.uint64(62) > 0)
+    else:
+        size = getattr(tl, dtype).itemsize
+        bits = (words >> np.uint64(64 - 8 * size)).astype(f"u{size}").view(f"i{size}")
+        x = tl.from_numpy(bits).view(getattr(tl, dtype))
+    array, before = exact(x), tl.get_num_threads()
+    tl.set_num_threads(threads)
+    try:
+        (up, places), down = tl.sort(x), tl.argsort(x, descending=True)
+    finally:
+        tl.set_num_threads(before)
+    order = np.argsort(array, kind="stable")
+    np.testing.assert_array_equal(places.numpy(), order)
+    assert r.same(up, x[places])
+    ranks = np.unique(array, return_inverse=True, equal_nan=True)[1]
+    np.testing.assert_array_equal(down.numpy(), np.argsort(-ranks, kind="stable"))
 
 
 @pytest.mark.parametrize("dtype", REAL)

@@ -44,16 +44,6 @@ TL_INLINE Compute<T> element_of(Key<T> key) {
     return static_cast<T>(key);
 }
 
-// A line's keys; `flip` turns the order around.
-template <class T>
-[[gnu::noinline]] void read_keys(const char* in, int64_t stride, int64_t n, Key<T> flip, Key<T>* keys) {
-  if (stride == static_cast<int64_t>(sizeof(T))) {
-    for (int64_t i = 0; i < n; ++i) keys[i] = key_of<T>(load_one<T>(in + i * sizeof(T))) ^ flip;
-  } else {
-    for (int64_t i = 0; i < n; ++i) keys[i] = key_of<T>(load_one<T>(in + i * stride)) ^ flip;
-  }
-}
-
 // The element that has the key. Not all bits of a zero or a NaN are in their keys: these are copied.
 template <class T>
 TL_INLINE void write_element(char* to, Key<T> key, const char* source) {
@@ -74,6 +64,27 @@ class LineOutput {
   TL_INLINE void put(int64_t place, Key<T> key, int64_t number) const {
     write_element<T>(values_ + place * strides_[0], key, in_ + number * strides_[2]);
     write<int64_t>(numbers_ + place * strides_[1], number);
+  }
+
+  // n items from a place on, whose keys `flip` has turned around and which ascend.
+  template <class Item>
+  void put(int64_t place, const Item* items, int64_t n, Key<T> flip) const {
+    if (n <= 0) return;
+    const auto among = [&](Key<T> key) {
+      return items[0].key <= (key ^ flip) && (key ^ flip) <= items[n - 1].key;
+    };
+    const bool copied = has_nan<T> && (among(key_of<T>(0)) || among(~Key<T>{}));
+    const bool dense = strides_[0] == static_cast<int64_t>(sizeof(T)) && strides_[1] == 8;
+    if (copied || !dense) {
+      for (int64_t i = 0; i < n; ++i) put(place + i, items[i].key ^ flip, items[i].number);
+      return;
+    }
+    char* values = values_ + place * static_cast<int64_t>(sizeof(T));
+    char* numbers = numbers_ + place * 8;
+    for (int64_t i = 0; i < n; ++i) {
+      store_one<T>(values + i * static_cast<int64_t>(sizeof(T)), element_of<T>(items[i].key ^ flip));
+      write<int64_t>(numbers + i * 8, items[i].number);
+    }
   }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace tl::cpu {
 
-inline constexpr int64_t kMaxSorted = int64_t{1} << 32;  // elements a line may have
+inline constexpr int64_t kMaxSorted = 0xffffffff;  // elements a line may have
 
 // The first `count` elements of the order. Operands of the shape: values, indices (int64), input.
 void sort(DType dtype, const AlongShape& shape, int64_t count, bool descending, char* values, char* indices,

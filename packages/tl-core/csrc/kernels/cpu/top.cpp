@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "kernels/cpu/along_driver.h"
 #include "kernels/cpu/complex.h"
+#include "kernels/cpu/key_lines.h"
 #include "kernels/cpu/ranks.h"
 #include "kernels/cpu/select.h"
 
@@ -14,10 +15,11 @@ namespace {
 template <class T>
 void top_lines(const AlongShape& s, char* const* data, int64_t count, bool descending) {
   const Key<T> flip = descending ? ~Key<T>{} : Key<T>{};
+  const KeyReader read = key_reader(dtype_of<T>);
   for_each_lines<3>(s, data, 1, [&](char* const* at, int64_t) {
     Lowest<Key<T>> lowest(count);
     const auto* items = lowest.find(s.n, [&](int64_t first, int64_t n, Key<T>* keys) {
-      read_keys<T>(at[2] + first * s.along[2], s.along[2], n, flip, keys);
+      read(at[2] + first * s.along[2], s.along[2], n, descending, keys);
     });
     const LineOutput<T> out(at, s);
     for (int64_t i = 0; i < count; ++i) out.put(i, items[i].key ^ flip, items[i].number);

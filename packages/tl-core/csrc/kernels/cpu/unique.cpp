@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/cpu/key_lines.h"
+#include "kernels/cpu/keys.h"
 #include "kernels/cpu/radix.h"
+#include "kernels/cpu/scratch.h"
 #include "kernels/cpu/sort_dtypes.h"
 
 namespace tl::cpu {
@@ -72,13 +75,12 @@ int64_t group_counted(const Key<T>* keys, int64_t n, Key<T> low, int64_t buckets
 template <class T>
 int64_t group_sorted(const Key<T>* keys, int64_t n, const char* in, const Groups& groups) {
   using K = Key<T>;
-  LineOrder<K> line(n);
-  const Entry* sorted = line.sort(keys, n);
+  Scratch<Numbered<K>> sorted(n);
+  sort_keys(keys, n, sorted.data());
   Recorder<T> recorder(in, groups);
   K last{};
   for (int64_t i = 0; i < n; ++i) {
-    const K key = line.coding().key(keys, sorted[i]);
-    const int64_t row = number_of(sorted[i]);
+    const auto [key, row] = sorted[i];
     if (i == 0 || key != last || (has_nan<T> && key == ~K{})) recorder.begin(row, key, i);
     recorder.add(row);
     last = key;
@@ -89,7 +91,7 @@ int64_t group_sorted(const Key<T>* keys, int64_t n, const char* in, const Groups
 template <class T>
 int64_t group_elements(const Key<T>* keys, int64_t n, const char* in, const Groups& groups) {
   constexpr int64_t kMostBuckets = 1 << 16;
-  const auto [low, high, used] = range_of(keys, n);
+  const auto [low, high] = range_of(keys, n);
   const bool has_nans = has_nan<T> && high == ~Key<T>{};
   if (!has_nans && high - low < static_cast<Key<T>>(std::min(n, kMostBuckets)))
     return group_counted<T>(keys, n, low, static_cast<int64_t>(high - low) + 1, in, groups);
@@ -131,7 +133,7 @@ int64_t group_equal(DType dtype, const char* in, int64_t n, int64_t width, bool 
   int64_t found = 0;
   with_sortable(dtype, [&]<class T>(T*) {
     Scratch<Key<T>> keys(n * width);
-    read_keys<T>(in, sizeof(T), n * width, 0, keys.data());
+    key_reader(dtype)(in, sizeof(T), n * width, false, keys.data());
     found = sorted && width == 1 ? group_elements<T>(keys.data(), n, in, groups)
                                  : group_rows<T>(keys.data(), n, width, sorted, in, groups);
   });
