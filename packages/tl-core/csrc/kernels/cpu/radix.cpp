@@ -57,8 +57,8 @@ inline void sum_up(uint32_t* counts, int64_t n) {
   for (int64_t i = 0; i < n; ++i) place += std::exchange(counts[i], place);
 }
 
-// Items that fit the cache, in two passes by the upper bits of their keys, the lower digit first. Words stand
-// for them meanwhile: these bits above the item's place.
+// Items that fit the cache, in up to two passes by the upper bits of their keys, the lower digit first. Words
+// stand for them meanwhile: these bits above the item's place.
 template <class K>
 class SmallSort {
  public:
@@ -73,23 +73,18 @@ class SmallSort {
     const int place_bits = std::bit_width(static_cast<uint64_t>(n - 1));
     const int widest = std::clamp(place_bits - 1, kMinWidth, kMaxWidth);
     const int bits = std::min({keys.bits, 2 * widest, 32 - place_bits}), rest = keys.bits - bits;
-    const int low_bits = bits <= widest ? bits : (bits + 1) / 2;
-    const int64_t low_digits = int64_t{1} << low_bits, high_digits = int64_t{1} << (bits - low_bits);
-    const uint32_t low_mask = static_cast<uint32_t>(low_digits) - 1, place_mask = (1u << place_bits) - 1;
-
-    std::fill_n(low_, low_digits, 0u);
-    std::fill_n(high_, high_digits, 0u);
+    const int low_bits = bits <= widest ? 0 : (bits + 1) / 2;
     for (int64_t i = 0; i < n; ++i) words_[i] = static_cast<uint32_t>((from.key(i) - keys.low) >> rest);
-    for (int64_t i = 0; i < n; ++i) {
-      ++low_[words_[i] & low_mask];
-      ++high_[words_[i] >> low_bits];
+    count(n, low_bits, bits);
+    if (low_bits == 0) {
+      for (int64_t i = 0; i < n; ++i) sorted_[high_[words_[i]]++] = from[i];
+    } else {
+      const uint32_t low_mask = (1u << low_bits) - 1, place_mask = (1u << place_bits) - 1;
+      for (int64_t i = 0; i < n; ++i)
+        moved_[low_[words_[i] & low_mask]++] = words_[i] << place_bits | static_cast<uint32_t>(i);
+      for (int64_t i = 0; i < n; ++i)
+        sorted_[high_[moved_[i] >> place_bits >> low_bits]++] = from[moved_[i] & place_mask];
     }
-    sum_up(low_, low_digits);
-    sum_up(high_, high_digits);
-    for (int64_t i = 0; i < n; ++i)
-      moved_[low_[words_[i] & low_mask]++] = words_[i] << place_bits | static_cast<uint32_t>(i);
-    for (int64_t i = 0; i < n; ++i)
-      sorted_[high_[moved_[i] >> place_bits >> low_bits]++] = from[moved_[i] & place_mask];
     if (rest) finish(n, keys.low, rest);
     return sorted_.data();
   }
@@ -107,6 +102,18 @@ class SmallSort {
       sorted_[at] = item;
     }
     return sorted_.data();
+  }
+
+  void count(int64_t n, int low_bits, int bits) {
+    const int64_t low_digits = int64_t{1} << low_bits, high_digits = int64_t{1} << (bits - low_bits);
+    std::fill_n(low_, low_digits, 0u);
+    std::fill_n(high_, high_digits, 0u);
+    for (int64_t i = 0; i < n; ++i) {
+      ++low_[words_[i] & (low_digits - 1)];
+      ++high_[words_[i] >> low_bits];
+    }
+    sum_up(low_, low_digits);
+    sum_up(high_, high_digits);
   }
 
   // Where items are out of order, all that agree in the sorted bits are sorted by the rest.
@@ -264,26 +271,26 @@ class Partition {
   // Digits that are neighbours share a bucket while they are few: any two buckets together have more than
   // `most` items, so there are less than 2 n / most + 1 of them.
   void find_buckets() {
-    const int64_t most = std::max(n_ / (kMostBuckets / 2 - 1), kFewest);
-    int64_t place = 0, first = 0;
-    found_ = 0;
-    const auto close = [&](int64_t end_bin) {
-      const int width = std::bit_width(static_cast<uint64_t>(end_bin - 1 - first));
-      const int64_t begin = found_ ? buckets_[found_ - 1].end : 0;
-      buckets_[found_++] = {begin, place, {low_ + (static_cast<K>(first) << shift_), shift_ + width}};
-      first = end_bin;
+    const int64_t most = bins_ <= kMostBuckets ? 0 : std::max(n_ / (kMostBuckets / 2 - 1), kFewest);
+    int64_t first = 0, last = 0, begin = 0, end = 0;
+    const auto close = [&] {
+      const int width = std::bit_width(static_cast<uint64_t>(last - first));
+      buckets_[found_++] = {begin, end, {low_ + (static_cast<K>(first) << shift_), shift_ + width}};
     };
     std::fill_n(begins_.data(), chunks_ * kMostBuckets, 0);
     for (int64_t bin = 0; bin < bins_; ++bin) {
       int64_t n = 0;
       for (int64_t c = 0; c < chunks_; ++c) n += counts(c)[bin];
-      const int64_t begin = found_ ? buckets_[found_ - 1].end : 0;
-      if (place > begin && place + n - begin > most) close(bin);
+      if (n == 0) continue;
+      if (end - begin + n > most && end > begin) {
+        close();
+        first = bin, begin = end;
+      }
       for (int64_t c = 0; c < chunks_; ++c) begins(c)[found_] += counts(c)[bin];
       bucket_of_[bin] = static_cast<uint8_t>(found_);
-      place += n;
+      last = bin, end += n;
     }
-    close(bins_);
+    close();
     for (int64_t b = 0; b < found_; ++b) {
       int64_t begin = buckets_[b].begin;
       for (int64_t c = 0; c < chunks_; ++c) begin += std::exchange(begins(c)[b], begin);
@@ -312,7 +319,7 @@ void sort_many(From from, int64_t n, KeyRange<K> range, int64_t place, Taker<K> 
   partition.run(items);
   for (int64_t b = 0; b < partition.buckets(); ++b) {
     const auto [begin, end, keys] = partition.bucket(b);
-    if (end - begin <= kMost) continue;
+    if (end - begin <= kMost || keys.bits == 0) continue;
     const Part<K> part{items + begin};
     const KeyRange<K> inner = range_in(part, end - begin);
     if (inner.low == inner.high)
@@ -323,17 +330,34 @@ void sort_many(From from, int64_t n, KeyRange<K> range, int64_t place, Taker<K> 
   parallel_for(0, partition.buckets(), 1, [&](int64_t first, int64_t last) {
     for (int64_t b = first; b < last; ++b) {
       const auto [begin, end, keys] = partition.bucket(b);
-      if (end - begin > kMost) continue;
-      SmallSort<K> small(end - begin);
-      taker(place + begin, small.run(Part<K>{items + begin}, end - begin, keys), end - begin);
+      const Part<K> part{items + begin};
+      if (keys.bits == 0) {
+        taker(place + begin, part.items, end - begin);
+      } else if (end - begin <= kMost) {
+        SmallSort<K> small(end - begin);
+        taker(place + begin, small.run(part, end - begin, keys), end - begin);
+      }
     }
   });
+}
+
+// Where all keys are equal.
+template <class K>
+void take_line(Line<K> line, int64_t n, Taker<K> taker) {
+  constexpr int64_t kAtOnce = 1024;
+  Numbered<K> items[kAtOnce];
+  for (int64_t begin = 0; begin < n; begin += kAtOnce) {
+    const int64_t count = std::min(kAtOnce, n - begin);
+    for (int64_t i = 0; i < count; ++i) items[i] = line[begin + i];
+    taker(begin, items, count);
+  }
 }
 
 template <class K>
 void sort_line(const K* keys, int64_t n, Taker<K> taker) {
   const Line<K> line{keys};
   const KeyRange<K> range = range_of(keys, n);
+  if (range.low == range.high) return take_line(line, n, taker);
   if (n > SmallSort<K>::kMost) return sort_many(line, n, range, 0, taker);
   SmallSort<K> small(n);
   taker(0, small.run(line, n, interval_of(range)), n);
