@@ -1,6 +1,7 @@
 // isa: all
 #include "kernels/cpu/key_lines.h"
 
+#include "base/error.h"
 #include "kernels/cpu/complex.h"
 #include "kernels/cpu/keys.h"
 #include "kernels/cpu/select.h"
@@ -68,6 +69,7 @@ TL_LEVELS(extern const KeyReader key_readers[kNumDTypes];
 namespace tl::cpu {
 
 KeyReader key_reader(DType dtype) {
+  if (is_complex(dtype)) fail(ErrorKind::NotImplemented, "complex numbers have no order");
   const KeyReader reader = TL_SELECT(key_readers)[static_cast<int>(dtype)];
   return reader ? reader : base::key_readers[static_cast<int>(dtype)];
 }

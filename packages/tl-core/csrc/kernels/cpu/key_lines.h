@@ -7,7 +7,7 @@ namespace tl::cpu {
 
 // Keys of 64 bits for elements of as many, else of 32; `flip` turns the order around.
 using KeyReader = void (*)(const char* in, int64_t stride, int64_t n, bool flip, void* keys);
-KeyReader key_reader(DType dtype);  // not for complex numbers
+KeyReader key_reader(DType dtype);  // raises NotImplementedError for complex numbers
 
 template <class K>
 struct KeyRange {
