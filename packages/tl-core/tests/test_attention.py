@@ -54,6 +54,33 @@ def test_values(queries, keys, size, dtype):
         )
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-36, 1e-40, 1e36])
+def test_float32_values_of_any_size(scale):
+    q, k, v = (drawn(2, 70, 64, seed=i).astype("float32") for i in range(3))
+    v = (numpy.abs(v) * scale).astype("float32")
+    got = attention(*map(tl.tensor, (q, k, v))).numpy()
+    want = expected(*(x.astype("float64") for x in (q, k, v)))
+    numpy.testing.assert_allclose(got, want, rtol=1e-3 if scale == 1e-40 else 2e-6)
+
+
+@pytest.mark.parametrize("small, large", [(1e-18, 1e18), (1e-34, 1e34)])
+def test_float32_factors_of_unlike_sizes(small, large):
+    q, k, v = (drawn(2, 70, 64, seed=i) for i in range(3))
+    got = attention(*(tl.tensor(x.astype("float32")) for x in (q * small, k * large, v)))
+    numpy.testing.assert_allclose(got.numpy(), expected(q, k, v), atol=3e-6)
+
+
+@pytest.mark.parametrize("bits", [0x7F800000, 0xFF800000, 0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF])
+def test_what_is_not_finite_stays_in_its_column(bits):
+    q, k, v = (drawn(1, 70, 64, seed=i).astype("float32") for i in range(3))
+    finite = attention(*map(tl.tensor, (q, k, v)))
+    v.view("uint32")[0, 33, 5] = bits
+    got = attention(*map(tl.tensor, (q, k, v)))
+    assert numpy.array_equal(got[..., 5].numpy(), numpy.broadcast_to(v[0, 33, 5], (1, 70)), equal_nan=True)
+    got[..., 5] = finite[..., 5]
+    assert tl.equal(got, finite)
+
+
 def test_layouts_scale_and_broadcasting():
     q, k, v = drawn(4, 6, 2, 8), drawn(4, 9, 2, 8, seed=1), drawn(4, 9, 2, 8, seed=2)
     got = attention(*(tl.tensor(x).transpose(1, 2) for x in (q, k, v)), scale=0.3)

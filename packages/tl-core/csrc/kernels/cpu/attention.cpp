@@ -8,7 +8,9 @@
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/select.h"
+#include "kernels/cpu/square.h"
 #include "kernels/cpu/vec_math.h"
+#include "kernels/cpu/workspace.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
@@ -88,25 +90,136 @@ void put(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, cons
   }
 }
 
+// Likewise what is the transpose of all a head's rows.
+template <class T>
+void put_turned(const AttentionTensor& t, Place head, int64_t rows, int64_t columns, const Compute<T>* from) {
+  using A = Compute<T>;
+  constexpr int64_t W = kLanes<A>, size = sizeof(A);
+  Scratch<A> some(W * columns);
+  for (int64_t i = 0; i < rows; i += W) {
+    const int64_t n = least(W, rows - i);
+    int64_t j = 0;
+    for (; n == W && j + W <= columns; j += W)
+      Square<A>::transpose(reinterpret_cast<char*>(some.data() + j), columns * size,
+                           reinterpret_cast<const char*>(from + j * rows + i), rows * size);
+    for (; j < columns; ++j)
+      for (int64_t r = 0; r < n; ++r) some[r * columns + j] = from[j * rows + i + r];
+    put<T>(t, {head.batch, head.head, i}, n, columns, some.data(), nullptr);
+  }
+}
+
 template <class A>
 MatrixView dense(A* data, int64_t columns) {
   return {reinterpret_cast<char*>(data), columns, 1};
 }
 MatrixView turned(MatrixView m) { return {m.data, m.column_stride, m.row_stride}; }
 
+// ---- products ---------------------------------------------------------------------------------------------
+
+// A matrix, and the same packed if products read it so: then with at least as many terms.
+struct Side {
+  MatrixView view;
+  const char* packed = nullptr;
+  int64_t terms = 0;
+};
+
+template <class T>
+const Sides* packing(const Attention& c) {
+  constexpr int64_t kFew = 8;  // queries, whose products are not worth it
+  return std::is_same_v<T, double> || c.shape.queries < kFew ? nullptr : sides(dtype_of<Factor<T>>);
+}
+
+// Memory for one packed side.
+class Packed {
+ public:
+  Packed(const Sides* sides, int64_t lines, int64_t terms)
+      : sides_(sides), memory_(sides ? sides->bytes(lines, terms) : 1) {}
+
+  Side left(MatrixView m, int64_t rows, int64_t terms) {
+    if (!sides_) return {m};
+    sides_->pack_left({rows, 0, terms, m, {}, {}, {}}, memory_.data());
+    return {m, memory_.data(), terms};
+  }
+  Side right(MatrixView m, int64_t terms, int64_t columns) {
+    if (!sides_) return {m};
+    sides_->pack_right({0, columns, terms, {}, m, {}, {}}, memory_.data());
+    return {m, memory_.data(), terms};
+  }
+
+ private:
+  const Sides* sides_;
+  Scratch<char> memory_;
+};
+
+// The keys or values of a head, as right sides: as they are, turned, or both.
+template <class T>
+class HeadTiles {
+ public:
+  HeadTiles(const Sides* sides, const AttentionTensor& t, int64_t rows, int64_t columns, int ways)
+      : sides_(sides),
+        tensor_(t),
+        rows_(rows),
+        columns_(columns),
+        step_(sides ? sides->bytes(columns, kKeys) : 0),
+        ways_(ways),
+        values_(kReadsAsIs<T> ? 1 : rows * columns + 1),
+        packed_((rows + kKeys - 1) / kKeys * step_ * 2 + 1) {}
+
+  static constexpr int kStraight = 1, kTurned = 2;
+
+  // Makes ready those of a head that begin before a row.
+  void reach(int64_t batch, int64_t head, int64_t end) {
+    if (batch != head_.batch || head != head_.head) head_ = {batch, head, 0};
+    for (; head_.row < end; head_.row += kKeys) prepare(head_.row);
+  }
+  Side straight(int64_t row) const { return {view(row), sides_ ? packed(row, 0) : nullptr, rows_from(row)}; }
+  Side turned(int64_t row) const {
+    return {cpu::TL_ISA_NAMESPACE::turned(view(row)), sides_ ? packed(row, 1) : nullptr, columns_};
+  }
+
+ private:
+  int64_t rows_from(int64_t row) const { return least(kKeys, rows_ - row); }
+  char* packed(int64_t row, int way) const { return packed_.data() + (row / kKeys * 2 + way) * step_; }
+  MatrixView view(int64_t row) const {
+    if constexpr (kReadsAsIs<T>)
+      return {address<T>(tensor_, {head_.batch, head_.head, row}), tensor_.row, tensor_.column};
+    else
+      return dense(values_.data() + row * columns_, columns_);
+  }
+  void prepare(int64_t row) {
+    const int64_t n = rows_from(row);
+    tile<T>(tensor_, {head_.batch, head_.head, row}, n, columns_, values_.data() + row * columns_);
+    if (!sides_) return;
+    const Side a = straight(row), b = turned(row);
+    if (ways_ & kStraight) sides_->pack_right({0, columns_, n, {}, a.view, {}, {}}, packed(row, 0));
+    if (ways_ & kTurned) sides_->pack_right({0, n, columns_, {}, b.view, {}, {}}, packed(row, 1));
+  }
+
+  const Sides* sides_;
+  const AttentionTensor& tensor_;
+  int64_t rows_, columns_, step_;
+  int ways_;
+  Workspace<Compute<T>> values_;
+  Workspace<char> packed_;
+  Place head_{-1, -1, 0};
+};
+
 template <class T>
 void product(const Product& p) {
-  std::is_same_v<Factor<T>, Compute<T>> ? matmul(dtype_of<Compute<T>>, p) : matmul_in_float(p);
+  if constexpr (!std::is_same_v<Factor<T>, Compute<T>>)
+    matmul_in_float(p);
+  else
+    std::is_same_v<Compute<T>, float> ? matmul_floats(p) : matmul(DType::Float64, p);
 }
 // c = alpha a b, or c += a b.
 template <class T>
-void multiply(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, MatrixView c, Compute<T> alpha) {
-  product<T>({m, n, k, a, b, c, {}, &alpha, nullptr});
+void multiply(int64_t m, int64_t n, int64_t k, Side a, Side b, MatrixView c, Compute<T> alpha) {
+  product<T>({m, n, k, a.view, b.view, c, {}, &alpha, nullptr, a.packed, b.packed, b.terms});
 }
 template <class T>
-void accumulate(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, MatrixView c) {
+void accumulate(int64_t m, int64_t n, int64_t k, Side a, Side b, MatrixView c) {
   const Compute<T> one = 1;
-  product<T>({m, n, k, a, b, c, c, &one, &one});
+  product<T>({m, n, k, a.view, b.view, c, c, &one, &one, a.packed, b.packed, b.terms});
 }
 
 // ---- scores -----------------------------------------------------------------------------------------------
@@ -130,8 +243,9 @@ struct Scores {
     const int64_t n = query + i + 1 - key;
     return n < 0 ? 0 : least(n, keys);
   }
-  void compute(MatrixView q, MatrixView k) const {
-    multiply<T>(queries, keys, call.shape.size, q, turned(k), dense(data, kKeys), static_cast<A>(call.scale));
+  void compute(Side q, Side turned_keys) const {
+    multiply<T>(queries, keys, call.shape.size, q, turned_keys, dense(data, kKeys),
+                static_cast<A>(call.scale));
     for (int64_t i = 0; i < queries; ++i) {
       if (call.mask.data) apply_mask(i);
       A* const s = row(i);
@@ -244,17 +358,19 @@ class Kept {
 template <class T>
 struct ForwardMemory {
   using A = Compute<T>;
-  static constexpr int64_t packed = kReadsAsIs<T> ? 0 : 1;
   Kept<A> kept;
-  Scratch<A> scores, output, query, key, value;
-  explicit ForwardMemory(const Attention& c) : ForwardMemory(c, c.shape) {}
-  ForwardMemory(const Attention& c, const AttentionShape& s)
+  Scratch<A> scores, output, query;
+  Packed packed_query, factors;
+  HeadTiles<T> keys, values;
+  ForwardMemory(const Attention& c, const Sides* sides)
       : kept(c),
         scores(kQueries * kKeys),
-        output(kQueries * s.value_size),
-        query(packed * kQueries * s.size + 1),
-        key(packed * kKeys * s.size + 1),
-        value(packed * kKeys * s.value_size + 1) {}
+        output(kQueries * c.shape.value_size),
+        query(kReadsAsIs<T> ? 1 : kQueries * c.shape.size + 1),
+        packed_query(sides, kQueries, c.shape.size),
+        factors(sides, kQueries, kKeys),
+        keys(sides, c.key, c.shape.keys, c.shape.size, HeadTiles<T>::kTurned),
+        values(sides, c.value, c.shape.keys, c.shape.value_size, HeadTiles<T>::kStraight) {}
 };
 
 template <class T>
@@ -277,26 +393,28 @@ void forward_tile(const Attention& c, ForwardMemory<T>& memory, Place at) {
   const AttentionShape& s = c.shape;
   const int64_t rows = least(tile_queries(c), s.queries - at.row),
                 key_head = at.head / (s.heads / s.key_heads);
-  const MatrixView q = tile<T>(c.query, at, rows, s.size, memory.query.data());
+  const Side q =
+      memory.packed_query.left(tile<T>(c.query, at, rows, s.size, memory.query.data()), rows, s.size);
   A* const output = memory.output.data();
   A tops[kQueries], sums[kQueries];
   for (int64_t i = 0; i < rows; ++i) tops[i] = Scores<T>::lowest, sums[i] = 0;
   for (int64_t j = 0; j < rows * s.value_size; ++j) output[j] = 0;
   const int64_t end = c.causal ? least(s.keys, at.row + rows) : s.keys;
   memory.kept.draw(at, rows, end);
+  memory.keys.reach(at.batch, key_head, end);
+  memory.values.reach(at.batch, key_head, end);
   for (int64_t key = 0; key < end; key += kKeys) {
     const int64_t n = least(kKeys, end - key);
-    const Place there{at.batch, key_head, key};
     const Scores<T> scores{c, memory.scores.data(), at.batch, at.head, at.row, key, rows, n};
-    scores.compute(q, tile<T>(c.key, there, n, s.size, memory.key.data()));
+    scores.compute(q, memory.keys.turned(key));
     for (int64_t i = 0; i < rows; ++i) {
       const A factor = online_softmax(scores.row(i), scores.steps(), tops[i], sums[i]);
       if (factor != 1) scale_row(output + i * s.value_size, s.value_size, factor);
       memory.kept.apply(scores.row(i), i, key, scores.steps());
       to_factors<T>(scores.row(i), scores.steps());
     }
-    accumulate<T>(rows, s.value_size, n, factors<T>(scores.data),
-                  tile<T>(c.value, there, n, s.value_size, memory.value.data()), dense(output, s.value_size));
+    accumulate<T>(rows, s.value_size, n, memory.factors.left(factors<T>(scores.data), rows, n),
+                  memory.values.straight(key), dense(output, s.value_size));
   }
   finish<T>(c, at, rows, output, tops, sums);
 }
@@ -306,9 +424,11 @@ void forward(const Attention& c) {
   const AttentionShape& s = c.shape;
   const int64_t height = tile_queries(c), tiles = (s.queries + height - 1) / height,
                 tasks = s.batch * s.heads * tiles;
-  const int64_t cost = height * (s.keys + 1) * (s.size + s.value_size + 16);
-  parallel_for(0, tasks, (1 << 19) / cost + 1, [&](int64_t begin, int64_t end) {
-    ForwardMemory<T> memory(c);
+  const int64_t cost = height * (s.keys + 1) * (s.size + s.value_size + 16), few = (1 << 19) / cost + 1;
+  // Whole heads, whose keys are packed once, unless threads would stand idle.
+  const int64_t grain = s.batch * s.heads >= 2 * num_threads() ? std::max(few, tiles) : few;
+  parallel_for(0, tasks, grain, [&](int64_t begin, int64_t end) {
+    ForwardMemory<T> memory(c, packing<T>(c));
     for (int64_t i = begin; i < end; ++i)
       forward_tile<T>(c, memory, {i / tiles / s.heads, i / tiles % s.heads, i % tiles * height});
   });
@@ -319,23 +439,31 @@ void forward(const Attention& c) {
 template <class T>
 struct BackwardMemory {
   using A = Compute<T>;
-  static constexpr int64_t packed = kReadsAsIs<T> ? 0 : 1;
+  static constexpr int64_t copied = kReadsAsIs<T> ? 0 : kQueries;
+  static constexpr int kBoth = HeadTiles<T>::kStraight | HeadTiles<T>::kTurned;
   Kept<A> kept;
-  Scratch<A> scores, slopes, query, key, value, grad, output;
+  Scratch<A> scores, slopes, query, grad, output;
   Scratch<A> grad_query, grad_key, grad_value;
-  explicit BackwardMemory(const Attention& c) : BackwardMemory(c, c.shape) {}
-  BackwardMemory(const Attention& c, const AttentionShape& s)
+  Packed packed_query, turned_query, packed_grad, turned_grad, factors;
+  HeadTiles<T> keys, values;
+  BackwardMemory(const Attention& c, const Sides* sides) : BackwardMemory(c, sides, c.shape) {}
+  BackwardMemory(const Attention& c, const Sides* sides, const AttentionShape& s)
       : kept(c),
         scores(kQueries * kKeys),
         slopes(kQueries * kKeys),
-        query(packed * kQueries * s.size + 1),
-        key(packed * kKeys * s.size + 1),
-        value(packed * kKeys * s.value_size + 1),
-        grad(packed * kQueries * s.value_size + 1),
-        output(packed * kQueries * s.value_size + 1),
+        query(copied * s.size + 1),
+        grad(copied * s.value_size + 1),
+        output(copied * s.value_size + 1),
         grad_query(kQueries * s.size + 1),
         grad_key(s.keys * s.size + 1),
-        grad_value(s.keys * s.value_size + 1) {}
+        grad_value(s.keys * s.value_size + 1),
+        packed_query(sides, kQueries, s.size),
+        turned_query(sides, s.size, kQueries),
+        packed_grad(sides, kQueries, s.value_size),
+        turned_grad(sides, s.value_size, kQueries),
+        factors(sides, kKeys, kQueries),
+        keys(sides, c.key, s.keys, s.size, kBoth),
+        values(sides, c.value, s.keys, s.value_size, HeadTiles<T>::kTurned) {}
 };
 
 template <class F>
@@ -363,7 +491,7 @@ struct BackwardRow {
   using A = Compute<T>;
   Place at;
   int64_t rows, key_head;
-  MatrixView query, grad;
+  Side query, turned_query, grad, turned_grad;
   A products[kQueries];
 
   BackwardRow(const Attention& c, const AttentionGradients& g, BackwardMemory<T>& memory, Place place)
@@ -371,10 +499,14 @@ struct BackwardRow {
         rows(least(tile_queries(c), c.shape.queries - place.row)),
         key_head(place.head / (c.shape.heads / c.shape.key_heads)) {
     const int64_t n = c.shape.value_size;
-    query = tile<T>(c.query, at, rows, c.shape.size, memory.query.data());
-    grad = tile<T>(g.grad, at, rows, n, memory.grad.data());
+    query = {tile<T>(c.query, at, rows, c.shape.size, memory.query.data())};
+    grad = {tile<T>(g.grad, at, rows, n, memory.grad.data())};
+    turned_query = memory.turned_query.left(turned(query.view), c.shape.size, rows);
+    turned_grad = memory.turned_grad.left(turned(grad.view), n, rows);
+    query = memory.packed_query.left(query.view, rows, c.shape.size);
+    grad = memory.packed_grad.left(grad.view, rows, n);
     const MatrixView output = tile<T>(c.output, at, rows, n, memory.output.data());
-    for (int64_t i = 0; i < rows; ++i) products[i] = row_product<Factor<T>>(grad, output, i, n);
+    for (int64_t i = 0; i < rows; ++i) products[i] = row_product<Factor<T>>(grad.view, output, i, n);
   }
 };
 
@@ -417,20 +549,21 @@ void backward_row(const Attention& c, const AttentionGradients& g, BackwardMemor
   for (int64_t j = 0; j < r.rows * s.size; ++j) memory.grad_query[j] = 0;
   const int64_t end = c.causal ? least(s.keys, place.row + r.rows) : s.keys;
   memory.kept.draw(place, r.rows, end);
+  memory.keys.reach(place.batch, r.key_head, end);
+  memory.values.reach(place.batch, r.key_head, end);
   for (int64_t key = 0; key < end; key += kKeys) {
     const int64_t n = least(kKeys, end - key);
-    const Place there{place.batch, r.key_head, key};
-    const MatrixView k = tile<T>(c.key, there, n, s.size, memory.key.data());
-    const MatrixView v = tile<T>(c.value, there, n, s.value_size, memory.value.data());
     const Scores<T> scores{c, scores_at, place.batch, place.head, place.row, key, r.rows, n};
-    scores.compute(r.query, k);
-    multiply<T>(r.rows, n, s.value_size, r.grad, turned(v), dense(slopes, kKeys), 1);
+    scores.compute(r.query, memory.keys.turned(key));
+    multiply<T>(r.rows, n, s.value_size, r.grad, memory.values.turned(key), dense(slopes, kKeys), 1);
     differentiate_scores<T>(c, r, scores, slopes, memory.kept, g);
-    accumulate<T>(n, s.value_size, r.rows, turned(factors<T>(scores_at)), r.grad,
-                  dense(memory.grad_value.data() + key * s.value_size, s.value_size));
-    accumulate<T>(r.rows, s.size, n, factors<T>(slopes), k, dense(memory.grad_query.data(), s.size));
-    accumulate<T>(n, s.size, r.rows, turned(factors<T>(slopes)), r.query,
-                  dense(memory.grad_key.data() + key * s.size, s.size));
+    const MatrixView factors_at = factors<T>(scores_at), slopes_at = factors<T>(slopes);
+    accumulate<T>(s.value_size, n, r.rows, r.turned_grad, memory.factors.right(factors_at, r.rows, n),
+                  dense(memory.grad_value.data() + key, s.keys));
+    accumulate<T>(r.rows, s.size, n, memory.factors.left(slopes_at, r.rows, n), memory.keys.straight(key),
+                  dense(memory.grad_query.data(), s.size));
+    accumulate<T>(s.size, n, r.rows, r.turned_query, memory.factors.right(slopes_at, r.rows, n),
+                  dense(memory.grad_key.data() + key, s.keys));
   }
   if (g.query.data)
     put<T>(g.query, place, r.rows, s.size, memory.grad_query.data(), static_cast<A*>(nullptr));
@@ -443,7 +576,7 @@ void backward(const Attention& c, const AttentionGradients& g) {
   const int64_t shared = s.heads / s.key_heads, tasks = s.batch * s.key_heads;
   // Heads may share elements of the mask's gradient: then they go one after another.
   parallel_for(0, tasks, g.mask.data ? tasks : 1, [&](int64_t begin, int64_t end) {
-    BackwardMemory<T> memory(c);
+    BackwardMemory<T> memory(c, packing<T>(c));
     for (int64_t i = begin; i < end; ++i) {
       const int64_t batch = i / s.key_heads, key_head = i % s.key_heads;
       for (int64_t j = 0; j < s.keys * s.size; ++j) memory.grad_key[j] = 0;
@@ -452,9 +585,8 @@ void backward(const Attention& c, const AttentionGradients& g) {
         for (int64_t row = 0; row < s.queries; row += tile_queries(c))
           backward_row<T>(c, g, memory, {batch, head, row});
       const Place at{batch, key_head, 0};
-      if (g.key.data) put<T>(g.key, at, s.keys, s.size, memory.grad_key.data(), static_cast<A*>(nullptr));
-      if (g.value.data)
-        put<T>(g.value, at, s.keys, s.value_size, memory.grad_value.data(), static_cast<A*>(nullptr));
+      if (g.key.data) put_turned<T>(g.key, at, s.keys, s.size, memory.grad_key.data());
+      if (g.value.data) put_turned<T>(g.value, at, s.keys, s.value_size, memory.grad_value.data());
     }
   });
 }

@@ -20,6 +20,10 @@ struct Product {
   MatrixView a, b, c, added;
   const void* alpha = nullptr;
   const void* beta = nullptr;
+  // a and b once more, as `Sides` packed them, or null.
+  const char* packed_a = nullptr;
+  const char* packed_b = nullptr;
+  int64_t packed_terms = 0;  // rows b was packed with, if more than k: then all of them are one block's
 };
 
 // All dtypes but bool. Half types accumulate in float, integers wrap around.
@@ -30,6 +34,19 @@ void matmul_int8(const Product& product);
 
 // Of bfloat16 in float32, which alpha, beta and what is added are of as well.
 void matmul_in_float(const Product& product);
+
+// Of float32 by the fastest instructions there are, though a row's sums may then depend on the number of
+// rows.
+void matmul_floats(const Product& product);
+
+// What copies a side of several such products into the order in which they read it.
+struct Sides {
+  int64_t (*bytes)(int64_t lines, int64_t terms);  // of a's rows or b's columns
+  void (*pack_left)(const Product& of, char* packed);
+  void (*pack_right)(const Product& of, char* packed);
+};
+// For matmul_in_float (of BFloat16) and matmul_floats (of Float32); null if they read matrices as they lie.
+const Sides* sides(DType dtype);
 
 // `count` products, whose matrices lie these numbers of elements apart.
 void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step,

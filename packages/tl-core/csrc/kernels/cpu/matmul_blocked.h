@@ -101,7 +101,12 @@ struct InVectors {
   using E = typename F::Element;
   using Tile = cpu::TL_ISA_NAMESPACE::Tile<E>;
   struct Session {};
-  static constexpr int64_t kRound = 1;
+  static constexpr int64_t kRound = 1, kTerms = F::kTerms;
+
+  static void pack_columns(E* packed, Operand<typename F::Storage> b, int columns, int64_t terms, int64_t) {
+    pack_columns_as<F>(packed, b, columns, terms);
+  }
+  static void mend(E*, Operand<typename F::Storage>, Operand<typename F::Storage>, int, int, int64_t) {}
 
   // Tile by tile. Where columns are dense all tiles read a few of them before any reads more.
   static void pack_rows(E* packed, Operand<typename F::Storage> a, int rows, int64_t terms, int64_t depth) {
@@ -118,8 +123,9 @@ struct InVectors {
   static constexpr int64_t kSlice = 32 * F::kTerms;
 };
 
-// `F` is the format. `Scheme` has the tiles' sizes, what the depth is rounded up to, how rows are packed, and
-// what a thread holds while it multiplies; the micro-kernels of a tile's rows come from `micros(vectors)`.
+// `F` is the format. `Scheme` has the tiles' sizes, into how many elements how many terms go at least, how
+// rows and columns are packed, what a thread holds while it multiplies, and what makes good sums that its
+// arithmetic cannot; the micro-kernels of a tile's rows come from `micros(vectors)`.
 template <class F, class Scheme = InVectors<F>>
 struct BlockedProduct {
   using E = typename F::Element;
@@ -129,24 +135,54 @@ struct BlockedProduct {
   Operand<typename F::Storage> a, b;
   int64_t m, n, k;
   const Micro<E>* (*micros)(int vectors);
+  const E *left = nullptr, *right = nullptr;  // the sides, if they were packed before
+  int64_t right_terms = 0;
 
   void run(const Output<E>& first) const {
-    const int64_t width = n < S::kBlockCols ? n : S::kBlockCols, panels = (width + S::kCols - 1) / S::kCols;
-    Workspace<E> packed_b(panels * S::kCols * elements(k < kDepth ? k : kDepth));
+    Workspace<E> packed_b(right ? 0
+                                : right_size(k < kDepth ? k : kDepth, n < S::kBlockCols ? n : S::kBlockCols));
+    const E* b_block = right;
     for (int64_t j = 0; j < n; j += S::kBlockCols) {
       const int64_t columns = n - j < S::kBlockCols ? n - j : S::kBlockCols;
+      const E* a_blocks = left;
       for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
         const int64_t terms = k - p < kDepth ? k - p : kDepth;
-        pack_b(packed_b.data(), p, j, terms, columns);
-        multiply(packed_b.data(), p, j, terms, columns, p == 0 ? first : continued(first));
+        if (!right) pack_b(packed_b.data(), p, j, terms, columns);
+        multiply(a_blocks, right ? b_block : packed_b.data(), p, j, terms, columns,
+                 p == 0 ? first : continued(first));
+        if (right) b_block += right_size(terms, columns);
+        if (left) a_blocks += left_size(m, terms);
+      }
+    }
+  }
+
+  // A side's blocks lie one after another.
+  static int64_t left_size(int64_t rows, int64_t terms) { return whole(rows, S::kRows) * elements(terms); }
+  static int64_t right_size(int64_t terms, int64_t columns) {
+    return whole(columns, S::kCols) * elements(terms);
+  }
+  void pack_left(E* to) const {
+    for (int64_t p = 0; p < k; p += kDepth) {
+      const int64_t terms = k - p < kDepth ? k - p : kDepth;
+      Scheme::pack_rows(to, {a.at(0, p), a.row, a.column}, static_cast<int>(m), terms, elements(terms));
+      to += left_size(m, terms);
+    }
+  }
+  void pack_right(E* to) const {
+    for (int64_t j = 0; j < n; j += S::kBlockCols) {
+      const int64_t columns = n - j < S::kBlockCols ? n - j : S::kBlockCols;
+      for (int64_t p = 0; p < k; p += kDepth) {
+        const int64_t terms = k - p < kDepth ? k - p : kDepth;
+        pack_b(to, p, j, terms, columns);
+        to += right_size(terms, columns);
       }
     }
   }
 
  private:
+  static int64_t whole(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
   static int64_t elements(int64_t terms) {
-    constexpr int64_t kWhole = kTerms * Scheme::kRound;
-    return (terms + kWhole - 1) / kWhole * Scheme::kRound;
+    return (terms + Scheme::kTerms - 1) / Scheme::kTerms * Scheme::kRound;
   }
 
   void pack_b(E* packed, int64_t p, int64_t j, int64_t terms, int64_t columns) const {
@@ -154,10 +190,8 @@ struct BlockedProduct {
     parallel_for(0, panels, (1 << 16) / (room + 1) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t left = columns - i * S::kCols;
-        pack_columns_as<F>(packed + i * room, {b.at(p, j + i * S::kCols), b.row, b.column},
-                           static_cast<int>(left < S::kCols ? left : S::kCols), terms);
-        const int64_t used = (terms + kTerms - 1) / kTerms * S::kCols;
-        std::memset(packed + i * room + used, 0, sizeof(E) * static_cast<size_t>(room - used));
+        Scheme::pack_columns(packed + i * room, {b.at(p, j + i * S::kCols), b.row, b.column},
+                             static_cast<int>(left < S::kCols ? left : S::kCols), terms, elements(terms));
       }
     });
   }
@@ -172,11 +206,12 @@ struct BlockedProduct {
 
   // A task is a block of rows against some panels. Every task packs its rows: panels are divided only as far
   // as threads would stand idle, and into no fewer than are worth the packing.
-  void multiply(const E* packed_b, int64_t p, int64_t j, int64_t terms, int64_t columns,
+  void multiply(const E* a_blocks, const E* packed_b, int64_t p, int64_t j, int64_t terms, int64_t columns,
                 const Output<E>& o) const {
     constexpr int64_t kFew = 8;
     const int64_t depth = elements(terms), height = block_rows(depth), blocks = (m + height - 1) / height,
-                  panels = (columns + S::kCols - 1) / S::kCols;
+                  panels = (columns + S::kCols - 1) / S::kCols,
+                  stride = S::kCols * elements(std::max(terms, right_terms));
     const int64_t tasks = num_threads() == 1 ? 1 : 4 * num_threads();
     const int64_t most = std::clamp<int64_t>(panels / kFew, 1, (tasks + blocks - 1) / blocks);
     const int64_t share = (panels + most - 1) / most;
@@ -184,32 +219,35 @@ struct BlockedProduct {
     const int64_t work = (m < height ? m : height) * terms * share * S::kCols;
     parallel_for(0, blocks * shares, kProductGrain / (work + 1) + 1, [&](int64_t begin, int64_t end) {
       [[maybe_unused]] const typename Scheme::Session session{};
-      Workspace<E> packed_a(height * depth + kLanes<E>);
+      Workspace<E> packed_a(a_blocks ? 0 : height * depth + kLanes<E>);
       int64_t held = -1;
       for (int64_t task = begin; task < end; ++task) {
         const int64_t block = task / shares, i = block * height;
         const int rows = static_cast<int>(m - i < height ? m - i : height);
-        if (held != block)
+        if (held != block && !a_blocks)
           Scheme::pack_rows(packed_a.data(), {a.at(i, p), a.row, a.column}, rows, terms, depth);
         held = block;
         const int64_t last = (task % shares + 1) * share;
         for (int64_t panel = task % shares * share; panel < (last < panels ? last : panels); ++panel) {
           const int64_t left = columns - panel * S::kCols;
-          one_panel(packed_a.data(), packed_b + panel * S::kCols * depth, depth, o, i, j + panel * S::kCols,
-                    rows, static_cast<int>(left < S::kCols ? left : S::kCols));
+          one_panel(a_blocks ? a_blocks + i * depth : packed_a.data(), packed_b + panel * stride, p, terms, o,
+                    i, j + panel * S::kCols, rows, static_cast<int>(left < S::kCols ? left : S::kCols));
         }
       }
     });
   }
 
-  void one_panel(const E* a_block, const E* panel, int64_t depth, const Output<E>& o, int64_t i0, int64_t j0,
-                 int rows, int columns) const {
+  void one_panel(const E* a_block, const E* panel, int64_t p, int64_t terms, const Output<E>& o, int64_t i0,
+                 int64_t j0, int rows, int columns) const {
+    const int64_t depth = elements(terms);
     alignas(64) E sums[S::kRows * S::kCols];
     const Micro<E>* kernels = micros(columns > kLanes<E> ? 2 : 1);
     for (int i = 0; i < rows; i += S::kRows) {
       const int r = rows - i < S::kRows ? rows - i : S::kRows;
       prefetch(o, i0 + i, j0, r, columns);
       kernels[r - 1](sums, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
+      Scheme::mend(sums, {a.at(i0 + i, p), a.row, a.column}, {b.at(p, j0), b.row, b.column}, r, columns,
+                   terms);
       finish(sums, o, i0 + i, j0, r, columns);
     }
   }

@@ -3,7 +3,7 @@
 #include "kernels/cpu/matmul_kernels.h"
 
 #if defined(__AVX512BF16__)
-#include "kernels/cpu/matmul_tiles.h"
+#include "kernels/cpu/matmul_parts.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
@@ -60,10 +60,21 @@ const Micro<float>* pair_micros(int vectors) {
 void by_pairs(const Product& p, const Output<float>& out) {
   BlockedProduct<Pairs>{operand<BFloat16>(p.a), operand<BFloat16>(p.b), p.m, p.n, p.k, &pair_micros}.run(out);
 }
+template <class Format, class Scheme>
+BlockedProduct<Format, Scheme> blocked(const Product& p, const Micro<float>* (*micros)(int)) {
+  using T = typename Format::Storage;
+  return {operand<T>(p.a),
+          operand<T>(p.b),
+          p.m,
+          p.n,
+          p.k,
+          micros,
+          reinterpret_cast<const float*>(p.packed_a),
+          reinterpret_cast<const float*>(p.packed_b),
+          p.packed_terms};
+}
 void by_tiles(const Product& p, const Output<float>& out) {
-  BlockedProduct<Pairs, InTiles<Pairs>>{operand<BFloat16>(p.a), operand<BFloat16>(p.b), p.m, p.n, p.k,
-                                        &tile_micros<float>}
-      .run(out);
+  blocked<Pairs, InTiles<Pairs>>(p, &tile_micros<float>).run(out);
 }
 
 using Run = void (*)(const Product&, const Output<float>&);
@@ -74,6 +85,21 @@ void narrowed(const Product& p) {
 template <Run run>
 void in_float(const Product& p) {
   run(p, output<float>(p));
+}
+
+void in_parts(const Product& p) { blocked<Plain<float>, InParts>(p, &parts_micros).run(output<float>(p)); }
+
+template <class Format, class Scheme>
+constexpr Sides sides_of() {
+  using Blocked = BlockedProduct<Format, Scheme>;
+  constexpr auto size = static_cast<int64_t>(sizeof(float));
+  return {[](int64_t lines, int64_t terms) { return size * Blocked::left_size(lines, terms); },
+          [](const Product& p, char* to) {
+            blocked<Format, Scheme>(p, nullptr).pack_left(reinterpret_cast<float*>(to));
+          },
+          [](const Product& p, char* to) {
+            blocked<Format, Scheme>(p, nullptr).pack_right(reinterpret_cast<float*>(to));
+          }};
 }
 
 // ---- int8: four terms are multiplied and their products added in int32
@@ -110,8 +136,9 @@ void int8_by_tiles(const Product& p) {
 
 }  // namespace
 
-extern const MatmulKernel narrow_products[5] = {&narrowed<by_pairs>, &narrowed<by_tiles>, &in_float<by_pairs>,
-                                                &in_float<by_tiles>, &int8_by_tiles};
+extern const MatmulKernel narrow_products[6] = {&narrowed<by_pairs>, &narrowed<by_tiles>, &in_float<by_pairs>,
+                                                &in_float<by_tiles>, &int8_by_tiles,      &in_parts};
+extern const Sides sides_in_tiles[2] = {sides_of<Pairs, InTiles<Pairs>>(), sides_of<Plain<float>, InParts>()};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 #endif
@@ -121,8 +148,9 @@ extern const MatmulKernel narrow_products[5] = {&narrowed<by_pairs>, &narrowed<b
 
 #if defined(TL_ISA_X86)
 namespace tl::cpu::v4bf16 {
-extern const MatmulKernel narrow_products[5];
-}
+extern const MatmulKernel narrow_products[6];
+extern const Sides sides_in_tiles[2];
+}  // namespace tl::cpu::v4bf16
 #endif
 
 namespace tl::cpu {
@@ -137,6 +165,20 @@ MatmulKernel bfloat16_pair_product() {
 MatmulKernel bfloat16_pair_product_in_float() {
 #if defined(TL_ISA_X86)
   if (cpu_has_bf16()) return v4bf16::narrow_products[2 + cpu_has_tiles()];
+#endif
+  return nullptr;
+}
+
+MatmulKernel float_parts_product() {
+#if defined(TL_ISA_X86)
+  if (cpu_has_tiles()) return v4bf16::narrow_products[5];
+#endif
+  return nullptr;
+}
+
+const Sides* sides(DType dtype) {
+#if defined(TL_ISA_X86)
+  if (cpu_has_tiles()) return &v4bf16::sides_in_tiles[dtype == DType::Float32];
 #endif
   return nullptr;
 }

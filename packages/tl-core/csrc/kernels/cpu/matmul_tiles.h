@@ -36,7 +36,16 @@ struct InTiles {
   };
   using Session = TileSession;
   static constexpr int kSide = 16;
-  static constexpr int64_t kRound = kSide;
+  static constexpr int64_t kRound = kSide, kTerms = kSide * F::kTerms;
+
+  static void pack_columns(E* packed, Operand<typename F::Storage> b, int columns, int64_t terms,
+                           int64_t depth) {
+    pack_columns_as<F>(packed, b, columns, terms);
+    const int64_t used = (terms + F::kTerms - 1) / F::kTerms;
+    std::memset(packed + used * Tile::kCols, 0,
+                sizeof(E) * static_cast<size_t>((depth - used) * Tile::kCols));
+  }
+  static void mend(E*, Operand<typename F::Storage>, Operand<typename F::Storage>, int, int, int64_t) {}
 
   static void pack_rows(E* packed, Operand<typename F::Storage> a, int rows, int64_t terms, int64_t depth) {
     for (int r = 0; r < rows || r % Tile::kRows; r += kSide) {
@@ -72,6 +81,14 @@ struct InTiles {
   }
 };
 
+// By rows: one tile's are enough for up to 16.
+template <class E>
+constexpr std::array<Micro<E>, 32> two_heights(Micro<E> one, Micro<E> two) {
+  std::array<Micro<E>, 32> result{};
+  for (size_t r = 0; r < result.size(); ++r) result[r] = r < 16 ? one : two;
+  return result;
+}
+
 // Sums of 16 or 32 rows, for two tiles of columns. The number of a tile is part of its instruction.
 template <class E, bool two>
 TL_TILES void tile_micro(E* out, const E* a, int64_t, int64_t, const E* b, int64_t, int64_t depth) {
@@ -105,12 +122,7 @@ TL_TILES void tile_micro(E* out, const E* a, int64_t, int64_t, const E* b, int64
 
 template <class E>
 const Micro<E>* tile_micros(int) {
-  static constexpr auto kernels = [] {
-    std::array<Micro<E>, 32> result{};
-    for (size_t r = 0; r < result.size(); ++r)
-      result[r] = r < 16 ? &tile_micro<E, false> : &tile_micro<E, true>;
-    return result;
-  }();
+  static constexpr auto kernels = two_heights<E>(&tile_micro<E, false>, &tile_micro<E, true>);
   return kernels.data();
 }
 
