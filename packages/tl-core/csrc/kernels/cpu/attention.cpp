@@ -125,8 +125,9 @@ struct Side {
 
 template <class T>
 const Sides* packing(const Attention& c) {
-  constexpr int64_t kFew = 8;  // queries, whose products are not worth it
-  return std::is_same_v<T, double> || c.shape.queries < kFew ? nullptr : sides(dtype_of<Factor<T>>);
+  constexpr int64_t kFew = 8, kNarrow = 96;  // products of so few are not worth it
+  const bool narrow = !std::is_same_v<T, BFloat16> && c.shape.size + c.shape.value_size < kNarrow;
+  return std::is_same_v<T, double> || narrow || c.shape.queries < kFew ? nullptr : sides(dtype_of<Factor<T>>);
 }
 
 // Memory for one packed side.
@@ -209,7 +210,7 @@ void product(const Product& p) {
   if constexpr (!std::is_same_v<Factor<T>, Compute<T>>)
     matmul_in_float(p);
   else
-    std::is_same_v<Compute<T>, float> ? matmul_floats(p) : matmul(DType::Float64, p);
+    p.packed_a ? matmul_floats(p) : matmul(dtype_of<Compute<T>>, p);
 }
 // c = alpha a b, or c += a b.
 template <class T>
@@ -290,11 +291,26 @@ MatrixView factors(Compute<T>* rows) {
   return dense(rows, kKeys * static_cast<int64_t>(sizeof(Compute<T>) / sizeof(Factor<T>)));
 }
 
-// Turns a row of scores into exponentials; keeps the running maximum and sum. Returns the factor for what was
-// summed before.
-template <class A>
+// exp(x - shift), no more exact than a factor can hold.
+template <class F>
+TL_INLINE Vec<Compute<F>> exponential(Vec<Compute<F>> x, Compute<F> shift) {
+  if constexpr (std::is_same_v<F, BFloat16>) {
+    constexpr float log2_e = 0x1.715476p0f;
+    const VecF low = VecF{} + kFarBelow<float>, y = fma(x, VecF{} + log2_e, VecF{} - shift * log2_e);
+    const VecF bounded = select<VecF>(y < low, low, y), n = nearest_whole(bounded, 1.0f);
+    return scale<VecF>(polynomial(bounded - n, 0x1.c3f76p-5f, 0x1.f0de1ap-3f, 0x1.62f31ap-1f, 0x1.fff692p-1f),
+                       n);
+  } else {
+    return exp(x - shift);
+  }
+}
+
+// Turns a row of scores into exponentials, as factors or not; keeps the running maximum and sum. Returns the
+// factor for what was summed before.
+template <class F, class A>
 A online_softmax(A* row, int64_t steps, A& top, A& sum) {
   using V = Vec<A>;
+  constexpr int64_t bytes = kLanes<A> * sizeof(F);
   constexpr A infinity = std::numeric_limits<A>::infinity();
   const auto larger = [](V a, V b) { return select<V>(a < b, b, a); };  // a NaN shows in its exponential
   V best[4];
@@ -308,8 +324,8 @@ A online_softmax(A* row, int64_t steps, A& top, A& sum) {
   const A higher = maximum(top, peak), shift = higher == -infinity ? A(0) : higher;
   V total{};
   for (i = 0; i < steps; ++i) {
-    const V e = exp(at(row, i) - shift);
-    set(row, i, e);
+    const V e = exponential<F>(at(row, i), shift);
+    store<F>(reinterpret_cast<char*>(row) + i * bytes, e);
     total += e;
   }
   const A factor = top == higher ? A(1) : exp(broadcast<V>(top - shift))[0];
@@ -408,8 +424,10 @@ void forward_tile(const Attention& c, ForwardMemory<T>& memory, Place at) {
     const Scores<T> scores{c, memory.scores.data(), at.batch, at.head, at.row, key, rows, n};
     scores.compute(q, memory.keys.turned(key));
     for (int64_t i = 0; i < rows; ++i) {
-      const A factor = online_softmax(scores.row(i), scores.steps(), tops[i], sums[i]);
+      const auto softmax = c.draws ? &online_softmax<A, A> : &online_softmax<Factor<T>, A>;
+      const A factor = softmax(scores.row(i), scores.steps(), tops[i], sums[i]);
       if (factor != 1) scale_row(output + i * s.value_size, s.value_size, factor);
+      if (!c.draws) continue;
       memory.kept.apply(scores.row(i), i, key, scores.steps());
       to_factors<T>(scores.row(i), scores.steps());
     }
@@ -523,7 +541,7 @@ void differentiate_scores(const Attention& c, const BackwardRow<T>& r, const Sco
     A *const s = scores.row(i), *const d = slopes + i * kKeys;
     kept.apply(d, i, scores.key, scores.steps());
     for (int64_t k = 0; k < scores.steps(); ++k) {
-      const auto p = exp(at(s, k) - log_sums[i]);
+      const auto p = exponential<Factor<T>>(at(s, k), log_sums[i]);
       set(s, k, p);
       set(d, k, select<Vec<A>>(p == 0, Vec<A>{}, p * (at(d, k) - r.products[i])));
     }
