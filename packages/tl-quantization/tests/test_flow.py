@@ -45,6 +45,7 @@ def test_static(x, backend):
     fused.qconfig = tq.get_default_qconfig(backend)
     prepared = tq.prepare(fused)
     assert tl.equal(prepared(x), fused(x))
+    assert not hasattr(prepared.dequant, "activation_post_process")
     quantized = tq.convert(prepared)
     assert type(quantized.conv) is nniq.ConvReLU2d and type(quantized.fc) is nnq.Linear
     assert type(quantized.add) is nnq.QFunctional and type(quantized.quant) is nnq.Quantize

@@ -32,7 +32,7 @@ from .quantization_mappings import (
     get_default_static_quant_module_mappings,
     no_observer_set,
 )
-from .stubs import QuantWrapper
+from .stubs import DeQuantStub, QuantWrapper
 
 __all__ = [
     "add_quant_dequant",
@@ -119,7 +119,7 @@ def _add_observers(module: Any, observed: set[Any], whole: set[Any]) -> None:
     """Observers for the layers below; fused layers and those in `whole` are observed as one."""
     for child in module.children():
         kind = type(child)
-        if _watches(child) or kind is type(None):
+        if _watches(child) or isinstance(child, DeQuantStub):  # what a stub gives is quantized no more
             continue
         configured = getattr(child, "qconfig", None) is not None
         if isinstance(child, (FloatFunctional, _FusedModule)) or kind in whole:
