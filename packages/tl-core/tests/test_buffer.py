@@ -153,3 +153,26 @@ class TestNumpy:
         with pytest.raises(RuntimeError, match=r"Use tensor.detach\(\).numpy\(\) instead"):
             self.np.asarray(x)
         assert x.numpy(force=True).tolist() == [1.0]
+
+
+def test_numpy_scalars_in_lists_keep_their_types():
+    np = pytest.importorskip("numpy")
+    for one in (np.float64(1.5), np.float32(1.5), np.int32(3), np.int8(3), np.bool_(True)):
+        assert tl.tensor([one]).dtype is tl.from_numpy(np.array([one])).dtype
+        assert tl.tensor([[one], [one]]).dtype is tl.from_numpy(np.array(one)).dtype
+    assert tl.tensor([np.float64(1), 2]).dtype is tl.float64
+    assert tl.tensor([np.float32(1), 2]).dtype is tl.float32
+    assert tl.tensor([1.0, np.float32(1)]).dtype is tl.float32
+    assert tl.as_tensor([np.arange(2.0), np.zeros(2)]).dtype is tl.float64
+    assert tl.tensor(np.float64(1)).dtype is tl.float64
+
+
+def test_equality_with_an_array_is_of_elements():
+    np = pytest.importorskip("numpy")
+    x, a = tl.tensor([1, 2, 3]), np.array([1, 0, 3])
+    assert (x == a).tolist() == (a == x).tolist() == [True, False, True]
+    assert (x != a).tolist() == (a != x).tolist() == [False, True, False]
+    assert (x == a[::2][:1]).tolist() == [True, False, False]
+    with pytest.raises(RuntimeError, match="size of tensor a"):
+        x == np.zeros(2)  # noqa: B015
+    assert x != [1, 2, 3]

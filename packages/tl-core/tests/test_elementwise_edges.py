@@ -344,3 +344,16 @@ def test_results_beyond_the_caches():
     np.testing.assert_array_equal(
         (wide + tl.tensor([1.0, 2.0, 3.0])).numpy(), wide.numpy() + np.float32([1, 2, 3])
     )
+
+
+@pytest.mark.parametrize("power", [lambda x: x**-1, lambda x: x.pow_(-2), lambda x: tl.pow(x, -1)])
+@pytest.mark.parametrize("dtype", [tl.int64, tl.uint8, tl.bool])
+def test_an_integer_has_no_negative_power(power, dtype):
+    with pytest.raises(RuntimeError, match="Integers to negative integer powers are not allowed"):
+        power(tl.ones(2, dtype=dtype))
+
+
+def test_other_negative_powers():
+    assert (tl.tensor([2, 4]) ** -1.0).tolist() == [0.5, 0.25]
+    assert (tl.tensor([2.0, 4.0]) ** -1).tolist() == [0.5, 0.25]
+    assert tl.pow(2, tl.tensor([-1, 0, 1])).tolist() == [0, 1, 2]

@@ -150,7 +150,8 @@ def test_subclasses_and_parameters_name_themselves():
         pass
 
     assert repr(tl.ones(2).as_subclass(Point)) == "Point([1., 1.])"
-    assert repr(tl.Parameter(tl.ones(1), requires_grad=False)) == "Parameter containing:\ntensor([1.])"
+    parameter = tl.Parameter(tl.ones(1), requires_grad=False)
+    assert repr(parameter) == str(parameter) == f"{parameter}" == "Parameter containing:\ntensor([1.])"
 
 
 def test_named_results():

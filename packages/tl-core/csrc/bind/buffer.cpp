@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "bind/error.h"
 #include "bind/tensor_object.h"
@@ -133,11 +134,12 @@ void move_to_buffer(Storage& storage, PyObject* o) {
   std::swap(storage.resizable, fresh->resizable);
 }
 
-DType dtype_of_numpy_scalar(PyObject* o, DType otherwise) {
-  const char* name = Py_TYPE(o)->tp_name + std::strlen("numpy.");
+std::optional<DType> dtype_of_numpy_scalar(PyObject* o) {
+  const std::string_view name = Py_TYPE(o)->tp_name, package = "numpy.";
+  if (!name.starts_with(package)) return std::nullopt;
   for (int i = 0; i < kNumDTypes; ++i)
-    if (std::strcmp(name, dtype_name(static_cast<DType>(i))) == 0) return static_cast<DType>(i);
-  return otherwise;
+    if (name.substr(package.size()) == dtype_name(static_cast<DType>(i))) return static_cast<DType>(i);
+  return std::nullopt;
 }
 
 PyObject* from_numpy(PyObject*, PyObject* array) {

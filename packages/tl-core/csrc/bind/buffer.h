@@ -17,8 +17,8 @@ PyObject* buffer_owner(const Storage& storage);
 void move_to_buffer(Storage& storage, PyObject* o);
 // The memory of a numpy array, shared; nothing if it is none.
 std::optional<Tensor> tensor_from_array(PyObject* o);
-// numpy's float32(1.5) is a float32, not a double.
-DType dtype_of_numpy_scalar(PyObject* o, DType otherwise);
+// The type of one of numpy's scalars, also where it is a Python float as well.
+std::optional<DType> dtype_of_numpy_scalar(PyObject* o);
 PyObject* from_numpy(PyObject* module, PyObject* array);
 int get_buffer(PyObject* self, Py_buffer* view, int flags);
 void release_buffer(PyObject* self, Py_buffer* view);

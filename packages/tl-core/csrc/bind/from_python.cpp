@@ -42,20 +42,18 @@ DimVector shape_of(PyObject* o) {
 }
 
 DType dtype_of_number(PyObject* o) {
-  if (PyFloat_Check(o)) return default_dtype();
+  if (PyFloat_CheckExact(o)) return default_dtype();
   if (PyBool_Check(o)) return DType::Bool;
   if (PyLong_Check(o)) return DType::Int64;
   if (PyComplex_Check(o)) return to_complex(default_dtype());
   if (is_tensor(o)) return tensor_of(o).dtype();
+  if (auto d = dtype_of_numpy_scalar(o)) return *d;
   TlValue v;
   Scratch scratch;
   bool ignored = false;
   static constexpr TlArgInfo kScalar{"data", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
-  if (!PyUnicode_Check(o) && parse_value(o, kScalar, v, scratch, ignored)) {
-    if (v.tag == TL_FLOAT && std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0)
-      return dtype_of_numpy_scalar(o, DType::Float64);
+  if (!PyUnicode_Check(o) && parse_value(o, kScalar, v, scratch, ignored))
     return number_dtype(Scalar::from(v));
-  }
   if (PyUnicode_Check(o)) fail(ErrorKind::Type, "new(): invalid data type 'str'");
   fail(ErrorKind::Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
 }

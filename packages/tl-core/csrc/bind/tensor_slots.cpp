@@ -177,12 +177,27 @@ PyObject* unary(PyObject* a) noexcept {
 
 PyObject* positive(PyObject* a) { return Py_NewRef(a); }
 
+// NumPy gives way to us here, and where both give way Python compares the objects themselves.
+template <Language which>
+PyObject* equality(PyObject* a, PyObject* b) {
+  PyRef answer(binary<which>(a, b));
+  if (answer.get() != Py_NotImplemented) return answer.release();
+  return translated(
+      [&]() -> PyObject* {
+        const auto array = tensor_from_array(b);
+        if (!array) return answer.release();
+        PyRef other(wrap(*array));
+        return binary<which>(a, other.get());
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
 PyObject* compare(PyObject* a, PyObject* b, int how) {
   switch (how) {
     case Py_EQ:
-      return binary<Eq>(a, b);
+      return equality<Eq>(a, b);
     case Py_NE:
-      return binary<Ne>(a, b);
+      return equality<Ne>(a, b);
     case Py_LT:
       return binary<Lt>(a, b);
     case Py_LE:
@@ -701,7 +716,6 @@ void add_tensor_slots(std::vector<PyType_Slot>& slots) {
       {Py_tp_richcompare, slot(compare)},
       {Py_tp_hash, slot(hash)},
       {Py_tp_repr, slot(repr)},
-      {Py_tp_str, slot(repr)},
       {Py_tp_new, slot(make)},
       {Py_tp_init, slot(accept_init)},
       {Py_tp_iter, slot(iterate)},
