@@ -1,6 +1,5 @@
 #include "base/error.h"
 
-#include <cmath>
 #include <new>
 
 #include "base/thread_local.h"
@@ -27,26 +26,12 @@ void set_pending_from_current_exception() noexcept {
   }
 }
 
+void fail(ErrorKind kind, std::initializer_list<Part> parts) { throw Error(kind, cat(parts)); }
+
 void throw_pending() {
   PendingError error = std::move(pending_error());
   pending_error() = {};
   throw Error(error.kind, std::move(error.message), error.payload);
-}
-
-std::string shortest(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  char buffer[32];
-  auto [end, code] = std::to_chars(buffer, buffer + sizeof buffer, value);
-  std::string text(buffer, end);
-  // Python writes exponents from 1e16 on and below 1e-4, and always shows that the number is a float.
-  const double size = std::abs(value);
-  const bool scientific = size != 0 && (size >= 1e16 || size < 1e-4);
-  auto [end2, code2] = std::to_chars(buffer, buffer + sizeof buffer, value,
-                                     scientific ? std::chars_format::scientific : std::chars_format::fixed);
-  text.assign(buffer, end2);
-  if (!scientific && text.find('.') == std::string::npos) text += ".0";
-  return text;
 }
 
 }  // namespace tl

@@ -1,13 +1,11 @@
 // The exception that carries a user's error through C++, and the pending error of a thread at the C boundary.
 #pragma once
 
-#include <charconv>
-#include <concepts>
 #include <exception>
+#include <initializer_list>
 #include <string>
-#include <string_view>
-#include <type_traits>
 
+#include "base/text.h"
 #include "tl/c_api.h"
 
 namespace tl {
@@ -39,56 +37,16 @@ struct Error : std::exception {
   const char* what() const noexcept override { return message.c_str(); }
 };
 
-// ---- text: cat(1, " of ", x)
-// -------------------------------------------------------------------------------------
-inline void append(std::string& out, std::string_view s) { out += s; }
-inline void append(std::string& out, char c) { out += c; }
-// Exactly bool: a character array would rather become one than a string_view.
-void append(std::string& out, std::same_as<bool> auto b) { out += b ? "True" : "False"; }
-std::string shortest(double value);  // as Python's repr writes it
-
-template <class T>
-  requires(std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>)
-void append(std::string& out, T value) {
-  char buffer[24];
-  auto [end, code] = std::to_chars(buffer, buffer + sizeof buffer, value);
-  out.append(buffer, end);
-}
-inline void append(std::string& out, double value) { out += shortest(value); }
-
-template <class Range>
-  requires requires(const Range& r) {
-    r.begin();
-    r.end();
-    r.size();
-  } && (!std::is_convertible_v<Range, std::string_view>)
-void append(std::string& out, const Range& range) {
-  out += '[';
-  bool first = true;
-  for (const auto& x : range) {
-    if (!first) out += ", ";
-    first = false;
-    append(out, x);
-  }
-  out += ']';
-}
-
+[[noreturn, gnu::cold]] void fail(ErrorKind kind, std::initializer_list<Part> parts);
 template <class... Parts>
-std::string cat(const Parts&... parts) {
-  std::string out;
-  (append(out, parts), ...);
-  return out;
+[[noreturn, gnu::cold]] void fail(ErrorKind kind, const Parts&... parts) {
+  fail(kind, {Part(parts)...});
 }
 
-template <class... Parts>
-[[noreturn, gnu::cold, gnu::noinline]] void fail(ErrorKind kind, const Parts&... parts) {
-  throw Error(kind, cat(parts...));
-}
-
-#define TL_CHECK(condition, kind, ...)                \
-  do {                                                \
-    if (!(condition)) [[unlikely]]                    \
-      ::tl::fail(::tl::ErrorKind::kind, __VA_ARGS__); \
+#define TL_CHECK(condition, kind, ...)                  \
+  do {                                                  \
+    if (!(condition)) [[unlikely]]                      \
+      ::tl::fail(::tl::ErrorKind::kind, {__VA_ARGS__}); \
   } while (0)
 
 // ---- the pending error of this thread

@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "base/interrupt.h"
-
 namespace tl {
 
 using RangeBody = void (*)(void* ctx, int64_t begin, int64_t end);

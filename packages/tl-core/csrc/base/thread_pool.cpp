@@ -15,6 +15,7 @@
 #include "base/cgroup.h"
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/interrupt.h"
 #include "base/parallel.h"
 #include "base/thread_local.h"
 

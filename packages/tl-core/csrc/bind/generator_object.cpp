@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "base/generator.h"
 #include "bind/error.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"

@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 
 #include "base/allocator.h"
+#include "base/interrupt.h"
 #include "base/live_blocks.h"
 #include "base/parallel.h"
 #include "bind/buffer.h"

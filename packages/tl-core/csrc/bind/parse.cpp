@@ -61,8 +61,8 @@ TlValue item_value(PyObject* o, Scratch& scratch) {
   TlValue v = s.value();
   if (s.is_complex()) {
     auto* parts = scratch.take<double>(2);
-    parts[0] = s.to_complex().real();
-    parts[1] = s.to_complex().imag();
+    parts[0] = s.to_complex().re;
+    parts[1] = s.to_complex().im;
     v.u.p = parts;
   }
   return v;

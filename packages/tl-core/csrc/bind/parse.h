@@ -4,7 +4,6 @@
 
 #include <Python.h>
 
-#include <memory>
 #include <vector>
 
 #include "bind/error.h"
@@ -26,15 +25,15 @@ class Scratch {
       used_ += bytes;
       return static_cast<T*>(p);
     }
-    spilled_.push_back(std::make_unique<char[]>(bytes + 16));
-    return reinterpret_cast<T*>(spilled_.back().get());
+    spilled_.emplace_back(bytes);
+    return reinterpret_cast<T*>(spilled_.back().data());
   }
   void keep(PyObject* owned) { kept_.emplace_back(owned); }  // what a value points into
 
  private:
   alignas(16) char buffer_[1024];
   size_t used_ = 0;
-  std::vector<std::unique_ptr<char[]>> spilled_;
+  std::vector<std::vector<char>> spilled_;
   std::vector<PyRef> kept_;
 };
 

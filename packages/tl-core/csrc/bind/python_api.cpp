@@ -1,5 +1,7 @@
 #include "bind/python_api.h"
 
+#include <memory>
+
 #include "bind/error.h"
 #include "bind/frames.h"
 #include "bind/parse.h"

@@ -89,7 +89,7 @@ PyObject* scalar_to_python(const Scalar& s) {
   if (s.is_above_int64()) return PyLong_FromUnsignedLongLong(static_cast<uint64_t>(s.to_int()));
   if (s.is_int()) return PyLong_FromLongLong(s.to_int());
   if (s.is_float()) return PyFloat_FromDouble(s.to_double());
-  return PyComplex_FromDoubles(s.to_complex().real(), s.to_complex().imag());
+  return PyComplex_FromDoubles(s.to_complex().re, s.to_complex().im);
 }
 
 PyObject* to_python(TlValue& v) {

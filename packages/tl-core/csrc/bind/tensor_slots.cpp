@@ -249,7 +249,7 @@ PyObject* converted(PyObject* o, const char* type, Convert convert) {
   return translated(
       [&]() -> PyObject* {
         const Scalar s = number_of(o);
-        TL_CHECK(!s.is_complex() || s.to_complex().imag() == 0, Runtime, "value cannot be converted to type ",
+        TL_CHECK(!s.is_complex() || s.to_complex().im == 0, Runtime, "value cannot be converted to type ",
                  type, " without overflow");
         return convert(s);
       },
@@ -279,8 +279,8 @@ PyObject* to_index(PyObject* o) {
 PyObject* to_complex_number(PyObject* o, PyObject*) {
   return translated(
       [&]() -> PyObject* {
-        const auto c = number_of(o).to_complex();
-        return PyComplex_FromDoubles(c.real(), c.imag());
+        const Complex128 c = number_of(o).to_complex();
+        return PyComplex_FromDoubles(c.re, c.im);
       },
       static_cast<PyObject*>(nullptr));
 }

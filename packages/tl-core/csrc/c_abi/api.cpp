@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/interrupt.h"
 #include "base/parallel.h"
 #include "dispatch/fallback.h"
 #include "dispatch/operator.h"

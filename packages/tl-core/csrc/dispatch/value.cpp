@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/allocator.h"
+#include "base/generator.h"
 
 namespace tl {
 
@@ -58,8 +59,8 @@ DType dtype_from_abi(int64_t code) {
 
 TlValue owned(const Scalar& s) {
   if (!s.is_complex()) return s.value();
-  const auto c = s.to_complex();
-  const double parts[2] = {c.real(), c.imag()};
+  const Complex128 c = s.to_complex();
+  const double parts[2] = {c.re, c.im};
   return {TL_COMPLEX, 0, {.p = copied(TL_COMPLEX, parts, 2).u.p}};
 }
 

@@ -8,11 +8,12 @@
 #include <tuple>
 #include <vector>
 
-#include "base/generator.h"
 #include "tensor/scalar.h"
 #include "tensor/tensor.h"
 
 namespace tl {
+
+class Generator;
 
 using TensorList = std::span<const Tensor>;
 using OptTensor = const Tensor*;  // NULL: None

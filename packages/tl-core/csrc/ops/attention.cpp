@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/checked.h"
+#include "base/generator.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "ops.h"

@@ -218,12 +218,16 @@ Tensor arange_start(const Scalar& start, const Scalar& end, OptDType dtype, OptL
 
 Tensor linspace_complex(const Scalar& start, const Scalar& end, int64_t steps) {
   const Tensor t = empty(DimVector{steps}, {DType::Complex128, {}});
-  const std::complex<double> first = start.to_complex(), last = end.to_complex(),
-                             step = (last - first) / static_cast<double>(std::max<int64_t>(steps - 1, 1));
-  for (int64_t i = 0; i < steps; ++i)
-    t.ptr<std::complex<double>>()[i] = i < steps / 2 || steps == 1
-                                           ? first + step * static_cast<double>(i)
-                                           : last - step * static_cast<double>(steps - 1 - i);
+  const Complex128 first = start.to_complex(), last = end.to_complex();
+  const auto gaps = static_cast<double>(std::max<int64_t>(steps - 1, 1));
+  for (int64_t i = 0; i < steps; ++i) {
+    const bool ahead = i < steps / 2 || steps == 1;
+    const auto at = [&](double from, double to) {
+      const double step = (to - from) / gaps;
+      return ahead ? from + step * static_cast<double>(i) : to - step * static_cast<double>(steps - 1 - i);
+    };
+    t.ptr<Complex128>()[i] = {at(first.re, last.re), at(first.im, last.im)};
+  }
   return t;
 }
 

@@ -61,7 +61,7 @@ Tensor angle_backward(const Tensor& g, const Tensor& self) {
   if (!is_complex(self.dtype())) return ops::zeros_like(g);
   const Tensor zero = ops::eq(self, Scalar(0));
   const Tensor around =
-      ops::div(ops::mul(self, Scalar(std::complex<double>(0, 1))), ops::mul(self, ops::conj_physical(self)));
+      ops::div(ops::mul(self, Scalar(Complex128{0, 1})), ops::mul(self, ops::conj_physical(self)));
   return ops::where_self(zero, Scalar(0.0), ops::mul(g, around));
 }
 

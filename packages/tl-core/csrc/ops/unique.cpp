@@ -1,6 +1,7 @@
 // Which elements there are, and how often.
 #include "kernels/cpu/unique.h"
 
+#include <cmath>
 #include <limits>
 
 #include "base/checked.h"

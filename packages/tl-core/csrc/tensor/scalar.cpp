@@ -24,8 +24,8 @@ template <class T>
 T convert(const Scalar& s) {
   if constexpr (is_complex_type<T>) {
     using R = decltype(T::re);
-    const auto c = s.to_complex();
-    return {convert_real<R>(c.real()), convert_real<R>(c.imag())};
+    const Complex128 c = s.to_complex();
+    return {convert_real<R>(c.re), convert_real<R>(c.im)};
   } else if constexpr (std::is_same_v<T, bool>) {
     return s.to_bool();
   } else if constexpr (std::is_integral_v<T>) {
@@ -49,7 +49,7 @@ bool int_fits(int64_t value) {
 
 template <class T>
 bool fits(const Scalar& s) {
-  const bool real = !s.is_complex() || s.to_complex().imag() == 0;
+  const bool real = !s.is_complex() || s.to_complex().im == 0;
   if constexpr (is_complex_type<T> || std::is_same_v<T, bool>) {
     return true;
   } else if constexpr (std::is_integral_v<T>) {
@@ -66,7 +66,7 @@ bool fits(const Scalar& s) {
 template <class T>
 Scalar load(const T& value) {
   if constexpr (is_complex_type<T>) {
-    return Scalar(std::complex<double>(static_cast<double>(value.re), static_cast<double>(value.im)));
+    return Scalar(Complex128{static_cast<double>(value.re), static_cast<double>(value.im)});
   } else if constexpr (std::is_same_v<T, uint64_t>) {
     return value >> 63 ? Scalar::above_int64(value) : Scalar(static_cast<int64_t>(value));
   } else if constexpr (std::is_integral_v<T>) {

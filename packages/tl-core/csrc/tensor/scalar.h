@@ -1,7 +1,6 @@
 // A number a user wrote: bool, int, float or complex, not yet of any dtype.
 #pragma once
 
-#include <complex>
 #include <cstdint>
 
 #include "base/dtype.h"
@@ -17,7 +16,7 @@ class Scalar {
   Scalar(int v) : Scalar(static_cast<int64_t>(v)) {}
   Scalar(int64_t v) : tag_(TL_INT), i_(v) {}
   Scalar(double v) : tag_(TL_FLOAT), re_(v) {}
-  Scalar(std::complex<double> v) : tag_(TL_COMPLEX), re_(v.real()), im_(v.imag()) {}
+  Scalar(Complex128 v) : tag_(TL_COMPLEX), re_(v.re), im_(v.im) {}
 
   // Of integers from 2^63 on a value holds the bits, and says so in its length.
   static Scalar above_int64(uint64_t v) {
@@ -35,7 +34,7 @@ class Scalar {
         return Scalar(v.u.f);
       case TL_COMPLEX: {
         const auto* c = static_cast<const double*>(v.u.p);
-        return Scalar(std::complex<double>(c[0], c[1]));
+        return Scalar(Complex128{c[0], c[1]});
       }
       default:
         fail(ErrorKind::Type, "expected a number");
@@ -65,7 +64,7 @@ class Scalar {
     if (!is_integral()) return re_;
     return above_int64_ ? static_cast<double>(static_cast<uint64_t>(i_)) : static_cast<double>(i_);
   }
-  std::complex<double> to_complex() const { return {to_double(), tag_ == TL_COMPLEX ? im_ : 0.0}; }
+  Complex128 to_complex() const { return {to_double(), tag_ == TL_COMPLEX ? im_ : 0.0}; }
   bool to_bool() const { return is_integral() ? i_ != 0 : re_ != 0 || (is_complex() && im_ != 0); }
 
   // Writes the number as one element of `dtype`.

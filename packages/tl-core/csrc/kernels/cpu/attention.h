@@ -2,8 +2,12 @@
 #pragma once
 
 #include "base/dtype.h"
-#include "base/generator.h"
+#include "base/mt19937.h"
 #include "kernels/cpu/loop.h"
+
+namespace tl {
+class Generator;
+}
 
 namespace tl::cpu {
 

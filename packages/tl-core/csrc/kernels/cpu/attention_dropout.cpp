@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/generator.h"
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/random_blocks.h"
 

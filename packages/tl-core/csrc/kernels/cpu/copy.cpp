@@ -6,6 +6,10 @@
 #include "kernels/cpu/select.h"
 #include "kernels/cpu/square.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {

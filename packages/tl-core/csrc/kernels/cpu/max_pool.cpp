@@ -2,7 +2,6 @@
 #include "kernels/cpu/max_pool.h"
 
 #include <limits>
-#include <memory>
 #include <optional>
 
 #include "kernels/cpu/row_plan.h"
@@ -141,17 +140,12 @@ class MaxPooling {
     const int64_t columns = flat_ ? 0 : slabs_.longest() * height_.outputs() * line;
     const int64_t block = (flat_ ? line : height_.outputs() * line) * slabs_.step();
     slabs_.run([=, this] {
-      struct Buffers {
-        Scratch<T> first, second;
-        Scratch<int32_t> first_at, second_at, last_at;
-      };
-      const int64_t last = indexed ? block : 0;
-      auto buffers = std::unique_ptr<Buffers>(
-          new Buffers{Scratch<T>(rows), Scratch<T>(columns), Scratch<int32_t>(indexed ? rows : 0),
-                      Scratch<int32_t>(indexed ? columns : 0), Scratch<int32_t>(last)});
-      return [=, this, buffers = std::move(buffers)](const Slab& slab) {
-        one(slab, out, indices, in, {buffers->first.data(), buffers->first_at.data()},
-            {buffers->second.data(), buffers->second_at.data()}, buffers->last_at.data());
+      return [=, this, first = Scratch<T>(rows), second = Scratch<T>(columns),
+              first_at = Scratch<int32_t>(indexed ? rows : 0),
+              second_at = Scratch<int32_t>(indexed ? columns : 0),
+              last_at = Scratch<int32_t>(indexed ? block : 0)](const Slab& slab) mutable {
+        one(slab, out, indices, in, {first.data(), first_at.data()}, {second.data(), second_at.data()},
+            last_at.data());
       };
     });
   }
@@ -185,9 +179,9 @@ class MaxPooling {
   void run_rows(T* out, int64_t* indices, const T* in) const {
     const int64_t n = width_.outputs();
     slabs_.run_rows([=, this] {
-      auto places = std::make_unique<Scratch<int32_t>>(indexed ? Slabs::kRows * n : 0);
-      return [=, this, places = std::move(places)](int64_t row, int64_t rows) {
-        const Places<T> to{out + row * n, places->data()};
+      return [=, this, places = Scratch<int32_t>(indexed ? Slabs::kRows * n : 0)](int64_t row,
+                                                                                  int64_t rows) mutable {
+        const Places<T> to{out + row * n, places.data()};
         along_rows<indexed>(*plans_, width_, true, rows, in + row * width_.inputs, to);
         if constexpr (indexed)
           for (int64_t i = 0; i < rows * n; ++i) indices[row * n + i] = to.at[i];

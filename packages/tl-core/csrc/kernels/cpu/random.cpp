@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/parallel.h"
 #include "kernels/cpu/random_blocks.h"
 

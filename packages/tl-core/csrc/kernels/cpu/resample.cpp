@@ -2,7 +2,6 @@
 #include "kernels/cpu/resample.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 
 #include "kernels/cpu/row_plan.h"
@@ -104,11 +103,8 @@ class Resampling {
     int64_t most = std::max(slabs_.longest(), slabs_.step()) * field_.inner;
     for (int a = slabs_.outer() + 1; a < 3; ++a) most *= std::max(map(a).inputs, map(a).outputs());
     slabs_.run([=, this] {
-      auto one = std::make_unique<Scratch<T>>(count_ > 1 ? most : 0),
-           two = std::make_unique<Scratch<T>>(count_ > 2 ? most : 0);
-      return [=, this, one = std::move(one), two = std::move(two)](const Slab& slab) {
-        run_slab(slab, out, in, one->data(), two->data());
-      };
+      return [=, this, one = Scratch<T>(count_ > 1 ? most : 0), two = Scratch<T>(count_ > 2 ? most : 0)](
+                 const Slab& slab) mutable { run_slab(slab, out, in, one.data(), two.data()); };
     });
   }
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
-#include <span>
+#include <optional>
+#include <vector>
 
 #include "kernels/cpu/axis_map.h"
 #include "kernels/cpu/memory.h"
@@ -158,9 +158,11 @@ class RowPlan {
 template <class T>
 class RowPlans {
  public:
-  RowPlans(const AxisMap& map, bool restart, std::span<const int64_t> row_counts)
-      : map_(map), restart_(restart), group_(std::min(RowPlan<T>::group(map), std::ranges::max(row_counts))) {
-    plans_.resize(static_cast<size_t>(group_) + 1);
+  RowPlans(const AxisMap& map, bool restart, const std::vector<int64_t>& row_counts)
+      : map_(map),
+        restart_(restart),
+        group_(std::min(RowPlan<T>::group(map), *std::max_element(row_counts.begin(), row_counts.end()))),
+        plans_(static_cast<size_t>(group_) + 1) {
     prepare(group_);
     for (int64_t n : row_counts)
       if (n % group_) prepare(n % group_);
@@ -176,13 +178,13 @@ class RowPlans {
 
  private:
   void prepare(int64_t rows) {
-    if (!plans_[rows]) plans_[rows] = std::make_unique<RowPlan<T>>(map_, rows, restart_);
+    if (!plans_[rows]) plans_[rows].emplace(map_, rows, restart_);
   }
 
   const AxisMap& map_;
   bool restart_;
   int64_t group_;
-  std::vector<std::unique_ptr<RowPlan<T>>> plans_;  // by the number of rows
+  std::vector<std::optional<RowPlan<T>>> plans_;  // by the number of rows
 };
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE

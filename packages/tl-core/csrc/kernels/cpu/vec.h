@@ -12,7 +12,7 @@
 #include "base/dtype.h"
 #include "kernels/cpu/isa.h"
 
-#if defined(__SSE2__)
+#if TL_ISA_LEVEL >= 3
 #include <immintrin.h>
 #endif
 
