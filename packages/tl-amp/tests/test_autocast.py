@@ -6,7 +6,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
-from tl_amp import autocast, cpu, cuda, custom_bwd, custom_fwd, is_autocast_available
+from tl_amp import autocast, cpu, cuda, custom_bwd, custom_fwd, is_autocast_available, is_autocast_enabled
 
 
 def test_a_region_that_is_switched_off():
@@ -71,3 +71,11 @@ def test_functions_outside_of_a_region():
     x = tl.tensor([3.0], requires_grad=True)
     Square.apply(x).backward()
     assert x.grad.tolist() == [6]
+
+
+def test_no_region_is_on():
+    assert not is_autocast_enabled() and not is_autocast_enabled("cpu")
+    with tl_amp.autocast("cpu", enabled=False):
+        assert not is_autocast_enabled("cpu")
+    with pytest.raises(RuntimeError, match="meta"):
+        is_autocast_enabled("meta")

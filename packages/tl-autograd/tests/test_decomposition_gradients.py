@@ -58,3 +58,39 @@ def test_solve(left, right, from_left, dtype):
 def test_matrix_exp(dtype):
     assert gradcheck(linalg.matrix_exp, drawn(2, 3, 3, dtype=dtype))
     assert gradgradcheck(linalg.matrix_exp, drawn(2, 2, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", FIELDS)
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 3, 3)])
+def test_svd(shape, dtype):
+    def invariant(a):  # of a complex matrix, the vectors are fixed up to phases only
+        u, s, vh = linalg.svd(a, full_matrices=False)
+        return (u, s, vh) if not a.is_complex() else (u.abs(), s, vh.abs(), u @ vh)
+
+    assert gradcheck(invariant, drawn(*shape, dtype=dtype))
+    assert gradgradcheck(invariant, drawn(*shape, dtype=dtype))
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_one_part_of_svd_alone(part):
+    assert gradcheck(lambda a: linalg.svd(a)[part][..., :2], drawn(3, 2))
+
+
+@pytest.mark.parametrize("dtype", FIELDS)
+@pytest.mark.parametrize("order", ["nuc", 2, -2, 1, float("-inf")])
+def test_matrix_norms(order, dtype):
+    x = drawn(2, 3, 4, dtype=dtype)
+    assert gradcheck(lambda a: linalg.matrix_norm(a, order, (0, 2)), x)
+    assert gradgradcheck(lambda a: linalg.matrix_norm(a, order, (2, 1), True), x)
+
+
+def test_the_nuclear_norm_of_a_deficient_matrix_has_a_gradient():
+    x = tl.ones(3, 3, requires_grad=True)
+    tl.norm(x, "nuc").backward()
+    u, _, vh = linalg.svd(x.detach())
+    assert tl.allclose(x.grad, u @ vh)
+
+
+@pytest.mark.parametrize("order", [2, 1])
+def test_condition(order):
+    assert gradcheck(lambda a: linalg.cond(a, order), drawn(3, 3))

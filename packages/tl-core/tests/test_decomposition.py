@@ -220,3 +220,120 @@ def test_the_number_of_threads_changes_nothing(threads):
 def test_faults(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+# ---- singular values
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_svd_is_a_product_of_orthonormal_factors(shape, field):
+    a = drawn(shape, field)
+    for full in (False, True):
+        u, s, vh = linalg.svd(tl.from_numpy(a), full)
+        expected = np.linalg.svd(a, full_matrices=full)
+        assert (u.shape, vh.shape) == (expected[0].shape, expected[2].shape)
+        close(s, expected[1])
+        k = s.shape[-1]
+        close((u[..., :k] * s.unsqueeze(-2)) @ vh[..., :k, :], a)
+        for square in (adjoint(u) @ u, vh @ adjoint(vh)):
+            close(square, np.broadcast_to(np.eye(square.shape[-1], dtype=field), square.shape))
+    close(linalg.svdvals(tl.from_numpy(a)), np.linalg.svd(a, compute_uv=False))
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("scale", [1e-30, 1, 1e30])
+def test_svd_of_deficient_matrices_has_orthonormal_factors(field, scale):
+    a = (drawn((6, 2), field) @ drawn((2, 5), field, 1)) * field(scale)
+    for matrix in (a, np.zeros_like(a), np.ones_like(a)):
+        u, s, vh = linalg.svd(tl.from_numpy(matrix))
+        close(s, np.linalg.svd(matrix, compute_uv=False))
+        close(adjoint(u) @ u, np.eye(6, dtype=field))
+        close(adjoint(vh) @ vh, np.eye(5, dtype=field))
+
+
+def test_small_singular_values_keep_their_digits():
+    graded = np.diag(10.0 ** -np.arange(0, 60, 6)) @ (np.eye(10) + 0.1 * drawn((10, 10), np.float64))
+    exact = linalg.svdvals(tl.from_numpy(graded * 1e150)) / 1e150
+    assert np.allclose(linalg.svdvals(tl.from_numpy(graded)).numpy(), exact.numpy(), rtol=1e-13, atol=0)
+
+
+def test_svd_refuses_nan_and_drivers():
+    with pytest.raises(linalg.LinAlgError, match="non-finite"):
+        linalg.svdvals(tl.tensor([[1.0, float("nan")], [2.0, 3.0]]))
+    with pytest.raises(RuntimeError, match="driver"):
+        linalg.svd(tl.eye(2), driver="gesvd")
+    with pytest.raises(NotImplementedError, match="linalg_svd_cpu"):
+        linalg.svdvals(tl.ones(2, 2, dtype=tl.float16))
+
+
+def test_svd_by_its_older_name_returns_v():
+    a = drawn((2, 5, 3), np.complex128)
+    u, s, v = tl.svd(tl.from_numpy(a))
+    close((u * s.unsqueeze(-2)) @ adjoint(v), a)
+    u, _, v = tl.svd(tl.from_numpy(a), compute_uv=False)
+    assert u.shape == (2, 5, 5) and v.shape == (2, 3, 3) and not u.any() and not v.any()
+
+
+# ---- norms of matrices
+ORDERS = ["fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("order", ORDERS)
+def test_matrix_norms_are_those_of_numpy(order, field):
+    a = drawn((3, 4, 5), field)
+    t = tl.from_numpy(a)
+    for dim in ((0, 2), (-1, 1), (1, 0)):
+        for keepdim in (False, True):
+            expected = np.linalg.norm(a, order, dim, keepdim)
+            close(linalg.matrix_norm(t, order, dim, keepdim), expected)
+            close(linalg.norm(t, order, dim, keepdim), expected)
+    out = tl.empty(0, dtype=linalg.matrix_norm(t, order).dtype)
+    assert linalg.matrix_norm(t, order, out=out) is out
+    close(out, np.linalg.norm(a, order, (1, 2)))
+
+
+def test_nuclear_norm_of_a_matrix_or_of_dimensions():
+    a = drawn((3, 4, 5), np.float32)
+    close(tl.norm(tl.from_numpy(a[0]), "nuc"), np.asarray(np.linalg.norm(a[0], "nuc")))
+    close(tl.from_numpy(a).norm("nuc", (0, 2), True), np.linalg.norm(a, "nuc", (0, 2), True))
+    assert tl.norm(tl.zeros(0, 3), "nuc") == 0
+    with pytest.raises(RuntimeError, match="dim must be a 2-tuple. Got 0 1 2"):
+        tl.norm(tl.from_numpy(a), "nuc")
+
+
+def test_matrix_norms_refuse():
+    for order in (3, 0, "abc"):
+        with pytest.raises(RuntimeError, match="not supported"):
+            linalg.matrix_norm(tl.eye(2), order)
+    with pytest.raises(RuntimeError, match="must be different"):
+        linalg.matrix_norm(tl.eye(2), 2, (1, -1))
+    with pytest.raises(RuntimeError, match="without narrowing"):
+        linalg.matrix_norm(tl.eye(2), dtype=tl.float16)
+    with pytest.raises(RuntimeError, match="Low precision"):
+        linalg.matrix_norm(tl.eye(2).half(), 2)
+    with pytest.raises(RuntimeError, match="1D or 2D"):
+        linalg.norm(tl.ones(1, 2, 3), 2)
+
+
+@pytest.mark.parametrize("order", [None, *ORDERS])
+def test_condition_is_that_of_numpy(order):
+    a = drawn((2, 3, 4, 4), np.float64)
+    close(linalg.cond(tl.from_numpy(a), order), np.linalg.cond(a, order), 1000)
+
+
+def test_condition_of_what_has_no_inverse():
+    a = tl.stack([tl.eye(2), tl.zeros(2, 2)])
+    assert linalg.cond(a, "fro").tolist() == [pytest.approx(2.0), float("inf")]
+    assert linalg.cond(tl.zeros(3, 0, 0)).tolist() == [0, 0, 0]
+    with pytest.raises(RuntimeError, match="square"):
+        linalg.cond(tl.ones(2, 3), 1)
+
+
+def test_rank_counts_singular_values_above_a_tolerance():
+    a = tl.tensor([4.0, 2.0, 1.0]).diag()
+    assert linalg.matrix_rank(a) == 3 and linalg.matrix_rank(tl.ones(4, 3)) == 1
+    assert linalg.matrix_rank(a, 1.5) == 2 and linalg.matrix_rank(a, atol=1.5) == 2
+    assert linalg.matrix_rank(a, rtol=0.6) == 1 and linalg.matrix_rank(a, atol=1.5, rtol=0.6) == 1
+    assert linalg.matrix_rank(tl.stack([a, a]), tl.tensor([0.5, 3.0])).tolist() == [3, 1]
+    assert linalg.matrix_rank(a.triu() + 9 * tl.ones(3, 3).triu(1), 1.5, hermitian=True) == 2
+    assert linalg.matrix_rank(tl.zeros(2, 0, 3)).tolist() == [0, 0]

@@ -63,3 +63,10 @@ def test_a_generator_that_raises():
     with pytest.raises(KeyError, match="inside"):
         next(running)
     assert tl.is_grad_enabled()
+
+
+def test_inference_tensors_count_no_versions():
+    with tl.inference_mode():
+        x = tl.ones(2)
+    with pytest.raises(RuntimeError, match="do not track version counter"):
+        x._version  # noqa: B018

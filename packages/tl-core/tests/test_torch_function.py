@@ -145,3 +145,10 @@ def test_errors_leave_modes_as_they_were():
     with pytest.raises(LookupError, match="ones"), Failing():
         tl.ones(1)
     assert tl.ones(1).tolist() == [1.0]
+
+
+def test_regions_without_layers_nest():
+    from tl_core.dispatch_modes import no_dispatch, no_transforms
+
+    with no_dispatch(), no_transforms(), no_dispatch():
+        assert (tl.ones(2) + 1).tolist() == [2, 2]

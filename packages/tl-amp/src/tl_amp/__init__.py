@@ -7,8 +7,15 @@ tensor([4., 4.])
 
 import tl_core
 
-from .autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
+from .autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available, is_autocast_enabled
 from .grad_scaler import GradScaler
 from .version import __version__ as __version__
 
-__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+__all__ = [
+    "GradScaler",
+    "autocast",
+    "custom_bwd",
+    "custom_fwd",
+    "is_autocast_available",
+    "is_autocast_enabled",
+]

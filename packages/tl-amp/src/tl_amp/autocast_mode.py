@@ -26,6 +26,17 @@ def is_autocast_available(device_type: str) -> bool:
     return tl_core.device(device_type).type in DEFAULTS
 
 
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether a region of `autocast` for that kind of device is around.
+
+    Args:
+        device_type: such as "cpu".
+    """
+    if not is_autocast_available(device_type):
+        raise RuntimeError(f"is_autocast_enabled: autocast does not know the device type {device_type!r}")
+    return False  # a region that is on cannot be entered yet
+
+
 class autocast:
     """A region, or a decorated function, in which operators choose their own precision.
 

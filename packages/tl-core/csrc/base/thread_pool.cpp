@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/cgroup.h"
+#include "base/denormals.h"
 #include "base/error.h"
 #include "base/fork.h"
 #include "base/interrupt.h"
@@ -36,11 +37,15 @@ class Job {
         chunks_((end - begin - 1) / grain + 1),
         body_(body),
         ctx_(ctx),
-        state_(state) {}
+        state_(state),
+        flushes_(flushes_denormals()) {}
 
   int64_t chunks() const { return chunks_; }
   bool has_work() const { return claimed_.load(std::memory_order_relaxed) < chunks_; }
-  const InheritedState& state() const { return state_; }
+  void enter(ThreadLocals& t) const {  // as a helper
+    static_cast<InheritedState&>(t) = state_;
+    flush_denormals(flushes_);
+  }
 
   // From which end of the range a thread takes its chunks: callers from the front, helpers from the back, so
   // that from call to call each meets what its own cache holds.
@@ -92,6 +97,7 @@ class Job {
   const RangeBody body_;
   void* const ctx_;
   const InheritedState state_;
+  const bool flushes_;
   alignas(64) std::atomic<int64_t> claimed_{0}, front_{0}, back_{0};
   std::atomic<int64_t> failed_{kNoFailure};
   std::mutex error_mutex_;
@@ -276,7 +282,7 @@ void ThreadPool::serve() {
       continue;
     }
     wake_two();  // the callers' wake-ups spread as a tree
-    static_cast<InheritedState&>(t) = job->state();
+    job->enter(t);
     job->work(Job::End::Back);
     static_cast<InheritedState&>(t) = {};
     leave(*job);

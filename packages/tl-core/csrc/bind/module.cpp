@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 
 #include "base/allocator.h"
+#include "base/denormals.h"
 #include "base/interrupt.h"
 #include "base/live_blocks.h"
 #include "base/parallel.h"
@@ -96,12 +97,25 @@ void add_modes(py::module_& m) {
   });
 }
 
+void add_layers(py::module_& m) {
+  m.attr("_LAYER_TRANSFORMS") = int{TL_LAYER_TRANSFORMS};
+  m.attr("_LAYER_PYTHON") = int{TL_LAYER_PYTHON};
+  m.def("_exclude_layer", [](int layer, bool on) {
+    uint64_t& excluded = thread_locals().excluded;
+    const uint64_t bit = uint64_t{1} << layer;
+    const bool before = excluded & bit;
+    excluded = on ? excluded | bit : excluded & ~bit;
+    return before;
+  });
+}
+
 void add_machine(py::module_& m) {
   m.def("get_num_threads", num_threads);
   m.def("set_num_threads", [](int n) {
     TL_CHECK(n > 0, Runtime, "set_num_threads expects a positive integer, got ", n);
     set_num_threads(n);
   });
+  m.def("_flush_denormals", flush_denormals);
   m.def("_capability_level", cpu::chosen_level);
   m.def("_request_interrupt", request_interrupt);
 }
@@ -276,6 +290,7 @@ void build(py::module_& m) {
   install_origin_source();
   set_warn_handler(warn_in_python);
   add_modes(m);
+  add_layers(m);
   add_machine(m);
   add_memory(m);
   add_types_and_promotion(m);

@@ -339,7 +339,13 @@ PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromLongLong(tensor_o
 PyObject* get_nbytes(PyObject* o, void*) {
   return PyLong_FromLongLong(tensor_of(o).numel() * tensor_of(o).itemsize());
 }
-PyObject* get_version(PyObject* o, void*) { return PyLong_FromUnsignedLong(version(*impl_of(o))); }
+PyObject* get_version(PyObject* o, void*) {
+  return get([&] {
+    TL_CHECK(!impl_of(o)->has(TensorImpl::Inference), Runtime,
+             "Inference tensors do not track version counter.");
+    return PyLong_FromUnsignedLong(version(*impl_of(o)));
+  });
+}
 PyObject* get_base(PyObject* o, void*) {
   return get([&] { return impl_of(o)->base ? wrap(Tensor::share(impl_of(o)->base)) : Py_NewRef(Py_None); });
 }

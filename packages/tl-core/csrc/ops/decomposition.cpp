@@ -167,6 +167,103 @@ Tensor qr_backward(OptTensor grad_Q, OptTensor grad_R, const Tensor& Q, const Te
   return ops::cat(parts, -1);
 }
 
+// ---- singular values
+using Triple = std::tuple<Tensor, Tensor, Tensor>;
+
+DType double_type(DType d) { return is_complex(d) ? DType::Complex128 : DType::Float64; }
+
+Triple empty_factors(const Tensor& A) {
+  const int64_t fewer = std::min(rows_of(A), last(A));
+  DimVector values(batch_of(A));
+  values.push_back(fewer);
+  const TensorOptions like{A.dtype(), A.device()};
+  return {empty(with_matrix(batch_of(A), rows_of(A), fewer), like),
+          empty(values, {to_real(A.dtype()), A.device()}),
+          empty(with_matrix(batch_of(A), fewer, last(A)), like)};
+}
+
+// A tall matrix is Q R, and R = turns^H diag(values) w. In double precision: float needs no loops of its own.
+Triple tall_factors(const Tensor& A) {
+  const int64_t n = last(A), count = A.numel() / (rows_of(A) * n);
+  const Reflections f = reflections_of(to_dtype(A, double_type(A.dtype())));
+  const Tensor w = to_contiguous(ops::triu(ops::narrow(f.a, -2, 0, n), 0));
+  const Tensor turns = empty(w.sizes(), {w.dtype(), {}}), values = empty(f.tau.sizes(), {DType::Float64, {}});
+  cpu::singular_values(w.dtype(), w.ptr<char>(), turns.ptr<char>(), values.ptr<double>(), count, n);
+  const Tensor u = ops::matmul(reflected(f.a, f.tau, n), adjoint(turns));
+  return {to_dtype(u, A.dtype()), to_dtype(values, to_real(A.dtype())), to_dtype(w, A.dtype())};
+}
+
+Triple svd_factors(const Tensor& A) {
+  check_matrix("linalg.svd", "A", A);
+  check_decomposed("linalg_svd_cpu", A);
+  if (A.is_meta() || A.numel() == 0) return empty_factors(A);
+  TL_CHECK(
+      !ops::any(ops::isnan(A)).ptr<bool>()[0], LinAlg,
+      "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.");
+  if (rows_of(A) >= last(A)) return tall_factors(A);
+  const auto [v, values, uh] = tall_factors(adjoint(A));
+  return {to_contiguous(adjoint(uh)), values, to_contiguous(adjoint(v))};
+}
+
+// Townsend, Differentiating the Singular Value Decomposition, 2016. A complex pair of vectors is fixed up to
+// a phase: the diagonal of `left` holds the imaginary part that a function of their products leaves.
+Tensor svd_backward(OptTensor grad_U, OptTensor grad_S, OptTensor grad_Vh, const Tensor& U, const Tensor& S,
+                    const Tensor& Vh) {
+  const Tensor across = ops::unsqueeze(S, -2), down = ops::unsqueeze(S, -1);
+  if (!grad_U && !grad_Vh) return ops::matmul(ops::mul(U, ops::unsqueeze(or_zeros(grad_S, S), -2)), Vh);
+  const Tensor g_u = or_zeros(grad_U, U), g_vh = or_zeros(grad_Vh, Vh);
+  const auto skew = [](const Tensor& x) { return ops::sub(x, adjoint(x)); };
+  const Tensor u_part = ops::matmul(adjoint(U), g_u), v_part = ops::matmul(g_vh, adjoint(Vh));
+  const Tensor left = skew(u_part), right = skew(adjoint(v_part));
+  const Tensor gaps =
+      ops::add(ops::mul(ops::sub(across, down), ops::add(across, down)), ops::diag_embed(ops::ones_like(S)));
+  Tensor inner = ops::div(ops::add(ops::mul(left, across), ops::mul(down, right)), gaps);
+  if (grad_S) inner = ops::add(inner, ops::diag_embed(*grad_S));
+  if (is_complex(U.dtype()))
+    inner =
+        ops::add(inner, ops::diag_embed(ops::div(ops::diagonal(left, 0, -2, -1), ops::mul(S, Scalar(2.0)))));
+  Tensor rows = ops::matmul(inner, Vh);
+  if (last(Vh) > last(S)) rows = ops::add(rows, ops::div(ops::sub(g_vh, ops::matmul(v_part, Vh)), down));
+  const Tensor g = ops::matmul(U, rows);
+  if (rows_of(U) == last(S)) return g;
+  return ops::add(g, ops::matmul(ops::div(ops::sub(g_u, ops::matmul(U, u_part)), across), Vh));
+}
+
+// With columns that make an orthonormal basis of all of them.
+Tensor completed(const Tensor& u) {
+  const int64_t rows = rows_of(u), columns = last(u);
+  if (rows == columns) return u;
+  const Tensor q = std::get<0>(ops::linalg_qr(ops::detach(u), "complete"));
+  const std::array<Tensor, 2> parts{u, ops::narrow(q, -1, columns, rows - columns)};
+  return ops::cat(parts, -1);
+}
+
+void check_driver(std::optional<std::string_view> driver) {
+  TL_CHECK(!driver, Runtime,
+           "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER "
+           "backend.");
+}
+
+Triple linalg_svd(const Tensor& A, bool full_matrices, std::optional<std::string_view> driver, Out out_u,
+                  Out out_s, Out out_vh) {
+  check_driver(driver);
+  const auto [u, s, vh] = ops::_linalg_svd(A);
+  if (!full_matrices) return {copied_out(u, out_u), copied_out(s, out_s), copied_out(vh, out_vh)};
+  return {copied_out(completed(u), out_u), copied_out(s, out_s),
+          copied_out(adjoint(completed(adjoint(vh))), out_vh)};
+}
+
+Tensor linalg_svdvals(const Tensor& A, std::optional<std::string_view> driver, Out out) {
+  check_driver(driver);
+  return copied_out(std::get<1>(ops::_linalg_svd(A)), out);
+}
+
+Triple svd(const Tensor& self, bool some, bool compute_uv, Out out_u, Out out_s, Out out_v) {
+  const auto [u, s, vh] = ops::linalg_svd(self, !some || !compute_uv);
+  const auto given = [&](const Tensor& t) { return compute_uv ? t : ops::zeros_like(t); };
+  return {copied_out(given(u), out_u), copied_out(s, out_s), copied_out(given(adjoint(vh)), out_v)};
+}
+
 // ---- equations
 Tensor solve_matrices(const Tensor& A, const Tensor& B) {
   check_square("linalg.solve", "A", A);
@@ -268,8 +365,7 @@ Tensor exponential(const Tensor& self) {
 Tensor linalg_matrix_exp(const Tensor& self) {
   check_square("linalg.matrix_exp", "A", self);
   if (self.is_meta() || self.numel() == 0) return ops::empty_like(self);
-  const DType wide = is_complex(self.dtype()) ? DType::Complex128 : DType::Float64;
-  return to_dtype(exponential(to_dtype(self, wide)), self.dtype());
+  return to_dtype(exponential(to_dtype(self, double_type(self.dtype()))), self.dtype());
 }
 
 // exp of [[A^H, g], [0, A^H]] holds it in its corner (Najfeld and Havel, Derivatives of the matrix
@@ -293,6 +389,11 @@ TL_KERNEL(linalg_qr, qr)
 TL_KERNEL(linalg_qr_backward, qr_backward)
 TL_KERNEL(linalg_householder_product, householder_product)
 TL_KERNEL(orgqr, orgqr)
+TL_KERNEL(_linalg_svd, svd_factors)
+TL_KERNEL(_linalg_svd_backward, svd_backward)
+TL_KERNEL(linalg_svd, linalg_svd)
+TL_KERNEL(linalg_svdvals, linalg_svdvals)
+TL_KERNEL(svd, svd)
 TL_KERNEL(_linalg_solve, solve_matrices)
 TL_KERNEL(linalg_solve, solve)
 TL_KERNEL(linalg_matrix_exp, linalg_matrix_exp)

@@ -38,8 +38,9 @@ struct Window {
 
   void check(int64_t a) const {
     TL_CHECK(kernel[a] > 0, Runtime, op, ": kernel_size must be greater than zero, but got ", kernel[a]);
-    TL_CHECK(stride[a] > 0 && stride[a] < INT64_MAX / 4, Runtime, op,
-             ": stride must be greater than zero, and its steps countable, but got ", stride[a]);
+    TL_CHECK(stride[a] > 0, Runtime, op, ": stride must be greater than zero, but got ", stride[a]);
+    TL_CHECK(stride[a] < INT64_MAX / 4, Runtime, op, ": the steps of stride ", stride[a],
+             " cannot be counted");
     TL_CHECK(dilation[a] > 0, Runtime, op, ": dilation must be greater than zero, but got ", dilation[a]);
     TL_CHECK(padding[a] >= 0, Runtime, op, ": pad must be non-negative, but got pad: ", padding[a]);
     TL_CHECK(padding[a] <= reach(a) / 2, Runtime, op,
@@ -189,8 +190,8 @@ Pair adaptive_max(const Tensor& self, IntSpan output_size) {
 template <int n>
 Pair adaptive_max_pool(const Tensor& self, IntSpan output_size, Out out, Out out_indices) {
   TL_CHECK(static_cast<int>(output_size.size()) == n || (n > 1 && output_size.size() == 1), Runtime,
-           kAdaptiveMaxNames[n], "(): argument 'output_size' must contain ", n, n == 1 ? " int" : " ints",
-           ", got ", output_size);
+           kAdaptiveMaxNames[n], "(): argument 'output_size' should contain ",
+           n == 1 ? "one int" : cat(n, " ints"), ", got ", output_size);
   const DimVector size = spread(kAdaptiveMaxNames[n], "output_size", output_size, n);
   const auto [values, indices] = ops::_adaptive_max_pool(self, size);
   if (!out) return {values, indices};

@@ -63,6 +63,7 @@ from tl_core.machine import (
     cpu_capability,
     get_num_interop_threads,
     get_num_threads,
+    set_flush_denormal,
     set_num_interop_threads,
     set_num_threads,
 )

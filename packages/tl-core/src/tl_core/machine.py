@@ -10,6 +10,19 @@ set_num_threads = _C.set_num_threads
 _interop_threads = 1
 
 
+def set_flush_denormal(mode: bool, /) -> bool:
+    """Whether this thread's operators take numbers below the smallest normal one for zero.
+
+    Returns whether the processor can.
+
+    >>> set_flush_denormal(False)
+    True
+    """
+    if not isinstance(mode, bool):
+        raise TypeError(f"set_flush_denormal expects a bool, but got {type(mode).__name__}")
+    return _C._flush_denormals(mode)
+
+
 def get_num_interop_threads() -> int:
     """Threads that run operators beside each other; tl runs one operator at a time, so this is only remembered."""
     return _interop_threads

@@ -6,6 +6,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.linalg import matrix_norm
 from tl_core.overrides import overridable
 
 __all__ = ["gradient", "norm", "unique", "unique_consecutive", "unravel_index"]
@@ -67,8 +68,8 @@ def norm(
 ) -> Tensor:
     """The p-norm of all elements, or along one or more dimensions.
 
-    ``p`` is a number, infinity among them, or ``"fro"`` for the root of the sum of squares; ``"nuc"``, the sum of the
-    singular values of matrices, raises NotImplementedError.
+    ``p`` is a number, infinity among them, ``"fro"`` for the root of the sum of squares, or ``"nuc"`` for the sum of the
+    singular values of matrices.
 
     >>> norm(tensor([3.0, 4.0]))
     tensor(5.)
@@ -76,7 +77,9 @@ def norm(
     dims = [dim] if isinstance(dim, int) else dim
     if isinstance(p, str):
         if p == "nuc":
-            raise NotImplementedError("norm(): p='nuc' needs singular values, which tl-core doesn't have yet")
+            return matrix_norm(
+                input, p, range(input.ndim) if dim is None else dim, keepdim, dtype=dtype, out=out
+            )
         if p != "fro":
             raise RuntimeError(f"norm(): p must be a number, 'fro' or 'nuc', but got {p!r}")
         if dims is not None and len(dims) > 2:

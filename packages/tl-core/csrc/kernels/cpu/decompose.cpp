@@ -1,5 +1,6 @@
 #include "kernels/cpu/decompose.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <utility>
@@ -171,6 +172,111 @@ void substitute_back(const T* a, T* b, int64_t n, int64_t columns) {
     for (int64_t j = 0; j < columns; ++j) row[j] = row[j] / a[i * n + i];
   }
 }
+
+// ---- singular values: rotations of two rows make them orthogonal, until all are (Hestenes' method, in
+// Demmel and Veselić, Jacobi's method is more accurate than QR, 1992)
+constexpr int kSweeps = 60;
+
+template <class T>
+T inner(const T* x, const T* y, int64_t n) {
+  T sum{};
+  for (int64_t j = 0; j < n; ++j) sum = sum + x[j] * conjugate(y[j]);
+  return sum;
+}
+
+template <class T>
+struct Rotation {
+  double cosine;
+  T sine;
+
+  void apply(T* x, T* y, int64_t n) const {
+    for (int64_t j = 0; j < n; ++j) {
+      const T a = x[j], b = y[j];
+      x[j] = a * cosine - sine * b;
+      y[j] = conjugate(sine) * a + b * cosine;
+    }
+  }
+};
+
+// False if the rows are orthogonal already.
+template <class T>
+bool rotation_of(const T* x, const T* y, int64_t n, Rotation<T>& r) {
+  const double xx = real_part(inner(x, x, n)), yy = real_part(inner(y, y, n));
+  const T xy = inner(x, y, n);
+  const double size = magnitude(xy), tolerance = std::sqrt(static_cast<double>(n)) * 0x1p-52;
+  if (!(size > tolerance * std::sqrt(xx) * std::sqrt(yy))) return false;
+  const double cotangent = (yy - xx) / (2 * size);
+  const double tangent = std::copysign(1, cotangent) / (std::fabs(cotangent) + std::hypot(1, cotangent));
+  r.cosine = 1 / std::hypot(1, tangent);
+  r.sine = xy * (r.cosine * tangent / size);
+  return true;
+}
+
+template <class T>
+bool sweep(T* a, T* turns, int64_t n) {
+  bool turned = false;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t k = i + 1; k < n; ++k) {
+      Rotation<T> r;
+      if (!rotation_of(a + i * n, a + k * n, n, r)) continue;
+      r.apply(a + i * n, a + k * n, n);
+      r.apply(turns + i * n, turns + k * n, n);
+      turned = true;
+    }
+  return turned;
+}
+
+template <class T>
+void order_rows(T* a, T* turns, double* values, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t most = std::max_element(values + i, values + n) - values;
+    if (most == i) continue;
+    std::swap(values[i], values[most]);
+    exchange(a + i * n, a + most * n, n);
+    exchange(turns + i * n, turns + most * n, n);
+  }
+}
+
+// A unit vector that is orthogonal to the rows before: what is left of the axis farthest from them.
+template <class T>
+void complete_row(T* a, int64_t row, int64_t n) {
+  int64_t axis = 0;
+  double least = 2;
+  for (int64_t j = 0; j < n; ++j) {
+    double share = 0;
+    for (int64_t i = 0; i < row; ++i) share += magnitude(a[i * n + j]) * magnitude(a[i * n + j]);
+    if (share < least) least = share, axis = j;
+  }
+  T* x = a + row * n;
+  for (int64_t j = 0; j < n; ++j) x[j] = scalar<T>(j == axis);
+  for (int pass = 0; pass < 2; ++pass)  // once is not enough where little is left
+    for (int64_t i = 0; i < row; ++i) subtract(x, inner(x, a + i * n, n), a + i * n, n);
+  const double size = length(x, n, 1);
+  for (int64_t j = 0; j < n; ++j) x[j] = x[j] * (1 / size);
+}
+
+template <class T>
+void singular_values_of(T* a, T* turns, double* values, int64_t n) {
+  double most = 0;
+  for (int64_t i = 0; i < n * n; ++i) most = std::max(most, magnitude(a[i]));
+  const int scale = most > 0 && std::isfinite(most) ? std::ilogb(most) : 0;  // squares stay in range
+  for (int64_t i = 0; i < n * n; ++i) {
+    a[i] = a[i] * std::ldexp(1, -scale);
+    turns[i] = scalar<T>(i % (n + 1) == 0);
+  }
+  for (int i = 0; i < kSweeps && sweep(a, turns, n); ++i) {
+  }
+  for (int64_t i = 0; i < n; ++i) values[i] = length(a + i * n, n, 1);
+  order_rows(a, turns, values, n);
+  for (int64_t i = 0; i < n; ++i) {
+    if (values[i] == 0) {
+      complete_row(a, i, n);
+      continue;
+    }
+    for (int64_t j = 0; j < n; ++j) a[i * n + j] = a[i * n + j] * (1 / values[i]);
+    values[i] = std::ldexp(values[i], scale);
+  }
+}
 }  // namespace
 
 void reflections(DType dtype, char* a, char* tau, int64_t count, int64_t rows, int64_t columns) {
@@ -202,6 +308,20 @@ int64_t solve(DType dtype, char* a, char* b, int64_t count, int64_t n, int64_t c
     });
   });
   return singular == count ? -1 : singular.load();
+}
+
+void singular_values(DType dtype, char* a, char* turns, double* values, int64_t count, int64_t n) {
+  const auto run = [&]<class T>(T*) {
+    parallel_for(0, count, grain(n * n * n), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        singular_values_of(reinterpret_cast<T*>(a) + i * n * n, reinterpret_cast<T*>(turns) + i * n * n,
+                           values + i * n, n);
+    });
+  };
+  if (is_complex(dtype))
+    run(static_cast<ComplexOf<double>*>(nullptr));
+  else
+    run(static_cast<double*>(nullptr));
 }
 
 }  // namespace tl::cpu

@@ -16,4 +16,8 @@ void reflections(DType dtype, char* a, char* tau, int64_t count, int64_t rows, i
 // up. Returns which matrix has no inverse, or -1.
 int64_t solve(DType dtype, char* a, char* b, int64_t count, int64_t n, int64_t columns);
 
+// a = u diag(values) w for `count` n x n matrices in double precision, real or complex: `a` becomes w,
+// `turns` the adjoint of u, and `values` holds n numbers for each, descending.
+void singular_values(DType dtype, char* a, char* turns, double* values, int64_t count, int64_t n);
+
 }  // namespace tl::cpu
