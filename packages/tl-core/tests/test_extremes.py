@@ -97,3 +97,8 @@ def test_blocks_further_apart_than_the_image_is_wide():
     one, far = [1, 1], [FAR * 4, FAR * 4]
     assert aten.im2col(x, one, one, [0, 0], far).tolist() == [[[1.0]]]
     assert aten.im2col(x, one, one, one, far).tolist() == [[[0.0]]]  # the corner of the padding
+
+
+def test_the_derivative_of_a_pooling_of_no_size():
+    with pytest.raises(RuntimeError, match="negative dimension"):
+        aten._avg_pool_adjoint(tl.ones(1), [-MOST - 1], [1], [1], [0], False, True, None)

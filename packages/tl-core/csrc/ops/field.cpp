@@ -32,6 +32,7 @@ IntSpan grid_of(const char* op, IntSpan sizes, int64_t spatial) {
            spatial);
   TL_CHECK(static_cast<int64_t>(sizes.size()) >= spatial, Runtime, op, "(): expected a tensor of at least ",
            spatial, " dimensions, got shape ", sizes);
+  checked_numel(sizes);  // a derivative gets them as an argument
   return sizes.last(static_cast<size_t>(spatial));
 }
 

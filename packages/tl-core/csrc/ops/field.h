@@ -15,7 +15,7 @@ DType computing_type(DType dtype);
 Tensor delivered(const Tensor& result, DType dtype, Out out);
 // A list of one, or of `n`; raises naming the argument.
 DimVector spread(const char* op, const char* argument, IntSpan list, int64_t n);
-// The last one to three of the sizes; raises for another number of them, or if there are not as many.
+// The last one to three of a tensor's sizes; raises for another number of them, or if there are not as many.
 IntSpan grid_of(const char* op, IntSpan sizes, int64_t spatial);
 
 class Field {
