@@ -75,7 +75,7 @@ def test_functions_outside_of_a_region():
 
 def test_no_region_is_on():
     assert not is_autocast_enabled() and not is_autocast_enabled("cpu")
-    with tl_amp.autocast("cpu", enabled=False):
+    with autocast("cpu", enabled=False):
         assert not is_autocast_enabled("cpu")
     with pytest.raises(RuntimeError, match="meta"):
         is_autocast_enabled("meta")

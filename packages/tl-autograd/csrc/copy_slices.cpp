@@ -14,6 +14,7 @@ CopySlices::CopySlices(TlTensor* base, TlTensor* view, Node* writer, int self_ed
       device_(api->tensor_device(base)),
       writer_(writer),
       self_edge_(self_edge) {
+  view_.marks ^= base_.marks;  // gradients of the base are made without marks
   writer->retain();
   if (writer->n_outputs != 1)
     fail(TL_ERROR_NOT_IMPLEMENTED,

@@ -90,6 +90,16 @@ Tensor as_strided(TlTensor* t, size_t ndim, const int64_t* sizes, const int64_t*
   return call_one(op, {value(t), ints(sizes, ndim), ints(strides, ndim), value(offset)});
 }
 
+Tensor conj_view(TlTensor* t) {
+  static const TlOperator* op = operator_named("_conj");
+  return call_one(op, {value(t)});
+}
+
+Tensor neg_view(TlTensor* t) {
+  static const TlOperator* op = operator_named("_neg_view");
+  return call_one(op, {value(t)});
+}
+
 Tensor view_as_real(TlTensor* t) {
   static const TlOperator* op = operator_named("view_as_real");
   return call_one(op, {value(t)});

@@ -23,6 +23,8 @@ Tensor same_elements(TlTensor* t);  // a view of the same shape
 Tensor empty_strided(size_t ndim, const int64_t* sizes, const int64_t* strides, int64_t dtype,
                      int64_t device);
 Tensor as_strided(TlTensor* t, size_t ndim, const int64_t* sizes, const int64_t* strides, int64_t offset);
+Tensor conj_view(TlTensor* t);
+Tensor neg_view(TlTensor* t);
 Tensor view_as_real(TlTensor* t);
 Tensor view_as_complex(TlTensor* t);
 Tensor sum_to_size(TlTensor* t, size_t ndim, const int64_t* sizes);

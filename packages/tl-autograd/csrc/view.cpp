@@ -45,7 +45,8 @@ const void* base_slot_of(TlTensor* view) {
 Geometry::Geometry(const TlTensor* t)
     : sizes(api->tensor_sizes(t), api->tensor_sizes(t) + api->tensor_ndim(t)),
       strides(api->tensor_strides(t), api->tensor_strides(t) + api->tensor_ndim(t)),
-      offset(api->tensor_offset(t)) {}
+      offset(api->tensor_offset(t)),
+      marks(api->tensor_marks(t)) {}
 
 namespace {
 Tensor strided(TlTensor* t, const Geometry& view, int64_t offset) {
@@ -59,9 +60,7 @@ Tensor as_complex(TlTensor* t) {
   const int64_t sizes[] = {n / 2, 2}, strides[] = {2, 1};
   return view_as_complex(as_strided(t, 2, sizes, strides, api->tensor_offset(t)).get());
 }
-}  // namespace
-
-Tensor view_by_geometry(TlTensor* whole, int64_t base_offset, const Geometry& view, int64_t dtype) {
+Tensor unmarked_view(TlTensor* whole, int64_t base_offset, const Geometry& view, int64_t dtype) {
   const int64_t own = api->tensor_dtype(whole);
   if (own == dtype) return strided(whole, view, api->tensor_offset(whole) + view.offset - base_offset);
   const bool paired =
@@ -76,6 +75,16 @@ Tensor view_by_geometry(TlTensor* whole, int64_t base_offset, const Geometry& vi
          "autograd cannot record a write through a view that reads the bits of another dtype");
   Tensor numbers = as_complex(whole);
   return strided(numbers.get(), view, api->tensor_offset(numbers.get()) + ahead / 2);
+}
+
+}  // namespace
+
+Tensor view_by_geometry(TlTensor* whole, int64_t base_offset, const Geometry& view, int64_t dtype) {
+  Tensor out = unmarked_view(whole, base_offset, view, dtype);
+  const int missing = view.marks ^ api->tensor_marks(out.get());
+  if (missing & TL_MARK_CONJUGATED) out = conj_view(out.get());
+  if (missing & TL_MARK_NEGATED) out = neg_view(out.get());
+  return out;
 }
 
 void regenerate(TlTensor* view, TlTensor* base) {

@@ -12,6 +12,7 @@ struct Geometry {
   explicit Geometry(const TlTensor* t);
   std::vector<int64_t> sizes, strides;
   int64_t offset;
+  int marks;
 };
 
 // The view of `whole` that has this geometry on a storage where `whole` starts at `base_offset`. A view may

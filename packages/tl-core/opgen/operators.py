@@ -135,8 +135,15 @@ def _definition(f: Form, by_row: dict, by_name: dict[str, int], programs: dict[s
     ctx = _context(row, by_name)
     others = [functional] + [by_row.get((row.name, v), -1) for v in ("inplace", "out")]
     defaults = f"defaults{f.index}" if s.args else "nullptr"
+    marks = (
+        "Inherited"
+        if row.view
+        else "Seen"
+        if row.marked or (row.composite and row.returns_views)
+        else "Resolved"
+    )
     devices = "Numbers" if row.elementwise and row.devices == "CpuMeta" else row.devices
-    return (f"    {{{{{', '.join(info)}}}, {defaults}, kernel_{row.kernel}, {ctx}, Devices::{devices}, "
+    return (f"    {{{{{', '.join(info)}}}, {defaults}, kernel_{row.kernel}, {ctx}, Devices::{devices}, Marks::{marks}, "
             f"{', '.join(map(str, others))}}},")  # fmt: skip
 
 

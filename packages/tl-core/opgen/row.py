@@ -97,6 +97,7 @@ class Row:
     aliases: tuple[str, ...] = ()  # other public names of the function and method
     random: bool = False
     view: bool = False
+    marked: bool = False  # takes tensors that are conjugated or negated only when read as they are
     shown: str = ""  # the Python signature of the function where it isn't the schema's
     family: str = ""  # set by the collection: the file it stands in
 
@@ -119,6 +120,10 @@ class Row:
     @property
     def composite(self) -> bool:
         return self.grad == "composite"
+
+    @property
+    def returns_views(self) -> bool:
+        return any(r.alias and not r.written for r in self.rets)
 
     def check(self) -> None:
         """Raises ValueError for a row that leaves a field open."""

@@ -12,11 +12,11 @@ def _create(signature, **fields):
 
 
 def _like(signature, **fields):
-    return Op(signature, devices="Any", grad=NONE, jvp=NONE, batch="elementwise", method=False, **fields)
+    return Op(signature, marked=True, devices="Any", grad=NONE, jvp=NONE, batch="elementwise", method=False, **fields)
 
 
 def _new(signature, **fields):
-    return Op(signature, devices="Any", grad=NONE, jvp=NONE, batch="dims", function=False, **fields)
+    return Op(signature, marked=True, devices="Any", grad=NONE, jvp=NONE, batch="dims", function=False, **fields)
 
 
 def _between(name, parameters, text):

@@ -89,7 +89,8 @@ ROWS = [
     Composite("conj_physical(Tensor self) -> Tensor", inplace=True, out=True, ref="numpy.conjugate",
               doc="The complex conjugate of each element, written out; real tensors come back as they are.",
               example=">>> tl.conj_physical(tl.tensor([1 + 2j]))\ntensor([1.-2.j])"),
-    Composite("conj(Tensor(a) self) -> Tensor(a)", doc="The complex conjugate; real tensors come back as they are.",
+    Composite("conj(Tensor(a) self) -> Tensor(a)",
+              doc="The complex conjugate, as a view that is carried out when it is read; real tensors come back as they are.",
               example=">>> tl.conj(tl.tensor([1 + 2j]))\ntensor([1.-2.j])"),
     # ---- two inputs --------------------------------------------------------------------------------------------------
     Binary("add", number_first=True, scalars="Scalar alpha=1", also=SMALL, dtypes=WITH_HALVES, expr="x + alpha * y", grad={"self": "g", "other": "g * alpha"}, ref="numpy.add",

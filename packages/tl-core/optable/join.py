@@ -7,8 +7,8 @@ def _atleast(n):
     word = {1: "one dimension", 2: "two dimensions", 3: "three dimensions"}[n]
     text = f"Each tensor with at least {word}; those that have them come back as they are."
     return [
-        Composite(f"atleast_{n}d(Tensor self) -> Tensor", method=False, doc=text),
-        Composite(f"atleast_{n}d.Sequence(Tensor[] tensors) -> Tensor[]", method=False, doc=text),
+        Composite(f"atleast_{n}d(Tensor self) -> Tensor", marked=True, method=False, doc=text),
+        Composite(f"atleast_{n}d.Sequence(Tensor[] tensors) -> Tensor[]", marked=True, method=False, doc=text),
     ]
 
 

@@ -5,7 +5,7 @@ from opgen.row import Composite, Op, View
 
 def _inplace(signature, grad, doc, **fields):
     """The tensor itself gets the view's geometry."""
-    return Op(f"{signature} -> Tensor(a!)", function=False, devices="Any", grad={"self": grad}, jvp="linear", batch="dims", doc=doc, **fields)
+    return Op(f"{signature} -> Tensor(a!)", marked=True, function=False, devices="Any", grad={"self": grad}, jvp="linear", batch="dims", doc=doc, **fields)
 
 
 ROWS = [
@@ -70,6 +70,10 @@ ROWS = [
     View("view_as_complex(Tensor(a) self) -> Tensor(a)", method=False, grad={"self": "view_as_real(g.contiguous())"},
          replay="view_as_complex()", inverse="view_as_real()", doc="Pairs of the last dimension as complex numbers.",
          example=">>> tl.view_as_complex(tl.tensor([[1.0, 2.0]]))\ntensor([1.+2.j])"),
+    View("_conj(Tensor(a) self) -> Tensor(a)", grad={"self": "g.conj()"}, batch="elementwise", replay="_conj()", inverse="conj()",
+         doc="The conjugates of complex elements, as a view that is carried out when it is read."),
+    View("_neg_view(Tensor(a) self) -> Tensor(a)", grad={"self": "-g"}, batch="elementwise", replay="_neg_view()", inverse="-g",
+         doc="The negatives of the elements, as a view that is carried out when it is read."),
     View("detach(Tensor(a) self) -> Tensor(a)", grad="none:detach cuts the graph", jvp="none:detach cuts the graph",
          replay="detach()", inverse="detach()", doc="The same memory outside the graph of derivatives.",
          example=">>> tl.detach(tl.tensor([1.0]))\ntensor([1.])"),

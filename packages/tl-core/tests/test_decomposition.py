@@ -297,7 +297,7 @@ def test_nuclear_norm_of_a_matrix_or_of_dimensions():
     close(tl.norm(tl.from_numpy(a[0]), "nuc"), np.asarray(np.linalg.norm(a[0], "nuc")))
     close(tl.from_numpy(a).norm("nuc", (0, 2), True), np.linalg.norm(a, "nuc", (0, 2), True))
     assert tl.norm(tl.zeros(0, 3), "nuc") == 0
-    with pytest.raises(RuntimeError, match="dim must be a 2-tuple. Got 0 1 2"):
+    with pytest.raises(RuntimeError, match="dim must be a 2-tuple"):
         tl.norm(tl.from_numpy(a), "nuc")
 
 

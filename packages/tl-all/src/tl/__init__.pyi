@@ -45,6 +45,7 @@ from tl import version as version
 from tl.version import __version__ as __version__
 from tl_amp import GradScaler as GradScaler
 from tl_amp import autocast as autocast
+from tl_amp import is_autocast_enabled as is_autocast_enabled
 from tl_backends.compiler import compile as compile  # noqa: A004
 from tl_backends.devices import get_device_module as get_device_module
 from tl_checkpoint import load as load

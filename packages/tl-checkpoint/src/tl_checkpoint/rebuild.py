@@ -72,8 +72,6 @@ def _view(
     if dtype is tl_core.bool:
         _check_booleans(storage)
     if metadata:
-        if made.numel() * made.itemsize > storage.nbytes():  # marks are carried out, each element for itself
-            raise pickle.UnpicklingError("a tensor that repeats elements has marks")
         made = _marked(made, metadata)
     return _recorded(made) if requires_grad else made
 
@@ -107,7 +105,7 @@ def _marked(made: Any, metadata: Any) -> Any:
         raise pickle.UnpicklingError(f"a tensor has marks that aren't known: {metadata!r}")
     if metadata.get("conj"):
         made = made.conj()
-    return -made if metadata.get("neg") else made
+    return tl_core._neg_view(made) if metadata.get("neg") else made
 
 
 def parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:

@@ -41,6 +41,13 @@ const char* format_of(DType d) {
   return nullptr;
 }
 
+struct UnwrittenMark {
+  TensorImpl::Flag mark;
+  const char *name, *method;
+};
+constexpr UnwrittenMark kUnwritten[] = {{TensorImpl::Conjugated, "conjugate", "resolve_conj"},
+                                        {TensorImpl::Negated, "negative", "resolve_neg"}};
+
 void release_view(void* ctx, void*, size_t) {
   auto* view = static_cast<Py_buffer*>(ctx);
   if (!Py_IsInitialized()) return;
@@ -159,6 +166,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         view->obj = nullptr;
         TL_CHECK(!(t->bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1), Runtime,
                  "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+        for (const auto& [mark, name, method] : kUnwritten)
+          TL_CHECK(!t->has(mark), Runtime, "Can't call numpy() on Tensor that has ", name,
+                   " bit set. Use tensor.", method, "().numpy() instead.");
         TL_CHECK(t.device().is_cpu(), Type, "can't convert ", device_name(t.device()),
                  " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
         TL_CHECK(format, Type, "Got unsupported ScalarType ", dtype_name(t.dtype()));

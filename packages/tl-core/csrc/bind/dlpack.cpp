@@ -184,6 +184,8 @@ Tensor take_unversioned(PyObject* capsule) {
 }  // namespace
 
 PyObject* to_dlpack(const Tensor& t, bool versioned, bool copied) {
+  if (t->has(TensorImpl::Conjugated)) refuse("Can't export tensors with the conjugate bit set");
+  if (t->has(TensorImpl::Negated)) refuse("Can't export tensors with the negative bit set");
   if (!t.device().is_cpu())
     refuse("a tensor on the device '", device_name(t.device()),
            "' cannot be exported through DLPack: use .cpu() first");

@@ -7,6 +7,7 @@
 #include "bind/parse.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
+#include "dispatch/lazy_bits.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "ops.h"
@@ -132,7 +133,7 @@ class Filler {
     const int64_t offset = (out - t_.ptr<char>()) / size_;
     copy_elements(on_storage(StoragePtr::share(t_.storage()), t_.dtype(), rest,
                              t_.strides().subspan(static_cast<size_t>(d)), offset),
-                  part);
+                  resolved(part));
   }
 
   const Tensor& t_;

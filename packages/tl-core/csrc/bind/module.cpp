@@ -25,6 +25,7 @@
 #include "bind/tensor_slots.h"
 #include "bind/types.h"
 #include "bind/writes.h"
+#include "dispatch/lazy_bits.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/loop.h"
@@ -273,6 +274,7 @@ PyMethodDef g_fast[] = {
 void build(py::module_& m) {
   py::register_local_exception_translator(translate);
   register_builtin_operators();
+  install_lazy_bits();
   PyObject* module = m.ptr();
   add_types(module);
   add_generator_type(module);

@@ -14,6 +14,7 @@
 #include "bind/result.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
+#include "dispatch/lazy_bits.h"
 #include "ops.h"
 #include "tensor/geometry.h"
 
@@ -313,7 +314,7 @@ PyObject* tolist(PyObject* o, PyObject*) {
   return translated(
       [&]() -> PyObject* {
         const Tensor& t = tensor_of(o);
-        const Tensor host = t.device().is_cpu() ? t : ops::to_device(t, Device{}, std::nullopt);
+        const Tensor host = resolved(t.device().is_cpu() ? t : ops::to_device(t, Device{}, std::nullopt));
         return nested_list(host, 0, host.ptr<char>());
       },
       static_cast<PyObject*>(nullptr));
@@ -367,6 +368,7 @@ int set_data(PyObject* o, PyObject* to, void*) {
         set_storage(t, StoragePtr::share(source.storage()));
         t.dtype = source.dtype();
         set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
+        toggle_marks(t, t.marks() ^ source->marks());
         return 0;
       },
       -1);
@@ -392,8 +394,7 @@ PyObject* get_H(PyObject* o, void*) {
     const Tensor& t = tensor_of(o);
     TL_CHECK(t.dim() == 2 || t.dim() == 0, Runtime,
              "tensor.H is only supported on matrices (2-D tensors). Got ", t.dim(), "-D tensor.");
-    Tensor flipped = t.dim() == 2 ? ops::transpose_int(t, 0, 1) : t;
-    return wrap(is_complex(t.dtype()) ? ops::conj_physical(flipped) : flipped);
+    return wrap(ops::conj(t.dim() == 2 ? ops::transpose_int(t, 0, 1) : t));
   });
 }
 PyObject* get_mH(PyObject* o, void*) {
@@ -401,8 +402,7 @@ PyObject* get_mH(PyObject* o, void*) {
     const Tensor& t = tensor_of(o);
     TL_CHECK(t.dim() >= 2, Runtime, "tensor.mH is only supported on matrices or batches of matrices. Got ",
              t.dim(), "-D tensor.");
-    Tensor flipped = ops::transpose_int(t, -2, -1);
-    return wrap(is_complex(t.dtype()) ? ops::conj_physical(flipped) : flipped);
+    return wrap(ops::conj(ops::transpose_int(t, -2, -1)));
   });
 }
 PyObject* get_real(PyObject* o, void*) {
@@ -527,6 +527,10 @@ PyObject* is_inference_(PyObject* o, PyObject*) {
   return PyBool_FromLong(impl_of(o)->has(TensorImpl::Inference));
 }
 PyObject* is_view_(PyObject* o, PyObject*) { return PyBool_FromLong(impl_of(o)->base != nullptr); }
+template <TensorImpl::Flag mark>
+PyObject* is_marked(PyObject* o, PyObject*) {
+  return PyBool_FromLong(tensor_of(o)->has(mark));
+}
 PyObject* false_method(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 PyObject* get_device_index(PyObject* o, PyObject*) { return PyLong_FromLong(tensor_of(o).device().index); }
 PyObject* is_set_to(PyObject* o, PyObject* other) {
@@ -534,7 +538,7 @@ PyObject* is_set_to(PyObject* o, PyObject* other) {
     return PyErr_Format(PyExc_TypeError, "is_set_to(): argument 'tensor' must be Tensor, not %s",
                         Py_TYPE(other)->tp_name);
   const Tensor &a = tensor_of(o), &b = tensor_of(other);
-  return PyBool_FromLong(a.storage() == b.storage() && a.offset() == b.offset() &&
+  return PyBool_FromLong(a.storage() == b.storage() && a.offset() == b.offset() && a->marks() == b->marks() &&
                          std::ranges::equal(a.sizes(), b.sizes()) &&
                          std::ranges::equal(a.strides(), b.strides()));
 }
@@ -567,8 +571,10 @@ PyMethodDef kMethods[] = {
     {"is_inference", is_inference_, METH_NOARGS,
      "is_inference($self)\n--\n\nWhether it was made under inference_mode."},
     {"_is_view", is_view_, METH_NOARGS, "_is_view($self)\n--\n\nWhether it is a view of another tensor."},
-    {"is_conj", false_method, METH_NOARGS, "is_conj($self)\n--\n\nFalse: conjugates are written out."},
-    {"is_neg", false_method, METH_NOARGS, "is_neg($self)\n--\n\nFalse: negatives are written out."},
+    {"is_conj", is_marked<TensorImpl::Conjugated>, METH_NOARGS,
+     "is_conj($self)\n--\n\nWhether the elements are conjugated when they are read."},
+    {"is_neg", is_marked<TensorImpl::Negated>, METH_NOARGS,
+     "is_neg($self)\n--\n\nWhether the elements are negated when they are read."},
     {"is_pinned", false_method, METH_VARARGS,
      "is_pinned($self, device=None)\n--\n\nFalse: no accelerator is present."},
     {"is_shared", false_method, METH_NOARGS,

@@ -120,6 +120,10 @@ int tensor_view_flags(const TlTensor* t) {
   return (impl(t)->has(TensorImpl::MultiOutputView) ? TL_VIEW_MULTI_OUTPUT : 0) |
          (impl(t)->has(TensorImpl::NoGradView) ? TL_VIEW_NO_GRAD : 0);
 }
+int tensor_marks(const TlTensor* t) {
+  return (impl(t)->has(TensorImpl::Conjugated) ? TL_MARK_CONJUGATED : 0) |
+         (impl(t)->has(TensorImpl::Negated) ? TL_MARK_NEGATED : 0);
+}
 int tensor_matches(const TlTensor* a, const TlTensor* b) {
   const TensorImpl &x = *impl(a), &y = *impl(b);
   return x.dtype == y.dtype && x.device == y.device && x.ndim == y.ndim &&
@@ -321,6 +325,7 @@ constexpr TlApi kApi = {
     tensor_matches,
     value_own,
     op_call_on_host,
+    tensor_marks,
 };
 }  // namespace
 

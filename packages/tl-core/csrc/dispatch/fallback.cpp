@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "dispatch/substituted_call.h"
 #include "tensor/device_registry.h"
 #include "tensor/geometry.h"
 
@@ -35,40 +36,26 @@ const Operator& copy_op() {
 
 void copy_on_host(const Tensor& dst, const Tensor& src) { call_typed<Tensor>(copy_op(), dst, src, false); }
 
-// The arguments of a call with the device's tensors replaced by host copies.
-class HostCall {
+// The call with host copies of the device's tensors.
+class HostCall final : public SubstitutedCall {
  public:
-  HostCall(const Operator& op, const TlValue* args, int n_args) : op_(op), args_(args, args + n_args) {
-    originals_.assign(args, args + n_args);
-    for (auto& v : args_) move(v);
-    check_devices();
-  }
-
-  int run(TlValue* rets, int n_rets) {
-    return call(op_, args_.data(), static_cast<int>(args_.size()), rets, n_rets);
-  }
-
-  void write_back() const {
-    for (size_t i = 0; i < args_.size(); ++i)
-      if (op_.written_mask >> i & 1) write_back(originals_[i], args_[i]);
-  }
-
-  // Results go to the device, and a result that is a written argument is that argument.
-  void deliver(TlValue* rets, int n_rets) {
-    const int first_out = static_cast<int>(args_.size()) - n_rets;
-    for (int i = 0; i < n_rets; ++i) {
-      if (op_.info.variant == TL_INPLACE)
-        replace(rets[i], originals_[0]);
-      else if (op_.info.variant == TL_OUT)
-        replace(rets[i], originals_[first_out + i]);
-      else
-        lift(rets[i]);
-    }
-  }
+  using SubstitutedCall::SubstitutedCall;
 
  private:
+  Tensor stand_in(const Tensor& t, int) override {
+    if (t.device().is_cpu()) return {};
+    device_ = t.device();
+    return to_host(t);
+  }
+
+  void replace_other(TlValue& v) override {
+    if (v.tag != TL_DEVICE) return;
+    device_ = settled(device_from_abi(v.u.i));
+    v.u.i = device_to_abi({});
+  }
+
   // Tensors in lists and indices may lie on the CPU, like numbers in 0-d tensors.
-  void check_devices() const {
+  void check() const override {
     for (const auto& v : originals_) {
       if (v.tag != TL_TENSOR) continue;
       const auto& t = *reinterpret_cast<TensorImpl*>(v.u.t);
@@ -78,51 +65,17 @@ class HostCall {
     }
   }
 
-  static bool foreign(const TensorImpl* t) { return t && !t->device.is_cpu(); }
-
-  TensorImpl* host_copy(TensorImpl* t) {
-    if (!foreign(t)) return t;
-    device_ = t->device;
-    keep_.push_back(to_host(Tensor::share(t)));
-    return keep_.back().impl();
+  int call(const TlValue* args, int n_args, TlValue* rets, int n_rets) override {
+    return tl::call(op_, args, n_args, rets, n_rets);
   }
 
-  void move(TlValue& v) {
-    if (v.tag == TL_TENSOR) {
-      v.u.t = reinterpret_cast<TlTensor*>(host_copy(reinterpret_cast<TensorImpl*>(v.u.t)));
-    } else if (v.tag == TL_TENSOR_LIST) {
-      auto* list = static_cast<TensorImpl* const*>(v.u.p);
-      auto& copy = lists_.emplace_back(list, list + v.len);
-      for (auto& t : copy) t = host_copy(t);
-      v.u.p = copy.data();
-    } else if (v.tag == TL_DEVICE) {
-      device_ = settled(device_from_abi(v.u.i));
-      v.u.i = device_to_abi({});
-    }
-  }
-
-  static void write_back(const TlValue& original, const TlValue& host) {
-    if (original.tag == TL_TENSOR) return write_back(original.u.t, host.u.t);
-    if (original.tag != TL_TENSOR_LIST) return;
-    for (uint32_t i = 0; i < original.len; ++i)
-      write_back(static_cast<TlTensor* const*>(original.u.p)[i], static_cast<TlTensor* const*>(host.u.p)[i]);
-  }
-  static void write_back(TlTensor* original, TlTensor* host) {
-    Tensor dst = Tensor::share(reinterpret_cast<TensorImpl*>(original));
-    Tensor src = Tensor::share(reinterpret_cast<TensorImpl*>(host));
-    if (dst.same(src)) return;
-    if (!std::ranges::equal(dst.sizes(), src.sizes())) resize(dst, src.sizes());
-    copy_across(dst, src);
-    bump_version(*dst.impl());
-  }
-
-  static void replace(TlValue& ret, const TlValue& by) {
-    release(ret);
-    ret = owned(Tensor::share(reinterpret_cast<TensorImpl*>(by.u.t)));
+  void write_back(const Tensor& given, const Tensor& written) override {
+    copy_across(given, written);
+    bump_version(*given.impl());
   }
 
   Tensor lifted(TensorImpl* t) const { return to_device(Tensor::share(t), device_); }
-  void lift(TlValue& v) {
+  void lift(TlValue& v) const override {
     if (v.tag == TL_TENSOR) {
       Tensor moved = lifted(reinterpret_cast<TensorImpl*>(v.u.t));
       release(v);
@@ -134,18 +87,11 @@ class HostCall {
     }
   }
 
-  const Operator& op_;
-  std::vector<TlValue> args_, originals_;
-  std::vector<std::vector<TensorImpl*>> lists_;
-  std::vector<Tensor> keep_;
   Device device_;
 };
 
 void run_on_host(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
-  HostCall host(op, args, n_args);
-  if (host.run(rets, n_rets) != 0) throw_pending();
-  host.write_back();
-  host.deliver(rets, n_rets);
+  HostCall(op, args, n_args).run(rets, n_rets);
 }
 }  // namespace
 

@@ -80,6 +80,7 @@ void register_builtin_operators() {
     op.inplace = form(def.inplace);
     op.out = form(def.out);
     op.written_mask = written_mask(op.info);
+    op.marks = def.marks;
     op.needs_values = def.devices == Devices::CpuOnly;
     op.one_device = def.devices == Devices::CpuMeta;
     add_kernels(op, def.devices, {def.kernel, def.ctx});

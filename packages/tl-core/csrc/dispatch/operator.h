@@ -14,6 +14,13 @@ enum class Devices : uint8_t {
   CpuOnly,  // needs values
 };
 
+// What the layer `lazybits` does with tensors that are conjugated or negated only when they are read.
+enum class Marks : uint8_t {
+  Resolved,   // the operator gets their elements written out
+  Seen,       // it gets them as they are: it knows them, reads no elements, or calls other operators only
+  Inherited,  // and its results, views, are marked as the first argument is
+};
+
 // One form of a row as opgen writes it.
 struct OperatorDef {
   TlOperatorInfo info;
@@ -21,6 +28,7 @@ struct OperatorDef {
   TlCall kernel;
   void* ctx;
   Devices devices;
+  Marks marks;
   int16_t functional, inplace, out;  // indices of the row's other forms; -1: none
 };
 
@@ -39,7 +47,8 @@ struct TlOperator {
   uint64_t layer_mask = 0;    // layers that care
   uint64_t written_mask = 0;  // arguments that are written
   bool needs_values = false;  // no result on meta
-  bool one_device = false;    // the kernels trust that all tensors lie on one device
+  tl::Marks marks = tl::Marks::Resolved;
+  bool one_device = false;  // the kernels trust that all tensors lie on one device
   tl::KernelEntry kernels[tl::kNumDeviceTypes];
   TlLayerEntry layers[TL_LAYER_COUNT] = {};
 };

@@ -51,7 +51,6 @@ Tensor pow_backward_exponent(const Tensor& g, const Operand& self, const Tensor&
 }
 }  // namespace
 
-TL_KERNEL(conj, conj)
 TL_KERNEL(sgn_backward, sgn_backward)
 TL_KERNEL(pow_backward, pow_backward)
 TL_KERNEL(pow_backward_exponent, pow_backward_exponent)

@@ -38,7 +38,7 @@ void check_decomposed(const char* name, const Tensor& t) {
            "\" not implemented for '", scalar_type_name(t.dtype()), "'");
 }
 
-Tensor adjoint(const Tensor& t) { return ops::conj(ops::transpose_int(t, -2, -1)); }
+Tensor adjoint(const Tensor& t) { return ops::conj_physical(ops::transpose_int(t, -2, -1)); }
 
 IntSpan batch_of(const Tensor& t) { return t.sizes().first(static_cast<size_t>(t.dim() - 2)); }
 

@@ -1,6 +1,7 @@
 // Tensors put side by side, taken apart again, and combined with one another.
 #include <algorithm>
 
+#include "dispatch/lazy_bits.h"
 #include "iter/promotion.h"
 #include "ops.h"
 #include "ops/elementwise.h"
@@ -229,9 +230,10 @@ std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where,
            "tensor, but "
            "got a tensor with ",
            where.dim(), " dims");
-  if (where.dim() == 0) return ops::tensor_split_sections(self, *where.ptr<int64_t>(), dim);
+  const Tensor places = resolved(where);
+  if (where.dim() == 0) return ops::tensor_split_sections(self, *places.ptr<int64_t>(), dim);
   DimVector indices;
-  for (int64_t i = 0; i < where.numel(); ++i) indices.push_back(where.ptr<int64_t>()[i * where.stride(0)]);
+  for (int64_t i = 0; i < places.numel(); ++i) indices.push_back(places.ptr<int64_t>()[i * places.stride(0)]);
   return ops::tensor_split_indices(self, indices, dim);
 }
 

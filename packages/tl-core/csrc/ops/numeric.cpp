@@ -97,7 +97,12 @@ Tensor convert_angle(const Tensor& self, Out out) {
   return elementwise(kElementwise_mul_mul, out, self, Scalar(to_degrees ? kDegrees : kRadians));
 }
 
-Tensor as_it_is(const Tensor& self) { return self; }
+Tensor resolve_conj(const Tensor& self) {
+  return self->has(TensorImpl::Conjugated) ? ops::_conj_physical(ops::_conj(self)) : self;
+}
+Tensor resolve_neg(const Tensor& self) {
+  return self->has(TensorImpl::Negated) ? ops::neg(ops::_neg_view(self)) : self;
+}
 
 Tensor positive(const Tensor& self) {
   TL_CHECK(self.dtype() != DType::Bool, Runtime, "The `+` operator, on a bool tensor is not supported.");
@@ -170,8 +175,8 @@ TL_KERNEL(nan_to_num, nan_to_num)
 TL_KERNEL(rsub, rsub)
 TL_KERNEL(deg2rad, convert_angle<false>)
 TL_KERNEL(rad2deg, convert_angle<true>)
-TL_KERNEL(resolve_conj, as_it_is)
-TL_KERNEL(resolve_neg, as_it_is)
+TL_KERNEL(resolve_conj, resolve_conj)
+TL_KERNEL(resolve_neg, resolve_neg)
 TL_KERNEL(positive, positive)
 TL_KERNEL(ldexp, ldexp)
 TL_KERNEL(heaviside, heaviside)

@@ -192,8 +192,7 @@ Tensor adjoint(const Tensor& self) {
   TL_CHECK(self.dim() >= 2, Runtime,
            "tensor.adjoint() is only supported on matrices or batches of matrices. Got ", self.dim(),
            "-D tensor.");
-  const Tensor flipped = ops::transpose_int(self, -2, -1);
-  return is_complex(self.dtype()) ? ops::conj_physical(flipped) : flipped;
+  return ops::conj(ops::transpose_int(self, -2, -1));
 }
 
 Tensor broadcast_to(const Tensor& self, IntSpan size) { return ops::expand(self, size); }

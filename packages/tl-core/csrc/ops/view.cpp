@@ -33,6 +33,13 @@ Tensor reshape(const Tensor& self, IntSpan shape) {
 }
 
 Tensor view_dtype(const Tensor& self, DType dtype) {
+  TL_CHECK(
+      !self->has(TensorImpl::Conjugated), Runtime,
+      "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.");
+  TL_CHECK(
+      !self->has(TensorImpl::Negated), Runtime,
+      "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different "
+      "dtype.");
   const int64_t from = self.itemsize(), to = item_size(dtype);
   DimVector sizes(self.sizes()), strides(self.strides());
   if (from == to) return view_of(self, sizes, strides, self.offset(), dtype);
@@ -224,6 +231,10 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
 
 Tensor view_as_real(const Tensor& self) {
   TL_CHECK(is_complex(self.dtype()), Runtime, "view_as_real is only supported for complex tensors");
+  TL_CHECK(!self->has(TensorImpl::Conjugated), Runtime,
+           "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so "
+           "you can "
+           "view it as real, use self.resolve_conj(), which may copy.");
   DimVector sizes(self.sizes()), strides(self.strides());
   for (auto& s : strides) s *= 2;
   sizes.push_back(2);
@@ -251,11 +262,27 @@ Tensor view_as_complex(const Tensor& self) {
   return view_of(self, sizes, strides, self.offset() / 2, to_complex(d));
 }
 
+// ---- conjugates and negatives that are carried out when they are read
+Tensor marked(const Tensor& self, TensorImpl::Flag mark) {
+  Tensor t = view_of(self, self.sizes(), self.strides(), self.offset());
+  toggle_marks(*t.impl(), mark);
+  return t;
+}
+Tensor conj_view(const Tensor& self) {
+  TL_CHECK(is_complex(self.dtype()), Runtime, "_conj(): expected a complex tensor, got ",
+           scalar_type_name(self.dtype()));
+  return marked(self, TensorImpl::Conjugated);
+}
+Tensor neg_view(const Tensor& self) { return marked(self, TensorImpl::Negated); }
+Tensor conj(const Tensor& self) { return is_complex(self.dtype()) ? ops::_conj(self) : self; }
+
 Tensor real(const Tensor& self) {
+  if (self->has(TensorImpl::Conjugated)) return ops::real(ops::_conj(self));
   return is_complex(self.dtype()) ? ops::select_int(ops::view_as_real(self), -1, 0) : self;
 }
 Tensor imag(const Tensor& self) {
   TL_CHECK(is_complex(self.dtype()), Runtime, "imag is not implemented for tensors with non-complex dtypes.");
+  if (self->has(TensorImpl::Conjugated)) return ops::_neg_view(ops::imag(ops::_conj(self)));
   return ops::select_int(ops::view_as_real(self), -1, 1);
 }
 
@@ -423,6 +450,9 @@ TL_KERNEL(unbind_int, unbind)
 TL_KERNEL(flatten_using_ints, flatten)
 TL_KERNEL(narrow, narrow)
 TL_KERNEL(narrow_Tensor, narrow_tensor)
+TL_KERNEL(_conj, conj_view)
+TL_KERNEL(_neg_view, neg_view)
+TL_KERNEL(conj, conj)
 TL_KERNEL(transpose_, InPlace<&transpose>::run)
 TL_KERNEL(t_, InPlace<&t>::run)
 TL_KERNEL(squeeze_, InPlace<&squeeze>::run)

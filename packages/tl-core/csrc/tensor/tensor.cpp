@@ -155,6 +155,8 @@ Tensor alias(const Tensor& src) {
   t->numel = src->numel;
   write_geometry(*t.impl(), src.sizes(), src.strides());
   t->flags = src->flags & (TensorImpl::Contiguous | TensorImpl::PrivateVersion | TensorImpl::Inference);
+  if (src->marks()) [[unlikely]]
+    toggle_marks(*t.impl(), src->marks());
   return t;
 }
 
@@ -173,6 +175,15 @@ Tensor view_of(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset
 
 Tensor view_of(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset) {
   return view_of(src, sizes, strides, offset, src.dtype());
+}
+
+void toggle_marks(TensorImpl& t, uint16_t marks) {
+  constexpr uint64_t bit = uint64_t{1} << TL_LAYER_LAZYBITS;
+  t.flags ^= marks;
+  if (t.marks())
+    t.bits.fetch_or(bit, std::memory_order_relaxed);
+  else
+    t.bits.fetch_and(~bit, std::memory_order_relaxed);
 }
 
 void set_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides, int64_t offset) {

@@ -34,7 +34,10 @@ struct TensorImpl {
     PrivateVersion = 8,    // x.data: counts its own changes
     MultiOutputView = 16,  // one of several views a call returned
     NoGradView = 32,       // the view was taken while gradients were off
+    Conjugated = 64,       // the elements are the conjugates of those in memory
+    Negated = 128,         // the elements are the negatives of those in memory
   };
+  static constexpr uint16_t kMarks = Conjugated | Negated;  // the layer `lazybits` carries them out
   static constexpr int kInlineDims = 5;
 
   std::atomic<int32_t> refs{1};
@@ -58,6 +61,7 @@ struct TensorImpl {
 
   bool has(Flag flag) const { return flags & flag; }
   void set(Flag flag, bool on) { flags = static_cast<uint16_t>(on ? flags | flag : flags & ~flag); }
+  uint16_t marks() const { return flags & kMarks; }
   IntSpan sizes() const { return {dims, ndim}; }
   IntSpan strides() const { return {dims + ndim, ndim}; }
   void* data() const {
@@ -149,8 +153,10 @@ Tensor on_storage(StoragePtr storage, DType dtype, IntSpan sizes, IntSpan stride
 // Same storage, another geometry; knows its base. The caller has checked the bounds.
 Tensor view_of(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset);
 Tensor view_of(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype);
-// The same tensor for storing away: geometry only, no slots, no bits, no base.
+// The same tensor for storing away: geometry and marks only, no slots, no bits of other layers, no base.
 Tensor alias(const Tensor& t);
+// Conjugates or negates a tensor once more: one that was is no longer.
+void toggle_marks(TensorImpl& t, uint16_t marks);
 // Gives `t` another storage share and geometry in place (set_, resize_).
 void set_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides, int64_t offset);
 void set_storage(TensorImpl& t, StoragePtr storage);

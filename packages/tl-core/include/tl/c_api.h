@@ -237,6 +237,8 @@ typedef struct TlOperatorDef {
   const struct TlProgram* program; /* must outlive the process; NULL: none */
 } TlOperatorDef;
 
+enum { TL_MARK_CONJUGATED = 1, TL_MARK_NEGATED = 2 };
+
 enum {
   TL_VIEW_MULTI_OUTPUT = 1, /* one of several views that a call returned */
   TL_VIEW_NO_GRAD = 2       /* taken while gradients were off */
@@ -371,6 +373,9 @@ typedef struct TlApi {
   /* The call on the CPU with copies of a device's tensors, for a kernel that does not handle these arguments
    * itself. */
   int (*op_call_on_host)(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets);
+
+  /* TL_MARK_…: what has yet to be done to the elements in memory. Kernels meet no marked tensors. */
+  int (*tensor_marks)(const TlTensor* t);
 
   /* Appended entries go here; `abi/v1.txt` records the order. */
 } TlApi;

@@ -73,7 +73,7 @@ def _numpy(self: Tensor, *, force: bool = False) -> Any:
     import numpy
 
     if force:
-        self = self.detach().cpu()
+        self = self.detach().cpu().resolve_conj().resolve_neg()
     elif self.requires_grad:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
@@ -100,6 +100,16 @@ def _rebuild_tensor(storage: Any, offset: int, size: Any, stride: Any) -> Tensor
     return _C._with_storage(storage._tensor, storage.dtype, tuple(size), tuple(stride), offset)
 
 
+def _marks(t: Tensor) -> dict[str, bool]:
+    """What is done to the elements when they are read."""
+    return {name: True for name, there in (("conj", t.is_conj()), ("neg", t.is_neg())) if there}
+
+
+def _marked(t: Tensor, marks: dict[str, bool]) -> Tensor:
+    t = t.conj() if marks.get("conj") else t
+    return _C._neg_view(t) if marks.get("neg") else t
+
+
 def _rebuild_tensor_v2(
     storage: Any,
     offset: int,
@@ -109,7 +119,7 @@ def _rebuild_tensor_v2(
     backward_hooks: Any,
     metadata: Any = None,
 ) -> Tensor:
-    made = _rebuild_tensor(storage, offset, size, stride)
+    made = _marked(_rebuild_tensor(storage, offset, size, stride), metadata or {})
     if requires_grad:
         made.requires_grad_()
     return made
@@ -132,6 +142,8 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
         )
     storage = _storage(self)
     args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
+    if marks := _marks(self):
+        args += (marks,)
     if type(self) is Tensor and not state:
         return (_rebuild_tensor_v2, args)
     return (_rebuild_from_type, (_rebuild_tensor_v2, type(self), args, state))
@@ -149,6 +161,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     made = _C._with_storage(
         storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
     )
+    made = _marked(made, _marks(self)).resolve_conj().resolve_neg()
     if type(self) is not Tensor:
         made = _C._make_subclass(type(self), made)
     if self.requires_grad:

@@ -10,8 +10,8 @@ from tl_core.overrides import overridable
 
 __all__ = [
     "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "frombuffer", "get_device",
-    "is_complex", "is_floating_point", "is_nonzero", "nonzero", "is_storage", "is_tensor", "numel", "typename",
-    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "cartesian_prod", "meshgrid",
+    "is_complex", "is_conj", "is_floating_point", "is_neg", "is_nonzero", "is_storage", "is_tensor", "nonzero", "numel",
+    "typename", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "cartesian_prod", "meshgrid",
 ]  # fmt: skip
 
 
@@ -35,6 +35,24 @@ def is_floating_point(input: Tensor) -> bool:
 def is_complex(input: Tensor) -> bool:
     """Whether the elements are complex."""
     return input.is_complex()
+
+
+def is_conj(input: Tensor) -> bool:
+    """Whether the elements are conjugated when they are read.
+
+    >>> is_conj(tensor([1j]).conj())
+    True
+    """
+    return input.is_conj()
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether the elements are negated when they are read.
+
+    >>> is_neg(tensor([1j]).conj().imag)
+    True
+    """
+    return input.is_neg()
 
 
 def is_nonzero(input: Tensor) -> bool:

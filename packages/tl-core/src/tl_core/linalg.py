@@ -101,8 +101,9 @@ def matrix_norm(
 ) -> Tensor:
     """A norm of matrices.
 
-    ``ord`` is "fro", the root of the sum of squares; "nuc", the sum of the singular values; 2 or -2, the largest or the
-    smallest of them; 1 or -1, the largest or smallest sum of magnitudes of a column; infinity or its negative, of a row.
+    ``ord`` is "fro", the root of the sum of squares; "nuc", the sum of the singular values; 2 or -2, the largest or
+    the smallest of them; 1 or -1, the largest or smallest sum of magnitudes of a column; infinity or its negative, of
+    a row.
 
     >>> import tl_core as tl
     >>> matrix_norm(tl.tensor([[0.0, 2.0], [1.0, 0.0]]), "nuc")
@@ -225,9 +226,9 @@ def matrix_rank(
 ) -> Tensor:
     """How many singular values are greater than a tolerance.
 
-    It is the greater of ``atol`` and ``rtol`` times the largest singular value; ``rtol`` is by default what rounding may
-    leave of a zero, and 0 beside an ``atol``. ``tol`` is another name of ``atol``. Of a ``hermitian`` matrix only the lower
-    triangle is read.
+    It is the greater of ``atol`` and ``rtol`` times the largest singular value; ``rtol`` is by default what rounding
+    may leave of a zero, and 0 beside an ``atol``. ``tol`` is another name of ``atol``. Of a ``hermitian`` matrix only
+    the lower triangle is read.
 
     >>> import tl_core as tl
     >>> matrix_rank(tl.ones(3, 3))
@@ -245,7 +246,8 @@ def matrix_rank(
             )
     if hermitian and A.size(-2) != A.size(-1):
         raise RuntimeError(
-            f"linalg.matrix_rank: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices"
+            f"linalg.matrix_rank: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} "
+            "matrices"
         )
     values = svdvals(A.tril() + A.tril(-1).transpose(-2, -1).conj() if hermitian else A)
     if values.size(-1) == 0:

@@ -68,8 +68,8 @@ def norm(
 ) -> Tensor:
     """The p-norm of all elements, or along one or more dimensions.
 
-    ``p`` is a number, infinity among them, ``"fro"`` for the root of the sum of squares, or ``"nuc"`` for the sum of the
-    singular values of matrices.
+    ``p`` is a number, infinity among them, ``"fro"`` for the root of the sum of squares, or ``"nuc"`` for the sum of
+    the singular values of matrices.
 
     >>> norm(tensor([3.0, 4.0]))
     tensor(5.)

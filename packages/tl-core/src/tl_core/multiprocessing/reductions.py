@@ -62,13 +62,20 @@ def _reduce_tensor(tensor: Tensor) -> Any:
     if tensor.device.type != "cpu" or not tensor.numel():
         return tensor.__reduce_ex__(2)
     geometry = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
-    return _rebuild_tensor, (tensor.untyped_storage(), tensor.dtype, geometry, tensor.requires_grad)
+    marks = (tensor.is_conj(), tensor.is_neg())
+    return _rebuild_tensor, (tensor.untyped_storage(), tensor.dtype, geometry, marks, tensor.requires_grad)
 
 
 def _rebuild_tensor(
-    storage: UntypedStorage, dtype: Any, geometry: tuple[Any, ...], requires_grad: bool
+    storage: UntypedStorage,
+    dtype: Any,
+    geometry: tuple[Any, ...],
+    marks: tuple[bool, bool],
+    requires_grad: bool,
 ) -> Tensor:
     tensor = _C.empty(0, dtype=dtype).set_(storage, *geometry)
+    tensor = tensor.conj() if marks[0] else tensor
+    tensor = _C._neg_view(tensor) if marks[1] else tensor
     return tensor.requires_grad_() if requires_grad else tensor
 
 
