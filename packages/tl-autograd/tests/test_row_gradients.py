@@ -397,7 +397,8 @@ def test_composites(name):
 
 # Rows that the functions which users call are made of: their gradients are checked through these, in other files.
 INSIDE = {
-    "test_decomposition_gradients.py": {"linalg_qr", "_linalg_solve", "linalg_matrix_exp"},
+    "test_conj_gradients.py": {"_conj", "_neg_view"},
+    "test_decomposition_gradients.py": {"linalg_qr", "_linalg_svd", "_linalg_solve", "linalg_matrix_exp"},
     "test_attention_gradients.py": {
         "_attention", "_recurrent_layer", "_embedding_bag", "embedding", "embedding_dense_backward",
     },

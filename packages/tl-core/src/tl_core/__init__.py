@@ -97,6 +97,7 @@ newaxis = None
 
 if TYPE_CHECKING:
     from tl_core._C import (
+        _conj,
         _foreach_abs,
         _foreach_add,
         _foreach_add_,
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
         _fused_adamw_,
         _fused_sgd_,
         _log_softmax,
+        _neg_view,
         _softmax,
     )
 
