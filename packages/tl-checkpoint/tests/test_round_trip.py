@@ -233,3 +233,10 @@ def test_files_that_cannot_seek(tmp_path):
 def test_wrong_calls(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_conjugates_and_negatives_stay_views_of_their_memory():
+    x = tl.tensor([1 + 2j, 3 - 4j])
+    y, c, n = again([x, x.conj(), x.conj().imag])
+    assert c.is_conj() and c.tolist() == [1 - 2j, 3 + 4j] and c.data_ptr() == y.data_ptr()
+    assert n.is_neg() and n.tolist() == [-2, 4]

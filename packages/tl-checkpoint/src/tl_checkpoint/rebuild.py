@@ -8,6 +8,7 @@ import weakref
 from typing import Any
 
 import tl_core
+from tl_core.ops import aten
 from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
 
 from .globals import Global
@@ -105,7 +106,7 @@ def _marked(made: Any, metadata: Any) -> Any:
         raise pickle.UnpicklingError(f"a tensor has marks that aren't known: {metadata!r}")
     if metadata.get("conj"):
         made = made.conj()
-    return tl_core._neg_view(made) if metadata.get("neg") else made
+    return aten._neg_view(made) if metadata.get("neg") else made
 
 
 def parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
