@@ -203,6 +203,7 @@ def test_other_forms_of_arithmetic():
 def test_complex_infinities_add_as_logarithms():
     z = tl.tensor([complex(-math.inf, 0), 1 + 2j])
     assert tl.logaddexp(z, z[1].expand(2)).tolist()[0] == 1 + 2j
+    assert tl.logaddexp(z, tl.tensor(complex(-np.inf, np.nan))).isnan().all()
 
 
 # ---- activation functions --------------------------------------------------------------------------------------------

@@ -72,6 +72,10 @@ def test_an_operator_in_c_computes(plain):
     ]
 
 
+def test_its_kernels_meet_elements_that_are_written_out(plain):
+    assert plain.cube(tl._neg_view(tl.tensor([1.0, -2.0], dtype=tl.float64))).tolist() == [-1, 8]
+
+
 def test_its_errors_become_exceptions(plain):
     with pytest.raises(TypeError, match="argument 'self' must be of float64"):
         plain.cube(tl.ones(2))

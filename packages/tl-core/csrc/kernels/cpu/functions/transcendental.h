@@ -54,6 +54,8 @@ TL_BINARY(xlog1py, 0, true, return select<T>(is_nan(y), y, select<T>(x == 0, T{}
 // Of complex numbers, from the one with the larger real part.
 template <class T>
 inline T complex_log_add_exp(T x, T y) {
+  constexpr auto nan = std::numeric_limits<Real<T>>::quiet_NaN();
+  if (is_nan(x) || is_nan(y)) return {nan, nan};
   const bool first = x.re >= y.re;
   const T larger = first ? x : y, smaller = first ? y : x;
   if (larger.re == smaller.re && !(std::fabs(larger.re) <= std::numeric_limits<Real<T>>::max()))
