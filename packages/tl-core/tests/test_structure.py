@@ -275,6 +275,14 @@ def test_strides_asked_for():
     )
 
 
+@pytest.mark.parametrize("memory_format", [tl.channels_last, tl.contiguous_format, tl.preserve_format])
+def test_a_stretched_tensor_gets_room_for_all_elements_when_it_is_laid_out_anew(memory_format):
+    wanted = tl.arange(120.0).reshape(2, 3, 4, 5)
+    x = tl.zeros(1).expand(2, 3, 4, 5).resize_as_(wanted, memory_format=memory_format)
+    assert x.untyped_storage().nbytes() == 120 * 4
+    assert tl.equal(x.copy_(wanted), wanted)
+
+
 def test_as_strided_scatter():
     x = tl.arange(12.0).reshape(3, 4)
     got = tl.as_strided_scatter(x, tl.full((2, 2), -1.0), (2, 2), (5, 1), 2)

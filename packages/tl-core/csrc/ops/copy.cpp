@@ -211,20 +211,19 @@ Tensor zero_(const Tensor& self) { return fill_scalar(self, 0); }
 
 Tensor resize_(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format) {
   const size_t bytes = self.storage()->bytes;
-  resize(self, size);
-  fill_unwritten_after(self, bytes);
   if (format && *format != MemoryFormat::Preserve)
-    set_geometry(*self.impl(), DimVector(size), strides_for(size, *format), self.offset());
+    resize(self, size, strides_for(size, *format));
+  else
+    resize(self, size);
+  fill_unwritten_after(self, bytes);
   return self;
 }
 
 Tensor resize_as_(const Tensor& self, const Tensor& like, std::optional<MemoryFormat> format) {
-  ops::resize_(self, like.sizes());
-  if (!format) return self;
-  const DimVector strides = *format == MemoryFormat::Preserve
-                                ? preserved_strides(like.sizes(), like.strides())
-                                : strides_for(like.sizes(), *format);
-  set_geometry(*self.impl(), DimVector(like.sizes()), strides, self.offset());
+  if (format != MemoryFormat::Preserve) return ops::resize_(self, like.sizes(), format);
+  const size_t bytes = self.storage()->bytes;
+  resize(self, like.sizes(), preserved_strides(like.sizes(), like.strides()));
+  fill_unwritten_after(self, bytes);
   return self;
 }
 

@@ -199,12 +199,15 @@ void set_storage(TensorImpl& t, StoragePtr storage) {
 }
 
 void resize(const Tensor& t, IntSpan sizes) {
-  if (std::ranges::equal(t.sizes(), sizes)) return;
+  if (!std::ranges::equal(t.sizes(), sizes)) resize(t, sizes, contiguous_strides(sizes));
+}
+
+void resize(const Tensor& t, IntSpan sizes, IntSpan strides) {
   const int64_t numel = checked_numel(sizes);
   const int64_t bytes = checked_mul(checked_add(t.offset(), numel), t.itemsize());
   if (numel && static_cast<size_t>(bytes) > t.storage()->bytes)
     resize_storage(*t.storage(), static_cast<size_t>(bytes));
-  set_geometry(*t.impl(), DimVector(sizes), contiguous_strides(sizes), t.offset());
+  set_geometry(*t.impl(), DimVector(sizes), strides, t.offset());
 }
 
 uint32_t version(const TensorImpl& t) {

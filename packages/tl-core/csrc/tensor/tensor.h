@@ -162,6 +162,8 @@ void set_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides, int64_t offset)
 void set_storage(TensorImpl& t, StoragePtr storage);
 // resize_: keeps the elements that fit in storage order.
 void resize(const Tensor& t, IntSpan sizes);
+// Likewise, with the strides of a dense tensor.
+void resize(const Tensor& t, IntSpan sizes, IntSpan strides);
 
 uint32_t version(const TensorImpl& t);
 void bump_version(TensorImpl& t);
