@@ -9,14 +9,17 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// f(offset) for each position of the dimensions from `from` on.
+// f(offset) for each position of the dimensions from `from` on, of which there are some. Compiled once.
+void walk(const ReducedRange& r, int from, void (*f)(void* ctx, int64_t offset), void* ctx) {
+  for (int64_t i = r.first; i < r.last; ++i) {
+    for_each_offset(r.sizes + from, r.strides + from, r.dims - 1 - from,
+                    [&](int64_t offset) { f(ctx, i * r.strides[r.dims - 1] + offset); });
+  }
+}
 template <class F>
 TL_INLINE void each(const ReducedRange& r, int from, F f) {
   if (r.dims <= from) return f(r.dims == 0 ? int64_t{0} : r.first * r.strides[0]);
-  for (int64_t i = r.first; i < r.last; ++i) {
-    for_each_offset(r.sizes + from, r.strides + from, r.dims - 1 - from,
-                    [&](int64_t offset) { f(i * r.strides[r.dims - 1] + offset); });
-  }
+  walk(r, from, [](void* ctx, int64_t offset) { (*static_cast<F*>(ctx))(offset); }, &f);
 }
 TL_INLINE int64_t inner_size(const ReducedRange& r) {
   return r.dims == 0 ? 1 : r.dims == 1 ? r.last - r.first : r.sizes[0];
