@@ -254,3 +254,14 @@ def test_scatter_refuses_a_place_outside_and_leaves_its_input_alone():
         with pytest.raises(RuntimeError, match="index 5 is out of bounds for dimension 1 with size 5"):
             call()
         assert not x.any()
+
+
+@pytest.mark.parametrize("reduce", ["sum", "prod", "amax", "amin"])
+def test_combined_bfloat16_round_to_even_and_keep_nan(reduce):
+    numbers = [1.0, -2.5, 0.0, 3e38, 2.0**-130, float("inf"), float("-inf"), float("nan"), 1.0078125, 257.0]
+    x, y = (t.reshape(-1) for t in tl.meshgrid(*[tl.tensor(numbers, dtype=tl.bfloat16)] * 2, indexing="ij"))
+    got = x.scatter_reduce(0, tl.arange(x.numel()), y, reduce)
+    combine = {"sum": tl.add, "prod": tl.mul, "amax": tl.maximum, "amin": tl.minimum}[reduce]
+    want = combine(x.float(), y.float()).to(tl.bfloat16)
+    assert tl.equal(got.isnan(), want.isnan())
+    assert tl.equal(got.nan_to_num(), want.nan_to_num())

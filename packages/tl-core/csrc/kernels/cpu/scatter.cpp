@@ -15,7 +15,16 @@ struct CombineItem {
   static constexpr int64_t size = sizeof(T);
   static TL_INLINE void apply(char* to, const char* from) {
     const Compute<T> x = load_one<T>(to), y = load_one<T>(from);
-    store_one<T>(to, combined(x, y));
+    if constexpr (std::is_same_v<T, BFloat16>)
+      narrow(to, bitcast<uint32_t>(combined(x, y)));
+    else
+      store_one<T>(to, combined(x, y));
+  }
+  // A NaN that comes of two bfloat16 ends in zeros: rounding does not carry into its upper half.
+  static TL_INLINE void narrow(char* to, uint32_t bits) {
+    constexpr bool exact = combine == Combine::Max || combine == Combine::Min;
+    const uint32_t rounded = exact ? bits : bits + (0x7fff + (bits >> 16 & 1));
+    write(to, static_cast<uint16_t>(rounded >> 16));
   }
   static TL_INLINE void row(char* to, const char* from, int64_t n) {
     int64_t i = 0;
