@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import subprocess
+import sys
+import time
 import zlib
 
 import pytest
@@ -34,6 +38,76 @@ def test_transfers(size, tmp_path):
         assert files.read_into(file.fileno(), 7, target) == zlib.crc32(data)
     assert target == data
     assert (tmp_path / "file").read_bytes() == (b"\0" * 7 + data if size else b"")
+
+
+@pytest.mark.parametrize("offset", [0, 7, 64, 4096, 2**20 - 64, 2**20 + 4096 + 1])
+@pytest.mark.parametrize("skipped", [0, 1, 64])
+def test_long_transfers_at_any_place(offset, skipped, tmp_path):
+    data = random.Random(offset).randbytes(6 * 2**20 + 77)
+    with open(tmp_path / "file", "wb") as file:
+        assert files.write_from(file.fileno(), offset, data) == zlib.crc32(data)
+    with open(tmp_path / "file", "rb") as file:
+        target = bytearray(len(data) + skipped)
+        assert files.read_into(file.fileno(), offset, memoryview(target)[skipped:]) == zlib.crc32(data)
+        assert target[skipped:] == data
+        with pytest.raises(EOFError, match=f"ends {len(data)} bytes on"):
+            files.read_into(file.fileno(), offset, bytearray(len(data) + 1))
+
+
+@pytest.mark.parametrize("size", [0, 5 * 2**20])
+def test_reading_leaves_no_lease(size, tmp_path):
+    (tmp_path / "file").write_bytes(bytes(size))
+    with open(tmp_path / "file", "rb") as file:
+        files.read_into(file.fileno(), 0, bytearray(size))
+        with pytest.raises(EOFError):
+            files.read_into(file.fileno(), 0, bytearray(size + 1))
+        os.close(os.open(tmp_path / "file", os.O_WRONLY | os.O_NONBLOCK))  # a lease would make it wait
+
+
+_READING = """
+import sys, time
+from tl_core import files
+
+size, name = int(sys.argv[1]), sys.argv[2]
+target, whole, cut = bytearray(size), 0, 0
+print("ready", flush=True)
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    with open(name, "rb") as file:
+        try:
+            files.read_into(file.fileno(), 0, target)
+        except EOFError:
+            cut += 1
+        else:
+            whole += 1
+            assert target.count(7) + target.count(0) == size
+print(whole, cut)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "truncate"), reason="files are shortened by name")
+@pytest.mark.parametrize("writer", [False, True], ids=["leased", "open for writing as well"])
+def test_a_file_shortened_meanwhile(writer, tmp_path):
+    """It is read whole or it ends early, and who shortens it doesn't wait for long."""
+    size, name = 32 * 2**20, tmp_path / "file"
+    name.write_bytes(b"\7" * size)
+    rng, longest = random.Random(0), 0.0
+    with contextlib.ExitStack() as stack:
+        if writer:
+            stack.enter_context(open(name, "r+b"))
+        command = [sys.executable, "-c", _READING, str(size), str(name)]
+        reader = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        assert reader.stdout.readline() == "ready\n"
+        while reader.poll() is None:
+            time.sleep(rng.uniform(0, 0.02))
+            begin = time.monotonic()
+            os.truncate(name, rng.choice([0, 1, size // 2, size - 1]))
+            longest = max(longest, time.monotonic() - begin)
+            os.truncate(name, size)
+        whole, cut = map(int, reader.stdout.read().split())
+    assert reader.returncode == 0
+    assert whole + cut > 0
+    assert longest < 10  # the system takes a lease away after 45 seconds
 
 
 def test_a_file_that_ends_early(tmp_path):

@@ -12,5 +12,8 @@ uint32_t crc32(uint32_t before, const void* data, size_t size) noexcept;
 uint32_t crc32_parallel(uint32_t before, const void* data, size_t size);
 // The checksum of two parts one behind the other; `size` is that of the second.
 uint32_t crc32_joined(uint32_t first, uint32_t second, uint64_t size) noexcept;
+// Copies and gives the checksum of what was copied, in one go where the processor can.
+uint32_t crc32_copied(void* to, const void* from, size_t size) noexcept;
+bool can_copy_checked() noexcept;
 
 }  // namespace tl

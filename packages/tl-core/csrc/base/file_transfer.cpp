@@ -5,16 +5,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <vector>
 
 #include "base/crc32.h"
+#include "base/leased_map.h"
 #include "base/parallel.h"
 
 namespace tl {
 
 namespace {
 constexpr int64_t kChunk = 1 << 20;
-constexpr int64_t kPiece = 1 << 17;
+constexpr int64_t kPiece = 1 << 19;
+constexpr size_t kMapped = 4 << 20;  // a map costs some microseconds
 
 struct Part {
   uint32_t crc = 0;
@@ -42,15 +45,19 @@ Part moved(const char* data, int64_t size, F&& move) {
   return part;
 }
 
+// Parts end at round places of the file: what is written whole there the system keeps in large pages.
 template <class F>
-Transfer in_parts(int64_t size, F&& part_at) {
-  std::vector<Part> parts(static_cast<size_t>((size + kChunk - 1) / kChunk));
-  parallel_for(0, size, kChunk, [&](int64_t begin, int64_t end) {
-    parts[static_cast<size_t>(begin / kChunk)] = part_at(begin, end - begin);
+Transfer in_parts(int64_t offset, int64_t size, F&& part_at) {
+  const int64_t before = offset % kChunk;
+  const auto place = [&](int64_t at) { return std::clamp<int64_t>(at - before, 0, size); };
+  std::vector<Part> parts(static_cast<size_t>((before + size + kChunk - 1) / kChunk));
+  parallel_for(0, before + size, kChunk, [&](int64_t begin, int64_t end) {
+    parts[static_cast<size_t>(begin / kChunk)] = part_at(place(begin), place(end) - place(begin));
   });
   Transfer all;
+  int64_t end = 0;
   for (const Part& part : parts) {
-    const int64_t wanted = std::min(kChunk, size - static_cast<int64_t>(all.done_to));
+    const int64_t wanted = place(end += kChunk) - static_cast<int64_t>(all.done_to);
     all.crc = crc32_joined(all.crc, part.crc, static_cast<uint64_t>(part.done));
     all.done_to += static_cast<uint64_t>(part.done);
     all.error = part.error;
@@ -61,9 +68,17 @@ Transfer in_parts(int64_t size, F&& part_at) {
 }
 }  // namespace
 
+// What the kernel copies comes at half the speed of a copy from a map.
 Transfer read_file(int descriptor, int64_t offset, void* data, size_t size) {
   char* to = static_cast<char*>(data);
-  return in_parts(static_cast<int64_t>(size), [&](int64_t begin, int64_t n) {
+  std::optional<LeasedMap> map;
+  if (size >= kMapped && can_copy_checked()) map.emplace(descriptor, offset, size);
+  return in_parts(offset, static_cast<int64_t>(size), [&](int64_t begin, int64_t n) {
+    Part part{.done = n};
+    const auto copy = [&](const char* from) {
+      part.crc = crc32_copied(to + begin, from, static_cast<size_t>(n));
+    };
+    if (map && map->with(begin, static_cast<size_t>(n), copy)) return part;
     return moved(to + begin, n, [&](int64_t at, size_t count) {
       return pread(descriptor, to + begin + at, count, offset + begin + at);
     });
@@ -72,7 +87,7 @@ Transfer read_file(int descriptor, int64_t offset, void* data, size_t size) {
 
 Transfer write_file(int descriptor, int64_t offset, const void* data, size_t size) {
   const char* from = static_cast<const char*>(data);
-  return in_parts(static_cast<int64_t>(size), [&](int64_t begin, int64_t n) {
+  return in_parts(offset, static_cast<int64_t>(size), [&](int64_t begin, int64_t n) {
     return moved(from + begin, n, [&](int64_t at, size_t count) {
       return pwrite(descriptor, from + begin + at, count, offset + begin + at);
     });
