@@ -84,7 +84,7 @@ ROWS = [
     Unary("bitwise_not", dtypes="bool int", expr="~x", grad="none:defined on integers only", jvp="none:defined on integers only",
           ref="numpy.bitwise_not", doc="Each element's bits inverted; of bool, the logical not.",
           example=">>> tl.bitwise_not(tl.tensor([0, 5]))\ntensor([-1, -6])"),
-    Unary("_conj_physical", cpu="conj_physical", dtypes="complex", expr="conj(x)", grad={"self": "g.conj_physical()"},
+    Unary("_conj_physical", cpu="conj_physical", dtypes="complex complex32", expr="conj(x)", grad={"self": "g.conj_physical()"},
           function=False, method=False, doc="The conjugates of complex elements, written out."),
     Composite("conj_physical(Tensor self) -> Tensor", inplace=True, out=True, ref="numpy.conjugate",
               doc="The complex conjugate of each element, written out; real tensors come back as they are.",

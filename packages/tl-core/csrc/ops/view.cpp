@@ -273,7 +273,10 @@ Tensor conj_view(const Tensor& self) {
            scalar_type_name(self.dtype()));
   return marked(self, TensorImpl::Conjugated);
 }
-Tensor neg_view(const Tensor& self) { return marked(self, TensorImpl::Negated); }
+Tensor neg_view(const Tensor& self) {
+  TL_CHECK(self.dtype() != DType::Bool, Runtime, "_neg_view(): bool has no negatives");
+  return marked(self, TensorImpl::Negated);
+}
 Tensor conj(const Tensor& self) { return is_complex(self.dtype()) ? ops::_conj(self) : self; }
 
 Tensor real(const Tensor& self) {
