@@ -329,3 +329,11 @@ def test_a_wrong_call_exits_with_2(file):
         [sys.executable, "-m", "tl_checkpoint", "verify", str(file)], capture_output=True, text=True
     )
     assert ran.returncode == 0
+
+
+def test_conjugates_are_written_out(tmp_path):
+    marked = {"c": tl.tensor([1 + 2j]).conj(), "n": tl.tensor([1 + 2j]).conj().imag}
+    safetensors.save_file(marked, tmp_path / "a.safetensors")
+    npz.save_npz(marked, tmp_path / "a.npz")
+    for loaded in (safetensors.load_file(tmp_path / "a.safetensors"), npz.load_npz(tmp_path / "a.npz")):
+        assert {name: t.tolist() for name, t in loaded.items()} == {"c": [1 - 2j], "n": [-2]}

@@ -54,7 +54,7 @@ def save_npz(tensors: Mapping[str, Any], filename: str | os.PathLike[str]) -> No
             raise TypeError(f"{name!r} must be a text that names a tensor, it names {type(tensor).__name__}")
         if tensor.dtype in (tl_core.bfloat16, tl_core.complex32):
             raise TypeError(f"{name!r} is of {tensor.dtype}, which NumPy lacks")
-        arrays[name] = tensor.detach().cpu().numpy()
+        arrays[name] = tensor.numpy(force=True)
     packed = io.BytesIO()
     numpy.savez(packed, **arrays)
     with replacing(filename) as file:

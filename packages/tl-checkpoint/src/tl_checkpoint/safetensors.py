@@ -193,7 +193,7 @@ def _plain(name: Any, tensor: Any) -> Any:
         raise TypeError(f"{name!r} must be a tensor, got {type(tensor).__name__}")
     if tensor.dtype not in _NAME_OF:
         raise TypeError(f"{name!r} is of {tensor.dtype}, which safetensors doesn't have")
-    return tensor.detach().cpu().contiguous()
+    return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
 
 
 def _content(tensor: Any) -> memoryview:
