@@ -6,7 +6,16 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
-from tl_amp import autocast, cpu, cuda, custom_bwd, custom_fwd, is_autocast_available, is_autocast_enabled
+from tl_amp import (
+    autocast,
+    cpu,
+    cuda,
+    custom_bwd,
+    custom_fwd,
+    get_autocast_dtype,
+    is_autocast_available,
+    is_autocast_enabled,
+)
 
 
 def test_a_region_that_is_switched_off():
@@ -79,3 +88,9 @@ def test_no_region_is_on():
         assert not is_autocast_enabled("cpu")
     with pytest.raises(RuntimeError, match="meta"):
         is_autocast_enabled("meta")
+
+
+def test_types_by_default():
+    assert get_autocast_dtype("cpu") is tl.bfloat16 and get_autocast_dtype("cuda") is tl.float16
+    with pytest.raises(RuntimeError, match="does not know the device type 'meta'"):
+        get_autocast_dtype("meta")

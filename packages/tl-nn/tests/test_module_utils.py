@@ -5,6 +5,7 @@ import pytest
 
 import tl_core as tl
 import tl_nn as nn
+from tl_nn import func
 from tl_nn.utils import fusion, rnn, stateless
 
 SEQUENCES = [[1.0, 2.0], [3.0, 4.0, 5.0], [6.0]]
@@ -73,9 +74,20 @@ def test_padding_shorter_than_the_longest():
 # Other parameters
 
 
-def call(module, tensors, *args, **options):
+call = func.functional_call
+
+
+def test_the_older_name_warns():
     with pytest.warns(FutureWarning, match="deprecated"):
-        return stateless.functional_call(module, tensors, *args, **options)
+        assert stateless.functional_call(nn.Identity(), {}, tl.ones(1)).tolist() == [1.0]
+
+
+def test_several_dictionaries():
+    layer = nn.Linear(1, 1)
+    weight, bias = {"weight": tl.tensor([[2.0]])}, {"bias": tl.tensor([1.0])}
+    assert call(layer, (weight, bias), tl.ones(1)).tolist() == [3.0]
+    with pytest.raises(ValueError, match=r"\['weight'\] appeared in multiple dictionaries"):
+        call(layer, [weight, weight], tl.ones(1))
 
 
 def test_a_call_with_other_parameters():

@@ -45,12 +45,16 @@ from tl import version as version
 from tl.version import __version__ as __version__
 from tl_amp import GradScaler as GradScaler
 from tl_amp import autocast as autocast
+from tl_amp import get_autocast_dtype as get_autocast_dtype
+from tl_amp import is_autocast_available as is_autocast_available
 from tl_amp import is_autocast_enabled as is_autocast_enabled
 from tl_backends.compiler import compile as compile  # noqa: A004
 from tl_backends.devices import get_device_module as get_device_module
 from tl_checkpoint import load as load
 from tl_checkpoint import save as save
 from tl_core import *  # noqa: F403
+from tl_nn.functional import cosine_similarity as cosine_similarity
+from tl_nn.functional import pairwise_distance as pairwise_distance
 
 accelerator = _accelerator
 amp = _amp

@@ -7,7 +7,14 @@ tensor([4., 4.])
 
 import tl_core
 
-from .autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available, is_autocast_enabled
+from .autocast_mode import (
+    autocast,
+    custom_bwd,
+    custom_fwd,
+    get_autocast_dtype,
+    is_autocast_available,
+    is_autocast_enabled,
+)
 from .grad_scaler import GradScaler
 from .version import __version__ as __version__
 
@@ -16,6 +23,7 @@ __all__ = [
     "autocast",
     "custom_bwd",
     "custom_fwd",
+    "get_autocast_dtype",
     "is_autocast_available",
     "is_autocast_enabled",
 ]

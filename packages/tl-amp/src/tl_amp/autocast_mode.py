@@ -37,6 +37,17 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     return False  # a region that is on cannot be entered yet
 
 
+def get_autocast_dtype(device_type: str) -> tl_core.dtype:
+    """The short type that a region of `autocast` takes for a kind of device unless told otherwise.
+
+    Args:
+        device_type: the kind of device.
+    """
+    if not is_autocast_available(device_type):
+        raise RuntimeError(f"get_autocast_dtype: autocast does not know the device type {device_type!r}")
+    return DEFAULTS[device_type]
+
+
 class autocast:
     """A region, or a decorated function, in which operators choose their own precision.
 
