@@ -54,3 +54,18 @@ def test_class_losses(shape, name, reduction, weighted):
 def test_second_derivative_through_a_slice_of_a_permuted_tensor():
     assert gradgradcheck(lambda x: tl.exp(x.permute(1, 0)[:2]), (drawn(3, 4),))
     assert gradgradcheck(lambda x: tl.exp(x.t().as_strided((2, 2), (1, 3), 1)), (drawn(3, 4),))
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"])
+def test_distances(p, mode):
+    inputs = drawn(2, 3, 2), drawn(4, 2, seed=1)
+    assert gradcheck(lambda a, b: tl.cdist(a, b, p, mode), inputs)
+    assert gradgradcheck(lambda a, b: tl.cdist(a, b, p, mode), inputs)
+
+
+@pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"])
+def test_equal_vectors_have_a_distance_without_gradient(mode):
+    x = tl.ones(3, 2, requires_grad=True)
+    tl.cdist(x, x, compute_mode=mode).sum().backward()
+    assert x.grad.tolist() == [[0.0, 0.0]] * 3

@@ -187,3 +187,13 @@ def test_the_older_constructor():
     assert tl.Tensor(2, 3).shape == (2, 3)
     assert tl.Tensor([1, 2]).tolist() == [1.0, 2.0]
     assert tl.Tensor(tl.Size([2])).shape == (2,)
+
+
+def test_a_python_function_on_each_element():
+    x = tl.arange(6.0).view(2, 3)
+    assert x.t().apply_(lambda e: e * 2) is not x and x.tolist() == [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]
+    assert x.map_(tl.tensor([1.0, 2.0, 3.0]), lambda a, b: a + b).tolist() == [
+        [1.0, 4.0, 7.0],
+        [7.0, 10.0, 13.0],
+    ]
+    assert tl.tensor(2).is_nonzero() and not tl.tensor([0.0]).is_nonzero()

@@ -46,6 +46,7 @@ from tl_core.determinism import (
     set_deterministic_debug_mode,
     use_deterministic_algorithms,
 )
+from tl_core.distances import *
 from tl_core.dlpack import from_dlpack, to_dlpack
 from tl_core.errors import OutOfMemoryError
 from tl_core.finite import numerics
@@ -72,6 +73,7 @@ from tl_core.precision import get_float32_matmul_precision, set_float32_matmul_p
 from tl_core.printing import set_printoptions
 from tl_core.random import *
 from tl_core.selections import *
+from tl_core.statistics import *
 from tl_core.storage import *
 from tl_core.storage import UntypedStorage
 from tl_core.tensor_types import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy as _copy
 from typing import Any
 
-from tl_core import _C, providers, selections
+from tl_core import _C, providers, selections, statistics
 from tl_core._C import Tensor
 from tl_core.storage import TypedStorage, UntypedStorage
 from tl_core.tensor_types import construct, dtype_of, scalar_name, type_name
@@ -278,6 +278,20 @@ def _is_same_size(self: Tensor, other: Tensor) -> bool:
     return self.shape == other.shape
 
 
+def _apply_(self: Tensor, callable: Any) -> Tensor:
+    """Puts what a Python function makes of each element in its place; slow."""
+    return self.map_(self, lambda element, _: callable(element))
+
+
+def _map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
+    """Puts what a Python function makes of each element and another tensor's in its place; slow."""
+    if self.requires_grad:
+        raise RuntimeError("a Python function has no gradient: use detach() first")
+    pairs = zip(self.flatten().tolist(), tensor.expand_as(self).flatten().tolist(), strict=True)
+    made = [callable(one, other) for one, other in pairs]
+    return self.copy_(_C.tensor(made, dtype=self.dtype).view(self.shape))
+
+
 def _rdiv(self: Tensor, other: Any) -> Tensor:
     """other / self, under the name Python 2 gave it."""
     return self.reciprocal() * other
@@ -361,12 +375,13 @@ _METHODS = {
     "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
     "untyped_storage": _untyped_storage, "storage": _storage, "set_": _set_, "__contains__": _contains,
     "__reversed__": _reversed, "__format__": _format, "__dir__": _dir, "is_same_size": _is_same_size,
-    "where": _where, "__rdiv__": _rdiv,
+    "where": _where, "__rdiv__": _rdiv, "is_nonzero": Tensor.__bool__, "apply_": _apply_, "map_": _map_,
     "polygamma": _polygamma, "polygamma_": _polygamma_,
     "nonzero": _nonzero,
     "share_memory_": _share_memory_, "is_shared": _is_shared, "new": _new_like, "new_tensor": _new_tensor,
     "dequantize": _dequantize,
     "requires_grad_": _requires_grad_, "norm": _norm,
+    "corrcoef": statistics.corrcoef, "cov": statistics.cov,
     "unique": selections.unique, "unique_consecutive": selections.unique_consecutive,
     "__array_priority__": 1000,
 }  # fmt: skip

@@ -14,7 +14,6 @@ from . import (
     linear_losses,
     margin_losses,
     normalization,
-    pairs,
     pooling,
     sampling,
     sequence_losses,
@@ -32,7 +31,6 @@ from .elementwise_losses import *
 from .linear_losses import *
 from .margin_losses import *
 from .normalization import *
-from .pairs import *
 from .pooling import *
 from .sampling import *
 from .sequence_losses import *
@@ -51,7 +49,6 @@ __all__ = [
     *linear_losses.__all__,
     *margin_losses.__all__,
     *normalization.__all__,
-    *pairs.__all__,
     *pooling.__all__,
     *sampling.__all__,
     *sequence_losses.__all__,

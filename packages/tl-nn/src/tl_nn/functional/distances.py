@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tl_core
-from tl_core import Tensor
+from tl_core import Tensor, pdist
 
 from .checks import check_tensor
 from .lengths import vector_length
 
-__all__ = ["cosine_similarity", "pairwise_distance"]
+__all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:

@@ -1,0 +1,115 @@
+"""Distances of all pairs of vectors."""
+
+from __future__ import annotations
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core.overrides import overridable
+
+__all__ = ["cdist", "pdist"]
+
+# Up to which number of vectors the reference compares them one by one unless told otherwise.
+_FEW = 25
+# How many differences are made at a time, so that they stay in the cache.
+_DIFFERENCES = 1 << 17
+_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+
+
+@overridable
+def cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
+    """The distance of each vector of one collection to each of another.
+
+    Parameters:
+        x1, x2 : Tensor, shapes (*, P, M) and (*, R, M)
+            The vectors, of a floating-point type; dimensions before the last two are broadcast.
+        p : float
+            The exponent of the norm, at least 0.
+        compute_mode : str
+            For p = 2: whether distances come from a matrix product, which is quicker and loses digits where they are
+            small: always, with more than 25 vectors (`"use_mm_for_euclid_dist_if_necessary"`), or never.
+
+    Returns:
+        Tensor, shape (*, P, R)
+
+    Raises:
+        RuntimeError
+            If the shapes don't fit, the types aren't floating-point, or `p` is negative.
+
+    Examples:
+        >>> import tl_core as tl
+        >>> tl.cdist(tl.tensor([[0.0, 0.0], [3.0, 0.0]]), tl.tensor([[3.0, 4.0]]))
+        tensor([[5.],
+                [4.]])
+    """
+    mode = compute_mode or _MODES[0]
+    if mode not in _MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    _check(x1, x2, p)
+    many = max(x1.shape[-2], x2.shape[-2]) > _FEW
+    if p == 2 and x1.shape[-1] and (mode == _MODES[1] or (mode == _MODES[0] and many)):
+        return _by_product(x1, x2)
+    if not x1.shape[-2]:
+        return _one_by_one(x1, x2, p)
+    rows = max(1, _DIFFERENCES * x1.shape[-2] // max(1, x1.numel() * x2.shape[-2]))
+    return _C.cat([_one_by_one(part, x2, p) for part in x1.split(rows, -2)], -2)
+
+
+def _check(x1: Tensor, x2: Tensor, p: float) -> None:
+    for name, x in (("X1", x1), ("X2", x2)):
+        if not x.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
+        if x.dim() < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.dim()}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    if not p >= 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+
+
+def _one_by_one(x1: Tensor, x2: Tensor, p: float) -> Tensor:
+    return _C._linalg.linalg_vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+def _by_product(x1: Tensor, x2: Tensor) -> Tensor:
+    """|a - b|² = |a|² - 2ab + |b|²; where it is 0, so is the gradient."""
+    squares = _C.add(x1.square().sum(-1, True), x2.square().sum(-1).unsqueeze(-2))
+    squares = _C.sub(squares, x1 @ x2.transpose(-2, -1), alpha=2)
+    apart = squares > 0
+    return _C.where(apart, _C.where(apart, squares, 1.0).sqrt(), 0.0)
+
+
+@overridable
+def pdist(input: Tensor, p: float = 2) -> Tensor:
+    """The distance of each pair of rows, in the order (0, 1), (0, 2), …, (1, 2), ….
+
+    Parameters:
+        input : Tensor, shape (N, M)
+            The vectors, of a floating-point type.
+        p : float
+            The exponent of the norm, at least 0.
+
+    Returns:
+        Tensor, shape (N * (N - 1) / 2,)
+
+    Raises:
+        RuntimeError
+            If the input isn't a matrix of a floating-point type, or `p` is negative.
+
+    Examples:
+        >>> import tl_core as tl
+        >>> tl.pdist(tl.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]))
+        tensor([5., 3., 4.])
+    """
+    if input.dim() != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
+    if not input.is_floating_point():
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if not p >= 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    rows = _C.arange(input.shape[0], device=input.device)
+    first, second = (rows.unsqueeze(1) < rows).nonzero().unbind(1)
+    return _C._linalg.linalg_vector_norm(input[first] - input[second], p, -1)
