@@ -167,12 +167,35 @@ def test_numpy_scalars_in_lists_keep_their_types():
     assert tl.tensor(np.float64(1)).dtype is tl.float64
 
 
+def test_arrays_in_lists():
+    np = pytest.importorskip("numpy")
+    a = np.arange(6, dtype=np.int16).reshape(2, 3)
+    for parts in ([a, a + 6], [a[::-1], a[:, ::-1]], [a, a.tolist()], [a.astype(np.float64), a.T.copy().T]):
+        expected = np.array([np.asarray(part) for part in parts])
+        assert tl.tensor(parts).tolist() == expected.tolist()
+        assert tl.tensor(parts, dtype=tl.float32).tolist() == expected.tolist()
+    assert tl.tensor([a, a]).dtype is tl.int16
+    assert tl.tensor([a, a.astype(np.float64)]).dtype is tl.float64
+    assert tl.tensor([np.zeros((0, 2))]).shape == (1, 0, 2)
+    assert tl.tensor([np.array(1.5), np.array(2.5)]).tolist() == [1.5, 2.5]
+    with pytest.raises(ValueError, match="expected sequence of length 2 at dim 1"):
+        tl.tensor([a, a[:1]])
+
+
 def test_equality_with_an_array_is_of_elements():
     np = pytest.importorskip("numpy")
     x, a = tl.tensor([1, 2, 3]), np.array([1, 0, 3])
     assert (x == a).tolist() == (a == x).tolist() == [True, False, True]
     assert (x != a).tolist() == (a != x).tolist() == [False, True, False]
     assert (x == a[::2][:1]).tolist() == [True, False, False]
+    assert (x == a[::-1]).tolist() == [False, False, False]
     with pytest.raises(RuntimeError, match="size of tensor a"):
         x == np.zeros(2)  # noqa: B015
     assert x != [1, 2, 3]
+
+
+def test_from_numpy_takes_arrays_only():
+    np = pytest.importorskip("numpy")
+    with pytest.raises(TypeError, match=r"expected np.ndarray \(got numpy.float32\)"):
+        tl.from_numpy(np.float32(3))
+    assert tl.from_numpy(np.array(3.0)).item() == 3.0

@@ -88,9 +88,11 @@ Tensor share(Py_buffer* view, DType dtype) {
   return on_storage(std::move(storage), dtype, sizes, strides, 0);
 }
 
+// numpy's scalars have a buffer as well; only arrays can be written into.
 bool is_array(PyObject* o) {
-  return PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o) &&
-         PyObject_HasAttrString(o, "__array_interface__");
+  const PyMappingMethods* mapping = Py_TYPE(o)->tp_as_mapping;
+  return mapping && mapping->mp_ass_subscript && PyObject_CheckBuffer(o) && !PyBytes_Check(o) &&
+         !PyByteArray_Check(o) && PyObject_HasAttrString(o, "__array_interface__");
 }
 
 std::optional<Tensor> shared(PyObject* o, bool explain) {
@@ -114,6 +116,12 @@ std::optional<Tensor> shared(PyObject* o, bool explain) {
 }  // namespace
 
 std::optional<Tensor> tensor_from_array(PyObject* o) { return is_array(o) ? shared(o, false) : std::nullopt; }
+
+std::optional<Tensor> tensor_like_array(PyObject* o) {
+  if (!is_array(o)) return std::nullopt;
+  PyRef plain = checked(PyObject_CallMethod(o, "copy", nullptr));
+  return shared(plain.get(), false);
+}
 
 Tensor tensor_from_buffer(PyObject* o) {
   auto view = std::make_unique<Py_buffer>();

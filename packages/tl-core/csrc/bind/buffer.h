@@ -17,6 +17,8 @@ PyObject* buffer_owner(const Storage& storage);
 void move_to_buffer(Storage& storage, PyObject* o);
 // The memory of a numpy array, shared; nothing if it is none.
 std::optional<Tensor> tensor_from_array(PyObject* o);
+// The elements of a numpy array, which may run backwards, copied; nothing if it is none.
+std::optional<Tensor> tensor_like_array(PyObject* o);
 // The type of one of numpy's scalars, also where it is a Python float as well.
 std::optional<DType> dtype_of_numpy_scalar(PyObject* o);
 PyObject* from_numpy(PyObject* module, PyObject* array);

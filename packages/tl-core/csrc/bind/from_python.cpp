@@ -34,8 +34,9 @@ DimVector shape_of(PyObject* o) {
     if (n == 0) break;
     held = checked(PySequence_GetItem(o, 0));
     o = held.get();
-    if (is_tensor(o)) {
-      for (int64_t s : tensor_of(o).sizes()) shape.push_back(s);
+    const auto array = tensor_like_array(o);
+    if (array || is_tensor(o)) {
+      for (int64_t s : (array ? *array : tensor_of(o)).sizes()) shape.push_back(s);
       break;
     }
   }
@@ -65,8 +66,9 @@ struct Inferred {
 };
 
 void infer(PyObject* o, Inferred& out) {
-  if (!is_sequence(o)) {
-    const DType d = dtype_of_number(o);
+  const auto array = tensor_like_array(o);
+  if (array || !is_sequence(o)) {
+    const DType d = array ? array->dtype() : dtype_of_number(o);
     out = {out.defined ? promote(out.dtype, d) : d, true};
     return;
   }
@@ -90,8 +92,13 @@ void store_number(PyObject* o, DType dtype, char* out) {
     *reinterpret_cast<int64_t*>(out) = v;
     return;
   }
-  if (is_tensor(o)) {
-    ops::_local_scalar_dense(tensor_of(o)).store(dtype, out);
+  const auto array = tensor_like_array(o);
+  if (array || is_tensor(o)) {
+    ops::_local_scalar_dense(array ? *array : tensor_of(o)).store(dtype, out);
+    return;
+  }
+  if (const auto own = dtype_of_numpy_scalar(o); own && is_floating(*own) && is_floating(dtype)) {
+    Scalar(PyFloat_AsDouble(o)).store(dtype, out);
     return;
   }
   TlValue v;
@@ -114,6 +121,7 @@ class Filler {
   void fill(PyObject* o, int64_t d, char* out) {
     if (d == t_.dim()) return store_number(o, t_.dtype(), out);
     if (is_tensor(o)) return fill_tensor(tensor_of(o), d, out);
+    if (const auto array = tensor_like_array(o)) return fill_tensor(*array, d, out);
     TL_CHECK(is_sequence(o), Type, "expected sequence of length ", t_.size(d), " at dim ", d, " (got '",
              Py_TYPE(o)->tp_name, "')");
     PyRef items = checked(PySequence_Fast(o, "expected a sequence"));

@@ -185,7 +185,7 @@ PyObject* equality(PyObject* a, PyObject* b) {
   if (answer.get() != Py_NotImplemented) return answer.release();
   return translated(
       [&]() -> PyObject* {
-        const auto array = tensor_from_array(b);
+        const auto array = tensor_like_array(b);
         if (!array) return answer.release();
         PyRef other(wrap(*array));
         return binary<which>(a, other.get());

@@ -47,20 +47,24 @@ def cov(
         raise RuntimeError("cov(): bool dtype is not supported for input")
     x = input if input.dim() == 2 else input.reshape(1, -1)
     weights = _weights(x.shape[1], fweights, aweights)
-    total = weights.sum()
+    total = x.shape[1] if weights is None else weights.sum()
     free = total - correction
-    if aweights is not None and correction:
+    if weights is not None and aweights is not None and correction:
         free = total - correction * (weights * aweights).sum() / total
     if free <= 0:
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
             stacklevel=3,
         )
-    x = x - ((x * weights).sum(1) / total).unsqueeze(1)
-    return (x @ (x * weights).conj().t() / free.clamp(min=0)).squeeze()
+    x = x - (_counted(x, weights).sum(1, keepdim=True) / total)
+    return (x @ _counted(x, weights).conj().t() / max(free, 0 * free)).squeeze()
 
 
-def _weights(observations: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor:
+def _counted(x: Tensor, weights: Tensor | None) -> Tensor:
+    return x if weights is None else x * weights
+
+
+def _weights(observations: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is None:
             continue
@@ -76,7 +80,7 @@ def _weights(observations: int, fweights: Tensor | None, aweights: Tensor | None
         if (given < 0).any():
             raise RuntimeError(f"cov(): {name} cannot be negative")
     if fweights is None:
-        return _C.ones(observations, dtype=_C.int64) if aweights is None else aweights
+        return aweights
     return fweights if aweights is None else fweights * aweights
 
 
