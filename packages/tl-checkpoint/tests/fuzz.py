@@ -61,7 +61,7 @@ class Seed:
 def meaning(obj: Any) -> Any:
     """An object in a form that can be compared, bit by bit."""
     if isinstance(obj, tl.Tensor):
-        flat = obj.detach().contiguous().view(-1)
+        flat = obj.detach().resolve_conj().resolve_neg().contiguous().view(-1)
         content = bytes(memoryview(flat.view(tl.uint8))) if flat.numel() else b""
         return "tensor", type(obj).__name__, str(obj.dtype), tuple(obj.shape), obj.requires_grad, content
     if isinstance(obj, dict):
