@@ -77,3 +77,8 @@ def test_it_ends_with_its_block_and_stays_without_one():
     1 / zero
     with pytest.raises(ValueError, match="'inf' must be 'raise' or 'ignore', got 'halt'"):
         tl.numerics(inf="halt")
+
+
+def test_conjugates_are_looked_at():
+    with tl.numerics(nan="raise"):
+        assert (tl.tensor([1 + 1j]).conj() * 2).tolist() == [2 - 2j]

@@ -424,3 +424,20 @@ def test_parameter_faults():
         optim.SGD([("a", weight), weight])
     with pytest.raises(ValueError, match="cannot add param group without names"):
         optim.SGD([("a", weight)]).add_param_group({"params": leaves([np.ones(1)])})
+
+
+@pytest.mark.parametrize("kind", [optim.SGD, optim.Adam, optim.Adagrad, optim.LBFGS])
+def test_gradients_that_are_conjugates(kind):
+    def stepped(resolved):
+        p = tl.tensor([1 + 2j, 3 - 4j], requires_grad=True)
+
+        def loss():
+            grad = tl.tensor([1j, 2 + 1j]).conj()
+            p.grad = grad.resolve_conj() if resolved else grad
+            return tl.tensor(0.0)
+
+        loss()
+        kind([p], lr=0.1).step(loss)
+        return p.tolist()
+
+    assert stepped(True) == stepped(False)

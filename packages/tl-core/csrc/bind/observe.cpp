@@ -46,7 +46,7 @@ bool makes_memory(const Operator& op) {
 
 bool holds(const Tensor& t, Watch what) {
   if (!t || is_integral(t.dtype(), true) || !t.device().is_cpu() || t.numel() == 0) return false;
-  const Tensor real = is_complex(t.dtype()) ? ops::view_as_real(t) : t;
+  const Tensor real = is_complex(t.dtype()) ? ops::view_as_real(ops::resolve_conj(t)) : t;
   const Tensor where = what == kNan ? ops::ne(real, real) : ops::eq(ops::abs(real), Scalar(HUGE_VAL));
   return ops::_local_scalar_dense(ops::any(where)).to_int() != 0;
 }

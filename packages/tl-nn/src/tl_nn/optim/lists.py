@@ -18,10 +18,11 @@ __all__ = [
 ]
 
 
-def as_real(*lists: list[Tensor]) -> tuple[list[Tensor], ...]:
-    """The lists with complex tensors as views on pairs of real numbers."""
-    if not any(tensor.is_complex() for tensor in lists[0]):
-        return lists
+def as_real(params: list[Tensor], grads: list[Tensor], *state: list[Tensor]) -> tuple[list[Tensor], ...]:
+    """The lists with complex tensors as views on pairs of real numbers; conjugate gradients are written out."""
+    if not any(tensor.is_complex() for tensor in params):
+        return params, grads, *state
+    lists = (params, [g.resolve_conj() for g in grads], *state)
     return tuple([tl_core.view_as_real(t) if t.is_complex() else t for t in each] for each in lists)
 
 
