@@ -19,7 +19,7 @@ constexpr int64_t kChunk = 1 << 20;
 constexpr int64_t kPiece = 1 << 19;
 constexpr size_t kMapped = 4 << 20;  // a map costs some microseconds
 
-struct Part {
+struct FilePart {
   uint32_t crc = 0;
   int error = 0;
   int64_t done = 0;
@@ -28,8 +28,8 @@ struct Part {
 // Moves `size` bytes, a piece after the other, so that the checksum of each is taken while the cache holds
 // it. `move(position, count)` moves some of a piece and returns how many; 0 means that the file has no more.
 template <class F>
-Part moved(const char* data, int64_t size, F&& move) {
-  Part part;
+FilePart moved(const char* data, int64_t size, F&& move) {
+  FilePart part;
   while (part.done < size) {
     const int64_t at = part.done;
     const ssize_t count = move(at, static_cast<size_t>(std::min(kPiece, size - at)));
@@ -50,13 +50,13 @@ template <class F>
 Transfer in_parts(int64_t offset, int64_t size, F&& part_at) {
   const int64_t before = offset % kChunk;
   const auto place = [&](int64_t at) { return std::clamp<int64_t>(at - before, 0, size); };
-  std::vector<Part> parts(static_cast<size_t>((before + size + kChunk - 1) / kChunk));
+  std::vector<FilePart> parts(static_cast<size_t>((before + size + kChunk - 1) / kChunk));
   parallel_for(0, before + size, kChunk, [&](int64_t begin, int64_t end) {
     parts[static_cast<size_t>(begin / kChunk)] = part_at(place(begin), place(end) - place(begin));
   });
   Transfer all;
   int64_t end = 0;
-  for (const Part& part : parts) {
+  for (const FilePart& part : parts) {
     const int64_t wanted = place(end += kChunk) - static_cast<int64_t>(all.done_to);
     all.crc = crc32_joined(all.crc, part.crc, static_cast<uint64_t>(part.done));
     all.done_to += static_cast<uint64_t>(part.done);
@@ -74,7 +74,7 @@ Transfer read_file(int descriptor, int64_t offset, void* data, size_t size) {
   std::optional<LeasedMap> map;
   if (size >= kMapped && can_copy_checked()) map.emplace(descriptor, offset, size);
   return in_parts(offset, static_cast<int64_t>(size), [&](int64_t begin, int64_t n) {
-    Part part{.done = n};
+    FilePart part{.done = n};
     const auto copy = [&](const char* from) {
       part.crc = crc32_copied(to + begin, from, static_cast<size_t>(n));
     };
