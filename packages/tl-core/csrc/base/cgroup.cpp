@@ -10,6 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "base/text.h"
+
 namespace tl {
 
 namespace {
@@ -62,7 +64,7 @@ double cpu_quota(const std::string& table) {
     if (std::sscanf(read_file(folder + "cpu.max").c_str(), "%lf %lf", &quota, &period) == 2)
       lower(quota, period);
   });
-  for_each_level(std::string(kRoot) + "/cpu", group_of(table, "cpu"), [&](const std::string& folder) {
+  for_each_level(cat(kRoot, "/cpu"), group_of(table, "cpu"), [&](const std::string& folder) {
     lower(std::atof(read_file(folder + "cpu.cfs_quota_us").c_str()),
           std::atof(read_file(folder + "cpu.cfs_period_us").c_str()));
   });
@@ -93,7 +95,7 @@ int64_t memory_quota() {
   };
   for_each_level(kRoot, group_of(table, ""),
                  [&](const std::string& folder) { lower(folder + "memory.max"); });
-  for_each_level(std::string(kRoot) + "/memory", group_of(table, "memory"),
+  for_each_level(cat(kRoot, "/memory"), group_of(table, "memory"),
                  [&](const std::string& folder) { lower(folder + "memory.limit_in_bytes"); });
   return bytes;
 }

@@ -589,7 +589,6 @@ void backward_row(const Attention& c, const AttentionGradients& g, BackwardMemor
 
 template <class T>
 void backward(const Attention& c, const AttentionGradients& g) {
-  using A = Compute<T>;
   const AttentionShape& s = c.shape;
   const int64_t shared = s.heads / s.key_heads, tasks = s.batch * s.key_heads;
   // Heads may share elements of the mask's gradient: then they go one after another.
