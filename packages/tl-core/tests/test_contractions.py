@@ -198,6 +198,8 @@ def test_tensordot(dtype):
     close(tl.tensordot(a, b, dims=1), np.tensordot(aa, bb, 1), dtype)
     close(tl.tensordot(a, b, dims=0), np.tensordot(aa, bb, 0), dtype)
     close(tl.tensordot(a, b, dims=tl.tensor([[1, 2], [1, 0]])), np.tensordot(aa, bb, ([1, 2], [1, 0])), dtype)
+    with pytest.raises(IndexError, match="Dimension specified as -1 but tensor has no dimensions"):
+        tl.tensordot(a.sum(), a.sum(), dims=([-1], [-1]))
     close(tl.tensordot(a, b, dims=((-1,), (0,))), np.tensordot(aa, bb, 1), dtype)
 
 

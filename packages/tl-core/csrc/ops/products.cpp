@@ -116,7 +116,8 @@ Tensor tensordot(const Tensor& self, const Tensor& other, IntSpan dims_self, Int
   Tensor a = self, b = other;
   DimVector of_a, of_b;
   for (size_t i = 0; i < dims_self.size(); ++i) {
-    const int64_t x = wrap_dim(dims_self[i], self.dim()), y = wrap_dim(dims_other[i], other.dim());
+    const int64_t x = wrap_dim(dims_self[i], self.dim(), false),
+                  y = wrap_dim(dims_other[i], other.dim(), false);
     if (other.size(y) == 1 && self.size(x) != 1)
       a = ops::sum_dim_IntList(a, DimVector{x}, true, self.dtype());
     if (self.size(x) == 1 && other.size(y) != 1)

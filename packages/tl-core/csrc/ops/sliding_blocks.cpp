@@ -69,14 +69,14 @@ Meeting meeting(const Tensor& image, const Tensor& columns, const Blocks& b, int
     const int64_t at = t[d] * b.dilation[d] - b.padding[d];
     const int64_t begin = at < 0 ? (-at - 1) / b.stride[d] + 1 : 0;
     const int64_t end = at >= b.size[d] ? 0 : std::min(b.count[d], (b.size[d] - 1 - at) / b.stride[d] + 1);
+    if (end <= begin) return {};
     const int64_t step = columns.stride(2) * (d == 0 ? b.count[1] : 1);
-    shape.push_back(std::max<int64_t>(end - begin, 0));
+    shape.push_back(end - begin);
     of_image.push_back(wrapped_mul(image.stride(d + 2), b.stride[d]));
     of_columns.push_back(step);
     from += (begin * b.stride[d] + at) * image.stride(d + 2);
     to += begin * step;
   }
-  if (shape[2] * shape[3] == 0) return {};
   return {view_of(image, shape, of_image, from), view_of(columns, shape, of_columns, to)};
 }
 
