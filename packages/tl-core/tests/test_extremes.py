@@ -102,3 +102,14 @@ def test_blocks_further_apart_than_the_image_is_wide():
 def test_the_derivative_of_a_pooling_of_no_size():
     with pytest.raises(RuntimeError, match="negative dimension"):
         aten._avg_pool_adjoint(tl.ones(1), [-MOST - 1], [1], [1], [0], False, True, None)
+
+
+def test_windows_further_apart_than_the_input_is_wide():
+    x, w, far = tl.tensor([[[1.0, 2.0, 3.0]]]), tl.tensor([[[5.0, 7.0]]]), [FAR * 4]
+    assert tl.conv1d(x, w, stride=far).tolist() == [[[19.0]]]
+    grads = aten.convolution_backward(
+        tl.ones(1, 1, 1), x, w, None, far, [0], [1], False, [0], 1, [True, True, False]
+    )
+    assert grads[0].tolist() == [[[5.0, 7.0, 0.0]]]
+    assert grads[1].tolist() == [[[1.0, 2.0]]]
+    assert tl.conv_transpose1d(x[..., :1], w, stride=far).tolist() == [[[5.0, 7.0]]]

@@ -221,13 +221,13 @@ struct Phase {
 
 Phase phase_of(const cpu::ConvolutionAxis& f, int64_t phase) {
   const int64_t stride = f.step, padding = -f.first, dilation = f.tap_step;
-  const int64_t every = stride / std::gcd(stride, dilation);
+  const int64_t common = std::gcd(stride, dilation), every = stride / common;
+  const int64_t tried = std::min(every, f.taps);
   int64_t t = 0;
-  while (t < every && (phase + padding - t * dilation) % stride != 0) ++t;
-  const int64_t taps = t < every && t < f.taps ? (f.taps - 1 - t) / every + 1 : 0;
-  const int64_t count = phase < f.in ? (f.in - 1 - phase) / stride + 1 : 0;
-  return {{count, f.out, taps, 1, taps ? (phase + padding - t * dilation) / stride : 0,
-           -every * dilation / stride},
+  while (t < tried && (phase + padding - t * dilation) % stride != 0) ++t;
+  const int64_t taps = t < tried ? (f.taps - 1 - t) / every + 1 : 0;
+  const int64_t count = (f.in - 1 - phase) / stride + 1;
+  return {{count, f.out, taps, 1, taps ? (phase + padding - t * dilation) / stride : 0, -(dilation / common)},
           t,
           every};
 }
@@ -244,7 +244,7 @@ cpu::Convolution adjoint_terms(const cpu::Convolution& f, const int64_t* phases,
     c.weight.data += p.first_tap * f.weight.tap[a] * weight_itemsize;
     c.weight.tap[a] *= p.tap_stride;
     c.out.data += phases[a] * f.in.axis[a] * itemsize;
-    c.out.axis[a] *= f.axis[a].step;
+    c.out.axis[a] = wrapped_mul(f.in.axis[a], f.axis[a].step);
   }
   return c;
 }
@@ -278,12 +278,13 @@ void run_adjoint(const Tensor& out, const Tensor& gradient, const Tensor& weight
   const Parameters params(weight, bias);
   const cpu::Convolution f = forward_terms(out, params.weight, gradient, w);
   int64_t p[cpu::kConvolutionAxes];
-  for (p[0] = 0; p[0] < f.axis[0].step; ++p[0]) {
-    for (p[1] = 0; p[1] < f.axis[1].step; ++p[1]) {
-      for (p[2] = 0; p[2] < f.axis[2].step; ++p[2]) {
+  const auto phases = [&f](int a) { return std::min(f.axis[a].step, f.axis[a].in); };
+  for (p[0] = 0; p[0] < phases(0); ++p[0]) {
+    for (p[1] = 0; p[1] < phases(1); ++p[1]) {
+      for (p[2] = 0; p[2] < phases(2); ++p[2]) {
         cpu::Convolution c = adjoint_terms(f, p, out.itemsize(), params.weight.itemsize());
         set_bias(c, params.bias);
-        if (c.axis[0].out && c.axis[1].out && c.axis[2].out) cpu::convolve(out.dtype(), c);
+        cpu::convolve(out.dtype(), c);
       }
     }
   }
