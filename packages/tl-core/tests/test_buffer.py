@@ -164,6 +164,7 @@ def test_numpy_scalars_in_lists_keep_their_types():
     assert tl.tensor([np.float32(1), 2]).dtype is tl.float32
     assert tl.tensor([1.0, np.float32(1)]).dtype is tl.float32
     assert tl.as_tensor([np.arange(2.0), np.zeros(2)]).dtype is tl.float64
+    assert tl.as_tensor(np.float32(1.5)).dtype is tl.asarray(np.float32(1.5)).dtype is tl.float32
     assert tl.tensor(np.float64(1)).dtype is tl.float64
 
 

@@ -8,7 +8,7 @@ import weakref
 from typing import Any
 
 import tl_core
-from tl_core.ops import aten
+from tl_core.marks import marked
 from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
 
 from .globals import Global
@@ -104,9 +104,7 @@ def _recorded(made: Any) -> Any:
 def _marked(made: Any, metadata: Any) -> Any:
     if type(metadata) is not dict or not set(metadata) <= {"conj", "neg"}:
         raise pickle.UnpicklingError(f"a tensor has marks that aren't known: {metadata!r}")
-    if metadata.get("conj"):
-        made = made.conj()
-    return aten._neg_view(made) if metadata.get("neg") else made
+    return marked(made, conj=bool(metadata.get("conj")), neg=bool(metadata.get("neg")))
 
 
 def parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tl_core import _C, providers, selections, statistics
 from tl_core._C import Tensor
+from tl_core.marks import marked
 from tl_core.storage import TypedStorage, UntypedStorage
 from tl_core.tensor_types import construct, dtype_of, scalar_name, type_name
 
@@ -105,11 +106,6 @@ def _marks(t: Tensor) -> dict[str, bool]:
     return {name: True for name, there in (("conj", t.is_conj()), ("neg", t.is_neg())) if there}
 
 
-def _marked(t: Tensor, marks: dict[str, bool]) -> Tensor:
-    t = t.conj() if marks.get("conj") else t
-    return _C._neg_view(t) if marks.get("neg") else t
-
-
 def _rebuild_tensor_v2(
     storage: Any,
     offset: int,
@@ -119,7 +115,7 @@ def _rebuild_tensor_v2(
     backward_hooks: Any,
     metadata: Any = None,
 ) -> Tensor:
-    made = _marked(_rebuild_tensor(storage, offset, size, stride), metadata or {})
+    made = marked(_rebuild_tensor(storage, offset, size, stride), **(metadata or {}))
     if requires_grad:
         made.requires_grad_()
     return made
@@ -161,7 +157,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     made = _C._with_storage(
         storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
     )
-    made = _marked(made, _marks(self)).resolve_conj().resolve_neg()
+    made = marked(made, **_marks(self)).resolve_conj().resolve_neg()
     if type(self) is not Tensor:
         made = _C._make_subclass(type(self), made)
     if self.requires_grad:

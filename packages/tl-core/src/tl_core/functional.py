@@ -88,11 +88,16 @@ def typename(obj: Any, /) -> str:
     return prefix + (getattr(obj, "__qualname__", None) or type(obj).__qualname__)
 
 
+def _is_array(data: Any) -> bool:
+    """Whether it is one of numpy's arrays or made like it: numpy's scalars have the interface, but no items to set."""
+    return hasattr(data, "__array_interface__") and hasattr(data, "__setitem__")
+
+
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor, sharing memory with arrays and tensors where nothing has to change."""
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)
-    if hasattr(data, "__array_interface__"):
+    if _is_array(data):
         return _C.from_numpy(data).to(dtype=dtype, device=device)
     return _C.tensor(data, dtype=dtype, device=device)
 
@@ -102,7 +107,7 @@ def asarray(
 ) -> Tensor:
     """The object as a tensor; `copy` says whether it must, may (None) or must not have memory of its own."""
     made = as_tensor(obj, dtype=dtype, device=device)
-    shares = (isinstance(obj, Tensor) and _C._is_alias_of(made, obj)) or hasattr(obj, "__array_interface__")
+    shares = (isinstance(obj, Tensor) and _C._is_alias_of(made, obj)) or _is_array(obj)
     if copy is False and not shares:
         raise ValueError(
             "can't alias arbitrary sequence: asarray(copy=False) needs a tensor or an array of that type and device"

@@ -10,6 +10,7 @@ from typing import Any
 from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.mapped_memory import MappedMemory, map_descriptor
+from tl_core.marks import marked
 from tl_core.parameter import Parameter
 from tl_core.storage import UntypedStorage
 
@@ -74,8 +75,7 @@ def _rebuild_tensor(
     requires_grad: bool,
 ) -> Tensor:
     tensor = _C.empty(0, dtype=dtype).set_(storage, *geometry)
-    tensor = tensor.conj() if marks[0] else tensor
-    tensor = _C._neg_view(tensor) if marks[1] else tensor
+    tensor = marked(tensor, conj=marks[0], neg=marks[1])
     return tensor.requires_grad_() if requires_grad else tensor
 
 
