@@ -138,10 +138,7 @@ TL_TILES void parts_micro(float* out, const float* a, int64_t, int64_t, const fl
                           int64_t depth) {
   constexpr int kSide = 16, kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(float);
   const float* below = two ? a + depth * kSide : a;
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
+  clear_sums();
   for (int64_t p = 0; p < depth; p += InParts::kRound) {
     constexpr int order[][2] = {{0, 2}, {0, 1}, {0, 0}, {1, 0}, {1, 1}, {2, 0}};
 #pragma GCC unroll 6
@@ -155,16 +152,10 @@ TL_TILES void parts_micro(float* out, const float* a, int64_t, int64_t, const fl
         _tile_loadd(6, b + (p + other * kSide) * 2 * kSide, kRow);
         _tile_loadd(7, b + (p + other * kSide) * 2 * kSide + kSide, kRow);
       }
-      _tile_dpbf16ps(0, 4, 6);
-      _tile_dpbf16ps(1, 4, 7);
-      if (two) _tile_dpbf16ps(2, 5, 6);
-      if (two) _tile_dpbf16ps(3, 5, 7);
+      add_products<float, two>();
     }
   }
-  _tile_stored(0, out, kRow);
-  _tile_stored(1, out + kSide, kRow);
-  if (two) _tile_stored(2, out + 2 * kSquare, kRow);
-  if (two) _tile_stored(3, out + 2 * kSquare + kSide, kRow);
+  store_sums<float, two>(out);
 }
 
 inline const Micro<float>* parts_micros(int) {

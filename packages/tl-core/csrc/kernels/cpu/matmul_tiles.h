@@ -89,35 +89,51 @@ constexpr std::array<Micro<E>, 32> two_heights(Micro<E> one, Micro<E> two) {
   return result;
 }
 
-// Sums of 16 or 32 rows, for two tiles of columns. The number of a tile is part of its instruction.
-template <class E, bool two>
-TL_TILES void tile_micro(E* out, const E* a, int64_t, int64_t, const E* b, int64_t, int64_t depth) {
-  constexpr int kSide = 16, kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(E);
+// Tiles 0 to 3 are the sums of 16 or 32 rows, for two tiles of columns; 4 and 5 hold the rows' factors, 6 and
+// 7 the columns'. The number of a tile is part of its instruction.
+TL_TILES inline void clear_sums() {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
+}
+
+template <class E, bool two>
+TL_TILES inline void add_products() {
+  if constexpr (std::is_same_v<E, float>) {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    if (two) _tile_dpbf16ps(2, 5, 6);
+    if (two) _tile_dpbf16ps(3, 5, 7);
+  } else {
+    _tile_dpbssd(0, 4, 6);
+    _tile_dpbssd(1, 4, 7);
+    if (two) _tile_dpbssd(2, 5, 6);
+    if (two) _tile_dpbssd(3, 5, 7);
+  }
+}
+
+template <class E, bool two>
+TL_TILES inline void store_sums(E* out) {
+  constexpr int kSide = 16, kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(E);
+  _tile_stored(0, out, kRow);
+  _tile_stored(1, out + kSide, kRow);
+  if (two) _tile_stored(2, out + 2 * kSquare, kRow);
+  if (two) _tile_stored(3, out + 2 * kSquare + kSide, kRow);
+}
+
+template <class E, bool two>
+TL_TILES void tile_micro(E* out, const E* a, int64_t, int64_t, const E* b, int64_t, int64_t depth) {
+  constexpr int kSide = 16, kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(E);
+  clear_sums();
   for (int64_t p = 0; p < depth; p += kSide, a += kSquare, b += 2 * kSquare) {
     _tile_loadd(4, a, 64);
     _tile_loadd(5, two ? a + depth * kSide : a, 64);
     _tile_loadd(6, b, kRow);
     _tile_loadd(7, b + kSide, kRow);
-    if constexpr (std::is_same_v<E, float>) {
-      _tile_dpbf16ps(0, 4, 6);
-      _tile_dpbf16ps(1, 4, 7);
-      if (two) _tile_dpbf16ps(2, 5, 6);
-      if (two) _tile_dpbf16ps(3, 5, 7);
-    } else {
-      _tile_dpbssd(0, 4, 6);
-      _tile_dpbssd(1, 4, 7);
-      if (two) _tile_dpbssd(2, 5, 6);
-      if (two) _tile_dpbssd(3, 5, 7);
-    }
+    add_products<E, two>();
   }
-  _tile_stored(0, out, kRow);
-  _tile_stored(1, out + kSide, kRow);
-  if (two) _tile_stored(2, out + 2 * kSquare, kRow);
-  if (two) _tile_stored(3, out + 2 * kSquare + kSide, kRow);
+  store_sums<E, two>(out);
 }
 
 template <class E>
