@@ -7,7 +7,7 @@ from typing import Any
 
 from tl_core import _C, providers, selections, statistics
 from tl_core._C import Tensor
-from tl_core.marks import marked
+from tl_core.marks import marked, marks_of
 from tl_core.storage import TypedStorage, UntypedStorage
 from tl_core.tensor_types import construct, dtype_of, scalar_name, type_name
 
@@ -101,11 +101,6 @@ def _rebuild_tensor(storage: Any, offset: int, size: Any, stride: Any) -> Tensor
     return _C._with_storage(storage._tensor, storage.dtype, tuple(size), tuple(stride), offset)
 
 
-def _marks(t: Tensor) -> dict[str, bool]:
-    """What is done to the elements when they are read."""
-    return {name: True for name, there in (("conj", t.is_conj()), ("neg", t.is_neg())) if there}
-
-
 def _rebuild_tensor_v2(
     storage: Any,
     offset: int,
@@ -138,7 +133,7 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
         )
     storage = _storage(self)
     args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
-    if marks := _marks(self):
+    if marks := marks_of(self):
         args += (marks,)
     if type(self) is Tensor and not state:
         return (_rebuild_tensor_v2, args)
@@ -157,7 +152,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     made = _C._with_storage(
         storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
     )
-    made = marked(made, **_marks(self)).resolve_conj().resolve_neg()
+    made = marked(made, **marks_of(self)).resolve_conj().resolve_neg()
     if type(self) is not Tensor:
         made = _C._make_subclass(type(self), made)
     if self.requires_grad:

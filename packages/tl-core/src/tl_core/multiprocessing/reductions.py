@@ -10,7 +10,7 @@ from typing import Any
 from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.mapped_memory import MappedMemory, map_descriptor
-from tl_core.marks import marked
+from tl_core.marks import marked, marks_of
 from tl_core.parameter import Parameter
 from tl_core.storage import UntypedStorage
 
@@ -63,19 +63,24 @@ def _reduce_tensor(tensor: Tensor) -> Any:
     if tensor.device.type != "cpu" or not tensor.numel():
         return tensor.__reduce_ex__(2)
     geometry = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
-    marks = (tensor.is_conj(), tensor.is_neg())
-    return _rebuild_tensor, (tensor.untyped_storage(), tensor.dtype, geometry, marks, tensor.requires_grad)
+    return _rebuild_tensor, (
+        tensor.untyped_storage(),
+        tensor.dtype,
+        geometry,
+        marks_of(tensor),
+        tensor.requires_grad,
+    )
 
 
 def _rebuild_tensor(
     storage: UntypedStorage,
     dtype: Any,
     geometry: tuple[Any, ...],
-    marks: tuple[bool, bool],
+    marks: dict[str, bool],
     requires_grad: bool,
 ) -> Tensor:
     tensor = _C.empty(0, dtype=dtype).set_(storage, *geometry)
-    tensor = marked(tensor, conj=marks[0], neg=marks[1])
+    tensor = marked(tensor, **marks)
     return tensor.requires_grad_() if requires_grad else tensor
 
 
