@@ -32,9 +32,13 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     Args:
         device_type: such as "cpu".
     """
-    if not is_autocast_available(device_type):
-        raise RuntimeError(f"is_autocast_enabled: autocast does not know the device type {device_type!r}")
+    _check_known("is_autocast_enabled", device_type)
     return False  # a region that is on cannot be entered yet
+
+
+def _check_known(name: str, device_type: str) -> None:
+    if not is_autocast_available(device_type):
+        raise RuntimeError(f"{name}: autocast does not know the device type {device_type!r}")
 
 
 def get_autocast_dtype(device_type: str) -> tl_core.dtype:
@@ -43,8 +47,7 @@ def get_autocast_dtype(device_type: str) -> tl_core.dtype:
     Args:
         device_type: the kind of device.
     """
-    if not is_autocast_available(device_type):
-        raise RuntimeError(f"get_autocast_dtype: autocast does not know the device type {device_type!r}")
+    _check_known("get_autocast_dtype", device_type)
     return DEFAULTS[device_type]
 
 

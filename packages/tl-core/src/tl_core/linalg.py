@@ -161,15 +161,11 @@ def norm(
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
     if ord is None:
         return vector_norm(A, 2, dims, keepdim, dtype=dtype, out=out)
-    if dims is None and not isinstance(ord, str) and A.ndim not in (1, 2):
+    if dims is None and (A.ndim > 2 or (A.ndim == 0 and not isinstance(ord, str))):
         raise RuntimeError(
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
         )
     if isinstance(ord, str) or (A.ndim if dims is None else len(dims)) == 2:
-        if dims is None and A.ndim > 2:
-            raise RuntimeError(
-                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
-            )
         return matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype, out=out)
     return vector_norm(A, ord, dims, keepdim, dtype=dtype, out=out)
 
