@@ -244,7 +244,8 @@ cpu::Convolution adjoint_terms(const cpu::Convolution& f, const int64_t* phases,
     c.weight.data += p.first_tap * f.weight.tap[a] * weight_itemsize;
     c.weight.tap[a] *= p.tap_stride;
     c.out.data += phases[a] * f.in.axis[a] * itemsize;
-    c.out.axis[a] = wrapped_mul(f.in.axis[a], f.axis[a].step);
+    // A single position's step is not taken and may be wider than memory.
+    c.out.axis[a] = p.axis.out > 1 ? f.in.axis[a] * f.axis[a].step : 0;
   }
   return c;
 }
