@@ -143,10 +143,7 @@ void move_to_buffer(Storage& storage, PyObject* o) {
   TL_CHECK(fresh->bytes == storage.bytes && !fresh->read_only, Value, "a storage of ", storage.bytes,
            " bytes needs a writable buffer of that size, got one of ", fresh->bytes);
   if (storage.bytes) std::memcpy(fresh->data, storage.data, storage.bytes);
-  std::swap(storage.data, fresh->data);
-  std::swap(storage.free, fresh->free);
-  std::swap(storage.free_ctx, fresh->free_ctx);
-  std::swap(storage.resizable, fresh->resizable);
+  take_memory(storage, *fresh);
 }
 
 std::optional<DType> dtype_of_numpy_scalar(PyObject* o) {

@@ -23,8 +23,6 @@ OriginId origin_of_results(int64_t elements) {
   return elements >= recorded_size() / static_cast<int64_t>(sizeof(double)) ? running_line() : 0;
 }
 
-int64_t elements_of(const TensorImpl* t) { return t ? t->numel : 0; }
-
 int64_t elements_of_shape(const int64_t* sizes, uint32_t n) {
   int64_t numel = 1;
   for (uint32_t d = 0; d < n; ++d)
@@ -32,16 +30,19 @@ int64_t elements_of_shape(const int64_t* sizes, uint32_t n) {
   return numel;
 }
 
-// The elements of a tensor, of the largest of a list, or of the shape that a list of integers may be.
-inline int64_t elements_of(const TlValue& v) {
-  if (v.tag == TL_TENSOR) return elements_of(reinterpret_cast<const TensorImpl*>(v.u.t));
-  if (v.tag < TL_BOOL_LIST) return 0;
+// The elements of the largest tensor of a list, or of the shape that a list of integers may be.
+int64_t elements_of_list(const TlValue& v) {
   if (v.tag == TL_INT_LIST) return elements_of_shape(static_cast<const int64_t*>(v.u.p), v.len);
   int64_t most = 0;
   if (v.tag == TL_TENSOR_LIST)
     for (uint32_t i = 0; i < v.len; ++i)
-      most = std::max(most, elements_of(static_cast<const TensorImpl* const*>(v.u.p)[i]));
+      if (const auto* t = static_cast<const TensorImpl* const*>(v.u.p)[i]) most = std::max(most, t->numel);
   return most;
+}
+
+inline int64_t elements_of(const TlValue& v) {
+  if (v.tag == TL_TENSOR) return reinterpret_cast<const TensorImpl*>(v.u.t)->numel;
+  return v.tag >= TL_BOOL_LIST ? elements_of_list(v) : 0;
 }
 
 int call_without_gil(const Operator& op, const TlValue* values, TlValue* rets, int64_t most) {
@@ -88,9 +89,10 @@ const Operator& with_out(const Operator& op, ParsedCall& parsed) {
   return out_op;
 }
 
-PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
+inline PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
   const Operator& chosen = parsed.out ? with_out(op, parsed) : op;
-  TlValue rets[8] = {};
+  TlValue rets[8];
+  std::fill_n(rets, chosen.info.n_rets, none());
   if (call_from_python(chosen, parsed.values, rets) != 0) {
     raise_pending();
     return nullptr;

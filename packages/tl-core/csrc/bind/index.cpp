@@ -27,6 +27,7 @@ int64_t integer(PyObject* o) {
 
 // Dimensions of the tensor that an item speaks of.
 int64_t dims_of(PyObject* o) {
+  if (PySlice_Check(o) || PyLong_CheckExact(o)) return 1;
   if (o == Py_None || o == Py_Ellipsis || PyBool_Check(o)) return 0;
   return is_tensor(o) && is_mask(tensor_of(o)) ? tensor_of(o).dim() : 1;
 }
@@ -154,11 +155,15 @@ PyObject* overridden(const char* method, PyObject* self, PyObject* index, PyObje
   return call_override(f.get(), {nullptr, args, value ? 3 : 2, nullptr});
 }
 
+bool overrides_item(PyObject* o) {
+  return !PySlice_Check(o) && o != Py_None && o != Py_Ellipsis && has_torch_function(o);
+}
+
 bool has_override(PyObject* self, PyObject* index) {
-  if (override_mode_active() || has_torch_function(self) || has_torch_function(index)) return true;
+  if (override_mode_active() || has_torch_function(self) || overrides_item(index)) return true;
   if (PyTuple_Check(index))
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(index); ++i)
-      if (has_torch_function(PyTuple_GET_ITEM(index, i))) return true;
+      if (overrides_item(PyTuple_GET_ITEM(index, i))) return true;
   return false;
 }
 

@@ -8,15 +8,15 @@ namespace tl::bind {
 
 namespace {
 PyObject* g_handler = nullptr;
-thread_local int g_modes = 0;
 thread_local bool g_disabled = false;
 }  // namespace
 
-bool override_mode_active() { return g_modes > 0; }
+constinit thread_local int detail::t_override_modes __attribute__((tls_model("initial-exec"))) = 0;
+
 bool overrides_disabled() { return g_disabled; }
 bool set_overrides_disabled(bool on) { return std::exchange(g_disabled, on); }
 void set_override_handler(PyObject* handler) { Py_XSETREF(g_handler, Py_NewRef(handler)); }
-void set_override_modes(int count) { g_modes = count; }
+void set_override_modes(int count) { detail::t_override_modes = count; }
 
 PyObject* call_override(PyObject* function, const PyArgs& in) {
   const Py_ssize_t shift = in.self ? 1 : 0;

@@ -18,10 +18,9 @@ PyObject* torch_function_name() {
 }
 }  // namespace
 
-bool has_torch_function(PyObject* o) {
-  PyTypeObject* type = Py_TYPE(o);
-  if (type == g_tensor_type || type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type ||
-      type == &PyTuple_Type || type == &PyList_Type || type == &PyBool_Type)
+bool detail::class_has_torch_function(PyTypeObject* type) {
+  if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type || type == &PyTuple_Type ||
+      type == &PyList_Type || type == &PyBool_Type)
     return false;
   PyObject* found = _PyType_Lookup(type, torch_function_name());
   return found && found != g_disabled_torch_function && !overrides_disabled();
@@ -270,16 +269,12 @@ bool list_argument(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scr
 }
 
 bool tensor_argument(PyObject* o, TlValue& out, bool& overloaded) {
-  if (Py_TYPE(o) == g_tensor_type) [[likely]] {
-    out = {TL_TENSOR, 0, {.t = reinterpret_cast<TlTensor*>(impl_of(o))}};
-    return true;
-  }
   const bool overrides = note_override(o, overloaded);
   if (!is_tensor(o)) {
     out = none();
     return overrides;
   }
-  out = {TL_TENSOR, 0, {.t = reinterpret_cast<TlTensor*>(impl_of(o))}};
+  out = value(tensor_of(o));
   return true;
 }
 
@@ -313,7 +308,8 @@ bool device_argument(PyObject* o, TlValue& out) {
 }
 }  // namespace
 
-bool parse_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scratch, bool& overloaded) {
+bool detail::parse_any_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scratch,
+                             bool& overloaded) {
   if (o == Py_None && arg.optional) {
     out = none();
     return true;

@@ -4,9 +4,11 @@
 
 #include <Python.h>
 
+#include <memory>
 #include <vector>
 
 #include "bind/error.h"
+#include "bind/tensor_object.h"
 #include "dispatch/operator.h"
 
 namespace tl::bind {
@@ -25,16 +27,23 @@ class Scratch {
       used_ += bytes;
       return static_cast<T*>(p);
     }
-    spilled_.emplace_back(bytes);
-    return reinterpret_cast<T*>(spilled_.back().data());
+    return reinterpret_cast<T*>(overflow().lists.emplace_back(bytes).data());
   }
-  void keep(PyObject* owned) { kept_.emplace_back(owned); }  // what a value points into
+  void keep(PyObject* owned) { overflow().kept.emplace_back(owned); }  // what a value points into
 
  private:
+  struct Overflow {
+    std::vector<std::vector<char>> lists;
+    std::vector<PyRef> kept;
+  };
+  Overflow& overflow() {
+    if (!overflow_) overflow_ = std::make_unique<Overflow>();
+    return *overflow_;
+  }
+
   alignas(16) char buffer_[1024];
   size_t used_ = 0;
-  std::vector<std::vector<char>> spilled_;
-  std::vector<PyRef> kept_;
+  std::unique_ptr<Overflow> overflow_;  // few calls have one
 };
 
 // One call's arguments as Python handed them over.
@@ -61,13 +70,27 @@ struct ParsedCall {
 bool parse_call(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch,
                 std::string* why);
 
+namespace detail {
+bool parse_any_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scratch, bool& overloaded);
+bool class_has_torch_function(PyTypeObject* type);
+}  // namespace detail
+
 // One value. False without an exception if the object is of another kind.
-bool parse_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scratch, bool& overloaded);
+inline bool parse_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scratch, bool& overloaded) {
+  const bool takes_tensor = arg.kind == TL_ARG_TENSOR || arg.kind == TL_ARG_OPERAND;
+  if (!takes_tensor || Py_TYPE(o) != g_tensor_type)
+    return detail::parse_any_value(o, arg, out, scratch, overloaded);
+  out = value(tensor_of(o));
+  return true;
+}
 
 // The public name of what the kind accepts, for messages.
 std::string kind_name(const TlArgInfo& arg);
 
 extern PyObject* g_disabled_torch_function;  // what Parameter's __torch_function__ is
-bool has_torch_function(PyObject* o);        // an override that is not disabled
+// An override that is not disabled.
+inline bool has_torch_function(PyObject* o) {
+  return Py_TYPE(o) != g_tensor_type && detail::class_has_torch_function(Py_TYPE(o));
+}
 
 }  // namespace tl::bind

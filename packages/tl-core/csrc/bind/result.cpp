@@ -92,12 +92,10 @@ PyObject* scalar_to_python(const Scalar& s) {
   return PyComplex_FromDoubles(s.to_complex().re, s.to_complex().im);
 }
 
-PyObject* to_python(TlValue& v) {
+PyObject* detail::other_to_python(TlValue& v) {
   switch (v.tag) {
     case TL_NONE:
       return Py_NewRef(Py_None);
-    case TL_TENSOR:
-      return wrap(TakeResult<Tensor>::take(v));
     case TL_TENSOR_LIST:
       return tensor_tuple(v);
     case TL_BOOL:
@@ -129,8 +127,7 @@ PyObject* to_python(TlValue& v) {
   }
 }
 
-PyObject* results_to_python(const Operator& op, const char* name, TlValue* rets, int n_rets) {
-  if (n_rets == 1) return to_python(rets[0]);
+PyObject* detail::several_to_python(const Operator& op, const char* name, TlValue* rets, int n_rets) {
   if (n_rets == 0) return Py_NewRef(Py_None);
   const bool with_names = named(op);
   PyRef tuple = checked(with_names ? PyStructSequence_New(named_tuple_type(op, name)) : PyTuple_New(n_rets));

@@ -12,16 +12,17 @@ namespace tl {
 namespace {
 struct Key {
   uint64_t bits = 0;
-  int device = -1;
-  int least = kNumDeviceTypes;  // of the tensors' devices
+  uint32_t types = 0;  // a bit for each type of device
 
   void meet(const TensorImpl& t) {
-    const int type = static_cast<int>(t.device.type);
     bits |= t.all_bits();
-    device = std::max(device, type);
-    least = std::min(least, type);
+    meet(static_cast<int>(t.device.type));
   }
+  void meet(int type) { types |= uint32_t{1} << type; }
+  int device() const { return std::bit_width(types) - 1; }  // negative: none
+  bool mixed() const { return (types & (types - 1)) != 0; }
 };
+static_assert(kNumDeviceTypes <= 32);
 
 inline Key scan(const TlValue* args, int n_args) {
   Key key;
@@ -33,7 +34,7 @@ inline Key scan(const TlValue* args, int n_args) {
       for (uint32_t k = 0; k < args[i].len; ++k)
         if (list[k]) key.meet(*list[k]);
     } else if (args[i].tag == TL_DEVICE) {
-      key.device = std::max(key.device, device_row(args[i].u.i));
+      if (const int row = device_row(args[i].u.i); row >= 0) key.meet(row);
     }
   }
   return key;
@@ -105,20 +106,28 @@ int run_writing(const Operator& op, const KernelEntry& k, const TlValue* args, i
   return 0;
 }
 
-int run_backend(const Operator& op, const Key& key, const TlValue* args, int n_args, TlValue* rets,
-                int n_rets) {
-  const KernelEntry& k = kernel_for(op, key.device);
-  if (key.least < key.device && op.one_device) [[unlikely]]
+[[gnu::noinline]] int run_checked(const Operator& op, const Key& key, const KernelEntry& k,
+                                  const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  if (key.mixed() && op.one_device)
     if (guarded([&] { check_one_device(op, args, n_args); }) != 0) return -1;
-  if (op.info.variant == TL_FUNCTIONAL && k.call) [[likely]]
-    return k.call(k.ctx, args, n_args, rets, n_rets);
+  if (op.info.variant == TL_FUNCTIONAL && k.call) return k.call(k.ctx, args, n_args, rets, n_rets);
   if (guarded([&] { each_written(op, args, check_writable); }) != 0) return -1;
-  if (!k.call) return run_without_kernel(op, static_cast<DeviceType>(key.device), args, n_args, rets, n_rets);
+  if (!k.call)
+    return run_without_kernel(op, static_cast<DeviceType>(key.device()), args, n_args, rets, n_rets);
   return run_writing(op, k, args, n_args, rets, n_rets);
 }
 
-int call_without(const Operator& op, uint64_t excluded, const TlValue* args, int n_args, TlValue* rets,
-                 int n_rets) {
+inline int run_backend(const Operator& op, const Key& key, const TlValue* args, int n_args, TlValue* rets,
+                       int n_rets) {
+  const KernelEntry& k = kernel_for(op, key.device());
+  if (op.info.variant == TL_FUNCTIONAL && k.call && !key.mixed()) [[likely]]
+    return k.call(k.ctx, args, n_args, rets, n_rets);
+  return run_checked(op, key, k, args, n_args, rets, n_rets);
+}
+
+// Part of every call: inlined into the three forms of it.
+[[gnu::always_inline]] inline int call_without(const Operator& op, uint64_t excluded, const TlValue* args,
+                                               int n_args, TlValue* rets, int n_rets) {
   const Key key = scan(args, n_args);
   const uint64_t mask = (key.bits | thread_locals().included) & ~excluded & op.layer_mask;
   if (mask == 0) [[likely]]

@@ -63,6 +63,7 @@ void check_alpha(const Scalar& alpha, DType common) {
 
 void store_params(const ElementwiseDef& def, const TlValue* values, DType common, DType computed,
                   Params& out) {
+  if (def.n_params == 0) return;
   const DType d = number_dtype(computed);
   for (int i = 0; i < def.n_params; ++i) {
     const Scalar s = Scalar::from(values[i]);
@@ -125,10 +126,31 @@ bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
   return def.loops[out.common] != nullptr;
 }
 
+// One as the parameter of each type's loop: alpha as it nearly always is.
+struct Ones {
+  Params of[kNumDTypes];
+
+  Ones() {
+    for (int i = 0; i < kNumDTypes; ++i) {
+      const DType d = number_dtype(static_cast<DType>(i));
+      Scalar(1).store(d, of[i].bytes);
+    }
+  }
+};
+
+bool is_one(const TlValue& v) { return v.tag == TL_INT && v.u.i == 1; }
+
+const Params& params_of(const ElementwiseDef& def, const TlValue* values, DType common, Params& room) {
+  static const Ones ones;
+  if (def.alpha && def.n_params == 1 && is_one(values[0])) return ones.of[static_cast<int>(common)];
+  store_params(def, values, common, common, room);
+  return room;
+}
+
 Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast) {
   const cpu::ElementwiseLoop loop = def.loops[fast.common];
-  Params params;
-  store_params(def, args + def.n_inputs, fast.common, fast.common, params);
+  Params room;
+  const Params& params = params_of(def, args + def.n_inputs, fast.common, room);
   const DType out_dtype = def.output(fast.common);
   Tensor out = empty(fast.first->sizes(), {out_dtype, {}});
   char* data[1 + kMaxInputs] = {};
@@ -144,6 +166,10 @@ Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast
       Scalar::from(args[i]).store(fast.common, numbers[i]);
       data[i + 1] = numbers[i];
     }
+  }
+  if (fast.first->numel <= kGrain) {
+    loop(data, strides, fast.first->numel, 1, params.bytes);
+    return out;
   }
   parallel_for(0, fast.first->numel, kGrain, [&](int64_t begin, int64_t end) {
     char* at[1 + kMaxInputs];

@@ -328,9 +328,13 @@ Tensor split_with_sizes_backward(TensorList grads, IntSpan sizes, IntSpan length
 }
 Tensor split_backward(TensorList grads, IntSpan sizes, int64_t split_size, int64_t dim) {
   const int64_t d = cut_dim(sizes, dim), n = sizes[d];
+  TL_CHECK(split_size >= 0, Runtime,
+           "split expects split_size be non-negative, but got split_size=", split_size);
   DimVector lengths;
-  for (size_t i = 0; i < grads.size(); ++i)
-    lengths.push_back(std::min(split_size, n - checked_mul(static_cast<int64_t>(i), split_size)));
+  for (size_t i = 0; i < grads.size(); ++i) {
+    const int64_t start = checked_mul(static_cast<int64_t>(i), split_size);
+    lengths.push_back(std::min(split_size, checked_add(n, -start)));
+  }
   return split_with_sizes_backward(grads, sizes, lengths, d);
 }
 Tensor unbind_backward(TensorList grads, IntSpan sizes, int64_t dim) {

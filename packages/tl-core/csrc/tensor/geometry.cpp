@@ -82,7 +82,7 @@ DimVector by_stride(IntSpan sizes, IntSpan strides) {
 }  // namespace
 
 bool is_dense(IntSpan sizes, IntSpan strides) {
-  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return true;
+  if (is_contiguous(sizes, strides)) return true;  // also without elements
   DimVector order = by_stride(sizes, strides);
   int64_t step = 1;
   for (size_t i = order.size(); i-- > 0;) {
@@ -106,7 +106,8 @@ bool may_overlap(IntSpan sizes, IntSpan strides) {
 }
 
 DimVector preserved_strides(IntSpan sizes, IntSpan strides) {
-  if (is_dense(sizes, strides) && !may_overlap(sizes, strides)) return DimVector(strides);
+  if (is_contiguous(sizes, strides) || (is_dense(sizes, strides) && !may_overlap(sizes, strides)))
+    return DimVector(strides);
   // Insertion sort with zero strides compared as "don't care", so that expanded dimensions keep their places.
   const int n = static_cast<int>(sizes.size());
   DimVector perm(n);

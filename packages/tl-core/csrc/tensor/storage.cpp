@@ -1,9 +1,11 @@
 #include "tensor/storage.h"
 
 #include <cstring>
+#include <utility>
 
 #include "base/allocator.h"
 #include "base/error.h"
+#include "base/size_class.h"
 #include "tensor/device_registry.h"
 
 namespace tl {
@@ -22,41 +24,78 @@ void* allocate_on(Device device, size_t bytes, Storage& s) {
   return entry.allocate(device.index, bytes);
 }
 
-void free_data(Storage& s) {
-  if (!s.data) return;
-  if (s.free) {
-    s.free(s.free_ctx, s.data, s.bytes);
-  } else {
-    deallocate(s.data, s.bytes);
-  }
-  s.data = nullptr;
-}
-}  // namespace
+// Data of few bytes lie behind their storage, one allocation for both; reuse off, a sanitizer sees two
+// blocks.
+constexpr size_t kDataOffset = kBlockAlignment;
+static_assert(sizeof(Storage) <= kDataOffset);
+#ifdef TL_NO_FREELISTS
+constexpr size_t kMostInBlock = 0;
+#else
+constexpr size_t kMostInBlock = kSmallMax - kDataOffset;
+#endif
 
-void Storage::destroy() {
-  free_data(*this);
-  this->~Storage();
-  deallocate(this, sizeof(Storage));
+char* place_in_block(Storage& s) { return reinterpret_cast<char*>(&s) + kDataOffset; }
+bool has_data_in_block(const Storage& s) {
+  return s.block_bytes > kDataOffset && s.data == place_in_block(const_cast<Storage&>(s));
 }
 
-StoragePtr new_storage(size_t bytes, Device device) {
-  auto storage = StoragePtr::adopt(new (allocate(sizeof(Storage))) Storage);
-  storage->device = device;
+Storage* new_block(size_t bytes, Device device) {
+  auto* s = new (allocate(bytes)) Storage;
+  s->block_bytes = static_cast<uint32_t>(bytes);
+  s->device = device;
+  return s;
+}
+
+StoragePtr storage_with_own_data(size_t bytes, Device device) {
+  auto storage = StoragePtr::adopt(new_block(sizeof(Storage), device));
   if (bytes && !device.is_meta()) storage->data = allocate_on(device, bytes, *storage);
   storage->bytes = bytes;
   return storage;
 }
 
+void free_data(Storage& s) {
+  if (!s.data || has_data_in_block(s)) return;
+  if (s.free) {
+    s.free(s.free_ctx, s.data, s.bytes);
+  } else {
+    deallocate(s.data, s.bytes);
+  }
+}
+}  // namespace
+
+void Storage::destroy() {
+  free_data(*this);
+  const size_t block = block_bytes;
+  this->~Storage();
+  deallocate(this, block);
+}
+
+StoragePtr new_storage(size_t bytes, Device device) {
+  if (bytes - 1 >= kMostInBlock || !device.is_cpu()) return storage_with_own_data(bytes, device);
+  Storage* s = new_block(kDataOffset + bytes, device);
+  s->data = place_in_block(*s);
+  s->bytes = bytes;
+  return StoragePtr::adopt(s);
+}
+
 StoragePtr adopt_storage(void* data, size_t bytes, Device device, void (*free)(void*, void*, size_t),
                          void* ctx) {
-  auto storage = StoragePtr::adopt(new (allocate(sizeof(Storage))) Storage);
+  auto storage = StoragePtr::adopt(new_block(sizeof(Storage), device));
   storage->data = data;
   storage->bytes = bytes;
-  storage->device = device;
   storage->free = free;
   storage->free_ctx = ctx;
   storage->resizable = false;
   return storage;
+}
+
+void take_memory(Storage& s, Storage& from) {
+  free_data(s);
+  s.data = std::exchange(from.data, nullptr);
+  s.bytes = from.bytes;
+  s.free = from.free;
+  s.free_ctx = from.free_ctx;
+  s.resizable = from.resizable;
 }
 
 void resize_storage(Storage& s, size_t bytes) {
@@ -67,13 +106,12 @@ void resize_storage(Storage& s, size_t bytes) {
     s.bytes = bytes;
     return;
   }
-  StoragePtr fresh = new_storage(bytes, s.device);
+  StoragePtr fresh = storage_with_own_data(bytes, s.device);
   const size_t kept = std::min(bytes, s.bytes);
   if (kept && s.device.is_cpu()) std::memcpy(fresh->data, s.data, kept);
   if (kept && !s.device.is_cpu())
     device_entry(s.device.type).copy_within(s.device.index, fresh->data, s.data, kept);
-  std::swap(fresh->data, s.data);
-  std::swap(fresh->bytes, s.bytes);
+  take_memory(s, *fresh);
 }
 
 }  // namespace tl

@@ -21,6 +21,7 @@ struct Storage {
   Device device;
   bool read_only = false;
   bool resizable = true;
+  uint32_t block_bytes = 0;  // of the block the storage lies in; data of few bytes follow there
 
   void destroy();
 };
@@ -31,6 +32,8 @@ StoragePtr new_storage(size_t bytes, Device device);
 // Memory that belongs to somebody else until `free(ctx, data, bytes)`.
 StoragePtr adopt_storage(void* data, size_t bytes, Device device, void (*free)(void*, void*, size_t),
                          void* ctx);
+// Gives up its own memory for that of `from`, which has none afterwards.
+void take_memory(Storage& storage, Storage& from);
 // Grows or shrinks, keeping what fits.
 void resize_storage(Storage& storage, size_t bytes);
 

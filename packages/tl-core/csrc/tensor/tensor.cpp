@@ -42,15 +42,26 @@ void write_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides) {
   t.ndim = static_cast<uint8_t>(n);
 }
 
+// Of a fresh tensor.
 void init_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides) {
+  const int n = static_cast<int>(sizes.size());
+  if (n > TensorImpl::kInlineDims) {
+    write_geometry(t, sizes, strides);
+    t.numel = checked_numel(sizes);
+    return t.set(TensorImpl::Contiguous, is_contiguous(sizes, strides));
+  }
+  // One pass for the few dimensions that nearly all have.
   int64_t numel = 1;
-  bool wraps = false;
-  for (int64_t s : sizes) wraps |= __builtin_mul_overflow(numel, s, &numel);
-  if (wraps) [[unlikely]]
-    numel = checked_numel(sizes);
-  write_geometry(t, sizes, strides);
-  t.numel = numel;
-  t.set(TensorImpl::Contiguous, is_contiguous(t.sizes(), t.strides()));
+  bool wraps = false, contiguous = true;
+  for (int d = n - 1; d >= 0; --d) {
+    t.inline_dims[d] = sizes[d];
+    t.inline_dims[n + d] = strides[d];
+    contiguous &= sizes[d] == 1 || strides[d] == numel;
+    wraps |= __builtin_mul_overflow(numel, sizes[d], &numel);
+  }
+  t.ndim = static_cast<uint8_t>(n);
+  t.numel = wraps ? checked_numel(sizes) : numel;
+  t.set(TensorImpl::Contiguous, contiguous || t.numel == 0);
 }
 
 int64_t storage_bytes(IntSpan sizes, IntSpan strides, int64_t itemsize) {
@@ -104,25 +115,35 @@ int64_t checked_numel(IntSpan sizes) {
   return numel;
 }
 
-Tensor empty(IntSpan sizes, TensorOptions options) {
-  const int64_t numel = checked_numel(sizes);
-  const int64_t bytes = checked_mul(numel, item_size(options.dtype));
-  auto t = Tensor::adopt(new_impl(options.dtype, options.device));
-  t->storage = new_storage(static_cast<size_t>(bytes), options.device).detach();
+namespace {
+// Sizes and their contiguous strides, in one pass; raises for sizes that are negative or too many elements.
+void init_contiguous(TensorImpl& t, IntSpan sizes) {
   const int n = static_cast<int>(sizes.size());
-  if (n <= TensorImpl::kInlineDims) {
-    t->ndim = static_cast<uint8_t>(n);
-    int64_t step = 1;
-    for (int d = n - 1; d >= 0; --d) {
-      t->inline_dims[d] = sizes[d];
-      t->inline_dims[n + d] = step;
-      // Only strides of a tensor without elements wrap around.
-      (void)__builtin_mul_overflow(step, std::max<int64_t>(sizes[d], 1), &step);
-    }
-  } else {
-    write_geometry(*t.impl(), sizes, contiguous_strides(sizes));
+  if (n > TensorImpl::kInlineDims) {
+    t.numel = checked_numel(sizes);
+    return write_geometry(t, sizes, contiguous_strides(sizes));
   }
-  t->numel = numel;
+  int64_t step = 1, least = 1;
+  bool wraps = false;
+  for (int d = n - 1; d >= 0; --d) {
+    t.inline_dims[d] = sizes[d];
+    t.inline_dims[n + d] = step;
+    least = std::min(least, sizes[d]);
+    wraps |= __builtin_mul_overflow(step, std::max<int64_t>(sizes[d], 1), &step);
+  }
+  t.ndim = static_cast<uint8_t>(n);
+  t.numel = least > 0 ? step : 0;
+  // Strides of a tensor without elements may wrap around.
+  if (least < 0 || (wraps && least > 0)) [[unlikely]]
+    checked_numel(sizes);
+}
+}  // namespace
+
+Tensor empty(IntSpan sizes, TensorOptions options) {
+  auto t = Tensor::adopt(new_impl(options.dtype, options.device));
+  init_contiguous(*t.impl(), sizes);
+  const int64_t bytes = checked_mul(t->numel, item_size(options.dtype));
+  t->storage = new_storage(static_cast<size_t>(bytes), options.device).detach();
   t->set(TensorImpl::Contiguous, true);
   return t;
 }
@@ -187,8 +208,9 @@ void toggle_marks(TensorImpl& t, uint16_t marks) {
 }
 
 void set_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides, int64_t offset) {
-  checked_numel(sizes);
-  init_geometry(t, sizes, strides);
+  t.numel = checked_numel(sizes);
+  write_geometry(t, sizes, strides);
+  t.set(TensorImpl::Contiguous, is_contiguous(t.sizes(), t.strides()));
   t.offset = offset;
 }
 
