@@ -113,3 +113,16 @@ def test_windows_further_apart_than_the_input_is_wide():
     assert grads[0].tolist() == [[[5.0, 7.0, 0.0]]]
     assert grads[1].tolist() == [[[1.0, 2.0]]]
     assert tl.conv_transpose1d(x[..., :1], w, stride=far).tolist() == [[[5.0, 7.0]]]
+
+
+@pytest.mark.parametrize("exponent, sign", [(-MOST - 1, -1.0), (MOST + 1, 1.0)])
+def test_the_derivative_of_a_power_at_the_ends_of_integers(exponent, sign):
+    slope = aten.pow_backward(tl.ones(1), tl.ones(1), exponent)
+    assert slope.tolist() == [sign * 2.0**63]
+
+
+def test_pieces_of_less_than_no_size():
+    with pytest.raises(
+        RuntimeError, match="split_size be non-negative, but got split_size=-9223372036854775808"
+    ):
+        aten.split_backward([tl.ones(1)], [3], -MOST - 1, 0)

@@ -166,7 +166,7 @@ void raise_to(std::atomic<int64_t>& maximum, int64_t x) {
   raise_to(s.highest, before + high);
 }
 
-void count_allocation(AllocatorLists& t, size_t bytes) {
+inline void count_allocation(AllocatorLists& t, size_t bytes) {
   const int64_t live = t.live.get() + static_cast<int64_t>(bytes);
   t.live.set(live);
   t.allocations.add(1);
@@ -176,7 +176,7 @@ void count_allocation(AllocatorLists& t, size_t bytes) {
     publish(t);
 }
 
-void count_free(AllocatorLists& t, size_t bytes) {
+inline void count_free(AllocatorLists& t, size_t bytes) {
   const int64_t live = t.live.get() - static_cast<int64_t>(bytes);
   t.live.set(live);
   if (live < -kBlur) [[unlikely]]

@@ -126,10 +126,10 @@ inline int run_backend(const Operator& op, const Key& key, const TlValue* args, 
 }
 
 // Part of every call: inlined into the three forms of it.
-[[gnu::always_inline]] inline int call_without(const Operator& op, uint64_t excluded, const TlValue* args,
-                                               int n_args, TlValue* rets, int n_rets) {
+[[gnu::always_inline]] inline int call_without(const Operator& op, const ThreadLocals& tls, uint64_t excluded,
+                                               const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   const Key key = scan(args, n_args);
-  const uint64_t mask = (key.bits | thread_locals().included) & ~excluded & op.layer_mask;
+  const uint64_t mask = (key.bits | tls.included) & ~excluded & op.layer_mask;
   if (mask == 0) [[likely]]
     return run_backend(op, key, args, n_args, rets, n_rets);
   const TlLayerEntry& layer = op.layers[std::countr_zero(mask)];
@@ -139,7 +139,8 @@ constexpr uint64_t down_to(int layer) { return (uint64_t{2} << layer) - 1; }
 }  // namespace
 
 int call(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
-  return call_without(op, thread_locals().excluded, args, n_args, rets, n_rets);
+  const ThreadLocals& tls = thread_locals();
+  return call_without(op, tls, tls.excluded, args, n_args, rets, n_rets);
 }
 
 int call_below(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets,
@@ -147,14 +148,15 @@ int call_below(const Operator& op, int layer, const TlValue* args, int n_args, T
   ThreadLocals& tls = thread_locals();
   const uint64_t saved = tls.excluded;
   tls.excluded |= down_to(layer);
-  const int status = call_without(op, tls.excluded, args, n_args, rets, n_rets);
+  const int status = call_without(op, tls, tls.excluded, args, n_args, rets, n_rets);
   tls.excluded = saved;
   return status;
 }
 
 int call_past(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets,
               int n_rets) noexcept {
-  return call_without(op, thread_locals().excluded | down_to(layer), args, n_args, rets, n_rets);
+  const ThreadLocals& tls = thread_locals();
+  return call_without(op, tls, tls.excluded | down_to(layer), args, n_args, rets, n_rets);
 }
 
 }  // namespace tl

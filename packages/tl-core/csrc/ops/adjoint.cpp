@@ -24,9 +24,10 @@ Tensor pow_backward(const Tensor& g, const Tensor& self, const Operand& exponent
   if (is_number_equal(exponent, 0)) return ops::zeros_like(self);
   if (!exponent.is_tensor()) {
     const Scalar e = exponent.scalar();
-    const Scalar less = e.is_complex()    ? Scalar(Complex128{e.to_complex().re - 1, e.to_complex().im})
-                        : e.is_integral() ? Scalar(e.to_int() - 1)
-                                          : Scalar(e.to_double() - 1);
+    const bool exact = e.is_integral() && !e.is_above_int64() && e.to_int() != INT64_MIN;
+    const Scalar less = e.is_complex() ? Scalar(Complex128{e.to_complex().re - 1, e.to_complex().im})
+                        : exact        ? Scalar(e.to_int() - 1)
+                                       : Scalar(e.to_double() - 1);
     return ops::mul(g, conj(ops::mul(ops::pow_Tensor_Tensor(self, less), e)));
   }
   const Tensor& e = exponent.tensor();
