@@ -122,20 +122,23 @@ assert tl.ones(100_000).sum().item() == 100_000
 
 
 @linux
-def test_the_exception_of_a_signal_handler_travels():
-    program = """
+@pytest.mark.parametrize("before", ["pass", "tl.ones(200_000).exp()"])  # passes begin at either end, in turns
+def test_the_exception_of_a_signal_handler_travels(before):
+    program = f"""
 class Enough(Exception): pass
 def handle(number, frame): raise Enough("now")
 signal.signal(signal.SIGALRM, handle)
 x = tl.ones(4000, 4000, dtype=tl.float64)
+{before}
 try:
+    began = time.monotonic()
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     for _ in range(50): x @ x
 except Enough as error:
-    print(error)
+    print(error, time.monotonic() - began < 1.3)
 print(tl.rand(3).shape)
 """
-    assert run(program) == "now\ntorch.Size([3])\n"
+    assert run(program) == "now True\ntorch.Size([3])\n"
 
 
 @linux

@@ -26,6 +26,7 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 constexpr int64_t kNoFailure = std::numeric_limits<int64_t>::max();
+constexpr int64_t kInterrupted = -1;  // as a failed chunk: it lies below all of them
 
 // One call of parallel_run, on the caller's stack. Helpers reach it through the pool's list only.
 class Job {
@@ -56,11 +57,13 @@ class Job {
   void work(End end) noexcept {
     for (int64_t chunk; (chunk = claim(end)) >= 0;) {
       if (chunk > failed_.load(std::memory_order_relaxed)) continue;
+      int64_t failing = kInterrupted;
       try {
         check_interrupt();
+        failing = chunk;
         run(chunk);
       } catch (...) {
-        keep_error(chunk);
+        keep_error(failing);
       }
     }
   }
@@ -318,8 +321,11 @@ void ThreadPool::wake_two() {
   opened_.notify_one();
 }
 
-void run_serially(Job& job) {
-  job.work(Job::End::Front);
+// Begins where the thread's last pass ended: what the cache still holds is there, as the next operator often
+// reads what the last one wrote.
+void run_serially(Job& job, ThreadLocals& t) {
+  job.work(t.at_back ? Job::End::Back : Job::End::Front);
+  if (job.chunks() > 1) t.at_back = !t.at_back;
   job.rethrow();
 }
 
@@ -333,9 +339,9 @@ void parallel_run(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
   if (begin >= end) return;
   ThreadLocals& t = thread_locals();
   Job job(begin, end, std::max<int64_t>(grain, 1), body, ctx, t);
-  if (job.chunks() == 1 || t.in_parallel) return run_serially(job);
+  if (job.chunks() == 1 || t.in_parallel) return run_serially(job, t);
   ThreadPool& pool = ThreadPool::get();
-  pool.threads() == 1 ? run_serially(job) : pool.run(job, t);
+  pool.threads() == 1 ? run_serially(job, t) : pool.run(job, t);
 }
 
 int num_threads() { return ThreadPool::get().threads(); }
