@@ -6,6 +6,7 @@
 [[tensor(0), tensor(1)], [tensor(2), tensor(3)]]
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from tl_data.collate import default_collate as default_collate
@@ -22,8 +23,6 @@ from tl_data.dataset import TensorDataset as TensorDataset
 from tl_data.dataset import random_split as random_split
 from tl_data.distributed import DistributedSampler as DistributedSampler
 from tl_data.info import get_worker_info as get_worker_info
-from tl_data.randomness import Seeded as Seeded
-from tl_data.randomness import sample_generator as sample_generator
 from tl_data.sampler import BatchSampler as BatchSampler
 from tl_data.sampler import RandomSampler as RandomSampler
 from tl_data.sampler import Sampler as Sampler
@@ -37,14 +36,19 @@ if TYPE_CHECKING:
     from tl_data.datapipes.datapipe import IterDataPipe as IterDataPipe
     from tl_data.datapipes.datapipe import MapDataPipe as MapDataPipe
     from tl_data.datapipes.datapipe import functional_datapipe as functional_datapipe
+    from tl_data.seeded import Seeded as Seeded
+    from tl_data.seeded import sample_generator as sample_generator
 
-_PIPES = ("DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe")
+_LATER = {
+    **dict.fromkeys(
+        ("DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe"), "tl_data.datapipes.datapipe"
+    ),
+    **dict.fromkeys(("Seeded", "sample_generator"), "tl_data.seeded"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    """The names of pipes, whose modules few programs need."""
-    if name not in _PIPES:
+    """The names of modules that few programs need; workers start without them."""
+    if name not in _LATER:
         raise AttributeError(f"module 'tl_data' has no attribute {name!r}")
-    from tl_data.datapipes import datapipe
-
-    return getattr(datapipe, name)
+    return getattr(importlib.import_module(_LATER[name]), name)

@@ -6,15 +6,12 @@ import contextlib
 import os
 import pickle
 import signal
-import traceback
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 __all__ = ["Failure", "how_it_ended"]
 
 
-@dataclass
-class Failure:
+class Failure(NamedTuple):
     """An exception of a worker, which can be raised again elsewhere."""
 
     kind: bytes
@@ -25,6 +22,8 @@ class Failure:
     @classmethod
     def caught(cls, error: BaseException, where: str) -> Failure:
         """The exception that is being handled."""
+        import traceback  # few workers ever fail, and each start would wait for it
+
         kind = b""
         with contextlib.suppress(Exception):
             kind = pickle.dumps(type(error))

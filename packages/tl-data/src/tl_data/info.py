@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["WorkerInfo", "get_worker_info"]
 
 
-@dataclass(frozen=True)
-class WorkerInfo:
+class WorkerInfo(NamedTuple):
     """Which of how many workers this is, its seed, and its copy of the dataset."""
 
     id: int

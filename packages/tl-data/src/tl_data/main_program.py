@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import functools
 import os
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ast
 
 __all__ = ["can_be_imported", "imports", "is_a_file"]
 
@@ -26,12 +29,16 @@ def can_be_imported() -> bool:
     """
     if getattr(sys.modules["__main__"], "__file__", None) is None:
         return True
+    import ast  # here and below: workers know this module, but do not ask
+
     tests = [node.test for node in _source() if isinstance(node, ast.If)]
     return any(isinstance(n, ast.Name) and n.id == "__name__" for test in tests for n in ast.walk(test))
 
 
 def imports() -> list[str]:
     """The modules that the main program imports, which each worker would have to load by itself."""
+    import ast
+
     names: list[str] = []
     for node in _source():
         if isinstance(node, ast.Import):
@@ -48,6 +55,8 @@ def _source() -> list[ast.stmt]:
 
 @functools.cache
 def _statements(path: str) -> list[ast.stmt]:
+    import ast
+
     with contextlib.suppress(OSError, SyntaxError, ValueError), open(path, "rb") as file:
         return ast.parse(file.read()).body
     return []

@@ -52,8 +52,7 @@ class ThreadPool:
 
 def _serve(job: Job, worker_id: int, questions: Any, answers: Any) -> None:
     if job.iterable:
-        job = copy.copy(job)
-        job.dataset = copy.copy(job.dataset)
+        job = job._replace(dataset=copy.copy(job.dataset))
     info = WorkerInfo(
         worker_id, job.num_workers, job.base_seed + worker_id, job.dataset, worker_method="thread"
     )

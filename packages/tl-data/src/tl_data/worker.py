@@ -8,9 +8,8 @@ import os
 import pickle
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, NamedTuple
 
 import tl_core
 from tl_core import Tensor
@@ -28,8 +27,7 @@ __all__ = ["Answer", "Job", "Server", "run"]
 BATCH, FAILED, ENDED, REFUSED = "batch", "failed", "ended", "refused"
 
 
-@dataclass
-class Job:
+class Job(NamedTuple):
     """What all workers of a loader are told: what to read, and how to make batches of it."""
 
     dataset: Any
@@ -42,15 +40,14 @@ class Job:
     iterable: bool
 
 
-@dataclass
-class Answer:
+class Answer(NamedTuple):
     """A worker's answer to the question with this number, asked in this round (an epoch)."""
 
     round: int
     number: int
     kind: str
     value: Any = None
-    stream: dict[str, Any] | None = field(default=None)
+    stream: dict[str, Any] | None = None
 
 
 class Server:

@@ -1,0 +1,110 @@
+"""Samples that draw the same random numbers wherever they are fetched."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import random
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tl_core
+from tl_core import Generator, Tensor
+
+from .dataset import Dataset
+from .info import get_worker_info
+from .randomness import epoch
+
+__all__ = ["Seeded", "sample_generator"]
+
+_here = threading.local()  # the sample that is being fetched: its generator
+
+
+def sample_generator() -> Generator:
+    """The generator for the sample that is being fetched, seeded as `Seeded` says.
+
+    Raises RuntimeError outside of a `Seeded` dataset.
+    """
+    generator: Generator | None = getattr(_here, "generator", None)
+    if generator is None:
+        raise RuntimeError("sample_generator() is for samples of a Seeded dataset, while they are fetched")
+    return generator
+
+
+class Seeded(Dataset[Any]):
+    """A dataset whose samples draw random numbers by (seed, epoch, index), and by nothing else.
+
+    While a sample is fetched, the default generators of tl, of `random` and, if it is loaded, of NumPy are seeded for
+    this sample; afterwards they are as they were. An augmented sample is then the same with any number of workers, in
+    any order, on any rank and after a resumed start. The epoch is the loader's, which counts them from 0.
+
+    Parameters:
+        dataset : map-style dataset
+        seed : int
+        default_generators : bool
+            Whether the default generators are seeded. `sample_generator()` gives one for the sample in any case.
+
+    Raises RuntimeError, when a sample is fetched in a worker that is a thread, if `default_generators` is true: all
+    threads share those.
+
+    >>> class Noise(Dataset):
+    ...     def __getitem__(self, index):
+    ...         return index + tl_core.rand(())
+    >>> noise = Seeded(Noise(), seed=1)
+    >>> bool(noise[3] == noise[3]), bool(noise[3] == noise[4])
+    (True, False)
+    """
+
+    def __init__(self, dataset: Any, seed: int = 0, default_generators: bool = True) -> None:
+        self.dataset, self.seed, self.default_generators = dataset, seed, default_generators
+
+    def __getitem__(self, index: Any) -> Any:
+        key, before = self._key(index), getattr(_here, "generator", None)
+        _here.generator = Generator().manual_seed(key)
+        try:
+            with self._seeding(key):
+                return self.dataset[index]
+        finally:
+            _here.generator = before
+
+    def _seeding(self, key: int) -> contextlib.AbstractContextManager[None]:
+        if not self.default_generators:
+            return contextlib.nullcontext()
+        info = get_worker_info()
+        if info is not None and info.worker_method == "thread":
+            raise RuntimeError(
+                "Seeded can't seed the default generators in a thread, as all threads share them: draw from "
+                "sample_generator() and say default_generators=False"
+            )
+        return _seeded(key)
+
+    def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
+        return [self[index] for index in indices]
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def _key(self, index: Any) -> int:
+        text = f"{self.seed}/{epoch()}/{index!r}".encode()
+        return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+
+@contextlib.contextmanager
+def _seeded(key: int) -> Iterator[None]:
+    """The default generators seeded with a number; afterwards they are as they were."""
+    numpy = sys.modules.get("numpy")
+    states: tuple[Tensor, Any] = (tl_core.get_rng_state(), random.getstate())
+    legacy = None if numpy is None else numpy.random.get_state()
+    tl_core.manual_seed(key)
+    random.seed(key)
+    if numpy is not None:
+        numpy.random.seed(key & 0xFFFFFFFF)
+    try:
+        yield
+    finally:
+        tl_core.set_rng_state(states[0])
+        random.setstate(states[1])
+        if legacy is not None:
+            numpy.random.set_state(legacy)  # type: ignore[union-attr]
