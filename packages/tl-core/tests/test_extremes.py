@@ -126,3 +126,9 @@ def test_pieces_of_less_than_no_size():
         RuntimeError, match="split_size be non-negative, but got split_size=-9223372036854775808"
     ):
         aten.split_backward([tl.ones(1)], [3], -MOST - 1, 0)
+
+
+def test_padding_wider_than_memory():
+    x = tl.ones(1, 1, 3, 3)
+    far = {"padding": (1, FAR), "dilation": (1, FAR)}
+    assert tl.conv2d(x, x, **far).tolist() == [[[[2.0] * 3, [3.0] * 3, [2.0] * 3]]]

@@ -30,13 +30,15 @@ class Planes {
   // Steps of one, several taps, and images that may be copied one by one.
   static bool suit(const Convolution& c) {
     constexpr int64_t kMostElements = 1 << 24;
-    int64_t taps = 1;
+    int64_t taps = 1, elements = c.groups * c.channels;
     for (const ConvolutionAxis& a : c.axis) {
       if (a.step != 1) return false;
       taps *= a.taps;
+      // Padding may be wider than memory.
+      if (__builtin_mul_overflow(elements, PlaneAxis(a).size, &elements) || elements > kMostElements)
+        return false;
     }
-    return taps > 1 && c.channels > 0 && c.in.axis[2] == 1 &&
-           c.groups * c.channels * Planes(c).size() <= kMostElements;
+    return taps > 1 && c.channels > 0 && c.in.axis[2] == 1;
   }
 
   // Elements of a plane, with room as rows are written by whole vectors; its positions, with those that are
