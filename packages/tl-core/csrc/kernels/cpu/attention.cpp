@@ -27,7 +27,7 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 namespace {
 
 // Of a tile, at most.
-constexpr int64_t kQueries = 128, kKeys = 256;
+constexpr int64_t kQueries = 128;
 
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -54,6 +54,8 @@ char* address(const AttentionTensor& t, Place at) {
 // What products read: bfloat16 as it is, float16, whose range is narrow, in float.
 template <class T>
 using Factor = std::conditional_t<std::is_same_v<T, BFloat16>, T, Compute<T>>;
+template <class T>
+inline constexpr bool kInParts = kIsaLevel >= 4 && std::is_same_v<Factor<T>, float>;  // by tiles
 template <class T>
 inline constexpr bool kReadsAsIs = std::is_same_v<Factor<T>, T>;
 
@@ -204,22 +206,24 @@ class Packed {
 template <class T>
 class HeadTiles {
  public:
-  HeadTiles(const Sides* sides, const AttentionTensor& t, int64_t rows, int64_t columns, int ways)
+  HeadTiles(const Sides* sides, const AttentionTensor& t, int64_t height, int64_t rows, int64_t columns,
+            int ways)
       : sides_(sides),
         tensor_(t),
+        height_(height),
         rows_(rows),
         columns_(columns),
-        step_(sides ? sides->bytes(columns, kKeys) : 0),
+        step_(sides ? sides->bytes(columns, height) : 0),
         ways_(ways),
         values_(kReadsAsIs<T> ? 1 : rows * columns + 1),
-        packed_((rows + kKeys - 1) / kKeys * step_ * 2 + 1) {}
+        packed_((rows + height - 1) / height * step_ * 2 + 1) {}
 
   static constexpr int kStraight = 1, kTurned = 2;
 
   // Makes ready those of a head that begin before a row.
   void reach(int64_t batch, int64_t head, int64_t end) {
     if (batch != head_.batch || head != head_.head) head_ = {batch, head, 0};
-    for (; head_.row < end; head_.row += kKeys) prepare(head_.row);
+    for (; head_.row < end; head_.row += height_) prepare(head_.row);
   }
   Side straight(int64_t row) const { return {view(row), sides_ ? packed(row, 0) : nullptr, rows_from(row)}; }
   Side turned(int64_t row) const {
@@ -227,8 +231,8 @@ class HeadTiles {
   }
 
  private:
-  int64_t rows_from(int64_t row) const { return least(kKeys, rows_ - row); }
-  char* packed(int64_t row, int way) const { return packed_.data() + (row / kKeys * 2 + way) * step_; }
+  int64_t rows_from(int64_t row) const { return least(height_, rows_ - row); }
+  char* packed(int64_t row, int way) const { return packed_.data() + (row / height_ * 2 + way) * step_; }
   MatrixView view(int64_t row) const {
     if constexpr (kReadsAsIs<T>)
       return {address<T>(tensor_, {head_.batch, head_.head, row}), tensor_.row, tensor_.column};
@@ -246,7 +250,7 @@ class HeadTiles {
 
   const Sides* sides_;
   const AttentionTensor& tensor_;
-  int64_t rows_, columns_, step_;
+  int64_t height_, rows_, columns_, step_;  // of a tile and of the head
   int ways_;
   Workspace<Compute<T>> values_;
   Workspace<char> packed_;
@@ -271,8 +275,6 @@ void multiply(const Sides* sides, int64_t m, int64_t n, int64_t k, Side a, Side 
 
 // ---- what tiles' products of floats cannot ----------------------------------------------------------------
 
-template <class T>
-inline constexpr bool kLoses = kIsaLevel >= 4 && std::is_same_v<Factor<T>, float>;
 template <class A>
 inline constexpr A kSeen = A(0x1p-80);  // from where on what is lost is not seen
 
@@ -337,17 +339,17 @@ class HeadCopy {
 
 // ---- scores -----------------------------------------------------------------------------------------------
 
-// A tile of scores: `keys` of a row's `kKeys` places are filled, the places behind them hold -infinity.
+// A tile of scores: `keys` of a row's places are filled, those behind them hold -infinity.
 template <class T>
 struct Scores {
   using A = Compute<T>;
   static constexpr int W = kLanes<A>;
   static constexpr A lowest = -std::numeric_limits<A>::infinity();
   const Attention& call;
-  A* data;
+  Sums<A> rows;
   int64_t batch, head, query, key, queries, keys;
 
-  A* row(int64_t i) const { return data + i * kKeys; }
+  A* row(int64_t i) const { return rows.row(i); }
   int64_t pairs() const { return (keys + 2 * W - 1) / (2 * W); }  // of vectors
   // How many keys the row's query may look at.
   int64_t visible(int64_t i) const {
@@ -361,7 +363,7 @@ struct Scores {
   A factor() const { return scaled() ? A(1) : scale(); }  // that scores have yet to be multiplied by
 
   void compute(const Sides* sides, Side q, Side turned_keys) const {
-    multiply<T>(sides, queries, keys, call.shape.size, q, turned_keys, {data, kKeys}, false);
+    multiply<T>(sides, queries, keys, call.shape.size, q, turned_keys, rows, false);
     for (int64_t i = 0; i < queries; ++i) {
       A* const s = row(i);
       for (int64_t j = 0; scaled() && j < keys; ++j) s[j] *= scale();
@@ -403,8 +405,8 @@ TL_INLINE void to_factors(Compute<T>* row, int64_t steps) {
   }
 }
 template <class T>
-MatrixView factors(Compute<T>* rows) {
-  return dense(rows, kKeys * static_cast<int64_t>(sizeof(Compute<T>) / sizeof(Factor<T>)));
+MatrixView factors(Sums<Compute<T>> rows) {
+  return dense(rows.data, rows.stride * static_cast<int64_t>(sizeof(Compute<T>) / sizeof(Factor<T>)));
 }
 
 // ---- exponentials -----------------------------------------------------------------------------------------
@@ -569,8 +571,9 @@ struct ForwardMemory {
   using A = Compute<T>;
   const Sides* sides;
   Kept<A> kept;
-  Scratch<A> scores, sums, query;
-  Sums<A> output;
+  int64_t width;  // of a tile of scores
+  Scratch<A> numbers, sums, query;
+  Sums<A> scores, output;
   Running<A> running;
   A log_sums[kQueries];
   Packed packed_query, factors;
@@ -578,14 +581,16 @@ struct ForwardMemory {
   ForwardMemory(const Attention& c, const Sides* sides)
       : sides(sides),
         kept(c),
-        scores((sides ? Sides::kLines : kQueries) * kKeys),
+        width(sides && kInParts<T> ? 1024 : 256),
+        numbers((sides ? Sides::kLines : kQueries) * width),
         sums(kQueries * room(sides, c.shape.value_size)),
         query(kReadsAsIs<T> ? 1 : kQueries * c.shape.size + 1),
+        scores{numbers.data(), width},
         output{sums.data(), room(sides, c.shape.value_size)},
         packed_query(sides, kQueries, c.shape.size),
-        factors(sides, Sides::kLines, kKeys),
-        keys(sides, c.key, c.shape.keys, c.shape.size, HeadTiles<T>::kTurned),
-        values(sides, c.value, c.shape.keys, c.shape.value_size, HeadTiles<T>::kStraight) {}
+        factors(sides, Sides::kLines, width),
+        keys(sides, c.key, width, c.shape.keys, c.shape.size, HeadTiles<T>::kTurned),
+        values(sides, c.value, width, c.shape.keys, c.shape.value_size, HeadTiles<T>::kStraight) {}
 };
 
 // Adds what keys give to rows from `first` of the tile on.
@@ -599,7 +604,7 @@ void attend(const Attention& c, ForwardMemory<T>& memory, const Scores<T>& s, Si
   A peaks[kQueries] = {}, decays[kQueries], shifts[kQueries];
   for (int64_t i = 0; i < s.queries; ++i) peaks[i] = largest(s.row(i), s.pairs()) * s.factor();
   memory.running.raise(first, s.queries, peaks, decays, shifts);
-  const Side probabilities{factors<T>(s.data), memory.factors.data(), s.keys};
+  const Side probabilities{factors<T>(s.rows), memory.factors.data(), s.keys};
   for (int64_t i = 0; i < s.queries; ++i) {
     float* squares =
         reinterpret_cast<float*>(memory.factors.data()) + i / 16 * s.pairs() * Row::kPair + i % 16 * 16;
@@ -628,12 +633,11 @@ void attend_tile(const Attention& c, ForwardMemory<T>& memory, Place at, int64_t
   memory.keys.reach(at.batch, key_head, end);
   memory.values.reach(at.batch, key_head, end);
   const Session session(sides);
-  for (int64_t key = 0; key < end; key += kKeys) {
+  for (int64_t key = 0; key < end; key += memory.width) {
     for (int64_t i = 0; i < rows; i += strip) {
-      const int64_t n = least(kKeys, seen(i + strip) - key);
+      const int64_t n = least(memory.width, seen(i + strip) - key);
       if (n <= 0) continue;
-      attend<T>(c, memory,
-                {c, memory.scores.data(), at.batch, at.head, at.row + i, key, least(strip, rows - i), n},
+      attend<T>(c, memory, {c, memory.scores, at.batch, at.head, at.row + i, key, least(strip, rows - i), n},
                 rows_of<T>(sides, query, i), i);
     }
   }
@@ -658,7 +662,7 @@ void forward_tile(const Attention& c, ForwardMemory<T>& memory, Place at) {
   const int64_t rows = least(tile_queries(c), s.queries - at.row);
   attend_tile<T>(c, memory, at, rows);
   normalize<T>(c, memory, rows);
-  if constexpr (kLoses<T>) {
+  if constexpr (kInParts<T>) {
     if (memory.sides && !all_sure(memory.output, rows, s.value_size)) {
       ForwardMemory<T> exact(c, nullptr);
       attend_tile<T>(c, exact, at, rows);
@@ -696,23 +700,27 @@ struct BackwardMemory {
   static constexpr int kBoth = HeadTiles<T>::kStraight | HeadTiles<T>::kTurned;
   const Sides* sides;
   Kept<A> kept;
-  Scratch<A> scores, slopes, query, grad, output;
+  int64_t width;  // of a tile of scores
+  Scratch<A> numbers, slope_numbers, query, grad, output;
   Scratch<A> query_sums, key_sums, value_sums;
-  Sums<A> grad_query, grad_key, grad_value;
+  Sums<A> scores, slopes, grad_query, grad_key, grad_value;
   Packed packed_query, turned_query, packed_grad, turned_grad, probabilities, left_slopes, right_slopes;
   HeadTiles<T> keys, values;
   BackwardMemory(const Attention& c, const Sides* sides) : BackwardMemory(c, sides, c.shape) {}
   BackwardMemory(const Attention& c, const Sides* sides, const AttentionShape& s)
       : sides(sides),
         kept(c),
-        scores((sides ? Sides::kLines : kQueries) * kKeys),
-        slopes((sides ? Sides::kLines : kQueries) * kKeys),
+        width(sides && kInParts<T> ? 128 : 256),
+        numbers((sides ? Sides::kLines : kQueries) * width),
+        slope_numbers((sides ? Sides::kLines : kQueries) * width),
         query(copied * s.size + 1),
         grad(copied * s.value_size + 1),
         output(copied * s.value_size + 1),
         query_sums(kQueries * room(sides, s.size)),
         key_sums(room(sides, s.keys) * room(sides, s.size)),
         value_sums(room(sides, s.keys) * room(sides, s.value_size)),
+        scores{numbers.data(), width},
+        slopes{slope_numbers.data(), width},
         grad_query{query_sums.data(), room(sides, s.size)},
         grad_key{key_sums.data(), room(sides, s.keys)},
         grad_value{value_sums.data(), room(sides, s.keys)},
@@ -720,11 +728,11 @@ struct BackwardMemory {
         turned_query(sides, s.size, kQueries),
         packed_grad(sides, kQueries, s.value_size),
         turned_grad(sides, s.value_size, kQueries),
-        probabilities(sides, kKeys, kQueries),
-        left_slopes(sides, kQueries, kKeys),
-        right_slopes(sides, kKeys, kQueries),
-        keys(sides, c.key, s.keys, s.size, kBoth),
-        values(sides, c.value, s.keys, s.value_size, HeadTiles<T>::kTurned) {}
+        probabilities(sides, width, kQueries),
+        left_slopes(sides, kQueries, width),
+        right_slopes(sides, width, kQueries),
+        keys(sides, c.key, width, s.keys, s.size, kBoth),
+        values(sides, c.value, width, s.keys, s.value_size, HeadTiles<T>::kTurned) {}
 };
 
 template <class F>
@@ -807,13 +815,13 @@ Differentiator<Factor<T>> differentiator(const Attention& c, const BackwardRow<T
 
 // Scores become probabilities, slopes (the gradients of probabilities) those of scores.
 template <class T>
-void differentiate(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores, Compute<T>* slopes,
-                   Kept<Compute<T>>& kept, const AttentionGradients& g) {
+void differentiate(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores,
+                   Sums<Compute<T>> slopes, Kept<Compute<T>>& kept, const AttentionGradients& g) {
   using A = Compute<T>;
   const A scale = static_cast<A>(c.scale);
   const int64_t steps = 2 * scores.pairs();
   for (int64_t i = 0; i < r.rows; ++i) {
-    A *const s = scores.row(i), *const d = slopes + i * kKeys;
+    A *const s = scores.row(i), *const d = slopes.row(i);
     const auto slopes_of = differentiator<T>(c, r, scores, i, kept);
     for (int64_t k = 0; k < steps; ++k) {
       const auto both = slopes_of(at(s, k), at(d, k), k);
@@ -858,7 +866,7 @@ struct FactorPanels {
 // Likewise of a strip of rows, which become factors of three products.
 template <class T>
 TL_NARROWS void differentiate_strip(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores,
-                                    const float* slopes, int64_t first, Kept<float>& kept,
+                                    Sums<float> slopes, int64_t first, Kept<float>& kept,
                                     FactorPanels<Factor<T>> p_right, FactorPanels<Factor<T>> d_right,
                                     float* d_left) {
   using F = Factor<T>;
@@ -876,7 +884,7 @@ TL_NARROWS void differentiate_strip(const Attention& c, const BackwardRow<T>& r,
       for (int i = 0; i < 2; ++i) {
         for (int v = 0; v < 2; ++v) {
           const Slopes<F> both =
-              of[i](at(scores.row(rows[i]), 2 * k + v), at(slopes + rows[i] * kKeys, 2 * k + v), 2 * k + v);
+              of[i](at(scores.row(rows[i]), 2 * k + v), at(slopes.row(rows[i]), 2 * k + v), 2 * k + v);
           p[i][v] = both.p;
           d[i][v] = both.d * scale;
         }
@@ -904,17 +912,16 @@ BackwardFactors backward_factors(const Attention& c, const AttentionGradients& g
                                  const BackwardRow<T>& r, int64_t key, int64_t n) {
   using A = Compute<T>;
   const Sides* sides = memory.sides;
-  A *const scores_at = memory.scores.data(), *const slopes = memory.slopes.data();
   const int64_t strip = sides ? Sides::kLines : r.rows;
   for (int64_t i = 0; i < r.rows; i += strip) {
-    const Scores<T> scores{c, scores_at, r.at.batch, r.at.head, r.at.row + i, key, least(strip, r.rows - i),
-                           n};
+    const Scores<T> scores{
+        c, memory.scores, r.at.batch, r.at.head, r.at.row + i, key, least(strip, r.rows - i), n};
     scores.compute(sides, rows_of<T>(sides, r.query, i), memory.keys.turned(key));
     multiply<T>(sides, scores.queries, n, c.shape.value_size, rows_of<T>(sides, r.grad, i),
-                memory.values.turned(key), {slopes, kKeys}, false);
+                memory.values.turned(key), memory.slopes, false);
     if (!sides) {
-      differentiate<T>(c, r, scores, slopes, memory.kept, g);
-      const Side s{factors<T>(scores_at)}, d{factors<T>(slopes)};
+      differentiate<T>(c, r, scores, memory.slopes, memory.kept, g);
+      const Side s{factors<T>(memory.scores)}, d{factors<T>(memory.slopes)};
       return {s, d, d};
     }
 #if TL_ISA_LEVEL >= 4
@@ -923,8 +930,9 @@ BackwardFactors backward_factors(const Attention& c, const AttentionGradients& g
       const int64_t panel = whole(r.rows) * FactorRow<F>::kPair / 16;
       const auto floats = [](Packed& p) { return reinterpret_cast<float*>(p.data()); };
       std::fill(scores.row(scores.queries), scores.row(strip), Scores<T>::lowest);
-      differentiate_strip<T>(c, r, scores, slopes, i, memory.kept, {floats(memory.probabilities), panel},
-                             {floats(memory.right_slopes), panel}, floats(memory.left_slopes));
+      differentiate_strip<T>(c, r, scores, memory.slopes, i, memory.kept,
+                             {floats(memory.probabilities), panel}, {floats(memory.right_slopes), panel},
+                             floats(memory.left_slopes));
     }
 #endif
   }
@@ -946,8 +954,8 @@ int64_t backward_row(const Attention& c, const AttentionGradients& g, BackwardMe
   memory.keys.reach(place.batch, r.key_head, end);
   memory.values.reach(place.batch, r.key_head, end);
   const Session session(memory.sides);
-  for (int64_t key = 0; key < end; key += kKeys) {
-    const int64_t n = least(kKeys, end - key);
+  for (int64_t key = 0; key < end; key += memory.width) {
+    const int64_t n = least(memory.width, end - key);
     const BackwardFactors f = backward_factors<T>(c, g, memory, r, key, n);
     multiply<T>(memory.sides, s.value_size, n, r.rows, r.turned_grad, f.probabilities,
                 {memory.grad_value.data + key, memory.grad_value.stride}, true);
@@ -965,7 +973,7 @@ bool backward_head(const Attention& c, const AttentionGradients& g, BackwardMemo
   using A = Compute<T>;
   const AttentionShape& s = c.shape;
   const int64_t shared = s.heads / s.key_heads;
-  const bool loses = kLoses<T> && memory.sides;
+  const bool in_parts = kInParts<T> && memory.sides;
   bool good = true;
   std::fill_n(memory.grad_key.data, memory.grad_key.stride * room(memory.sides, s.size), A(0));
   std::fill_n(memory.grad_value.data, memory.grad_value.stride * room(memory.sides, s.value_size), A(0));
@@ -973,14 +981,14 @@ bool backward_head(const Attention& c, const AttentionGradients& g, BackwardMemo
     for (int64_t row = 0; row < s.queries; row += tile_queries(c)) {
       const Place at{head.batch, i, row};
       const int64_t rows = backward_row<T>(c, g, memory, at);
-      good = good && (!loses || all_sure(memory.grad_query, rows, s.size));
+      good = good && (!in_parts || all_sure(memory.grad_query, rows, s.size));
       if (g.query.data) put<T>(g.query, at, rows, s.size, memory.grad_query);
     }
   }
   if (g.key.data) put_turned<T>(g.key, head, s.keys, s.size, memory.grad_key);
   if (g.value.data) put_turned<T>(g.value, head, s.keys, s.value_size, memory.grad_value);
-  return good && (!loses || (all_sure(memory.grad_key, s.size, s.keys) &&
-                             all_sure(memory.grad_value, s.value_size, s.keys)));
+  return good && (!in_parts || (all_sure(memory.grad_key, s.size, s.keys) &&
+                                all_sure(memory.grad_value, s.value_size, s.keys)));
 }
 
 // Replaces what is unsure of a key head's gradients.
@@ -1007,7 +1015,7 @@ void backward(const Attention& c, const AttentionGradients& g) {
     for (int64_t i = begin; i < end; ++i) {
       const Place head{i / s.key_heads, i % s.key_heads, 0};
       const bool good = backward_head<T>(c, g, memory, head);
-      if constexpr (kLoses<T>) {
+      if constexpr (kInParts<T>) {
         if (!good) backward_exactly<T>(c, g, head);
       }
     }
