@@ -40,6 +40,11 @@ int64_t tile_queries(const Attention& c) {
   return (even + 31) / 32 * 32;
 }
 
+// Columns of a tile.
+int64_t tile_keys(const Attention& c, int64_t most) { return least(most, c.shape.keys / 32 * 32 + 32); }
+// How far apart rows stand: not by a power of two, as these would meet in the same places of a cache.
+constexpr int64_t apart(int64_t width) { return width + 32; }
+
 // ---- tiles ------------------------------------------------------------------------------------------------
 
 struct Place {
@@ -448,6 +453,11 @@ struct FactorRow {
   A* row;
   float* squares;
 
+  // Where row i of so many pairs of vectors begins.
+  static float* within(char* packed, int64_t i, int64_t pairs) {
+    return reinterpret_cast<float*>(packed) + i / 16 * pairs * kPair + i % 16 * 16;
+  }
+
   TL_NARROWS TL_INLINE void put(int64_t pair, Vec<A> x, Vec<A> y) const {
 #if TL_ISA_LEVEL >= 4
     if constexpr (std::is_same_v<A, float>) {
@@ -581,11 +591,11 @@ struct ForwardMemory {
   ForwardMemory(const Attention& c, const Sides* sides)
       : sides(sides),
         kept(c),
-        width(sides && kInParts<T> ? 1024 : 256),
-        numbers((sides ? Sides::kLines : kQueries) * width),
+        width(tile_keys(c, sides && kInParts<T> ? 1024 : 256)),
+        numbers((sides ? Sides::kLines : kQueries) * apart(width)),
         sums(kQueries * room(sides, c.shape.value_size)),
         query(kReadsAsIs<T> ? 1 : kQueries * c.shape.size + 1),
-        scores{numbers.data(), width},
+        scores{numbers.data(), apart(width)},
         output{sums.data(), room(sides, c.shape.value_size)},
         packed_query(sides, kQueries, c.shape.size),
         factors(sides, Sides::kLines, width),
@@ -606,11 +616,10 @@ void attend(const Attention& c, ForwardMemory<T>& memory, const Scores<T>& s, Si
   memory.running.raise(first, s.queries, peaks, decays, shifts);
   const Side probabilities{factors<T>(s.rows), memory.factors.data(), s.keys};
   for (int64_t i = 0; i < s.queries; ++i) {
-    float* squares =
-        reinterpret_cast<float*>(memory.factors.data()) + i / 16 * s.pairs() * Row::kPair + i % 16 * 16;
+    float* squares = memory.sides ? Row::within(memory.factors.data(), i, s.pairs()) : nullptr;
     memory.running.sums[first + i] +=
         exponentials<Factor<T>>(s.pairs(), s.factor(), shifts[i], memory.kept.row(first + i, s.key),
-                                memory.kept.scale(), {s.row(i), memory.sides ? squares : nullptr});
+                                memory.kept.scale(), {s.row(i), squares});
     if (s.key > 0 && decays[i] != 1) scale_row(output.row(i), n, decays[i]);
   }
   multiply<T>(memory.sides, s.queries, n, s.keys, probabilities, memory.values.straight(s.key), output,
@@ -710,17 +719,17 @@ struct BackwardMemory {
   BackwardMemory(const Attention& c, const Sides* sides, const AttentionShape& s)
       : sides(sides),
         kept(c),
-        width(sides && kInParts<T> ? 128 : 256),
-        numbers((sides ? Sides::kLines : kQueries) * width),
-        slope_numbers((sides ? Sides::kLines : kQueries) * width),
+        width(tile_keys(c, sides && kInParts<T> ? 128 : 256)),
+        numbers((sides ? Sides::kLines : kQueries) * apart(width)),
+        slope_numbers((sides ? Sides::kLines : kQueries) * apart(width)),
         query(copied * s.size + 1),
         grad(copied * s.value_size + 1),
         output(copied * s.value_size + 1),
         query_sums(kQueries * room(sides, s.size)),
         key_sums(room(sides, s.keys) * room(sides, s.size)),
         value_sums(room(sides, s.keys) * room(sides, s.value_size)),
-        scores{numbers.data(), width},
-        slopes{slope_numbers.data(), width},
+        scores{numbers.data(), apart(width)},
+        slopes{slope_numbers.data(), apart(width)},
         grad_query{query_sums.data(), room(sides, s.size)},
         grad_key{key_sums.data(), room(sides, s.keys)},
         grad_value{value_sums.data(), room(sides, s.keys)},
@@ -813,6 +822,28 @@ Differentiator<Factor<T>> differentiator(const Attention& c, const BackwardRow<T
   return {s.factor(), log_sums[r.at.row + i], r.products[i], kept.row(i, s.key), kept.scale()};
 }
 
+// In a tile of scores, or of what goes with them.
+template <class T>
+bool any_nan(const Scores<T>& s, Sums<Compute<T>> numbers) {
+  auto none = Vec<Compute<T>>{} == Vec<Compute<T>>{};
+  for (int64_t i = 0; i < s.queries; ++i)
+    for (int64_t k = 0; k < 2 * s.pairs(); ++k) none &= at(numbers.row(i), k) == at(numbers.row(i), k);
+  return any(~none);
+}
+
+template <class T>
+void add_to_mask(const AttentionTensor& m, const Scores<T>& s, int64_t i, const Compute<T>* slopes) {
+  if (!m.data) return;
+  using A = Compute<T>;
+  constexpr int64_t W = kLanes<A>;
+  auto* to = reinterpret_cast<A*>(m.data) + s.batch * m.batch + s.head * m.head + (s.query + i) * m.row +
+             s.key * m.column;
+  const int64_t n = s.visible(i);
+  int64_t j = 0;
+  for (; m.column == 1 && j + W <= n; j += W) set(to + j, 0, at(to + j, 0) + at(slopes + j, 0));
+  for (; j < n; ++j) to[j * m.column] += slopes[j];
+}
+
 // Scores become probabilities, slopes (the gradients of probabilities) those of scores.
 template <class T>
 void differentiate(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores,
@@ -828,12 +859,7 @@ void differentiate(const Attention& c, const BackwardRow<T>& r, const Scores<T>&
       set(s, k, both.p);
       set(d, k, both.d);
     }
-    if (g.mask.data) {
-      const AttentionTensor& m = g.mask;
-      A* to = reinterpret_cast<A*>(m.data) + r.at.batch * m.batch + r.at.head * m.head +
-              (r.at.row + i) * m.row + scores.key * m.column;
-      for (int64_t j = 0; j < scores.visible(i); ++j) to[j * m.column] += d[j];
-    }
+    add_to_mask<T>(g.mask, scores, i, d);
     for (int64_t k = 0; k < steps; ++k) set(d, k, at(d, k) * scale);
     to_factors<T>(s, steps);
     to_factors<T>(d, steps);
@@ -867,13 +893,12 @@ struct FactorPanels {
 template <class T>
 TL_NARROWS void differentiate_strip(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores,
                                     Sums<float> slopes, int64_t first, Kept<float>& kept,
-                                    FactorPanels<Factor<T>> p_right, FactorPanels<Factor<T>> d_right,
-                                    float* d_left) {
+                                    const AttentionTensor& mask, FactorPanels<Factor<T>> p_right,
+                                    FactorPanels<Factor<T>> d_right, char* d_left) {
   using F = Factor<T>;
   using Panels = FactorPanels<F>;
   using Term = typename FactorRow<F>::Term;
   const auto scale = static_cast<float>(c.scale);
-  const int64_t squares = scores.pairs() * FactorRow<F>::kPair;
   for (int64_t pair = 0; pair < 16; ++pair) {
     const int64_t rows[2] = {pair * Panels::kNext, pair * Panels::kNext + Panels::kMate};
     const Differentiator<F> of[2] = {differentiator<T>(c, r, scores, first + rows[0], kept),
@@ -885,6 +910,7 @@ TL_NARROWS void differentiate_strip(const Attention& c, const BackwardRow<T>& r,
         for (int v = 0; v < 2; ++v) {
           const Slopes<F> both =
               of[i](at(scores.row(rows[i]), 2 * k + v), at(slopes.row(rows[i]), 2 * k + v), 2 * k + v);
+          if (mask.data) set(slopes.row(rows[i]), 2 * k + v, both.d);
           p[i][v] = both.p;
           d[i][v] = both.d * scale;
         }
@@ -895,11 +921,12 @@ TL_NARROWS void differentiate_strip(const Attention& c, const BackwardRow<T>& r,
         Panels::put(d_right.data + k * d_right.panel + line + 16 * v, terms[0][v], terms[1][v]);
       }
       for (int i = 0; i < 2; ++i) {
-        float* to = d_left + (first + rows[i]) / 16 * squares + rows[i] % 16 * 16 + k * FactorRow<F>::kPair;
+        float* to = FactorRow<F>::within(d_left, first + rows[i], scores.pairs()) + k * FactorRow<F>::kPair;
         FactorRow<F>::put_in_squares(to, terms[i][0], terms[i][1]);
       }
     }
   }
+  for (int64_t i = 0; i < scores.queries; ++i) add_to_mask<T>(mask, scores, i, slopes.row(i));
 }
 #endif
 
@@ -910,15 +937,21 @@ struct BackwardFactors {
 template <class T>
 BackwardFactors backward_factors(const Attention& c, const AttentionGradients& g, BackwardMemory<T>& memory,
                                  const BackwardRow<T>& r, int64_t key, int64_t n) {
-  using A = Compute<T>;
   const Sides* sides = memory.sides;
   const int64_t strip = sides ? Sides::kLines : r.rows;
   for (int64_t i = 0; i < r.rows; i += strip) {
     const Scores<T> scores{
         c, memory.scores, r.at.batch, r.at.head, r.at.row + i, key, least(strip, r.rows - i), n};
-    scores.compute(sides, rows_of<T>(sides, r.query, i), memory.keys.turned(key));
-    multiply<T>(sides, scores.queries, n, c.shape.value_size, rows_of<T>(sides, r.grad, i),
-                memory.values.turned(key), memory.slopes, false);
+    const auto products = [&](const Sides* by) {
+      scores.compute(by, rows_of<T>(sides, r.query, i), memory.keys.turned(key));
+      multiply<T>(by, scores.queries, n, c.shape.value_size, rows_of<T>(sides, r.grad, i),
+                  memory.values.turned(key), memory.slopes, false);
+    };
+    products(sides);
+    // What is added to the mask's gradient cannot be replaced later.
+    if (kInParts<T> && sides && g.mask.data &&
+        (any_nan(scores, scores.rows) || any_nan(scores, memory.slopes)))
+      products(nullptr);
     if (!sides) {
       differentiate<T>(c, r, scores, memory.slopes, memory.kept, g);
       const Side s{factors<T>(memory.scores)}, d{factors<T>(memory.slopes)};
@@ -930,9 +963,9 @@ BackwardFactors backward_factors(const Attention& c, const AttentionGradients& g
       const int64_t panel = whole(r.rows) * FactorRow<F>::kPair / 16;
       const auto floats = [](Packed& p) { return reinterpret_cast<float*>(p.data()); };
       std::fill(scores.row(scores.queries), scores.row(strip), Scores<T>::lowest);
-      differentiate_strip<T>(c, r, scores, memory.slopes, i, memory.kept,
+      differentiate_strip<T>(c, r, scores, memory.slopes, i, memory.kept, g.mask,
                              {floats(memory.probabilities), panel}, {floats(memory.right_slopes), panel},
-                             floats(memory.left_slopes));
+                             memory.left_slopes.data());
     }
 #endif
   }
@@ -1011,7 +1044,7 @@ void backward(const Attention& c, const AttentionGradients& g) {
   const int64_t tasks = s.batch * s.key_heads;
   // Heads may share elements of the mask's gradient: then they go one after another.
   parallel_for(0, tasks, g.mask.data ? tasks : 1, [&](int64_t begin, int64_t end) {
-    BackwardMemory<T> memory(c, g.mask.data ? nullptr : packing<T>(c));
+    BackwardMemory<T> memory(c, packing<T>(c));
     for (int64_t i = begin; i < end; ++i) {
       const Place head{i / s.key_heads, i % s.key_heads, 0};
       const bool good = backward_head<T>(c, g, memory, head);
