@@ -76,6 +76,85 @@ def test_many_tiles_agree_with_operators():
         numpy.testing.assert_allclose(ours.numpy(), x.grad.numpy(), atol=1e-12)
 
 
+def gradients(q, k, v, g, seen, left, scale, mask=0):
+    """The gradients' closed form; `left` is what dropout multiplies probabilities by."""
+    scores = numpy.where(seen, q @ k.swapaxes(-1, -2) * scale + mask, -numpy.inf)
+    p = numpy.exp(scores - scores.max(-1, keepdims=True))
+    p = p / p.sum(-1, keepdims=True)
+    slopes = left * (g @ v.swapaxes(-1, -2))
+    slopes = p * (slopes - (p * slopes).sum(-1, keepdims=True))
+    products = slopes @ k * scale, slopes.swapaxes(-1, -2) @ q * scale, (left * p).swapaxes(-1, -2) @ g
+    return *products, slopes.sum((0, 1))
+
+
+@pytest.mark.parametrize(("queries", "keys", "size"), [(64, 40, 64), (150, 300, 48), (70, 600, 33)])
+@pytest.mark.parametrize(("dtype", "bound"), [("float32", 1e-5), ("bfloat16", 4e-2), ("float16", 5e-3)])
+def test_tiles_agree_with_the_closed_form(dtype, bound, queries, keys, size):
+    dtype = getattr(tl, dtype)
+    q, k, v, g = (
+        drawn(2, 2, n, size, seed=i).detach().to(dtype) for i, n in enumerate((queries, keys, keys, queries))
+    )
+    exact = [x.to(tl.float64).numpy() for x in (q, k, v, g)]
+    causal = numpy.tril(numpy.ones((queries, keys))) > 0
+    for seen, dropout, scale in [(True, 0, 0.2), (causal, 0, 0.2), (causal, 0.25, 0.1), (True, 0.25, -0.3)]:
+        inputs = [x.clone().requires_grad_() for x in (q, k, v)]
+        tl.manual_seed(3)
+        y = attention(*inputs, dropout_p=dropout, is_causal=seen is causal, scale=scale)
+        got = tl_autograd.grad(y, inputs, g)
+        tl.manual_seed(3)
+        kept = tl.empty(2, 2, queries, keys, dtype=tl.bool).bernoulli_(1 - dropout).numpy() / (1 - dropout)
+        for ours, want in zip(got, gradients(*exact, seen, kept, scale)[:3], strict=True):
+            numpy.testing.assert_allclose(
+                ours.to(tl.float64).numpy(), want, rtol=bound, atol=bound * abs(want).max()
+            )
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [("float32", 1e-5), ("bfloat16", 4e-2)])
+@pytest.mark.parametrize("size", [1.0, 1e-35])
+def test_gradients_of_a_mask(size, dtype, bound):
+    q, k, v, g = (drawn(2, 3, n, 64, seed=n).detach().to(getattr(tl, dtype)) for n in (70, 150, 150, 70))
+    q[..., 1:] *= size  # what the parts of a float have no room for
+    mask = drawn(70, 150, seed=4).detach().to(tl.float32).requires_grad_()
+    inputs = [x.requires_grad_() for x in (q, k, v)]
+    got = tl_autograd.grad(attention(*inputs, attn_mask=mask.to(q.dtype)), (*inputs, mask), g)
+    exact = [x.detach().to(tl.float64).numpy() for x in (q, k, v, g, mask.to(q.dtype))]
+    wants = gradients(*exact[:4], True, 1, 0.125, exact[4])
+    for ours, want in zip(got, wants, strict=True):
+        numpy.testing.assert_allclose(
+            ours.to(tl.float64).numpy(), want, rtol=bound, atol=bound * abs(want).max()
+        )
+
+
+@pytest.mark.parametrize("scale", [1e-36, 1e-30, 1e-20, 1e20])
+def test_float32_gradients_of_any_size(scale):
+    q, k, v, g = (drawn(1, 2, 70, 64, seed=i).detach().numpy() for i in range(4))
+    g = abs(g)
+    inputs = [tl.tensor(x.astype("float32")).requires_grad_() for x in (q, k, v)]
+    got = tl_autograd.grad(attention(*inputs), inputs, tl.tensor((g * scale).astype("float32")))
+    for ours, want in zip(got, gradients(q, k, v, g, True, 1, 0.125)[:3], strict=True):
+        ours = ours.to(tl.float64).numpy() / scale
+        numpy.testing.assert_allclose(ours, want, rtol=2e-5, atol=1e-6 * abs(want).max())
+
+
+def test_what_is_not_finite_stays_in_its_gradients():
+    q, k, v, g = (drawn(1, 3, 70, 64, seed=i).detach().to(tl.float32) for i in range(4))
+    inputs = [x.requires_grad_() for x in (q, k, v)]
+    finite = tl_autograd.grad(attention(*inputs), inputs, g)
+    g[0, 1, 33, 5] = numpy.nan
+    got = tl_autograd.grad(attention(*inputs), inputs, g)
+    assert (
+        tl.isnan(got[2][0, 1, :, 5]).all()
+        and tl.isnan(got[1][0, 1]).all()
+        and tl.isnan(got[0][0, 1, 33]).all()
+    )
+    got[2][0, 1, :, 5] = finite[2][0, 1, :, 5]
+    assert tl.equal(got[2], finite[2])
+    for ours, other in zip(got, finite, strict=True):
+        assert tl.equal(ours[:, ::2], other[:, ::2])
+    rows = tl.arange(70) != 33
+    assert tl.equal(got[0][0, 1][rows], finite[0][0, 1][rows])
+
+
 def recurrent(name, packed, biases=True):
     """A layer of both directions on matrices of 3 sequences as a function of tensors, and tensors to try it with."""
     gates = {"lstm": 4, "gru": 3}.get(name, 1)

@@ -29,7 +29,8 @@ def causal(queries, keys):
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize(
-    ("queries", "keys", "size"), [(1, 1, 1), (5, 7, 8), (64, 128, 16), (65, 129, 33), (200, 300, 40)]
+    ("queries", "keys", "size"),
+    [(1, 1, 1), (5, 7, 8), (64, 128, 16), (65, 129, 33), (200, 300, 64), (150, 600, 48)],
 )
 def test_values(queries, keys, size, dtype):
     def typed(x):
@@ -45,13 +46,13 @@ def test_values(queries, keys, size, dtype):
     for keywords, added in [
         ({}, 0.0),
         ({"is_causal": True}, causal(queries, keys)),
+        ({"scale": -0.1}, 0.0),
         ({"attn_mask": tl.tensor(mask)}, numpy.where(mask, 0, -numpy.inf)),
         ({"attn_mask": typed(mask * 2.0)}, mask * 2.0),
     ]:
         got = attention(q, k, v, **keywords).to(tl.float64).numpy()
-        numpy.testing.assert_allclose(
-            got, expected(*exact, added), atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype]
-        )
+        want = expected(*exact, added, keywords.get("scale"))
+        numpy.testing.assert_allclose(got, want, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype])
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-36, 1e-40, 1e36])
@@ -105,6 +106,18 @@ def test_shared_heads():
 def test_rows_that_see_nothing_are_zero():
     q = tl.tensor(drawn(1, 1, 3, 4))
     assert attention(q, q, q, attn_mask=tl.zeros(3, 3, dtype=tl.bool)).tolist() == [[[[0.0] * 4] * 3]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
+def test_rows_that_the_least_numbers_hide_are_means(dtype):
+    dtype = getattr(tl, dtype)
+    q, k, v = (tl.tensor(drawn(1, 100, 64, seed=i)).to(dtype) for i in range(3))
+    mask = tl.full((100, 100), tl.finfo(dtype).min, dtype=dtype)
+    mask[1:] = 0
+    got = attention(q, k, v, attn_mask=mask)
+    mean = v.to(tl.float64).numpy()[0].mean(0)
+    numpy.testing.assert_allclose(got.to(tl.float64)[0, 0].numpy(), mean, atol=4e-3)
+    assert tl.equal(got[0, 1:], attention(q, k, v, attn_mask=tl.zeros(100, 100, dtype=dtype))[0, 1:])
 
 
 @pytest.mark.parametrize(

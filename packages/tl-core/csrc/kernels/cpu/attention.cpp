@@ -11,13 +11,23 @@
 #include "kernels/cpu/square.h"
 #include "kernels/cpu/vec_math.h"
 #include "kernels/cpu/workspace.h"
+#if TL_ISA_LEVEL >= 4
+#include "kernels/cpu/float_parts.h"
+#endif
+
+// May use what converts two vectors to bfloat16: where products do so, too.
+#if TL_ISA_LEVEL >= 4
+#define TL_NARROWS __attribute__((target("avx512bf16")))
+#else
+#define TL_NARROWS
+#endif
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
 // Of a tile, at most.
-constexpr int64_t kQueries = 128, kKeys = 256;
+constexpr int64_t kQueries = 128;
 
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -29,6 +39,11 @@ int64_t tile_queries(const Attention& c) {
                 even = (c.shape.queries + tiles - 1) / tiles;
   return (even + 31) / 32 * 32;
 }
+
+// Columns of a tile.
+int64_t tile_keys(const Attention& c, int64_t most) { return least(most, c.shape.keys / 32 * 32 + 32); }
+// How far apart rows stand: not by a power of two, as these would meet in the same places of a cache.
+constexpr int64_t apart(int64_t width) { return width + 32; }
 
 // ---- tiles ------------------------------------------------------------------------------------------------
 
@@ -44,6 +59,8 @@ char* address(const AttentionTensor& t, Place at) {
 // What products read: bfloat16 as it is, float16, whose range is narrow, in float.
 template <class T>
 using Factor = std::conditional_t<std::is_same_v<T, BFloat16>, T, Compute<T>>;
+template <class T>
+inline constexpr bool kInParts = kIsaLevel >= 4 && std::is_same_v<Factor<T>, float>;  // by tiles
 template <class T>
 inline constexpr bool kReadsAsIs = std::is_same_v<Factor<T>, T>;
 
@@ -69,30 +86,34 @@ MatrixView tile(const AttentionTensor& t, Place at, int64_t rows, int64_t column
   }
 }
 
-// Writes dense rows, each multiplied by a factor of its own unless that is null.
+// Sums, whose rows lie `stride` apart.
+template <class A>
+struct Sums {
+  A* data;
+  int64_t stride;
+  A* row(int64_t i) const { return data + i * stride; }
+};
+
 template <class T>
-void put(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, const Compute<T>* from,
-         const Compute<T>* factors) {
+void put(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, Sums<Compute<T>> from) {
   using A = Compute<T>;
   constexpr int W = kLanes<A>;
   for (int64_t i = 0; i < rows; ++i) {
     char* to = address<T>(t, {at.batch, at.head, at.row + i});
-    const A* row = from + i * columns;
-    const A factor = factors ? factors[i] : A(1);
+    const A* row = from.row(i);
     int64_t j = 0;
     if (t.column == 1) {
       for (; j + W <= columns; j += W)
         store<T>(to + j * static_cast<int64_t>(sizeof(T)),
-                 read<Vec<A>>(reinterpret_cast<const char*>(row + j)) * factor);
+                 read<Vec<A>>(reinterpret_cast<const char*>(row + j)));
     }
-    for (; j < columns; ++j)
-      store_one<T>(to + j * t.column * static_cast<int64_t>(sizeof(T)), row[j] * factor);
+    for (; j < columns; ++j) store_one<T>(to + j * t.column * static_cast<int64_t>(sizeof(T)), row[j]);
   }
 }
 
 // Likewise what is the transpose of all a head's rows.
 template <class T>
-void put_turned(const AttentionTensor& t, Place head, int64_t rows, int64_t columns, const Compute<T>* from) {
+void put_turned(const AttentionTensor& t, Place head, int64_t rows, int64_t columns, Sums<Compute<T>> from) {
   using A = Compute<T>;
   constexpr int64_t W = kLanes<A>, size = sizeof(A);
   Scratch<A> some(W * columns);
@@ -101,10 +122,10 @@ void put_turned(const AttentionTensor& t, Place head, int64_t rows, int64_t colu
     int64_t j = 0;
     for (; n == W && j + W <= columns; j += W)
       Square<A>::transpose(reinterpret_cast<char*>(some.data() + j), columns * size,
-                           reinterpret_cast<const char*>(from + j * rows + i), rows * size);
+                           reinterpret_cast<const char*>(from.row(j) + i), from.stride * size);
     for (; j < columns; ++j)
-      for (int64_t r = 0; r < n; ++r) some[r * columns + j] = from[j * rows + i + r];
-    put<T>(t, {head.batch, head.head, i}, n, columns, some.data(), nullptr);
+      for (int64_t r = 0; r < n; ++r) some[r * columns + j] = from.row(j)[i + r];
+    put<T>(t, {head.batch, head.head, i}, n, columns, {some.data(), columns});
   }
 }
 
@@ -125,9 +146,42 @@ struct Side {
 
 template <class T>
 const Sides* packing(const Attention& c) {
-  constexpr int64_t kFew = 8, kNarrow = 96;  // products of so few are not worth it
-  const bool narrow = !std::is_same_v<T, BFloat16> && c.shape.size + c.shape.value_size < kNarrow;
-  return std::is_same_v<T, double> || narrow || c.shape.queries < kFew ? nullptr : sides(dtype_of<Factor<T>>);
+  constexpr int64_t kFew = std::is_same_v<T, BFloat16> ? 8 : 64,
+                    kNarrow = 48;      // of which packing is not worth it
+  constexpr double kLargest = 0x1p40;  // a scale that what is lost in tiles stays small with
+  const int64_t size = c.shape.size, value_size = c.shape.value_size;
+  const bool narrow = !std::is_same_v<T, BFloat16> && size + value_size < kNarrow;
+  const bool plain = kIsaLevel < 4 || std::is_same_v<T, double> || narrow || c.shape.queries < kFew ||
+                     std::max(size, value_size) > Sides::kMost || !(std::abs(c.scale) < kLargest);
+  return plain ? nullptr : sides(dtype_of<Factor<T>>);
+}
+
+int64_t whole(int64_t lines) { return (lines + Sides::kLines - 1) / Sides::kLines * Sides::kLines; }
+// For rows or columns of sums: those of packed sides stand in whole blocks.
+int64_t room(const Sides* sides, int64_t lines) { return sides ? whole(lines) : lines; }
+
+// While a thread multiplies packed sides.
+class Session {
+ public:
+  explicit Session(const Sides* sides) : sides_(sides) {
+    if (sides_) sides_->begin();
+  }
+  ~Session() {
+    if (sides_) sides_->end();
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+ private:
+  const Sides* sides_;
+};
+
+// Of a left side, from a strip on.
+template <class T>
+Side rows_of(const Sides* sides, Side s, int64_t first) {
+  s.view.data += first * s.view.row_stride * static_cast<int64_t>(sizeof(Factor<T>));
+  if (sides) s.packed += sides->bytes(first, s.terms);
+  return s;
 }
 
 // Memory for one packed side.
@@ -136,6 +190,7 @@ class Packed {
   Packed(const Sides* sides, int64_t lines, int64_t terms)
       : sides_(sides), memory_(sides ? sides->bytes(lines, terms) : 1) {}
 
+  char* data() { return memory_.data(); }
   Side left(MatrixView m, int64_t rows, int64_t terms) {
     if (!sides_) return {m};
     sides_->pack_left({rows, 0, terms, m, {}, {}, {}}, memory_.data());
@@ -156,22 +211,24 @@ class Packed {
 template <class T>
 class HeadTiles {
  public:
-  HeadTiles(const Sides* sides, const AttentionTensor& t, int64_t rows, int64_t columns, int ways)
+  HeadTiles(const Sides* sides, const AttentionTensor& t, int64_t height, int64_t rows, int64_t columns,
+            int ways)
       : sides_(sides),
         tensor_(t),
+        height_(height),
         rows_(rows),
         columns_(columns),
-        step_(sides ? sides->bytes(columns, kKeys) : 0),
+        step_(sides ? sides->bytes(columns, height) : 0),
         ways_(ways),
         values_(kReadsAsIs<T> ? 1 : rows * columns + 1),
-        packed_((rows + kKeys - 1) / kKeys * step_ * 2 + 1) {}
+        packed_((rows + height - 1) / height * step_ * 2 + 1) {}
 
   static constexpr int kStraight = 1, kTurned = 2;
 
   // Makes ready those of a head that begin before a row.
   void reach(int64_t batch, int64_t head, int64_t end) {
     if (batch != head_.batch || head != head_.head) head_ = {batch, head, 0};
-    for (; head_.row < end; head_.row += kKeys) prepare(head_.row);
+    for (; head_.row < end; head_.row += height_) prepare(head_.row);
   }
   Side straight(int64_t row) const { return {view(row), sides_ ? packed(row, 0) : nullptr, rows_from(row)}; }
   Side turned(int64_t row) const {
@@ -179,8 +236,8 @@ class HeadTiles {
   }
 
  private:
-  int64_t rows_from(int64_t row) const { return least(kKeys, rows_ - row); }
-  char* packed(int64_t row, int way) const { return packed_.data() + (row / kKeys * 2 + way) * step_; }
+  int64_t rows_from(int64_t row) const { return least(height_, rows_ - row); }
+  char* packed(int64_t row, int way) const { return packed_.data() + (row / height_ * 2 + way) * step_; }
   MatrixView view(int64_t row) const {
     if constexpr (kReadsAsIs<T>)
       return {address<T>(tensor_, {head_.batch, head_.head, row}), tensor_.row, tensor_.column};
@@ -198,59 +255,125 @@ class HeadTiles {
 
   const Sides* sides_;
   const AttentionTensor& tensor_;
-  int64_t rows_, columns_, step_;
+  int64_t height_, rows_, columns_, step_;  // of a tile and of the head
   int ways_;
   Workspace<Compute<T>> values_;
   Workspace<char> packed_;
   Place head_{-1, -1, 0};
 };
 
+// c = a b, or what is added to c.
 template <class T>
-void product(const Product& p) {
-  if constexpr (!std::is_same_v<Factor<T>, Compute<T>>)
-    matmul_in_float(p);
-  else
-    p.packed_a ? matmul_floats(p) : matmul(dtype_of<Compute<T>>, p);
-}
-// c = alpha a b, or c += a b.
-template <class T>
-void multiply(int64_t m, int64_t n, int64_t k, Side a, Side b, MatrixView c, Compute<T> alpha) {
-  product<T>({m, n, k, a.view, b.view, c, {}, &alpha, nullptr, a.packed, b.packed, b.terms});
-}
-template <class T>
-void accumulate(int64_t m, int64_t n, int64_t k, Side a, Side b, MatrixView c) {
+void multiply(const Sides* sides, int64_t m, int64_t n, int64_t k, Side a, Side b, Sums<Compute<T>> c,
+              bool adds) {
+  if constexpr (!std::is_same_v<T, double>) {
+    if (sides) return sides->multiply({m, n, k, a.packed, b.packed, b.terms, c.data, c.stride, adds});
+  }
   const Compute<T> one = 1;
-  product<T>({m, n, k, a.view, b.view, c, c, &one, &one, a.packed, b.packed, b.terms});
+  const MatrixView to = dense(c.data, c.stride);
+  const Product p{m, n, k, a.view, b.view, to, adds ? to : MatrixView{}, &one, adds ? &one : nullptr};
+  if constexpr (std::is_same_v<Factor<T>, Compute<T>>)
+    matmul(dtype_of<Compute<T>>, p);
+  else
+    matmul_in_float(p);
 }
+
+// ---- what tiles' products of floats cannot ----------------------------------------------------------------
+
+template <class A>
+inline constexpr A kSeen = A(0x1p-80);  // from where on what is lost is not seen
+
+// Neither not finite nor so small.
+template <class A>
+TL_INLINE auto sure(Vec<A> v) {
+  const Vec<A> size = abs(v);
+  return (size <= std::numeric_limits<A>::max()) & ((size >= kSeen<A>) | (size == A(0)));
+}
+template <class A>
+TL_INLINE Vec<A> some(const A* row, int64_t j, int64_t columns) {
+  const auto left = static_cast<int>(least(kLanes<A>, columns - j));
+  return load_partial<A>(reinterpret_cast<const char*>(row + j), left);
+}
+template <class A>
+bool all_sure(Sums<A> sums, int64_t rows, int64_t columns) {
+  auto good = Vec<A>{} == Vec<A>{};
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; j += kLanes<A>) good &= sure<A>(some(sums.row(i), j, columns));
+  return !any(~good);
+}
+template <class A>
+void replace_unsure(Sums<A> sums, Sums<A> exact, int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; j += kLanes<A>) {
+      const Vec<A> v = some(sums.row(i), j, columns);
+      const auto left = static_cast<int>(least(kLanes<A>, columns - j));
+      store_partial<A>(reinterpret_cast<char*>(sums.row(i) + j), left,
+                       select<Vec<A>>(sure<A>(v), v, some(exact.row(i), j, columns)));
+    }
+  }
+}
+
+// The exact rows of some heads of a tensor.
+template <class T>
+class HeadCopy {
+ public:
+  HeadCopy(int64_t first, int64_t heads, int64_t rows, int64_t columns)
+      : first_(first), rows_(rows), columns_(columns), memory_(heads * rows * columns * kSize) {}
+
+  AttentionTensor tensor() const {
+    return {memory_.data() - first_ * rows_ * columns_ * kSize, 0, rows_ * columns_, columns_, 1};
+  }
+  void replace_unsure(const AttentionTensor& t, Place head) const {
+    for (int64_t i = 0; t.data && i < rows_; ++i) {
+      const Place at{head.batch, head.head, i};
+      for (int64_t j = 0; j < columns_; ++j) {
+        char* to = address<T>(t, at) + j * t.column * kSize;
+        const Compute<T> size = std::abs(load_one<T>(to));
+        const bool good =
+            size <= std::numeric_limits<Compute<T>>::max() && (size >= kSeen<Compute<T>> || size == 0);
+        if (!good) std::memcpy(to, address<T>(tensor(), at) + j * kSize, kSize);
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kSize = sizeof(T);
+  int64_t first_, rows_, columns_;
+  Workspace<char> memory_;
+};
 
 // ---- scores -----------------------------------------------------------------------------------------------
 
-// A tile of scores: `keys` of a row's `kKeys` places are filled, the places behind them hold -infinity.
+// A tile of scores: `keys` of a row's places are filled, those behind them hold -infinity.
 template <class T>
 struct Scores {
   using A = Compute<T>;
-  using V = Vec<A>;
   static constexpr int W = kLanes<A>;
   static constexpr A lowest = -std::numeric_limits<A>::infinity();
   const Attention& call;
-  A* data;
+  Sums<A> rows;
   int64_t batch, head, query, key, queries, keys;
 
-  A* row(int64_t i) const { return data + i * kKeys; }
-  int64_t steps() const { return (keys + W - 1) / W; }
+  A* row(int64_t i) const { return rows.row(i); }
+  int64_t pairs() const { return (keys + 2 * W - 1) / (2 * W); }  // of vectors
   // How many keys the row's query may look at.
   int64_t visible(int64_t i) const {
     if (!call.causal) return keys;
     const int64_t n = query + i + 1 - key;
     return n < 0 ? 0 : least(n, keys);
   }
-  void compute(Side q, Side turned_keys) const {
-    multiply<T>(queries, keys, call.shape.size, q, turned_keys, dense(data, kKeys),
-                static_cast<A>(call.scale));
+  // Masks are added to what is scaled, and only of factors above 0 the largest score stays the largest.
+  bool scaled() const { return call.mask.data || !(scale() > 0); }
+  A scale() const { return static_cast<A>(call.scale); }
+  A factor() const { return scaled() ? A(1) : scale(); }  // that scores have yet to be multiplied by
+
+  void compute(const Sides* sides, Side q, Side turned_keys) const {
+    multiply<T>(sides, queries, keys, call.shape.size, q, turned_keys, rows, false);
     for (int64_t i = 0; i < queries; ++i) {
-      if (call.mask.data) apply_mask(i);
       A* const s = row(i);
-      for (int64_t j = visible(i); j < steps() * W; ++j) s[j] = lowest;
+      for (int64_t j = 0; scaled() && j < keys; ++j) s[j] *= scale();
+      if (call.mask.data) apply_mask(i);
+      std::fill(s + visible(i), s + pairs() * 2 * W, lowest);
     }
   }
   void apply_mask(int64_t i) const {
@@ -287,52 +410,137 @@ TL_INLINE void to_factors(Compute<T>* row, int64_t steps) {
   }
 }
 template <class T>
-MatrixView factors(Compute<T>* rows) {
-  return dense(rows, kKeys * static_cast<int64_t>(sizeof(Compute<T>) / sizeof(Factor<T>)));
+MatrixView factors(Sums<Compute<T>> rows) {
+  return dense(rows.data, rows.stride * static_cast<int64_t>(sizeof(Compute<T>) / sizeof(Factor<T>)));
 }
 
-// exp(x - shift), no more exact than a factor can hold.
+// ---- exponentials -----------------------------------------------------------------------------------------
+
+#if TL_ISA_LEVEL >= 4
+// 2^(x - 1/2), the whole part of x by the instruction that scales; no more exact than a factor can hold.
 template <class F>
-TL_INLINE Vec<Compute<F>> exponential(Vec<Compute<F>> x, Compute<F> shift) {
-  if constexpr (std::is_same_v<F, BFloat16>) {
-    constexpr float log2_e = 0x1.715476p0f;
-    const VecF low = VecF{} + kFarBelow<float>, y = fma(x, VecF{} + log2_e, VecF{} - shift * log2_e);
-    const VecF bounded = select<VecF>(y < low, low, y), n = nearest_whole(bounded, 1.0f);
-    return scale<VecF>(polynomial(bounded - n, 0x1.c3f76p-5f, 0x1.f0de1ap-3f, 0x1.62f31ap-1f, 0x1.fff692p-1f),
-                       n);
-  } else {
-    return exp(x - shift);
-  }
+TL_INLINE VecF power(VecF x) {
+  constexpr int kFraction = 1;  // what is left above the whole number below
+  const VecF r = _mm512_reduce_ps(x, kFraction);
+  VecF p;
+  if constexpr (std::is_same_v<F, BFloat16>)
+    p = polynomial(r, 0x1.c3f762p-5f, 0x1.476154p-3f, 0x1.f7d65ap-2f, 0x1.6a02f8p-1f);
+  else
+    p = polynomial(r, 0x1.41d334p-13f, 0x1.cd2c6ep-11f, 0x1.c086d6p-8f, 0x1.4164d4p-5f, 0x1.5be3d4p-3f,
+                   0x1.f5e45cp-2f, 0x1.6a09e6p-1f);
+  const __mmask16 normal = _mm512_cmp_ps_mask(x, VecF{} - 125.0f, _CMP_NLT_UQ);  // a NaN stays
+  return _mm512_maskz_scalef_ps(normal, p, x);
+}
+#endif
+
+// exp(factor x - shift), also where scores are the least numbers there are, as masks make them.
+template <class F>
+TL_INLINE Vec<Compute<F>> exponential(Vec<Compute<F>> x, Compute<F> factor, Compute<F> shift) {
+  using V = Vec<Compute<F>>;
+#if TL_ISA_LEVEL >= 4
+  constexpr float log2_e = 0x1.715476p0f;
+  if constexpr (std::is_same_v<V, VecF>)
+    return power<F>(fma(fma(x, V{} + factor, V{} - shift), V{} + log2_e, V{} + 0.5f));
+#endif
+  return exp(fma(x, V{} + factor, V{} - shift));
 }
 
-// Turns a row of scores into exponentials, as factors or not; keeps the running maximum and sum. Returns the
-// factor for what was summed before.
-template <class F, class A>
-A online_softmax(A* row, int64_t steps, A& top, A& sum) {
-  using V = Vec<A>;
-  constexpr int64_t bytes = kLanes<A> * sizeof(F);
-  constexpr A infinity = std::numeric_limits<A>::infinity();
-  const auto larger = [](V a, V b) { return select<V>(a < b, b, a); };  // a NaN shows in its exponential
-  V best[4];
-  for (V& b : best) b = broadcast<V>(-infinity);
-  int64_t i = 0;
-  for (; i + 4 <= steps; i += 4) {
-    for (int k = 0; k < 4; ++k) best[k] = larger(best[k], at(row, i + k));
+// A row of factors: in its scores' place, or in the order in which products by tiles read 16 rows.
+template <class F>
+struct FactorRow {
+  using A = Compute<F>;
+  static constexpr int64_t kSquare = 256, kPair = std::is_same_v<F, BFloat16> ? kSquare : 3 * kSquare;
+  A* row;
+  float* squares;
+
+  // Where row i of so many pairs of vectors begins.
+  static float* within(char* packed, int64_t i, int64_t pairs) {
+    return reinterpret_cast<float*>(packed) + i / 16 * pairs * kPair + i % 16 * 16;
   }
-  for (; i < steps; ++i) best[0] = larger(best[0], at(row, i));
-  const A peak = folded(larger(larger(best[0], best[1]), larger(best[2], best[3])), larger);
-  const A higher = maximum(top, peak), shift = higher == -infinity ? A(0) : higher;
-  V total{};
-  for (i = 0; i < steps; ++i) {
-    const V e = exponential<F>(at(row, i), shift);
-    store<F>(reinterpret_cast<char*>(row) + i * bytes, e);
-    total += e;
+
+  TL_NARROWS TL_INLINE void put(int64_t pair, Vec<A> x, Vec<A> y) const {
+#if TL_ISA_LEVEL >= 4
+    if constexpr (std::is_same_v<A, float>) {
+      if (squares) return put_in_squares(squares + pair * kPair, Term(x), Term(y));
+    }
+#endif
+    constexpr int64_t bytes = kLanes<A> * sizeof(F);
+    char* to = reinterpret_cast<char*>(row) + pair * 2 * bytes;
+    store<F>(to, x);
+    store<F>(to + bytes, y);
   }
-  const A factor = top == higher ? A(1) : exp(broadcast<V>(top - shift))[0];
-  sum = sum * factor + sum_of_lanes(total);
-  top = higher;
-  return factor;
+
+#if TL_ISA_LEVEL >= 4
+  using Term = std::conditional_t<std::is_same_v<F, BFloat16>, VecF, FloatParts<false>>;
+  TL_NARROWS TL_INLINE static void put_in_squares(float* to, VecF x, VecF y) {
+    _mm512_storeu_ps(to, reinterpret_cast<__m512>(_mm512_cvtne2ps_pbh(y, x)));
+  }
+  TL_INLINE static void put_in_squares(float* to, const FloatParts<false>& x, const FloatParts<false>& y) {
+    store_pairs<false>(x, y, to, kSquare);
+  }
+#endif
+};
+
+// Turns a row of scores into exponentials, of which some are kept. Returns their sum before.
+template <class F>
+TL_NARROWS Compute<F> exponentials(int64_t pairs, Compute<F> factor, Compute<F> shift, const char* kept,
+                                   Compute<F> kept_scale, FactorRow<F> to) {
+  using A = Compute<F>;
+  constexpr int64_t W = kLanes<A>;
+  Vec<A> total{}, more{};
+  for (int64_t k = 0; k < pairs; ++k) {
+    auto x = exponential<F>(at(to.row, 2 * k), factor, shift),
+         y = exponential<F>(at(to.row, 2 * k + 1), factor, shift);
+    total += x;
+    more += y;
+    if (kept) {
+      x = select<Vec<A>>(load<bool, A>(kept + 2 * k * W), x * kept_scale, Vec<A>{});
+      y = select<Vec<A>>(load<bool, A>(kept + (2 * k + 1) * W), y * kept_scale, Vec<A>{});
+    }
+    to.put(k, x, y);
+  }
+  return sum_of_lanes(total + more);
 }
+
+template <class V>
+TL_INLINE V larger(V best, V x) {  // a NaN shows in its exponential
+#if TL_ISA_LEVEL >= 4
+  if constexpr (std::is_same_v<V, VecF>) return _mm512_max_ps(x, best);
+#endif
+  return select<V>(best < x, x, best);
+}
+template <class A>
+A largest(const A* row, int64_t pairs) {
+  using V = Vec<A>;
+  V best[2] = {V{} - std::numeric_limits<A>::infinity(), V{} - std::numeric_limits<A>::infinity()};
+  for (int64_t k = 0; k < 2 * pairs; k += 2)
+    best[0] = larger(best[0], at(row, k)), best[1] = larger(best[1], at(row, k + 1));
+  return folded(larger(best[0], best[1]), [](V a, V b) { return larger(a, b); });
+}
+
+// The running maxima and sums of a tile's rows.
+template <class A>
+struct Running {
+  A tops[kQueries], sums[kQueries];
+
+  void clear() {
+    for (A& top : tops) top = -std::numeric_limits<A>::infinity();
+    for (A& sum : sums) sum = 0;
+  }
+  // Goes on from row i to peaks; decays are for what was summed before.
+  void raise(int64_t i, int64_t rows, A* peaks, A* decays, A* shifts) {
+    using V = Vec<A>;
+    constexpr A infinity = std::numeric_limits<A>::infinity();
+    for (int64_t k = 0; k * kLanes<A> < rows; ++k) {
+      const V top = at(tops + i, k), higher = larger(top, at(peaks, k)),
+              shift = select<V>(higher == -infinity, V{}, higher), decay = exp(top - shift);
+      set(tops + i, k, higher);
+      set(shifts, k, shift);
+      set(decays, k, decay);
+      set(sums + i, k, at(sums + i, k) * decay);
+    }
+  }
+};
 
 template <class A>
 void scale_row(A* row, int64_t n, A factor) {
@@ -345,7 +553,8 @@ void scale_row(A* row, int64_t n, A factor) {
 template <class A>
 class Kept {
  public:
-  explicit Kept(const Attention& c) : c_(c), bytes_(c.draws ? kDrawnRows * c.shape.keys + kLanes<A> : 0) {}
+  explicit Kept(const Attention& c)
+      : c_(c), bytes_(c.draws ? kDrawnRows * c.shape.keys + 2 * kLanes<A> : 0) {}
 
   // For rows from `at` on, as far as keys are seen.
   void draw(Place at, int64_t rows, int64_t seen) {
@@ -354,15 +563,11 @@ class Kept {
         (at.batch * c_.shape.heads + at.head) * drawn_tiles(c_.shape.queries) + at.row / kDrawnRows;
     draw_kept(c_.draws + tile * kDrawnState, rows, c_.shape.keys, seen, c_.dropout, bytes_.data());
   }
-  // A tile's row i, from a key on; the vectors of its end may hold anything that is finite.
-  void apply(A* row, int64_t i, int64_t key, int64_t steps) {
-    if (!c_.draws) return;
-    using V = Vec<A>;
-    const char* kept = reinterpret_cast<const char*>(bytes_.data()) + i * c_.shape.keys + key;
-    const A scale = static_cast<A>(1 / (1 - c_.dropout));
-    for (int64_t k = 0; k < steps; ++k)
-      set(row, k, select<V>(load<bool, A>(kept + k * kLanes<A>), at(row, k) * scale, V{}));
+  // Of a tile's row i, from a key on, a byte each, or null; and what is left is multiplied by.
+  const char* row(int64_t i, int64_t key) {
+    return c_.draws ? reinterpret_cast<const char*>(bytes_.data()) + i * c_.shape.keys + key : nullptr;
   }
+  A scale() const { return static_cast<A>(1 / (1 - c_.dropout)); }
 
  private:
   const Attention& c_;
@@ -374,67 +579,110 @@ class Kept {
 template <class T>
 struct ForwardMemory {
   using A = Compute<T>;
+  const Sides* sides;
   Kept<A> kept;
-  Scratch<A> scores, output, query;
+  int64_t width;  // of a tile of scores
+  Scratch<A> numbers, sums, query;
+  Sums<A> scores, output;
+  Running<A> running;
+  A log_sums[kQueries];
   Packed packed_query, factors;
   HeadTiles<T> keys, values;
   ForwardMemory(const Attention& c, const Sides* sides)
-      : kept(c),
-        scores(kQueries * kKeys),
-        output(kQueries * c.shape.value_size),
+      : sides(sides),
+        kept(c),
+        width(tile_keys(c, sides && kInParts<T> ? 1024 : 256)),
+        numbers((sides ? Sides::kLines : kQueries) * apart(width)),
+        sums(kQueries * room(sides, c.shape.value_size)),
         query(kReadsAsIs<T> ? 1 : kQueries * c.shape.size + 1),
+        scores{numbers.data(), apart(width)},
+        output{sums.data(), room(sides, c.shape.value_size)},
         packed_query(sides, kQueries, c.shape.size),
-        factors(sides, kQueries, kKeys),
-        keys(sides, c.key, c.shape.keys, c.shape.size, HeadTiles<T>::kTurned),
-        values(sides, c.value, c.shape.keys, c.shape.value_size, HeadTiles<T>::kStraight) {}
+        factors(sides, Sides::kLines, width),
+        keys(sides, c.key, width, c.shape.keys, c.shape.size, HeadTiles<T>::kTurned),
+        values(sides, c.value, width, c.shape.keys, c.shape.value_size, HeadTiles<T>::kStraight) {}
 };
 
+// Adds what keys give to rows from `first` of the tile on.
 template <class T>
-void finish(const Attention& c, Place at, int64_t rows, const Compute<T>* output, const Compute<T>* tops,
-            const Compute<T>* sums) {
+void attend(const Attention& c, ForwardMemory<T>& memory, const Scores<T>& s, Side query, int64_t first) {
   using A = Compute<T>;
-  A factors[kQueries];
-  A* log_sums = static_cast<A*>(c.log_sums) + (at.batch * c.shape.heads + at.head) * c.shape.queries + at.row;
-  for (int64_t i = 0; i < rows; ++i) {
-    factors[i] = sums[i] == 0 ? A(0) : A(1) / sums[i];
-    log_sums[i] =
-        sums[i] == 0 ? std::numeric_limits<A>::infinity() : tops[i] + log(broadcast<Vec<A>>(sums[i]))[0];
+  using Row = FactorRow<Factor<T>>;
+  const int64_t n = c.shape.value_size;
+  const Sums<A> output{memory.output.row(first), memory.output.stride};
+  s.compute(memory.sides, query, memory.keys.turned(s.key));
+  A peaks[kQueries] = {}, decays[kQueries], shifts[kQueries];
+  for (int64_t i = 0; i < s.queries; ++i) peaks[i] = largest(s.row(i), s.pairs()) * s.factor();
+  memory.running.raise(first, s.queries, peaks, decays, shifts);
+  const Side probabilities{factors<T>(s.rows), memory.factors.data(), s.keys};
+  for (int64_t i = 0; i < s.queries; ++i) {
+    float* squares = memory.sides ? Row::within(memory.factors.data(), i, s.pairs()) : nullptr;
+    memory.running.sums[first + i] +=
+        exponentials<Factor<T>>(s.pairs(), s.factor(), shifts[i], memory.kept.row(first + i, s.key),
+                                memory.kept.scale(), {s.row(i), squares});
+    if (s.key > 0 && decays[i] != 1) scale_row(output.row(i), n, decays[i]);
   }
-  put<T>(c.output, at, rows, c.shape.value_size, output, factors);
+  multiply<T>(memory.sides, s.queries, n, s.keys, probabilities, memory.values.straight(s.key), output,
+              s.key > 0);
+}
+
+template <class T>
+void attend_tile(const Attention& c, ForwardMemory<T>& memory, Place at, int64_t rows) {
+  using A = Compute<T>;
+  const AttentionShape& s = c.shape;
+  const Sides* sides = memory.sides;
+  const int64_t key_head = at.head / (s.heads / s.key_heads), strip = sides ? Sides::kLines : rows;
+  const Side query =
+      memory.packed_query.left(tile<T>(c.query, at, rows, s.size, memory.query.data()), rows, s.size);
+  const auto seen = [&](int64_t row) { return c.causal ? least(s.keys, at.row + row) : s.keys; };
+  const int64_t end = seen(room(sides, rows));
+  memory.running.clear();
+  if (end == 0) std::fill_n(memory.output.data, rows * memory.output.stride, A(0));
+  memory.kept.draw(at, rows, end);
+  memory.keys.reach(at.batch, key_head, end);
+  memory.values.reach(at.batch, key_head, end);
+  const Session session(sides);
+  for (int64_t key = 0; key < end; key += memory.width) {
+    for (int64_t i = 0; i < rows; i += strip) {
+      const int64_t n = least(memory.width, seen(i + strip) - key);
+      if (n <= 0) continue;
+      attend<T>(c, memory, {c, memory.scores, at.batch, at.head, at.row + i, key, least(strip, rows - i), n},
+                rows_of<T>(sides, query, i), i);
+    }
+  }
+}
+
+template <class T>
+void normalize(const Attention& c, ForwardMemory<T>& memory, int64_t rows) {
+  using A = Compute<T>;
+  const Running<A>& r = memory.running;
+  for (int64_t k = 0; k * kLanes<A> < rows; ++k)
+    set(memory.log_sums, k,
+        select<Vec<A>>(at(r.sums, k) == A(0), Vec<A>{} + std::numeric_limits<A>::infinity(),
+                       at(r.tops, k) + log(at(r.sums, k))));
+  for (int64_t i = 0; i < rows; ++i)
+    scale_row(memory.output.row(i), c.shape.value_size, r.sums[i] == 0 ? A(0) : A(1) / r.sums[i]);
 }
 
 template <class T>
 void forward_tile(const Attention& c, ForwardMemory<T>& memory, Place at) {
   using A = Compute<T>;
   const AttentionShape& s = c.shape;
-  const int64_t rows = least(tile_queries(c), s.queries - at.row),
-                key_head = at.head / (s.heads / s.key_heads);
-  const Side q =
-      memory.packed_query.left(tile<T>(c.query, at, rows, s.size, memory.query.data()), rows, s.size);
-  A* const output = memory.output.data();
-  A tops[kQueries], sums[kQueries];
-  for (int64_t i = 0; i < rows; ++i) tops[i] = Scores<T>::lowest, sums[i] = 0;
-  for (int64_t j = 0; j < rows * s.value_size; ++j) output[j] = 0;
-  const int64_t end = c.causal ? least(s.keys, at.row + rows) : s.keys;
-  memory.kept.draw(at, rows, end);
-  memory.keys.reach(at.batch, key_head, end);
-  memory.values.reach(at.batch, key_head, end);
-  for (int64_t key = 0; key < end; key += kKeys) {
-    const int64_t n = least(kKeys, end - key);
-    const Scores<T> scores{c, memory.scores.data(), at.batch, at.head, at.row, key, rows, n};
-    scores.compute(q, memory.keys.turned(key));
-    for (int64_t i = 0; i < rows; ++i) {
-      const auto softmax = c.draws ? &online_softmax<A, A> : &online_softmax<Factor<T>, A>;
-      const A factor = softmax(scores.row(i), scores.steps(), tops[i], sums[i]);
-      if (factor != 1) scale_row(output + i * s.value_size, s.value_size, factor);
-      if (!c.draws) continue;
-      memory.kept.apply(scores.row(i), i, key, scores.steps());
-      to_factors<T>(scores.row(i), scores.steps());
+  const int64_t rows = least(tile_queries(c), s.queries - at.row);
+  attend_tile<T>(c, memory, at, rows);
+  normalize<T>(c, memory, rows);
+  if constexpr (kInParts<T>) {
+    if (memory.sides && !all_sure(memory.output, rows, s.value_size)) {
+      ForwardMemory<T> exact(c, nullptr);
+      attend_tile<T>(c, exact, at, rows);
+      normalize<T>(c, exact, rows);
+      replace_unsure(memory.output, exact.output, rows, s.value_size);
+      replace_unsure<A>({memory.log_sums, 0}, {exact.log_sums, 0}, 1, rows);
     }
-    accumulate<T>(rows, s.value_size, n, memory.factors.left(factors<T>(scores.data), rows, n),
-                  memory.values.straight(key), dense(output, s.value_size));
   }
-  finish<T>(c, at, rows, output, tops, sums);
+  put<T>(c.output, at, rows, s.value_size, memory.output);
+  A* log_sums = static_cast<A*>(c.log_sums) + (at.batch * s.heads + at.head) * s.queries + at.row;
+  std::copy_n(memory.log_sums, rows, log_sums);
 }
 
 template <class T>
@@ -459,29 +707,41 @@ struct BackwardMemory {
   using A = Compute<T>;
   static constexpr int64_t copied = kReadsAsIs<T> ? 0 : kQueries;
   static constexpr int kBoth = HeadTiles<T>::kStraight | HeadTiles<T>::kTurned;
+  const Sides* sides;
   Kept<A> kept;
-  Scratch<A> scores, slopes, query, grad, output;
-  Scratch<A> grad_query, grad_key, grad_value;
-  Packed packed_query, turned_query, packed_grad, turned_grad, factors;
+  int64_t width;  // of a tile of scores
+  Scratch<A> numbers, slope_numbers, query, grad, output;
+  Scratch<A> query_sums, key_sums, value_sums;
+  Sums<A> scores, slopes, grad_query, grad_key, grad_value;
+  Packed packed_query, turned_query, packed_grad, turned_grad, probabilities, left_slopes, right_slopes;
   HeadTiles<T> keys, values;
   BackwardMemory(const Attention& c, const Sides* sides) : BackwardMemory(c, sides, c.shape) {}
   BackwardMemory(const Attention& c, const Sides* sides, const AttentionShape& s)
-      : kept(c),
-        scores(kQueries * kKeys),
-        slopes(kQueries * kKeys),
+      : sides(sides),
+        kept(c),
+        width(tile_keys(c, sides && kInParts<T> ? 128 : 256)),
+        numbers((sides ? Sides::kLines : kQueries) * apart(width)),
+        slope_numbers((sides ? Sides::kLines : kQueries) * apart(width)),
         query(copied * s.size + 1),
         grad(copied * s.value_size + 1),
         output(copied * s.value_size + 1),
-        grad_query(kQueries * s.size + 1),
-        grad_key(s.keys * s.size + 1),
-        grad_value(s.keys * s.value_size + 1),
+        query_sums(kQueries * room(sides, s.size)),
+        key_sums(room(sides, s.keys) * room(sides, s.size)),
+        value_sums(room(sides, s.keys) * room(sides, s.value_size)),
+        scores{numbers.data(), apart(width)},
+        slopes{slope_numbers.data(), apart(width)},
+        grad_query{query_sums.data(), room(sides, s.size)},
+        grad_key{key_sums.data(), room(sides, s.keys)},
+        grad_value{value_sums.data(), room(sides, s.keys)},
         packed_query(sides, kQueries, s.size),
         turned_query(sides, s.size, kQueries),
         packed_grad(sides, kQueries, s.value_size),
         turned_grad(sides, s.value_size, kQueries),
-        factors(sides, kKeys, kQueries),
-        keys(sides, c.key, s.keys, s.size, kBoth),
-        values(sides, c.value, s.keys, s.value_size, HeadTiles<T>::kTurned) {}
+        probabilities(sides, width, kQueries),
+        left_slopes(sides, kQueries, width),
+        right_slopes(sides, width, kQueries),
+        keys(sides, c.key, width, s.keys, s.size, kBoth),
+        values(sides, c.value, width, s.keys, s.value_size, HeadTiles<T>::kTurned) {}
 };
 
 template <class F>
@@ -528,82 +788,269 @@ struct BackwardRow {
   }
 };
 
-// Scores become probabilities, slopes (the gradients of probabilities) those of scores; both as dropout left
-// them.
-template <class T>
-void differentiate_scores(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores,
-                          Compute<T>* slopes, Kept<Compute<T>>& kept, const AttentionGradients& g) {
-  using A = Compute<T>;
-  const A* log_sums = static_cast<const A*>(c.log_sums) +
-                      (r.at.batch * c.shape.heads + r.at.head) * c.shape.queries + r.at.row;
-  const A scale = static_cast<A>(c.scale);
-  for (int64_t i = 0; i < r.rows; ++i) {
-    A *const s = scores.row(i), *const d = slopes + i * kKeys;
-    kept.apply(d, i, scores.key, scores.steps());
-    for (int64_t k = 0; k < scores.steps(); ++k) {
-      const auto p = exponential<Factor<T>>(at(s, k), log_sums[i]);
-      set(s, k, p);
-      set(d, k, select<Vec<A>>(p == 0, Vec<A>{}, p * (at(d, k) - r.products[i])));
-    }
-    kept.apply(s, i, scores.key, scores.steps());
-    if (g.mask.data) {
-      const AttentionTensor& m = g.mask;
-      A* to = reinterpret_cast<A*>(m.data) + r.at.batch * m.batch + r.at.head * m.head +
-              (r.at.row + i) * m.row + scores.key * m.column;
-      for (int64_t j = 0; j < scores.visible(i); ++j) to[j * m.column] += d[j];
-    }
-    for (int64_t k = 0; k < scores.steps(); ++k) set(d, k, at(d, k) * scale);
-    to_factors<T>(s, scores.steps());
-    to_factors<T>(d, scores.steps());
+// From a vector of scores and the gradients of the probabilities: the probabilities and the scores'
+// gradients; as dropout leaves them, which tells what it keeps.
+template <class F>
+struct Slopes {
+  using V = Vec<Compute<F>>;
+  V p, d;
+};
+template <class F>
+struct Differentiator {
+  using A = Compute<F>;
+  using V = Vec<A>;
+  A factor, log_sum, product;
+  const char* kept;
+  A kept_scale;
+
+  TL_INLINE V remaining(V v, int64_t k) const {
+    return kept ? select<V>(load<bool, A>(kept + k * kLanes<A>), v * kept_scale, V{}) : v;
   }
+  TL_INLINE Slopes<F> operator()(V score, V slope, int64_t k) const {
+    const V p = exponential<F>(score, factor, log_sum);
+    const V d = select<V>(p == A(0), V{}, p * (remaining(slope, k) - product));
+    return {remaining(p, k), d};
+  }
+};
+template <class T>
+Differentiator<Factor<T>> differentiator(const Attention& c, const BackwardRow<T>& r, const Scores<T>& s,
+                                         int64_t i, Kept<Compute<T>>& kept) {
+  using A = Compute<T>;
+  if (i >= r.rows) return {s.factor(), 0, 0, nullptr, 0};
+  const A* log_sums =
+      static_cast<const A*>(c.log_sums) + (r.at.batch * c.shape.heads + r.at.head) * c.shape.queries;
+  return {s.factor(), log_sums[r.at.row + i], r.products[i], kept.row(i, s.key), kept.scale()};
+}
+
+// In a tile of scores, or of what goes with them.
+template <class T>
+bool any_nan(const Scores<T>& s, Sums<Compute<T>> numbers) {
+  auto none = Vec<Compute<T>>{} == Vec<Compute<T>>{};
+  for (int64_t i = 0; i < s.queries; ++i)
+    for (int64_t k = 0; k < 2 * s.pairs(); ++k) none &= at(numbers.row(i), k) == at(numbers.row(i), k);
+  return any(~none);
 }
 
 template <class T>
-void backward_row(const Attention& c, const AttentionGradients& g, BackwardMemory<T>& memory, Place place) {
+void add_to_mask(const AttentionTensor& m, const Scores<T>& s, int64_t i, const Compute<T>* slopes) {
+  if (!m.data) return;
+  using A = Compute<T>;
+  constexpr int64_t W = kLanes<A>;
+  auto* to = reinterpret_cast<A*>(m.data) + s.batch * m.batch + s.head * m.head + (s.query + i) * m.row +
+             s.key * m.column;
+  const int64_t n = s.visible(i);
+  int64_t j = 0;
+  for (; m.column == 1 && j + W <= n; j += W) set(to + j, 0, at(to + j, 0) + at(slopes + j, 0));
+  for (; j < n; ++j) to[j * m.column] += slopes[j];
+}
+
+// Scores become probabilities, slopes (the gradients of probabilities) those of scores.
+template <class T>
+void differentiate(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores,
+                   Sums<Compute<T>> slopes, Kept<Compute<T>>& kept, const AttentionGradients& g) {
+  using A = Compute<T>;
+  const A scale = static_cast<A>(c.scale);
+  const int64_t steps = 2 * scores.pairs();
+  for (int64_t i = 0; i < r.rows; ++i) {
+    A *const s = scores.row(i), *const d = slopes.row(i);
+    const auto slopes_of = differentiator<T>(c, r, scores, i, kept);
+    for (int64_t k = 0; k < steps; ++k) {
+      const auto both = slopes_of(at(s, k), at(d, k), k);
+      set(s, k, both.p);
+      set(d, k, both.d);
+    }
+    add_to_mask<T>(g.mask, scores, i, d);
+    for (int64_t k = 0; k < steps; ++k) set(d, k, at(d, k) * scale);
+    to_factors<T>(s, steps);
+    to_factors<T>(d, steps);
+  }
+}
+
+#if TL_ISA_LEVEL >= 4
+// A right side's rows as products by tiles read them: pairs of rows, in panels of 32 columns.
+template <class F>
+struct FactorPanels {
+  static constexpr bool kNarrow = std::is_same_v<F, BFloat16>;
+  // The row that a row of a strip is paired with comes so much later, and the next pair's first.
+  static constexpr int64_t kMate = kNarrow ? 1 : 16, kNext = kNarrow ? 2 : 1;
+  static constexpr int64_t kLine = Sides::kLines, kStrip = FactorRow<F>::kPair * 2;  // floats
+  float* data;
+  int64_t panel;
+
+  TL_NARROWS TL_INLINE static void put(float* to, VecF x, VecF y) {
+    const __m512bh both = _mm512_cvtne2ps_pbh(y, x);
+    const Pack<uint16_t, 32> order{0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                   8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    _mm512_storeu_si512(to,
+                        _mm512_permutexvar_epi16(bitcast<__m512i>(order), reinterpret_cast<__m512i>(both)));
+  }
+  TL_INLINE static void put(float* to, const FloatParts<false>& x, const FloatParts<false>& y) {
+    store_pairs<false>(x, y, to, 16 * kLine);
+  }
+};
+
+// Likewise of a strip of rows, which become factors of three products.
+template <class T>
+TL_NARROWS void differentiate_strip(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores,
+                                    Sums<float> slopes, int64_t first, Kept<float>& kept,
+                                    const AttentionTensor& mask, FactorPanels<Factor<T>> p_right,
+                                    FactorPanels<Factor<T>> d_right, char* d_left) {
+  using F = Factor<T>;
+  using Panels = FactorPanels<F>;
+  using Term = typename FactorRow<F>::Term;
+  const auto scale = static_cast<float>(c.scale);
+  for (int64_t pair = 0; pair < 16; ++pair) {
+    const int64_t rows[2] = {pair * Panels::kNext, pair * Panels::kNext + Panels::kMate};
+    const Differentiator<F> of[2] = {differentiator<T>(c, r, scores, first + rows[0], kept),
+                                     differentiator<T>(c, r, scores, first + rows[1], kept)};
+    const int64_t line = first / Panels::kLine * Panels::kStrip + pair * Panels::kLine;
+    for (int64_t k = 0; k < scores.pairs(); ++k) {
+      VecF p[2][2], d[2][2];
+      for (int i = 0; i < 2; ++i) {
+        for (int v = 0; v < 2; ++v) {
+          const Slopes<F> both =
+              of[i](at(scores.row(rows[i]), 2 * k + v), at(slopes.row(rows[i]), 2 * k + v), 2 * k + v);
+          if (mask.data) set(slopes.row(rows[i]), 2 * k + v, both.d);
+          p[i][v] = both.p;
+          d[i][v] = both.d * scale;
+        }
+      }
+      const Term terms[2][2] = {{Term(d[0][0]), Term(d[0][1])}, {Term(d[1][0]), Term(d[1][1])}};
+      for (int v = 0; v < 2; ++v) {
+        Panels::put(p_right.data + k * p_right.panel + line + 16 * v, Term(p[0][v]), Term(p[1][v]));
+        Panels::put(d_right.data + k * d_right.panel + line + 16 * v, terms[0][v], terms[1][v]);
+      }
+      for (int i = 0; i < 2; ++i) {
+        float* to = FactorRow<F>::within(d_left, first + rows[i], scores.pairs()) + k * FactorRow<F>::kPair;
+        FactorRow<F>::put_in_squares(to, terms[i][0], terms[i][1]);
+      }
+    }
+  }
+  for (int64_t i = 0; i < scores.queries; ++i) add_to_mask<T>(mask, scores, i, slopes.row(i));
+}
+#endif
+
+// What a tile gives to the gradients: its probabilities, and its scores' gradients as either side.
+struct BackwardFactors {
+  Side probabilities, slopes, right_slopes;
+};
+template <class T>
+BackwardFactors backward_factors(const Attention& c, const AttentionGradients& g, BackwardMemory<T>& memory,
+                                 const BackwardRow<T>& r, int64_t key, int64_t n) {
+  const Sides* sides = memory.sides;
+  const int64_t strip = sides ? Sides::kLines : r.rows;
+  for (int64_t i = 0; i < r.rows; i += strip) {
+    const Scores<T> scores{
+        c, memory.scores, r.at.batch, r.at.head, r.at.row + i, key, least(strip, r.rows - i), n};
+    const auto products = [&](const Sides* by) {
+      scores.compute(by, rows_of<T>(sides, r.query, i), memory.keys.turned(key));
+      multiply<T>(by, scores.queries, n, c.shape.value_size, rows_of<T>(sides, r.grad, i),
+                  memory.values.turned(key), memory.slopes, false);
+    };
+    products(sides);
+    // What is added to the mask's gradient cannot be replaced later.
+    if (kInParts<T> && sides && g.mask.data &&
+        (any_nan(scores, scores.rows) || any_nan(scores, memory.slopes)))
+      products(nullptr);
+    if (!sides) {
+      differentiate<T>(c, r, scores, memory.slopes, memory.kept, g);
+      const Side s{factors<T>(memory.scores)}, d{factors<T>(memory.slopes)};
+      return {s, d, d};
+    }
+#if TL_ISA_LEVEL >= 4
+    if constexpr (!std::is_same_v<T, double>) {
+      using F = Factor<T>;
+      const int64_t panel = whole(r.rows) * FactorRow<F>::kPair / 16;
+      const auto floats = [](Packed& p) { return reinterpret_cast<float*>(p.data()); };
+      std::fill(scores.row(scores.queries), scores.row(strip), Scores<T>::lowest);
+      differentiate_strip<T>(c, r, scores, memory.slopes, i, memory.kept, g.mask,
+                             {floats(memory.probabilities), panel}, {floats(memory.right_slopes), panel},
+                             memory.left_slopes.data());
+    }
+#endif
+  }
+  return {{{}, memory.probabilities.data(), r.rows},
+          {{}, memory.left_slopes.data(), n},
+          {{}, memory.right_slopes.data(), r.rows}};
+}
+
+// Returns how many rows they are.
+template <class T>
+int64_t backward_row(const Attention& c, const AttentionGradients& g, BackwardMemory<T>& memory,
+                     Place place) {
   using A = Compute<T>;
   const AttentionShape& s = c.shape;
   const BackwardRow<T> r(c, g, memory, place);
-  A *const scores_at = memory.scores.data(), *const slopes = memory.slopes.data();
-  for (int64_t j = 0; j < r.rows * s.size; ++j) memory.grad_query[j] = 0;
   const int64_t end = c.causal ? least(s.keys, place.row + r.rows) : s.keys;
+  if (end == 0) std::fill_n(memory.grad_query.data, r.rows * memory.grad_query.stride, A(0));
   memory.kept.draw(place, r.rows, end);
   memory.keys.reach(place.batch, r.key_head, end);
   memory.values.reach(place.batch, r.key_head, end);
-  for (int64_t key = 0; key < end; key += kKeys) {
-    const int64_t n = least(kKeys, end - key);
-    const Scores<T> scores{c, scores_at, place.batch, place.head, place.row, key, r.rows, n};
-    scores.compute(r.query, memory.keys.turned(key));
-    multiply<T>(r.rows, n, s.value_size, r.grad, memory.values.turned(key), dense(slopes, kKeys), 1);
-    differentiate_scores<T>(c, r, scores, slopes, memory.kept, g);
-    const MatrixView factors_at = factors<T>(scores_at), slopes_at = factors<T>(slopes);
-    accumulate<T>(s.value_size, n, r.rows, r.turned_grad, memory.factors.right(factors_at, r.rows, n),
-                  dense(memory.grad_value.data() + key, s.keys));
-    accumulate<T>(r.rows, s.size, n, memory.factors.left(slopes_at, r.rows, n), memory.keys.straight(key),
-                  dense(memory.grad_query.data(), s.size));
-    accumulate<T>(s.size, n, r.rows, r.turned_query, memory.factors.right(slopes_at, r.rows, n),
-                  dense(memory.grad_key.data() + key, s.keys));
+  const Session session(memory.sides);
+  for (int64_t key = 0; key < end; key += memory.width) {
+    const int64_t n = least(memory.width, end - key);
+    const BackwardFactors f = backward_factors<T>(c, g, memory, r, key, n);
+    multiply<T>(memory.sides, s.value_size, n, r.rows, r.turned_grad, f.probabilities,
+                {memory.grad_value.data + key, memory.grad_value.stride}, true);
+    multiply<T>(memory.sides, r.rows, s.size, n, f.slopes, memory.keys.straight(key), memory.grad_query,
+                key > 0);
+    multiply<T>(memory.sides, s.size, n, r.rows, r.turned_query, f.right_slopes,
+                {memory.grad_key.data + key, memory.grad_key.stride}, true);
   }
-  if (g.query.data)
-    put<T>(g.query, place, r.rows, s.size, memory.grad_query.data(), static_cast<A*>(nullptr));
+  return r.rows;
+}
+
+// The gradients of a key head and of the query heads that share it. Returns whether they are sure.
+template <class T>
+bool backward_head(const Attention& c, const AttentionGradients& g, BackwardMemory<T>& memory, Place head) {
+  using A = Compute<T>;
+  const AttentionShape& s = c.shape;
+  const int64_t shared = s.heads / s.key_heads;
+  const bool in_parts = kInParts<T> && memory.sides;
+  bool good = true;
+  std::fill_n(memory.grad_key.data, memory.grad_key.stride * room(memory.sides, s.size), A(0));
+  std::fill_n(memory.grad_value.data, memory.grad_value.stride * room(memory.sides, s.value_size), A(0));
+  for (int64_t i = head.head * shared; i < (head.head + 1) * shared; ++i) {
+    for (int64_t row = 0; row < s.queries; row += tile_queries(c)) {
+      const Place at{head.batch, i, row};
+      const int64_t rows = backward_row<T>(c, g, memory, at);
+      good = good && (!in_parts || all_sure(memory.grad_query, rows, s.size));
+      if (g.query.data) put<T>(g.query, at, rows, s.size, memory.grad_query);
+    }
+  }
+  if (g.key.data) put_turned<T>(g.key, head, s.keys, s.size, memory.grad_key);
+  if (g.value.data) put_turned<T>(g.value, head, s.keys, s.value_size, memory.grad_value);
+  return good && (!in_parts || (all_sure(memory.grad_key, s.size, s.keys) &&
+                                all_sure(memory.grad_value, s.value_size, s.keys)));
+}
+
+// Replaces what is unsure of a key head's gradients.
+template <class T>
+void backward_exactly(const Attention& c, const AttentionGradients& g, Place head) {
+  const AttentionShape& s = c.shape;
+  const int64_t shared = s.heads / s.key_heads, first = head.head * shared;
+  BackwardMemory<T> memory(c, nullptr);
+  HeadCopy<T> query(first, shared, s.queries, s.size), key(head.head, 1, s.keys, s.size),
+      value(head.head, 1, s.keys, s.value_size);
+  backward_head<T>(c, {g.grad, query.tensor(), key.tensor(), value.tensor(), {}}, memory, head);
+  for (int64_t i = first; i < first + shared; ++i) query.replace_unsure(g.query, {head.batch, i, 0});
+  key.replace_unsure(g.key, head);
+  value.replace_unsure(g.value, head);
 }
 
 template <class T>
 void backward(const Attention& c, const AttentionGradients& g) {
   const AttentionShape& s = c.shape;
-  const int64_t shared = s.heads / s.key_heads, tasks = s.batch * s.key_heads;
+  const int64_t tasks = s.batch * s.key_heads;
   // Heads may share elements of the mask's gradient: then they go one after another.
   parallel_for(0, tasks, g.mask.data ? tasks : 1, [&](int64_t begin, int64_t end) {
     BackwardMemory<T> memory(c, packing<T>(c));
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t batch = i / s.key_heads, key_head = i % s.key_heads;
-      for (int64_t j = 0; j < s.keys * s.size; ++j) memory.grad_key[j] = 0;
-      for (int64_t j = 0; j < s.keys * s.value_size; ++j) memory.grad_value[j] = 0;
-      for (int64_t head = key_head * shared; head < (key_head + 1) * shared; ++head)
-        for (int64_t row = 0; row < s.queries; row += tile_queries(c))
-          backward_row<T>(c, g, memory, {batch, head, row});
-      const Place at{batch, key_head, 0};
-      if (g.key.data) put_turned<T>(g.key, at, s.keys, s.size, memory.grad_key.data());
-      if (g.value.data) put_turned<T>(g.value, at, s.keys, s.value_size, memory.grad_value.data());
+      const Place head{i / s.key_heads, i % s.key_heads, 0};
+      const bool good = backward_head<T>(c, g, memory, head);
+      if constexpr (kInParts<T>) {
+        if (!good) backward_exactly<T>(c, g, head);
+      }
     }
   });
 }

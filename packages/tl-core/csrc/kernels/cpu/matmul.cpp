@@ -177,10 +177,6 @@ void matmul_in_float(const Product& p) {
   if (p.m > 0 && p.n > 0) by_pairs_or(bfloat16_pair_product_in_float(), bfloat16_product_in_float(), p);
 }
 
-void matmul_floats(const Product& p) {
-  if (p.m > 0 && p.n > 0) by_pairs_or(float_parts_product(), float_product(), p);
-}
-
 int64_t packed_size(DType dtype, int64_t k, int64_t n) { return packed_product(dtype).size(k, n); }
 void pack(DType dtype, const MatrixView& b, int64_t k, int64_t n, char* packed) {
   packed_product(dtype).pack(b, k, n, packed);

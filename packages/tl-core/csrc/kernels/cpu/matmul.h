@@ -20,10 +20,6 @@ struct Product {
   MatrixView a, b, c, added;
   const void* alpha = nullptr;
   const void* beta = nullptr;
-  // a and b once more, as `Sides` packed them, or null.
-  const char* packed_a = nullptr;
-  const char* packed_b = nullptr;
-  int64_t packed_terms = 0;  // rows b was packed with, if more than k: then all of them are one block's
 };
 
 // All dtypes but bool. Half types accumulate in float, integers wrap around.
@@ -35,18 +31,30 @@ void matmul_int8(const Product& product);
 // Of bfloat16 in float32, which alpha, beta and what is added are of as well.
 void matmul_in_float(const Product& product);
 
-// Of float32 by the fastest instructions there are, though a row's sums may then depend on the number of
-// rows.
-void matmul_floats(const Product& product);
+// c = a b, or what is added to c, of floats: both sides packed, c's rows `stride` apart and with room for
+// whole multiples of Sides::kLines rows and columns. What a float32 has no exact parts for comes out as NaN,
+// sums below 2^-80 not exact.
+struct TileProduct {
+  int64_t m, n, terms;
+  const char *left, *right;
+  int64_t right_terms;  // that it was packed with
+  float* c;
+  int64_t stride;
+  bool adds;
+};
 
-// What copies a side of several such products into the order in which they read it.
+// Products by tiles, of BFloat16 or, in parts, of Float32: what copies a side into the order in which they
+// read it, and multiplies sides of up to kMost terms.
 struct Sides {
+  static constexpr int64_t kLines = 32, kMost = 512;
   int64_t (*bytes)(int64_t lines, int64_t terms);  // of a's rows or b's columns
   void (*pack_left)(const Product& of, char* packed);
   void (*pack_right)(const Product& of, char* packed);
+  void (*begin)();  // a thread's products
+  void (*multiply)(const TileProduct& product);
+  void (*end)();
 };
-// For matmul_in_float (of BFloat16) and matmul_floats (of Float32); null if they read matrices as they lie.
-const Sides* sides(DType dtype);
+const Sides* sides(DType dtype);  // null where the processor has no tiles
 
 // `count` products, whose matrices lie these numbers of elements apart.
 void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step,

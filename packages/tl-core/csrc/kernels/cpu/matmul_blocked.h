@@ -106,7 +106,6 @@ struct InVectors {
   static void pack_columns(E* packed, Operand<typename F::Storage> b, int columns, int64_t terms, int64_t) {
     pack_columns_as<F>(packed, b, columns, terms);
   }
-  static void mend(E*, Operand<typename F::Storage>, Operand<typename F::Storage>, int, int, int64_t) {}
 
   // Tile by tile. Where columns are dense all tiles read a few of them before any reads more.
   static void pack_rows(E* packed, Operand<typename F::Storage> a, int rows, int64_t terms, int64_t depth) {
@@ -124,8 +123,8 @@ struct InVectors {
 };
 
 // `F` is the format. `Scheme` has the tiles' sizes, into how many elements how many terms go at least, how
-// rows and columns are packed, what a thread holds while it multiplies, and what makes good sums that its
-// arithmetic cannot; the micro-kernels of a tile's rows come from `micros(vectors)`.
+// rows and columns are packed, and what a thread holds while it multiplies; the micro-kernels of a tile's
+// rows come from `micros(vectors)`.
 template <class F, class Scheme = InVectors<F>>
 struct BlockedProduct {
   using E = typename F::Element;
@@ -135,46 +134,16 @@ struct BlockedProduct {
   Operand<typename F::Storage> a, b;
   int64_t m, n, k;
   const Micro<E>* (*micros)(int vectors);
-  const E *left = nullptr, *right = nullptr;  // the sides, if they were packed before
-  int64_t right_terms = 0;
 
   void run(const Output<E>& first) const {
-    Workspace<E> packed_b(right ? 0
-                                : right_size(k < kDepth ? k : kDepth, n < S::kBlockCols ? n : S::kBlockCols));
-    const E* b_block = right;
+    Workspace<E> packed_b(whole(n < S::kBlockCols ? n : S::kBlockCols, S::kCols) *
+                          elements(k < kDepth ? k : kDepth));
     for (int64_t j = 0; j < n; j += S::kBlockCols) {
       const int64_t columns = n - j < S::kBlockCols ? n - j : S::kBlockCols;
-      const E* a_blocks = left;
       for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
         const int64_t terms = k - p < kDepth ? k - p : kDepth;
-        if (!right) pack_b(packed_b.data(), p, j, terms, columns);
-        multiply(a_blocks, right ? b_block : packed_b.data(), p, j, terms, columns,
-                 p == 0 ? first : continued(first));
-        if (right) b_block += right_size(terms, columns);
-        if (left) a_blocks += left_size(m, terms);
-      }
-    }
-  }
-
-  // A side's blocks lie one after another.
-  static int64_t left_size(int64_t rows, int64_t terms) { return whole(rows, S::kRows) * elements(terms); }
-  static int64_t right_size(int64_t terms, int64_t columns) {
-    return whole(columns, S::kCols) * elements(terms);
-  }
-  void pack_left(E* to) const {
-    for (int64_t p = 0; p < k; p += kDepth) {
-      const int64_t terms = k - p < kDepth ? k - p : kDepth;
-      Scheme::pack_rows(to, {a.at(0, p), a.row, a.column}, static_cast<int>(m), terms, elements(terms));
-      to += left_size(m, terms);
-    }
-  }
-  void pack_right(E* to) const {
-    for (int64_t j = 0; j < n; j += S::kBlockCols) {
-      const int64_t columns = n - j < S::kBlockCols ? n - j : S::kBlockCols;
-      for (int64_t p = 0; p < k; p += kDepth) {
-        const int64_t terms = k - p < kDepth ? k - p : kDepth;
-        pack_b(to, p, j, terms, columns);
-        to += right_size(terms, columns);
+        pack_b(packed_b.data(), p, j, terms, columns);
+        multiply(packed_b.data(), p, j, terms, columns, p == 0 ? first : continued(first));
       }
     }
   }
@@ -206,12 +175,11 @@ struct BlockedProduct {
 
   // A task is a block of rows against some panels. Every task packs its rows: panels are divided only as far
   // as threads would stand idle, and into no fewer than are worth the packing.
-  void multiply(const E* a_blocks, const E* packed_b, int64_t p, int64_t j, int64_t terms, int64_t columns,
+  void multiply(const E* packed_b, int64_t p, int64_t j, int64_t terms, int64_t columns,
                 const Output<E>& o) const {
     constexpr int64_t kFew = 8;
     const int64_t depth = elements(terms), height = block_rows(depth), blocks = (m + height - 1) / height,
-                  panels = (columns + S::kCols - 1) / S::kCols,
-                  stride = S::kCols * elements(std::max(terms, right_terms));
+                  panels = (columns + S::kCols - 1) / S::kCols, stride = S::kCols * depth;
     const int64_t tasks = num_threads() == 1 ? 1 : 4 * num_threads();
     const int64_t most = std::clamp<int64_t>(panels / kFew, 1, (tasks + blocks - 1) / blocks);
     const int64_t share = (panels + most - 1) / most;
@@ -219,35 +187,32 @@ struct BlockedProduct {
     const int64_t work = (m < height ? m : height) * terms * share * S::kCols;
     parallel_for(0, blocks * shares, kProductGrain / (work + 1) + 1, [&](int64_t begin, int64_t end) {
       [[maybe_unused]] const typename Scheme::Session session{};
-      Workspace<E> packed_a(a_blocks ? 0 : height * depth + kLanes<E>);
+      Workspace<E> packed_a(height * depth + kLanes<E>);
       int64_t held = -1;
       for (int64_t task = begin; task < end; ++task) {
         const int64_t block = task / shares, i = block * height;
         const int rows = static_cast<int>(m - i < height ? m - i : height);
-        if (held != block && !a_blocks)
+        if (held != block)
           Scheme::pack_rows(packed_a.data(), {a.at(i, p), a.row, a.column}, rows, terms, depth);
         held = block;
         const int64_t last = (task % shares + 1) * share;
         for (int64_t panel = task % shares * share; panel < (last < panels ? last : panels); ++panel) {
           const int64_t left = columns - panel * S::kCols;
-          one_panel(a_blocks ? a_blocks + i * depth : packed_a.data(), packed_b + panel * stride, p, terms, o,
-                    i, j + panel * S::kCols, rows, static_cast<int>(left < S::kCols ? left : S::kCols));
+          one_panel(packed_a.data(), packed_b + panel * stride, depth, o, i, j + panel * S::kCols, rows,
+                    static_cast<int>(left < S::kCols ? left : S::kCols));
         }
       }
     });
   }
 
-  void one_panel(const E* a_block, const E* panel, int64_t p, int64_t terms, const Output<E>& o, int64_t i0,
-                 int64_t j0, int rows, int columns) const {
-    const int64_t depth = elements(terms);
+  void one_panel(const E* a_block, const E* panel, int64_t depth, const Output<E>& o, int64_t i0, int64_t j0,
+                 int rows, int columns) const {
     alignas(64) E sums[S::kRows * S::kCols];
     const Micro<E>* kernels = micros(columns > kLanes<E> ? 2 : 1);
     for (int i = 0; i < rows; i += S::kRows) {
       const int r = rows - i < S::kRows ? rows - i : S::kRows;
       prefetch(o, i0 + i, j0, r, columns);
       kernels[r - 1](sums, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
-      Scheme::mend(sums, {a.at(i0 + i, p), a.row, a.column}, {b.at(p, j0), b.row, b.column}, r, columns,
-                   terms);
       finish(sums, o, i0 + i, j0, r, columns);
     }
   }

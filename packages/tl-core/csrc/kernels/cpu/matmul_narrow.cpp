@@ -60,21 +60,10 @@ const Micro<float>* pair_micros(int vectors) {
 void by_pairs(const Product& p, const Output<float>& out) {
   BlockedProduct<Pairs>{operand<BFloat16>(p.a), operand<BFloat16>(p.b), p.m, p.n, p.k, &pair_micros}.run(out);
 }
-template <class Format, class Scheme>
-BlockedProduct<Format, Scheme> blocked(const Product& p, const Micro<float>* (*micros)(int)) {
-  using T = typename Format::Storage;
-  return {operand<T>(p.a),
-          operand<T>(p.b),
-          p.m,
-          p.n,
-          p.k,
-          micros,
-          reinterpret_cast<const float*>(p.packed_a),
-          reinterpret_cast<const float*>(p.packed_b),
-          p.packed_terms};
-}
 void by_tiles(const Product& p, const Output<float>& out) {
-  blocked<Pairs, InTiles<Pairs>>(p, &tile_micros<float>).run(out);
+  BlockedProduct<Pairs, InTiles<Pairs>>{operand<BFloat16>(p.a), operand<BFloat16>(p.b), p.m, p.n, p.k,
+                                        &tile_micros<Pairs>}
+      .run(out);
 }
 
 using Run = void (*)(const Product&, const Output<float>&);
@@ -87,20 +76,53 @@ void in_float(const Product& p) {
   run(p, output<float>(p));
 }
 
-void in_parts(const Product& p) { blocked<Plain<float>, InParts>(p, &parts_micros).run(output<float>(p)); }
+// ---- sides packed once for several products
+// -------------------------------------------------------------------------------------------------
 
-template <class Format, class Scheme>
-constexpr Sides sides_of() {
-  using Blocked = BlockedProduct<Format, Scheme>;
-  constexpr auto size = static_cast<int64_t>(sizeof(float));
-  return {[](int64_t lines, int64_t terms) { return size * Blocked::left_size(lines, terms); },
-          [](const Product& p, char* to) {
-            blocked<Format, Scheme>(p, nullptr).pack_left(reinterpret_cast<float*>(to));
-          },
-          [](const Product& p, char* to) {
-            blocked<Format, Scheme>(p, nullptr).pack_right(reinterpret_cast<float*>(to));
-          }};
-}
+template <class T, class Scheme>
+struct InSides {
+  static constexpr int kRows = Sides::kLines, kCols = Sides::kLines;
+
+  static int64_t whole(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+  static int64_t depth(int64_t terms) {
+    return whole(terms, Scheme::kTerms) / Scheme::kTerms * Scheme::kRound;
+  }
+  static int64_t bytes(int64_t lines, int64_t terms) {
+    return whole(lines, Sides::kLines) * depth(terms) * static_cast<int64_t>(sizeof(float));
+  }
+  static void pack_left(const Product& p, char* to) {
+    Scheme::pack_rows(reinterpret_cast<float*>(to), operand<T>(p.a), static_cast<int>(p.m), p.k, depth(p.k));
+  }
+  static void pack_right(const Product& p, char* to) {
+    const Operand<T> b = operand<T>(p.b);
+    for (int64_t j = 0; j < p.n; j += kCols)
+      Scheme::pack_columns(reinterpret_cast<float*>(to) + j * depth(p.k), {b.at(0, j), b.row, b.column},
+                           static_cast<int>(std::min<int64_t>(p.n - j, kCols)), p.k, depth(p.k));
+  }
+  static TL_TILES void begin() { _tile_loadconfig(&kTileSizes); }
+  static TL_TILES void end() { _tile_release(); }
+  static void multiply(const TileProduct& p) {
+    const auto *a = reinterpret_cast<const float*>(p.left), *b = reinterpret_cast<const float*>(p.right);
+    const int64_t terms = depth(p.terms), panel = depth(p.right_terms);
+    for (int64_t j = 0; j < p.n; j += kCols) {
+      for (int64_t i = 0; i < p.m; i += kRows)
+        (p.m - i > kRows / 2 ? &block<true> : &block<false>)(p.c + i * p.stride + j, p.stride, p.adds,
+                                                             a + i * terms, b + j * panel, terms);
+    }
+  }
+
+ private:
+  template <bool two>
+  static TL_TILES void block(float* c, int64_t stride, bool adds, const float* a, const float* b,
+                             int64_t depth) {
+    adds ? load_sums<two>(c, stride) : clear_sums();
+    Scheme::template add<two>(a, b, depth);
+    store_sums<two>(c, stride);
+  }
+};
+
+template <class Of>
+constexpr Sides kSides{&Of::bytes, &Of::pack_left, &Of::pack_right, &Of::begin, &Of::multiply, &Of::end};
 
 // ---- int8: four terms are multiplied and their products added in int32
 // -------------------------------------------------------------------------------------------------
@@ -130,15 +152,16 @@ struct Quads {
 
 void int8_by_tiles(const Product& p) {
   BlockedProduct<Quads, InTiles<Quads>>{operand<int8_t>(p.a), operand<int8_t>(p.b), p.m, p.n, p.k,
-                                        &tile_micros<int32_t>}
+                                        &tile_micros<Quads>}
       .run(output<int32_t>(p));
 }
 
 }  // namespace
 
-extern const MatmulKernel narrow_products[6] = {&narrowed<by_pairs>, &narrowed<by_tiles>, &in_float<by_pairs>,
-                                                &in_float<by_tiles>, &int8_by_tiles,      &in_parts};
-extern const Sides sides_in_tiles[2] = {sides_of<Pairs, InTiles<Pairs>>(), sides_of<Plain<float>, InParts>()};
+extern const MatmulKernel narrow_products[5] = {&narrowed<by_pairs>, &narrowed<by_tiles>, &in_float<by_pairs>,
+                                                &in_float<by_tiles>, &int8_by_tiles};
+extern const Sides sides_in_tiles[2] = {kSides<InSides<BFloat16, InTiles<Pairs>>>,
+                                        kSides<InSides<float, InParts>>};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 #endif
@@ -148,7 +171,7 @@ extern const Sides sides_in_tiles[2] = {sides_of<Pairs, InTiles<Pairs>>(), sides
 
 #if defined(TL_ISA_X86)
 namespace tl::cpu::v4bf16 {
-extern const MatmulKernel narrow_products[6];
+extern const MatmulKernel narrow_products[5];
 extern const Sides sides_in_tiles[2];
 }  // namespace tl::cpu::v4bf16
 #endif
@@ -165,13 +188,6 @@ MatmulKernel bfloat16_pair_product() {
 MatmulKernel bfloat16_pair_product_in_float() {
 #if defined(TL_ISA_X86)
   if (cpu_has_bf16()) return v4bf16::narrow_products[2 + cpu_has_tiles()];
-#endif
-  return nullptr;
-}
-
-MatmulKernel float_parts_product() {
-#if defined(TL_ISA_X86)
-  if (cpu_has_tiles()) return v4bf16::narrow_products[5];
 #endif
   return nullptr;
 }

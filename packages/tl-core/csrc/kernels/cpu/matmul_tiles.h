@@ -26,7 +26,49 @@ class TileSession {
   TileSession& operator=(const TileSession&) = delete;
 };
 
-// A block of rows, 16 by 16 elements together.
+// Tiles 0 to 3 are the sums of 16 or 32 rows, for two tiles of columns; 4 and 5 hold the rows' factors, 6 and
+// 7 the columns'. The number of a tile is part of its instruction.
+TL_TILES inline void clear_sums() {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+}
+
+template <class E, bool two>
+TL_TILES inline void add_products() {
+  if constexpr (std::is_same_v<E, float>) {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    if (two) _tile_dpbf16ps(2, 5, 6);
+    if (two) _tile_dpbf16ps(3, 5, 7);
+  } else {
+    _tile_dpbssd(0, 4, 6);
+    _tile_dpbssd(1, 4, 7);
+    if (two) _tile_dpbssd(2, 5, 6);
+    if (two) _tile_dpbssd(3, 5, 7);
+  }
+}
+
+// Rows of sums lie `stride` apart.
+template <bool two, class E>
+TL_TILES inline void load_sums(const E* sums, int64_t stride) {
+  const int64_t row = stride * static_cast<int64_t>(sizeof(E));
+  _tile_loadd(0, sums, row);
+  _tile_loadd(1, sums + 16, row);
+  if (two) _tile_loadd(2, sums + 16 * stride, row);
+  if (two) _tile_loadd(3, sums + 16 * stride + 16, row);
+}
+template <bool two, class E>
+TL_TILES inline void store_sums(E* sums, int64_t stride) {
+  const int64_t row = stride * static_cast<int64_t>(sizeof(E));
+  _tile_stored(0, sums, row);
+  _tile_stored(1, sums + 16, row);
+  if (two) _tile_stored(2, sums + 16 * stride, row);
+  if (two) _tile_stored(3, sums + 16 * stride + 16, row);
+}
+
+// A block of rows, 16 by 16 elements together; 32 columns, their rows one after another.
 template <class F>
 struct InTiles {
   using E = typename F::Element;
@@ -45,13 +87,26 @@ struct InTiles {
     std::memset(packed + used * Tile::kCols, 0,
                 sizeof(E) * static_cast<size_t>((depth - used) * Tile::kCols));
   }
-  static void mend(E*, Operand<typename F::Storage>, Operand<typename F::Storage>, int, int, int64_t) {}
 
   static void pack_rows(E* packed, Operand<typename F::Storage> a, int rows, int64_t terms, int64_t depth) {
     for (int r = 0; r < rows || r % Tile::kRows; r += kSide) {
       for (int64_t p = 0; p < depth; p += kSide)
         pack_square(packed + r * depth + p * kSide, {a.at(r, p * F::kTerms), a.row, a.column}, rows - r,
                     terms - p * F::kTerms);
+    }
+  }
+
+  // To the sums of 16 or 32 rows.
+  template <bool two>
+  static TL_TILES void add(const E* a, const E* b, int64_t depth) {
+    constexpr int kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(E);
+    const E* below = two ? a + depth * kSide : a;
+    for (int64_t p = 0; p < depth; p += kSide, a += kSquare, below += kSquare, b += 2 * kSquare) {
+      _tile_loadd(4, a, 64);
+      if (two) _tile_loadd(5, below, 64);
+      _tile_loadd(6, b, kRow);
+      _tile_loadd(7, b + kSide, kRow);
+      add_products<E, two>();
     }
   }
 
@@ -81,64 +136,23 @@ struct InTiles {
   }
 };
 
-// By rows: one tile's are enough for up to 16.
-template <class E>
-constexpr std::array<Micro<E>, 32> two_heights(Micro<E> one, Micro<E> two) {
-  std::array<Micro<E>, 32> result{};
-  for (size_t r = 0; r < result.size(); ++r) result[r] = r < 16 ? one : two;
-  return result;
-}
-
-// Tiles 0 to 3 are the sums of 16 or 32 rows, for two tiles of columns; 4 and 5 hold the rows' factors, 6 and
-// 7 the columns'. The number of a tile is part of its instruction.
-TL_TILES inline void clear_sums() {
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
-}
-
-template <class E, bool two>
-TL_TILES inline void add_products() {
-  if constexpr (std::is_same_v<E, float>) {
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
-    if (two) _tile_dpbf16ps(2, 5, 6);
-    if (two) _tile_dpbf16ps(3, 5, 7);
-  } else {
-    _tile_dpbssd(0, 4, 6);
-    _tile_dpbssd(1, 4, 7);
-    if (two) _tile_dpbssd(2, 5, 6);
-    if (two) _tile_dpbssd(3, 5, 7);
-  }
-}
-
-template <class E, bool two>
-TL_TILES inline void store_sums(E* out) {
-  constexpr int kSide = 16, kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(E);
-  _tile_stored(0, out, kRow);
-  _tile_stored(1, out + kSide, kRow);
-  if (two) _tile_stored(2, out + 2 * kSquare, kRow);
-  if (two) _tile_stored(3, out + 2 * kSquare + kSide, kRow);
-}
-
-template <class E, bool two>
-TL_TILES void tile_micro(E* out, const E* a, int64_t, int64_t, const E* b, int64_t, int64_t depth) {
-  constexpr int kSide = 16, kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(E);
+template <class F, bool two>
+TL_TILES void tile_micro(typename F::Element* out, const typename F::Element* a, int64_t, int64_t,
+                         const typename F::Element* b, int64_t, int64_t depth) {
   clear_sums();
-  for (int64_t p = 0; p < depth; p += kSide, a += kSquare, b += 2 * kSquare) {
-    _tile_loadd(4, a, 64);
-    _tile_loadd(5, two ? a + depth * kSide : a, 64);
-    _tile_loadd(6, b, kRow);
-    _tile_loadd(7, b + kSide, kRow);
-    add_products<E, two>();
-  }
-  store_sums<E, two>(out);
+  InTiles<F>::template add<two>(a, b, depth);
+  store_sums<two>(out, InTiles<F>::Tile::kCols);
 }
 
-template <class E>
-const Micro<E>* tile_micros(int) {
-  static constexpr auto kernels = two_heights<E>(&tile_micro<E, false>, &tile_micro<E, true>);
+// By rows: one tile's are enough for up to 16.
+template <class F>
+const Micro<typename F::Element>* tile_micros(int) {
+  static constexpr auto kernels = [] {
+    std::array<Micro<typename F::Element>, 32> result{};
+    for (size_t r = 0; r < result.size(); ++r)
+      result[r] = r < 16 ? &tile_micro<F, false> : &tile_micro<F, true>;
+    return result;
+  }();
   return kernels.data();
 }
 
