@@ -132,3 +132,13 @@ def test_padding_wider_than_memory():
     x = tl.ones(1, 1, 3, 3)
     far = {"padding": (1, FAR), "dilation": (1, FAR)}
     assert tl.conv2d(x, x, **far).tolist() == [[[[2.0] * 3, [3.0] * 3, [2.0] * 3]]]
+
+
+def test_more_chunks_than_can_be_listed():
+    with pytest.raises(RuntimeError, match="out of memory"):
+        tl.zeros(0).chunk(MOST // 2 + 1)
+
+
+def test_a_slice_further_apart_than_the_tensor_is_wide():
+    written = aten.slice_scatter(tl.zeros(3, dtype=tl.int64), tl.ones(1, dtype=tl.int64), 0, 1, 3, FAR * 4)
+    assert written.tolist() == [0, 1, 0]

@@ -79,6 +79,7 @@ class DimVector {
     size_ = s.size();
   }
   void grow(size_t capacity) {
+    if (capacity > SIZE_MAX / sizeof(int64_t)) throw std::bad_alloc();
     auto* bigger = static_cast<int64_t*>(std::malloc(capacity * sizeof(int64_t)));
     if (!bigger) throw std::bad_alloc();
     std::memcpy(bigger, data_, size_ * sizeof(int64_t));

@@ -7,7 +7,7 @@ namespace tl {
 void LoopNest::add(void* data, IntSpan strides, int64_t itemsize) {
   data_[n_] = static_cast<char*>(data);
   strides_[n_] = DimVector(strides);
-  for (auto& s : strides_[n_]) s *= itemsize;
+  for (auto& s : strides_[n_]) s = wrapped_mul(s, itemsize);
   ++n_;
 }
 
