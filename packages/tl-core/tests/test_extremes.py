@@ -142,3 +142,11 @@ def test_more_chunks_than_can_be_listed():
 def test_a_slice_further_apart_than_the_tensor_is_wide():
     written = aten.slice_scatter(tl.zeros(3, dtype=tl.int64), tl.ones(1, dtype=tl.int64), 0, 1, 3, FAR * 4)
     assert written.tolist() == [0, 1, 0]
+
+
+def test_the_weights_derivative_with_padding_wider_than_memory():
+    x, far = tl.arange(8.0).reshape(1, 4, 2), [FAR * 4]
+    _, grad, _ = aten.convolution_backward(
+        tl.ones(1, 4, 2), x, tl.ones(4, 4, 1), None, far, far, [1], False, [0], 1, [False, True, False]
+    )
+    assert grad.tolist() == [[[1.0 * 0], [2.0], [4.0], [6.0]]] * 4

@@ -42,6 +42,12 @@ const ConvolutionKernels& kernels_for(DType dtype, const Convolution& c) {
                                   : TL_SELECT(product_convolutions)[type];
 }
 
+// The weight's product copies rows with the padding around them, which may be wider than memory.
+bool is_far(const ConvolutionAxis& a) {
+  constexpr int64_t kFar = 1 << 24;
+  return (a.out - 1) * a.step + (a.taps - 1) * a.tap_step > a.in + kFar;
+}
+
 // ---- int64: as it is written
 // -------------------------------------------------------------------------------------------
 
@@ -195,7 +201,10 @@ void convolve(DType dtype, const Convolution& c) {
 
 void convolve_weight(DType dtype, const Convolution& c) {
   const Convolution whole = merged(c);
-  kernels_for(dtype, whole).weight(whole);
+  const bool far = is_far(whole.axis[kConvolutionAxes - 1]);
+  const ConvolutionKernels& kernels =
+      far ? TL_SELECT(direct_convolutions)[dtype == DType::Float64] : kernels_for(dtype, whole);
+  kernels.weight(whole);
 }
 
 }  // namespace tl::cpu
