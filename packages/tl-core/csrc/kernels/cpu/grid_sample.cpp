@@ -241,18 +241,6 @@ TL_INLINE Pair<Vec<T>> gathered_pair(const T* from, Mask<Vec<T>> first, Mask<Vec
   return {gathered(from, first), gathered(from, second)};
 }
 
-template <class T>
-TL_INLINE Vec<T> load_some(const T* p, int64_t n) {
-  return n >= kLanes<T> ? load<T>(bytes(p)) : load_partial<T>(bytes(p), static_cast<int>(n));
-}
-template <class T>
-TL_INLINE void store_some(T* p, int64_t n, Vec<T> v) {
-  if (n >= kLanes<T>)
-    store<T>(bytes(p), v);
-  else
-    store_partial<T>(bytes(p), static_cast<int>(n), v);
-}
-
 // f(taps, n, first, count) for blocks of each sample's points.
 template <class T, class F>
 void for_blocks(const GridSampling& s, const T* points, F f) {
