@@ -50,7 +50,7 @@ TL_INLINE void to_some(const Pairs& s, const T* row, const T* others, int64_t co
 
 template <Norm norm, class T>
 void of_row(const Pairs& s, const T* row, const T* others, int64_t first, T* out) {
-  constexpr int W = kLanes<T>, kVectors = norm == Norm::Power ? 1 : 4;
+  constexpr int W = kLanes<T>, kVectors = norm == Norm::Sum || norm == Norm::Root ? 4 : 1;
   int64_t j = first;
   for (; j + kVectors * W <= s.others; j += kVectors * W)
     to_some<norm, kVectors>(s, row, others + j, kVectors * W, out + j - first);
