@@ -221,6 +221,61 @@ CASES += [
     }.items()
 ]
 
+SAMPLING = """\
+F, g = torch.nn.functional, torch.autograd.grad
+d = torch.{dtype}
+x = torch.randn({sizes}).to(d)
+turn = torch.tensor([[0.9, 0.3, 0.1], [-0.3, 0.9, -0.1]]).expand(len(x), 2, 3)
+turned = F.affine_grid(turn, x.shape, align_corners=False).to(d) if x.dim() == 4 else None
+points = turned if x.dim() == 4 else torch.rand(len(x), *x.shape[2:], 3).to(d) * 2 - 1
+"""
+SAMPLED = {
+    "zeros": "F.grid_sample(x, points, align_corners=False)",
+    "border": "F.grid_sample(x, points, padding_mode='border', align_corners=False)",
+    "reflection": "F.grid_sample(x, points, padding_mode='reflection', align_corners=False)",
+    "nearest": "F.grid_sample(x, points, mode='nearest', align_corners=False)",
+    "bicubic": "F.grid_sample(x, points, mode='bicubic', align_corners=False)",
+}
+SAMPLED_BACKWARD = """\
+x, points = x.requires_grad_(), points.requires_grad_()
+y = {text}
+h = torch.rand(y.shape)
+"""
+IMAGES = SAMPLING.format(sizes="4, 64, 56, 56", dtype="float32")
+CASES += [
+    *(Case(GRIDS, f"grid_sample {name}, 4x64x56x56", IMAGES, text) for name, text in SAMPLED.items()),
+    *(
+        Case(
+            GRIDS,
+            f"grid_sample {name}, {sizes.replace(', ', 'x')}, {dtype}",
+            SAMPLING.format(sizes=sizes, dtype=dtype),
+            SAMPLED[name],
+        )
+        for name, sizes, dtype in (
+            ("zeros", "1, 3, 224, 224", "float32"),
+            ("zeros", "2, 8, 16, 32, 32", "float32"),
+            ("nearest", "2, 8, 16, 32, 32", "float32"),
+            ("zeros", "4, 64, 56, 56", "float64"),
+            ("zeros", "4, 64, 56, 56", "bfloat16"),
+        )
+    ),
+    *(
+        Case(
+            GRIDS,
+            f"grid_sample {name}, {sizes.replace(', ', 'x')}, backward to {what}",
+            SAMPLING.format(sizes=sizes, dtype="float32") + SAMPLED_BACKWARD.format(text=SAMPLED[name]),
+            f"g(y, ({what},), h, retain_graph=True)",
+        )
+        for name, what, sizes in (
+            ("zeros", "x", "4, 64, 56, 56"),
+            ("zeros", "x, points", "4, 64, 56, 56"),
+            ("zeros", "x, points", "1, 3, 224, 224"),
+            ("bicubic", "x, points", "4, 64, 56, 56"),
+        )
+    ),
+    Case(GRIDS, "affine_grid, 4x64x56x56", IMAGES, "F.affine_grid(turn, x.shape, align_corners=False)"),
+]
+
 ROWS = """\
 F, g = torch.nn.functional, torch.autograd.grad
 d = torch.{dtype}

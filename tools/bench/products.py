@@ -6,6 +6,7 @@ from tools.bench.cases import Case, Group
 
 MATMUL = Group("matmul", mean=0.6)
 BFLOAT16 = Group("matmul, bfloat16", mean=1.1)
+DISTANCES = Group("distances", each=1.05)
 CONVOLUTION = Group("conv2d of ResNet shapes", mean=1.0)
 SIZES = (32, 64, 128, 256, 512, 1024, 2048)
 NEAR_PEAK = 0.75  # the share of the multiply-add peak asked for from n = 256 on
@@ -65,7 +66,43 @@ def _convolutions(batch: int, channels: int, size: int, outputs: int, kernel: in
     ]
 
 
+# Of all pairs: shapes of both collections.
+_PAIRS = {
+    "1000x64": ("1000, 64", "1000, 64"),
+    "8x128x16": ("8, 128, 16", "8, 128, 16"),
+    "20x3": ("20, 3", "20, 3"),
+}
+_DISTANCES = [
+    *(
+        Case(
+            DISTANCES,
+            f"cdist p={p}, {name}",
+            f"a, b = torch.rand({one}), torch.rand({two})",
+            f"torch.cdist(a, b, {p})",
+        )
+        for p in (2.0, 1.0)
+        for name, (one, two) in _PAIRS.items()
+    ),
+    *(
+        Case(DISTANCES, f"pdist p={p}, 400x64", "a = torch.rand(400, 64)", f"torch.pdist(a, {p})")
+        for p in (2.0, 1.0)
+    ),
+    Case(
+        DISTANCES,
+        "cdist p=2.0, 1000x64, both",
+        "a, b = (torch.rand(1000, 64, requires_grad=True) for _ in range(2))\ng = torch.rand(1000, 1000)",
+        "torch.autograd.grad(torch.cdist(a, b), (a, b), g)",
+    ),
+    Case(
+        DISTANCES,
+        "cdist p=1.0, 300x64, both",
+        "a, b = (torch.rand(300, 64, requires_grad=True) for _ in range(2))\ng = torch.rand(300, 300)",
+        "torch.autograd.grad(torch.cdist(a, b, 1.0), (a, b), g)",
+    ),
+]
+
 CASES = [
+    *_DISTANCES,
     *_squares(MATMUL, "float32"),
     *_squares(MATMUL, "float64"),
     *_forms("float32"),

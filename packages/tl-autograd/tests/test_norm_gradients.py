@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import tl_core as tl
-from tl_autograd import gradcheck, gradgradcheck
+from tl_autograd import grad, gradcheck, gradgradcheck
 from tl_core import nn_functions
 
 
@@ -56,12 +56,31 @@ def test_second_derivative_through_a_slice_of_a_permuted_tensor():
     assert gradgradcheck(lambda x: tl.exp(x.t().as_strided((2, 2), (1, 3), 1)), (drawn(3, 4),))
 
 
-@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3, float("inf")])
 @pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"])
 def test_distances(p, mode):
     inputs = drawn(2, 3, 2), drawn(4, 2, seed=1)
     assert gradcheck(lambda a, b: tl.cdist(a, b, p, mode), inputs)
     assert gradgradcheck(lambda a, b: tl.cdist(a, b, p, mode), inputs)
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3, float("inf")])
+def test_distances_within_one_collection(p):
+    assert gradcheck(lambda x: tl.pdist(x, p), drawn(5, 3))
+    assert gradgradcheck(lambda x: tl.pdist(x, p), drawn(5, 3))
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3])
+def test_distances_of_many_vectors(p):
+    """More than the kernels take at once; the other way recorded, in operators."""
+    a, b = drawn(41, 37), drawn(35, 37, seed=1)
+    for call in (lambda: tl.cdist(a, b, p, "donot_use_mm_for_euclid_dist"), lambda: tl.pdist(a, p)):
+        inputs = (a, b) if call().dim() == 2 else (a,)
+        recorded, not_recorded = (
+            grad(call().sin().sum(), inputs, create_graph=recording) for recording in (True, False)
+        )
+        for one, other in zip(recorded, not_recorded, strict=True):
+            assert tl.allclose(one, other, rtol=1e-10)
 
 
 @pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"])

@@ -64,6 +64,9 @@ CALLS = {
     "index_put_": lambda op, t: (
         op(t(3, 4).clone(), [ROW, ROW], t(3)) + op(t(3, 4).clone(), [ROW], t(3, 4), True)
     ),
+    "_distances": lambda op, t: (
+        op(t(3, 2), t(2, 4, 2) + 2.0, 2.0, True, False) + op(t(3, 2), t(2, 4, 2) + 2.0, 3.0, False, False)
+    ),
     "gather": lambda op, t: op(t(3, 4), 0, GRID),
     "scatter.src": lambda op, t: op(t(3, 4), 1, GRID[:, :1], t(3, 1)),
     "scatter.value": lambda op, t: op(t(3, 4), 0, GRID, 2.0),
@@ -215,7 +218,7 @@ NOT_COMPLEX = (
     ORDERED
     | SOFTMAX
     | (grid_calls.CALLS.keys() - grid_calls.COMPLEX)
-    | {"logcumsumexp", "linalg_vector_norm"}
+    | {"logcumsumexp", "linalg_vector_norm", "_distances"}
     | {
         "round.decimals",
         "nan_to_num",
@@ -230,7 +233,7 @@ NOT_COMPLEX = (
         "selu",
     }
     | {"nextafter", "softshrink", "elu_backward", "_prelu_kernel", "gelu", "gelu_backward"}
-    | {"logcumsumexp", "linalg_vector_norm"}
+    | {"logcumsumexp", "linalg_vector_norm", "_distances"}
     | {"logsumexp", "view_as_complex", "std.correction", "var.correction", "native_dropout_backward"}
 )
 COMPOSITES = {

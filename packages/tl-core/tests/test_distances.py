@@ -44,6 +44,32 @@ def test_many_differences_are_made_in_parts():
     np.testing.assert_allclose(found.numpy(), reference(a, b, 1), rtol=1e-12)
 
 
+@pytest.mark.parametrize("p", [0.5, 1, 2, 3, float("inf")])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_distances_of_narrow_types(p, dtype):
+    a, b = (tl.from_numpy(drawn(n, 19)).to(getattr(tl, dtype)) for n in (90, 85))
+    wanted = reference(a.double().numpy(), b.double().numpy(), p)
+    got = tl.cdist(a, b, p, NEVER).double().numpy()
+    np.testing.assert_allclose(got, wanted, rtol=1e-5 if dtype == "float32" else 1e-2)
+
+
+@pytest.mark.parametrize("p", [0, 0.5, 1, 2, 3, float("inf")])
+def test_distances_within_one_collection(p):
+    a = drawn(150, 5)
+    wanted = reference(a, a, p)[np.triu_indices(150, 1)]
+    np.testing.assert_allclose(tl.pdist(tl.from_numpy(a), p).numpy(), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", [USE, NEVER])
+def test_what_is_no_number_has_no_distance(mode):
+    a = tl.tensor([[1.0, float("nan")], [0.0, 0.0]])
+    assert tl.cdist(a, tl.ones(1, 2), compute_mode=mode).isnan().tolist() == [[True], [False]]
+
+
+def test_types_are_promoted():
+    assert tl.cdist(tl.ones(2, 3), tl.ones(2, 3, dtype=tl.float64)).dtype == tl.float64
+
+
 def test_nothing_to_compare():
     assert tl.cdist(tl.zeros(0, 3), tl.zeros(2, 3)).shape == (0, 2)
     assert tl.cdist(tl.zeros(40, 3), tl.zeros(0, 3)).shape == (40, 0)

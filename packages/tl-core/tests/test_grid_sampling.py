@@ -6,6 +6,9 @@ np = pytest.importorskip("numpy", reason="the references are numpy's")
 ndimage = pytest.importorskip("scipy.ndimage", reason="the references are scipy's")
 
 import tl_core as tl  # noqa: E402
+from tl_core import ops  # noqa: E402
+
+aten = ops.aten
 
 METHODS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
@@ -47,6 +50,71 @@ def test_nearest():
     got = tl.grid_sampler(tl.from_numpy(x), tl.from_numpy(points), 1, 0, True).numpy()
     rows, columns = np.rint(positions(points[0], (6, 5), True)).astype(int)
     np.testing.assert_array_equal(got[0], x[0][:, rows, columns])
+
+
+@pytest.mark.parametrize("sizes", [(9, 11), (4, 5, 6)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_points_and_channels(sizes, dtype):
+    """More than the kernels take at once, and none of the counts whole vectors."""
+    rng = np.random.default_rng(4)
+    x, points = (
+        rng.standard_normal((2, 19, *sizes)),
+        rng.uniform(-1.3, 1.3, (2, *[7] * len(sizes), len(sizes))),
+    )
+    x, points = x.astype(dtype), points.astype(dtype)
+    got = tl.grid_sampler(tl.from_numpy(x), tl.from_numpy(points), 0, OUTSIDE["border"], True).numpy()
+    for n, c in np.ndindex(2, 19):
+        where = positions(points[n].astype(np.float64), sizes, True)
+        expected = ndimage.map_coordinates(x[n, c].astype(np.float64), where, order=1, mode="nearest")
+        np.testing.assert_allclose(got[n, c], expected, atol=1e-4 if dtype == np.float32 else 1e-10)
+
+
+@pytest.mark.parametrize("method", METHODS.values())
+@pytest.mark.parametrize("outside", OUTSIDE.values())
+@pytest.mark.parametrize("sizes", [(9, 11), (1, 5), (4, 5, 6)])
+def test_adjoint(sizes, outside, method):
+    """<A x, y> = <x, A* y>."""
+    if len(sizes) == 3 and method == METHODS["bicubic"]:
+        pytest.skip("cubic in two dimensions only")
+    rng = np.random.default_rng(5)
+    points = tl.from_numpy(rng.uniform(-1.5, 1.5, (2, *[9] * len(sizes), len(sizes))))
+    x = tl.from_numpy(rng.standard_normal((2, 19, *sizes)))
+    y = tl.from_numpy(rng.standard_normal((2, 19, *[9] * len(sizes))))
+    rest = (method, outside, False, [0] * len(sizes))
+    there = (aten._grid_sample(x, points, *rest) * y).sum().item()
+    back = (aten._grid_sample_adjoint(y, points, x.shape, *rest) * x).sum().item()
+    assert there == pytest.approx(back, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", [METHODS["bilinear"], METHODS["bicubic"]])
+@pytest.mark.parametrize("outside", OUTSIDE.values())
+@pytest.mark.parametrize("sizes", [(9, 11), (4, 5, 6)])
+def test_slope(sizes, outside, method):
+    """By differences of what is sampled, along each coordinate."""
+    if len(sizes) == 3 and method == METHODS["bicubic"]:
+        pytest.skip("cubic in two dimensions only")
+    rng, d = np.random.default_rng(6), len(sizes)
+    points = rng.uniform(-1.2, 1.2, (2, *[9] * d, d))
+    x = tl.from_numpy(rng.standard_normal((2, 5, *sizes)))
+    y = rng.standard_normal((2, 5, *[9] * d))
+    rest = (method, outside, False, [0] * d)
+    got = aten._grid_sample_slope(tl.from_numpy(y), x, tl.from_numpy(points), *rest).numpy()
+    for k in range(d):
+        step = 1e-6 * np.eye(d)[k]
+        after, before = (
+            aten._grid_sample(x, tl.from_numpy(points + s), *rest).numpy() for s in (step, -step)
+        )
+        np.testing.assert_allclose(got[..., k], ((after - before) / 2e-6 * y).sum(1), rtol=1e-4, atol=1e-6)
+
+
+def test_what_is_not_read_does_not_count():
+    """An element beside the one that a point at the border reads."""
+    x = tl.tensor([[[[1.0, float("inf"), float("nan"), 2.0]]]])
+    points = tl.tensor([[[[-1.1, 0.0], [1.1, 0.0], [-3.0, 0.0]]]])
+    got = tl.grid_sampler(x, points, 0, OUTSIDE["zeros"], False)
+    np.testing.assert_allclose(got.flatten().numpy(), [0.3, 0.6, 0], rtol=1e-5)
+    back = aten._grid_sample_adjoint(tl.ones(1, 1, 1, 3), points, x.shape, 0, 0, False, [0, 0])
+    np.testing.assert_allclose(back.flatten().numpy(), [0.3, 0, 0, 0.3], rtol=1e-5)
 
 
 def cubic(x, a=-0.75):

@@ -1,10 +1,15 @@
 // Norms of vectors, and distances.
+#include <algorithm>
 #include <cmath>
 
+#include "base/checked.h"
+#include "dispatch/thread_state.h"
 #include "iter/promotion.h"
+#include "kernels/cpu/distance.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/field.h"
 #include "ops/reduction.h"
 #include "tensor/geometry.h"
 
@@ -119,6 +124,134 @@ Tensor norm_all_dtype(const Tensor& self, const std::optional<Scalar>& p, DType 
 Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
   return ops::linalg_vector_norm(ops::sub(self, other), p);
 }
+
+// ---- of all pairs
+// ----------------------------------------------------------------------------------------------------
+int64_t from_end(const Tensor& t, int64_t d) { return t.size(t.dim() - d); }
+Tensor turned(const Tensor& t) { return ops::transpose_int(t, -2, -1); }
+
+// |a - b|^2 = |a|^2 - 2ab + |b|^2
+Tensor by_product(const Tensor& x1, const Tensor& x2) {
+  const auto squares = [](const Tensor& x) {
+    return ops::sum_dim_IntList(ops::square(x), DimVector{-1}, true);
+  };
+  const Tensor n1 = squares(x1), n2 = squares(x2);
+  const Tensor left = ops::cat(std::vector<Tensor>{ops::mul(x1, Scalar(-2)), n1, ops::ones_like(n1)}, -1);
+  const Tensor right = ops::cat(std::vector<Tensor>{x2, ops::ones_like(n2), n2}, -1);
+  return ops::sqrt_(ops::clamp_min_(ops::matmul(left, turned(right)), Scalar(0)));
+}
+
+DimVector pair_batch(const Tensor& x1, const Tensor& x2) {
+  const auto lead = [](const Tensor& t) { return t.sizes().first(static_cast<size_t>(t.dim() - 2)); };
+  return broadcast_shapes(lead(x1), lead(x2));
+}
+
+Tensor in_batch(const Tensor& t, const DimVector& batch, DType type) {
+  DimVector sizes(batch);
+  sizes.push_back(from_end(t, 2));
+  sizes.push_back(from_end(t, 1));
+  return to_contiguous(to_dtype(ops::expand(t, sizes), type));
+}
+
+cpu::Pairs pairs(const DimVector& batch, const Tensor& x1, const Tensor& x2, double p, bool later) {
+  int64_t n = 1;
+  for (int64_t size : batch) n = checked_mul(n, size);
+  return {n, from_end(x1, 2), from_end(x2, 2), from_end(x1, 1), p, later};
+}
+
+void check_pairs(const Tensor& x1, const Tensor& x2) {
+  TL_CHECK(x1.dim() >= 2 && x2.dim() >= 2 && from_end(x1, 1) == from_end(x2, 1) && x1.dtype() == x2.dtype() &&
+               is_floating(x1.dtype()),
+           Runtime, "_distances(): vectors of shapes ", x1.sizes(), " and ", x2.sizes(), " don't fit");
+}
+
+Tensor distances(const Tensor& x1, const Tensor& x2, double p, bool product, bool later) {
+  check_pairs(x1, x2);
+  TL_CHECK(!later || (x1.dim() == 2 && std::ranges::equal(x1.sizes(), x2.sizes())), Runtime,
+           "_distances(): later pairs are of one collection, got ", x1.sizes(), " and ", x2.sizes());
+  if (product) return by_product(x1, x2);
+  const DType type = computing_type(x1.dtype());
+  DimVector sizes = pair_batch(x1, x2);
+  const Tensor a = in_batch(x1, sizes, type), b = in_batch(turned(x2), sizes, type);
+  const cpu::Pairs shape = pairs(sizes, x1, x2, p, later);
+  if (later) {
+    sizes.push_back(checked_mul(shape.rows, shape.rows - 1) / 2);
+  } else {
+    sizes.push_back(shape.rows);
+    sizes.push_back(shape.others);
+  }
+  const Tensor out = empty(sizes, {type, x1.device()});
+  if (!out.is_meta() && out.numel() != 0)
+    cpu::distance_kernels(type).distances(shape, out.ptr<char>(), a.ptr<char>(), b.ptr<char>());
+  return to_dtype(out, x1.dtype());
+}
+
+Tensor distance_slopes(const Tensor& g, const Tensor& x1, const Tensor& x2, const Tensor& result, double p) {
+  check_pairs(x1, x2);
+  const DimVector batch = pair_batch(x1, x2);
+  const cpu::Pairs shape = pairs(batch, x1, x2, p, false);
+  for (const Tensor& t : {g, result})
+    TL_CHECK(t.dtype() == x1.dtype() && t.dim() >= 2 && from_end(t, 2) == shape.rows &&
+                 from_end(t, 1) == shape.others,
+             Runtime, "_distances_backward(): shape ", t.sizes(), " is not that of the distances");
+  const DType type = computing_type(x1.dtype());
+  const Tensor a = in_batch(x1, batch, type), b = in_batch(x2, batch, type), grad = in_batch(g, batch, type),
+               apart = in_batch(result, batch, type);
+  const Tensor out = empty(a.sizes(), {type, x1.device()});
+  if (!out.is_meta() && out.numel() != 0)
+    cpu::distance_kernels(type).slopes(shape, out.ptr<char>(), a.ptr<char>(), b.ptr<char>(),
+                                       apart.ptr<char>(), grad.ptr<char>());
+  return to_dtype(out, x1.dtype());
+}
+
+// Whether the kernel gives the gradient.
+bool has_slopes(double p) { return !grad_enabled() && p != 0 && !std::isinf(p); }
+
+// A matrix of what there is of later pairs.
+Tensor of_all_pairs(const Tensor& later, int64_t n) {
+  const Tensor k = ops::arange(Scalar(n), DType::Int64, std::nullopt, later.device());
+  const Tensor none = ops::zeros(DimVector{n, n}, later.dtype(), std::nullopt, later.device());
+  return ops::masked_scatter(none, ops::lt(ops::unsqueeze(k, 1), k), later);
+}
+
+// By x1.
+Tensor all_pairs_gradient(const Tensor& grad, const Tensor& x1, const Tensor& x2, const Tensor& result,
+                          double p, bool product) {
+  if (product) {  // where a distance is zero, so is its gradient
+    const Tensor ratio =
+        ops::masked_fill_Scalar(ops::div(grad, result), ops::eq(result, Scalar(0)), Scalar(0));
+    return ops::sub(ops::mul(x1, ops::sum_dim_IntList(ratio, DimVector{-1}, true)), ops::matmul(ratio, x2));
+  }
+  if (has_slopes(p)) return ops::_distances_backward(grad, x1, x2, result, p);
+  const Tensor differences = ops::sub(ops::unsqueeze(x1, -2), ops::unsqueeze(x2, -3));
+  return ops::sum_dim_IntList(
+      ops::linalg_vector_norm_backward(grad, differences, Scalar(p), result, DimVector{-1}, false),
+      DimVector{-2}, false);
+}
+
+// By the first of each pair, or by the later one if `second`.
+Tensor later_pairs_gradient(const Tensor& grad, const Tensor& x, const Tensor& result, double p,
+                            bool second) {
+  const int64_t n = x.size(0);
+  const Tensor places = ops::triu_indices(n, n, 1, DType::Int64, std::nullopt, x.device());
+  const Tensor one = ops::select_int(places, 0, 0), other = ops::select_int(places, 0, 1);
+  const Tensor& own = second ? other : one;
+  const Tensor differences =
+      ops::sub(ops::index_select(x, 0, own), ops::index_select(x, 0, second ? one : other));
+  return ops::index_add(
+      ops::zeros_like(x), 0, own,
+      ops::linalg_vector_norm_backward(grad, differences, Scalar(p), result, DimVector{-1}, false));
+}
+
+Tensor distances_gradient(const Tensor& grad, const Tensor& x1, const Tensor& x2, const Tensor& result,
+                          double p, bool product, bool later, bool second) {
+  if (later && !has_slopes(p)) return later_pairs_gradient(grad, x1, result, p, second);
+  const auto all = [&](const Tensor& t) { return later ? of_all_pairs(t, x1.size(0)) : t; };
+  const Tensor g = all(grad), apart = all(result);
+  return second
+             ? ops::sum_to_size(all_pairs_gradient(turned(g), x2, x1, turned(apart), p, product), x2.sizes())
+             : ops::sum_to_size(all_pairs_gradient(g, x1, x2, apart, p, product), x1.sizes());
+}
 }  // namespace
 
 TL_KERNEL(linalg_vector_norm, vector_norm)
@@ -128,5 +261,8 @@ TL_KERNEL(norm_ScalarOpt_dim, norm_dim)
 TL_KERNEL(norm_ScalarOpt_dim_dtype, norm_dtype)
 TL_KERNEL(norm_ScalarOpt_dtype, norm_all_dtype)
 TL_KERNEL(dist, dist)
+TL_KERNEL(_distances, distances)
+TL_KERNEL(_distances_backward, distance_slopes)
+TL_KERNEL(_distances_gradient, distances_gradient)
 
 }  // namespace tl

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/grid_sample.h"
 #include "ops.h"
@@ -28,7 +29,7 @@ GridSampling sampling(IntSpan input, IntSpan grid, int64_t method, int64_t outsi
   for (size_t d = 1; d + 1 < grid.size(); ++d) s.points *= grid[d];
   for (int a = 0; a < s.dims; ++a) {
     s.size[a] = input[a + 2];
-    s.order[a] = static_cast<int>(order[a]);
+    s.order[a] = static_cast<int>(std::min<int64_t>(order[a], GridSampling::kMostOrder));
   }
   return s;
 }
@@ -42,6 +43,13 @@ DimVector sampled_sizes(IntSpan input, IntSpan grid) {
 
 Tensor dense(const Tensor& t, DType dtype) { return t.is_meta() ? t : to_contiguous(to_dtype(t, dtype)); }
 
+// Positions are counted in integers as wide as the type.
+DType sampling_type(DType dtype, IntSpan sizes) {
+  int64_t positions = 1;
+  for (int64_t size : sizes.subspan(2)) positions = checked_mul(positions, size);
+  return positions > INT32_MAX ? DType::Float64 : computing_type(dtype);
+}
+
 // `sizes` are those of what is sampled.
 void check_sampling(const char* op, IntSpan sizes, DType dtype, const Tensor& grid, int64_t method,
                     int64_t outside, IntSpan order) {
@@ -53,7 +61,7 @@ void check_sampling(const char* op, IntSpan sizes, DType dtype, const Tensor& gr
            dtype_name(dtype), " and a grid of ", dtype_name(grid.dtype()));
   TL_CHECK(std::ranges::all_of(sizes.subspan(2), [](int64_t size) { return size > 0; }), Runtime, op,
            "(): expected non-empty spatial dimensions, got shape ", sizes);
-  TL_CHECK(std::ranges::all_of(order, [](int64_t k) { return k >= 0 && k <= INT32_MAX; }), Runtime, op,
+  TL_CHECK(std::ranges::all_of(order, [](int64_t k) { return k >= 0; }), Runtime, op,
            "(): argument 'order' must not be negative, got ", order);
   TL_CHECK(
       method >= 0 && method <= 2 && outside >= 0 && outside <= 2 && (n == 2 || method != GridSampling::Cubic),
@@ -64,12 +72,12 @@ void check_sampling(const char* op, IntSpan sizes, DType dtype, const Tensor& gr
 Tensor grid_sample(const Tensor& input, const Tensor& grid, int64_t method, int64_t outside, bool align,
                    IntSpan order) {
   check_sampling("grid_sample", input.sizes(), input.dtype(), grid, method, outside, order);
-  const DType type = computing_type(input.dtype());
+  const DType type = sampling_type(input.dtype(), input.sizes());
   const Tensor in = dense(input, type), points = dense(grid, type);
   const Tensor out = empty(sampled_sizes(input.sizes(), grid.sizes()), {type, input.device()});
   if (!out.is_meta() && out.numel() != 0)
-    cpu::grid_sample(type, sampling(in.sizes(), grid.sizes(), method, outside, align, order), out.ptr<char>(),
-                     in.ptr<char>(), points.ptr<char>());
+    cpu::grid_sampling_kernels(type).sample(sampling(in.sizes(), grid.sizes(), method, outside, align, order),
+                                            out.ptr<char>(), in.ptr<char>(), points.ptr<char>());
   return to_dtype(out, input.dtype());
 }
 
@@ -79,18 +87,35 @@ Tensor grid_sample_adjoint(const Tensor& g, const Tensor& grid, IntSpan sizes, i
   TL_CHECK(std::ranges::equal(g.sizes(), sampled_sizes(sizes, grid.sizes())), Runtime,
            "grid_sample_adjoint(): a gradient of shape ", g.sizes(), " does not come from shape ", sizes,
            " and a grid of shape ", grid.sizes());
-  const DType type = computing_type(g.dtype());
+  const DType type = sampling_type(g.dtype(), sizes);
   const Tensor in = dense(g, type), points = dense(grid, type);
   const Tensor out = empty(sizes, {type, g.device()});
   if (!out.is_meta() && out.numel() != 0)
-    cpu::grid_sample_adjoint(type, sampling(sizes, grid.sizes(), method, outside, align, order),
-                             out.ptr<char>(), in.ptr<char>(), points.ptr<char>());
+    cpu::grid_sampling_kernels(type).adjoint(sampling(sizes, grid.sizes(), method, outside, align, order),
+                                             out.ptr<char>(), in.ptr<char>(), points.ptr<char>());
   return to_dtype(out, g.dtype());
 }
 
 Tensor grid_sample_slope(const Tensor& g, const Tensor& input, const Tensor& grid, int64_t method,
                          int64_t outside, bool align, IntSpan order) {
   check_sampling("grid_sample_slope", input.sizes(), input.dtype(), grid, method, outside, order);
+  TL_CHECK(
+      g.dtype() == input.dtype() && std::ranges::equal(g.sizes(), sampled_sizes(input.sizes(), grid.sizes())),
+      Runtime, "grid_sample_slope(): a gradient of shape ", g.sizes(), " does not belong to shape ",
+      input.sizes(), " and a grid of shape ", grid.sizes());
+  const DType type = sampling_type(input.dtype(), input.sizes());
+  const Tensor grad = dense(g, type), in = dense(input, type), points = dense(grid, type);
+  const Tensor out = empty(grid.sizes(), {type, grid.device()});
+  if (!out.is_meta() && out.numel() != 0)
+    cpu::grid_sampling_kernels(type).slope(sampling(in.sizes(), grid.sizes(), method, outside, align, order),
+                                           out.ptr<char>(), grad.ptr<char>(), in.ptr<char>(),
+                                           points.ptr<char>());
+  return to_dtype(out, grid.dtype());
+}
+
+Tensor grid_sample_gradient(const Tensor& g, const Tensor& input, const Tensor& grid, int64_t method,
+                            int64_t outside, bool align, IntSpan order) {
+  if (!grad_enabled()) return ops::_grid_sample_slope(g, input, grid, method, outside, align, order);
   std::vector<Tensor> slopes;
   for (size_t k = 0; k < order.size(); ++k) {
     DimVector more(order);
@@ -173,9 +198,10 @@ Tensor affine_grid(const Tensor& theta, IntSpan size, bool align) {
   }
   columns.push_back(
       ops::expand(ops::full(DimVector{}, Scalar(1), theta.dtype(), std::nullopt, theta.device()), grid));
-  const Tensor base = ops::reshape(ops::stack(columns, -1), DimVector{1, points, n + 1});
-  const Tensor mapped =
-      ops::bmm(ops::expand(base, DimVector{size[0], points, n + 1}), ops::transpose_int(theta, 1, 2));
+  // Long rows are quicker to multiply than many.
+  const Tensor base = ops::reshape(ops::stack(columns, 0), DimVector{1, n + 1, points});
+  const Tensor mapped = ops::contiguous(
+      ops::transpose_int(ops::bmm(theta, ops::expand(base, DimVector{size[0], n + 1, points})), 1, 2));
   DimVector shape(grid);
   shape.insert(0, size[0]);
   shape.push_back(n);
@@ -241,6 +267,7 @@ Tensor channel_shuffle(const Tensor& self, int64_t groups) {
 TL_KERNEL(_grid_sample, grid_sample)
 TL_KERNEL(_grid_sample_adjoint, grid_sample_adjoint)
 TL_KERNEL(_grid_sample_slope, grid_sample_slope)
+TL_KERNEL(_grid_sample_gradient, grid_sample_gradient)
 TL_KERNEL(grid_sampler, grid_sampler)
 TL_KERNEL(grid_sampler_2d, grid_sampler_nd<2>)
 TL_KERNEL(grid_sampler_3d, grid_sampler_nd<3>)

@@ -10,8 +10,6 @@ __all__ = ["cdist", "pdist"]
 
 # Up to which number of vectors the reference compares them one by one unless told otherwise.
 _FEW = 25
-# How many differences are made at a time, so that they stay in the cache.
-_DIFFERENCES = 1 << 17
 _MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
 
 
@@ -47,13 +45,11 @@ def cdist(
     if mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     _check(x1, x2, p)
+    if x1.dtype != x2.dtype:
+        x1, x2 = x1.to(_C.result_type(x1, x2)), x2.to(_C.result_type(x1, x2))
     many = max(x1.shape[-2], x2.shape[-2]) > _FEW
-    if p == 2 and x1.shape[-1] and (mode == _MODES[1] or (mode == _MODES[0] and many)):
-        return _by_product(x1, x2)
-    if not x1.shape[-2]:
-        return _one_by_one(x1, x2, p)
-    rows = max(1, _DIFFERENCES * x1.shape[-2] // max(1, x1.numel() * x2.shape[-2]))
-    return _C.cat([_one_by_one(part, x2, p) for part in x1.split(rows, -2)], -2)
+    product = p == 2 and x1.shape[-1] > 0 and (mode == _MODES[1] or (mode == _MODES[0] and many))
+    return _C._distances(x1, x2, p, product, False)
 
 
 def _check(x1: Tensor, x2: Tensor, p: float) -> None:
@@ -68,18 +64,6 @@ def _check(x1: Tensor, x2: Tensor, p: float) -> None:
         )
     if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
-
-
-def _one_by_one(x1: Tensor, x2: Tensor, p: float) -> Tensor:
-    return _C._linalg.linalg_vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
-
-
-def _by_product(x1: Tensor, x2: Tensor) -> Tensor:
-    """|a - b|² = |a|² - 2ab + |b|²; where it is 0, so is the gradient."""
-    squares = _C.add(x1.square().sum(-1, True), x2.square().sum(-1).unsqueeze(-2))
-    squares = _C.sub(squares, x1 @ x2.transpose(-2, -1), alpha=2)
-    apart = squares > 0
-    return _C.where(apart, _C.where(apart, squares, 1.0).sqrt(), 0.0)
 
 
 @overridable
@@ -110,6 +94,4 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise RuntimeError("pdist only supports floating-point dtypes")
     if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    rows = _C.arange(input.shape[0], device=input.device)
-    first, second = (rows.unsqueeze(1) < rows).nonzero().unbind(1)
-    return _C._linalg.linalg_vector_norm(input[first] - input[second], p, -1)
+    return _C._distances(input, input, p, False, True)

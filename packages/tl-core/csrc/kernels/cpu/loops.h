@@ -90,6 +90,11 @@ struct VectorLoop {
 // ---- single elements
 // ------------------------------------------------------------------------------------------------
 
+template <class T>
+__attribute__((noinline)) void repeat(char* items, T number, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) write(items + i * sizeof(T), number);
+}
+
 template <class F, class Out, class... In>
 struct ScalarLoop {
   using P = std::conditional_t<std::is_same_v<Out, bool>, LoopLane<In...>, Compute<Out>>;
@@ -114,7 +119,7 @@ struct ScalarLoop {
   template <class In1>
   static TL_INLINE const char* first(const char* p, int64_t stride, int64_t n, char* items) {
     if (stride != 0) return p;
-    for (int64_t i = 0; i < n && i < kBlock; ++i) __builtin_memcpy(items + i * sizeof(In1), p, sizeof(In1));
+    repeat(items, read<In1>(p), n < kBlock ? n : kBlock);
     return items;
   }
   // Numbers are repeated for a block, and blocks take them again.

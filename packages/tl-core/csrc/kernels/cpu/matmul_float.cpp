@@ -101,8 +101,17 @@ class PanelProduct {
     for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
       const int64_t depth = k_ - p < kDepth ? k_ - p : kDepth;
       if (!loose) pack_columns_as<Plain<T>>(panel, {b_.at(p, j), b_.row, b_.column}, columns, depth);
+      if (loose && j + kCols < n_) prefetch_panel(j + kCols, p, depth);
       rows(loose ? reinterpret_cast<const E*>(b_.at(p, j)) : panel, loose ? b_.row : kCols, p, depth,
            p == 0 ? first : continued(first), j, columns);
+    }
+  }
+
+  // Its rows lie apart.
+  void prefetch_panel(int64_t j, int64_t p, int64_t depth) const {
+    for (int64_t q = p; q < p + depth; ++q) {
+      __builtin_prefetch(b_.at(q, j));
+      __builtin_prefetch(b_.at(q, j) + kCols - 1);
     }
   }
 

@@ -7,12 +7,19 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
+// Each for itself: where they are cleared as an array, compilers clear memory first.
+template <int n, class V>
+TL_INLINE void clear(V* sums) {
+  [&]<size_t... I>(std::index_sequence<I...>) { ((sums[I] = V{}), ...); }(std::make_index_sequence<n>{});
+}
+
 template <class T, int R, int N, bool packed>
 void micro(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step, int64_t depth) {
   using V = Vec<T>;
   constexpr int W = kLanes<T>;
   if constexpr (packed) a_row = 1, a_step = Tile<T>::kRows;
-  V sums[R][N] = {};
+  V sums[R][N];
+  clear<R * N>(sums[0]);
   for (int64_t p = 0; p < depth; ++p, a += a_step, b += b_step) {
     V columns[N];
     for (int v = 0; v < N; ++v) columns[v] = read<V>(reinterpret_cast<const char*>(b + v * W));
@@ -43,7 +50,8 @@ template <class T, int R>
 void spread(T* out, const T* a, const T* b, const int64_t* offsets, int64_t depth) {
   using V = Vec<T>;
   constexpr int W = kLanes<T>;
-  V sums[R][2] = {};
+  V sums[R][2];
+  clear<2 * R>(sums[0]);
   for (int64_t p = 0; p < depth; ++p, a += Tile<T>::kRows) {
     const char* from = reinterpret_cast<const char*>(b + offsets[p]);
     const V columns[2] = {read<V>(from), read<V>(from + W * sizeof(T))};
