@@ -13,7 +13,7 @@ extern constinit thread_local int t_override_modes __attribute__((tls_model("ini
 }  // namespace detail
 inline bool override_mode_active() {
   return detail::t_override_modes > 0;
-}                                      // a TorchFunctionMode is on this thread
+}  // a TorchFunctionMode is on this thread
 bool overrides_disabled();             // by DisableTorchFunctionSubclass, on this thread
 bool set_overrides_disabled(bool on);  // returns what was before
 void set_override_handler(PyObject* handler);
