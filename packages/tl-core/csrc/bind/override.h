@@ -11,9 +11,8 @@ namespace detail {
 // Read by every call: the quickest kind of thread storage.
 extern constinit thread_local int t_override_modes __attribute__((tls_model("initial-exec")));
 }  // namespace detail
-inline bool override_mode_active() {
-  return detail::t_override_modes > 0;
-}  // a TorchFunctionMode is on this thread
+// A TorchFunctionMode is on this thread.
+inline bool override_mode_active() { return detail::t_override_modes > 0; }
 bool overrides_disabled();             // by DisableTorchFunctionSubclass, on this thread
 bool set_overrides_disabled(bool on);  // returns what was before
 void set_override_handler(PyObject* handler);
