@@ -150,3 +150,9 @@ def test_the_weights_derivative_with_padding_wider_than_memory():
         tl.ones(1, 4, 2), x, tl.ones(4, 4, 1), None, far, far, [1], False, [0], 1, [False, True, False]
     )
     assert grad.tolist() == [[[1.0 * 0], [2.0], [4.0], [6.0]]] * 4
+
+
+def test_gradients_of_other_shapes_are_refused():
+    x = tl.ones(2, 3)
+    with pytest.raises(RuntimeError, match=r"shape \[\] is not that of the input"):
+        aten.logcumsumexp_backward(tl.ones(()), x, x, 1)

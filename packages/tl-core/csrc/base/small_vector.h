@@ -71,7 +71,7 @@ class DimVector {
   void clear() { size_ = 0; }
 
  private:
-  static constexpr size_t kInline = 6;
+  static constexpr size_t kInline = 6, kMost = size_t{1} << 27;  // no tensor has so many dimensions or pieces
 
   void assign(IntSpan s) {
     if (s.size() > capacity_) grow(s.size());
@@ -79,7 +79,7 @@ class DimVector {
     size_ = s.size();
   }
   void grow(size_t capacity) {
-    if (capacity > SIZE_MAX / sizeof(int64_t)) throw std::bad_alloc();
+    if (capacity > kMost) throw std::bad_alloc();
     auto* bigger = static_cast<int64_t*>(std::malloc(capacity * sizeof(int64_t)));
     if (!bigger) throw std::bad_alloc();
     std::memcpy(bigger, data_, size_ * sizeof(int64_t));

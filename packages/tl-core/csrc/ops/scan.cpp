@@ -1,6 +1,7 @@
 // Running sums and products.
 #include "kernels/cpu/scan.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "iter/promotion.h"
@@ -136,6 +137,9 @@ Tensor from_end(const Tensor& t, int64_t d) {
 // Sums from the end of g / exp(result), times exp(self), in logarithms: by themselves they may overflow.
 Tensor logcumsumexp_backward(const Tensor& g, const Tensor& self, const Tensor& result, int64_t dim) {
   if (self.dim() == 0 || self.numel() == 0) return g;
+  for (const Tensor& t : {g, result})
+    TL_CHECK(std::ranges::equal(t.sizes(), self.sizes()), Runtime, "logcumsumexp_backward(): shape ",
+             t.sizes(), " is not that of the input, ", self.sizes());
   const int64_t d = wrap_dim(dim, self.dim());
   const auto part = [&](const Tensor& log) {
     return ops::exp(ops::add(from_end(ops::logcumsumexp(from_end(log, d), d), d), self));

@@ -119,7 +119,7 @@ Tensor grid_sample_gradient(const Tensor& g, const Tensor& input, const Tensor& 
   std::vector<Tensor> slopes;
   for (size_t k = 0; k < order.size(); ++k) {
     DimVector more(order);
-    ++more[k];
+    more[k] = checked_add(more[k], 1);
     const Tensor steep = ops::_grid_sample(input, grid, method, outside, align, more);
     slopes.push_back(ops::sum_dim_IntList(ops::mul(g, steep), DimVector{1}, false));
   }
