@@ -156,3 +156,14 @@ def test_gradients_of_other_shapes_are_refused():
     x = tl.ones(2, 3)
     with pytest.raises(RuntimeError, match=r"shape \[\] is not that of the input"):
         aten.logcumsumexp_backward(tl.ones(()), x, x, 1)
+
+
+def test_rotation_dims_beyond_all_are_refused():
+    with pytest.raises(RuntimeError, match="Rotation dim1 out of range"):
+        tl.ones(2, 2).rot90(1, (0, -MOST - 1))
+
+
+def test_gradients_of_distances_fit_the_vectors():
+    x = tl.ones(3, 2)
+    with pytest.raises(RuntimeError, match="is not that of the distances"):
+        aten._distances_gradient(tl.ones(()), x, x, tl.ones(3, 3), 2.0, False, False, False)

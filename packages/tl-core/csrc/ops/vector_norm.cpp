@@ -186,14 +186,17 @@ Tensor distances(const Tensor& x1, const Tensor& x2, double p, bool product, boo
   return to_dtype(out, x1.dtype());
 }
 
+void check_distances(const Tensor& t, const Tensor& x1, const Tensor& x2) {
+  TL_CHECK(t.dtype() == x1.dtype() && t.dim() >= 2 && from_end(t, 2) == from_end(x1, 2) &&
+               from_end(t, 1) == from_end(x2, 2),
+           Runtime, "_distances_backward(): shape ", t.sizes(), " is not that of the distances");
+}
+
 Tensor distance_slopes(const Tensor& g, const Tensor& x1, const Tensor& x2, const Tensor& result, double p) {
   check_pairs(x1, x2);
   const DimVector batch = pair_batch(x1, x2);
   const cpu::Pairs shape = pairs(batch, x1, x2, p, false);
-  for (const Tensor& t : {g, result})
-    TL_CHECK(t.dtype() == x1.dtype() && t.dim() >= 2 && from_end(t, 2) == shape.rows &&
-                 from_end(t, 1) == shape.others,
-             Runtime, "_distances_backward(): shape ", t.sizes(), " is not that of the distances");
+  for (const Tensor& t : {g, result}) check_distances(t, x1, x2);
   const DType type = computing_type(x1.dtype());
   const Tensor a = in_batch(x1, batch, type), b = in_batch(x2, batch, type), grad = in_batch(g, batch, type),
                apart = in_batch(result, batch, type);
@@ -245,9 +248,11 @@ Tensor later_pairs_gradient(const Tensor& grad, const Tensor& x, const Tensor& r
 
 Tensor distances_gradient(const Tensor& grad, const Tensor& x1, const Tensor& x2, const Tensor& result,
                           double p, bool product, bool later, bool second) {
+  check_pairs(x1, x2);
   if (later && !has_slopes(p)) return later_pairs_gradient(grad, x1, result, p, second);
   const auto all = [&](const Tensor& t) { return later ? of_all_pairs(t, x1.size(0)) : t; };
   const Tensor g = all(grad), apart = all(result);
+  for (const Tensor& t : {g, apart}) check_distances(t, x1, x2);
   return second
              ? ops::sum_to_size(all_pairs_gradient(turned(g), x2, x1, turned(apart), p, product), x2.sizes())
              : ops::sum_to_size(all_pairs_gradient(g, x1, x2, apart, p, product), x1.sizes());
