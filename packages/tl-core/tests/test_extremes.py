@@ -167,3 +167,10 @@ def test_gradients_of_distances_fit_the_vectors():
     x = tl.ones(3, 2)
     with pytest.raises(RuntimeError, match="is not that of the distances"):
         aten._distances_gradient(tl.ones(()), x, x, tl.ones(3, 3), 2.0, False, False, False)
+
+
+def test_a_tensor_stays_as_it_is_where_its_new_shape_is_refused():
+    x = tl.ones(3)
+    with pytest.raises(RuntimeError, match="more than 64 dimensions"):
+        x.resize_([2] + [1] * 64)
+    assert x.tolist() == [1.0] * 3 and x.numel() == 3

@@ -42,14 +42,18 @@ void write_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides) {
   t.ndim = static_cast<uint8_t>(n);
 }
 
+// In place of what the tensor has, which stays as it is where the new one is refused.
+void replace_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides) {
+  const int64_t numel = checked_numel(sizes);
+  write_geometry(t, sizes, strides);
+  t.numel = numel;
+  t.set(TensorImpl::Contiguous, is_contiguous(t.sizes(), t.strides()));
+}
+
 // Of a fresh tensor.
 void init_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides) {
   const int n = static_cast<int>(sizes.size());
-  if (n > TensorImpl::kInlineDims) {
-    write_geometry(t, sizes, strides);
-    t.numel = checked_numel(sizes);
-    return t.set(TensorImpl::Contiguous, is_contiguous(sizes, strides));
-  }
+  if (n > TensorImpl::kInlineDims) return replace_geometry(t, sizes, strides);
   // One pass for the few dimensions that nearly all have.
   int64_t numel = 1;
   bool wraps = false, contiguous = true;
@@ -208,9 +212,7 @@ void toggle_marks(TensorImpl& t, uint16_t marks) {
 }
 
 void set_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides, int64_t offset) {
-  t.numel = checked_numel(sizes);
-  write_geometry(t, sizes, strides);
-  t.set(TensorImpl::Contiguous, is_contiguous(t.sizes(), t.strides()));
+  replace_geometry(t, sizes, strides);
   t.offset = offset;
 }
 
