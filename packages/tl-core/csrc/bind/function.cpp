@@ -89,7 +89,7 @@ const Operator& with_out(const Operator& op, ParsedCall& parsed) {
   return out_op;
 }
 
-inline PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
+PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
   const Operator& chosen = parsed.out ? with_out(op, parsed) : op;
   TlValue rets[8];
   std::fill_n(rets, chosen.info.n_rets, none());

@@ -42,11 +42,12 @@ void check_rotation(const Tensor& self, IntSpan dims) {
   const int64_t n = self.dim();
   TL_CHECK(dims.size() == 2, Runtime, "expected total rotation dims == 2, but got dims = ", dims.size());
   TL_CHECK(n >= 2, Runtime, "expected total dims >= 2, but got total dims = ", n);
+  TL_CHECK(dims[0] != dims[1] && wrapped_add(dims[0], n) != dims[1] && wrapped_add(dims[1], n) != dims[0],
+           Runtime, "expected rotation dims to be different, but got dim0 = ", dims[0],
+           " and dim1 = ", dims[1]);
   for (int i = 0; i < 2; ++i)
     TL_CHECK(dims[i] < n && dims[i] >= -n, Runtime, "Rotation dim", i, " out of range, dim", i, " = ",
              dims[i]);
-  TL_CHECK(dims[0] != dims[1] && std::abs(dims[0] - dims[1]) != n, Runtime,
-           "expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
 }
 
 Tensor rot90(const Tensor& self, int64_t k, IntSpan dims) {

@@ -106,8 +106,7 @@ bool may_overlap(IntSpan sizes, IntSpan strides) {
 }
 
 DimVector preserved_strides(IntSpan sizes, IntSpan strides) {
-  if (is_contiguous(sizes, strides) || (is_dense(sizes, strides) && !may_overlap(sizes, strides)))
-    return DimVector(strides);
+  if (is_dense(sizes, strides) && !may_overlap(sizes, strides)) return DimVector(strides);
   // Insertion sort with zero strides compared as "don't care", so that expanded dimensions keep their places.
   const int n = static_cast<int>(sizes.size());
   DimVector perm(n);

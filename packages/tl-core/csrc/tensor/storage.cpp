@@ -35,9 +35,7 @@ constexpr size_t kMostInBlock = kSmallMax - kDataOffset;
 #endif
 
 char* place_in_block(Storage& s) { return reinterpret_cast<char*>(&s) + kDataOffset; }
-bool has_data_in_block(const Storage& s) {
-  return s.block_bytes > kDataOffset && s.data == place_in_block(const_cast<Storage&>(s));
-}
+bool has_data_in_block(Storage& s) { return s.block_bytes > kDataOffset && s.data == place_in_block(s); }
 
 Storage* new_block(size_t bytes, Device device) {
   auto* s = new (allocate(bytes)) Storage;
