@@ -107,4 +107,4 @@ def _seeded(key: int) -> Iterator[None]:
         tl_core.set_rng_state(states[0])
         random.setstate(states[1])
         if legacy is not None:
-            numpy.random.set_state(legacy)  # type: ignore[union-attr] - it was loaded, as there is a state
+            numpy.random.set_state(legacy)  # type: ignore[union-attr]  # loaded, as it had a state
