@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import mmap
 import os
 import random
 import subprocess
@@ -52,6 +54,35 @@ def test_long_transfers_at_any_place(offset, skipped, tmp_path):
         assert target[skipped:] == data
         with pytest.raises(EOFError, match=f"ends {len(data)} bytes on"):
             files.read_into(file.fileno(), offset, bytearray(len(data) + 1))
+
+
+def test_a_long_write_beside_bytes_that_are_there(tmp_path):
+    before = random.Random(1).randbytes(9 * 2**20)
+    data = random.Random(2).randbytes(6 * 2**20)
+    (tmp_path / "file").write_bytes(before)
+    with open(tmp_path / "file", "r+b") as file:
+        mapped = mmap.mmap(file.fileno(), 0)
+        files.write_from(file.fileno(), 2**20 + 100, data)
+        expected = before[: 2**20 + 100] + data + before[7 * 2**20 + 100 :]
+        assert mapped[:] == expected
+    assert (tmp_path / "file").read_bytes() == expected
+
+
+def test_a_long_write_that_the_system_ends(tmp_path):
+    """Past the largest size of a file that the process may write: what the system says is raised."""
+    program = f"""
+import resource, signal
+from tl_core import files
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (3 * 2**20 + 5, resource.RLIM_INFINITY))
+with open({str(tmp_path / "file")!r}, "wb") as file:
+    try:
+        files.write_from(file.fileno(), 0, bytes(8 * 2**20))
+    except OSError as error:
+        print(error.errno)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == errno.EFBIG
 
 
 @pytest.mark.parametrize("size", [0, 5 * 2**20])

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/crc32.h"
+#include "base/direct_file.h"
 #include "base/leased_map.h"
 #include "base/parallel.h"
 
@@ -18,6 +19,8 @@ namespace {
 constexpr int64_t kChunk = 1 << 20;
 constexpr int64_t kPiece = 1 << 19;
 constexpr size_t kMapped = 4 << 20;  // a map costs some microseconds
+constexpr size_t kDirect = 4 << 20;  // less than that the system's cache takes at once
+static_assert(kChunk == DirectFile::kBlock);
 
 struct FilePart {
   uint32_t crc = 0;
@@ -87,7 +90,10 @@ Transfer read_file(int descriptor, int64_t offset, void* data, size_t size) {
 
 Transfer write_file(int descriptor, int64_t offset, const void* data, size_t size) {
   const char* from = static_cast<const char*>(data);
+  const DirectFile direct(size >= kDirect ? descriptor : -1);
   return in_parts(offset, static_cast<int64_t>(size), [&](int64_t begin, int64_t n) {
+    FilePart part{.done = n};
+    if (n == kChunk && direct.write(offset + begin, from + begin, &part.crc)) return part;
     return moved(from + begin, n, [&](int64_t at, size_t count) {
       return pwrite(descriptor, from + begin + at, count, offset + begin + at);
     });

@@ -9,7 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include "base/reopened.h"
 #endif
 
 namespace tl {
@@ -30,13 +30,6 @@ bool is_local_file(int descriptor) {
     return false;
   const auto type = static_cast<long>(system.f_type);
   return type == EXT4_SUPER_MAGIC || type == kXfs || type == BTRFS_SUPER_MAGIC || type == TMPFS_MAGIC;
-}
-
-// Opened anew: the lease and its signal are that of an open file, which others may share with the one given.
-int opened_anew(int descriptor) {
-  char name[32];
-  std::snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
-  return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 // A signal that does nothing where nobody asks for it tells of the lease's end; the usual one ends the
@@ -64,7 +57,7 @@ bool advise(const char* first, size_t size, int advice) {
 
 LeasedMap::LeasedMap(int descriptor, int64_t offset, size_t size) noexcept {
   if (!is_local_file(descriptor)) return;
-  descriptor_ = opened_anew(descriptor);
+  descriptor_ = reopened(descriptor, O_RDONLY);
   if (descriptor_ < 0 || !take_lease(descriptor_) ||
       length(descriptor_) - offset < static_cast<int64_t>(size))
     return;
@@ -76,6 +69,7 @@ LeasedMap::LeasedMap(int descriptor, int64_t offset, size_t size) noexcept {
     return;
   }
   madvise(map_, mapped_, MADV_DONTFORK);
+  madvise(map_, mapped_, MADV_HUGEPAGE);  // what is not in the cache yet comes in large pages
   bytes_ = static_cast<const char*>(map_) + before;
 }
 
