@@ -197,3 +197,14 @@ def test_a_python_function_on_each_element():
         [7.0, 10.0, 13.0],
     ]
     assert tl.tensor(2).is_nonzero() and not tl.tensor([0.0]).is_nonzero()
+
+
+def test_what_tells_of_a_graph_without_one():
+    x = tl.ones(2)
+    assert x.detach_() is x
+    assert (x.output_nr, x.retains_grad, x._backward_hooks, x.is_leaf) == (0, False, None, True)
+
+
+def test_memory_for_an_accelerator_needs_one():
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available"):
+        tl.ones(2).pin_memory()

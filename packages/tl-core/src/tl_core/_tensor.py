@@ -325,6 +325,16 @@ def _new_tensor(
     )
 
 
+def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor in memory that an accelerator reads by itself; there is no accelerator.
+
+    Raises RuntimeError.
+    """
+    raise RuntimeError(
+        "Cannot access accelerator device when none is available: pin_memory() needs one; leave it out on a CPU"
+    )
+
+
 # Without tl-autograd nothing is ever recorded. These stand in until it is loaded, and it replaces them.
 def _load_autograd(asked: str) -> None:
     if not providers.load("autograd"):
@@ -351,6 +361,11 @@ def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     return self
 
 
+def _detach_(self: Tensor) -> Tensor:
+    """Takes the tensor out of its graph, making it a leaf."""
+    return self
+
+
 def _set_requires_grad(self: Tensor, on: bool) -> None:
     _requires_grad_(self, on)
 
@@ -371,7 +386,7 @@ _METHODS = {
     "nonzero": _nonzero,
     "share_memory_": _share_memory_, "is_shared": _is_shared, "new": _new_like, "new_tensor": _new_tensor,
     "dequantize": _dequantize,
-    "requires_grad_": _requires_grad_, "norm": _norm,
+    "requires_grad_": _requires_grad_, "detach_": _detach_, "norm": _norm, "pin_memory": _pin_memory,
     "corrcoef": statistics.corrcoef, "cov": statistics.cov,
     "unique": selections.unique, "unique_consecutive": selections.unique_consecutive,
     "__array_priority__": 1000,
@@ -396,5 +411,8 @@ Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type:
 Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment]
 Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment]
 Tensor.grad_fn = property(lambda self: None)
+Tensor.output_nr = property(lambda self: 0)
+Tensor.retains_grad = property(lambda self: False)
+Tensor._backward_hooks = property(lambda self: None)
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 _C._set_python_helper("new", _new)
