@@ -20,11 +20,12 @@ DTYPES = (
     *("float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"),
 )
 WHOLE = ("int64", "int64", "int64", "int32", "bool", "uint8")
-FAR = (2**50, -(2**50), 2**62, 2**63 - 1, -(2**63))  # no memory holds that many
+FAR = (2**50, -(2**50), 2**61, 2**62, -(2**62), 2**63 - 2, 2**63 - 1, -(2**63))  # no memory holds that many
 FLOATS = (0.0, 1.0, -1.0, 0.5, 3.0, 1e300, float("inf"), float("nan"))
 
 dtypes = st.sampled_from(DTYPES).map(lambda name: getattr(tl, name))
 integers = st.integers(-3, 6) | st.integers(-3, 6) | st.sampled_from(FAR)
+dims = st.sampled_from((*range(-3, 4), *range(-3, 4), *range(-3, 4), *FAR))
 shapes = st.lists(st.integers(0, 4), max_size=4)
 numbers = st.booleans() | integers | st.sampled_from(FLOATS) | st.just(1 + 2j)
 
@@ -93,9 +94,9 @@ def argument(draw, arg: Arg, shape: list[int], dtype: str) -> Any:
         case "Tensor?[]":
             return draw(st.lists(st.none() | tensors(shape, own, True), max_size=3))
         case "int" if arg.name == "dim":
-            return draw(st.integers(-3, 3))
+            return draw(dims)
         case "int[]" if "dim" in arg.name:
-            return draw(st.lists(st.integers(-3, 3), max_size=3))
+            return draw(st.lists(dims, max_size=3))
         case "int[]" if draw(st.booleans()):
             return list(shape)
     return draw(PLAIN[arg.type])
@@ -144,7 +145,7 @@ KINDS = ("float32", "float32", "float64", "float64", "float16", "bfloat16", "com
 def near(draw, schema: Schema, name: str) -> tuple[list, dict]:
     """A good call in which nothing, one argument or two differ; every tensor lies as it likes."""
     good = draw(st.sampled_from(GOOD[name]))
-    count = draw(st.sampled_from((0, 1, 1, 1, 2)))
+    count = min(draw(st.sampled_from((0, 1, 1, 1, 2, 3))), len(good))
     positions = st.integers(0, max(len(good) - 1, 0))
     other = draw(st.lists(positions, min_size=count, max_size=count, unique=True)) if len(good) > 1 else []
     kind = draw(st.sampled_from(("", *KINDS)))
