@@ -55,6 +55,9 @@ class Tensor(TensorOps):
     is_leaf: builtins.bool
     grad: Tensor | None
     grad_fn: Any
+    output_nr: builtins.int
+    retains_grad: builtins.bool
+    _backward_hooks: Any
     is_meta: builtins.bool
     is_cpu: builtins.bool
     is_cuda: builtins.bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import ClassVar
 
 import pytest
@@ -152,3 +153,78 @@ def test_regions_without_layers_nest():
 
     with no_dispatch(), no_transforms(), no_dispatch():
         assert (tl.ones(2) + 1).tolist() == [2, 2]
+
+
+# ---- which functions are seen
+
+
+class Seen:
+    """No tensor either; it keeps the functions that it is asked for."""
+
+    functions: ClassVar[list] = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.functions.append(func)
+
+
+class SeenTensor(tl.Tensor):
+    __torch_function__ = Seen.__torch_function__
+
+
+OVERRIDABLE = overrides.get_overridable_functions()
+METHODS = OVERRIDABLE.pop(tl.Tensor)
+DUMMIES = overrides.get_testing_overrides()
+
+
+def seen(function, *first):
+    """What is seen of a call with nothing but such objects."""
+    Seen.functions.clear()
+    parameters = list(inspect.signature(DUMMIES[function]).parameters.values())[len(first) :]
+    needed = [
+        p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    ]
+    positional = [*first, *(Seen() for p in needed if p.kind is not p.KEYWORD_ONLY)] or [Seen()]
+    try:
+        function(*positional, **{p.name: Seen() for p in needed if p.kind is p.KEYWORD_ONLY})
+    except TypeError as error:
+        assert "__repr__ returned" in str(error) or "should return" in str(error)  # our answer, which is None
+    return Seen.functions
+
+
+@pytest.mark.parametrize(
+    "function", [f for found in OVERRIDABLE.values() for f in found], ids=overrides.resolve_name
+)
+def test_an_overridable_function_is_seen(function):
+    assert seen(function) == [function]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=overrides.resolve_name)
+def test_an_overridable_method_is_seen(method):
+    assert seen(method, tl.ones(2, 2).as_subclass(SeenTensor)) == [method]
+
+
+def test_functions_that_are_not_seen():
+    ignored = overrides.get_ignored_functions()
+    assert {tl.zeros, tl.from_numpy, tl.Tensor.as_subclass} <= ignored
+    assert not ignored & DUMMIES.keys()
+    assert overrides.resolve_name(tl.zeros) is None
+
+
+def test_names_and_dummies():
+    assert overrides.resolve_name(tl.add) == "torch.add"
+    assert overrides.resolve_name(tl.Tensor.shape.__get__) == "torch.Tensor.shape.__get__"
+    assert overrides.is_tensor_method_or_property(tl.Tensor.shape.__get__)
+    assert DUMMIES[tl.add](1, other=2) == -1
+    with pytest.raises(TypeError):
+        DUMMIES[tl.add](1, 2, 3)
+
+
+def test_a_function_of_its_own_that_can_be_overridden():
+    @overrides.wrap_torch_function(lambda a, b=None: (b,))
+    def second(a, b=None):
+        return b
+
+    assert second(1, 2) == 2
+    assert second(Duck(), 2) == 2
+    assert second(1, b=Duck())[0] == "second"

@@ -8,7 +8,30 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.overridable import (
+    get_ignored_functions,
+    get_overridable_functions,
+    get_testing_overrides,
+    is_tensor_method_or_property,
+    resolve_name,
+)
 from tl_core.parameter import _disabled_torch_function
+
+__all__ = [
+    "DisableTorchFunctionSubclass",
+    "TorchFunctionMode",
+    "get_default_nowrap_functions",
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "get_testing_overrides",
+    "handle_torch_function",
+    "has_torch_function",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "overridable",
+    "resolve_name",
+    "wrap_torch_function",
+]
 
 _state = threading.local()
 
@@ -44,7 +67,36 @@ def overridable(function: Any) -> Any:
             return handle_torch_function(wrapped, given, *args, **kwargs)
         return function(*args, **kwargs)
 
+    wrapped.overridable = True  # type: ignore[attr-defined]  # what lists such functions looks for it
     return wrapped
+
+
+def wrap_torch_function(dispatcher: Any) -> Any:
+    """A decorator: arguments may take a call over, those that `dispatcher` returns when it is given all of them.
+
+    Parameters:
+        dispatcher : callable
+            Returns an iterable of the tensors, or what is like them, among the arguments.
+
+    Examples:
+        >>> @wrap_torch_function(lambda a: (a,))
+        ... def negated(a):
+        ...     return -a
+        >>> negated(1)
+        -1
+    """
+
+    def decorate(function: Any) -> Any:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = tuple(dispatcher(*args, **kwargs))
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
 
 
 def is_tensor_like(inp: Any) -> bool:

@@ -1,0 +1,175 @@
+"""Which functions `__torch_function__` sees, and under which names."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MethodDescriptorType, ModuleType
+from typing import Any
+
+import tl_core
+from tl_core import _C
+from tl_core._C import Tensor
+
+__all__ = [
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "get_testing_overrides",
+    "is_tensor_method_or_property",
+    "resolve_name",
+]
+
+_FUNCTIONS = (BuiltinFunctionType, FunctionType)
+_METHODS = (MethodDescriptorType, FunctionType)
+# What Python calls by itself; operators are seen as the methods add, mul, ...
+_SPECIAL = ("__bool__", "__float__", "__getitem__", "__int__", "__repr__", "__setitem__")
+# Builtin functions that are no operators.
+_PLAIN = frozenset(
+    {"can_cast", "from_numpy", "get_default_dtype", "get_num_threads", "promote_types", "result_type",
+     "set_num_threads", "tensor"}
+)  # fmt: skip
+
+
+@functools.cache
+def _without_tensors() -> frozenset[str]:
+    """Operators that take no tensor, but for `out`."""
+    takes: dict[str, bool] = {}
+    for name, schema in _C._operators().items():
+        name = name.partition(".")[0]
+        arguments = schema.partition("(")[2].rpartition(") -> ")[0].removesuffix("Tensor(a!) out")
+        takes[name] = takes.get(name, False) or "Tensor" in arguments or "Operand" in arguments
+    return frozenset(name for name, any_tensor in takes.items() if not any_tensor)
+
+
+def _is_overridable(function: Any) -> bool:
+    if isinstance(function, BuiltinFunctionType):
+        return function.__name__ not in _PLAIN and function.__name__ not in _without_tensors()
+    return not isinstance(function, FunctionType) or getattr(function, "overridable", False)
+
+
+def _modules() -> dict[str, ModuleType]:
+    names = ("special", "linalg", "sparse")
+    return {"torch": tl_core, **{f"torch.{n}": getattr(tl_core, n) for n in names if hasattr(tl_core, n)}}
+
+
+def _functions(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    for name in getattr(module, "__all__", None) or dir(module):
+        function = getattr(module, name)
+        if not name.startswith("_") and isinstance(function, _FUNCTIONS):
+            yield name, function
+
+
+def _methods() -> Iterator[tuple[str, Any]]:
+    for name, method in vars(Tensor).items():
+        if isinstance(method, _METHODS) or name in _SPECIAL:
+            yield name, method
+
+
+def _getters() -> Iterator[tuple[str, Any]]:
+    for name, attribute in vars(Tensor).items():
+        if isinstance(attribute, GetSetDescriptorType) and name != "__dict__":
+            yield f"{name}.__get__", attribute.__get__
+
+
+@functools.cache
+def _named_with(grad: Any) -> dict[Any, str]:
+    named: dict[Any, str] = {}
+    for path, module in _modules().items():
+        for name, function in _functions(module):
+            if _is_overridable(function):
+                named.setdefault(function, f"{path}.{name}")
+    for name, method in (*_methods(), *_getters()):
+        if _is_overridable(method):
+            named.setdefault(method, f"torch.Tensor.{name}")
+    return named
+
+
+def _named() -> dict[Any, str]:
+    """Every function, method and reader of a property that can be overridden, with its name."""
+    return _named_with(Tensor.grad)  # tl-autograd brings properties of its own
+
+
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """The functions that `__torch_function__` sees, by the module or class that has them.
+
+    A function of several names stands there once. Functions that are written in terms of these, as most of
+    `nn.functional`, are seen as what they call.
+
+    Examples:
+        >>> import tl_core as tl
+        >>> found = get_overridable_functions()
+        >>> tl.add in found[tl], tl.Tensor.add in found[tl.Tensor], tl.zeros in found[tl]
+        (True, True, False)
+    """
+    owners = {**_modules(), "torch.Tensor": Tensor}
+    found: dict[Any, list[Callable[..., Any]]] = {}
+    for function, name in _named().items():
+        owner = owners[name.removesuffix(".__get__").rpartition(".")[0]]
+        found.setdefault(owner, []).append(function)
+    return found
+
+
+def get_ignored_functions() -> set[Callable[..., Any]]:
+    """Public functions that `__torch_function__` does not see, mostly because they take no tensor.
+
+    Examples:
+        >>> import tl_core as tl
+        >>> tl.zeros in get_ignored_functions(), tl.add in get_ignored_functions()
+        (True, False)
+    """
+    functions = [f for module in _modules().values() for _, f in _functions(module)]
+    methods = [method for _, method in _methods()]
+    return {f for f in (*functions, *methods) if f not in _named()}
+
+
+def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
+    """For each function that can be overridden, one that takes the same arguments and returns -1.
+
+    Examples:
+        >>> import tl_core as tl
+        >>> dummy = get_testing_overrides()[tl.mul]
+        >>> dummy(1, 2)
+        -1
+        >>> dummy(1, 2, 3)
+        Traceback (most recent call last):
+        TypeError: too many positional arguments
+    """
+    return {function: _dummy(function) for function in _named()}
+
+
+def _dummy(function: Any) -> Callable[..., Any]:
+    import inspect  # slow to load, and wanted here only
+
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # it has none
+        signature = inspect.signature(lambda *args, **kwargs: -1)
+
+    def dummy(*args: Any, **kwargs: Any) -> int:
+        signature.bind(*args, **kwargs)
+        return -1
+
+    dummy.__signature__ = signature  # type: ignore[attr-defined]  # what inspect looks at
+    return dummy
+
+
+def resolve_name(f: Callable[..., Any]) -> str | None:
+    """The name of a function as it is passed to `__torch_function__`; None if it is none of these.
+
+    Examples:
+        >>> import tl_core as tl
+        >>> resolve_name(tl.Tensor.add), resolve_name(tl.Tensor.shape.__get__)
+        ('torch.Tensor.add', 'torch.Tensor.shape.__get__')
+    """
+    return _named().get(f)
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether a function is a method of Tensor, or reads a property of it.
+
+    Examples:
+        >>> import tl_core as tl
+        >>> is_tensor_method_or_property(tl.Tensor.add), is_tensor_method_or_property(tl.add)
+        (True, False)
+    """
+    return (resolve_name(func) or "").startswith("torch.Tensor.")
