@@ -208,3 +208,17 @@ def test_places_with_strides():
     np.testing.assert_array_equal(
         tl.from_numpy(x).gather(0, places).numpy(), np.take_along_axis(x, at[:, ::2].T, 0)
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int32"])
+@pytest.mark.parametrize("width", [5, 31, 32, 70, 130])
+def test_a_turned_operand_with_rows_that_have_gaps(width, dtype):
+    rng = np.random.default_rng(12)
+    turned, spaced = (rng.integers(-99, 99, shape).astype(dtype) for shape in ((width, 77), (77, width + 3)))
+    a, b = tl.tensor(turned).t(), tl.tensor(spaced)[:, 1 : width + 1]
+    want = turned.T + spaced[:, 1 : width + 1]
+    np.testing.assert_array_equal((a + b).numpy(), want)
+    out = tl.full((77, width + 2), 7, dtype=getattr(tl, dtype))
+    tl.add(a, b, out=out[:, 1 : width + 1])
+    np.testing.assert_array_equal(out[:, 1 : width + 1].numpy(), want)
+    assert (out[:, [0, width + 1]] == 7).all()

@@ -96,14 +96,16 @@ struct InTiles {
     }
   }
 
-  // To the sums of 16 or 32 rows.
-  template <bool two>
+  // To the sums of 16 or 32 rows. Where rows stream by, the columns, which all rows take, stay nearest.
+  template <bool two, bool streams = false>
   static TL_TILES void add(const E* a, const E* b, int64_t depth) {
     constexpr int kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(E);
     const E* below = two ? a + depth * kSide : a;
     for (int64_t p = 0; p < depth; p += kSide, a += kSquare, below += kSquare, b += 2 * kSquare) {
-      _tile_loadd(4, a, 64);
-      if (two) _tile_loadd(5, below, 64);
+      if (streams) _tile_stream_loadd(4, a, 64);
+      if (!streams) _tile_loadd(4, a, 64);
+      if (two && streams) _tile_stream_loadd(5, below, 64);
+      if (two && !streams) _tile_loadd(5, below, 64);
       _tile_loadd(6, b, kRow);
       _tile_loadd(7, b + kSide, kRow);
       add_products<E, two>();
@@ -140,7 +142,7 @@ template <class F, bool two>
 TL_TILES void tile_micro(typename F::Element* out, const typename F::Element* a, int64_t, int64_t,
                          const typename F::Element* b, int64_t, int64_t depth) {
   clear_sums();
-  InTiles<F>::template add<two>(a, b, depth);
+  InTiles<F>::template add<two, true>(a, b, depth);
   store_sums<two>(out, InTiles<F>::Tile::kCols);
 }
 

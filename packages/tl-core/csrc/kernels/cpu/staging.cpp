@@ -42,15 +42,18 @@ class Tiles {
   void run(int64_t i, int64_t j, int64_t width, int64_t rows, const void* params) {
     const int n = staging_.operands;
     char* at[kMaxStaged];
-    int64_t steps[2 * kMaxStaged] = {};
+    int64_t steps[2 * kMaxStaged];
+    bool flat = true;
     for (int k = 0; k < n; ++k) {
       char* own = data_[k] + i * strides_[k] + j * outer_[k];
       const bool staged = (k == 0 && staging_.streams) || !lies_ready(k, width, rows);
       at[k] = staged ? buffers_.bytes[k] : own;
       steps[k] = staging_.items[k];
+      steps[n + k] = staged ? width * staging_.items[k] : outer_[k];
+      flat = flat && (staged || is_flat(k, width, rows));
       if (staged && k > 0 && !constant_[k]) fetch(k, own, width, rows);
     }
-    staging_.loop(at, steps, width * rows, 1, params);
+    staging_.loop(at, steps, flat ? width * rows : width, flat ? 1 : rows, params);
     if (at[0] == buffers_.bytes[0]) give_back(data_[0] + i * strides_[0] + j * outer_[0], width, rows);
   }
 
@@ -61,8 +64,12 @@ class Tiles {
     return false;
   }
   bool lies_ready(int k, int64_t width, int64_t rows) const {
+    constexpr int64_t kLongRow = 32;  // that is worth a turn of the loop
     return !staging_.converts[k] && strides_[k] == staging_.items[k] &&
-           (rows == 1 || outer_[k] == width * staging_.items[k]);
+           (width >= kLongRow || is_flat(k, width, rows));
+  }
+  bool is_flat(int k, int64_t width, int64_t rows) const {
+    return rows == 1 || outer_[k] == width * staging_.items[k];
   }
   ElementwiseLoop mover(int k) const {
     return staging_.converts[k] ? staging_.converts[k] : copy_loop(staging_.items[k]);
@@ -73,8 +80,12 @@ class Tiles {
     mover(k)(data, strides, width, rows, nullptr);
   }
   void give_back(char* to, int64_t width, int64_t rows) {
-    if (lies_ready(0, width, rows))
-      return stream_copy(to, buffers_.bytes[0], width * rows * staging_.items[0]);
+    if (lies_ready(0, width, rows)) {
+      const bool flat = is_flat(0, width, rows);
+      const int64_t parts = flat ? 1 : rows, part = width * rows / parts * staging_.items[0];
+      for (int64_t r = 0; r < parts; ++r) stream_copy(to + r * outer_[0], buffers_.bytes[0] + r * part, part);
+      return;
+    }
     char* data[] = {to, buffers_.bytes[0]};
     const int64_t strides[] = {strides_[0], staging_.items[0], outer_[0], width * staging_.items[0]};
     mover(0)(data, strides, width, rows, nullptr);
