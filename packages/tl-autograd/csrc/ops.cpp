@@ -23,6 +23,11 @@ Tensor added(const TlValue& a, const TlValue& b) {
   return call_one(op, {a, b, value(int64_t{1})});
 }
 
+Tensor sum(const Tensor& a, const Tensor& b) {
+  // To a dense tensor, a sparse one can be added.
+  return is_sparse(a.get()) ? added(value(b), value(a)) : added(value(a), value(b));
+}
+
 Tensor multiplied(const TlValue& a, const TlValue& b) {
   static const TlOperator* op = operator_named("mul.Tensor");
   return call_one(op, {a, b});
@@ -132,6 +137,8 @@ Tensor zeros(const TensorMeta& meta) {
   fill_zero(t.get());
   return t;
 }
+
+bool is_sparse(const TlTensor* t) { return api->tensor_layout(t) != TL_STRIDED; }
 
 bool holds_nan(TlTensor* t) {
   static const TlOperator* isnan = operator_named("isnan");
