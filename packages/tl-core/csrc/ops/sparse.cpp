@@ -208,12 +208,12 @@ Tensor merged(const Tensor& a, const Tensor& b, const Scalar& alpha) {
            " != ", q.sparse_dim());
   const Tensor at_p = to_contiguous(places(p, a.sizes())), at_q = to_contiguous(places(q, b.sizes()));
   const Tensor to_p = empty(at_p.sizes(), kInts), to_q = empty(at_q.sizes(), kInts);
+  const int64_t *x = at_p.ptr<int64_t>(), *y = at_q.ptr<int64_t>();
   int64_t i = 0, j = 0, n = 0;
   for (; i < p.count() || j < q.count(); ++n) {
-    const int64_t x = at_p.ptr<int64_t>()[i < p.count() ? i : 0],
-                  y = at_q.ptr<int64_t>()[j < q.count() ? j : 0];
-    const bool left = j == q.count() || (i < p.count() && x <= y),
-               right = i == p.count() || (j < q.count() && y <= x);
+    const bool left = j == q.count() || (i < p.count() && x[i] <= y[j]);
+    const bool right = i == p.count() || (j < q.count() && y[j] <= x[i]);
+    // Both are decided before either moves on.
     if (left) to_p.ptr<int64_t>()[i++] = n;
     if (right) to_q.ptr<int64_t>()[j++] = n;
   }

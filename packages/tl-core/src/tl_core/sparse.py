@@ -174,7 +174,7 @@ def _check_indices(indices: Tensor, shape: tuple[int, ...], coalesced: bool) -> 
 
 
 def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices of which one is sparse; the gradient of the sparse one is dense.
+    """The product of two matrices of which one is sparse; the gradient of either is dense.
 
     Parameters:
         mat1, mat2 : Tensor
