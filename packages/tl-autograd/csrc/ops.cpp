@@ -144,7 +144,9 @@ bool holds_nan(TlTensor* t) {
   static const TlOperator* isnan = operator_named("isnan");
   static const TlOperator* any = operator_named("any");
   static const TlOperator* item = operator_named("_local_scalar_dense");
-  Tensor found = call_one(any, {value(call_one(isnan, {value(t)}))});
+  static const TlOperator* values = operator_named("_values");
+  const Tensor stored = is_sparse(t) ? call_one(values, {value(t)}) : Tensor::share(t);
+  Tensor found = call_one(any, {value(call_one(isnan, {value(stored)}))});
   const TlValue arg = value(found);
   TlValue ret = none();
   check(api->op_call(item, &arg, 1, &ret, 1));

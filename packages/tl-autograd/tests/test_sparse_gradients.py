@@ -147,6 +147,15 @@ def test_products_of_matrices():
     assert s.grad.tolist() == (g @ dense.detach().t()).tolist()
 
 
+def test_anomalies_are_found_in_what_is_stored():
+    t = table()
+    with pytest.warns(UserWarning, match="Anomaly"), tl_autograd.detect_anomaly():
+        rows(t, [1]).sum().backward()
+    with tl.numerics(nan="raise"), pytest.raises(RuntimeError, match="nan"):
+        tl.sparse_coo_tensor([[0]], [1.0], (2,)) * float("inf") * 0.0
+    assert t.grad._nnz() == 1
+
+
 def test_an_error_names_the_operator_also_in_a_graph():
     leaf = tl.sparse_coo_tensor(INDICES, [1.0, 2.0, 3.0], (2, 3), requires_grad=True)
     with pytest.raises(

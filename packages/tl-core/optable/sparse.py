@@ -36,7 +36,7 @@ ROWS = [
               example=">>> tl.sparse_coo_tensor([[1, 1]], [2.0, 3.0], (3,)).to_dense()\ntensor([0., 5., 0.])"),
     Op("sparse_mask(Tensor self, Tensor mask) -> Tensor", function=False, sparse="itself", devices="CpuOnly", grad={"self": "_to_dense(g)"},
        jvp="none:not implemented", batch="loop", doc="The elements at the places that a sparse tensor stores, as a sparse tensor."),
-    Composite("to_sparse(Tensor self, int? sparse_dim=None) -> Tensor", function=False, sparse="itself",
+    Composite("to_sparse(Tensor self, int? sparse_dim=None, *, Layout? layout=None) -> Tensor", function=False, sparse="itself",
               doc="The elements that aren't zero as a sparse tensor; its last dimensions can stay dense."),
     Composite("_embedding_sparse_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
               function=False, method=False, doc="The gradient of a table as a sparse tensor, a row for each index."),

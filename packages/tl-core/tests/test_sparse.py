@@ -94,6 +94,8 @@ def test_from_dense():
     ]
     assert tl.equal(s.to_dense(), dense) and tl.equal(rows.to_dense(), dense)
     assert s.to_sparse() is s and dense.to_dense() is dense
+    with pytest.raises(NotImplementedError, match=r"there is torch\.sparse_coo only"):
+        dense.to_sparse(layout=tl.sparse_csr)
     with pytest.raises(RuntimeError, match="range, but 3 is given"):
         dense.to_sparse(3)
     with pytest.raises(RuntimeError, match="sparse_dim argument"):

@@ -159,7 +159,9 @@ Tensor sparse_mask(const Tensor& self, const Tensor& mask) {
   return sparse_tensor(mask.sizes(), {p.indices, elements_at(dense, p), p.coalesced});
 }
 
-Tensor to_sparse(const Tensor& self, std::optional<int64_t> dims) {
+Tensor to_sparse(const Tensor& self, std::optional<int64_t> dims, std::optional<Layout> layout) {
+  TL_CHECK(!layout || *layout == Layout::SparseCoo, NotImplemented,
+           "to_sparse(): of the sparse layouts, there is torch.sparse_coo only");
   const int64_t n = dims.value_or(self.is_sparse() ? sparse_dim(self) : self.dim());
   if (self.is_sparse()) {
     TL_CHECK(n == sparse_dim(self), Runtime,
