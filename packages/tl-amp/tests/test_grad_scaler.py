@@ -40,6 +40,17 @@ def test_a_step_is_that_of_plain_training(weight, optimizer):
     assert weight.grad.tolist() == [3, 3]
 
 
+@pytest.mark.parametrize("factor", [3.0, float("inf")])
+def test_sparse_gradients_are_divided(factor):
+    layer = nn.Embedding.from_pretrained(tl.ones(3, 2), freeze=False, sparse=True)
+    optimizer, scaler = nn.optim.SparseAdam(layer.parameters(), lr=0.5), GradScaler("cpu", init_scale=4.0)
+    scaler.scale((layer(tl.tensor([1])) * factor).sum()).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert layer.weight.grad._values().tolist() == [[factor] * 2]
+    assert layer.weight[1].tolist() == [0.5 if factor == 3 else 1.0] * 2
+
+
 def test_the_factor_grows_and_shrinks(weight, optimizer):
     scaler = GradScaler("cpu", init_scale=4.0, growth_factor=3.0, backoff_factor=0.25, growth_interval=2)
     finite, infinite = 1.0, float("inf")

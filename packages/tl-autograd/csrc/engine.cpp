@@ -56,7 +56,7 @@ Tensor Run::sum(Tensor a, Tensor b) const {
                         api->tensor_is_contiguous(a.get()) &&
                         api->tensor_dtype(a.get()) == api->tensor_dtype(b.get()) &&
                         same_shape(a.get(), n, api->tensor_sizes(b.get()));
-  if (!in_place) return added(value(a), value(b));
+  if (!in_place) return autograd::sum(a, b);
   add_into(a.get(), b.get());
   return a;
 }

@@ -28,8 +28,8 @@ void Leaf::apply(const GradientsIn& in, TlTensor**) {
 void Leaf::accumulate(TlTensor* g, bool create_graph) {
   if (!grad) {
     grad = fresh(g, create_graph);
-  } else if (create_graph) {
-    grad = added(value(grad), value(g));
+  } else if (create_graph || (is_sparse(grad.get()) && !is_sparse(g))) {
+    grad = sum(grad, Tensor::share(g));
   } else {
     add_into(grad.get(), g);
   }
@@ -39,8 +39,9 @@ void Leaf::accumulate(TlTensor* g, bool create_graph) {
 // is copied, because it may be another leaf's too. The copy has the strides of the variable.
 Tensor Leaf::fresh(TlTensor* g, bool create_graph) const {
   Tensor v = variable();
-  const bool dense = !v || api->tensor_is_contiguous(v.get());
+  const bool dense = !v || api->tensor_is_contiguous(v.get()) || is_sparse(v.get());
   if (!create_graph && dense && api->tensor_is_contiguous(g) && solely_owned(g)) return Tensor::share(g);
+  if (is_sparse(g)) return !create_graph && solely_owned(g) ? Tensor::share(g) : clone(g);
   if (dense) return clone_contiguous(g);
   Tensor copy = empty_like(v.get());
   copy_into(copy.get(), g);

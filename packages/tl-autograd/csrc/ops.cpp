@@ -23,6 +23,11 @@ Tensor added(const TlValue& a, const TlValue& b) {
   return call_one(op, {a, b, value(int64_t{1})});
 }
 
+Tensor sum(const Tensor& a, const Tensor& b) {
+  // To a dense tensor, a sparse one can be added.
+  return is_sparse(a.get()) ? added(value(b), value(a)) : added(value(a), value(b));
+}
+
 Tensor multiplied(const TlValue& a, const TlValue& b) {
   static const TlOperator* op = operator_named("mul.Tensor");
   return call_one(op, {a, b});
@@ -133,11 +138,15 @@ Tensor zeros(const TensorMeta& meta) {
   return t;
 }
 
+bool is_sparse(const TlTensor* t) { return api->tensor_layout(t) != TL_STRIDED; }
+
 bool holds_nan(TlTensor* t) {
   static const TlOperator* isnan = operator_named("isnan");
   static const TlOperator* any = operator_named("any");
   static const TlOperator* item = operator_named("_local_scalar_dense");
-  Tensor found = call_one(any, {value(call_one(isnan, {value(t)}))});
+  static const TlOperator* values = operator_named("_values");
+  const Tensor stored = is_sparse(t) ? call_one(values, {value(t)}) : Tensor::share(t);
+  Tensor found = call_one(any, {value(call_one(isnan, {value(stored)}))});
   const TlValue arg = value(found);
   TlValue ret = none();
   check(api->op_call(item, &arg, 1, &ret, 1));

@@ -9,6 +9,7 @@ const TlOperator* operator_named(const char* name);
 Tensor call_one(const TlOperator* op, std::initializer_list<TlValue> args);  // of an operator with one result
 
 Tensor added(const TlValue& a, const TlValue& b);
+Tensor sum(const Tensor& a, const Tensor& b);  // either may be sparse
 Tensor multiplied(const TlValue& a, const TlValue& b);
 Tensor negated(TlTensor* t);
 Tensor inverted(TlTensor* t);
@@ -30,6 +31,7 @@ Tensor view_as_complex(TlTensor* t);
 Tensor sum_to_size(TlTensor* t, size_t ndim, const int64_t* sizes);
 Tensor converted(TlTensor* t, int64_t dtype, int64_t device);  // complex to real takes the real part
 
+bool is_sparse(const TlTensor* t);
 bool holds_nan(TlTensor* t);
 bool same_shape(const TlTensor* t, size_t ndim, const int64_t* sizes);
 // Whether a tensor of these sizes may have been broadcast to the shape of `t`.

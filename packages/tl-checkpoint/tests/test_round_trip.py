@@ -8,6 +8,7 @@ import functools
 import io
 import mmap
 import pathlib
+import pickle
 
 import pytest
 
@@ -157,6 +158,19 @@ def test_tensors_without_memory():
     loaded = again(tl.empty(3, 2, device="meta"))
     assert loaded.is_meta and loaded.shape == (3, 2)
     assert again(tl.ones(2), map_location="meta").is_meta
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_sparse_tensors(weights_only):
+    s = tl.sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], [3.0, 4.0, 5.0], (2, 3))
+    made = again({"s": s, "c": s.coalesce(), "values": s._values()}, weights_only=weights_only)
+    assert repr(made["s"]) == repr(s) and not made["s"].is_coalesced() and made["c"].is_coalesced()
+    assert made["values"].tolist() == [3.0, 4.0, 5.0]
+
+
+def test_indices_of_a_file_are_looked_at():
+    with pytest.raises((RuntimeError, pickle.UnpicklingError), match="found index 5"):
+        again(tl.sparse_coo_tensor([[5]], [1.0], (2,)))
 
 
 def test_some_keys_only(tmp_path):

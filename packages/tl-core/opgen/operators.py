@@ -57,7 +57,7 @@ def operators_cpp(rows: list[Row], programs: dict[str, str]) -> str:
     table = forms(rows)
     by_row = {(f.row.name, f.variant): f.index for f in table}
     by_name = {f.schema.name: f.index for f in table}
-    kernels = sorted({r.kernel for r in rows})
+    kernels = sorted({k for r in rows for k in (r.kernel, sparse_kernel(r)) if k})
     lines = [
         '#include "dispatch/operator.h"',
         '#include "elementwise_defs.h"',
@@ -142,9 +142,15 @@ def _definition(f: Form, by_row: dict, by_name: dict[str, int], programs: dict[s
         if row.marked or (row.composite and row.returns_views)
         else "Resolved"
     )
+    sparse = sparse_kernel(row)
     devices = "Numbers" if row.elementwise and row.devices == "CpuMeta" else row.devices
     return (f"    {{{{{', '.join(info)}}}, {defaults}, kernel_{row.kernel}, {ctx}, Devices::{devices}, Marks::{marks}, "
-            f"{', '.join(map(str, others))}}},")  # fmt: skip
+            f"{f'kernel_{sparse}' if sparse else 'nullptr'}, {', '.join(map(str, others))}}},")  # fmt: skip
+
+
+def sparse_kernel(row: Row) -> str:
+    """The symbol of the function that runs the row for sparse tensors; "" where it is refused."""
+    return row.kernel if row.sparse == "itself" else row.sparse
 
 
 def _context(row: Row, by_name: dict[str, int]) -> str:

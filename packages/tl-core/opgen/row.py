@@ -98,6 +98,7 @@ class Row:
     random: bool = False
     view: bool = False
     marked: bool = False  # takes tensors that are conjugated or negated only when read as they are
+    sparse: str = ""  # the kernel for sparse tensors: a symbol, or "itself" where the row's own takes them
     shown: str = ""  # the Python signature of the function where it isn't the schema's
     family: str = ""  # set by the collection: the file it stands in
 
@@ -171,7 +172,7 @@ def Composite(signature: str, **fields: Any) -> Row:
 
 def Foreach(signature: str, *, each: str, **fields: Any) -> Row:
     """The operator `each`, called for every element of the lists; other arguments are the same for all."""
-    return Composite(signature, each=each, kernel="foreach", method=False, **fields)
+    return Composite(signature, each=each, kernel="foreach", sparse="itself", method=False, **fields)
 
 
 def View(signature: str, **fields: Any) -> Row:

@@ -10,7 +10,7 @@ SMALL = "uint8 float16"  # which images and half precision use
 
 ROWS = [
     # ---- one input ---------------------------------------------------------------------------------------------------
-    Unary("neg", also="float16", dtypes="int float complex complex32", not_bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+    Unary("neg", sparse="sparse_values", also="float16", dtypes="int float complex complex32", not_bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
           "`~` or `logical_not()` operator instead.", expr="-x", grad={"self": "-g"}, ref="numpy.negative", aliases=("negative",), doc="The negative of each element.",
           example=">>> tl.neg(tl.tensor([1, -2]))\ntensor([-1,  2])"),
     Unary("exp", to="float", dtypes=INEXACT, expr="exp(x)", grad={"self": "g * result.conj()"}, ref="numpy.exp",
@@ -93,19 +93,19 @@ ROWS = [
               doc="The complex conjugate, as a view that is carried out when it is read; real tensors come back as they are.",
               example=">>> tl.conj(tl.tensor([1 + 2j]))\ntensor([1.-2.j])"),
     # ---- two inputs --------------------------------------------------------------------------------------------------
-    Binary("add", number_first=True, scalars="Scalar alpha=1", also=SMALL, dtypes=WITH_HALVES, expr="x + alpha * y", grad={"self": "g", "other": "g * alpha"}, ref="numpy.add",
+    Binary("add", sparse="sparse_add", number_first=True, scalars="Scalar alpha=1", also=SMALL, dtypes=WITH_HALVES, expr="x + alpha * y", grad={"self": "g", "other": "g * alpha"}, ref="numpy.add",
            shown="input, other, *, alpha=1, out=None", doc="Sums, the second input times alpha.",
            example=">>> tl.add(tl.tensor([1, 2]), 10, alpha=2)\ntensor([21, 22])"),
-    Binary("sub", number_first=True, scalars="Scalar alpha=1", also=SMALL, dtypes="int float complex complex32",
+    Binary("sub", sparse="sparse_sub", number_first=True, scalars="Scalar alpha=1", also=SMALL, dtypes="int float complex complex32",
            not_bool="Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
            "`~` or `logical_not()` operator instead.", expr="x - alpha * y", grad={"self": "g", "other": "-g * alpha"},
            ref="numpy.subtract", aliases=("subtract",), shown="input, other, *, alpha=1, out=None",
            doc="Differences, the second input times alpha.",
            example=">>> tl.sub(tl.tensor([1, 2]), 10)\ntensor([-9, -8])"),
-    Binary("mul", number_first=True, also=SMALL, dtypes=WITH_HALVES, expr="x * y", grad={"self": "g * other.conj()", "other": "g * self.conj()"}, ref="numpy.multiply",
+    Binary("mul", sparse="sparse_values", number_first=True, also=SMALL, dtypes=WITH_HALVES, expr="x * y", grad={"self": "g * other.conj()", "other": "g * self.conj()"}, ref="numpy.multiply",
            aliases=("multiply",), doc="Products.",
            example=">>> tl.mul(tl.tensor([1, 2]), tl.tensor([[3], [4]]))\ntensor([[3, 6],\n        [4, 8]])"),
-    Binary("div", number_first=True, to="float", also="float16", dtypes="float complex complex32", expr="x / y",
+    Binary("div", sparse="sparse_quotient", number_first=True, to="float", also="float16", dtypes="float complex complex32", expr="x / y",
            grad={"self": "g / other.conj()", "other": "-g * (self / other / other).conj()"}, ref="numpy.true_divide",
            samples=real(0.5, 4), aliases=("divide",), shown="input, other, *, rounding_mode=None, out=None", doc="Quotients.",
            example=">>> tl.div(tl.tensor([7, -7]), 2)\ntensor([ 3.5000, -3.5000])\n>>> tl.div(tl.tensor([7, -7]), 2, rounding_mode=\"floor\")\ntensor([ 3, -4])"),

@@ -7,7 +7,8 @@ FOUR = "(Tensor output, Tensor offset2bag, Tensor bag_size, Tensor max_indices)"
 
 ROWS = [
     Op("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", method=False,
-       grad={"weight": "embedding_dense_backward(g, indices, weight.size(0), padding_idx, scale_grad_by_freq)"}, jvp="linear", batch="dims",
+       grad={"weight": "_embedding_sparse_backward(g, indices, weight.size(0), padding_idx, scale_grad_by_freq) if sparse else "
+                       "embedding_dense_backward(g, indices, weight.size(0), padding_idx, scale_grad_by_freq)"}, jvp="linear", batch="dims",
        doc="The rows of a table at the given indices.",
        example=">>> tl.embedding(tl.tensor([[0.0, 1.0], [2.0, 3.0]]), tl.tensor([1, 0, 1]))\ntensor([[2., 3.],\n        [0., 1.],\n        [2., 3.]])"),
     Op("embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
@@ -20,10 +21,10 @@ ROWS = [
        doc="Shortens the rows at the given indices to a norm."),
     Op(f"_embedding_bag({BAG}, int padding_idx=-1) -> {FOUR}", function=False, method=False, jvp="linear", batch="loop",
        grad={"weight, per_sample_weights": "_embedding_bag_backward(g0, weight, indices, offset2bag, bag_size, max_indices, per_sample_weights, "
-                                           "scale_grad_by_freq, mode, padding_idx, needs[0], needs[1])"},
+                                           "scale_grad_by_freq, mode, sparse, padding_idx, needs[0], needs[1])"},
        doc="Sums, means or maxima of bags of rows."),
     Composite("_embedding_bag_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor max_indices, "
-              "Tensor? per_sample_weights, bool scale_grad_by_freq, int mode, int padding_idx, bool want_weight, bool want_factors) -> (Tensor, Tensor)",
+              "Tensor? per_sample_weights, bool scale_grad_by_freq, int mode, bool sparse, int padding_idx, bool want_weight, bool want_factors) -> (Tensor, Tensor)",
               function=False, method=False, doc="The gradients of _embedding_bag."),
     Composite(f"embedding_bag({BAG}) -> (Tensor, Tensor, Tensor, Tensor)", method=False,
               doc="Sums (mode 0), means (1) or maxima (2) of bags of a table's rows; the bag of each index, the bags' sizes, and what was largest."),

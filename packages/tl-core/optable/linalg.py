@@ -3,7 +3,7 @@
 from opgen.row import Composite, Op
 
 ROWS = [
-    Op("mm(Tensor self, Tensor mat2) -> Tensor", out=True, grad={"self": "g.mm(mat2.t().conj())", "mat2": "self.t().conj().mm(g)"},
+    Op("mm(Tensor self, Tensor mat2) -> Tensor", sparse="sparse_mm", out=True, grad={"self": "g.mm(mat2.t().conj())", "mat2": "self.t().conj().mm(g)"},
        jvp="double-vjp", batch="dims", ref="numpy.matmul", doc="The product of two matrices.",
        example=">>> tl.mm(tl.tensor([[1, 2]]), tl.tensor([[3], [4]]))\ntensor([[11]])"),
     Op("_int_mm(Tensor self, Tensor mat2) -> Tensor", out=True, method=False, grad="none: integers", jvp="none: integers", batch="loop",
@@ -24,7 +24,7 @@ ROWS = [
     Op("dot(Tensor self, Tensor tensor) -> Tensor", out=True, grad={"self": "g * tensor.conj()", "tensor": "g * self.conj()"},
        jvp="double-vjp", batch="dims", ref="numpy.dot", doc="The sum of the products of two vectors' elements; nothing is conjugated.",
        example=">>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))\ntensor(11)"),
-    Composite("matmul(Tensor self, Tensor other) -> Tensor", out=True, ref="numpy.matmul",
+    Composite("matmul(Tensor self, Tensor other) -> Tensor", out=True, sparse="sparse_matmul", ref="numpy.matmul",
               doc="The matrix product of tensors of any dimensions: vectors join as rows or columns, further dimensions are batches.",
               example=">>> tl.matmul(tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 1]))\ntensor([3, 7])"),
     Op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out=True, inplace=True,

@@ -50,7 +50,7 @@ def _spread(name, word):
 
 
 ROWS = [
-    Op("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", out=True, grad={"self": "g.expand(self.shape)"}, jvp="linear", batch="dims",
+    Op("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", sparse="sparse_sum", out=True, grad={"self": "g.expand(self.shape)"}, jvp="linear", batch="dims",
        ref="numpy.sum", shown="input, dim, keepdim=False, *, dtype=None", doc="The sum of the elements; of integers and bool in int64.",
        example=">>> tl.sum(tl.tensor([[1, 2], [3, 4]]))\ntensor(10)\n>>> tl.sum(tl.tensor([[1, 2], [3, 4]]), 0)\ntensor([4, 6])"),
     Op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True, out_name="sum.IntList_out",

@@ -84,6 +84,7 @@ OBJECTS = {
     "_tensor._rebuild_from_type_v2": "tl_checkpoint.rebuild:from_type",
     "_utils._element_size": "tl_core.type_info:element_size",
     "_utils._rebuild_parameter": "tl_checkpoint.rebuild:parameter",
+    "_utils._rebuild_sparse_tensor": "tl_core._tensor:_rebuild_sparse_tensor",
     "_utils._rebuild_tensor_v2": "tl_checkpoint.rebuild:tensor",
     "autocast": "tl_amp:autocast",
     "compile": "tl_backends.compiler:compile",

@@ -292,7 +292,7 @@ def _gradients(optimizer: Any) -> Iterator[Tensor]:
     for group in optimizer.param_groups:
         for parameter in group["params"]:
             if parameter.grad is not None:
-                yield parameter.grad
+                yield parameter.grad._values() if parameter.grad.is_sparse else parameter.grad
 
 
 def _number(value: Any) -> float:

@@ -60,6 +60,7 @@ _EXACT = {
     "torch.nn.parameter.Buffer": "tl_core.Buffer",
     "torch.serialization._get_layout": "tl_checkpoint.rebuild.layout",
     "torch._utils._rebuild_tensor_v2": "tl_core._tensor._rebuild_tensor_v2",
+    "torch._utils._rebuild_sparse_tensor": "tl_core._tensor._rebuild_sparse_tensor",
     "torch._utils._rebuild_parameter": "tl_core.parameter._rebuild_parameter",
     "torch._tensor._rebuild_from_type_v2": "tl_core._tensor._rebuild_from_type",
     "torch._C._VariableFunctionsClass": "tl_checkpoint.rebuild.functions",

@@ -181,6 +181,8 @@ class _Pickler(_PythonPickler):
         if t.is_meta:
             parts = (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
             return self.save_reduce(_named("torch._utils._rebuild_meta_tensor_no_storage"), parts, obj=t)
+        if t.is_sparse:
+            return self.save_reduce(_named("torch._utils._rebuild_sparse_tensor"), _parts_of_sparse(t), obj=t)
         self._write_tensor(t)
 
     def _write_tensor(self, t: Any) -> None:
@@ -326,6 +328,10 @@ def _of_type(t: Any) -> tuple[Any, Any]:
         function = _named("torch._utils._rebuild_tensor_v2")
         args = (plain.storage(), *geometry)
     return _named("torch._tensor._rebuild_from_type_v2"), (function, type(t), args, dict(t.__dict__))
+
+
+def _parts_of_sparse(t: Any) -> tuple[Any, Any]:
+    return t.layout, (t._indices(), t._values(), t.shape, t.is_coalesced())
 
 
 def _quantized(t: Any) -> tuple[Any, Any]:

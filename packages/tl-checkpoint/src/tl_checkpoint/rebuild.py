@@ -22,6 +22,7 @@ __all__ = [
     "parameter_with_state",
     "set_object_state",
     "set_tensor_state",
+    "sparse",
     "tensor",
     "tensor_of_dtype",
 ]
@@ -105,6 +106,17 @@ def _marked(made: Any, metadata: Any) -> Any:
     if type(metadata) is not dict or not set(metadata) <= {"conj", "neg"}:
         raise pickle.UnpicklingError(f"a tensor has marks that aren't known: {metadata!r}")
     return marked(made, conj=bool(metadata.get("conj")), neg=bool(metadata.get("neg")))
+
+
+def sparse(layout: Any, data: Any) -> Any:
+    """A sparse tensor of its parts; its indices are looked at."""
+    if layout is not tl_core.sparse_coo:
+        raise pickle.UnpicklingError(f"tensors of the layout {layout} can't be read: torch.sparse_coo can")
+    indices, values, size, *coalesced = data
+    if not isinstance(indices, tl_core.Tensor) or not isinstance(values, tl_core.Tensor):
+        raise pickle.UnpicklingError("a sparse tensor's parts are no tensors")
+    is_coalesced = bool(coalesced and coalesced[0])
+    return tl_core.sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=is_coalesced)
 
 
 def parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:

@@ -149,6 +149,7 @@ _TENSORS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter": rebuild.parameter,
     "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
     "torch._utils._rebuild_qtensor": quantized.tensor,
+    "torch._utils._rebuild_sparse_tensor": rebuild.sparse,
     "torch._utils._rebuild_meta_tensor_no_storage": rebuild.meta_tensor,
     "torch._tensor._rebuild_from_type_v2": rebuild.from_type,
     "torch.Size": tl_core.Size,

@@ -169,6 +169,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         const Tensor& t = tensor_of(self);
         const char* format = format_of(t.dtype());
         view->obj = nullptr;
+        TL_CHECK(!t.is_sparse(), Type,
+                 "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
         TL_CHECK(!(t->bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1), Runtime,
                  "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
         for (const auto& [mark, name, method] : kUnwritten)

@@ -184,6 +184,7 @@ Tensor take_unversioned(PyObject* capsule) {
 }  // namespace
 
 PyObject* to_dlpack(const Tensor& t, bool versioned, bool copied) {
+  if (t.is_sparse()) refuse("Can't export tensors with layout other than torch.strided");
   if (t->has(TensorImpl::Conjugated)) refuse("Can't export tensors with the conjugate bit set");
   if (t->has(TensorImpl::Negated)) refuse("Can't export tensors with the negative bit set");
   if (!t.device().is_cpu())

@@ -135,6 +135,8 @@ class Filler {
 
  private:
   void fill_tensor(const Tensor& part, int64_t d, char* out) {
+    TL_CHECK(!part.is_sparse(), NotImplemented,
+             "a list with tensors of the layout torch.sparse_coo cannot be made a tensor");
     const IntSpan rest = t_.sizes().subspan(static_cast<size_t>(d));
     TL_CHECK(std::ranges::equal(part.sizes(), rest), Value, "expected sequence of length ", t_.size(d),
              " at dim ", d, " (got ", part.dim() ? part.size(0) : 0, ")");

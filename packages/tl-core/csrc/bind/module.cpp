@@ -26,6 +26,7 @@
 #include "bind/types.h"
 #include "bind/writes.h"
 #include "dispatch/lazy_bits.h"
+#include "dispatch/sparse.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/loop.h"
@@ -196,16 +197,21 @@ py::object as_subclass(py::object type, py::object data) {
   return take(wrap_as(ops::view(source, source.sizes()), subclass_argument(type)));
 }
 
-py::object storage_facts(py::object o) {
+const Tensor& stored(const py::object& o) {
   const Tensor& t = tensor_argument(o);
-  Storage* s = t.storage();
+  TL_CHECK(!t.is_sparse(), NotImplemented, "Cannot access storage of SparseTensorImpl");
+  return t;
+}
+
+py::object storage_facts(py::object o) {
+  Storage* s = stored(o).storage();
   return py::make_tuple(reinterpret_cast<uintptr_t>(s->data), s->bytes, take(device_object(s->device)),
                         s->read_only, s->resizable, reinterpret_cast<uintptr_t>(s));
 }
 
 py::object with_storage(py::object source, py::object dtype, py::tuple sizes, py::tuple strides,
                         int64_t offset) {
-  const Tensor& t = tensor_argument(source);
+  const Tensor& t = stored(source);
   DimVector n, by;
   for (auto s : sizes) n.push_back(s.cast<int64_t>());
   for (auto s : strides) by.push_back(s.cast<int64_t>());
@@ -220,19 +226,17 @@ void add_tensors(py::module_& m) {
   m.def("_storage_facts", storage_facts);
   m.def("_with_storage", with_storage);
   m.def("_set_storage", [](py::object o, py::object from) {
-    const Tensor& source = tensor_argument(from);
-    TensorImpl& t = *tensor_argument(o).impl();
+    const Tensor& source = stored(from);
+    TensorImpl& t = *stored(o).impl();
     set_storage(t, StoragePtr::share(source.storage()));
     set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
     t.dtype = source.dtype();
   });
-  m.def("_resize_storage",
-        [](py::object o, size_t bytes) { resize_storage(*tensor_argument(o).storage(), bytes); });
-  m.def("_storage_owner",
-        [](py::object o) { return take(Py_NewRef(buffer_owner(*tensor_argument(o).storage()))); });
+  m.def("_resize_storage", [](py::object o, size_t bytes) { resize_storage(*stored(o).storage(), bytes); });
+  m.def("_storage_owner", [](py::object o) { return take(Py_NewRef(buffer_owner(*stored(o).storage()))); });
   m.def("_move_storage",
-        [](py::object o, py::object buffer) { move_to_buffer(*tensor_argument(o).storage(), buffer.ptr()); });
-  m.def("_set_read_only", [](py::object o, bool on) { tensor_argument(o).storage()->read_only = on; });
+        [](py::object o, py::object buffer) { move_to_buffer(*stored(o).storage(), buffer.ptr()); });
+  m.def("_set_read_only", [](py::object o, bool on) { stored(o).storage()->read_only = on; });
   m.def("_to_dlpack", [](py::object o, bool versioned, bool copied) {
     return take(to_dlpack(tensor_argument(o), versioned, copied));
   });
@@ -275,6 +279,7 @@ void build(py::module_& m) {
   py::register_local_exception_translator(translate);
   register_builtin_operators();
   install_lazy_bits();
+  install_sparse();
   PyObject* module = m.ptr();
   add_types(module);
   add_generator_type(module);

@@ -12,6 +12,7 @@
 #include "dispatch/operator.h"
 #include "dispatch/thread_state.h"
 #include "ops.h"
+#include "tensor/sparse.h"
 
 namespace tl::bind {
 
@@ -46,6 +47,7 @@ bool makes_memory(const Operator& op) {
 
 bool holds(const Tensor& t, Watch what) {
   if (!t || is_integral(t.dtype(), true) || !t.device().is_cpu() || t.numel() == 0) return false;
+  if (t.is_sparse()) return holds(parts_of(*t.impl()).values, what);
   const Tensor real = is_complex(t.dtype()) ? ops::view_as_real(ops::resolve_conj(t)) : t;
   const Tensor where = what == kNan ? ops::ne(real, real) : ops::eq(ops::abs(real), Scalar(HUGE_VAL));
   return ops::_local_scalar_dense(ops::any(where)).to_int() != 0;

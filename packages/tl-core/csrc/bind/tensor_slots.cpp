@@ -17,6 +17,7 @@
 #include "dispatch/lazy_bits.h"
 #include "ops.h"
 #include "tensor/geometry.h"
+#include "tensor/sparse.h"
 
 namespace tl::bind {
 
@@ -310,10 +311,15 @@ PyObject* nested_list(const Tensor& t, int64_t d, const char* p) {
   return list.release();
 }
 
+void check_has_memory(const Tensor& t) {
+  TL_CHECK(!t.is_sparse(), Runtime, "Cannot access data pointer of Tensor that doesn't have storage");
+}
+
 PyObject* tolist(PyObject* o, PyObject*) {
   return translated(
       [&]() -> PyObject* {
         const Tensor& t = tensor_of(o);
+        check_has_memory(t);
         const Tensor host = resolved(t.device().is_cpu() ? t : ops::to_device(t, Device{}, std::nullopt));
         return nested_list(host, 0, host.ptr<char>());
       },
@@ -338,7 +344,15 @@ PyObject* get_layout(PyObject* o, void*) { return Py_NewRef(layout_object(tensor
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLongLong(tensor_of(o).dim()); }
 PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromLongLong(tensor_of(o).itemsize()); }
 PyObject* get_nbytes(PyObject* o, void*) {
-  return PyLong_FromLongLong(tensor_of(o).numel() * tensor_of(o).itemsize());
+  return get([&] {
+    const Tensor& t = tensor_of(o);
+    TL_CHECK(
+        !t.is_sparse(), Runtime,
+        "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add "
+        "the nbytes of the indices and values.  If you want the size of the  equivalent dense tensor, "
+        "multiply numel() by element_size()");
+    return PyLong_FromLongLong(t.numel() * t.itemsize());
+  });
 }
 PyObject* get_version(PyObject* o, void*) {
   return get([&] {
@@ -365,6 +379,11 @@ int set_data(PyObject* o, PyObject* to, void*) {
                  to ? Py_TYPE(to)->tp_name : "nothing");
         TensorImpl& t = *impl_of(o);
         const Tensor& source = tensor_of(to);
+        TL_CHECK(
+            t.layout == source.layout(), Runtime,
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "
+            "tensor type.");
+        if (source.is_sparse()) set_parts(t, parts_of(*source.impl()));
         set_storage(t, StoragePtr::share(source.storage()));
         t.dtype = source.dtype();
         set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
@@ -422,6 +441,7 @@ template <DeviceType type>
 PyObject* on_device(PyObject* o, void*) {
   return PyBool_FromLong(tensor_of(o).device().type == type);
 }
+PyObject* get_is_sparse(PyObject* o, void*) { return PyBool_FromLong(tensor_of(o).is_sparse()); }
 PyObject* never(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_name(PyObject*, void*) { Py_RETURN_NONE; }
 
@@ -462,7 +482,7 @@ PyGetSetDef kGetset[] = {
     {"is_cpu", on_device<DeviceType::CPU>, nullptr, "Whether it lives on the CPU.", nullptr},
     {"is_cuda", on_device<DeviceType::CUDA>, nullptr, "Whether it lives on a CUDA device.", nullptr},
     {"is_meta", on_device<DeviceType::Meta>, nullptr, "Whether it has no memory.", nullptr},
-    {"is_sparse", never, nullptr, "Whether the layout is sparse.", nullptr},
+    {"is_sparse", get_is_sparse, nullptr, "Whether the layout is torch.sparse_coo.", nullptr},
     {"is_sparse_csr", never, nullptr, "Whether the layout is compressed sparse rows.", nullptr},
     {"is_quantized", never, nullptr, "Whether the elements are quantized.", nullptr},
     {"is_nested", never, nullptr, "Whether it is a list of tensors.", nullptr},
@@ -501,7 +521,12 @@ PyObject* dim(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).
 PyObject* numel(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).numel()); }
 PyObject* element_size(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).itemsize()); }
 PyObject* storage_offset(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).offset()); }
-PyObject* data_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(tensor_of(o).data()); }
+PyObject* data_ptr(PyObject* o, PyObject*) {
+  return get([&] {
+    check_has_memory(tensor_of(o));
+    return PyLong_FromVoidPtr(tensor_of(o).data());
+  });
+}
 PyObject* is_contiguous_(PyObject* o, PyObject* args, PyObject* kwargs) {
   PyObject* format = nullptr;
   static const char* names[] = {"memory_format", nullptr};

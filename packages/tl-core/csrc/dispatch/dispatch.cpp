@@ -110,11 +110,9 @@ int run_writing(const Operator& op, const KernelEntry& k, const TlValue* args, i
                                   const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   if (key.mixed() && op.one_device)
     if (guarded([&] { check_one_device(op, args, n_args); }) != 0) return -1;
-  if (op.info.variant == TL_FUNCTIONAL && k.call) return k.call(k.ctx, args, n_args, rets, n_rets);
+  if (k.call) return call_kernel(op, k, args, n_args, rets, n_rets);
   if (guarded([&] { each_written(op, args, check_writable); }) != 0) return -1;
-  if (!k.call)
-    return run_without_kernel(op, static_cast<DeviceType>(key.device()), args, n_args, rets, n_rets);
-  return run_writing(op, k, args, n_args, rets, n_rets);
+  return run_without_kernel(op, static_cast<DeviceType>(key.device()), args, n_args, rets, n_rets);
 }
 
 inline int run_backend(const Operator& op, const Key& key, const TlValue* args, int n_args, TlValue* rets,
@@ -137,6 +135,13 @@ inline int run_backend(const Operator& op, const Key& key, const TlValue* args, 
 }
 constexpr uint64_t down_to(int layer) { return (uint64_t{2} << layer) - 1; }
 }  // namespace
+
+int call_kernel(const Operator& op, const KernelEntry& k, const TlValue* args, int n_args, TlValue* rets,
+                int n_rets) noexcept {
+  if (op.info.variant == TL_FUNCTIONAL) return k.call(k.ctx, args, n_args, rets, n_rets);
+  if (guarded([&] { each_written(op, args, check_writable); }) != 0) return -1;
+  return run_writing(op, k, args, n_args, rets, n_rets);
+}
 
 int call(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const ThreadLocals& tls = thread_locals();

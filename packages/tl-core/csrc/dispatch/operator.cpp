@@ -81,6 +81,8 @@ void register_builtin_operators() {
     op.out = form(def.out);
     op.written_mask = written_mask(op.info);
     op.marks = def.marks;
+    // The row's own knows its context; any other learns which operator is called.
+    op.sparse = {def.sparse, def.sparse == def.kernel ? def.ctx : &op};
     op.needs_values = def.devices == Devices::CpuOnly;
     op.one_device = def.devices == Devices::CpuMeta;
     add_kernels(op, def.devices, {def.kernel, def.ctx});

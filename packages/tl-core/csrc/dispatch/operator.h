@@ -29,6 +29,7 @@ struct OperatorDef {
   void* ctx;
   Devices devices;
   Marks marks;
+  TlCall sparse;                     // the kernel for sparse tensors; NULL: none
   int16_t functional, inplace, out;  // indices of the row's other forms; -1: none
 };
 
@@ -50,6 +51,7 @@ struct TlOperator {
   tl::Marks marks = tl::Marks::Resolved;
   bool one_device = false;  // the kernels trust that all tensors lie on one device
   tl::KernelEntry kernels[tl::kNumDeviceTypes];
+  tl::KernelEntry sparse;  // for sparse tensors
   TlLayerEntry layers[TL_LAYER_COUNT] = {};
 };
 
@@ -72,6 +74,9 @@ void install_layer(int layer, TlLayerBind bind, void* user);
 
 // The whole call, from the first layer on.
 int call(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept;
+// The kernel alone: what an in-place or out= call needs around it is done.
+int call_kernel(const Operator& op, const KernelEntry& k, const TlValue* args, int n_args, TlValue* rets,
+                int n_rets) noexcept;
 // What stands below a layer, with that layer and those above it switched off for all that is called inside.
 int call_below(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets,
                int n_rets) noexcept;

@@ -34,11 +34,9 @@ Tensor checked_indices(const Tensor& t, int64_t rows) {
 
 DType adding_type(DType d) { return is_half(d) ? DType::Float32 : d; }
 
-Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool sparse) {
+Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool) {
   TL_CHECK(weight.dim() == 2, Runtime, "'weight' must be 2-D");
   check_index_type("indices", indices);
-  TL_CHECK(!sparse, NotImplemented,
-           "embedding(sparse=True): sparse gradients are not there yet; use sparse=False");
   DimVector sizes(indices.sizes());
   sizes.push_back(weight.size(1));
   const Tensor out = empty(sizes, {weight.dtype(), weight.device()});
@@ -144,7 +142,7 @@ struct BagBounds {
   }
 };
 
-void check_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode, bool sparse,
+void check_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode,
                OptTensor factors) {
   TL_CHECK(weight.dim() == 2, Runtime, "'weight' must be 2-D");
   TL_CHECK(indices.dim() == 1 && offsets.dim() == 1, Runtime,
@@ -153,8 +151,6 @@ void check_bag(const Tensor& weight, const Tensor& indices, const Tensor& offset
   check_index_type("offsets", offsets);
   TL_CHECK(is_floating(weight.dtype()), NotImplemented, "\"embedding_bag\" not implemented for '",
            scalar_type_name(weight.dtype()), "'");
-  TL_CHECK(!sparse, NotImplemented,
-           "embedding_bag(sparse=True): sparse gradients are not there yet; use sparse=False");
   TL_CHECK(mode >= 0 && mode <= 2, Runtime, "embedding_bag: mode must be 0 (sum), 1 (mean) or 2 (max), got ",
            mode);
   if (!factors) return;
@@ -168,8 +164,8 @@ void check_bag(const Tensor& weight, const Tensor& indices, const Tensor& offset
 }
 
 Four embedding_bag_core(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool,
-                        int64_t mode, bool sparse, OptTensor factors, bool with_last, int64_t padding) {
-  check_bag(weight, indices, offsets, mode, sparse, factors);
+                        int64_t mode, bool, OptTensor factors, bool with_last, int64_t padding) {
+  check_bag(weight, indices, offsets, mode, factors);
   const TensorOptions ints{DType::Int64, weight.device()};
   const DType type = adding_type(weight.dtype());
   const int64_t width = weight.size(1), given = offsets.numel() - (with_last ? 1 : 0);
@@ -198,7 +194,7 @@ Four embedding_bag_core(const Tensor& weight, const Tensor& indices, const Tenso
 std::tuple<Tensor, Tensor> embedding_bag_backward(const Tensor& grad, const Tensor& weight,
                                                   const Tensor& indices, const Tensor& bags,
                                                   const Tensor& sizes, const Tensor& winners,
-                                                  OptTensor factors, bool by_freq, int64_t mode,
+                                                  OptTensor factors, bool by_freq, int64_t mode, bool sparse,
                                                   int64_t padding, bool want_weight, bool want_factors) {
   if (mode == 2) {
     const Tensor found = ops::ge(winners, Scalar(int64_t{0}));
@@ -215,7 +211,8 @@ std::tuple<Tensor, Tensor> embedding_bag_backward(const Tensor& grad, const Tens
   if (want_weight) {
     if (factors) rows = ops::mul(rows, ops::unsqueeze(*factors, 1));
     if (mode == 1) rows = ops::div(rows, ops::unsqueeze(ops::index_select(sizes, 0, bags), 1));
-    grad_weight = ops::embedding_dense_backward(rows, indices, weight.size(0), padding, by_freq);
+    grad_weight = sparse ? ops::_embedding_sparse_backward(rows, indices, weight.size(0), padding, by_freq)
+                         : ops::embedding_dense_backward(rows, indices, weight.size(0), padding, by_freq);
   }
   return {grad_weight, grad_factors};
 }

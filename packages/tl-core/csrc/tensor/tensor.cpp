@@ -10,6 +10,7 @@
 #include "tensor/geometry.h"
 #include "tensor/python_hook.h"
 #include "tensor/slots.h"
+#include "tensor/sparse.h"
 #include "tensor/weak.h"
 
 namespace tl {
@@ -170,6 +171,15 @@ Tensor on_storage(StoragePtr storage, DType dtype, IntSpan sizes, IntSpan stride
   return t;
 }
 
+namespace {
+constexpr uint64_t kOwnBits = uint64_t{1} << TL_LAYER_LAZYBITS | uint64_t{1} << TL_LAYER_SPARSE;
+
+[[gnu::cold]] void copy_own_bits(TensorImpl& t, const TensorImpl& src) {
+  if (src.layout != Layout::Strided) set_parts(t, parts_of(src));
+  toggle_marks(t, src.marks());
+}
+}  // namespace
+
 Tensor alias(const Tensor& src) {
   auto t = Tensor::adopt(new_impl(src.dtype(), src.device()));
   t->storage = src->storage;
@@ -180,8 +190,8 @@ Tensor alias(const Tensor& src) {
   t->numel = src->numel;
   write_geometry(*t.impl(), src.sizes(), src.strides());
   t->flags = src->flags & (TensorImpl::Contiguous | TensorImpl::PrivateVersion | TensorImpl::Inference);
-  if (src->marks()) [[unlikely]]
-    toggle_marks(*t.impl(), src->marks());
+  if (src->bits.load(std::memory_order_relaxed) & kOwnBits) [[unlikely]]
+    copy_own_bits(*t.impl(), *src.impl());
   return t;
 }
 

@@ -135,6 +135,7 @@ class [[gnu::may_alias]] Tensor {
   }
   bool is_contiguous() const { return impl_->has(TensorImpl::Contiguous); }
   bool is_meta() const { return impl_->device.is_meta(); }
+  bool is_sparse() const { return impl_->layout != Layout::Strided; }
   int64_t itemsize() const { return item_size(impl_->dtype); }
   int64_t byte_stride(int64_t d) const { return wrapped_mul(stride(d), itemsize()); }
 

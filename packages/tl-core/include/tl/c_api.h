@@ -152,7 +152,8 @@ typedef enum TlLayer {
   TL_LAYER_FUNCTIONALIZE = 6,
   TL_LAYER_LAZYBITS = 7,
   TL_LAYER_PYTHON = 8,
-  TL_LAYER_CHECK = 9, /* looks at results: numerics */
+  TL_LAYER_CHECK = 9,   /* looks at results: numerics */
+  TL_LAYER_SPARSE = 10, /* tensors without strides: the core's own */
   TL_LAYER_COUNT = 16,
 } TlLayer;
 

@@ -73,6 +73,7 @@ from tl_core.precision import get_float32_matmul_precision, set_float32_matmul_p
 from tl_core.printing import set_printoptions
 from tl_core.random import *
 from tl_core.selections import *
+from tl_core.sparse import sparse_coo_tensor
 from tl_core.statistics import *
 from tl_core.storage import *
 from tl_core.storage import UntypedStorage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy as _copy
 from typing import Any
 
-from tl_core import _C, providers, selections, statistics
+from tl_core import _C, providers, selections, sparse, statistics
 from tl_core._C import Tensor
 from tl_core.marks import marked, marks_of
 from tl_core.storage import TypedStorage, UntypedStorage
@@ -28,7 +28,8 @@ def _converter(name: str, dtype: Any) -> Any:
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Without an argument the old-style type's name, else the tensor in that type."""
     if dtype is None:
-        return type_name(self.dtype)
+        name = type_name(self.dtype)
+        return name.replace("torch.", "torch.sparse.") if self.is_sparse else name
     return self.to(dtype_of(dtype), non_blocking)
 
 
@@ -131,6 +132,8 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
         raise RuntimeError(
             "only tensors that no operator made can be pickled with their gradient: detach() first"
         )
+    if self.is_sparse:
+        return _reduce_sparse(self, state)
     storage = _storage(self)
     args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
     if marks := marks_of(self):
@@ -138,6 +141,30 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
     if type(self) is Tensor and not state:
         return (_rebuild_tensor_v2, args)
     return (_rebuild_from_type, (_rebuild_tensor_v2, type(self), args, state))
+
+
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
+    indices, values, size, is_coalesced = data
+    return sparse.sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=is_coalesced)
+
+
+def _reduce_sparse(self: Tensor, state: dict[str, Any]) -> Any:
+    parts = (self._indices(), self._values(), self.shape, self.is_coalesced())
+    args = (self.layout, parts)
+    if type(self) is Tensor and not state:
+        return (_rebuild_sparse_tensor, args)
+    return (_rebuild_from_type, (_rebuild_sparse_tensor, type(self), args, state))
+
+
+def _copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """The same elements in a storage of their own, or in one that `memo` has copied."""
+    if self.is_sparse:
+        return self.detach().clone()
+    storage = _copy.deepcopy(self.untyped_storage(), memo)
+    made = _C._with_storage(
+        storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
+    )
+    return marked(made, **marks_of(self)).resolve_conj().resolve_neg()
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
@@ -148,11 +175,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         )
     if id(self) in memo:
         return memo[id(self)]
-    storage = _copy.deepcopy(self.untyped_storage(), memo)
-    made = _C._with_storage(
-        storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
-    )
-    made = marked(made, **marks_of(self)).resolve_conj().resolve_neg()
+    made = _copied(self, memo)
     if type(self) is not Tensor:
         made = _C._make_subclass(type(self), made)
     if self.requires_grad:

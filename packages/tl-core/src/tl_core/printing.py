@@ -198,6 +198,8 @@ def _whole(self: Tensor) -> str:
         prefix = f"{type(self).__name__}("
     default = _C.get_default_dtype()
     natural = (default, _C.int64, _C.bool, default.to_complex())
+    if self.is_sparse:
+        return _whole_sparse(self, prefix, self.dtype in natural)
     plain = self.detach()
     body = _tensor_str(plain.cpu() if self.device.type not in ("cpu", "meta") else plain, len(prefix))
     obvious = self.dtype is default if self.numel() == 0 else self.dtype in natural
@@ -205,8 +207,27 @@ def _whole(self: Tensor) -> str:
     return _joined(prefix + body, suffixes, len(prefix))
 
 
-def _joined(text: str, suffixes: list[str], indent: int) -> str:
-    last = len(text) - text.rfind("\n") + 1
+def _whole_sparse(self: Tensor, prefix: str, default_dtype: bool) -> str:
+    """Its two parts, a line each, then the suffixes on lines of their own."""
+    parts = [
+        _part(name, part, len(prefix))
+        for name, part in (("indices", self._indices()), ("values", self._values()))
+    ]
+    suffixes = [f"size={tuple(self.shape)}", f"nnz={self._nnz()}"]
+    suffixes += [] if default_dtype else [f"dtype={self.dtype}"]
+    suffixes += [f"layout={self.layout}", *_gradient_suffix(self)]
+    text = prefix + (",\n" + " " * len(prefix)).join(parts)
+    return _joined(text, suffixes, len(prefix), broken=True)
+
+
+def _part(name: str, part: Tensor, indent: int) -> str:
+    prefix = f"{name}=tensor("
+    size = f", size={tuple(part.shape)}" if part.numel() == 0 else ""
+    return f"{prefix}{_tensor_str(part, indent + len(prefix))}{size})"
+
+
+def _joined(text: str, suffixes: list[str], indent: int, broken: bool = False) -> str:
+    last = PRINT_OPTS.linewidth if broken else len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if last + len(suffix) + 2 > PRINT_OPTS.linewidth:
             text += ",\n" + " " * indent + suffix

@@ -74,6 +74,8 @@ def norm(
     >>> norm(tensor([3.0, 4.0]))
     tensor(5.)
     """
+    if input.is_sparse and dim is None:
+        input = input.coalesce().values()
     dims = [dim] if isinstance(dim, int) else dim
     if isinstance(p, str):
         if p == "nuc":

@@ -36,7 +36,7 @@ def embedding(
         scale_grad_by_freq : bool
             Whether a row's gradient is divided by how often the row is looked up.
         sparse : bool
-            Sparse gradients, which aren't there yet.
+            Whether the gradient is a sparse tensor, of the rows that were asked for only.
 
     Returns:
         Tensor, shape (*, D)

@@ -125,7 +125,8 @@ class Embedding(_Table):
         scale_grad_by_freq : bool
             Whether gradients are divided by how often a row was looked up.
         sparse : bool
-            Whether the gradient is to be a sparse tensor; these don't exist yet.
+            Whether the gradient is a sparse tensor, of the rows that were asked for only: for `SGD`, `SparseAdam` and
+            `Adagrad`.
         device, dtype : optional
             Of the table.
 

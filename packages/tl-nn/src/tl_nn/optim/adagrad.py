@@ -8,7 +8,7 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_unscaled
-from .lists import as_real, counted, directions, guarded
+from .lists import as_real, counted, directions, guarded, with_values
 from .optimizer import fusable
 from .rule import Rule, RuleOptimizer, count, options_of
 
@@ -39,8 +39,27 @@ def adagrad(
     Raises:
         NotImplementedError
             If gradients are to be unscaled, which is the work of GradScaler here.
+        RuntimeError
+            If `fused` or `weight_decay` is asked for with sparse gradients.
     """
     check_unscaled("adagrad", grad_scale, found_inf)
+    if has_sparse_grad:
+        if fused:
+            raise RuntimeError("`fused` does not support sparse grad or complex param")
+        if weight_decay:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        rest = []
+        for place, grad in enumerate(grads):
+            if grad.is_sparse:
+                rate = lr / (1 + (counted([state_steps[place]])[0] - 1) * lr_decay)
+                _change_rows(params[place], -grad if maximize else grad, state_sums[place], rate, eps)
+            else:
+                rest.append(place)
+        if not rest:
+            return
+        params, grads, state_sums, state_steps = (
+            [values[place] for place in rest] for values in (params, grads, state_sums, state_steps)
+        )
     if not differentiable and fused is not False and fusable(params):
         numbers = {"lr": float(lr), "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps}
         tl_core._foreach_add_(state_steps, 1)
@@ -53,6 +72,15 @@ def adagrad(
     roots = tl_core._foreach_add(tl_core._foreach_sqrt(guarded(sums, differentiable)), eps)
     updates = [update * rate for update, rate in zip(tl_core._foreach_div(grads, roots), rates, strict=True)]
     tl_core._foreach_sub_(params, updates)
+
+
+def _change_rows(param: Tensor, grad: Tensor, total: Tensor, rate: Any, eps: float) -> None:
+    """The rule for the rows that a sparse gradient has."""
+    grad = grad.coalesce()
+    values = grad._values()
+    total.add_(with_values(grad, values * values))
+    roots = total.sparse_mask(grad)._values().sqrt() + eps
+    param.sub_(with_values(grad, values / roots * rate))
 
 
 def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:

@@ -230,7 +230,9 @@ class _Descent:
 
 def _flat_gradient(params: list[Tensor]) -> Tensor:
     """All gradients as one vector of real numbers, zeros where there is none."""
-    parts = [param.new_zeros(param.shape) if param.grad is None else param.grad for param in params]
+    parts = [
+        param.new_zeros(param.shape) if param.grad is None else param.grad.to_dense() for param in params
+    ]
     return tl_core.cat(
         [(tl_core.view_as_real(p.resolve_conj()) if p.is_complex() else p).reshape(-1) for p in parts]
     )

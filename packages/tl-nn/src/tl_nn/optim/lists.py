@@ -15,6 +15,7 @@ __all__ = [
     "guarded",
     "subtract_scaled",
     "update_moments",
+    "with_values",
 ]
 
 
@@ -77,3 +78,10 @@ def subtract_scaled(params: list[Tensor], updates: list[Tensor], lr: Any) -> Non
         tl_core._foreach_sub_(params, [update * lr.to(update.device) for update in updates])
     else:
         tl_core._foreach_add_(params, updates, alpha=-lr)
+
+
+def with_values(places: Tensor, values: Tensor) -> Tensor:
+    """Other values at the places of a coalesced tensor."""
+    return tl_core.sparse_coo_tensor(
+        places._indices(), values, places.shape, check_invariants=False, is_coalesced=True
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import tl_core
@@ -34,13 +35,16 @@ _SEVERAL = {
 # What is kept as a tensor of one element, and was a plain number in older versions.
 _COUNTS = ("step", "eta", "mu", "mu_product")
 
+_IS_SPARSE = attrgetter("is_sparse")
+
 
 @dataclass(frozen=True)
 class Rule:
     """An update rule: its function, and what it keeps of each parameter.
 
-    `update` takes the parameters, their gradients, a list for each name of `kept`, and the group's options by name.
-    `begin` makes what is kept of a parameter before its first step.
+    `update` takes the parameters, their gradients, a list for each name of `kept`, and the group's options by name;
+    where a gradient is sparse, `has_sparse_grad` too, or the gradient is refused. `begin` makes what is kept of a
+    parameter before its first step.
     """
 
     update: Callable[..., None]
@@ -93,7 +97,7 @@ class RuleOptimizer(Optimizer):
         for group in self.param_groups:
             params = [param for param in group["params"] if param.grad is not None]
             if params:
-                _apply(self._rule, self.state, group, params)
+                _apply(self, group, params)
         return loss
 
 
@@ -118,17 +122,29 @@ def started(param: Tensor, names: Iterable[str]) -> dict[str, Any]:
     return {"step": count(), **{name: zeros(param) for name in names if name != "step"}}
 
 
-def _apply(rule: Rule, state: Any, group: dict[str, Any], params: list[Tensor]) -> None:
-    kept = [state.get(param) or _begun(rule, state, group, param) for param in params]
+def _apply(optimizer: RuleOptimizer, group: dict[str, Any], params: list[Tensor]) -> None:
+    rule, grads = optimizer._rule, [param.grad for param in params]
+    options = rule.options(group)
+    if any(map(_IS_SPARSE, grads)):
+        if "has_sparse_grad" not in rule.takes:
+            raise RuntimeError(_refusal(optimizer))
+        options["has_sparse_grad"] = True
+    kept = [optimizer.state.get(param) or _begun(rule, optimizer.state, group, param) for param in params]
     if rule.partial:
         lists = [[each.get(name) for each in kept] for name in rule.kept]
     else:
         lists = [[each[name] for each in kept if name in each] for name in rule.kept]
-    rule.update(params, [param.grad for param in params], *lists, **rule.options(group))
+    rule.update(params, grads, *lists, **options)
     if rule.replaces:
         for name, values in zip(rule.kept, lists, strict=True):
             for each, value in zip(kept, values, strict=False):
                 each[name] = value
+
+
+def _refusal(optimizer: RuleOptimizer) -> str:
+    name = next(cls.__name__ for cls in type(optimizer).__mro__ if "_rule" in vars(cls))
+    advice = ", please consider SparseAdam instead" if name == "Adam" else ""
+    return f"{name} does not support sparse gradients{advice}"
 
 
 def _begun(rule: Rule, state: Any, group: dict[str, Any], param: Tensor) -> dict[str, Any]:

@@ -39,6 +39,8 @@ def sgd(
     Raises:
         NotImplementedError
             If gradients are to be unscaled, which is the work of GradScaler here.
+        RuntimeError
+            If `fused` is asked for with sparse gradients.
     """
     check_unscaled("sgd", grad_scale, found_inf)
     options: dict[str, Any] = {
@@ -49,7 +51,9 @@ def sgd(
         "nesterov": nesterov,
         "maximize": maximize,
     }
-    if fused is not False and fusable(params):
+    if fused and has_sparse_grad:
+        raise RuntimeError("`_fused_sgd` does not support sparse gradients")
+    if fused is not False and not has_sparse_grad and fusable(params):
         _fused(params, d_p_list, momentum_buffer_list, **options)
         return
     _unfused(params, d_p_list, momentum_buffer_list, **options)

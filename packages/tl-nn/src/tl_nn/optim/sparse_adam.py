@@ -8,7 +8,9 @@ from typing import Any
 from tl_core import Tensor
 
 from .checks import check_options
+from .lists import with_values
 from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated
+from .rule import zeros
 
 __all__ = ["SparseAdam"]
 
@@ -16,7 +18,7 @@ __all__ = ["SparseAdam"]
 class SparseAdam(Optimizer):
     """Adam that updates only the rows that a sparse gradient has.
 
-    Sparse tensors don't exist yet, so that every gradient is refused as a dense one: use `Adam`.
+    Rows without a gradient stay as they are, and so do their running means.
 
     Parameters:
         params : iterable of Tensor, of (str, Tensor), or of dict
@@ -32,15 +34,17 @@ class SparseAdam(Optimizer):
 
     Raises:
         ValueError
-            If a number is out of range.
+            If a number is out of range, or a parameter is sparse.
 
     Examples:
         >>> import tl_core, tl_nn
-        >>> weight = tl_core.tensor([1.0], requires_grad=True)
-        >>> (weight * weight).sum().backward()
-        >>> tl_nn.optim.SparseAdam([weight]).step()
-        Traceback (most recent call last):
-        RuntimeError: SparseAdam does not support dense gradients, please consider Adam instead
+        >>> table = tl_nn.Embedding.from_pretrained(tl_core.ones(3, 2), freeze=False, sparse=True)
+        >>> table(tl_core.tensor([1])).sum().backward()
+        >>> tl_nn.optim.SparseAdam(table.parameters(), lr=0.5).step()
+        >>> table.weight.data
+        tensor([[1.0000, 1.0000],
+                [0.5000, 0.5000],
+                [1.0000, 1.0000]])
     """
 
     def __init__(
@@ -58,16 +62,49 @@ class SparseAdam(Optimizer):
             raise ValueError(f"Invalid epsilon value: {eps}")
         check_options(options)
         super().__init__(params, options)
+        groups = enumerate(self.param_groups)
+        sparse = [[g, p] for g, group in groups for p, param in enumerate(group["params"]) if param.is_sparse]
+        if sparse:
+            raise ValueError(
+                f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors"
+            )
 
     @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Evaluate the closure, and refuse its gradients.
+        """Change the rows of the parameters that have gradients once; see `Optimizer.step`.
 
         Raises:
             RuntimeError
-                If there is a gradient.
+                If a gradient is dense.
         """
         loss = evaluated(closure)
-        if any(param.grad is not None for group in self.param_groups for param in group["params"]):
-            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+        for group in self.param_groups:
+            params = [param for param in group["params"] if param.grad is not None]
+            if not all(param.grad.is_sparse for param in params):
+                raise RuntimeError(
+                    "SparseAdam does not support dense gradients, please consider Adam instead"
+                )
+            for param in params:
+                state = self.state[param]
+                if not state:
+                    state |= {"step": 0, "exp_avg": zeros(param), "exp_avg_sq": zeros(param)}
+                state["step"] += 1
+                _change_rows(param, -param.grad if group["maximize"] else param.grad, state, group)
         return loss
+
+
+def _change_rows(param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    grad = grad.coalesce()
+    values, (beta1, beta2) = grad._values(), group["betas"]
+    mean = _moved(state["exp_avg"], grad, values, 1 - beta1)
+    square = _moved(state["exp_avg_sq"], grad, values * values, 1 - beta2)
+    rate = group["lr"] * (1 - beta2 ** state["step"]) ** 0.5 / (1 - beta1 ** state["step"])
+    param.sub_(with_values(grad, mean / (square.sqrt() + group["eps"]) * rate))
+
+
+def _moved(kept: Tensor, places: Tensor, to: Tensor, share: float) -> Tensor:
+    """What is kept at some places, moved by a share of the way to new values; there, the result."""
+    before = kept.sparse_mask(places)._values()
+    way = (to - before) * share
+    kept.add_(with_values(places, way))
+    return before + way

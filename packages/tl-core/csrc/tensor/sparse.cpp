@@ -1,0 +1,34 @@
+#include "tensor/sparse.h"
+
+#include <utility>
+
+#include "tensor/geometry.h"
+#include "tensor/slots.h"
+
+namespace tl {
+
+namespace {
+void destroy_parts(void* data) { delete static_cast<SparseParts*>(data); }
+constexpr TlSlotType kSlotType{destroy_parts, nullptr, nullptr};
+}  // namespace
+
+Tensor sparse_tensor(IntSpan sizes, SparseParts parts) {
+  // The storage has no bytes: it counts the writes.
+  StoragePtr storage = new_storage(0, parts.values.device());
+  Tensor t = on_storage(std::move(storage), parts.values.dtype(), sizes, DimVector(sizes.size()), 0);
+  t->layout = Layout::SparseCoo;
+  t->set(TensorImpl::Contiguous, false);
+  set_parts(*t.impl(), std::move(parts));
+  return t;
+}
+
+const SparseParts& parts_of(const TensorImpl& t) {
+  return *static_cast<const SparseParts*>(get_slot(t, TL_LAYER_SPARSE));
+}
+
+void set_parts(TensorImpl& t, SparseParts parts) {
+  t.bits.fetch_or(uint64_t{1} << TL_LAYER_SPARSE, std::memory_order_relaxed);
+  set_slot(t, TL_LAYER_SPARSE, new SparseParts(std::move(parts)), &kSlotType);
+}
+
+}  // namespace tl
