@@ -48,8 +48,7 @@ def _is_overridable(function: Any) -> bool:
 
 
 def _modules() -> dict[str, ModuleType]:
-    names = ("special", "linalg", "sparse")
-    return {"torch": tl_core, **{f"torch.{n}": getattr(tl_core, n) for n in names if hasattr(tl_core, n)}}
+    return {"torch": tl_core, **{f"torch.{n}": getattr(tl_core, n) for n in ("special", "linalg", "sparse")}}
 
 
 def _functions(module: ModuleType) -> Iterator[tuple[str, Any]]:
