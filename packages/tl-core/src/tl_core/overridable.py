@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MethodDescriptorType, ModuleType
 from typing import Any
 
@@ -48,7 +49,8 @@ def _is_overridable(function: Any) -> bool:
 
 
 def _modules() -> dict[str, ModuleType]:
-    return {"torch": tl_core, **{f"torch.{n}": getattr(tl_core, n) for n in ("special", "linalg", "sparse")}}
+    below = ("linalg", "sparse", "special")
+    return {"torch": tl_core, **{f"torch.{name}": import_module(f"tl_core.{name}") for name in below}}
 
 
 def _functions(module: ModuleType) -> Iterator[tuple[str, Any]]:

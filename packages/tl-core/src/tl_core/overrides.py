@@ -57,20 +57,6 @@ def has_torch_function(relevant_args: Any) -> bool:
     return bool(_modes()) or any(_overrides(a) for a in relevant_args)
 
 
-def overridable(function: Any) -> Any:
-    """A function of tensors whose arguments and modes may take a call over before it runs."""
-
-    @functools.wraps(function)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        given = list(_arguments(args, kwargs))
-        if has_torch_function(given):
-            return handle_torch_function(wrapped, given, *args, **kwargs)
-        return function(*args, **kwargs)
-
-    wrapped.overridable = True  # type: ignore[attr-defined]  # what lists such functions looks for it
-    return wrapped
-
-
 def wrap_torch_function(dispatcher: Any) -> Any:
     """A decorator: arguments may take a call over, those that `dispatcher` returns when it is given all of them.
 
@@ -97,6 +83,13 @@ def wrap_torch_function(dispatcher: Any) -> Any:
         return wrapped
 
     return decorate
+
+
+def overridable(function: Any) -> Any:
+    """A function of tensors whose arguments and modes may take a call over before it runs."""
+    wrapped = wrap_torch_function(lambda *args, **kwargs: _arguments(args, kwargs))(function)
+    wrapped.overridable = True  # what lists such functions looks for it
+    return wrapped
 
 
 def is_tensor_like(inp: Any) -> bool:
