@@ -60,6 +60,8 @@ class Seed:
 
 def meaning(obj: Any) -> Any:
     """An object in a form that can be compared, bit by bit."""
+    if isinstance(obj, tl.Tensor) and obj.is_sparse:
+        return "sparse", tuple(obj.shape), obj.is_coalesced(), meaning(obj._indices()), meaning(obj._values())
     if isinstance(obj, tl.Tensor):
         flat = obj.detach().resolve_conj().resolve_neg().contiguous().view(-1)
         content = bytes(memoryview(flat.view(tl.uint8))) if flat.numel() else b""
@@ -118,6 +120,7 @@ def seeds() -> list[Seed]:
         "step": 7,
         "lr": 0.1,
         "nested": {"a": [shared, shared[3:9], (shared[::2],)]},
+        "sparse": tl.sparse_coo_tensor([[0, 2], [1, 0]], [3.0, 4.0], (3, 2)),
         "text": "ü",
         "w": state,
     }

@@ -26,6 +26,7 @@ NAMES = [
     "torch._tensor _rebuild_from_type_v2", "collections defaultdict", "functools partial", "argparse Namespace",
     "_codecs encode", "numpy dtype", "numpy.core.multiarray _reconstruct", "numpy.core.multiarray scalar",
     "builtins range", "builtins slice", "pathlib Path", "datetime datetime", "torch bool", "torch complex64",
+    "torch._utils _rebuild_sparse_tensor", "torch.serialization _get_layout",
 ]  # fmt: skip
 OPCODES = [code.code.encode("latin-1") for code in pickletools.opcodes]
 
