@@ -308,3 +308,9 @@ def test_data_is_another_tensor_of_the_same_parts():
     assert s.data.is_sparse and s.data._values().data_ptr() == s._values().data_ptr()
     s.data = some() * 2
     assert s.to_dense().tolist() == (2 * numpy.array(DENSE)).tolist()
+
+
+@pytest.mark.parametrize(("gradient", "rows"), [(tl.tensor(1.0), 3), (tl.ones(2, 4), 3), (tl.ones(1, 4), -1)])
+def test_gradients_that_are_none_of_a_lookup(gradient, rows):
+    with pytest.raises((RuntimeError, TypeError), match="_embedding_sparse_backward"):
+        tl._C._call_operator(("_embedding_sparse_backward",), gradient, tl.tensor([1]), rows, -1, False)

@@ -55,17 +55,22 @@ Tensor counts_of(const Tensor& index, int64_t rows) {
   return counts;
 }
 
-Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding,
-                                bool by_freq) {
-  TL_CHECK(grad.dim() > 0 && rows >= 0, Runtime,
-           "embedding_dense_backward(): needs a gradient of at least one dimension "
-           "and a table of at least 0 rows, got ",
-           grad.dim(), " and ", rows);
+// The length of a table's rows, from a gradient of what was looked up at the indices.
+int64_t checked_width(const char* name, const Tensor& grad, const Tensor& indices, int64_t rows) {
+  TL_CHECK(grad.dim() > 0 && rows >= 0, Runtime, name,
+           "(): needs a gradient of at least one dimension and a table of at least 0 rows, got ", grad.dim(),
+           " and ", rows);
   check_index_type("indices", indices);
   const int64_t width = grad.size(grad.dim() - 1);
   DimVector sizes(indices.sizes());
   sizes.push_back(width);
-  expect("embedding_dense_backward", "grad_output", grad, grad.dtype(), sizes);
+  expect(name, "grad_output", grad, grad.dtype(), sizes);
+  return width;
+}
+
+Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding,
+                                bool by_freq) {
+  const int64_t width = checked_width("embedding_dense_backward", grad, indices, rows);
   const DType type = adding_type(grad.dtype());
   TL_CHECK(is_floating(type), NotImplemented, "\"embedding_backward\" not implemented for '",
            scalar_type_name(grad.dtype()), "'");
@@ -77,6 +82,20 @@ Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, int64
   cpu::add_rows(type, {rows, width}, g.ptr<char>(), index.ptr<int64_t>(), index.numel(), padding,
                 counts ? counts.ptr<int64_t>() : nullptr, out.ptr<char>());
   return to_dtype(out, grad.dtype());
+}
+
+Tensor embedding_sparse_backward(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding,
+                                 bool by_freq) {
+  TL_CHECK(!by_freq, Runtime, "embedding_backward: scale_grad_by_freq not supported with sparse gradients");
+  const int64_t width = checked_width("_embedding_sparse_backward", grad, indices, rows);
+  Tensor index = ops::reshape(indices, DimVector{-1});
+  Tensor values = ops::reshape(grad, DimVector{index.numel(), width});
+  if (padding < 0)
+    return ops::_sparse_coo_tensor(ops::unsqueeze(index, 0), ops::clone(values), DimVector{rows, width});
+  const Tensor kept = ops::squeeze_dim(ops::nonzero(ops::ne(index, Scalar(padding))), 1);
+  index = ops::index_select(index, 0, kept);
+  values = ops::index_select(values, 0, kept);
+  return ops::_sparse_coo_tensor(ops::unsqueeze(index, 0), values, DimVector{rows, width});
 }
 
 // The adjoint of embedding_dense_backward.
@@ -238,6 +257,7 @@ Four embedding_bag_padding_idx(const Tensor& weight, const Tensor& indices, cons
 
 TL_KERNEL(embedding, embedding)
 TL_KERNEL(embedding_dense_backward, embedding_dense_backward)
+TL_KERNEL(_embedding_sparse_backward, embedding_sparse_backward)
 TL_KERNEL(_embedding_double_backward, embedding_double_backward)
 TL_KERNEL(embedding_renorm_, embedding_renorm)
 TL_KERNEL(_embedding_bag, embedding_bag_core)

@@ -376,19 +376,6 @@ void check_dividend(const TlValue* args) {
            NotImplemented, "Sparse division requires a sparse dividend");
 }
 
-Tensor embedding_sparse_backward(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding,
-                                 bool by_freq) {
-  TL_CHECK(!by_freq, Runtime, "embedding_backward: scale_grad_by_freq not supported with sparse gradients");
-  const int64_t width = grad.size(grad.dim() - 1);
-  Tensor index = ops::reshape(indices, DimVector{-1});
-  Tensor values = ops::reshape(grad, DimVector{index.numel(), width});
-  if (padding < 0)
-    return ops::_sparse_coo_tensor(ops::unsqueeze(index, 0), ops::clone(values), DimVector{rows, width});
-  const Tensor kept = ops::squeeze_dim(ops::nonzero(ops::ne(index, Scalar(padding))), 1);
-  index = ops::index_select(index, 0, kept);
-  values = ops::index_select(values, 0, kept);
-  return ops::_sparse_coo_tensor(ops::unsqueeze(index, 0), values, DimVector{rows, width});
-}
 }  // namespace
 
 int kernel_sparse_values(void* ctx, const TlValue* args, int n_args, TlValue* rets, int) noexcept {
@@ -416,7 +403,6 @@ TL_KERNEL(_to_dense, all_elements)
 TL_KERNEL(to_dense, to_dense)
 TL_KERNEL(sparse_mask, sparse_mask)
 TL_KERNEL(to_sparse, to_sparse)
-TL_KERNEL(_embedding_sparse_backward, embedding_sparse_backward)
 TL_KERNEL(sparse_add, add)
 TL_KERNEL(sparse_sub, sub)
 TL_KERNEL(sparse_copy_, copy_)
