@@ -8,7 +8,6 @@ from importlib import import_module
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MethodDescriptorType, ModuleType
 from typing import Any
 
-import tl_core
 from tl_core import _C
 from tl_core._C import Tensor
 
@@ -20,6 +19,10 @@ __all__ = [
     "resolve_name",
 ]
 
+_MODULES = {
+    "torch": "tl_core",
+    **{f"torch.{name}": f"tl_core.{name}" for name in ("linalg", "sparse", "special")},
+}
 _FUNCTIONS = (BuiltinFunctionType, FunctionType)
 _METHODS = (MethodDescriptorType, FunctionType)
 # What Python calls by itself; operators are seen as the methods add, mul, ...
@@ -49,8 +52,7 @@ def _is_overridable(function: Any) -> bool:
 
 
 def _modules() -> dict[str, ModuleType]:
-    below = ("linalg", "sparse", "special")
-    return {"torch": tl_core, **{f"torch.{name}": import_module(f"tl_core.{name}") for name in below}}
+    return {path: import_module(name) for path, name in _MODULES.items()}
 
 
 def _functions(module: ModuleType) -> Iterator[tuple[str, Any]]:
