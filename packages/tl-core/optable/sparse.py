@@ -4,31 +4,30 @@ from opgen.row import Composite, Op
 
 PLAIN = "none:not differentiable"
 
+
+def _fact(signature, **fields):
+    """A row that tells of a sparse tensor how it is made."""
+    fixed = {"function": False, "sparse": "itself", "grad": PLAIN, "jvp": PLAIN, "batch": "loop"}
+    return Op(signature, **fixed, **{"devices": "CpuOnly", **fields})
+
+
 ROWS = [
     Op("_sparse_coo_tensor(Tensor indices, Tensor values, int[] size, bool is_coalesced=False) -> Tensor", method=False, devices="CpuOnly",
        grad={"values": "sparse_mask(g, _sparse_coo_tensor(indices, values, size, is_coalesced))._values()"}, jvp="none:not implemented", batch="loop",
        doc="A sparse tensor of its parts, without a look at the indices."),
-    Op("_indices(Tensor self) -> Tensor", function=False, sparse="itself", devices="CpuOnly", grad=PLAIN, jvp=PLAIN, batch="loop",
-       doc="The places of the stored elements, one a column; also of a tensor that isn't coalesced."),
-    Op("_values(Tensor self) -> Tensor", function=False, sparse="itself", devices="CpuOnly", grad=PLAIN, jvp=PLAIN, batch="loop",
-       doc="The stored elements outside the graph of derivatives; also of a tensor that isn't coalesced."),
-    Op("indices(Tensor self) -> Tensor", function=False, sparse="itself", devices="CpuOnly", grad=PLAIN, jvp=PLAIN, batch="loop",
-       doc="The places of the stored elements of a coalesced tensor, one a column."),
+    _fact("_indices(Tensor self) -> Tensor", doc="The places of the stored elements, one a column; also of a tensor that isn't coalesced."),
+    _fact("_values(Tensor self) -> Tensor", doc="The stored elements outside the graph of derivatives; also of a tensor that isn't coalesced."),
+    _fact("indices(Tensor self) -> Tensor", doc="The places of the stored elements of a coalesced tensor, one a column."),
     Op("values(Tensor self) -> Tensor", function=False, sparse="itself", devices="CpuOnly",
        grad={"self": "_sparse_coo_tensor(self._indices(), g, self.shape, True)"}, jvp="none:not implemented", batch="loop",
        doc="The stored elements of a coalesced tensor."),
-    Op("_nnz(Tensor self) -> int", function=False, sparse="itself", devices="CpuOnly", grad=PLAIN, jvp=PLAIN, batch="loop",
-       doc="The number of stored elements."),
-    Op("is_coalesced(Tensor self) -> bool", function=False, sparse="itself", devices="CpuOnly", grad=PLAIN, jvp=PLAIN, batch="loop",
-       doc="Whether the stored elements are known to be in order, and no two of them at one place."),
-    Op("_coalesced_(Tensor(a!) self, bool coalesced) -> Tensor(a!)", function=False, sparse="itself", devices="CpuOnly", grad=PLAIN, jvp=PLAIN,
-       batch="loop", doc="Says whether the tensor is coalesced."),
+    _fact("_nnz(Tensor self) -> int", doc="The number of stored elements."),
+    _fact("is_coalesced(Tensor self) -> bool", doc="Whether the stored elements are known to be in order, and no two of them at one place."),
+    _fact("_coalesced_(Tensor(a!) self, bool coalesced) -> Tensor(a!)", doc="Says whether the tensor is coalesced."),
     Op("coalesce(Tensor self) -> Tensor", function=False, sparse="itself", devices="CpuOnly", grad={"self": "g"}, jvp="none:not implemented", batch="loop",
        doc="The same tensor with its stored elements in order, those at one place added up."),
-    Op("sparse_dim(Tensor self) -> int", function=False, sparse="itself", devices="Any", grad=PLAIN, jvp=PLAIN, batch="loop",
-       doc="The number of sparse dimensions."),
-    Op("dense_dim(Tensor self) -> int", function=False, sparse="itself", devices="Any", grad=PLAIN, jvp=PLAIN, batch="loop",
-       doc="The number of dense dimensions."),
+    _fact("sparse_dim(Tensor self) -> int", devices="Any", doc="The number of sparse dimensions."),
+    _fact("dense_dim(Tensor self) -> int", devices="Any", doc="The number of dense dimensions."),
     Op("_to_dense(Tensor self) -> Tensor", method=False, function=False, sparse="itself", devices="CpuOnly", grad={"self": "sparse_mask(g, self.coalesce())"},
        jvp="none:not implemented", batch="loop", doc="All elements of a sparse tensor."),
     Composite("to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", function=False, sparse="itself",

@@ -57,6 +57,7 @@ bool advise(const char* first, size_t size, int advice) {
 
 LeasedMap::LeasedMap(int descriptor, int64_t offset, size_t size) noexcept {
   if (!is_local_file(descriptor)) return;
+  // The lease and its signal are that of an open file, which others may share with the one given.
   descriptor_ = reopened(descriptor, O_RDONLY);
   if (descriptor_ < 0 || !take_lease(descriptor_) ||
       length(descriptor_) - offset < static_cast<int64_t>(size))

@@ -434,8 +434,8 @@ Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type:
 Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment]
 Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment]
 Tensor.grad_fn = property(lambda self: None)
-Tensor.output_nr = property(lambda self: 0)  # type: ignore[assignment]
-Tensor.retains_grad = property(lambda self: False)  # type: ignore[assignment]
+Tensor.output_nr = property(lambda self: 0)  # type: ignore[assignment]  # a number to those who read it
+Tensor.retains_grad = property(lambda self: False)  # type: ignore[assignment]  # a bool to those who read it
 Tensor._backward_hooks = property(lambda self: None)
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 _C._set_python_helper("new", _new)

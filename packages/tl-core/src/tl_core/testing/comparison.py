@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ _TOLERANCES = {
     _C.float16: _HALF, _C.bfloat16: (1.6e-2, 1e-5), _C.float32: _SINGLE, _C.float64: _DOUBLE,
     _C.complex32: _HALF, _C.complex64: _SINGLE, _C.complex128: _DOUBLE,
 }  # fmt: skip
+_LOOSE = {_C.float16: (1e-3, 1e-3), _C.float32: (1e-4, 1e-5), _C.float64: (1e-5, 1e-8)}  # of assert_allclose
 _OF_NUMBERS = ((bool, _C.bool), (int, _C.int64), (float, _C.float64), (complex, _C.complex128))
 
 
@@ -48,8 +49,13 @@ class _Rules:
     def tolerances(self, *dtypes: Any) -> tuple[float, float]:
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
-        relative, absolute = zip(*(_TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in dtypes), strict=True)
-        return max(relative), max(absolute)
+        return _widest(_TOLERANCES, dtypes)
+
+
+def _widest(table: dict[Any, tuple[float, float]], dtypes: Iterable[Any]) -> tuple[float, float]:
+    """The larger tolerances of some types; 0 for those that the table lacks."""
+    relative, absolute = zip(*(table.get(dtype, (0.0, 0.0)) for dtype in dtypes), strict=True)
+    return max(relative), max(absolute)
 
 
 def assert_close(
@@ -149,10 +155,9 @@ def assert_allclose(
     warnings.warn(
         "assert_allclose() is deprecated; use assert_close(), whose defaults are stricter", FutureWarning, 2
     )
-    a, b = (value if isinstance(value, Tensor) else _C.tensor(value) for value in (actual, expected))
+    a, b = as_tensor(actual), as_tensor(expected)
     if rtol is None and atol is None:
-        loose = {_C.float16: (1e-3, 1e-3), _C.float32: (1e-4, 1e-5), _C.float64: (1e-5, 1e-8)}
-        rtol, atol = map(max, zip(*(loose.get(t.dtype, (0.0, 0.0)) for t in (a, b)), strict=True))
+        rtol, atol = _widest(_LOOSE, (a.dtype, b.dtype))
     assert_close(
         a,
         b,
@@ -284,16 +289,21 @@ def _compare_numbers(actual: Any, expected: Any, rules: _Rules) -> None:
     difference = abs(a - b)
     if math.isfinite(difference) and difference <= atol + rtol * abs(b):
         return
+    raise _Different(_about_numbers(a, b, rtol, atol))
+
+
+def _about_numbers(a: Any, b: Any, rtol: float, atol: float) -> str:
+    difference = abs(a - b)
     relative = difference / abs(b) if b else math.inf
-    raise _Different(_about_numbers(a, b, difference, relative, rtol, atol))
-
-
-def _about_numbers(a: Any, b: Any, difference: Any, relative: Any, rtol: float, atol: float) -> str:
-    head = "Scalars are not equal!" if rtol == atol == 0 else "Scalars are not close!"
     return (
-        f"{head}\n\nExpected {b} but got {a}.\nAbsolute difference: {difference}{_allowed(atol, rtol, atol)}\n"
+        f"{_head('Scalars', rtol, atol)}\n\nExpected {b} but got {a}.\n"
+        f"Absolute difference: {difference}{_allowed(atol, rtol, atol)}\n"
         f"Relative difference: {relative}{_allowed(rtol, rtol, atol)}"
     )
+
+
+def _head(what: str, rtol: float, atol: float) -> str:
+    return f"{what} are not {'equal' if rtol == atol == 0 else 'close'}!"
 
 
 def _allowed(tolerance: float, rtol: float, atol: float) -> str:
@@ -343,8 +353,8 @@ def _compare_attributes(actual: Tensor, expected: Tensor, rules: _Rules) -> None
 
 def _compare_sparse(actual: Tensor, expected: Tensor, rules: _Rules, tolerances: tuple[float, float]) -> None:
     if actual._nnz() != expected._nnz():
-        numbers = f"{actual._nnz()} != {expected._nnz()}"
-        raise _Different(f"The number of specified values in sparse COO tensors does not match: {numbers}")
+        counts = f"{actual._nnz()} != {expected._nnz()}"
+        raise _Different(f"The number of specified values in sparse COO tensors does not match: {counts}")
     _compare_elements("Sparse COO indices", actual._indices(), expected._indices(), rules, (0.0, 0.0))
     _compare_elements("Sparse COO values", actual._values(), expected._values(), rules, tolerances)
 
@@ -360,10 +370,7 @@ def _compare_elements(
     if close.all():
         return
     if actual.dim() == 0:
-        a, b = actual.item(), expected.item()
-        difference = abs(a - b)
-        relative = difference / abs(b) if b else math.inf
-        raise _Different(_about_numbers(a, b, difference, relative, rtol, atol))
+        raise _Different(_about_numbers(actual.item(), expected.item(), rtol, atol))
     raise _Different(_about_elements(what, actual, expected, close, rtol, atol))
 
 
@@ -373,9 +380,8 @@ def _about_elements(
     total, wrong = close.numel(), int((~close).sum())
     difference = (actual - expected).abs().masked_fill(close, 0)
     relative = (difference / expected.abs()).masked_fill(close, 0)
-    head = f"{what} are not {'equal' if rtol == atol == 0 else 'close'}!"
     return (
-        f"{head}\n\nMismatched elements: {wrong} / {total} ({wrong / total:.1%})\n"
+        f"{_head(what, rtol, atol)}\n\nMismatched elements: {wrong} / {total} ({wrong / total:.1%})\n"
         f"Greatest absolute difference: {_greatest(difference)}{_allowed(atol, rtol, atol)}\n"
         f"Greatest relative difference: {_greatest(relative)}{_allowed(rtol, rtol, atol)}"
     )
