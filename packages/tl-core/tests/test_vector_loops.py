@@ -222,3 +222,19 @@ def test_a_turned_operand_with_rows_that_have_gaps(width, dtype):
     tl.add(a, b, out=out[:, 1 : width + 1])
     np.testing.assert_array_equal(out[:, 1 : width + 1].numpy(), want)
     assert (out[:, [0, width + 1]] == 7).all()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("step", [1, 3])
+def test_integers_become_half_floats_and_these_integers(dtype, step):
+    rng = np.random.default_rng(0)
+    info = np.iinfo(dtype)
+    numbers = rng.integers(max(info.min, -65504), min(info.max, 65504), (5, 1301), endpoint=True).astype(
+        dtype
+    )
+    halves = tl.tensor(numbers)[:, ::step].half()
+    with np.errstate(over="ignore"):
+        expected = numbers[:, ::step].astype(np.float32).astype(np.float16)
+    np.testing.assert_array_equal(halves.numpy(), expected)
+    back = halves.clamp(info.min, info.max / 2)
+    np.testing.assert_array_equal(back.to(getattr(tl, dtype)).numpy(), back.numpy().astype(dtype))

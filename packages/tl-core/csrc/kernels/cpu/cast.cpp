@@ -41,6 +41,27 @@ constexpr auto one_bits() {
     return static_cast<int16_t>(std::is_same_v<To, BFloat16> ? 0x3f80 : 0x3c00);
 }
 
+template <class To, class From>
+constexpr ElementwiseLoop cast_entry();
+
+// Integers become half floats, and these integers, by way of floats: the compiler knows no vectors of halves.
+template <class To, class From>
+void by_way_of_floats(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, const void*) {
+  constexpr int64_t kBlock = 512;
+  alignas(64) float between[kBlock];
+  char* const floats = reinterpret_cast<char*>(between);
+  const int64_t into[] = {sizeof(float), strides[1], 0, 0}, from[] = {strides[0], sizeof(float), 0, 0};
+  for (int64_t j = 0; j < n1; ++j) {
+    char *out = data[0] + j * strides[2], *in = data[1] + j * strides[3];
+    for (int64_t left = n0; left > 0; left -= kBlock, out += kBlock * strides[0], in += kBlock * strides[1]) {
+      const int64_t n = left < kBlock ? left : kBlock;
+      char *const first[] = {floats, in}, *const second[] = {out, floats};
+      cast_entry<float, From>()(first, into, n, 1, nullptr);
+      cast_entry<To, float>()(second, from, n, 1, nullptr);
+    }
+  }
+}
+
 template <class T>
 constexpr bool is_hot_type =
     !is_complex_type<T> && !std::is_same_v<T, int8_t> && !std::is_same_v<T, int16_t> &&
@@ -48,6 +69,7 @@ constexpr bool is_hot_type =
 
 template <class To, class From>
 constexpr ElementwiseLoop cast_entry() {
+  constexpr bool has_half = std::is_same_v<To, Half> || std::is_same_v<From, Half>;
   if constexpr (std::is_same_v<To, From>)
     return nullptr;
   else if constexpr (kIsaLevel > 1 && !(is_hot_type<To> && is_hot_type<From>))
@@ -57,6 +79,9 @@ constexpr ElementwiseLoop cast_entry() {
   } else if constexpr (std::is_same_v<From, bool> && has_float_lanes<Compute<To>>) {
     constexpr auto one = one_bits<To>();
     return &elementwise_loop<OneOrNone<one>, std::remove_const_t<decltype(one)>, From>;
+  } else if constexpr (has_half && (std::is_integral_v<To> || std::is_integral_v<From>) &&
+                       !std::is_same_v<To, bool>) {
+    return &by_way_of_floats<To, From>;
   } else
     return &elementwise_loop<Conversion<To>, To, From>;
 }
