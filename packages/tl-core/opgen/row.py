@@ -245,9 +245,9 @@ def _elementwise(signature: str, elementwise: Elementwise, **fields: Any) -> Row
 
 def Pointwise(signature: str, *, inputs: int, cpu: str, to: str = "same", dtypes: str = "int float complex",
               condition: bool = False, moves: bool = False, loops: str = "", hot: str = "", once: bool = False,
-              **fields: Any) -> Row:  # fmt: skip
+              also: str = "", **fields: Any) -> Row:  # fmt: skip
     """An elementwise row with any other signature: `inputs` leading operands, then its scalar parameters."""
     fields.setdefault("jvp", "elementwise")
-    compiled = _compiled(dtypes, loops, hot, once)
+    compiled = _compiled(dtypes, loops, hot, once, also)
     elementwise = Elementwise(cpu, inputs, to, condition=condition, moves=moves, **compiled)
     return _elementwise(signature, elementwise, **fields)

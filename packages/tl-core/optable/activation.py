@@ -94,7 +94,7 @@ ROWS = [
        batch="elementwise", doc="The gradient of gelu.",
        grad={"grad_output": "gelu_backward(g, self, approximate=approximate)", "self": "gelu_bend(g * grad_output, self, approximate)"}),
     Composite("gelu_bend(Tensor grad, Tensor self, str approximate) -> Tensor", function=False, method=False, doc="The second derivative of gelu."),
-    *(Pointwise(f"_{name}(Tensor self) -> Tensor", inputs=1, cpu=name, dtypes="float", loops="wide", hot=ONE, grad=PART, jvp=PART, function=False, method=False,
+    *(Pointwise(f"_{name}(Tensor self) -> Tensor", inputs=1, cpu=name, dtypes="float", loops="wide", hot=ONE, also="bfloat16", grad=PART, jvp=PART, function=False, method=False,
                 expr=expr, doc="What gelu runs.")
       for name, expr in (("gelu", "x * 0.5 * (1 + erf(x * 0.7071067811865476))"),
                          ("gelu_tanh", "x * 0.5 * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x ** 3)))"))),

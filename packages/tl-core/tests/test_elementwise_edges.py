@@ -243,6 +243,16 @@ def test_gelu_names_its_approximation():
         tl.nn_functions.gelu(x, approximate="sin")
 
 
+def test_gelu_of_every_bfloat16():
+    x = tl.tensor(np.arange(65536, dtype=np.uint16).view(np.int16)).view(tl.bfloat16)
+    x = x[tl.isfinite(x) & (x.abs() > 1e-30)]
+    exact = x.double().numpy() * special.ndtr(x.double().numpy())
+    seen = tl.nn_functions.gelu(x).double().numpy()
+    shown = np.abs(exact) > 1e-37  # what is smaller has fewer bits
+    assert (np.abs(seen - exact)[shown] <= np.abs(exact)[shown] * 2.0**-8).all()
+    assert (np.abs(seen)[~shown] <= 1e-37).all()
+
+
 def test_slopes_drawn_for_negative_elements():
     x = tl.tensor([-1.0] * 1000 + [2.0] * 1000)
     y = tl.rrelu(x, 0.25, 0.5, True)

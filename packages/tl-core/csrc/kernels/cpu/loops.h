@@ -47,6 +47,7 @@ template <class F, class Out, class... In>
 struct VectorLoop {
   using T = LoopLane<In...>;
   using P = T;
+  using Function = typename functions::FunctionFor<F, Out>::type;
   static constexpr int kStep = kLanes<T>;
   using Indices = std::index_sequence_for<In...>;
 
@@ -79,11 +80,11 @@ struct VectorLoop {
     const int64_t steps[] = {kStep * strides[I + 1]...};
     char* out = d[0];
     for (; n >= kStep; n -= kStep, out += kStep * sizeof(Out)) {
-      store<Out>(out, F::apply(load<In, T>(in[I])..., p));
+      store<Out>(out, Function::apply(load<In, T>(in[I])..., p));
       ((in[I] += steps[I]), ...);
     }
     if (const int left = static_cast<int>(n))
-      store_partial<Out>(out, left, F::apply(load_partial<In, T>(in[I], left)..., p));
+      store_partial<Out>(out, left, Function::apply(load_partial<In, T>(in[I], left)..., p));
   }
 };
 

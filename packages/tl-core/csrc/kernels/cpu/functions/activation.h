@@ -93,16 +93,34 @@ TL_INLINE VecF normal_below(VecF x, VecF size, VecF bell) {
 }
 // x normal_below(x): what is positive, less the tail on its side.
 TL_INLINE VecD below_times(VecD x) { return x * normal_below(x, x, x); }
-TL_INLINE VecF below_times(VecF x) {
+TL_INLINE VecF positive_part(VecF x) {
 #if TL_ISA_LEVEL >= 4
-  const VecF positive = _mm512_max_ps(VecF{}, x);  // of a NaN, the second
+  return _mm512_max_ps(VecF{}, x);  // of a NaN, the second
 #else
-  const VecF positive = select<VecF>(x < 0, VecF{}, x);
+  return select<VecF>(x < 0, VecF{}, x);
 #endif
+}
+TL_INLINE VecF below_times(VecF x) {
   const VecF size = size_of(x);
-  return fma(-math::abs(x), normal_tail(size, bell(size)), positive);
+  return fma(-math::abs(x), normal_tail(size, bell(size)), positive_part(x));
 }
 TL_UNARY(gelu, true, return below_times(x);)
+// The same to 2^-13: all that a bfloat16 shows.
+TL_INLINE VecF below_times_roughly(VecF x) {
+  const VecF size = size_of(x), z = size * size, n = math::nearest_whole(z, -0x1.715476p-1f);
+  const VecF r = fma(n, VecF{} + 0x1.62e430p0f, z),
+             t = math::rough_inverse(fma(size, VecF{} + 0.4f, VecF{} + 1.0f));
+  const VecF bell =
+      polynomial(r, 0x1.53a0e6p-9f, -0x1.57e0d8p-6f, 0x1.0005b8p-3f, -0x1.fffb34p-2f, 0x1.ffffe8p-1f);
+  const VecF tail = polynomial(t, -0x1.31b184p-4f, 0x1.de619ep-4f, 0x1.2e2c1ep-3f, 0x1.301c26p-3f,
+                               0x1.4ba504p-3f, -0x1.52bc0ap-13f);
+  return fma(-math::abs(x), math::scale<VecF>(bell, n) * tail, positive_part(x));
+}
+TL_UNARY(gelu_bfloat16, true, return below_times_roughly(x);)
+template <>
+struct FunctionFor<gelu, BFloat16> {
+  using type = gelu_bfloat16;
+};
 TL_BINARY(gelu_backward, 0, true, const T size = size_of(y), e = bell(size);
           return x * fma(y * Lane<T>(0.39894228040143267794), e, normal_below(y, size, e));)
 template <class T>

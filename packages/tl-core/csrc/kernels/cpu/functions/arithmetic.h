@@ -129,6 +129,12 @@ namespace functions {
 
 namespace math = ::tl::cpu::TL_ISA_NAMESPACE;  // the functions that functors of the same name hide
 
-}
+// What computes F where vectors of it become the dtype Out: a bfloat16 shows less than F may give.
+template <class F, class Out>
+struct FunctionFor {
+  using type = F;
+};
+
+}  // namespace functions
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
