@@ -49,6 +49,19 @@ print("computed")
 
 
 @linux
+def test_helpers_at_rest_sleep():
+    program = """
+tl.set_num_threads(len(os.sched_getaffinity(0)))
+x = tl.ones(2_000_000)
+for _ in range(200): x + x
+used = time.process_time()
+time.sleep(0.5)
+print(time.process_time() - used < 0.1)
+"""
+    assert run(program) == "True\n"
+
+
+@linux
 def test_a_fork_while_other_threads_compute():
     program = """
 tl.set_num_threads(3)

@@ -2,6 +2,7 @@
 // or not at all, so the caller claims chunks like everybody else and waits only for helpers that are inside
 // one.
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -126,17 +127,23 @@ void pause() {
 #endif
 }
 
-// Waits until `word` differs from `seen`: awake for some 10 us, since the next parallel call often follows at
-// once, then asleep in the kernel.
-void wait_for_change(std::atomic<uint32_t>& word, uint32_t seen) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(10);
+using Clock = std::chrono::steady_clock;
+
+// How long a thread that waits stays awake: the next call is often near, and a processor that has gone to
+// sleep takes longer to come back than many a job takes. The longer time is for helpers whose waits are
+// short.
+constexpr Clock::duration kAwake = std::chrono::microseconds(10), kLongAwake = std::chrono::microseconds(200);
+
+// Whether `word` differs from `seen` before `end`. Meanwhile the processor is anybody's who wants it.
+bool changes_before(Clock::time_point end, const std::atomic<uint32_t>& word, uint32_t seen) {
   do {
     for (int i = 0; i < 16; ++i) {
-      if (word.load(std::memory_order_acquire) != seen) return;
+      if (word.load(std::memory_order_acquire) != seen) return true;
       pause();
     }
-  } while (std::chrono::steady_clock::now() < until);
-  word.wait(seen, std::memory_order_acquire);
+    sched_yield();
+  } while (Clock::now() < end);
+  return false;
 }
 
 int clamped(long n) { return static_cast<int>(std::clamp<long>(n, 1, kMaxThreads)); }
@@ -174,16 +181,20 @@ class ThreadPool {
   bool start_worker();
   static void* worker(void*);
   void serve();
+  Job* next_job(Clock::duration& patience);
   Job* join(bool& retire);
   void leave(Job& job);
-  void wake_two();
+  void wake(int wanted);
   void restart_in_child();
+  Clock::duration longest_awake() const { return threads() <= cpus_ ? kLongAwake : kAwake; }
 
   std::mutex mutex_;
   Job* jobs_ = nullptr;  // open ones, newest first; guarded by mutex_, like the next two
   int workers_ = 0;
-  bool can_start_ = true;              // false once the system refused a thread
+  bool can_start_ = true;  // false once the system refused a thread
+  const int cpus_ = usable_cpus();
   std::atomic<int> threads_;           // callers included
+  std::atomic<int> awake_{0};          // workers that wait for a job without sleeping
   std::atomic<uint32_t> opened_{0};    // counts jobs; idle workers wait on it
   std::atomic<uint32_t> finished_{0};  // counts helpers that left a job as its last; callers wait on it
 };
@@ -197,6 +208,7 @@ ThreadPool::ThreadPool() : threads_(default_threads()) {
 void ThreadPool::restart_in_child() {
   jobs_ = nullptr;
   workers_ = 0;
+  awake_.store(0, std::memory_order_relaxed);
   can_start_ = true;
 }
 
@@ -217,15 +229,16 @@ void ThreadPool::run(Job& job, ThreadLocals& t) {
 }
 
 void ThreadPool::open(Job& job) {
+  const int seats = static_cast<int>(std::min<int64_t>(threads(), job.chunks())) - 1;
   {
     std::lock_guard guard(mutex_);
-    job.seats = static_cast<int>(std::min<int64_t>(threads(), job.chunks())) - 1;
+    job.seats = seats;
     start_workers();
     job.next = jobs_;
     jobs_ = &job;
-    opened_.fetch_add(1, std::memory_order_seq_cst);
   }
-  wake_two();
+  opened_.fetch_add(1, std::memory_order_seq_cst);  // without the lock: who sees it takes it at once
+  wake(seats);
 }
 
 // Takes the job off the list, so that nobody else joins, and waits for those who are inside.
@@ -236,10 +249,11 @@ void ThreadPool::close(Job& job) {
     while (*link != &job) link = &(*link)->next;
     *link = job.next;
   }
+  const Clock::time_point sleep = Clock::now() + longest_awake();
   for (;;) {
     const uint32_t seen = finished_.load(std::memory_order_acquire);
     if (job.active.load(std::memory_order_acquire) == 0) return;
-    wait_for_change(finished_, seen);
+    if (!changes_before(sleep, finished_, seen)) finished_.wait(seen, std::memory_order_acquire);
   }
 }
 
@@ -275,16 +289,8 @@ void* ThreadPool::worker(void* pool) {
 void ThreadPool::serve() {
   ThreadLocals& t = thread_locals();
   t.in_parallel = true;
-  for (;;) {
-    const uint32_t seen = opened_.load(std::memory_order_acquire);
-    bool retire = false;
-    Job* job = join(retire);
-    if (retire) return;
-    if (!job) {
-      wait_for_change(opened_, seen);
-      continue;
-    }
-    wake_two();  // the callers' wake-ups spread as a tree
+  Clock::duration patience = kAwake;
+  while (Job* job = next_job(patience)) {
     job->enter(t);
     job->work(Job::End::Back);
     static_cast<InheritedState&>(t) = {};
@@ -292,9 +298,31 @@ void ThreadPool::serve() {
   }
 }
 
+// Waits for a job that wants a helper; NULL if the worker shall end. It stays awake for `patience`, which
+// grows while jobs come soon and shrinks when none comes: a program that makes few calls keeps no processor
+// busy.
+Job* ThreadPool::next_job(Clock::duration& patience) {
+  const Clock::time_point start = Clock::now();
+  for (;;) {
+    const uint32_t seen = opened_.load(std::memory_order_acquire);
+    bool retire = false;
+    Job* job = join(retire);
+    if (job || retire) {
+      const Clock::duration longest = longest_awake();
+      patience =
+          Clock::now() - start <= longest ? std::min(2 * patience, longest) : std::max(patience / 2, kAwake);
+      return job;
+    }
+    awake_.fetch_add(1, std::memory_order_seq_cst);
+    const bool changed = changes_before(start + patience, opened_, seen);
+    awake_.fetch_sub(1, std::memory_order_seq_cst);
+    if (!changed) opened_.wait(seen, std::memory_order_acquire);
+  }
+}
+
 // A job that wants a helper, or NULL. `retire` tells a worker that the pool has become smaller.
 Job* ThreadPool::join(bool& retire) {
-  std::lock_guard guard(mutex_);
+  std::unique_lock guard(mutex_);
   if (workers_ > threads() - 1) {
     --workers_;
     retire = true;
@@ -302,8 +330,10 @@ Job* ThreadPool::join(bool& retire) {
   }
   for (Job* job = jobs_; job; job = job->next) {
     if (job->seats == 0 || !job->has_work()) continue;
-    --job->seats;
+    const int seats = --job->seats;
     job->active.fetch_add(1, std::memory_order_relaxed);
+    guard.unlock();
+    wake(seats);
     return job;
   }
   return nullptr;
@@ -316,9 +346,10 @@ void ThreadPool::leave(Job& job) {
   finished_.notify_all();
 }
 
-void ThreadPool::wake_two() {
-  opened_.notify_one();
-  opened_.notify_one();
+// Of those that sleep, two: each helper wakes two more, so that wake-ups spread as a tree.
+void ThreadPool::wake(int wanted) {
+  const int sleeping = wanted - awake_.load(std::memory_order_seq_cst);
+  for (int i = 0; i < std::min(sleeping, 2); ++i) opened_.notify_one();
 }
 
 // Begins where the thread's last pass ended: what the cache still holds is there, as the next operator often
