@@ -131,13 +131,16 @@ def test_rows_do_not_depend_on_their_number(dtype):
     assert dtype == "bfloat16" or r.same(a[:1] @ transposed, (a @ transposed)[:1])
 
 
-@pytest.mark.parametrize("shape", [(300, 300, 300), (1, 70000, 1), (2000, 300, 1), (40, 3000, 40)])
+@pytest.mark.parametrize(
+    "shape",
+    [(300, 300, 300), (1, 70000, 1), (2000, 300, 1), (40, 3000, 40), (90, 700, 1100), (1100, 700, 90)],
+)
 @pytest.mark.parametrize("dtype", ("bfloat16", "float32"))
 def test_threads_change_nothing(shape, dtype):
     m, k, n = shape
     a, b = tl.randn(m, k).to(getattr(tl, dtype)), tl.randn(k, n).to(getattr(tl, dtype))
     before, results = tl.get_num_threads(), []
-    for threads in (1, 2, 4):
+    for threads in (1, 2, 3, 4, 8):
         tl.set_num_threads(threads)
         results.append(a @ b)
     tl.set_num_threads(before)

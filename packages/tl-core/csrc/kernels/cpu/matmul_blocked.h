@@ -156,7 +156,7 @@ struct BlockedProduct {
 
   void pack_b(E* packed, int64_t p, int64_t j, int64_t terms, int64_t columns) const {
     const int64_t panels = (columns + S::kCols - 1) / S::kCols, room = elements(terms) * S::kCols;
-    parallel_for(0, panels, (1 << 16) / (room + 1) + 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, panels, (1 << 14) / (room + 1) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t left = columns - i * S::kCols;
         Scheme::pack_columns(packed + i * room, {b.at(p, j + i * S::kCols), b.row, b.column},
@@ -165,38 +165,59 @@ struct BlockedProduct {
     });
   }
 
-  // Of even blocks, so high that they fill at most half of the second-level cache.
-  int64_t block_rows(int64_t depth) const {
-    const int64_t fit = cpu_cache_bytes() / 2 / (depth * static_cast<int64_t>(sizeof(E)) + 1),
-                  most = std::clamp<int64_t>(fit / S::kRows * S::kRows, S::kRows, S::kBlockRows),
-                  blocks = (m + most - 1) / most, even = (m + blocks - 1) / blocks;
-    return (even + S::kRows - 1) / S::kRows * S::kRows;
+  // How many rows of tiles a block has at most, which then fills half of the second-level cache.
+  static int64_t most_tiles(int64_t depth) {
+    const int64_t fit = cpu_cache_bytes() / 2 / (depth * static_cast<int64_t>(sizeof(E)) + 1);
+    return std::clamp<int64_t>(fit, S::kRows, S::kBlockRows) / S::kRows;
   }
 
-  // A task is a block of rows against some panels. Every task packs its rows: panels are divided only as far
-  // as threads would stand idle, and into no fewer than are worth the packing.
+  // Into how many blocks of rows and shares of panels the sums are divided.
+  struct Division {
+    int64_t blocks, shares;
+  };
+
+  // Every task packs its rows, and reads panels that another thread may have packed: a thread's part has the
+  // sides that are shortest together. Large parts are divided further, so that others can take over from a
+  // thread that is late.
+  Division divide(int64_t tiles, int64_t panels, int64_t terms) const {
+    constexpr int64_t kFewTiles = 6, kFewPanels = 8;
+    const int64_t threads =
+        std::clamp<int64_t>(tiles * S::kRows * panels * S::kCols * terms / kProductGrain, 1, num_threads());
+    const int64_t most = most_tiles(elements(terms));
+    Division best{1, threads}, parts{1, 1};
+    const auto sides = [&](int64_t blocks) {
+      return tiles * S::kRows / blocks + panels * S::kCols * blocks / threads;
+    };
+    for (int64_t blocks = 2; blocks <= threads; ++blocks)
+      if (threads % blocks == 0 && sides(blocks) <= sides(best.blocks)) best = {blocks, threads / blocks};
+    best = {std::min(best.blocks, tiles), std::min(best.shares, panels)};
+    const int64_t high = (tiles + best.blocks - 1) / best.blocks, wide = panels / best.shares;
+    if (threads > 1) parts = {std::clamp<int64_t>(high / kFewTiles, 1, 4), wide >= 2 * kFewPanels ? 2 : 1};
+    return {best.blocks * std::max(parts.blocks, (high + most - 1) / most), best.shares * parts.shares};
+  }
+
+  // The i-th border of `parts` even parts.
+  static int64_t border(int64_t i, int64_t parts, int64_t units) { return i * units / parts; }
+
+  // A task is a block of rows against a share of the panels: those of one share follow each other, as the
+  // thread that has packed it mostly takes it.
   void multiply(const E* packed_b, int64_t p, int64_t j, int64_t terms, int64_t columns,
                 const Output<E>& o) const {
-    constexpr int64_t kFew = 8;
-    const int64_t depth = elements(terms), height = block_rows(depth), blocks = (m + height - 1) / height,
+    const int64_t depth = elements(terms), tiles = (m + S::kRows - 1) / S::kRows,
                   panels = (columns + S::kCols - 1) / S::kCols, stride = S::kCols * depth;
-    const int64_t tasks = num_threads() == 1 ? 1 : 4 * num_threads();
-    const int64_t most = std::clamp<int64_t>(panels / kFew, 1, (tasks + blocks - 1) / blocks);
-    const int64_t share = (panels + most - 1) / most;
-    const int64_t shares = (panels + share - 1) / share;
-    const int64_t work = (m < height ? m : height) * terms * share * S::kCols;
-    parallel_for(0, blocks * shares, kProductGrain / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+    const auto [blocks, shares] = divide(tiles, panels, terms);
+    const int64_t height = (tiles + blocks - 1) / blocks * S::kRows;
+    const int64_t work = height * terms * (panels / shares * S::kCols);
+    parallel_for(0, blocks * shares, kProductGrain / 4 / (work + 1) + 1, [&](int64_t begin, int64_t end) {
       [[maybe_unused]] const typename Scheme::Session session{};
       Workspace<E> packed_a(height * depth + kLanes<E>);
-      int64_t held = -1;
       for (int64_t task = begin; task < end; ++task) {
-        const int64_t block = task / shares, i = block * height;
-        const int rows = static_cast<int>(m - i < height ? m - i : height);
-        if (held != block)
-          Scheme::pack_rows(packed_a.data(), {a.at(i, p), a.row, a.column}, rows, terms, depth);
-        held = block;
-        const int64_t last = (task % shares + 1) * share;
-        for (int64_t panel = task % shares * share; panel < (last < panels ? last : panels); ++panel) {
+        const int64_t block = task % blocks, share = task / blocks;
+        const int64_t i = border(block, blocks, tiles) * S::kRows;
+        const int rows = static_cast<int>(std::min(m, border(block + 1, blocks, tiles) * S::kRows) - i);
+        Scheme::pack_rows(packed_a.data(), {a.at(i, p), a.row, a.column}, rows, terms, depth);
+        for (int64_t panel = border(share, shares, panels); panel < border(share + 1, shares, panels);
+             ++panel) {
           const int64_t left = columns - panel * S::kCols;
           one_panel(packed_a.data(), packed_b + panel * stride, depth, o, i, j + panel * S::kCols, rows,
                     static_cast<int>(left < S::kCols ? left : S::kCols));
