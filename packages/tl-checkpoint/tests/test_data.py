@@ -289,13 +289,6 @@ def number(value):
 
 def add_hole(writer, record, size):
     """What `add` does for so many zeros, which are left out."""
-    from tl_checkpoint import archive_writer
-
-    name, start = writer._folder + record.encode(), writer._offset
-    header = writer._local_header(name, 0, 0, size)
-    writer._put((header, b""), len(header))
     writer._flush()
-    writer._write(Hole())
-    writer._offset += size
-    writer._directory.append(archive_writer._directory_entry(name, 0, 0, size, start))
-    writer._listed[record] = (size, 0)
+    writer._names.append(record)
+    writer._write_alone(writer._folder + record, Hole(), size)

@@ -1,15 +1,18 @@
-"""Checksums and checked transfers; zlib is the reference."""
+"""Checksums, checked transfers, and records of ZIP files; zlib and zipfile are the references."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import mmap
 import os
 import random
+import struct
 import subprocess
 import sys
 import time
+import zipfile
 import zlib
 
 import pytest
@@ -156,3 +159,141 @@ def test_errors_of_the_system():
         files.read_into(0, -1, bytearray(1))
     with pytest.raises(BufferError):
         files.read_into(os.open("/dev/null", os.O_RDONLY), 0, b"abc")
+
+
+# ---- records of ZIP files
+
+
+def end_of(count, size, start):
+    """What follows a directory, as APPNOTE.TXT has it: for ZIP64 and without."""
+    wide = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, count, count, size, start)
+    wide += struct.pack("<IIQI", 0x07064B50, 0, start + size, 1)
+    limit = 0xFFFFFFFF
+    return wide + struct.pack(
+        "<IHHHHIIH", 0x06054B50, 0, 0, count, count, min(size, limit), min(start, limit), 0
+    )
+
+
+def begin_of(archive, info):
+    """Where a record's bytes begin."""
+    archive.fp.seek(info.header_offset + 26)
+    return info.header_offset + 30 + sum(struct.unpack("<HH", archive.fp.read(4)))
+
+
+@given(
+    st.lists(
+        st.tuples(st.text(st.characters(exclude_characters="\0", codec="utf-8")), st.binary(max_size=200))
+    ),
+    st.integers(0, 300),
+    st.sampled_from([1, 2, 64, 100, 4096]),
+)
+def test_records_are_read_back(records, before, alignment):
+    records = [(f"{i}{name}", data) for i, (name, data) in enumerate(records)]
+    data, entries, facts = files.zip_records(records, before, alignment, True)
+    assert facts == [(len(content), zlib.crc32(content)) for _, content in records]
+    end = end_of(len(records), len(entries), before + len(data))
+    with zipfile.ZipFile(io.BytesIO(bytes(before) + data + entries + end)) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == [name for name, _ in records]
+        for info, (_, content) in zip(archive.infolist(), records, strict=True):
+            assert archive.read(info) == content
+            assert begin_of(archive, info) % alignment == 0
+            assert (info.compress_type, info.date_time) == (zipfile.ZIP_STORED, (1980, 1, 1, 0, 0, 0))
+
+
+def test_a_record_is_its_header_and_its_bytes():
+    contents = [bytes(5), bytearray(b"x" * 70000), memoryview(b"abc")]
+    records = [(f"ä{i}", content) for i, content in enumerate(contents)]
+    data, entries, facts = files.zip_records(records, 7, 64, True)
+    expected, directory = b"", b""
+    for name, content in records:
+        header, entry = files.zip_header(name, len(content), zlib.crc32(content), 7 + len(expected), 64)
+        expected, directory = expected + header + content, directory + entry
+    assert (data, entries) == (expected, directory)
+    assert facts == [(len(content), zlib.crc32(content)) for content in contents]
+
+
+def test_records_without_checksums():
+    data, entries, facts = files.zip_records([("a", b"123"), ("b", b"")], 0, 64, False)
+    assert facts == [(3, 0), (0, 0)]
+    assert struct.unpack_from("<I", data, 14) == struct.unpack_from("<I", entries, 16) == (0,)
+    assert files.zip_records([], 0, 64, True) == (b"", b"", [])
+
+
+@pytest.mark.parametrize("size", [0, 5, 0xFFFFFFFE, 0xFFFFFFFF, 2**32 + 3])
+@pytest.mark.parametrize("offset", [0, 0xFFFFFFFE, 0xFFFFFFFF, 2**32 + 5])
+def test_sizes_and_offsets_of_more_than_32_bits(size, offset, tmp_path):
+    """The file is a hole, but for the header, three bytes behind it, and the directory."""
+    header, entry = files.zip_header("large", size, 9, offset, 4096)
+    start = offset + len(header) + size
+    assert (start - size) % 4096 == 0
+    with open(tmp_path / "file", "w+b") as file:
+        file.seek(offset)
+        file.write(header + b"abc")
+        file.seek(start)
+        file.write(entry + end_of(1, len(entry), start))
+        with zipfile.ZipFile(file) as archive:
+            (info,) = archive.infolist()
+            assert (info.filename, info.file_size, info.compress_size) == ("large", size, size)
+            assert (info.header_offset, info.CRC) == (offset, 9)
+            assert begin_of(archive, info) == offset + len(header)
+            needs_more = size >= 0xFFFFFFFF or offset >= 0xFFFFFFFF
+            assert info.extract_version == (45 if needs_more else 20)
+            if size > 5:
+                with archive.open(info) as record:
+                    assert record.read(3) == b"abc"
+    version, *sizes = struct.unpack_from("<H12xII", header, 4)
+    assert version == (45 if size >= 0xFFFFFFFF else 20)
+    assert sizes == [min(size, 0xFFFFFFFF)] * 2
+    if size >= 0xFFFFFFFF:
+        assert struct.unpack_from("<HHQQ", header, 30 + len("large")) == (1, 16, size, size)
+
+
+def test_long_names_and_wide_alignments():
+    name = "ä" * 32767 + "x"
+    data, entries, _ = files.zip_records([(name, b"abc")], 0, 1, True)
+    end = end_of(1, len(entries), len(data))
+    assert zipfile.ZipFile(io.BytesIO(data + entries + end)).read(name) == b"abc"
+    for call in (files.zip_header, lambda name, *_: files.zip_records([("a", b""), (name, b"")], 0, 1, True)):
+        with pytest.raises(ValueError, match="can't have 65536 bytes"):
+            call(name + "x", 0, 0, 0, 1)
+    header, _ = files.zip_header("a", 0, 0, 5, 65536)
+    assert len(header) == 65531
+    with pytest.raises(ValueError, match="can't be filled up by 65533 bytes"):
+        files.zip_header("a", 0, 0, 65536 - 32, 65536)
+    with pytest.raises(ValueError, match="can't be filled up"):
+        files.zip_records([("a", b"")], 0, 2**63 - 1, True)
+    header, entry = files.zip_header("a", 2**63 - 1, 0, 2**63 - 1, 1)
+    assert struct.unpack_from("<QQQ", entry, 46 + 1 + 4) == (2**63 - 1,) * 3
+
+
+def test_refused_records():
+    for offset, alignment in [(-1, 64), (0, 0), (0, -64)]:
+        with pytest.raises(ValueError, match="no record can lie"):
+            files.zip_records([("a", b"")], offset, alignment, True)
+        with pytest.raises(ValueError, match="no record can lie"):
+            files.zip_header("a", 0, 0, offset, alignment)
+    with pytest.raises(ValueError, match="can't have -1 bytes"):
+        files.zip_header("a", -1, 0, 0, 64)
+    with pytest.raises(OverflowError):
+        files.zip_header("a", 2**63, 0, 0, 64)
+    with pytest.raises(BufferError):
+        files.zip_records([("a", memoryview(b"abcdef")[::2])], 0, 64, True)
+    for records in (["ab"], [("a",)], [["a", b""]], [(b"a", b"")], [("a", "text")], [("a", None)], 3):
+        with pytest.raises(TypeError):
+            files.zip_records(records, 0, 64, True)
+    with pytest.raises(UnicodeEncodeError):
+        files.zip_records([("\ud800", b"")], 0, 64, True)
+
+
+def test_records_let_go_of_their_memory():
+    held = bytearray(100_000)
+    files.zip_records([("a", held)], 0, 64, True)
+    held.append(0)  # BufferError while somebody holds it
+    for bad in [("b", None), ("b" * 65536, b"")]:
+        with pytest.raises((TypeError, ValueError)):
+            files.zip_records([("a", held), bad], 0, 64, True)
+        held.append(0)
+    with pytest.raises(ValueError, match="filled up"):
+        files.zip_records([("a", held)], 0, 1 << 20, True)
+    held.append(0)

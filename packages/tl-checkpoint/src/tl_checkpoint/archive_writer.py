@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from tl_core.files import crc32
+from tl_core.files import crc32, zip_header, zip_records
 
 from .atomic import ScratchFile
 
@@ -19,11 +19,8 @@ __all__ = ["MANIFEST", "ArchiveWriter"]
 
 MANIFEST = ".data/manifest.json"
 _LIMIT = 0xFFFFFFFF  # what 32 bits hold, and what says that the number stands in the ZIP64 field
-_DATE = 0x21  # the first of January 1980: the same input gives the same file
-_UTF8 = 0x800  # the flag of a name that isn't ASCII
-_PADDING = 0x4246  # the tag of the field that fills a header up
 _LARGE = 1 << 16  # records from here on are written alone, smaller ones together
-_LOCAL, _ENTRY = struct.Struct("<IHHHHHIIIHH"), struct.Struct("<IHHHHHHIIIHHHHHII")
+_TOGETHER = 1 << 20  # so many bytes at most wait until they are written
 
 
 class ArchiveWriter:
@@ -49,84 +46,66 @@ class ArchiveWriter:
     ) -> None:
         self._file = output if isinstance(output, ScratchFile) else None
         self._write = output.write if isinstance(output, ScratchFile) else output
-        self._folder = f"{name}/".encode()
+        self._folder = f"{name}/"
         self._alignment, self._checksums = alignment, checksums
-        self._offset, self._waiting = 0, 0
-        self._parts: list[Any] = []
+        self._offset, self._bytes_waiting = 0, 0
+        self._waiting: list[tuple[str, Any]] = []
         self._directory: list[bytes] = []
-        self._listed: dict[str, tuple[int, int]] = {}
-        self._fillers: dict[int, bytes] = {}
+        self._names: list[str] = []
+        self._facts: list[tuple[int, int]] = []  # the size and the checksum of each record that is written
 
     def add(self, record: str, data: Any) -> None:
         """Write a record of that name; `data` is bytes or any buffer of bytes, which stays as it is until `close`."""
         size = memoryview(data).nbytes
-        name = self._folder + record.encode()
-        start = self._offset
-        flags = 0 if name.isascii() else _UTF8
-        if size >= _LARGE and self._file and self._checksums:
+        self._names.append(record)
+        if size >= _LARGE or self._bytes_waiting + size > _TOGETHER:
             self._flush()
-            crc = self._file.write_checked(lambda crc: self._local_header(name, flags, crc, size), data)
-            self._offset += len(self._local_header(name, flags, crc, size)) + size
+        if size >= _LARGE:
+            self._write_alone(self._folder + record, data, size)
         else:
-            crc = crc32(data) if self._checksums else 0
-            header = self._local_header(name, flags, crc, size)
-            self._put((header, data), len(header) + size)
-        self._directory.append(_directory_entry(name, flags, crc, size, start))
-        self._listed[record] = (size, crc)
+            self._waiting.append((self._folder + record, data))
+            self._bytes_waiting += size
 
     def close(self) -> int:
         """Write the manifest and the directory; nothing can be added then.
 
         Returns the CRC-32 of the directory, which stands for the whole archive: it holds the records' checksums.
         """
-        self.add(MANIFEST, json.dumps(self._listed, separators=(",", ":")).encode())
-        start, directory = self._offset, b"".join(self._directory)
-        end = _end(len(self._directory), len(directory), start)
-        self._put((directory, end), len(directory) + len(end))
         self._flush()
+        listed = dict(zip(self._names, self._facts, strict=True))
+        self.add(MANIFEST, json.dumps(listed, separators=(",", ":")).encode())
+        manifest = self._taken()
+        directory = b"".join(self._directory)
+        self._write(manifest + directory + _end(len(self._names), len(directory), self._offset))
         return crc32(directory)
 
-    def _put(self, parts: tuple[Any, Any], size: int) -> None:
-        """Writes two parts, which together are so long, when enough is there to be worth it."""
-        self._offset += size
-        if self._waiting + size >= _LARGE:
-            self._flush()
-        if size >= _LARGE:
-            for part in parts:
-                self._write(part)
+    def _write_alone(self, name: str, data: Any, size: int) -> None:
+        def head(crc: int) -> bytes:
+            return zip_header(name, size, crc, self._offset, self._alignment)[0]
+
+        if self._file and self._checksums:
+            crc = self._file.write_checked(head, data)
         else:
-            self._waiting += size
-            self._parts += parts
+            crc = crc32(data) if self._checksums else 0
+            self._write(head(crc))
+            self._write(data)
+        header, entry = zip_header(name, size, crc, self._offset, self._alignment)
+        self._offset += len(header) + size
+        self._directory.append(entry)
+        self._facts.append((size, crc))
 
     def _flush(self) -> None:
         if self._waiting:
-            self._write(b"".join(self._parts))
-        self._parts, self._waiting = [], 0
+            self._write(self._taken())
 
-    def _local_header(self, name: bytes, flags: int, crc: int, size: int) -> bytes:
-        wide = struct.pack("<HHQQ", 1, 16, size, size) if size >= _LIMIT else b""
-        short, version = (_LIMIT, 45) if wide else (size, 20)
-        room = -(self._offset + 34 + len(name) + len(wide)) % self._alignment
-        extra = wide + (self._fillers.get(room) or self._filler(room))
-        fixed = _LOCAL.pack(0x04034B50, version, flags, 0, 0, _DATE, crc, short, short, len(name), len(extra))
-        return fixed + name + extra
-
-    def _filler(self, room: int) -> bytes:
-        made = self._fillers[room] = struct.pack("<HH", _PADDING, room) + b"Z" * room
-        return made
-
-
-def _directory_entry(name: bytes, flags: int, crc: int, size: int, offset: int) -> bytes:
-    extra, version = b"", 20
-    if size >= _LIMIT or offset >= _LIMIT:
-        large = [number for number in (size, size, offset) if number >= _LIMIT]
-        extra, version = struct.pack(f"<HH{len(large)}Q", 1, 8 * len(large), *large), 45
-        size, offset = min(size, _LIMIT), min(offset, _LIMIT)
-    long = len(name), len(extra)
-    fixed = _ENTRY.pack(
-        0x02014B50, version, version, flags, 0, 0, _DATE, crc, size, size, *long, 0, 0, 0, 0, offset
-    )
-    return fixed + name + extra
+    def _taken(self) -> bytes:
+        """The records that wait, which count as written from now on."""
+        data, entries, facts = zip_records(self._waiting, self._offset, self._alignment, self._checksums)
+        self._offset += len(data)
+        self._directory.append(entries)
+        self._facts += facts
+        self._waiting, self._bytes_waiting = [], 0
+        return data
 
 
 def _end(count: int, size: int, start: int) -> bytes:

@@ -1,4 +1,4 @@
-// Checksums and checked transfers between files and memory, for Python.
+// Checksums, checked transfers between files and memory, and the records of ZIP archives, for Python.
 #pragma once
 
 #include <Python.h>
