@@ -8,6 +8,7 @@ import pickle
 import pytest
 
 import tl_core as tl
+from tl_core.storage import bytes_of, memory_of
 
 
 def test_views_have_one_storage():
@@ -18,6 +19,28 @@ def test_views_have_one_storage():
     assert hash(storage) == hash(x.untyped_storage())
     assert (storage.nbytes(), len(storage), storage.data_ptr()) == (24, 24, x.data_ptr())
     assert x.clone().untyped_storage() != storage
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x,
+        lambda x: x[3:7],
+        lambda x: x[5:5],
+        lambda x: x[4],
+        lambda x: x.view(4, 5)[1:3, ::2],
+        lambda x: x.view(4, 5).t()[1:],
+        lambda x: x[7:8].expand(6, 1, 3),
+        lambda x: x.view(4, 5).diagonal(),
+    ],
+)
+def test_the_bytes_that_a_view_reaches(view):
+    x = tl.arange(20, dtype=tl.int16)
+    own, reached = view(x), view(x).reshape(-1).tolist()
+    bounds = (2 * min(reached), 2 * (max(reached) + 1)) if reached else (0, 0)
+    assert memory_of(own) == (memory_of(x)[0], 40, *bounds)
+    assert bytes_of(own, *bounds).tolist() == x.view(tl.uint8)[slice(*bounds)].tolist()
+    assert memory_of(x.clone())[0] != memory_of(x)[0]
 
 
 def test_bytes_are_read_and_written():

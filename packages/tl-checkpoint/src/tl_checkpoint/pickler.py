@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copyreg
 import functools
-import io
 import itertools
 import pickle
 import struct
@@ -27,18 +26,13 @@ class SavedStorage:
 
     __slots__ = ("begin", "dtypes", "end", "key", "nbytes", "tensor")
 
-    def __init__(self, key: str, tensor: Any, nbytes: int) -> None:
-        self.key, self.tensor, self.nbytes = key, tensor, nbytes
-        self.dtypes: set[Any] = set()
-        self.begin = self.end = 0
+    def __init__(self, key: str, tensor: Any, dtype: Any, nbytes: int, begin: int, end: int) -> None:
+        self.key, self.tensor, self.dtypes = key, tensor, {dtype}
+        self.nbytes, self.begin, self.end = nbytes, begin, end
 
-    @property
-    def has_one_dtype(self) -> bool:
-        """Whether every tensor on it has the same element type, and the reference has a class for it."""
-        return len(self.dtypes) == 1 and storage_name(next(iter(self.dtypes))) is not None
-
-    def need(self, begin: int, end: int) -> None:
-        """Widens the part that is needed."""
+    def need(self, dtype: Any, begin: int, end: int) -> None:
+        """Widens the part that is needed by what a tensor of that type reaches."""
+        self.dtypes.add(dtype)
         if self.end == 0:
             self.begin, self.end = begin, end
         elif end > begin:
@@ -46,9 +40,7 @@ class SavedStorage:
 
     def data(self) -> Any:
         """The needed bytes, on the CPU."""
-        part = bytes_of(self.tensor)
-        if self.begin or self.end != self.nbytes:
-            part = part[self.begin : self.end]
+        part = bytes_of(self.tensor, self.begin, self.end)
         return memoryview(part if part.is_cpu else part.cpu())
 
 
@@ -90,6 +82,12 @@ class _Integers:
         self.tensor, self.path = tensor, path
 
 
+class _Parts(list[Any]):
+    """A file of parts, which are many and short."""
+
+    write = list.append
+
+
 class _Pickler(_PythonPickler):
     dispatch: ClassVar[dict[type, Any]] = _PythonPickler.dispatch.copy()
     dispatch_table: ClassVar[dict[type, Any]] = _Reducers()
@@ -99,32 +97,35 @@ class _Pickler(_PythonPickler):
         self.planned = planned
         self.storages: dict[int, SavedStorage] = {}
         self._alike: dict[tuple[Any, ...], tuple[bytes, bytes]] = {}
+        if protocol < 4:
+            self.write = file.write  # there are no frames
 
     # ---- storages
 
-    def storage(self, tensor: Any, identity: int, nbytes: int) -> SavedStorage:
-        """What is known of a tensor's storage; storages are numbered as they come."""
+    def storage(
+        self, tensor: Any, dtype: Any, identity: int, nbytes: int, begin: int, end: int
+    ) -> SavedStorage:
+        """The storage of a tensor, of which these bytes are needed; storages are numbered as they come."""
         known = self.storages.get(identity)
         if known is None:
-            known = self.storages[identity] = SavedStorage(str(len(self.storages)), tensor, nbytes)
+            key = str(len(self.storages))
+            known = self.storages[identity] = SavedStorage(key, tensor, dtype, nbytes, begin, end)
+        else:
+            known.need(dtype, begin, end)
         return known
 
     def _save_storage(self, obj: Any) -> None:
         typed = isinstance(obj, TypedStorage)
         whole = tensor_on(obj.untyped(), tl_core.uint8, (obj.nbytes(),), (1,))
-        identity, nbytes = memory_of(whole)
-        storage = self.storage(whole, identity, nbytes)
-        storage.need(0, obj.nbytes())
-        storage.dtypes.add(obj.dtype if typed else tl_core.uint8)
+        identity, *memory = memory_of(whole)
+        storage = self.storage(whole, obj.dtype if typed else tl_core.uint8, identity, *memory)
         path = storage_name(obj.dtype) if typed else "torch.storage.UntypedStorage"
         self._refer(storage, identity, path, obj.dtype.itemsize if typed else 1)
         self.memoize(obj)
 
     def _save_integers(self, obj: _Integers) -> None:
-        identity, nbytes = memory_of(obj.tensor)
-        storage = self.storage(obj.tensor, identity, nbytes)
-        storage.need(0, nbytes)
-        storage.dtypes.add(obj.tensor.dtype)
+        identity, nbytes, *_ = memory_of(obj.tensor)
+        storage = self.storage(obj.tensor, obj.tensor.dtype, identity, nbytes, 0, nbytes)
         self._refer(storage, identity, obj.path, obj.tensor.itemsize)
 
     def _refer(self, storage: SavedStorage, identity: int, path: str | None, itemsize: int) -> None:
@@ -187,21 +188,23 @@ class _Pickler(_PythonPickler):
 
     def _write_tensor(self, t: Any) -> None:
         """A call of the function that makes a tensor of storage and geometry, opcode by opcode."""
-        dtype, offset, shape, stride = t.dtype, t.storage_offset(), t.shape, t.stride()
-        identity, nbytes = memory_of(t)
-        storage = self.storage(t, identity, nbytes)
-        storage.dtypes.add(dtype)
-        storage.need(*_span(t, offset, shape, stride))
-        plan = self.planned.get(identity)
+        dtype, offset = t.dtype, t.storage_offset()
+        identity, nbytes, begin, end = memory_of(t)
+        storage = self.storage(t, dtype, identity, nbytes, begin, end)
+        plan, mixed = self.planned.get(identity), False
         if plan:
-            nbytes = plan.end - plan.begin
+            nbytes, mixed = plan.end - plan.begin, len(plan.dtypes) > 1
             offset -= plan.begin // dtype.itemsize
-        typed = plan.has_one_dtype if plan else storage_name(dtype) is not None
         place = "cpu" if t.is_cpu else _place(t)
-        facts = (dtype, typed, place, nbytes, offset if t.numel() else 0, shape, stride, t.requires_grad)
+        marks = _marks(t) if t.is_neg() or (dtype.is_complex and t.is_conj()) else b""
+        offset = offset if end else 0  # a tensor without elements needs nothing
+        facts = (dtype, mixed, place, nbytes, offset, t.shape, t.stride(), t.requires_grad, marks)
         before, after = self._alike.get(facts) or self._around_key(facts)
-        marks = _marks(t) if t.is_neg() or (t.is_complex() and t.is_conj()) else b""
-        self.write(before + _name(storage.key) + after + marks + _CALLED + self._remembered(t))
+        write = self.write
+        write(before)
+        write(_name(storage.key))
+        write(after)
+        write(self._remembered(t))
 
     def _around_key(self, facts: tuple[Any, ...]) -> tuple[bytes, bytes]:
         """What stands before and behind the key of a tensor's storage; many tensors are alike in the rest."""
@@ -212,20 +215,21 @@ class _Pickler(_PythonPickler):
     def _opcodes_around_key(
         self,
         dtype: Any,
-        typed: bool,
+        mixed: bool,
         place: str,
         nbytes: int,
         offset: int,
         shape: Any,
         stride: Any,
         grad: bool,
+        marks: bytes,
     ) -> tuple[bytes, bytes]:
-        kind = storage_name(dtype) if typed else "torch.storage.UntypedStorage"
-        function = self._global_of(f"torch._utils._rebuild_tensor_v{2 if typed else 3}")
-        before = function + pickle.MARK + pickle.MARK + self._text("storage") + self._global_of(kind)
+        kind = None if mixed else storage_name(dtype)
+        function = self._global_of(f"torch._utils._rebuild_tensor_v{2 if kind else 3}")
+        storage = self._text("storage") + self._global_of(kind or "torch.storage.UntypedStorage")
         after = [
             self._text(place),
-            _whole(nbytes // (dtype.itemsize if typed else 1)),
+            _whole(nbytes // (dtype.itemsize if kind else 1)),
             pickle.TUPLE + pickle.BINPERSID,
             _whole(offset),
             _tuple(shape),
@@ -234,25 +238,26 @@ class _Pickler(_PythonPickler):
             self._global_of("collections.OrderedDict"),
             pickle.EMPTY_TUPLE + pickle.REDUCE,
         ]
-        if not typed:
+        if not kind:
             after.append(self._global_of(f"torch.{_name_of(dtype)}"))
-        return before, b"".join(after)
+        return function + pickle.MARK + pickle.MARK + storage, b"".join((*after, marks, _CALLED))
 
     def _batch_setitems(self, items: Any, *context: Any) -> None:
         """The items of a dict; most are tensors under a name, which need no detour."""
-        batch = iter(items)
+        batch, memo, write = iter(items), self.memo, self.write
         while part := list(itertools.islice(batch, 1000)):
-            self.write(pickle.MARK)
+            write(pickle.MARK)
             for key, value in part:
-                if type(key) is str and id(key) not in self.memo and len(key) < 256:
-                    self.write(_name(key) + self._remembered(key))
+                if type(key) is str and id(key) not in memo and len(key) < 256:
+                    write(_name(key))
+                    write(self._remembered(key))
                 else:
                     self.save(key)
-                if type(value) is tl_core.Tensor and id(value) not in self.memo:
+                if type(value) is tl_core.Tensor and id(value) not in memo:
                     self._save_tensor(value)
                 else:
                     self.save(value)
-            self.write(pickle.SETITEMS)
+            write(pickle.SETITEMS)
 
     def _save_size(self, obj: Any) -> None:
         self.save_reduce(_named("torch.Size"), (tuple(obj),), obj=obj)
@@ -378,18 +383,6 @@ def _name_of(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _span(t: Any, offset: int, shape: Any, stride: Any) -> tuple[int, int]:
-    """The bytes of its storage that a tensor reaches."""
-    count, itemsize = t.numel(), t.itemsize
-    if not count:
-        return 0, 0
-    begin = offset * itemsize
-    if t.is_contiguous():
-        return begin, begin + count * itemsize
-    last = sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
-    return begin, begin + (last + 1) * itemsize
-
-
 def _marks(t: Any) -> bytes:
     """The marks of a tensor that is conjugated or negated only when it is read, as opcodes."""
     marks = ["conj"] if t.is_complex() and t.is_conj() else []
@@ -423,7 +416,7 @@ def _align(storage: SavedStorage) -> None:
 def _pickled(
     obj: Any, protocol: int, planned: dict[int, SavedStorage]
 ) -> tuple[bytes, dict[int, SavedStorage]]:
-    buffer = io.BytesIO()
-    pickler = _Pickler(buffer, protocol, planned)
+    parts = _Parts()
+    pickler = _Pickler(parts, protocol, planned)
     pickler.dump(obj)
-    return buffer.getvalue(), pickler.storages
+    return b"".join(parts), pickler.storages

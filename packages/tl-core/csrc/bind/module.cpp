@@ -206,7 +206,14 @@ const Tensor& stored(const py::object& o) {
 py::object storage_facts(py::object o) {
   Storage* s = stored(o).storage();
   return py::make_tuple(reinterpret_cast<uintptr_t>(s->data), s->bytes, take(device_object(s->device)),
-                        s->read_only, s->resizable, reinterpret_cast<uintptr_t>(s));
+                        s->read_only, s->resizable);
+}
+
+py::object memory_of(py::object o) {
+  const Tensor& t = stored(o);
+  const int64_t span = span_bytes(t.sizes(), t.strides(), t.itemsize());
+  const int64_t begin = span ? t.offset() * t.itemsize() : 0;
+  return py::make_tuple(reinterpret_cast<uintptr_t>(t.storage()), t.storage()->bytes, begin, begin + span);
 }
 
 py::object with_storage(py::object source, py::object dtype, py::tuple sizes, py::tuple strides,
@@ -224,6 +231,7 @@ void add_tensors(py::module_& m) {
   m.def("_make_subclass", make_subclass, py::arg("cls"), py::arg("data"), py::arg("require_grad") = false);
   m.def("_as_subclass", as_subclass, py::arg("cls"), py::arg("data"));
   m.def("_storage_facts", storage_facts);
+  m.def("_memory_of", memory_of);
   m.def("_with_storage", with_storage);
   m.def("_set_storage", [](py::object o, py::object from) {
     const Tensor& source = stored(from);

@@ -76,7 +76,7 @@ def can_snapshot(tensor: Tensor) -> bool:
     Memory of devices, of files, of several processes and of other libraries isn't copied with the process, or need not
     be.
     """
-    *_, device, _, is_own, _ = _C._storage_facts(tensor)
+    *_, device, _, is_own = _C._storage_facts(tensor)
     if device.type != "cpu" or not is_own or tensor.is_neg() or (tensor.is_complex() and tensor.is_conj()):
         return False
     reach = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True)) + 1

@@ -316,7 +316,7 @@ class UntypedStorage:
         return hash(self._identity())
 
     def _identity(self) -> int:
-        return _C._storage_facts(self._tensor)[5]
+        return _C._memory_of(self._tensor)[0]
 
     def __copy__(self) -> UntypedStorage:
         return self.clone()
@@ -351,21 +351,20 @@ def tensor_on(storage: UntypedStorage, dtype: Any, size: Any, stride: Any, offse
     return _C._with_storage(storage._tensor, dtype, tuple(size), tuple(stride), offset)
 
 
-def memory_of(tensor: Tensor) -> tuple[int, int]:
-    """What tells a tensor's storage from others while it lives, and its number of bytes.
+def memory_of(tensor: Tensor) -> tuple[int, int, int, int]:
+    """What tells a tensor's storage from others while it lives, its bytes, and which of them the tensor reaches.
 
     >>> import tl_core
     >>> x = tl_core.zeros(3)
-    >>> memory_of(x) == memory_of(x[1:])
-    True
+    >>> memory_of(x)[1:], memory_of(x[1:])[1:], memory_of(x)[0] == memory_of(x[1:])[0]
+    ((12, 0, 12), (12, 4, 12), True)
     """
-    facts = _C._storage_facts(tensor)
-    return facts[5], facts[1]
+    return _C._memory_of(tensor)
 
 
-def bytes_of(tensor: Tensor) -> Tensor:
-    """All bytes of a tensor's storage, as a tensor on the same memory."""
-    return _C._with_storage(tensor, _C.uint8, (_C._storage_facts(tensor)[1],), (1,), 0)
+def bytes_of(tensor: Tensor, begin: int, end: int) -> Tensor:
+    """Some bytes of a tensor's storage, as a tensor on the same memory."""
+    return _C._with_storage(tensor, _C.uint8, (end - begin,), (1,), begin)
 
 
 def checked_index(storage: Any, index: Any, size: int) -> int:
