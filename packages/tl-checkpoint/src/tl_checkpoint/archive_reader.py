@@ -47,7 +47,7 @@ class ArchiveReader(ZipReader):
             said = {str(name): (int(size), int(crc)) for name, (size, crc) in listed.items()}
         except (ValueError, TypeError, AttributeError, RecursionError):
             raise broken("its manifest is damaged") from None
-        there = {name: (self.record(name).size, self.record(name).crc) for name in self.names()}
+        there = {name.removeprefix(self.folder): (r.size, r.crc) for name, r in self.records.items()}
         del there[MANIFEST]
         if said != there:
             differing = sorted(name for name in {*said, *there} if said.get(name) != there.get(name))

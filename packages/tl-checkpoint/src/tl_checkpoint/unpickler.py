@@ -21,8 +21,10 @@ __all__ = ["CutOff", "DataUnpickler"]
 
 _MARK = object()
 _DICTS = (dict, OrderedDict, defaultdict, Counter)
-_SIZED = (bytes, bytearray, str, list, tuple, dict, set, frozenset)
+_SIZED = frozenset((bytes, bytearray, str, list, tuple, dict, set, frozenset))
 _LONGEST_NUMBER = 1 << 16  # in bytes
+_UINT16, _INT32, _UINT32, _UINT64 = map(struct.Struct, ("<H", "<i", "<I", "<Q"))
+_FLOAT64 = struct.Struct(">d")
 
 
 class CutOff(pickle.UnpicklingError):
@@ -55,6 +57,7 @@ class DataUnpickler:
         self._data, self.position = data, start
         self._find, self._persistent, self._restore = find, persistent, restore
         self._stack: list[Any] = []
+        self._push = self._stack.append
         self._memo: dict[int, Any] = {}
         self._refused: list[RefusedGlobal] = []
         self._budget = 4 * len(data) + (1 << 20)  # elements that calls may be given, over and over
@@ -72,7 +75,7 @@ class DataUnpickler:
 
     def _run(self) -> Any:
         data, operations, size = self._data, _OPERATIONS, len(self._data)
-        push, memo = self._stack.append, self._memo
+        push, memo = self._push, self._memo
         while self.position < size:
             code = data[self.position]
             self.position += 1
@@ -106,9 +109,8 @@ class DataUnpickler:
         self.position = end
         return part
 
-    def _number(self, form: str) -> int:
-        number: int = struct.unpack(form, self._take(struct.calcsize(form)))[0]
-        return number
+    def _number(self, form: struct.Struct) -> Any:
+        return form.unpack(self._take(form.size))[0]
 
     def _line(self) -> str:
         end = self._data.find(b"\n", self.position)
@@ -135,9 +137,6 @@ class DataUnpickler:
                 del self._stack[at:]
                 return items
         raise pickle.UnpicklingError("the pickle closes what it didn't open")
-
-    def _push(self, value: Any) -> None:
-        self._stack.append(value)
 
     # ---- globals and calls
 
@@ -259,10 +258,6 @@ class DataUnpickler:
         self._push({})
         self._set_items(items)
 
-    def _tuple(self, count: int) -> None:
-        items = [self._pop() for _ in range(count)]
-        self._push(tuple(reversed(items)))
-
     # ---- memo
 
     def _put(self, index: int) -> None:
@@ -295,9 +290,6 @@ class DataUnpickler:
     def _old_text(self, size: int) -> None:
         self._push(str(self._take(size), "latin-1"))
 
-    def _float(self) -> None:
-        self._push(struct.unpack(">d", self._take(8))[0])
-
 
 def _described(function: Any) -> str:
     if isinstance(function, type):
@@ -315,29 +307,29 @@ _BY_CODE: dict[bytes, Callable[[DataUnpickler], Any]] = {
     pickle.NONE: lambda u: u._push(None),
     pickle.NEWTRUE: lambda u: u._push(True),
     pickle.NEWFALSE: lambda u: u._push(False),
-    pickle.BININT: lambda u: u._push(u._number("<i")),
+    pickle.BININT: lambda u: u._push(u._number(_INT32)),
     pickle.BININT1: lambda u: u._push(u._take(1)[0]),
-    pickle.BININT2: lambda u: u._push(u._number("<H")),
+    pickle.BININT2: lambda u: u._push(u._number(_UINT16)),
     pickle.LONG1: lambda u: u._long(u._take(1)[0]),
-    pickle.LONG4: lambda u: u._long(u._number("<i")),
-    pickle.BINFLOAT: U._float,
+    pickle.LONG4: lambda u: u._long(u._number(_INT32)),
+    pickle.BINFLOAT: lambda u: u._push(u._number(_FLOAT64)),
     pickle.SHORT_BINUNICODE: lambda u: u._text(u._take(1)[0]),
-    pickle.BINUNICODE: lambda u: u._text(u._number("<I")),
-    pickle.BINUNICODE8: lambda u: u._text(u._number("<Q")),
+    pickle.BINUNICODE: lambda u: u._text(u._number(_UINT32)),
+    pickle.BINUNICODE8: lambda u: u._text(u._number(_UINT64)),
     pickle.SHORT_BINSTRING: lambda u: u._old_text(u._take(1)[0]),
-    pickle.BINSTRING: lambda u: u._old_text(u._number("<i")),
+    pickle.BINSTRING: lambda u: u._old_text(u._number(_INT32)),
     pickle.SHORT_BINBYTES: lambda u: u._push(u._take(u._take(1)[0])),
-    pickle.BINBYTES: lambda u: u._push(u._take(u._number("<I"))),
-    pickle.BINBYTES8: lambda u: u._push(u._take(u._number("<Q"))),
-    pickle.BYTEARRAY8: lambda u: u._push(bytearray(u._take(u._number("<Q")))),
+    pickle.BINBYTES: lambda u: u._push(u._take(u._number(_UINT32))),
+    pickle.BINBYTES8: lambda u: u._push(u._take(u._number(_UINT64))),
+    pickle.BYTEARRAY8: lambda u: u._push(bytearray(u._take(u._number(_UINT64)))),
     pickle.EMPTY_LIST: lambda u: u._push([]),
     pickle.APPEND: lambda u: u._extend([u._pop()]),
     pickle.APPENDS: lambda u: u._extend(u._since_mark()),
     pickle.LIST: lambda u: u._push(u._since_mark()),
     pickle.EMPTY_TUPLE: lambda u: u._push(()),
-    pickle.TUPLE1: lambda u: u._tuple(1),
-    pickle.TUPLE2: lambda u: u._tuple(2),
-    pickle.TUPLE3: lambda u: u._tuple(3),
+    pickle.TUPLE1: lambda u: u._push((u._pop(),)),
+    pickle.TUPLE2: lambda u: u._push((u._pop(), u._pop())[::-1]),
+    pickle.TUPLE3: lambda u: u._push((u._pop(), u._pop(), u._pop())[::-1]),
     pickle.TUPLE: lambda u: u._push(tuple(u._since_mark())),
     pickle.EMPTY_DICT: lambda u: u._push({}),
     pickle.DICT: U._dict,
@@ -354,9 +346,9 @@ _BY_CODE: dict[bytes, Callable[[DataUnpickler], Any]] = {
     pickle.BUILD: U._build,
     pickle.BINPERSID: U._persistent_id,
     pickle.BINPUT: lambda u: u._put(u._take(1)[0]),
-    pickle.LONG_BINPUT: lambda u: u._put(u._number("<I")),
+    pickle.LONG_BINPUT: lambda u: u._put(u._number(_UINT32)),
     pickle.MEMOIZE: lambda u: u._put(len(u._memo)),
     pickle.BINGET: lambda u: u._get(u._take(1)[0]),
-    pickle.LONG_BINGET: lambda u: u._get(u._number("<I")),
+    pickle.LONG_BINGET: lambda u: u._get(u._number(_UINT32)),
 }
 _OPERATIONS: list[Callable[[DataUnpickler], Any] | None] = [_BY_CODE.get(bytes([c])) for c in range(256)]

@@ -9,8 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tl_core.files import crc32
 
@@ -27,8 +26,7 @@ _MOST_UNPACKED = 1 << 26
 _PIECE = 1 << 24
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """A record of an archive: where its bytes begin, how many there are, and their CRC-32 (0: none was written)."""
 
     name: str
@@ -163,10 +161,8 @@ class ZipReader:
         name = head[30:] if fields[9] == length else b""
         agrees = fields[0] == _LOCAL and name == entry.raw_name and fields[3] == entry.method
         if not fields[2] & 8:  # else sizes and checksum stand behind the bytes, and in the directory
-            sizes = (fields[7], fields[8])
-            own = (entry.packed_size, entry.size)
             agrees = agrees and fields[6] == entry.crc
-            agrees = agrees and all(a in (b, _LIMIT) for a, b in zip(sizes, own, strict=True))
+            agrees = agrees and fields[7] in (entry.packed_size, _LIMIT) and fields[8] in (entry.size, _LIMIT)
         if not agrees:
             raise broken(f"the header of record {entry.name!r} isn't what the directory says")
         if data + entry.packed_size > directory:
@@ -189,8 +185,7 @@ class ZipReader:
             )
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(NamedTuple):
     name: str
     raw_name: bytes
     offset: int
