@@ -137,7 +137,7 @@ constexpr Clock::duration kAwake = std::chrono::microseconds(10), kLongAwake = s
 // Whether `word` differs from `seen` before `end`. Meanwhile the processor is anybody's who wants it.
 bool changes_before(Clock::time_point end, const std::atomic<uint32_t>& word, uint32_t seen) {
   do {
-    for (int i = 0; i < 16; ++i) {
+    for (int i = 0; i < 64; ++i) {
       if (word.load(std::memory_order_acquire) != seen) return true;
       pause();
     }

@@ -13,7 +13,7 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
-inline constexpr int64_t kProductGrain = 1 << 21;  // multiplications that are worth a thread's while
+inline constexpr int64_t kProductGrain = 1 << 20;  // multiplications that are worth a thread's while
 
 // c = beta * added + alpha * sums; a bias has a row stride of 0.
 template <class T>

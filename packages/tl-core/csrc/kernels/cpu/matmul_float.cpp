@@ -49,11 +49,12 @@ class PanelProduct {
   }
 
  private:
-  // A row times dense columns takes as long as reading them: they are turned around in registers, a vector of
-  // columns at a time, as more of them would be more streams than the processor fetches ahead.
+  // A row times dense columns takes as long as reading them, so that less work than elsewhere is worth a
+  // thread's while: they are turned around in registers, a vector of columns at a time, as more of them would
+  // be more streams than the processor fetches ahead.
   void one_row(const Output<E>& first) const {
-    constexpr int64_t W = kLanes<E>;
-    parallel_for(0, (n_ + W - 1) / W, kProductGrain / (k_ * W + 1) + 1, [&](int64_t begin, int64_t end) {
+    constexpr int64_t W = kLanes<E>, kGrain = 1 << 15;
+    parallel_for(0, (n_ + W - 1) / W, kGrain / (k_ * W + 1) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t j = begin * W; j < n_ && j < end * W; j += W) {
         const int columns = static_cast<int>(n_ - j < W ? n_ - j : W);
         for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
