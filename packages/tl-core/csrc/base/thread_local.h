@@ -22,7 +22,7 @@ struct InheritedState {
 
 struct ThreadLocals : InheritedState {
   bool in_parallel = false;  // inside a chunk of parallel work
-  bool at_back = false;      // serial work of several chunks ended at the back of its range
+  bool at_back = false;      // where the last work of several chunks ended; the next begins there
   int64_t next_poll = 0;     // when the runtime is asked for signals again, in the steady clock's nanoseconds
   AllocatorLists* lists = nullptr;
   PendingError error;

@@ -12,6 +12,7 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <utility>
 
 #include "base/cgroup.h"
 #include "base/denormals.h"
@@ -69,6 +70,12 @@ class Job {
     }
   }
 
+  // Threads begin where they would have met, and each goes towards its end and on at the other's.
+  void turn_outwards(int threads) {
+    outwards_ = true;
+    border_ = chunks_ / threads;
+  }
+
   void rethrow() {
     if (error_) std::rethrow_exception(std::move(error_));
   }
@@ -81,8 +88,10 @@ class Job {
   // Negative if none is left. The two ends never meet, as no more are taken than there are.
   int64_t claim(End end) {
     if (claimed_.fetch_add(1, std::memory_order_relaxed) >= chunks_) return -1;
-    if (end == End::Front) return front_.fetch_add(1, std::memory_order_relaxed);
-    return chunks_ - 1 - back_.fetch_add(1, std::memory_order_relaxed);
+    const bool front = end == End::Front;
+    const int64_t i = (front ? front_ : back_).fetch_add(1, std::memory_order_relaxed);
+    if (!outwards_) return front ? i : chunks_ - 1 - i;
+    return (front ? border_ - 1 - i + chunks_ : border_ + i) % chunks_;
   }
 
   void run(int64_t chunk) {
@@ -98,6 +107,8 @@ class Job {
   }
 
   const int64_t begin_, end_, grain_, chunks_;
+  bool outwards_ = false;
+  int64_t border_ = 0;
   const RangeBody body_;
   void* const ctx_;
   const InheritedState state_;
@@ -119,6 +130,10 @@ class ParallelScope {
   const bool before_;
 };
 
+// Whether the thread's next pass goes the other way, for it begins where the last one ended: what the cache
+// still holds is there, as the next operator often reads what the last one wrote.
+bool turn(ThreadLocals& t) { return std::exchange(t.at_back, !t.at_back); }
+
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -134,16 +149,25 @@ using Clock = std::chrono::steady_clock;
 // short.
 constexpr Clock::duration kAwake = std::chrono::microseconds(10), kLongAwake = std::chrono::microseconds(200);
 
-// Whether `word` differs from `seen` before `end`. Meanwhile the processor is anybody's who wants it.
-bool changes_before(Clock::time_point end, const std::atomic<uint32_t>& word, uint32_t seen) {
+// Whether `word` differs from `seen` before `end`, as long as `may` says that the thread may stay awake.
+template <class F>
+bool changes_before(Clock::time_point end, const std::atomic<uint32_t>& word, uint32_t seen, F may) {
   do {
-    for (int i = 0; i < 64; ++i) {
+    for (int i = 0; i < 16; ++i) {
       if (word.load(std::memory_order_acquire) != seen) return true;
       pause();
     }
-    sched_yield();
-  } while (Clock::now() < end);
+  } while (may() && Clock::now() < end);
   return false;
+}
+
+// Which processor runs the thread; negative where nobody tells.
+int current_cpu() {
+#ifdef __linux__
+  return sched_getcpu();
+#else
+  return -1;
+#endif
 }
 
 int clamped(long n) { return static_cast<int>(std::clamp<long>(n, 1, kMaxThreads)); }
@@ -186,6 +210,10 @@ class ThreadPool {
   void leave(Job& job);
   void wake(int wanted);
   void restart_in_child();
+  bool beside_caller() const {
+    const int cpu = current_cpu();
+    return cpu >= 0 && cpu == caller_cpu_.load(std::memory_order_relaxed);
+  }
   Clock::duration longest_awake() const { return threads() <= cpus_ ? kLongAwake : kAwake; }
 
   std::mutex mutex_;
@@ -195,6 +223,7 @@ class ThreadPool {
   const int cpus_ = usable_cpus();
   std::atomic<int> threads_;           // callers included
   std::atomic<int> awake_{0};          // workers that wait for a job without sleeping
+  std::atomic<int> caller_cpu_{-1};    // which processor the last job came from
   std::atomic<uint32_t> opened_{0};    // counts jobs; idle workers wait on it
   std::atomic<uint32_t> finished_{0};  // counts helpers that left a job as its last; callers wait on it
 };
@@ -219,6 +248,7 @@ void ThreadPool::resize(int n) {
 }
 
 void ThreadPool::run(Job& job, ThreadLocals& t) {
+  if (turn(t)) job.turn_outwards(threads());
   open(job);
   {
     ParallelScope scope(t);
@@ -237,6 +267,7 @@ void ThreadPool::open(Job& job) {
     job.next = jobs_;
     jobs_ = &job;
   }
+  caller_cpu_.store(current_cpu(), std::memory_order_relaxed);
   opened_.fetch_add(1, std::memory_order_seq_cst);  // without the lock: who sees it takes it at once
   wake(seats);
 }
@@ -253,7 +284,8 @@ void ThreadPool::close(Job& job) {
   for (;;) {
     const uint32_t seen = finished_.load(std::memory_order_acquire);
     if (job.active.load(std::memory_order_acquire) == 0) return;
-    if (!changes_before(sleep, finished_, seen)) finished_.wait(seen, std::memory_order_acquire);
+    if (!changes_before(sleep, finished_, seen, [] { return true; }))
+      finished_.wait(seen, std::memory_order_acquire);
   }
 }
 
@@ -300,7 +332,8 @@ void ThreadPool::serve() {
 
 // Waits for a job that wants a helper; NULL if the worker shall end. It stays awake for `patience`, which
 // grows while jobs come soon and shrinks when none comes: a program that makes few calls keeps no processor
-// busy.
+// busy. On the processor of the last caller it sleeps at once: who wakes up is sent to one that is free,
+// while two threads that run in turns may do so for seconds.
 Job* ThreadPool::next_job(Clock::duration& patience) {
   const Clock::time_point start = Clock::now();
   for (;;) {
@@ -314,7 +347,7 @@ Job* ThreadPool::next_job(Clock::duration& patience) {
       return job;
     }
     awake_.fetch_add(1, std::memory_order_seq_cst);
-    const bool changed = changes_before(start + patience, opened_, seen);
+    const bool changed = changes_before(start + patience, opened_, seen, [&] { return !beside_caller(); });
     awake_.fetch_sub(1, std::memory_order_seq_cst);
     if (!changed) opened_.wait(seen, std::memory_order_acquire);
   }
@@ -352,11 +385,8 @@ void ThreadPool::wake(int wanted) {
   for (int i = 0; i < std::min(sleeping, 2); ++i) opened_.notify_one();
 }
 
-// Begins where the thread's last pass ended: what the cache still holds is there, as the next operator often
-// reads what the last one wrote.
 void run_serially(Job& job, ThreadLocals& t) {
-  job.work(t.at_back ? Job::End::Back : Job::End::Front);
-  if (job.chunks() > 1) t.at_back = !t.at_back;
+  job.work(job.chunks() > 1 && turn(t) ? Job::End::Back : Job::End::Front);
   job.rethrow();
 }
 
