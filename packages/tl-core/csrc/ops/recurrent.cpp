@@ -1,9 +1,12 @@
 // Recurrent layers over sequences, and their cells.
 #include "kernels/cpu/recurrent.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/checked.h"
+#include "base/parallel.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/matmul.h"
@@ -27,8 +30,9 @@ DType computing_type(DType d) { return is_half(d) ? DType::Float32 : d; }
 // The rows of each step in the order in which they are run.
 class Steps {
  public:
+  // `rows` of it from `first` on, which belong to the states from `state` on.
   struct Step {
-    int64_t first, rows;
+    int64_t first, rows, state;
     size_t number;
   };
   Steps(IntSpan batch_sizes, bool reverse)
@@ -39,18 +43,31 @@ class Steps {
   // body(step) from the first to the last, or the other way round.
   template <class F>
   void run(bool backwards, F body) const {
+    run_some(backwards, 0, std::numeric_limits<int64_t>::max(), body);
+  }
+  // No state depends on another's: each thread takes some of them through all the steps.
+  template <class F>
+  void run_divided(bool backwards, int64_t states, F body) const {
+    constexpr int64_t kLeast = 4;  // rows of a product that are worth reading the weight for
+    const int64_t share = n_ < 2 ? states : (states - 1) / num_threads() + 1;
+    parallel_for(0, states, (share + kLeast - 1) / kLeast * kLeast,
+                 [&](int64_t begin, int64_t end) { run_some(backwards, begin, end, body); });
+  }
+
+ private:
+  template <class F>
+  void run_some(bool backwards, int64_t begin, int64_t end, F body) const {
     const bool descending = reverse_ != backwards;
     int64_t first = descending ? total_ : 0;
     for (int64_t i = 0; i < n_; ++i) {
       const auto number = static_cast<size_t>(descending ? n_ - 1 - i : i);
       const int64_t rows = sizes_[number];
       if (descending) first -= rows;
-      body(Step{first, rows, number});
+      if (begin < rows || begin == 0) body(Step{first + begin, std::min(rows, end) - begin, begin, number});
       if (!descending) first += rows;
     }
   }
 
- private:
   int64_t n_, total_ = 0;
   IntSpan sizes_;
   bool reverse_;
@@ -157,18 +174,24 @@ Five layer(const Tensor& gates_in, const Tensor& h0, OptTensor c0, const Tensor&
   const StepWeight factor(transposed(weight), n, width, type, batch_sizes.size());
   // Sums stand where the step's results go, but a GRU's.
   const Tensor& sums = hidden_gates ? gates : cell == Cell::Lstm ? saved : output;
-  steps.run(false, [&](Steps::Step s) {
-    const cpu::MatrixView to = hidden_gates ? rows_at(hidden_gates, 0) : rows_at(sums, s.first);
+  steps.run_divided(false, h0.size(0), [&](Steps::Step s) {
+    const cpu::MatrixView to = hidden_gates ? rows_at(hidden_gates, s.state) : rows_at(sums, s.first);
     const cpu::MatrixView added =
         hidden_gates ? cpu::MatrixView{bias ? bias.ptr<char>() : nullptr, 0, 1} : rows_at(gates, s.first);
     const bool adds = !hidden_gates || bias;
-    factor.multiply(
-        {s.rows, width, n, rows_at(hidden, 0), {}, to, added, one.of(type), adds ? one.of(type) : nullptr});
-    cpu::recurrent_step(
-        type, cell,
-        {s.rows, n, row_at(sums, s.first, width), hidden_gates ? hidden_gates.ptr<char>() : nullptr,
-         row_at(saved, s.first, 4 * n), state.ptr<char>(), row_at(cells, s.first, n), hidden.ptr<char>(),
-         row_at(output, s.first, n)});
+    factor.multiply({s.rows,
+                     width,
+                     n,
+                     rows_at(hidden, s.state),
+                     {},
+                     to,
+                     added,
+                     one.of(type),
+                     adds ? one.of(type) : nullptr});
+    cpu::recurrent_step(type, cell,
+                        {s.rows, n, row_at(sums, s.first, width), row_at(hidden_gates, s.state, width),
+                         row_at(saved, s.first, 4 * n), row_at(state, s.state, n), row_at(cells, s.first, n),
+                         row_at(hidden, s.state, n), row_at(output, s.first, n)});
   });
   return {to_dtype(output, own), to_dtype(hidden, own), to_dtype(state, own), saved, cells};
 }
@@ -222,14 +245,14 @@ Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad
   const Tensor hidden_gates = cell == Cell::Gru ? empty(gates.sizes(), options) : gates;
   const One one;
   const StepWeight factor(rows_at(weight, 0), width, n, type, batch_sizes.size());
-  steps.run(true, [&](Steps::Step s) {
+  steps.run_divided(true, h0.size(0), [&](Steps::Step s) {
     cpu::recurrent_step_backward(
         type, cell,
         {s.rows, n, row_at(kept, s.first, 4 * n), row_at(kept_cells, s.first, n),
-         row_at(previous, s.first, n), row_at(output, s.first, n), row_at(g, s.first, n), hidden.ptr<char>(),
-         state ? state.ptr<char>() : nullptr, row_at(gates, s.first, width),
+         row_at(previous, s.first, n), row_at(output, s.first, n), row_at(g, s.first, n),
+         row_at(hidden, s.state, n), row_at(state, s.state, n), row_at(gates, s.first, width),
          row_at(hidden_gates, s.first, width)});
-    const cpu::MatrixView to = rows_at(hidden, 0);
+    const cpu::MatrixView to = rows_at(hidden, s.state);
     const bool adds = cell == Cell::Gru;
     factor.multiply({s.rows,
                      n,
