@@ -11,12 +11,13 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 14;
 
-// body(i, count, full) over vectors of elements i.., in parallel.
+// body(i, count) over vectors of elements i.., in parallel.
 template <class T, class F>
 void for_each_vector(int64_t n, F body) {
   constexpr int W = kLanes<Compute<T>>;
   parallel_for(0, (n + W - 1) / W, kGrain / W, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) body(i * W, n - i * W < W ? static_cast<int>(n - i * W) : W);
+    const F own = body;  // its numbers stay in registers: no store can reach them
+    for (int64_t i = begin; i < end; ++i) own(i * W, n - i * W < W ? static_cast<int>(n - i * W) : W);
   });
 }
 
@@ -46,7 +47,7 @@ void sgd(int64_t n, char* const* data, const SgdStep& s) {
   const Array<T> param{data[0]}, grad{data[1]}, buffer{data[2]};
   const A sign = s.maximize ? A(-1) : A(1), decay = static_cast<A>(s.weight_decay), lr = static_cast<A>(s.lr);
   const A momentum = static_cast<A>(s.momentum), rest = static_cast<A>(1 - s.dampening);
-  for_each_vector<T>(n, [&](int64_t i, int count) {
+  for_each_vector<T>(n, [=](int64_t i, int count) {
     const V p = param.get(i, count);
     V g = grad.get(i, count) * sign;
     if (decay != 0) g = g + decay * p;
@@ -64,14 +65,15 @@ void adam(int64_t n, char* const* data, const AdamStep& s) {
   using A = Compute<T>;
   using V = Vec<A>;
   const Array<T> param{data[0]}, grad{data[1]}, average{data[2]}, square{data[3]}, largest{data[4]};
-  const double correction1 = 1 - std::pow(s.beta1, s.step), correction2 = 1 - std::pow(s.beta2, s.step);
+  // The correction of the square's root goes to the factors around it: a division less an element.
+  const double correction1 = 1 - std::pow(s.beta1, s.step), root = std::sqrt(1 - std::pow(s.beta2, s.step));
   const A sign = s.maximize ? A(-1) : A(1), decay = static_cast<A>(s.decoupled ? 0 : s.weight_decay);
   const A shrink = static_cast<A>(s.decoupled ? 1 - s.lr * s.weight_decay : 1),
-          size = static_cast<A>(s.lr / correction1);
+          size = static_cast<A>(s.lr * root / correction1);
   const A beta2 = static_cast<A>(s.beta2), rest1 = static_cast<A>(1 - s.beta1),
           rest2 = static_cast<A>(1 - s.beta2);
-  const A root = static_cast<A>(std::sqrt(correction2)), eps = static_cast<A>(s.eps);
-  for_each_vector<T>(n, [&](int64_t i, int count) {
+  const A eps = static_cast<A>(s.eps * root);
+  for_each_vector<T>(n, [=](int64_t i, int count) {
     const V p = param.get(i, count) * shrink;
     V g = grad.get(i, count) * sign;
     if (decay != 0) g = g + decay * p;
@@ -83,7 +85,7 @@ void adam(int64_t n, char* const* data, const AdamStep& s) {
       v = maximum(largest.get(i, count), v);
       largest.set(i, count, v);
     }
-    param.set(i, count, p - size * m / (sqrt(v) / root + eps));
+    param.set(i, count, p - size * m / (sqrt(v) + eps));
   });
 }
 
@@ -95,7 +97,7 @@ void adagrad(int64_t n, char* const* data, const AdagradStep& s) {
   const A sign = s.maximize ? A(-1) : A(1), decay = static_cast<A>(s.weight_decay),
           eps = static_cast<A>(s.eps);
   const A lr = static_cast<A>(s.lr / (1 + (s.step - 1) * s.lr_decay));
-  for_each_vector<T>(n, [&](int64_t i, int count) {
+  for_each_vector<T>(n, [=](int64_t i, int count) {
     const V p = param.get(i, count);
     V g = grad.get(i, count) * sign;
     if (decay != 0) g = g + decay * p;
