@@ -200,6 +200,17 @@ def test_threads_change_nothing(shape):
     assert all(r.same(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
 
 
+@pytest.mark.parametrize("size, groups, stride", [(14, 1, 1), (14, 2, 2), (29, 1, 2), (29, 1, 1), (5, 4, 1)])
+def test_parts_of_one_image_change_nothing(size, groups, stride):
+    x, w = tl.randn(1, 32, size, size), tl.randn(132, 32 // groups, 3, 3)
+    before, results = tl.get_num_threads(), []
+    for threads in (1, 2, 3, 8, 40):
+        tl.set_num_threads(threads)
+        results.append(tl.conv2d(x, w, stride=stride, padding=1, groups=groups))
+    tl.set_num_threads(before)
+    assert all(r.same(results[0], y) for y in results[1:])
+
+
 def test_an_image_does_not_depend_on_its_batch():
     x, w = tl.randn(40, 50, 6, 9), tl.randn(20, 50, 3, 3)
     assert r.same(tl.conv2d(x[:1], w), tl.conv2d(x, w)[:1])

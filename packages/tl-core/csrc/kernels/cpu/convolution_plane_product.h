@@ -49,14 +49,15 @@ class PlaneProduct {
 
   // Panels and tiles are independent: how they are shared out changes no result.
   void multiply(int64_t first, int64_t images) const {
-    const int64_t fair = ceil_div(images * panels_, num_threads()),
-                  share = std::clamp<int64_t>(fair, 1, std::min(kGroup, panels_)),
-                  shares = ceil_div(panels_, share), work = depth_.total * c_.rows * share * kCols;
-    parallel_for(0, c_.groups * images * shares, (1 << 21) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+    const int64_t all = c_.groups * images, threads = num_threads(),
+                  rounds = ceil_div(all * ceil_div(panels_, kGroup), threads),
+                  shares = std::clamp<int64_t>(rounds * threads / all, ceil_div(panels_, kGroup), panels_),
+                  share = ceil_div(panels_, shares), work = depth_.total * c_.rows * share * kCols;
+    parallel_for(0, all * shares, (1 << 21) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
       std::vector<PanelOutput<T>> outputs(static_cast<size_t>(share), PanelOutput<T>(c_));
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t image = i / shares % images, group = i / shares / images, panel = i % shares * share,
-                      count = std::min(share, panels_ - panel);
+        const int64_t image = i / shares % images, group = i / shares / images, number = i % shares,
+                      panel = number * panels_ / shares, count = (number + 1) * panels_ / shares - panel;
         for (int64_t p = 0; p < count; ++p)
           place(outputs[static_cast<size_t>(p)], first + image, (panel + p) * kCols);
         const int64_t plane = (image * c_.groups + group) * c_.channels;

@@ -1,5 +1,7 @@
 // isa: all
 // Convolutions as products of matrices, whose operands are gathered from the images while they are packed.
+#include <limits>
+
 #include "kernels/cpu/convolution_kernels.h"
 #include "kernels/cpu/convolution_plane_product.h"
 #include "kernels/cpu/convolution_plane_weight.h"
@@ -138,20 +140,19 @@ class GatherProduct {
   // Panels and tiles are independent: how they are shared out changes no result.
   void run() const {
     const int64_t columns = c_.batch * g_.positions(), panels = ceil_div(columns, S::kCols),
-                  threads = num_threads();
-    const int64_t share = std::clamp<int64_t>(ceil_div(panels, threads), 1, kGroup),
-                  shares = ceil_div(panels, share);
-    const int64_t tiles = ceil_div(c_.rows, S::kRows), wanted = ceil_div(2 * threads, c_.groups * shares);
-    const int64_t parts = threads == 1 ? 1 : std::min(wanted, ceil_div(tiles, 4)),
-                  part = ceil_div(tiles, parts);
+                  tiles = ceil_div(c_.rows, S::kRows);
+    const Division d = division(panels, tiles);
+    const int64_t share = ceil_div(panels, d.shares), part = ceil_div(tiles, d.parts);
     const int64_t work = depth_.total * std::min(part * S::kRows, c_.rows) * share * S::kCols;
-    parallel_for(0, c_.groups * shares * parts, (1 << 21) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+    const int64_t tasks = c_.groups * d.shares * d.parts;
+    parallel_for(0, tasks, (1 << 21) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
       Workspace<T> packed(share * kRoom);
       std::vector<Panel<T>> gathered(static_cast<size_t>(share), Panel<T>(g_));
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = i / parts % shares * share, row = i % parts * part * S::kRows;
-        const Task task{i / parts / shares, first, std::min(first + share, panels), row,
-                        std::min(row + part * S::kRows, c_.rows)};
+        const int64_t number = i / d.parts % d.shares, rows = i % d.parts;
+        const Task task{i / d.parts / d.shares, number * panels / d.shares, (number + 1) * panels / d.shares,
+                        rows * tiles / d.parts * S::kRows,
+                        std::min((rows + 1) * tiles / d.parts * S::kRows, c_.rows)};
         some_panels(task, columns, gathered.data(), packed.data());
       }
     });
@@ -159,6 +160,27 @@ class GatherProduct {
 
  private:
   static constexpr int64_t kRoom = Tile<T>::kDepth * Tile<T>::kCols + 2 * kLanes<T>;
+
+  struct Division {
+    int64_t shares, parts;  // of the panels, and of the tiles of rows
+  };
+
+  // Such that the last thread is done soonest: every part of the rows gathers its panels again.
+  Division division(int64_t panels, int64_t tiles) const {
+    constexpr int64_t kGather = 3;  // tiles whose product takes as long
+    const int64_t threads = num_threads(), least = std::max<int64_t>(ceil_div(panels, kGroup), 1);
+    Division best{least, 1};
+    if (threads == 1) return best;
+    int64_t shortest = std::numeric_limits<int64_t>::max();
+    for (int64_t parts = 1; parts <= std::min(tiles, 2 * threads); parts *= 2) {
+      for (int64_t shares = least; shares <= std::min(panels, least + threads); ++shares) {
+        const int64_t time = ceil_div(c_.groups * shares * parts, threads) * ceil_div(panels, shares) *
+                             (ceil_div(tiles, parts) + kGather);
+        if (time < shortest) shortest = time, best = {shares, parts};
+      }
+    }
+    return best;
+  }
 
   struct Task {
     int64_t group, first_panel, last_panel, first_row, last_row;
