@@ -31,8 +31,8 @@ class PlaneWeight {
         length_((ceil_div(from_.span(), W) + 1) * W),
         tiles_(ceil_div(c.rows, kRows)),
         column_tiles_(ceil_div(columns_, kColumns)),
-        images_(std::clamp<int64_t>(num_threads() * kElements / (c.channels * from_.size() + kRows * length_),
-                                    1, c.batch)),
+        near_(fitting(kNear)),
+        images_(num_threads() == 1 ? near_ : fitting(kElements / c.groups)),
         planes_(images_ * c.groups * c.channels * from_.size()),
         gradients_((images_ * c.groups * c.rows + 1) * length_),
         sums_(c.groups * tiles_ * column_tiles_ * kTile) {
@@ -50,16 +50,15 @@ class PlaneWeight {
       from_.copy(planes_.data(), n, images);
       copy_gradients(n, images);
       parallel_for(0, tiles, (1 << 21) / (images * length_ * kRows * kColumns) + 1,
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t i = begin; i < end; ++i) one_tile(i, images);
-                   });
+                   [&](int64_t begin, int64_t end) { some_tiles(begin, end, images); });
     }
     store();
   }
 
  private:
   static constexpr int kRows = kIsaLevel >= 4 ? 6 : 2, kColumns = 4, kTile = kRows * kColumns * W;
-  static constexpr int64_t kElements = 10 << 10;  // of some images that are near
+  static constexpr int64_t kNear = 10 << 10;     // elements of images that a thread goes over at once
+  static constexpr int64_t kElements = 1 << 18;  // of those that threads share, so that they stay near
 
   // Some rows, and columns whose distances are at `columns`.
   struct Operands {
@@ -102,12 +101,23 @@ class PlaneWeight {
     return kernels[(rows - 1) / 2];
   }
 
-  void one_tile(int64_t tile, int64_t images) const {
+  int64_t fitting(int64_t elements) const {
+    return std::clamp<int64_t>(elements / (c_.channels * from_.size() + kRows * length_), 1, c_.batch);
+  }
+
+  void some_tiles(int64_t begin, int64_t end, int64_t images) const {
+    for (int64_t n = 0; n < images; n += near_)
+      for (int64_t i = begin; i < end; ++i) one_tile(i, n, std::min(near_, images - n));
+  }
+
+  void one_tile(int64_t tile, int64_t first, int64_t images) const {
     const int64_t column = tile % column_tiles_ * kColumns, group = tile / column_tiles_ / tiles_,
                   row = tile / column_tiles_ % tiles_ * kRows;
-    const Operands from{gradients_.data() + (group * c_.rows + row) * length_,
-                        planes_.data() + group * c_.channels * from_.size(), columns_at_.data() + column,
-                        c_.groups * c_.rows * length_, c_.groups * c_.channels * from_.size()};
+    const int64_t gradient_step = c_.groups * c_.rows * length_,
+                  plane_step = c_.groups * c_.channels * from_.size();
+    const Operands from{gradients_.data() + first * gradient_step + (group * c_.rows + row) * length_,
+                        planes_.data() + first * plane_step + group * c_.channels * from_.size(),
+                        columns_at_.data() + column, gradient_step, plane_step};
     const Micro kernel =
         micro_for(std::min<int64_t>(kRows, c_.rows - row), std::make_index_sequence<kRows / 2>{});
     kernel(sums_.data() + tile * kTile, from, images, length_);
@@ -158,7 +168,7 @@ class PlaneWeight {
   ConvolutionGeometry g_;
   const Convolution& c_;
   Planes<T> from_;
-  int64_t columns_, length_, tiles_, column_tiles_, images_;
+  int64_t columns_, length_, tiles_, column_tiles_, near_, images_;
   Workspace<T> planes_, gradients_, sums_;
   std::vector<int64_t> columns_at_;
 };
