@@ -70,3 +70,8 @@ def test_inference_tensors_count_no_versions():
         x = tl.ones(2)
     with pytest.raises(RuntimeError, match="do not track version counter"):
         x._version  # noqa: B018
+
+
+def test_set_grad_enabled_shows_its_mode():
+    switch = tl.set_grad_enabled(True)
+    assert repr(switch).endswith("grad_mode.set_grad_enabled(mode=True)")

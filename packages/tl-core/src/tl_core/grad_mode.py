@@ -128,6 +128,9 @@ class set_grad_enabled(_ContextDecorator):
     def clone(self) -> set_grad_enabled:
         return set_grad_enabled(self.mode)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__module__}.{type(self).__qualname__}(mode={self.mode})"
+
 
 class inference_mode(_ContextDecorator):
     """Like no_grad, and what is made inside can never take part in a recording."""
