@@ -288,3 +288,15 @@ def test_sliding_blocks(size, kernel, dilation, padding, stride, dtype):
     assert r.same(tl._C._nn.im2col(x[0], *how), columns[0])
     back = spread(want.reshape(2, 3 * area, *out), ones, size, stride, padding, dilation, 3)
     close(tl._C._nn.col2im(columns, size, *how), back, dtype)
+
+
+@pytest.mark.parametrize("stride", [3, 2**62])
+def test_stride_of_a_single_position_means_nothing(stride):
+    x, w = tl.rand(2, 3, 4, 8)[..., ::2], tl.rand(5, 3, 4, 4)
+    whole, once = tl.conv2d(x, w), tl.conv2d(x, w, stride=stride)
+    assert once.shape == (2, 5, 1, 1)
+    assert tl.equal(once, whole)
+    wide = tl.conv2d(tl.rand(1, 1, 2, 6), tl.rand(1, 1, 2, 6), stride=(stride, 1), padding=(0, 2))
+    assert wide.shape == (1, 1, 1, 5)
+    back = tl.conv_transpose2d(once, w, stride=stride)
+    assert tl.equal(back, tl.conv_transpose2d(once, w))

@@ -191,7 +191,8 @@ cpu::ConvolutionData plane_data(const Tensor& t) {
   return data;
 }
 
-// Rows and channels of the convolution are those of the weight.
+// Rows and channels of the convolution are those of the weight. A single position's step is not taken and may
+// be wider than memory.
 cpu::Convolution forward_terms(const Tensor& input, const Tensor& weight, const Tensor& output,
                                const Windows& w) {
   cpu::Convolution c;
@@ -205,9 +206,9 @@ cpu::Convolution forward_terms(const Tensor& input, const Tensor& weight, const 
   for (int64_t d = 0; d < w.axes(); ++d) {
     const auto i = static_cast<size_t>(d);
     const int a = axis_of(weight, d);
+    const int64_t positions = output.size(d + 2), step = positions == 1 ? 1 : w.stride[i];
     c.weight.tap[a] = weight.stride(d + 2);
-    c.axis[a] = {output.size(d + 2), input.size(d + 2), weight.size(d + 2),
-                 w.stride[i],        -w.padding[i],     w.dilation[i]};
+    c.axis[a] = {positions, input.size(d + 2), weight.size(d + 2), step, -w.padding[i], w.dilation[i]};
   }
   return c;
 }
