@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tools.bench import cases
+from tools.bench import cases, together
 from tools.bench.__main__ import groups
 from tools.bench.cases import Group
 from tools.bench.products import NEAR_PEAK
@@ -64,6 +64,8 @@ def measured_groups(rows: list[dict[str, Any]]) -> list[str]:
         group = known.get(name)
         short = group is not None and (group.mean is not None or group.each is not None)
         lines += summary(group, its) if group and short and len(its) > 1 else one_by_one(its)
+    if together.all_in(members):
+        lines += summary(together.TOGETHER, [r for r in rows if r["group"] in together.NAMES])[:1]
     return lines
 
 

@@ -26,6 +26,7 @@ from tools.bench import (
     reductions,
     report,
     sharded,
+    together,
     training,
 )
 from tools.bench.pair import Measured, Pair, Side
@@ -116,6 +117,11 @@ def in_workers(pair: Pair, only: re.Pattern[str], rounds: int | None) -> tuple[l
             good = good and met
             print(line, flush=True)
         everything += measured
+    if together.all_in(m.group for m in everything):
+        print(f"\n{together.TOGETHER.name}")
+        line, met = report.mean_row(together.TOGETHER, [m for m in everything if m.group in together.NAMES])
+        good = good and met
+        print(line, flush=True)
     return everything, good and all(m.met for m in everything)
 
 

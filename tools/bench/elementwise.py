@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tools.bench.cases import Case, Group
 
-FUNCTIONS = Group("elementwise functions", mean=0.45, each=1.05)
-ARITHMETIC = Group("elementwise arithmetic", mean=0.45, each=1.05)
-COPIES = Group("copies and conversions", mean=0.45, each=1.05)
+FUNCTIONS = Group("elementwise functions", each=1.05)
+ARITHMETIC = Group("elementwise arithmetic", each=1.05)
+COPIES = Group("copies and conversions", each=1.05)
 SIZES = (("64 K", 1 << 16), ("1 M", 1 << 20))
 
 _FUNCTIONS = {

@@ -1,5 +1,6 @@
 """The README's table: groups with a common bound in short, other cases one by one."""
 
+from tools.bench.together import NAMES, TOGETHER
 from tools.figures import table
 
 ABOUT = {"processor": "P", "threads": 1, "peer": "torch 2", "OPENBLAS_CORETYPE": "not set"}
@@ -18,6 +19,14 @@ def test_a_group_with_a_common_bound_is_told_by_its_mean_and_its_slowest():
     lines = made(row("pooling", "a", 0.1, 1.05), row("pooling", "b", 0.4, 1.05))
     assert "| pooling: geometric mean of 2 cases | ≤ 0.25 | 0.200 |" in lines
     assert "| pooling: the slowest (b) | ≤ 1.05 | 0.400 |" in lines
+
+
+def test_groups_with_one_figure_are_told_together_when_all_are_there():
+    rows = [row(name, "a", 0.1 if name == "indexing" else 0.4, 1.05) for name in sorted(NAMES)]
+    mean = (0.1 * 0.4 ** (len(rows) - 1)) ** (1 / len(rows))
+    told = f"| {TOGETHER.name}: geometric mean of {len(rows)} cases | ≤ 0.45 | {mean:.3f} |"
+    assert told in made(*rows)
+    assert not any(TOGETHER.name in line for line in made(*rows[1:]))
 
 
 def test_what_failed_is_told():
