@@ -244,6 +244,14 @@ def test_positions_in_triangles(offset):
             call(2**62, 2**62)
 
 
+@pytest.mark.parametrize("base", [2.0, -2.0])
+def test_complex_powers(base):
+    ends = 0.5 - 1j, 2 + 3j
+    expected = np.power(complex(base), np.linspace(*ends, 5))
+    np.testing.assert_allclose(tl.logspace(*ends, 5, base=base, dtype=tl.complex128).numpy(), expected)
+    assert tl.logspace(complex("nan"), 1j, 3, base=base).isnan().all()
+
+
 def test_logspace_and_ends_as_tensors():
     np.testing.assert_allclose(tl.logspace(-2, 3, 11, dtype=tl.float64).numpy(), np.logspace(-2, 3, 11))
     np.testing.assert_allclose(tl.logspace(0, 4, 5, base=2).numpy(), [1, 2, 4, 8, 16])

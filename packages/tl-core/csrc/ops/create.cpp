@@ -282,10 +282,16 @@ Tensor powers(const Scalar& start, const Scalar& end, int64_t n, double base, DT
     t.ptr<double>()[i] = n == 1 ? std::pow(base, start.to_double()) : power_at(base, first, last, step, i, n);
   return t;
 }
+// std::pow makes a positive base's powers of a length that std::polar doesn't take where it is NaN.
+std::complex<double> power(double base, std::complex<double> exponent) {
+  if (base <= 0) return std::pow(std::complex<double>(base), exponent);
+  const double length = std::pow(base, exponent.real()), angle = exponent.imag() * std::log(base);
+  return {length * std::cos(angle), length * std::sin(angle)};
+}
 Tensor complex_powers(const Scalar& start, const Scalar& end, int64_t n, double base) {
   const Tensor t = linspace_complex(start, end, n);
   auto* p = t.ptr<std::complex<double>>();
-  for (int64_t i = 0; i < n; ++i) p[i] = std::pow(base, p[i]);
+  for (int64_t i = 0; i < n; ++i) p[i] = power(base, p[i]);
   return t;
 }
 
