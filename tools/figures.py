@@ -1,4 +1,7 @@
-"""`python -m tools.figures FILE.json`: writes what `nox -s bench -- --json FILE.json` measured into README.md."""
+"""`python -m tools.figures FILE.json...`: writes what `nox -s bench -- --json FILE.json` measured into README.md.
+
+Each run has a table of its own, such as one of one thread and one of two.
+"""
 
 from __future__ import annotations
 
@@ -88,14 +91,15 @@ def table(result: dict[str, Any]) -> str:
         size = footprint["installed bytes"] / 1e6
         lines.append(line("installed size", f"≤ {cases.INSTALLED / 1e6:.0f} MB", f"{size:.1f} MB"))
     pinned = about["OPENBLAS_CORETYPE"]
-    how = f"{about['processor']}, {about['threads']} thread, {about['peer']}, OPENBLAS_CORETYPE {pinned}."
+    threads = f"{about['threads']} thread{'s' * (about['threads'] > 1)}"
+    how = f"{about['processor']}, {threads}, {about['peer']}, OPENBLAS_CORETYPE {pinned}."
     return "\n".join([*lines, "", how, ""])
 
 
 def main() -> None:
-    """Writes the table."""
+    """Writes the tables."""
     readme = ROOT / "README.md"
-    text = table(json.loads(Path(sys.argv[1]).read_text()))
+    text = "\n".join(table(json.loads(Path(file).read_text())) for file in sys.argv[1:])
     readme.write_text(PLACE.sub(lambda m: f"{m[1]}\n{text}\n{m[2]}", readme.read_text()))
 
 
