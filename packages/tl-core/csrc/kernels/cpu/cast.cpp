@@ -46,20 +46,9 @@ constexpr ElementwiseLoop cast_entry();
 
 // Integers become half floats, and these integers, by way of floats: the compiler knows no vectors of halves.
 template <class To, class From>
-void by_way_of_floats(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, const void*) {
-  constexpr int64_t kBlock = 512;
-  alignas(64) float between[kBlock];
-  char* const floats = reinterpret_cast<char*>(between);
-  const int64_t into[] = {sizeof(float), strides[1], 0, 0}, from[] = {strides[0], sizeof(float), 0, 0};
-  for (int64_t j = 0; j < n1; ++j) {
-    char *out = data[0] + j * strides[2], *in = data[1] + j * strides[3];
-    for (int64_t left = n0; left > 0; left -= kBlock, out += kBlock * strides[0], in += kBlock * strides[1]) {
-      const int64_t n = left < kBlock ? left : kBlock;
-      char *const first[] = {floats, in}, *const second[] = {out, floats};
-      cast_entry<float, From>()(first, into, n, 1, nullptr);
-      cast_entry<To, float>()(second, from, n, 1, nullptr);
-    }
-  }
+void by_way_of_floats(char* const* data, const int64_t* strides, int64_t n0, int64_t n1, const void* params) {
+  run_staged({cast_entry<float, From>(), 2, {sizeof(float), sizeof(From)}, {cast_entry<To, float>()}}, data,
+             strides, n0, n1, params);
 }
 
 template <class T>
