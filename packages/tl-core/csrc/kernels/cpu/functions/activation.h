@@ -73,12 +73,18 @@ TL_INLINE VecF size_of(VecF x) {
 TL_INLINE VecD size_of(VecD x) { return x; }
 // e to the power of -x^2 / 2. A float's exponent is too small for exp's care about the ends.
 TL_INLINE VecD bell(VecD x) { return math::exp(x * x * -0.5); }
-TL_INLINE VecF bell(VecF size) {
+struct BellPower {
+  VecF whole, rest;  // of two, and minus twice what is left of the power of e
+};
+TL_INLINE BellPower bell_power(VecF size) {
   const VecF z = size * size, n = math::nearest_whole(z, -0x1.715476p-1f);
-  const VecF r = fma(n, VecF{} + 0x1.62e430p0f, z);  // minus twice what is left of the power
-  const VecF p = polynomial(r, 0x1.6a21a8p-16f, -0x1.123b6ap-12f, 0x1.5558fcp-9f, -0x1.55549p-6f,
+  return {n, fma(n, VecF{} + 0x1.62e430p0f, z)};
+}
+TL_INLINE VecF bell(VecF size) {
+  const BellPower power = bell_power(size);
+  const VecF p = polynomial(power.rest, 0x1.6a21a8p-16f, -0x1.123b6ap-12f, 0x1.5558fcp-9f, -0x1.55549p-6f,
                             0x1.fffffcp-4f, -0x1p-1f, 0x1p0f);
-  return math::scale<VecF>(p, n);
+  return math::scale<VecF>(p, power.whole);
 }
 // The probability that a normal number is smaller than x.
 TL_INLINE VecD normal_below(VecD x, VecD, VecD) { return 0.5 * math::erfc(x * -0.70710678118654752440); }
@@ -100,21 +106,21 @@ TL_INLINE VecF positive_part(VecF x) {
   return select<VecF>(x < 0, VecF{}, x);
 #endif
 }
+TL_INLINE VecF less_tail(VecF x, VecF tail) { return fma(-math::abs(x), tail, positive_part(x)); }
 TL_INLINE VecF below_times(VecF x) {
   const VecF size = size_of(x);
-  return fma(-math::abs(x), normal_tail(size, bell(size)), positive_part(x));
+  return less_tail(x, normal_tail(size, bell(size)));
 }
 TL_UNARY(gelu, true, return below_times(x);)
 // The same to 2^-13: all that a bfloat16 shows.
 TL_INLINE VecF below_times_roughly(VecF x) {
-  const VecF size = size_of(x), z = size * size, n = math::nearest_whole(z, -0x1.715476p-1f);
-  const VecF r = fma(n, VecF{} + 0x1.62e430p0f, z),
-             t = math::rough_inverse(fma(size, VecF{} + 0.4f, VecF{} + 1.0f));
-  const VecF bell =
-      polynomial(r, 0x1.53a0e6p-9f, -0x1.57e0d8p-6f, 0x1.0005b8p-3f, -0x1.fffb34p-2f, 0x1.ffffe8p-1f);
+  const VecF size = size_of(x), t = math::rough_inverse(fma(size, VecF{} + 0.4f, VecF{} + 1.0f));
+  const BellPower power = bell_power(size);
+  const VecF bell = polynomial(power.rest, 0x1.53a0e6p-9f, -0x1.57e0d8p-6f, 0x1.0005b8p-3f, -0x1.fffb34p-2f,
+                               0x1.ffffe8p-1f);
   const VecF tail = polynomial(t, -0x1.31b184p-4f, 0x1.de619ep-4f, 0x1.2e2c1ep-3f, 0x1.301c26p-3f,
                                0x1.4ba504p-3f, -0x1.52bc0ap-13f);
-  return fma(-math::abs(x), math::scale<VecF>(bell, n) * tail, positive_part(x));
+  return less_tail(x, math::scale<VecF>(bell, power.whole) * tail);
 }
 TL_UNARY(gelu_bfloat16, true, return below_times_roughly(x);)
 template <>
