@@ -24,6 +24,9 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, F&& body) {
       const_cast<void*>(static_cast<const void*>(&body)));
 }
 
+// Where the i-th of some even parts of n begins.
+inline int64_t part_begin(int64_t i, int64_t parts, int64_t n) { return i * n / parts; }
+
 int num_threads();            // TL_NUM_THREADS, OMP_NUM_THREADS, or the CPUs the process may use
 void set_num_threads(int n);  // raises RuntimeError below 1
 int num_interop_threads();

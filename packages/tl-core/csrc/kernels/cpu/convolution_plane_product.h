@@ -57,7 +57,8 @@ class PlaneProduct {
       std::vector<PanelOutput<T>> outputs(static_cast<size_t>(share), PanelOutput<T>(c_));
       for (int64_t i = begin; i < end; ++i) {
         const int64_t image = i / shares % images, group = i / shares / images, number = i % shares,
-                      panel = number * panels_ / shares, count = (number + 1) * panels_ / shares - panel;
+                      panel = part_begin(number, shares, panels_),
+                      count = part_begin(number + 1, shares, panels_) - panel;
         for (int64_t p = 0; p < count; ++p)
           place(outputs[static_cast<size_t>(p)], first + image, (panel + p) * kCols);
         const int64_t plane = (image * c_.groups + group) * c_.channels;

@@ -150,9 +150,9 @@ class GatherProduct {
       std::vector<Panel<T>> gathered(static_cast<size_t>(share), Panel<T>(g_));
       for (int64_t i = begin; i < end; ++i) {
         const int64_t number = i / d.parts % d.shares, rows = i % d.parts;
-        const Task task{i / d.parts / d.shares, number * panels / d.shares, (number + 1) * panels / d.shares,
-                        rows * tiles / d.parts * S::kRows,
-                        std::min((rows + 1) * tiles / d.parts * S::kRows, c_.rows)};
+        const Task task{i / d.parts / d.shares, part_begin(number, d.shares, panels),
+                        part_begin(number + 1, d.shares, panels), part_begin(rows, d.parts, tiles) * S::kRows,
+                        std::min(part_begin(rows + 1, d.parts, tiles) * S::kRows, c_.rows)};
         some_panels(task, columns, gathered.data(), packed.data());
       }
     });

@@ -196,9 +196,6 @@ struct BlockedProduct {
     return {best.blocks * std::max(parts.blocks, (high + most - 1) / most), best.shares * parts.shares};
   }
 
-  // The i-th border of `parts` even parts.
-  static int64_t border(int64_t i, int64_t parts, int64_t units) { return i * units / parts; }
-
   // A task is a block of rows against a share of the panels: those of one share follow each other, as the
   // thread that has packed it mostly takes it.
   void multiply(const E* packed_b, int64_t p, int64_t j, int64_t terms, int64_t columns,
@@ -213,10 +210,10 @@ struct BlockedProduct {
       Workspace<E> packed_a(height * depth + kLanes<E>);
       for (int64_t task = begin; task < end; ++task) {
         const int64_t block = task % blocks, share = task / blocks;
-        const int64_t i = border(block, blocks, tiles) * S::kRows;
-        const int rows = static_cast<int>(std::min(m, border(block + 1, blocks, tiles) * S::kRows) - i);
+        const int64_t i = part_begin(block, blocks, tiles) * S::kRows;
+        const int rows = static_cast<int>(std::min(m, part_begin(block + 1, blocks, tiles) * S::kRows) - i);
         Scheme::pack_rows(packed_a.data(), {a.at(i, p), a.row, a.column}, rows, terms, depth);
-        for (int64_t panel = border(share, shares, panels); panel < border(share + 1, shares, panels);
+        for (int64_t panel = part_begin(share, shares, panels); panel < part_begin(share + 1, shares, panels);
              ++panel) {
           const int64_t left = columns - panel * S::kCols;
           one_panel(packed_a.data(), packed_b + panel * stride, depth, o, i, j + panel * S::kCols, rows,
