@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tools.bench.cases import Case, Group
+from tools.bench.cases import WITH_FEWER_BITS, Case, Group
 
 MATMUL = Group("matmul", mean=0.6)
 BFLOAT16 = Group("matmul, bfloat16", mean=1.1)
+FEWER_BITS = Group('matmul, precision "high"', mean=0.6)
 DISTANCES = Group("distances", each=1.05)
 CONVOLUTION = Group("conv2d of ResNet shapes", mean=1.0)
 SIZES = (32, 64, 128, 256, 512, 1024, 2048)
@@ -40,6 +41,13 @@ def _forms(dtype: str) -> list[Case]:
         Case(MATMUL, f"{dtype}, batch of 64, n = 64", batch, "torch.bmm(a, b)"),
         Case(MATMUL, f"{dtype}, 1024x1024 times a vector", rows, "a @ b"),
     ]
+
+
+def _with_fewer_bits() -> list[Case]:
+    squares = [(f"n = {n}", _square("float32", n), "a @ b") for n in SIZES if n >= 256]
+    linear = "x, layer = torch.randn(1024, 256), torch.nn.Linear(256, 768)"
+    cases = [*squares, ("Linear(256, 768) of 1024 rows", linear, "layer(x)")]
+    return [Case(FEWER_BITS, name, setup + WITH_FEWER_BITS, run, rounds=2) for name, setup, run in cases]
 
 
 # batch, channels, size, outputs, kernel, stride
@@ -108,6 +116,7 @@ CASES = [
     *_forms("float32"),
     *_forms("float64"),
     *_squares(BFLOAT16, "bfloat16"),
+    *_with_fewer_bits(),
     *(case for shape in RESNET for case in _convolutions(*shape)),
 ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.bench.cases import Case, Group
+from tools.bench.cases import WITH_FEWER_BITS, Case, Group
 
 TRAINING = Group("training")
 INFERENCE = Group("inference")
@@ -123,6 +123,11 @@ model = GPT()
 """
 )
 
+GPT_INPUTS = """\
+optimizer = torch.optim.AdamW(model.parameters())
+x, y = torch.randint(0, 96, (8, 128)), torch.randint(0, 96, (8, 128))
+"""
+
 GPT_STEP = """\
 optimizer.zero_grad()
 F.cross_entropy(model(x).view(-1, 96), y.view(-1)).backward()
@@ -164,15 +169,8 @@ CASES = [
         STEP,
         bound=0.9,
     ),
-    Case(
-        TRAINING,
-        "GPT 4x256, 8 heads, T 128, batch 8, AdamW",
-        GPT
-        + "optimizer = torch.optim.AdamW(model.parameters())\n"
-        + "x, y = torch.randint(0, 96, (8, 128)), torch.randint(0, 96, (8, 128))",
-        GPT_STEP,
-        bound=0.7,
-    ),
+    Case(TRAINING, "GPT 4x256, 8 heads, T 128, batch 8, AdamW", GPT + GPT_INPUTS, GPT_STEP, bound=0.7),
+    Case(TRAINING, 'the same GPT, precision "high"', GPT + GPT_INPUTS + WITH_FEWER_BITS, GPT_STEP),
     Case(TRAINING, "LSTM 2x256, batch 16, T 64", LSTM, STEP, bound=0.7),
     Case(
         INFERENCE,

@@ -5,6 +5,7 @@
 #include "base/denormals.h"
 #include "base/interrupt.h"
 #include "base/live_blocks.h"
+#include "base/matmul_precision.h"
 #include "base/parallel.h"
 #include "bind/buffer.h"
 #include "bind/dlpack.h"
@@ -113,6 +114,7 @@ void add_layers(py::module_& m) {
 
 void add_machine(py::module_& m) {
   m.def("get_num_threads", num_threads);
+  m.def("_set_float32_matmul_precision", [](int fewer) { matmul_precision = MatmulPrecision(fewer); });
   m.def("set_num_threads", [](int n) {
     TL_CHECK(n > 0, Runtime, "set_num_threads expects a positive integer, got ", n);
     set_num_threads(n);

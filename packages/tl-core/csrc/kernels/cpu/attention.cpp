@@ -1,4 +1,4 @@
-// isa: all
+// isa: all, by hand
 // The online softmax of Milakov and Gimelshein (2018), tiled as by Dao et al. (FlashAttention, 2022).
 #include "kernels/cpu/attention.h"
 

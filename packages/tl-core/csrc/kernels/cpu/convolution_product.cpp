@@ -1,4 +1,4 @@
-// isa: all
+// isa: all, by hand
 // Convolutions as products of matrices, whose operands are gathered from the images while they are packed.
 #include <limits>
 

@@ -1,4 +1,4 @@
-// A float as the sum of three bfloat16, in pairs as instructions for tiles read them.
+// A float as the sum of three bfloat16, or the first of them, in pairs as instructions for tiles read them.
 #pragma once
 
 #include "kernels/cpu/memory.h"
@@ -7,19 +7,21 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 inline constexpr int kFloatParts = 3;
 
-// Each takes what it can of what is left: cut off, or rounded where both factors are such sums.
-template <bool rounds>
+// Each takes what it can of what is left: cut off, but rounded, the first, where both factors are such sums.
+template <bool rounds, int n = kFloatParts>
 struct FloatParts {
-  __m512i parts[kFloatParts];
+  static constexpr int kCount = n;
+  __m512i parts[n];
 
   TL_INLINE explicit FloatParts(VecF v) {
     const __m512i high = _mm512_set1_epi32(static_cast<int>(0xffff0000)), half = _mm512_set1_epi32(0x8000);
-    for (int i = 0; i + 1 < kFloatParts; ++i) {
+    for (int i = 0; i < n; ++i) {
       const __m512i bits = bitcast<__m512i>(v);
-      parts[i] = _mm512_and_si512(rounds ? _mm512_add_epi32(bits, half) : bits, high);
+      const bool rest = i + 1 == kFloatParts, last = i + 1 == n;
+      const __m512i nearest = rounds && (i == 0 || last) ? _mm512_add_epi32(bits, half) : bits;
+      parts[i] = rest ? bits : _mm512_and_si512(nearest, high);
       v = v - bitcast<VecF>(parts[i]);
     }
-    parts[kFloatParts - 1] = bitcast<__m512i>(v);
   }
 };
 
@@ -35,10 +37,12 @@ TL_INLINE __m512i without_small(__m512i pairs) {
 // Pairs of terms, a vector for each part, `step` apart.
 template <bool marks_small, class Parts>
 TL_INLINE void store_pairs(const Parts& first, const Parts& second, float* out, int64_t step) {
-  const __m512i high = _mm512_set1_epi32(static_cast<int>(0xffff0000));
-  for (int i = 0; i < kFloatParts; ++i) {
-    const __m512i pairs =
-        _mm512_or_si512(_mm512_srli_epi32(first.parts[i], 16), _mm512_and_si512(second.parts[i], high));
+  constexpr __mmask64 kLow = 0x3333333333333333;  // the bytes of lower halves
+  // For each byte of a lower half, which of its sixteen is the upper half's.
+  const __m512i upper =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(2, 3, 0, 0, 6, 7, 0, 0, 10, 11, 0, 0, 14, 15, 0, 0));
+  for (int i = 0; i < Parts::kCount; ++i) {
+    const __m512i pairs = _mm512_mask_shuffle_epi8(second.parts[i], kLow, first.parts[i], upper);
     _mm512_storeu_si512(out + i * step, marks_small && i == 0 ? without_small(pairs) : pairs);
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/matmul_precision.h"
 #include "base/parallel.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/matmul_kernels.h"
@@ -139,6 +140,17 @@ void by_pairs_or(MatmulKernel pairs, MatmulKernel otherwise, const Product& p) {
   (pairs && p.m >= 8 ? pairs : otherwise)(p);
 }
 
+// In parts where fewer bits are allowed and packing is worth it.
+MatmulKernel float_kernel(const Product& p) {
+  constexpr int64_t kRows = 16, kLines = 32, kElements = 1 << 14;
+  const MatmulPrecision precision = matmul_precision.load(std::memory_order_relaxed);
+  if (precision == MatmulPrecision::Highest || p.m < kRows || std::min(p.n, p.k) < kLines ||
+      p.n * p.k < kElements)
+    return float_product();
+  const MatmulKernel parts = float_parts_product(precision == MatmulPrecision::High ? 2 : 1);
+  return parts ? parts : float_product();
+}
+
 }  // namespace
 
 void matmul(DType dtype, const Product& p) {
@@ -146,7 +158,7 @@ void matmul(DType dtype, const Product& p) {
   if (const MatmulKernel column = p.n == 1 && p.k > 0 ? column_product(dtype) : nullptr) return column(p);
   switch (dtype) {
     case DType::Float32:
-      return float_product()(p);
+      return float_kernel(p)(p);
     case DType::Float64:
       return double_product()(p);
     case DType::Float16:

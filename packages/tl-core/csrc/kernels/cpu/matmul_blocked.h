@@ -95,6 +95,31 @@ Output<T> continued(const Output<T>& o) {
   return {o.c, o.row, o.column, o.c, o.row, o.column, o.alpha, T(1)};
 }
 
+// Into how many blocks of rows and shares of panels the sums of a product are divided.
+struct Division {
+  int64_t blocks, shares;
+};
+
+// Every task packs its rows, `most` tiles of S at most, and reads panels that another thread may have packed:
+// a thread's part has the sides that are shortest together. Large parts are divided further, so that others
+// can take over from a thread that is late.
+template <class S>
+Division divide(int64_t tiles, int64_t panels, int64_t terms, int64_t most) {
+  constexpr int64_t kFewTiles = 6, kFewPanels = 8;
+  const int64_t threads =
+      std::clamp<int64_t>(tiles * S::kRows * panels * S::kCols * terms / kProductGrain, 1, num_threads());
+  Division best{1, threads}, parts{1, 1};
+  const auto sides = [&](int64_t blocks) {
+    return tiles * S::kRows / blocks + panels * S::kCols * blocks / threads;
+  };
+  for (int64_t blocks = 2; blocks <= threads; ++blocks)
+    if (threads % blocks == 0 && sides(blocks) <= sides(best.blocks)) best = {blocks, threads / blocks};
+  best = {std::min(best.blocks, tiles), std::min(best.shares, panels)};
+  const int64_t high = (tiles + best.blocks - 1) / best.blocks, wide = panels / best.shares;
+  if (threads > 1) parts = {std::clamp<int64_t>(high / kFewTiles, 1, 4), wide >= 2 * kFewPanels ? 2 : 1};
+  return {best.blocks * std::max(parts.blocks, (high + most - 1) / most), best.shares * parts.shares};
+}
+
 // How blocks lie for micro-kernels that sum in vectors.
 template <class F>
 struct InVectors {
@@ -171,38 +196,13 @@ struct BlockedProduct {
     return std::clamp<int64_t>(fit, S::kRows, S::kBlockRows) / S::kRows;
   }
 
-  // Into how many blocks of rows and shares of panels the sums are divided.
-  struct Division {
-    int64_t blocks, shares;
-  };
-
-  // Every task packs its rows, and reads panels that another thread may have packed: a thread's part has the
-  // sides that are shortest together. Large parts are divided further, so that others can take over from a
-  // thread that is late.
-  Division divide(int64_t tiles, int64_t panels, int64_t terms) const {
-    constexpr int64_t kFewTiles = 6, kFewPanels = 8;
-    const int64_t threads =
-        std::clamp<int64_t>(tiles * S::kRows * panels * S::kCols * terms / kProductGrain, 1, num_threads());
-    const int64_t most = most_tiles(elements(terms));
-    Division best{1, threads}, parts{1, 1};
-    const auto sides = [&](int64_t blocks) {
-      return tiles * S::kRows / blocks + panels * S::kCols * blocks / threads;
-    };
-    for (int64_t blocks = 2; blocks <= threads; ++blocks)
-      if (threads % blocks == 0 && sides(blocks) <= sides(best.blocks)) best = {blocks, threads / blocks};
-    best = {std::min(best.blocks, tiles), std::min(best.shares, panels)};
-    const int64_t high = (tiles + best.blocks - 1) / best.blocks, wide = panels / best.shares;
-    if (threads > 1) parts = {std::clamp<int64_t>(high / kFewTiles, 1, 4), wide >= 2 * kFewPanels ? 2 : 1};
-    return {best.blocks * std::max(parts.blocks, (high + most - 1) / most), best.shares * parts.shares};
-  }
-
   // A task is a block of rows against a share of the panels: those of one share follow each other, as the
   // thread that has packed it mostly takes it.
   void multiply(const E* packed_b, int64_t p, int64_t j, int64_t terms, int64_t columns,
                 const Output<E>& o) const {
     const int64_t depth = elements(terms), tiles = (m + S::kRows - 1) / S::kRows,
                   panels = (columns + S::kCols - 1) / S::kCols, stride = S::kCols * depth;
-    const auto [blocks, shares] = divide(tiles, panels, terms);
+    const auto [blocks, shares] = divide<S>(tiles, panels, terms, most_tiles(depth));
     const int64_t height = (tiles + blocks - 1) / blocks * S::kRows;
     const int64_t work = height * terms * (panels / shares * S::kCols);
     parallel_for(0, blocks * shares, kProductGrain / 4 / (work + 1) + 1, [&](int64_t begin, int64_t end) {

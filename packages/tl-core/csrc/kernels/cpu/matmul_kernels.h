@@ -14,7 +14,8 @@ MatmulKernel bfloat16_product();
 MatmulKernel bfloat16_product_in_float();  // the result, and what is added to it, of float
 MatmulKernel bfloat16_pair_product();      // by the processor's instructions; null where it has none
 MatmulKernel bfloat16_pair_product_in_float();
-MatmulKernel int8_product();  // of int8, in int32; null likewise
+MatmulKernel float_parts_product(int parts);  // of float32 as the sum of one or two bfloat16; null likewise
+MatmulKernel int8_product();                  // of int8, in int32; null likewise
 MatmulKernel integer_product(DType dtype);
 
 struct PackedProduct {

@@ -1,9 +1,9 @@
-// isa: all bf16
+// isa: all bf16, by hand
 // Products of narrow types by the instructions that processors have for them.
 #include "kernels/cpu/matmul_kernels.h"
 
 #if defined(__AVX512BF16__)
-#include "kernels/cpu/matmul_parts.h"
+#include "kernels/cpu/matmul_parts_product.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
@@ -116,13 +116,21 @@ struct InSides {
   static TL_TILES void block(float* c, int64_t stride, bool adds, const float* a, const float* b,
                              int64_t depth) {
     adds ? load_sums<two>(c, stride) : clear_sums();
-    Scheme::template add<two>(a, b, depth);
+    Scheme::template add<two>(a, a + depth * Scheme::kSide, b, depth);
     store_sums<two>(c, stride);
   }
 };
 
 template <class Of>
 constexpr Sides kSides{&Of::bytes, &Of::pack_left, &Of::pack_right, &Of::begin, &Of::multiply, &Of::end};
+
+// ---- float32: in parts of bfloat16
+// -------------------------------------------------------------------------------------------------
+
+template <int parts>
+void in_parts(const Product& p) {
+  PartsProduct<parts>{operand<float>(p.a), operand<float>(p.b), p.m, p.n, p.k}.run(output<float>(p));
+}
 
 // ---- int8: four terms are multiplied and their products added in int32
 // -------------------------------------------------------------------------------------------------
@@ -158,10 +166,11 @@ void int8_by_tiles(const Product& p) {
 
 }  // namespace
 
-extern const MatmulKernel narrow_products[5] = {&narrowed<by_pairs>, &narrowed<by_tiles>, &in_float<by_pairs>,
-                                                &in_float<by_tiles>, &int8_by_tiles};
+extern const MatmulKernel narrow_products[7] = {&narrowed<by_pairs>, &narrowed<by_tiles>, &in_float<by_pairs>,
+                                                &in_float<by_tiles>, &int8_by_tiles,      &in_parts<1>,
+                                                &in_parts<2>};
 extern const Sides sides_in_tiles[2] = {kSides<InSides<BFloat16, InTiles<Pairs>>>,
-                                        kSides<InSides<float, InParts>>};
+                                        kSides<InSides<float, InParts<>>>};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 #endif
@@ -171,7 +180,7 @@ extern const Sides sides_in_tiles[2] = {kSides<InSides<BFloat16, InTiles<Pairs>>
 
 #if defined(TL_ISA_X86)
 namespace tl::cpu::v4bf16 {
-extern const MatmulKernel narrow_products[5];
+extern const MatmulKernel narrow_products[7];
 extern const Sides sides_in_tiles[2];
 }  // namespace tl::cpu::v4bf16
 #endif
@@ -195,6 +204,13 @@ MatmulKernel bfloat16_pair_product_in_float() {
 const Sides* sides(DType dtype) {
 #if defined(TL_ISA_X86)
   if (cpu_has_tiles()) return &v4bf16::sides_in_tiles[dtype == DType::Float32];
+#endif
+  return nullptr;
+}
+
+MatmulKernel float_parts_product(int parts) {
+#if defined(TL_ISA_X86)
+  if (cpu_has_tiles()) return v4bf16::narrow_products[4 + parts];
 #endif
   return nullptr;
 }

@@ -1,6 +1,7 @@
 // Products of floats by the instructions for tiles of bfloat16. A float is the sum of three bfloat16, so that
 // a product is that of six pairs of parts and of three more, which are left out: together they are below half
-// a unit in its last place. Instructions for tiles take what is denormal for 0.
+// a unit in its last place. With fewer parts it has fewer bits. Instructions for tiles take what is denormal
+// for 0.
 #pragma once
 
 #include "kernels/cpu/float_parts.h"
@@ -8,37 +9,39 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
+template <int parts = kFloatParts>
 struct InParts {
   using E = float;
   static constexpr int kSide = 16, kRows = 32, kCols = 32;
-  static constexpr int64_t kRound = kFloatParts * kSide, kTerms = 2 * kSide;  // of the terms that go together
+  static constexpr int64_t kRound = parts * kSide, kTerms = 2 * kSide;  // of the terms that go together
 
   static void pack_rows(float* packed, Operand<float> a, int rows, int64_t terms, int64_t depth) {
-    for (int r = 0; r < rows || r % kRows; r += kSide)
-      pack_strip<true>(packed + r * depth, kSide, {a.at(r, 0), a.row, a.column}, rows - r, terms);
+    const int64_t slice = a.row == 1 && a.column != 1 ? kTerms : terms;  // of terms whose rows are dense
+    for (int64_t p = 0; p < terms; p += slice)
+      for (int r = 0; r < rows || r % kRows; r += kSide)
+        pack_strip<true>(packed + r * depth + p / kTerms * kRound * kSide, kSide,
+                         {a.at(r, p), a.row, a.column}, rows - r, std::min(terms - p, slice));
   }
   static void pack_columns(float* packed, Operand<float> b, int columns, int64_t terms, int64_t) {
     for (int j = 0; j < kCols; j += kSide)
       pack_strip<false>(packed + j, kCols, {b.at(0, j), b.column, b.row}, columns - j, terms);
   }
 
-  // To the sums of 16 or 32 rows: least parts first.
+  // To the sums of 16 or, if two, 32 rows, of which the second half stands `below`: what is least first.
   template <bool two>
-  static TL_TILES void add(const float* a, const float* b, int64_t depth) {
-    constexpr int kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(float);
-    const float* below = two ? a + depth * kSide : a;
+  static TL_TILES void add(const float* a, const float* below, const float* b, int64_t depth) {
+    constexpr int kSquare = kSide * kSide, kRow = kCols * sizeof(float);
     for (int64_t p = 0; p < depth; p += kRound) {
-      constexpr int order[][2] = {{0, 2}, {0, 1}, {0, 0}, {1, 0}, {1, 1}, {2, 0}};
 #pragma GCC unroll 6
-      for (int i = 0; i < 6; ++i) {
-        const int part = order[i][0], other = order[i][1];
-        if (i == 0 || part != order[i - 1][0]) {
+      for (size_t i = 0; i < kOrder.size(); ++i) {
+        const auto [part, other] = kOrder[i];
+        if (i == 0 || part != kOrder[i - 1].part) {
           _tile_loadd(4, a + p * kSide + part * kSquare, 64);
           if (two) _tile_loadd(5, below + p * kSide + part * kSquare, 64);
         }
-        if (i == 0 || other != order[i - 1][1]) {
-          _tile_loadd(6, b + (p + other * kSide) * 2 * kSide, kRow);
-          _tile_loadd(7, b + (p + other * kSide) * 2 * kSide + kSide, kRow);
+        if (i == 0 || other != kOrder[i - 1].other) {
+          _tile_loadd(6, b + (p + other * kSide) * kCols, kRow);
+          _tile_loadd(7, b + (p + other * kSide) * kCols + kSide, kRow);
         }
         add_products<float, two>();
       }
@@ -47,6 +50,20 @@ struct InParts {
 
  private:
   using V = VecF;
+  using Parts = FloatParts<true, parts>;
+
+  // Which parts of two factors are multiplied, one pair after another: to and fro, as a part that stays need
+  // not be loaded.
+  struct Pair {
+    int part, other;
+  };
+  static constexpr auto kOrder = [] {
+    std::array<Pair, parts*(parts + 1) / 2> order{};
+    size_t n = 0;
+    for (int i = 0; i < parts; ++i)
+      for (int j = 0; j < parts - i; ++j) order[n++] = {i, i % 2 ? j : parts - i - 1 - j};
+    return order;
+  }();
 
   static V at(const float* p) { return read<V>(reinterpret_cast<const char*>(p)); }
   static char* bytes(const float* p) { return reinterpret_cast<char*>(const_cast<float*>(p)); }
@@ -75,29 +92,29 @@ struct InParts {
     for (int i = 0; i < kSide; ++i) write(bytes(out + i * kSide), lines[i]);
   }
 
+  // Of x and y, `next` apart, while what comes `ahead` is brought near.
+  static TL_INLINE void pack_lines(float* out, int64_t step, const float* x, const float* y, int64_t next,
+                                   int64_t ahead) {
+    for (int i = 0; i < kSide; ++i, x += next, y += next, out += step) {
+      __builtin_prefetch(x + ahead), __builtin_prefetch(y + ahead);
+      store_pairs<true>(Parts(at(x)), Parts(at(y)), out, kSide * step);
+    }
+  }
+
   // Sixteen rows of a, each of whose terms is paired with the sixteenth after it: rows of pairs, or columns.
   // Rows of the result lie `step` apart.
   template <bool in_rows>
   static void pack_strip(float* out, int64_t step, Operand<float> a, int64_t rows, int64_t terms) {
-    const int64_t across = in_rows ? a.row : a.column;
     const bool lies_so = rows >= kSide && (in_rows ? a.column : a.row) == 1;
-    alignas(64) float squares[2][kSide * kSide];
     for (int64_t p = 0; p < terms; p += kTerms, out += kRound * step) {
-      const float *x = squares[0], *y = squares[1];
-      int64_t next = kSide;
       if (lies_so && terms - p >= kTerms) {
-        x = a.at(0, p), y = a.at(0, p + kSide), next = across;
+        pack_lines(out, step, a.at(0, p), a.at(0, p + kSide), in_rows ? a.row : a.column, kTerms * a.column);
       } else {
+        alignas(64) float squares[2][kSide * kSide];
         square<in_rows>(squares[0], {a.at(0, p), a.row, a.column}, rows, terms - p);
         square<in_rows>(squares[1], {a.at(0, p + kSide), a.row, a.column}, rows, terms - p - kSide);
+        pack_lines(out, step, squares[0], squares[1], kSide, 0);
       }
-      if (in_rows) {
-        for (int i = 0; i < kSide; ++i)
-          __builtin_prefetch(x + i * next + kTerms), __builtin_prefetch(y + i * next + kTerms);
-      }
-      for (int i = 0; i < kSide; ++i)
-        store_pairs<true>(FloatParts<true>(at(x + i * next)), FloatParts<true>(at(y + i * next)),
-                          out + i * step, kSide * step);
     }
   }
 };

@@ -96,11 +96,11 @@ struct InTiles {
     }
   }
 
-  // To the sums of 16 or 32 rows. Where rows stream by, the columns, which all rows take, stay nearest.
+  // To the sums of 16 or 32 rows, of which the second half stands `below`. Where rows stream by, the columns,
+  // which all rows take, stay nearest.
   template <bool two, bool streams = false>
-  static TL_TILES void add(const E* a, const E* b, int64_t depth) {
+  static TL_TILES void add(const E* a, const E* below, const E* b, int64_t depth) {
     constexpr int kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(E);
-    const E* below = two ? a + depth * kSide : a;
     for (int64_t p = 0; p < depth; p += kSide, a += kSquare, below += kSquare, b += 2 * kSquare) {
       if (streams) _tile_stream_loadd(4, a, 64);
       if (!streams) _tile_loadd(4, a, 64);
@@ -142,7 +142,7 @@ template <class F, bool two>
 TL_TILES void tile_micro(typename F::Element* out, const typename F::Element* a, int64_t, int64_t,
                          const typename F::Element* b, int64_t, int64_t depth) {
   clear_sums();
-  InTiles<F>::template add<two, true>(a, b, depth);
+  InTiles<F>::template add<two, true>(a, a + depth * InTiles<F>::kSide, b, depth);
   store_sums<two>(out, InTiles<F>::Tile::kCols);
 }
 
