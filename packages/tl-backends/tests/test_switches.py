@@ -3,7 +3,7 @@
 import pytest
 
 from tl_backends.backends import cuda, cudnn, mha, mkldnn, nnpack, opt_einsum, quantized, xnnpack
-from tl_core import switches
+from tl_core import get_float32_matmul_precision, set_float32_matmul_precision, switches
 
 # module or object, attribute, the switch in tl-core, the value at the start, another value
 ATTRIBUTES = [
@@ -18,7 +18,6 @@ ATTRIBUTES = [
     (nnpack, "enabled", "backends.nnpack.enabled", True, False),
     (opt_einsum, "enabled", "backends.opt_einsum.enabled", True, False),
     (opt_einsum, "strategy", "backends.opt_einsum.strategy", "auto", "greedy"),
-    (cuda.matmul, "allow_tf32", "backends.cuda.matmul.allow_tf32", False, True),
     (
         cuda.matmul,
         "allow_fp16_reduced_precision_reduction",
@@ -185,3 +184,18 @@ def test_a_library_that_is_not_there_is_not_preferred():
         with pytest.raises(RuntimeError, match=f"Cannot set preferred backend to {name}"):
             cuda.preferred_linalg_library(name)
     assert cuda.preferred_linalg_library("default") == cuda.preferred_linalg_library() == "default"
+
+
+def test_tensor_float_is_the_precision_of_products():
+    assert cuda.matmul.allow_tf32 is False
+    try:
+        cuda.matmul.allow_tf32 = True
+        assert get_float32_matmul_precision() == "high"
+        set_float32_matmul_precision("medium")
+        assert cuda.matmul.allow_tf32 is True
+        with pytest.raises(RuntimeError, match=r"cuda\.matmul\.allow_tf32 expects a bool, but got int: 1"):
+            cuda.matmul.allow_tf32 = 1
+        cuda.matmul.allow_tf32 = False
+        assert get_float32_matmul_precision() == "highest"
+    finally:
+        set_float32_matmul_precision("highest")

@@ -8,7 +8,7 @@ from warnings import warn
 
 from tl_backends import absent
 from tl_backends.switch import Switch
-from tl_core import switches
+from tl_core import get_float32_matmul_precision, set_float32_matmul_precision, switches
 
 __all__ = [
     "SDPAParams",
@@ -41,7 +41,19 @@ class _Matmul:
 
     __slots__ = ()
 
-    allow_tf32 = Switch("backends.cuda.matmul.allow_tf32", False)
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether products of float32 may take fewer bits, on any device: another name of the precision."""
+        return get_float32_matmul_precision() != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        if type(allowed) is not bool:
+            raise RuntimeError(
+                f"backends.cuda.matmul.allow_tf32 expects a bool, but got {type(allowed).__name__}: {allowed!r}"
+            )
+        set_float32_matmul_precision("high" if allowed else "highest")
+
     allow_fp16_reduced_precision_reduction = Switch(
         "backends.cuda.matmul.allow_fp16_reduced_precision_reduction", True
     )
