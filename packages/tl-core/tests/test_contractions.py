@@ -120,6 +120,15 @@ def test_complex_factors(dtype):
         close(tl.addmm(x, a, b, beta=beta, alpha=alpha, out=out), want, dtype)
 
 
+@pytest.mark.parametrize("m, k, n", [(40, 4096, 70), (33, 5000, 40), (9, 300, 2100)])
+def test_long_and_wide_halves(m, k, n):
+    a, b, c = make("bfloat16", (m, k), (k, n), (n,))
+    aa, bb, cc = arrays(a, b, c)
+    close(a @ b, aa @ bb, "bfloat16")
+    close(tl.addmm(c, a, b, beta=3, alpha=0.5), 3 * cc + 0.5 * (aa @ bb), "bfloat16")
+    close(tl.mm(a, b, out=tl.empty(n, m, dtype=a.dtype).t()), aa @ bb, "bfloat16")
+
+
 @pytest.mark.parametrize("dtype", ("bfloat16", "float32", "float64"))
 def test_rows_do_not_depend_on_their_number(dtype):
     a, b = make(dtype, (90, 700), (700, 50))

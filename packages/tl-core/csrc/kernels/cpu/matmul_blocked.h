@@ -120,74 +120,50 @@ Division divide(int64_t tiles, int64_t panels, int64_t terms, int64_t most) {
   return {best.blocks * std::max(parts.blocks, (high + most - 1) / most), best.shares * parts.shares};
 }
 
-// How blocks lie for micro-kernels that sum in vectors.
+// `F` is the format; the micro-kernels of a tile's rows come from `micros(vectors)`. A block of rows is
+// packed, and columns are packed before if several blocks read them, else panel by panel.
 template <class F>
-struct InVectors {
-  using E = typename F::Element;
-  using Tile = cpu::TL_ISA_NAMESPACE::Tile<E>;
-  struct Session {};
-  static constexpr int64_t kRound = 1, kTerms = F::kTerms;
-
-  static void pack_columns(E* packed, Operand<typename F::Storage> b, int columns, int64_t terms, int64_t) {
-    pack_columns_as<F>(packed, b, columns, terms);
-  }
-
-  // Tile by tile. Where columns are dense all tiles read a few of them before any reads more.
-  static void pack_rows(E* packed, Operand<typename F::Storage> a, int rows, int64_t terms, int64_t depth) {
-    const int64_t slice = a.row == 1 && a.column != 1 ? kSlice : terms;
-    for (int64_t q = 0; q < terms; q += slice) {
-      for (int r = 0; r < rows; r += Tile::kRows)
-        pack_rows_as<F>(packed + r * depth + q / F::kTerms * Tile::kRows, {a.at(r, q), a.row, a.column},
-                        rows - r < Tile::kRows ? rows - r : Tile::kRows,
-                        terms - q < slice ? terms - q : slice);
-    }
-  }
-
- private:
-  static constexpr int64_t kSlice = 32 * F::kTerms;
-};
-
-// `F` is the format. `Scheme` has the tiles' sizes, into how many elements how many terms go at least, how
-// rows and columns are packed, and what a thread holds while it multiplies; the micro-kernels of a tile's
-// rows come from `micros(vectors)`.
-template <class F, class Scheme = InVectors<F>>
 struct BlockedProduct {
   using E = typename F::Element;
-  using S = typename Scheme::Tile;
-  static constexpr int64_t kTerms = F::kTerms, kDepth = S::kDepth * kTerms;
+  using S = Tile<E>;
+  static constexpr int64_t kDepth = S::kDepth * F::kTerms;
 
   Operand<typename F::Storage> a, b;
   int64_t m, n, k;
   const Micro<E>* (*micros)(int vectors);
 
   void run(const Output<E>& first) const {
-    Workspace<E> packed_b(whole(n < S::kBlockCols ? n : S::kBlockCols, S::kCols) *
-                          elements(k < kDepth ? k : kDepth));
-    for (int64_t j = 0; j < n; j += S::kBlockCols) {
-      const int64_t columns = n - j < S::kBlockCols ? n - j : S::kBlockCols;
-      for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
-        const int64_t terms = k - p < kDepth ? k - p : kDepth;
-        pack_b(packed_b.data(), p, j, terms, columns);
-        multiply(packed_b.data(), p, j, terms, columns, p == 0 ? first : continued(first));
-      }
-    }
+    for (int64_t j = 0; j < n; j += S::kBlockCols)
+      for (int64_t p = 0; p == 0 || p < k; p += kDepth)
+        multiply(p, j, std::min(k - p, kDepth), std::min(n - j, S::kBlockCols),
+                 p == 0 ? first : continued(first));
   }
 
  private:
-  static int64_t whole(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
-  static int64_t elements(int64_t terms) {
-    return (terms + Scheme::kTerms - 1) / Scheme::kTerms * Scheme::kRound;
+  static int64_t elements(int64_t terms) { return (terms + F::kTerms - 1) / F::kTerms; }
+  static int lines(int64_t left, int most) { return static_cast<int>(std::min<int64_t>(left, most)); }
+
+  void pack_columns(E* packed, int64_t p, int64_t j, int64_t terms, int64_t columns) const {
+    pack_columns_as<F>(packed, {b.at(p, j), b.row, b.column}, lines(columns, S::kCols), terms);
   }
 
-  void pack_b(E* packed, int64_t p, int64_t j, int64_t terms, int64_t columns) const {
+  void pack_panels(E* packed, int64_t p, int64_t j, int64_t terms, int64_t columns) const {
     const int64_t panels = (columns + S::kCols - 1) / S::kCols, room = elements(terms) * S::kCols;
     parallel_for(0, panels, (1 << 14) / (room + 1) + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t left = columns - i * S::kCols;
-        Scheme::pack_columns(packed + i * room, {b.at(p, j + i * S::kCols), b.row, b.column},
-                             static_cast<int>(left < S::kCols ? left : S::kCols), terms, elements(terms));
-      }
+      for (int64_t i = begin; i < end; ++i)
+        pack_columns(packed + i * room, p, j + i * S::kCols, terms, columns - i * S::kCols);
     });
+  }
+
+  // Tile by tile. Where columns are dense all tiles read a few of them before any reads more.
+  void pack_rows(E* packed, int64_t i, int64_t p, int rows, int64_t terms) const {
+    constexpr int64_t kSlice = 32 * F::kTerms;
+    const int64_t slice = a.row == 1 && a.column != 1 ? kSlice : terms;
+    for (int64_t q = 0; q < terms; q += slice)
+      for (int r = 0; r < rows; r += S::kRows)
+        pack_rows_as<F>(packed + r * elements(terms) + q / F::kTerms * S::kRows,
+                        {a.at(i + r, p + q), a.row, a.column}, lines(rows - r, S::kRows),
+                        std::min(terms - q, slice));
   }
 
   // How many rows of tiles a block has at most, which then fills half of the second-level cache.
@@ -198,26 +174,28 @@ struct BlockedProduct {
 
   // A task is a block of rows against a share of the panels: those of one share follow each other, as the
   // thread that has packed it mostly takes it.
-  void multiply(const E* packed_b, int64_t p, int64_t j, int64_t terms, int64_t columns,
-                const Output<E>& o) const {
+  void multiply(int64_t p, int64_t j, int64_t terms, int64_t columns, const Output<E>& o) const {
     const int64_t depth = elements(terms), tiles = (m + S::kRows - 1) / S::kRows,
-                  panels = (columns + S::kCols - 1) / S::kCols, stride = S::kCols * depth;
+                  panels = (columns + S::kCols - 1) / S::kCols, room = S::kCols * depth;
     const auto [blocks, shares] = divide<S>(tiles, panels, terms, most_tiles(depth));
     const int64_t height = (tiles + blocks - 1) / blocks * S::kRows;
     const int64_t work = height * terms * (panels / shares * S::kCols);
+    const bool before = blocks > 1;
+    const Workspace<E> packed(before ? panels * room : 0);
+    if (before) pack_panels(packed.data(), p, j, terms, columns);
     parallel_for(0, blocks * shares, kProductGrain / 4 / (work + 1) + 1, [&](int64_t begin, int64_t end) {
-      [[maybe_unused]] const typename Scheme::Session session{};
-      Workspace<E> packed_a(height * depth + kLanes<E>);
+      const Workspace<E> rows(height * depth + kLanes<E>), near(before ? 0 : room);
       for (int64_t task = begin; task < end; ++task) {
         const int64_t block = task % blocks, share = task / blocks;
         const int64_t i = part_begin(block, blocks, tiles) * S::kRows;
-        const int rows = static_cast<int>(std::min(m, part_begin(block + 1, blocks, tiles) * S::kRows) - i);
-        Scheme::pack_rows(packed_a.data(), {a.at(i, p), a.row, a.column}, rows, terms, depth);
+        const int r = static_cast<int>(std::min(m, part_begin(block + 1, blocks, tiles) * S::kRows) - i);
+        pack_rows(rows.data(), i, p, r, terms);
         for (int64_t panel = part_begin(share, shares, panels); panel < part_begin(share + 1, shares, panels);
              ++panel) {
-          const int64_t left = columns - panel * S::kCols;
-          one_panel(packed_a.data(), packed_b + panel * stride, depth, o, i, j + panel * S::kCols, rows,
-                    static_cast<int>(left < S::kCols ? left : S::kCols));
+          const int64_t at = panel * S::kCols, left = columns - at;
+          if (!before) pack_columns(near.data(), p, j + at, terms, left);
+          one_panel(rows.data(), before ? packed.data() + panel * room : near.data(), depth, o, i, j + at, r,
+                    lines(left, S::kCols));
         }
       }
     });
@@ -228,7 +206,7 @@ struct BlockedProduct {
     alignas(64) E sums[S::kRows * S::kCols];
     const Micro<E>* kernels = micros(columns > kLanes<E> ? 2 : 1);
     for (int i = 0; i < rows; i += S::kRows) {
-      const int r = rows - i < S::kRows ? rows - i : S::kRows;
+      const int r = lines(rows - i, S::kRows);
       prefetch(o, i0 + i, j0, r, columns);
       kernels[r - 1](sums, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
       finish(sums, o, i0 + i, j0, r, columns);

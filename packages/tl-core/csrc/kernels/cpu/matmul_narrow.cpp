@@ -3,7 +3,8 @@
 #include "kernels/cpu/matmul_kernels.h"
 
 #if defined(__AVX512BF16__)
-#include "kernels/cpu/matmul_parts_product.h"
+#include "kernels/cpu/matmul_parts.h"
+#include "kernels/cpu/matmul_tiled.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
@@ -60,20 +61,51 @@ const Micro<float>* pair_micros(int vectors) {
 void by_pairs(const Product& p, const Output<float>& out) {
   BlockedProduct<Pairs>{operand<BFloat16>(p.a), operand<BFloat16>(p.b), p.m, p.n, p.k, &pair_micros}.run(out);
 }
-void by_tiles(const Product& p, const Output<float>& out) {
-  BlockedProduct<Pairs, InTiles<Pairs>>{operand<BFloat16>(p.a), operand<BFloat16>(p.b), p.m, p.n, p.k,
-                                        &tile_micros<Pairs>}
-      .run(out);
+void bfloat16_by_pairs(const Product& p) { narrow_product<BFloat16>(p, &by_pairs); }
+void in_float_by_pairs(const Product& p) { by_pairs(p, output<float>(p)); }
+
+// `S` packs for tiles.
+template <class S>
+TiledProduct<S> tiled(const Product& p) {
+  using T = typename S::Storage;
+  return {operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k};
+}
+template <class S>
+void by_tiles_to(const Product& p, const Output<typename S::E>& out) {
+  tiled<S>(p).run(out);
+}
+template <class S>
+void by_tiles(const Product& p) {
+  by_tiles_to<S>(p, output<typename S::E>(p));
 }
 
-using Run = void (*)(const Product&, const Output<float>&);
-template <Run run>
-void narrowed(const Product& p) {
-  narrow_product<BFloat16>(p, run);
+// 32 sums become a whole line of memory: half of one would have to be read before.
+void narrow_line(const float* sums, float alpha, char* to) {
+  const auto half = [&](int i) {
+    return bitcast<__m256i>(narrow(read<VecF>(reinterpret_cast<const char*>(sums + i)) * alpha, BFloat16{}));
+  };
+  _mm512_storeu_si512(to, _mm512_inserti64x4(_mm512_castsi256_si512(half(0)), half(16), 1));
 }
-template <Run run>
-void in_float(const Product& p) {
-  run(p, output<float>(p));
+
+// Sums stay where they are until they are whole, unless that takes much memory.
+void bfloat16_by_tiles(const Product& p) {
+  using S = InTiles<Pairs>;
+  constexpr int64_t size = sizeof(BFloat16), kTerms = 4096;
+  if (p.k > kTerms) return narrow_product<BFloat16>(p, &by_tiles_to<S>);
+  const float alpha = number_or<float>(p.alpha, 1), beta = number_or<float>(p.beta, 0);
+  const auto at = [](const MatrixView& v, int64_t i, int64_t j) {
+    return v.data + (i * v.row_stride + j * v.column_stride) * size;
+  };
+  tiled<S>(p).run_whole([&](const float* sums, int64_t i, int64_t j, int rows, int columns) {
+    const bool lines = columns == S::kCols && p.c.column_stride == 1 && beta == 0;
+    for (int64_t r = i; r < i + rows; ++r, sums += S::kCols) {
+      if (lines)
+        narrow_line(sums, alpha, at(p.c, r, j));
+      else
+        narrow_row<BFloat16>(sums, columns, at(p.c, r, j), p.c.column_stride * size, at(p.added, r, j),
+                             p.added.column_stride * size, alpha, beta);
+    }
+  });
 }
 
 // ---- sides packed once for several products
@@ -124,14 +156,6 @@ struct InSides {
 template <class Of>
 constexpr Sides kSides{&Of::bytes, &Of::pack_left, &Of::pack_right, &Of::begin, &Of::multiply, &Of::end};
 
-// ---- float32: in parts of bfloat16
-// -------------------------------------------------------------------------------------------------
-
-template <int parts>
-void in_parts(const Product& p) {
-  PartsProduct<parts>{operand<float>(p.a), operand<float>(p.b), p.m, p.n, p.k}.run(output<float>(p));
-}
-
 // ---- int8: four terms are multiplied and their products added in int32
 // -------------------------------------------------------------------------------------------------
 
@@ -158,17 +182,11 @@ struct Quads {
   }
 };
 
-void int8_by_tiles(const Product& p) {
-  BlockedProduct<Quads, InTiles<Quads>>{operand<int8_t>(p.a), operand<int8_t>(p.b), p.m, p.n, p.k,
-                                        &tile_micros<Quads>}
-      .run(output<int32_t>(p));
-}
-
 }  // namespace
 
-extern const MatmulKernel narrow_products[7] = {&narrowed<by_pairs>, &narrowed<by_tiles>, &in_float<by_pairs>,
-                                                &in_float<by_tiles>, &int8_by_tiles,      &in_parts<1>,
-                                                &in_parts<2>};
+extern const MatmulKernel narrow_products[7] = {
+    &bfloat16_by_pairs,        &bfloat16_by_tiles,    &in_float_by_pairs,   &by_tiles<InTiles<Pairs>>,
+    &by_tiles<InTiles<Quads>>, &by_tiles<InParts<1>>, &by_tiles<InParts<2>>};
 extern const Sides sides_in_tiles[2] = {kSides<InSides<BFloat16, InTiles<Pairs>>>,
                                         kSides<InSides<float, InParts<>>>};
 

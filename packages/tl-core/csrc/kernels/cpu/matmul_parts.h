@@ -4,6 +4,9 @@
 // for 0.
 #pragma once
 
+#include <algorithm>
+#include <array>
+
 #include "kernels/cpu/float_parts.h"
 #include "kernels/cpu/matmul_tiles.h"
 
@@ -12,6 +15,8 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 template <int parts = kFloatParts>
 struct InParts {
   using E = float;
+  using Storage = float;
+  static constexpr bool kLosesTerms = true;
   static constexpr int kSide = 16, kRows = 32, kCols = 32;
   static constexpr int64_t kRound = parts * kSide, kTerms = 2 * kSide;  // of the terms that go together
 

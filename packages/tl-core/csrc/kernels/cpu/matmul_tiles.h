@@ -1,9 +1,9 @@
 // Products by instructions that multiply whole tiles, of 16 rows with 64 bytes each.
 #pragma once
 
-#include <array>
+#include <cstring>
 
-#include "kernels/cpu/matmul_blocked.h"
+#include "kernels/cpu/matmul_pack.h"
 
 #define TL_TILES __attribute__((target("amx-tile,amx-bf16,amx-int8")))
 
@@ -72,40 +72,33 @@ TL_TILES inline void store_sums(E* sums, int64_t stride) {
 template <class F>
 struct InTiles {
   using E = typename F::Element;
-  struct Tile {
-    static constexpr int kRows = 32, kCols = 32;
-    static constexpr int64_t kDepth = 1024, kBlockRows = 8 * kRows, kBlockCols = 2048;
-  };
-  using Session = TileSession;
-  static constexpr int kSide = 16;
+  using Storage = typename F::Storage;
+  static constexpr bool kLosesTerms = false;
+  static constexpr int kSide = 16, kRows = 32, kCols = 32;
   static constexpr int64_t kRound = kSide, kTerms = kSide * F::kTerms;
 
-  static void pack_columns(E* packed, Operand<typename F::Storage> b, int columns, int64_t terms,
-                           int64_t depth) {
+  static void pack_columns(E* packed, Operand<Storage> b, int columns, int64_t terms, int64_t depth) {
     pack_columns_as<F>(packed, b, columns, terms);
     const int64_t used = (terms + F::kTerms - 1) / F::kTerms;
-    std::memset(packed + used * Tile::kCols, 0,
-                sizeof(E) * static_cast<size_t>((depth - used) * Tile::kCols));
+    std::memset(packed + used * kCols, 0, sizeof(E) * static_cast<size_t>((depth - used) * kCols));
   }
 
-  static void pack_rows(E* packed, Operand<typename F::Storage> a, int rows, int64_t terms, int64_t depth) {
-    for (int r = 0; r < rows || r % Tile::kRows; r += kSide) {
-      for (int64_t p = 0; p < depth; p += kSide)
-        pack_square(packed + r * depth + p * kSide, {a.at(r, p * F::kTerms), a.row, a.column}, rows - r,
-                    terms - p * F::kTerms);
-    }
+  static void pack_rows(E* packed, Operand<Storage> a, int rows, int64_t terms, int64_t depth) {
+    const int64_t slice = a.row == 1 && a.column != 1 ? kSide : depth;  // of terms whose rows are dense
+    for (int64_t q = 0; q < depth; q += slice)
+      for (int r = 0; r < rows || r % kRows; r += kSide)
+        for (int64_t p = q; p < q + slice; p += kSide)
+          pack_square(packed + r * depth + p * kSide, {a.at(r, p * F::kTerms), a.row, a.column}, rows - r,
+                      terms - p * F::kTerms);
   }
 
-  // To the sums of 16 or 32 rows, of which the second half stands `below`. Where rows stream by, the columns,
-  // which all rows take, stay nearest.
-  template <bool two, bool streams = false>
+  // To the sums of 16 or 32 rows, of which the second half stands `below`.
+  template <bool two>
   static TL_TILES void add(const E* a, const E* below, const E* b, int64_t depth) {
     constexpr int kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(E);
     for (int64_t p = 0; p < depth; p += kSide, a += kSquare, below += kSquare, b += 2 * kSquare) {
-      if (streams) _tile_stream_loadd(4, a, 64);
-      if (!streams) _tile_loadd(4, a, 64);
-      if (two && streams) _tile_stream_loadd(5, below, 64);
-      if (two && !streams) _tile_loadd(5, below, 64);
+      _tile_loadd(4, a, 64);
+      if (two) _tile_loadd(5, below, 64);
       _tile_loadd(6, b, kRow);
       _tile_loadd(7, b + kSide, kRow);
       add_products<E, two>();
@@ -115,7 +108,7 @@ struct InTiles {
  private:
   using V = Vec<E>;
 
-  static void pack_square(E* out, Operand<typename F::Storage> a, int rows, int64_t terms) {
+  static void pack_square(E* out, Operand<Storage> a, int rows, int64_t terms) {
     V square[kSide];
     const bool whole = terms >= kSide * F::kTerms;
     if (whole && a.column == 1) {
@@ -130,32 +123,12 @@ struct InTiles {
     for (int i = 0; i < kSide; ++i) write(reinterpret_cast<char*>(out + i * kSide), square[i]);
   }
 
-  static V some_elements(Operand<typename F::Storage> a, int row, int64_t terms) {
+  static V some_elements(Operand<Storage> a, int row, int64_t terms) {
     V v = {};
     for (int e = 0; row >= 0 && e < kSide && e * F::kTerms < terms; ++e)
       v[e] = F::one(a.at(row, e * F::kTerms), a.column, static_cast<int>(terms) - e * F::kTerms);
     return v;
   }
 };
-
-template <class F, bool two>
-TL_TILES void tile_micro(typename F::Element* out, const typename F::Element* a, int64_t, int64_t,
-                         const typename F::Element* b, int64_t, int64_t depth) {
-  clear_sums();
-  InTiles<F>::template add<two, true>(a, a + depth * InTiles<F>::kSide, b, depth);
-  store_sums<two>(out, InTiles<F>::Tile::kCols);
-}
-
-// By rows: one tile's are enough for up to 16.
-template <class F>
-const Micro<typename F::Element>* tile_micros(int) {
-  static constexpr auto kernels = [] {
-    std::array<Micro<typename F::Element>, 32> result{};
-    for (size_t r = 0; r < result.size(); ++r)
-      result[r] = r < 16 ? &tile_micro<F, false> : &tile_micro<F, true>;
-    return result;
-  }();
-  return kernels.data();
-}
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
