@@ -300,3 +300,17 @@ def test_stride_of_a_single_position_means_nothing(stride):
     assert wide.shape == (1, 1, 1, 5)
     back = tl.conv_transpose2d(once, w, stride=stride)
     assert tl.equal(back, tl.conv_transpose2d(once, w))
+
+
+@pytest.mark.parametrize(
+    "how", [([1], [2**62], [1]), ([1], [0], [2**62]), ([2**62], [0], [1]), ([1], [2**61], [2**61])]
+)
+def test_windows_beyond_all_numbers_are_refused(how):
+    x, w, g = tl.rand(1, 1, 5), tl.rand(1, 1, 3), tl.rand(1, 1, 4)
+    for call in (
+        lambda: ops.aten._convolve(x, w, None, [1, 1, 4], *how, 1),
+        lambda: ops.aten._convolve_input(g, w, None, [1, 1, 5], *how, 1),
+        lambda: ops.aten._convolve_weight(g, x, [1, 1, 3], *how, 1),
+    ):
+        with pytest.raises(RuntimeError, match="overflow"):
+            call()

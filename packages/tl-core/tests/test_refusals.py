@@ -132,3 +132,29 @@ def test_any_byte_is_a_bool() -> None:
     t = tl.tensor([0, 1, 2, 190], dtype=tl.uint8).view(tl.bool)
     assert t.tolist() == [False, True, True, True]
     assert t[3].item() is True
+
+
+@pytest.mark.parametrize(
+    "name, other, message",
+    [
+        ("grad", tl.rand(2, 4), "expected a gradient with rows of 3 numbers, but got one of size"),
+        ("grad", tl.rand(()), "expected a gradient with rows of 3 numbers"),
+        ("weight", tl.rand(()), "'weight' must be 2-D"),
+        ("indices", tl.zeros(2, 2, dtype=tl.int64), "input has to be a 1D Tensor"),
+        ("offset2bag", tl.zeros(4, dtype=tl.int64), "argument 'offset2bag' must be of type int64 and shape"),
+        ("bag_size", tl.zeros(3, dtype=tl.int64), "argument 'bag_size' must be of type int64 and shape"),
+        ("max_indices", tl.zeros(2, dtype=tl.int64), "argument 'max_indices' must be of type int64"),
+        ("mode", 3, "mode must be 0"),
+        ("per_sample_weights", tl.rand(2), "mode='sum'"),
+    ],
+)
+def test_the_gradient_of_bags(name, other, message):
+    weight, indices, offsets = tl.rand(5, 3), tl.tensor([0, 1, 4]), tl.tensor([0, 2])
+    bags = ops.aten._embedding_bag(weight, indices, offsets, False, 2, False, None, False)
+    given = {"grad": tl.rand(2, 3), "weight": weight, "indices": indices}
+    given |= dict(zip(("offset2bag", "bag_size", "max_indices"), bags[1:], strict=True))
+    given |= {"per_sample_weights": None, "scale_grad_by_freq": False, "mode": 2, "sparse": False}
+    given |= {"padding_idx": -1, "want_weight": True, "want_factors": False}
+    assert ops.aten._embedding_bag_backward(**given)[0].shape == (5, 3)
+    with pytest.raises(RuntimeError, match=message):
+        ops.aten._embedding_bag_backward(**given | {name: other})

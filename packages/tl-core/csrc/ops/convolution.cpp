@@ -140,6 +140,13 @@ DimVector transposed_size(const Tensor& input, const Tensor& weight, const Windo
   return size;
 }
 
+// From the first padding to the last window's end all places of an axis must be numbers.
+void check_span(const Windows& w, int64_t input, IntSpan weight, int64_t output, size_t axis) {
+  const int64_t padded = checked_add(input, checked_mul(2, w.padding[axis]));
+  const int64_t steps = output > 1 ? checked_mul(output - 1, w.stride[axis]) : 0;
+  checked_add(checked_add(padded, reach(w, weight, axis)), steps);
+}
+
 // Whether the sizes of a product's three sides fit together: the output may be smaller than the windows
 // allow.
 void check_sides(IntSpan input, IntSpan weight, IntSpan output, IntSpan stride, IntSpan padding,
@@ -156,6 +163,7 @@ void check_sides(IntSpan input, IntSpan weight, IntSpan output, IntSpan stride, 
   for (size_t d = 0; d < dims; ++d) fits &= input[d] >= 0 && output[d] >= 0 && (d < 2 || weight[d] > 0);
   TL_CHECK(fits, Runtime, "an output of size ", output, " is none of a convolution of ", input, " with ",
            weight, " in ", groups, " groups");
+  for (size_t d = 2; d < dims; ++d) check_span(w, input[d], weight, output[d], d - 2);
 }
 
 void check_bias(OptTensor bias, int64_t channels) {

@@ -210,11 +210,24 @@ Four embedding_bag_core(const Tensor& weight, const Tensor& indices, const Tenso
   return {to_dtype(out, weight.dtype()), bags, sizes, winners};
 }
 
+void check_bag_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices, const Tensor& bags,
+                        const Tensor& sizes, const Tensor& winners, int64_t mode, OptTensor factors) {
+  constexpr const char* kBackward = "embedding_bag_backward";
+  check_bag(weight, indices, bags, mode, factors);
+  TL_CHECK(grad.dim() == 2 && grad.size(1) == weight.size(1), Runtime, kBackward,
+           ": expected a gradient with rows of ", weight.size(1), " numbers, but got one of size ",
+           grad.sizes());
+  expect(kBackward, "offset2bag", bags, bags.dtype(), indices.sizes());
+  expect(kBackward, "bag_size", sizes, sizes.dtype(), DimVector{grad.size(0)});
+  if (mode == 2) expect(kBackward, "max_indices", winners, DType::Int64, grad.sizes());
+}
+
 std::tuple<Tensor, Tensor> embedding_bag_backward(const Tensor& grad, const Tensor& weight,
                                                   const Tensor& indices, const Tensor& bags,
                                                   const Tensor& sizes, const Tensor& winners,
                                                   OptTensor factors, bool by_freq, int64_t mode, bool sparse,
                                                   int64_t padding, bool want_weight, bool want_factors) {
+  check_bag_backward(grad, weight, indices, bags, sizes, winners, mode, factors);
   if (mode == 2) {
     const Tensor found = ops::ge(winners, Scalar(int64_t{0}));
     const Tensor zeros = ops::zeros(weight.sizes(), weight.dtype(), std::nullopt, weight.device());
