@@ -29,7 +29,8 @@ def tiny(monkeypatch):
     text = corpus.encode("def add(a, b):\n    return a + b\n" * 40)
     monkeypatch.setattr(corpus, "read", lambda: corpus.Corpus(text, text[:600]))
     tl.manual_seed(0)
-    return corpus
+    yield corpus
+    tl.set_float32_matmul_precision("highest")
 
 
 @needs_extra

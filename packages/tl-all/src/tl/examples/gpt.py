@@ -185,6 +185,8 @@ def arguments() -> argparse.ArgumentParser:
     ):
         parser.add_argument(name, type=positive, default=value, help=f"{meaning} ({value})")
     parser.add_argument("--lr", type=float, default=4e-3, help="largest rate of learning (0.004)")
+    precision = "of the products, where the processor has tiles for them (high)"
+    parser.add_argument("--precision", choices=("highest", "high", "medium"), default="high", help=precision)
     add_options(parser)
     return parser
 
@@ -194,6 +196,7 @@ def run(options: argparse.Namespace) -> Reached:
     texts = corpus.read()
     print(f"{len(texts.learned):,} characters to learn from, {len(texts.held_out):,} held out")
     tl.manual_seed(options.seed)
+    tl.set_float32_matmul_precision(options.precision)
     model = GPT(len(corpus.SYMBOLS), options.width, options.heads, options.layers, options.context)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
     training = train(model, texts, options)

@@ -9,7 +9,7 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 // `S` says how terms are packed and multiplied. A block of rows is packed and stays in the second-level
 // cache. Columns are packed before if several blocks read them, else a few terms at a time, which stay in the
-// first- level cache while all rows of the block pass by.
+// first one while all rows of the block pass by.
 template <class S>
 class TiledProduct {
  public:
