@@ -113,6 +113,23 @@ def test_whole_numbers_of_few_bits_are_exact(precision):
     np.testing.assert_array_equal((a @ b).numpy(), a.numpy() @ b.numpy())
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tl.cdist(tl.rand(200, 300), tl.rand(150, 300)),
+        lambda: tl.cdist(tl.rand(8, 100, 130), tl.rand(8, 140, 130), compute_mode="use_mm_for_euclid_dist"),
+        lambda: tl.matrix_exp(tl.rand(150, 150) / 10),
+        lambda: tl.orgqr(tl.rand(200, 150), tl.rand(150) / 100),
+    ],
+)
+def test_differences_of_products_have_all_bits(precision, call):
+    tl.manual_seed(5)
+    got = call()
+    tl.set_float32_matmul_precision("highest")
+    tl.manual_seed(5)
+    assert r.same(got, call())
+
+
 def test_a_word_is_refused():
     with pytest.warns(UserWarning, match="'exact' is not one of 'highest', 'high' and 'medium'"):
         tl.set_float32_matmul_precision("exact")

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/matmul_precision.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/decompose.h"
 #include "ops.h"
@@ -78,6 +79,7 @@ Pair geqrf(const Tensor& self, Out out, Out out_tau) {
 // The compact form of the product: 1 - V T V^H with T = (1 + D U)^-1 D, where D holds tau and U is the strict
 // upper triangle of V^H V (Joffrain et al., Accumulating Householder transformations, revisited, 2006).
 Tensor reflected(const Tensor& vectors, const Tensor& tau, int64_t columns) {
+  const AllBits all_bits;
   const int64_t rows = rows_of(vectors), k = last(tau);
   const TensorOptions like{vectors.dtype(), vectors.device()};
   const Tensor unit = ops::eye_m(rows, columns, like.dtype, std::nullopt, like.device);
@@ -138,6 +140,7 @@ Tensor mirrored(const Tensor& x) {
 
 // Of A = Q R with a square R: (grad_Q + Q mirrored(grad_R R^H - Q^H grad_Q)) R^-H.
 Tensor qr_backward_tall(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q, const Tensor& r) {
+  const AllBits all_bits;
   const Tensor inner = mirrored(ops::sub(ops::matmul(grad_r, adjoint(r)), ops::matmul(adjoint(q), grad_q)));
   const Tensor left = ops::add(grad_q, ops::matmul(q, inner));
   return adjoint(ops::_linalg_solve(r, adjoint(left)));
@@ -148,6 +151,7 @@ Tensor or_zeros(OptTensor grad, const Tensor& like) { return grad ? *grad : ops:
 // Seeger et al., Auto-Differentiating Linear Algebra, 2017. A wide matrix is [X Y] = Q [U V]: then Y = Q V.
 Tensor qr_backward(OptTensor grad_Q, OptTensor grad_R, const Tensor& Q, const Tensor& R,
                    std::string_view mode) {
+  const AllBits all_bits;
   TL_CHECK(mode != "r", Runtime,
            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
            "linalg.qr(A, mode='reduced') if you are going to require gradients.");
@@ -184,6 +188,7 @@ Triple empty_factors(const Tensor& A) {
 
 // A tall matrix is Q R, and R = turns^H diag(values) w. In double precision: float needs no loops of its own.
 Triple tall_factors(const Tensor& A) {
+  const AllBits all_bits;
   const int64_t n = last(A), count = A.numel() / (rows_of(A) * n);
   const Reflections f = reflections_of(to_dtype(A, double_type(A.dtype())));
   const Tensor w = to_contiguous(ops::triu(ops::narrow(f.a, -2, 0, n), 0));
@@ -209,6 +214,7 @@ Triple svd_factors(const Tensor& A) {
 // a phase: the diagonal of `left` holds the imaginary part that a function of their products leaves.
 Tensor svd_backward(OptTensor grad_U, OptTensor grad_S, OptTensor grad_Vh, const Tensor& U, const Tensor& S,
                     const Tensor& Vh) {
+  const AllBits all_bits;
   const Tensor across = ops::unsqueeze(S, -2), down = ops::unsqueeze(S, -1);
   if (!grad_U && !grad_Vh) return ops::matmul(ops::mul(U, ops::unsqueeze(or_zeros(grad_S, S), -2)), Vh);
   const Tensor g_u = or_zeros(grad_U, U), g_vh = or_zeros(grad_Vh, Vh);
@@ -351,6 +357,7 @@ Tensor pade(const Tensor& a) {
 
 // In double precision: what the inverse and the squarings lose would be seen in float.
 Tensor exponential(const Tensor& self) {
+  const AllBits all_bits;
   const std::vector<int> times = squarings(self);
   const Tensor scale = for_each_matrix(self, times, [](int t) { return std::ldexp(1.0, -t); });
   Tensor x = pade(ops::mul(self, scale));

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/matmul_precision.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/distance.h"
@@ -132,6 +133,7 @@ Tensor turned(const Tensor& t) { return ops::transpose_int(t, -2, -1); }
 
 // |a - b|^2 = |a|^2 - 2ab + |b|^2
 Tensor by_product(const Tensor& x1, const Tensor& x2) {
+  const AllBits all_bits;
   const auto squares = [](const Tensor& x) {
     return ops::sum_dim_IntList(ops::square(x), DimVector{-1}, true);
   };
@@ -221,6 +223,7 @@ Tensor of_all_pairs(const Tensor& later, int64_t n) {
 Tensor all_pairs_gradient(const Tensor& grad, const Tensor& x1, const Tensor& x2, const Tensor& result,
                           double p, bool product) {
   if (product) {  // where a distance is zero, so is its gradient
+    const AllBits all_bits;
     const Tensor ratio =
         ops::masked_fill_Scalar(ops::div(grad, result), ops::eq(result, Scalar(0)), Scalar(0));
     return ops::sub(ops::mul(x1, ops::sum_dim_IntList(ratio, DimVector{-1}, true)), ops::matmul(ratio, x2));

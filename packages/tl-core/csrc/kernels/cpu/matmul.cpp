@@ -144,7 +144,7 @@ void by_pairs_or(MatmulKernel pairs, MatmulKernel otherwise, const Product& p) {
 MatmulKernel float_kernel(const Product& p) {
   constexpr int64_t kRows = 16, kLines = 32, kElements = 1 << 14;
   const MatmulPrecision precision = matmul_precision.load(std::memory_order_relaxed);
-  if (precision == MatmulPrecision::Highest || p.m < kRows || std::min(p.n, p.k) < kLines ||
+  if (precision == MatmulPrecision::Highest || needs_all_bits || p.m < kRows || std::min(p.n, p.k) < kLines ||
       p.n * p.k < kElements)
     return float_product();
   const MatmulKernel parts = float_parts_product(precision == MatmulPrecision::High ? 2 : 1);
@@ -200,7 +200,8 @@ void matmul_packed(DType dtype, const Product& p) {
 void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step,
                     int64_t c_step, int64_t added_step) {
   const int64_t item = item_size(dtype);
-  const auto one = [&](int64_t i) {
+  const auto one = [&, all = needs_all_bits](int64_t i) {
+    const AllBits all_bits(all);  // in other threads, too
     Product p = first;
     p.a.data += i * a_step * item;
     p.b.data += i * b_step * item;
