@@ -254,6 +254,8 @@ WRONG = [
         r"output padding must be",
     ),
     (lambda: tl.conv2d(tl.rand(X), tl.rand(W), padding=2**62), r"overflow"),
+    (lambda: tl.conv2d(tl.rand(X), tl.rand(1, 3, 1, 1), stride=2**60, padding=2**60), r"overflow"),
+    (lambda: tl.conv_transpose1d(tl.rand(1, 1, 1), tl.rand(1, 1, 2), dilation=2**63 - 1), r"overflow"),
 ]
 
 
@@ -314,3 +316,32 @@ def test_windows_beyond_all_numbers_are_refused(how):
     ):
         with pytest.raises(RuntimeError, match="overflow"):
             call()
+
+
+@pytest.mark.parametrize("padding", [2**30, 2**61])
+def test_what_is_read_far_in_the_padding_is_zero(padding):
+    x, w, g = tl.rand(2, 8, 5), tl.rand(16, 8, 3), tl.rand(2, 16, 4)
+    how = [1], [padding], [1], 1
+    assert not ops.aten._convolve(x, w, None, g.shape, *how).any()
+    assert not ops.aten._convolve_input(g, w, None, x.shape, *how).any()
+    assert not ops.aten._convolve_weight(g, x, w.shape, *how).any()
+
+
+def test_an_image_without_elements_leaves_the_bias():
+    x, w, bias = tl.rand(2, 8, 0, 6), tl.rand(16, 8, 2, 2), tl.rand(16)
+    out = ops.aten._convolve(x, w, bias, [2, 16, 2, 4], [3, 2], [1, 2], [1, 2], 1)
+    assert tl.equal(out, bias[:, None, None].expand(out.shape))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "complex64", "int64"])
+def test_steps_of_one_image_channel_or_tap_mean_nothing(dtype):
+    x, w = (tl.randint(-5, 5, shape).to(getattr(tl, dtype)) for shape in ((1, 1, 6), (1, 1, 1)))
+    far = [tl.as_strided(t, t.shape, [2**62 if n == 1 else 1 for n in t.shape]) for t in (x, w)]
+    for convolve in (tl.conv1d, tl.conv_transpose1d):
+        assert tl.equal(convolve(*far), convolve(x, w))
+
+
+def test_taps_further_apart_than_their_weights():
+    g, w = tl.rand(1, 2, 2), tl.rand(2, 3, 3)
+    x = ops.aten._convolve_input(g, w, None, [1, 3, 4], [2**40], [0], [1], 1)
+    assert tl.allclose(x[0, :, :3], tl.einsum("o,oit->it", g[0, :, 0], w)) and not x[..., 3].any()

@@ -293,6 +293,7 @@ def test_layouts(strides):
         ),
         (lambda x: tl.max_pool2d(x[0, 0], 2), "Expected 3D or 4D"),
         (lambda x: tl.max_pool2d(x, 2, 1, 1, 2**62), "overflow"),
+        (lambda x: tl.max_pool2d(x, 1, 1, 0, 2**63 - 1), "dilation 9223372036854775807 cannot be counted"),
         (lambda x: nn.avg_pool2d(x, 2, divisor_override=0), "divisor must be not zero"),
         (lambda x: nn.adaptive_avg_pool2d(x, (-1, 2)), "greater than or equal to 0"),
     ],

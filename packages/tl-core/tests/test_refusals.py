@@ -158,3 +158,8 @@ def test_the_gradient_of_bags(name, other, message):
     assert ops.aten._embedding_bag_backward(**given)[0].shape == (5, 3)
     with pytest.raises(RuntimeError, match=message):
         ops.aten._embedding_bag_backward(**given | {name: other})
+
+
+def test_parts_of_a_single_number_with_any_step() -> None:
+    z = tl.as_strided(tl.tensor([1 + 2j]), (1,), (2**62,))
+    assert tl.view_as_real(z).tolist() == [[1.0, 2.0]]

@@ -95,7 +95,7 @@ void check_channels(const Tensor& input, const Tensor& weight, OptTensor bias, c
            transposed ? "transposed=" : "groups=", transposed ? int64_t{1} : w.groups, ", weight of size ",
            weight.sizes(), ", expected input", input.sizes(), " to have ", channels, " channels, but got ",
            input.size(1), " channels instead");
-  const int64_t outputs = transposed ? weight.size(1) * w.groups : weight.size(0);
+  const int64_t outputs = transposed ? checked_mul(weight.size(1), w.groups) : weight.size(0);
   TL_CHECK(!bias || (bias->dim() == 1 && bias->size(0) == outputs), Runtime, "Given ",
            transposed ? "transposed=1, " : "", "weight of size ", weight.sizes(),
            ", expected bias to be 1-dimensional with ", outputs, " elements, but got bias of size ",
@@ -131,7 +131,7 @@ DimVector transposed_size(const Tensor& input, const Tensor& weight, const Windo
              output_padding, " stride: ", w.stride, " dilation: ", w.dilation);
     const int64_t spread =
         checked_add(checked_mul(input.size(d + 2) - 1, w.stride[i]), reach(w, weight.sizes(), i));
-    size.push_back(checked_add(spread, output_padding[i]) + 1 - checked_mul(2, w.padding[i]));
+    size.push_back(checked_add(checked_add(spread, output_padding[i]), 1 - checked_mul(2, w.padding[i])));
   }
   for (size_t d = 2; d < size.size(); ++d)
     TL_CHECK(size[d] > 0, Runtime, "Given input size per channel: ", input.sizes().subspan(2),
@@ -191,12 +191,21 @@ int axis_of(const Tensor& t, int64_t d) {
   return static_cast<int>(cpu::kConvolutionAxes - (t.dim() - 2) + d);
 }
 
-// Of one position the step to the next means nothing, and taps in the padding must not be placed by it.
+// Of one position the step to the next means nothing: it may be any number, and taps in the padding must not
+// be placed by it.
+int64_t step_of(const Tensor& t, int64_t d) { return t.size(d) == 1 ? 0 : t.stride(d); }
+
 cpu::ConvolutionData plane_data(const Tensor& t) {
-  cpu::ConvolutionData data{t.ptr<char>(), t.stride(0), t.stride(1), {}};
-  for (int64_t d = 0; d < t.dim() - 2; ++d)
-    data.axis[axis_of(t, d)] = t.size(d + 2) == 1 ? 0 : t.stride(d + 2);
+  cpu::ConvolutionData data{t.ptr<char>(), step_of(t, 0), step_of(t, 1), {}};
+  for (int64_t d = 0; d < t.dim() - 2; ++d) data.axis[axis_of(t, d)] = step_of(t, d + 2);
   return data;
+}
+
+// Lanes are found by their distance from the first, those outside too.
+void check_lanes(const cpu::ConvolutionAxis& a, int64_t element_step) {
+  constexpr int64_t kMostLanes = 64, kMostBytes = 16;
+  const int64_t bytes = std::max<int64_t>(element_step, 1) * kMostBytes;
+  checked_mul(checked_mul(checked_add(a.out, kMostLanes), a.step), bytes);
 }
 
 // Rows and channels of the convolution are those of the weight. A single position's step is not taken and may
@@ -210,13 +219,14 @@ cpu::Convolution forward_terms(const Tensor& input, const Tensor& weight, const 
   c.channels = weight.size(1);
   c.in = plane_data(input);
   c.out = plane_data(output);
-  c.weight = {weight.ptr<char>(), c.rows * weight.stride(0), weight.stride(0), weight.stride(1), {}};
+  c.weight = {weight.ptr<char>(), c.rows * step_of(weight, 0), step_of(weight, 0), step_of(weight, 1), {}};
   for (int64_t d = 0; d < w.axes(); ++d) {
     const auto i = static_cast<size_t>(d);
     const int a = axis_of(weight, d);
     const int64_t positions = output.size(d + 2), step = positions == 1 ? 1 : w.stride[i];
-    c.weight.tap[a] = weight.stride(d + 2);
+    c.weight.tap[a] = step_of(weight, d + 2);
     c.axis[a] = {positions, input.size(d + 2), weight.size(d + 2), step, -w.padding[i], w.dilation[i]};
+    check_lanes(c.axis[a], c.in.axis[a]);
   }
   return c;
 }
@@ -251,9 +261,9 @@ cpu::Convolution adjoint_terms(const cpu::Convolution& f, const int64_t* phases,
     const Phase p = phase_of(f.axis[a], phases[a]);
     c.axis[a] = p.axis;
     c.weight.data += p.first_tap * f.weight.tap[a] * weight_itemsize;
-    c.weight.tap[a] *= p.tap_stride;
     c.out.data += phases[a] * f.in.axis[a] * itemsize;
-    // A single position's step is not taken and may be wider than memory.
+    // The step of a single tap or position is not taken and may be wider than memory.
+    c.weight.tap[a] = p.axis.taps > 1 ? f.weight.tap[a] * p.tap_stride : 0;
     c.out.axis[a] = p.axis.out > 1 ? f.in.axis[a] * f.axis[a].step : 0;
   }
   return c;
@@ -310,7 +320,7 @@ void run_weight(const Tensor& out, const Tensor& gradient, const Tensor& input, 
 // The real or imaginary parts as a view.
 Tensor part(const Tensor& t, int64_t i) {
   DimVector strides(t.strides());
-  for (int64_t& s : strides) s *= 2;
+  for (int64_t& s : strides) s = wrapped_mul(s, 2);
   return view_of(t, t.sizes(), strides, t.offset() * 2 + i, to_real(t.dtype()));
 }
 

@@ -47,6 +47,8 @@ struct Window {
              ": pad should be at most half of effective kernel size, "
              "but got pad=",
              padding[a], ", kernel_size=", kernel[a], " and dilation=", dilation[a]);
+    TL_CHECK(dilation[a] < INT64_MAX / 4, Runtime, op, ": the steps of dilation ", dilation[a],
+             " cannot be counted");
   }
   int64_t reach(int64_t a) const {
     int64_t span;

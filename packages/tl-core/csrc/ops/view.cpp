@@ -236,7 +236,7 @@ Tensor view_as_real(const Tensor& self) {
            "you can "
            "view it as real, use self.resolve_conj(), which may copy.");
   DimVector sizes(self.sizes()), strides(self.strides());
-  for (auto& s : strides) s *= 2;
+  for (auto& s : strides) s = wrapped_mul(s, 2);
   sizes.push_back(2);
   strides.push_back(1);
   return view_of(self, sizes, strides, self.offset() * 2, to_real(self.dtype()));

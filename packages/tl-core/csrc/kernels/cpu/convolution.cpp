@@ -45,7 +45,8 @@ const ConvolutionKernels& kernels_for(DType dtype, const Convolution& c) {
 // The weight's product copies rows with the padding around them, which may be wider than memory.
 bool is_far(const ConvolutionAxis& a) {
   constexpr int64_t kFar = 1 << 24;
-  return (a.out - 1) * a.step + (a.taps - 1) * a.tap_step > a.in + kFar;
+  const int64_t last = (a.out - 1) * a.step + a.first + (a.taps - 1) * a.tap_step;
+  return a.first < -kFar || last > a.in + kFar;
 }
 
 // ---- int64: as it is written
@@ -189,8 +190,11 @@ class InPlanes {
 
 }  // namespace
 
-void convolve(DType dtype, const Convolution& c) {
+void convolve(DType dtype, const Convolution& given) {
+  Convolution c = given;
   if (c.batch == 0 || c.groups * c.rows == 0) return;
+  // Images without elements have no address.
+  if (std::ranges::any_of(c.axis, [](const ConvolutionAxis& a) { return a.in == 0; })) c.channels = 0;
   if (dtype == DType::Int64) return convolve_integers(c);
   const bool half = is_half(dtype);
   const Convolution whole = merged(c);

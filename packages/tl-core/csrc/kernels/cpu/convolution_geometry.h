@@ -32,11 +32,11 @@ class ConvolutionGeometry {
   int64_t positions() const { return c.axis[0].out * c.axis[1].out * c.axis[2].out; }
   TapRange row(int64_t tap) const { return row_[static_cast<size_t>(tap)]; }
 
-  // Where tap t of an axis reads at position q; negative if outside.
+  // Where tap t of an axis reads at position q; -1 if outside.
   int64_t read(int axis, int64_t q, int64_t t) const {
     const ConvolutionAxis& a = c.axis[axis];
     const int64_t i = q * a.step + a.first + t * a.tap_step;
-    return i < a.in ? i : -1;
+    return i >= 0 && i < a.in ? i : -1;
   }
 
  private:
