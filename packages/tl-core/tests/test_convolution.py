@@ -305,7 +305,8 @@ def test_stride_of_a_single_position_means_nothing(stride):
 
 
 @pytest.mark.parametrize(
-    "how", [([1], [2**62], [1]), ([1], [0], [2**62]), ([2**62], [0], [1]), ([1], [2**61], [2**61])]
+    "how",
+    [([1], [2**63 - 2], [1]), ([1], [0], [2**62]), ([2**62], [0], [1]), ([2**60], [0], [2**61 + 2**60])],
 )
 def test_windows_beyond_all_numbers_are_refused(how):
     x, w, g = tl.rand(1, 1, 5), tl.rand(1, 1, 3), tl.rand(1, 1, 4)

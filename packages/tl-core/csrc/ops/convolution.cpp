@@ -140,11 +140,11 @@ DimVector transposed_size(const Tensor& input, const Tensor& weight, const Windo
   return size;
 }
 
-// From the first padding to the last window's end all places of an axis must be numbers.
+// The places that windows reach must be numbers, and their distances from either end of an axis.
 void check_span(const Windows& w, int64_t input, IntSpan weight, int64_t output, size_t axis) {
-  const int64_t padded = checked_add(input, checked_mul(2, w.padding[axis]));
+  checked_add(input, w.padding[axis]);
   const int64_t steps = output > 1 ? checked_mul(output - 1, w.stride[axis]) : 0;
-  checked_add(checked_add(padded, reach(w, weight, axis)), steps);
+  checked_add(checked_add(output, steps), reach(w, weight, axis));
 }
 
 // Whether the sizes of a product's three sides fit together: the output may be smaller than the windows
