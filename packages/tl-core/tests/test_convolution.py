@@ -328,8 +328,10 @@ def test_what_is_read_far_in_the_padding_is_zero(padding):
     assert not ops.aten._convolve_weight(g, x, w.shape, *how).any()
 
 
-def test_an_image_without_elements_leaves_the_bias():
-    x, w, bias = tl.rand(2, 8, 0, 6), tl.rand(16, 8, 2, 2), tl.rand(16)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64", "int64"])
+def test_an_image_without_elements_leaves_the_bias(dtype):
+    shapes = (2, 8, 0, 6), (16, 8, 2, 2), (16,)
+    x, w, bias = (tl.ones(shape, dtype=getattr(tl, dtype)) for shape in shapes)
     out = ops.aten._convolve(x, w, bias, [2, 16, 2, 4], [3, 2], [1, 2], [1, 2], 1)
     assert tl.equal(out, bias[:, None, None].expand(out.shape))
 

@@ -103,6 +103,7 @@ enum class Way { In, Out };
 // The images [first, first + count) between their own layout and dense planes of another type.
 void move_planes(Way way, DType dtype, const ConvolutionData& d, const ConvolutionAxis* axis,
                  int64_t channels, int64_t first, int64_t count, DType wide, char* planes) {
+  if (channels == 0) return;
   const bool in = way == Way::In;
   const auto size = [&](int i) { return in ? axis[i].in : axis[i].out; };
   const int64_t item = item_size(dtype), wide_item = item_size(wide), n2 = size(2), n1 = size(1);
