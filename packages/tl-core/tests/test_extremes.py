@@ -152,6 +152,20 @@ def test_the_weights_derivative_with_padding_wider_than_memory():
     assert grad.tolist() == [[[1.0 * 0], [2.0], [4.0], [6.0]]] * 4
 
 
+@pytest.mark.parametrize("dtype", (tl.float32, tl.bfloat16, tl.float16))
+def test_products_of_single_rows_and_columns_far_apart(dtype):
+    row, column = tl.ones(1, 3, dtype=dtype), tl.ones(3, 1, dtype=dtype)
+    far_row = row.as_strided((1, 3), (FAR * 4, 1))
+    far_column = column.as_strided((3, 1), (1, FAR * 4))
+    assert (far_row @ far_column).tolist() == [[3.0]]
+    assert (far_column @ far_row).tolist() == [[1.0] * 3] * 3
+
+
+def test_lists_of_no_elements():
+    assert tl.empty(2, 0, 3).tolist() == [[], []]
+    assert tl.empty(2, 3, 0).tolist() == [[[], [], []], [[], [], []]]
+
+
 def test_gradients_of_other_shapes_are_refused():
     x = tl.ones(2, 3)
     with pytest.raises(RuntimeError, match=r"shape \[\] is not that of the input"):

@@ -305,7 +305,7 @@ PyObject* element_to_python(DType dtype, const char* p) {
 PyObject* nested_list(const Tensor& t, int64_t d, const char* p) {
   if (d == t.dim()) return element_to_python(t.dtype(), p);
   PyRef list = checked(PyList_New(t.size(d)));
-  const int64_t step = t.byte_stride(d);
+  const int64_t step = t.numel() ? t.byte_stride(d) : 0;  // without elements there is no address to move
   for (int64_t i = 0; i < t.size(d); ++i)
     PyList_SET_ITEM(list.get(), i, checked(nested_list(t, d + 1, p + i * step)).release());
   return list.release();

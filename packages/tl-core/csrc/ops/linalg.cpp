@@ -9,9 +9,15 @@
 namespace tl {
 
 namespace {
+// The step of a single row or column is not taken and may be wider than memory.
+int64_t step_of(const Tensor& t, int64_t d) {
+  constexpr int64_t kFar = int64_t{1} << 48;
+  return t.size(d) == 1 && t.stride(d) > kFar ? 0 : t.stride(d);
+}
+
 cpu::MatrixView matrix(const Tensor& t) {
   const int64_t n = t.dim();
-  return {t.ptr<char>(), t.stride(n - 2), t.stride(n - 1)};
+  return {t.ptr<char>(), step_of(t, n - 2), step_of(t, n - 1)};
 }
 
 void check_same_type(const char* name, const Tensor& a, const Tensor& b) {
