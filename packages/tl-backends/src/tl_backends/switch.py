@@ -9,6 +9,12 @@ from typing import Any
 from tl_core import switches
 
 
+def check_type(name: str, expected: type, value: Any) -> None:
+    """Refuses another type's value, also of a type derived from the expected one."""
+    if type(value) is not expected:
+        raise RuntimeError(f"{name} expects a {expected.__name__}, but got {type(value).__name__}: {value!r}")
+
+
 class Switch:
     """A descriptor that reads and writes one switch.
 
@@ -26,10 +32,7 @@ class Switch:
         return switches.get(self.name)
 
     def __set__(self, owner: object, value: Any) -> None:
-        if type(value) is not self.type:
-            raise RuntimeError(
-                f"{self.name} expects a {self.type.__name__}, but got {type(value).__name__}: {value!r}"
-            )
+        check_type(self.name, self.type, value)
         if self.choices and value not in self.choices:
             raise RuntimeError(
                 f"{self.name} must be one of {', '.join(map(repr, self.choices))}, but got {value!r}"

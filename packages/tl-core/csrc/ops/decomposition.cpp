@@ -140,7 +140,6 @@ Tensor mirrored(const Tensor& x) {
 
 // Of A = Q R with a square R: (grad_Q + Q mirrored(grad_R R^H - Q^H grad_Q)) R^-H.
 Tensor qr_backward_tall(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q, const Tensor& r) {
-  const AllBits all_bits;
   const Tensor inner = mirrored(ops::sub(ops::matmul(grad_r, adjoint(r)), ops::matmul(adjoint(q), grad_q)));
   const Tensor left = ops::add(grad_q, ops::matmul(q, inner));
   return adjoint(ops::_linalg_solve(r, adjoint(left)));
@@ -188,7 +187,6 @@ Triple empty_factors(const Tensor& A) {
 
 // A tall matrix is Q R, and R = turns^H diag(values) w. In double precision: float needs no loops of its own.
 Triple tall_factors(const Tensor& A) {
-  const AllBits all_bits;
   const int64_t n = last(A), count = A.numel() / (rows_of(A) * n);
   const Reflections f = reflections_of(to_dtype(A, double_type(A.dtype())));
   const Tensor w = to_contiguous(ops::triu(ops::narrow(f.a, -2, 0, n), 0));
@@ -357,7 +355,6 @@ Tensor pade(const Tensor& a) {
 
 // In double precision: what the inverse and the squarings lose would be seen in float.
 Tensor exponential(const Tensor& self) {
-  const AllBits all_bits;
   const std::vector<int> times = squarings(self);
   const Tensor scale = for_each_matrix(self, times, [](int t) { return std::ldexp(1.0, -t); });
   Tensor x = pade(ops::mul(self, scale));

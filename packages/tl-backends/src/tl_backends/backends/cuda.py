@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from warnings import warn
 
 from tl_backends import absent
-from tl_backends.switch import Switch
+from tl_backends.switch import Switch, check_type
 from tl_core import get_float32_matmul_precision, set_float32_matmul_precision, switches
 
 __all__ = [
@@ -48,10 +48,7 @@ class _Matmul:
 
     @allow_tf32.setter
     def allow_tf32(self, allowed: bool) -> None:
-        if type(allowed) is not bool:
-            raise RuntimeError(
-                f"backends.cuda.matmul.allow_tf32 expects a bool, but got {type(allowed).__name__}: {allowed!r}"
-            )
+        check_type("backends.cuda.matmul.allow_tf32", bool, allowed)
         set_float32_matmul_precision("high" if allowed else "highest")
 
     allow_fp16_reduced_precision_reduction = Switch(

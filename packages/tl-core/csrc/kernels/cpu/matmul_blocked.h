@@ -95,30 +95,67 @@ Output<T> continued(const Output<T>& o) {
   return {o.c, o.row, o.column, o.c, o.row, o.column, o.alpha, T(1)};
 }
 
-// Into how many blocks of rows and shares of panels the sums of a product are divided.
-struct Division {
-  int64_t blocks, shares;
-};
-
-// Every task packs its rows, `most` tiles of S at most, and reads panels that another thread may have packed:
-// a thread's part has the sides that are shortest together. Large parts are divided further, so that others
-// can take over from a thread that is late.
+// The tasks of a product: blocks of rows against shares of the panels of columns. Every task packs its rows,
+// `most` tiles of S at most, and reads panels that another thread may have packed.
 template <class S>
-Division divide(int64_t tiles, int64_t panels, int64_t terms, int64_t most) {
-  constexpr int64_t kFewTiles = 6, kFewPanels = 8;
-  const int64_t threads =
-      std::clamp<int64_t>(tiles * S::kRows * panels * S::kCols * terms / kProductGrain, 1, num_threads());
-  Division best{1, threads}, parts{1, 1};
-  const auto sides = [&](int64_t blocks) {
-    return tiles * S::kRows / blocks + panels * S::kCols * blocks / threads;
+class ProductTasks {
+ public:
+  struct Task {
+    int64_t row;
+    int rows;
+    int64_t panel, last_panel;
   };
-  for (int64_t blocks = 2; blocks <= threads; ++blocks)
-    if (threads % blocks == 0 && sides(blocks) <= sides(best.blocks)) best = {blocks, threads / blocks};
-  best = {std::min(best.blocks, tiles), std::min(best.shares, panels)};
-  const int64_t high = (tiles + best.blocks - 1) / best.blocks, wide = panels / best.shares;
-  if (threads > 1) parts = {std::clamp<int64_t>(high / kFewTiles, 1, 4), wide >= 2 * kFewPanels ? 2 : 1};
-  return {best.blocks * std::max(parts.blocks, (high + most - 1) / most), best.shares * parts.shares};
-}
+
+  ProductTasks(int64_t rows, int64_t columns, int64_t terms, int64_t most)
+      : rows_(rows),
+        tiles_((rows + S::kRows - 1) / S::kRows),
+        panels_((columns + S::kCols - 1) / S::kCols),
+        terms_(terms) {
+    divide(most);
+  }
+
+  int64_t panels() const { return panels_; }
+  bool share_panels() const { return blocks_ > 1; }
+  int64_t height() const { return (tiles_ + blocks_ - 1) / blocks_ * S::kRows; }  // rows of a task, at most
+
+  // body(begin, end) runs the tasks in between on a thread.
+  template <class F>
+  void run(F body) const {
+    const int64_t work = height() * terms_ * (panels_ / shares_ * S::kCols);
+    parallel_for(0, blocks_ * shares_, kProductGrain / 4 / (work + 1) + 1, body);
+  }
+
+  // Those of one share follow each other, as the thread that has packed it mostly takes it.
+  Task operator[](int64_t task) const {
+    const int64_t block = task % blocks_, share = task / blocks_,
+                  row = part_begin(block, blocks_, tiles_) * S::kRows,
+                  end = std::min(rows_, part_begin(block + 1, blocks_, tiles_) * S::kRows);
+    return {row, static_cast<int>(end - row), part_begin(share, shares_, panels_),
+            part_begin(share + 1, shares_, panels_)};
+  }
+
+ private:
+  // A thread's part has the sides that are shortest together. Large parts are divided further, so that others
+  // can take over from a thread that is late.
+  void divide(int64_t most) {
+    constexpr int64_t kFewTiles = 6, kFewPanels = 8;
+    const int64_t threads = std::clamp<int64_t>(
+        tiles_ * S::kRows * panels_ * S::kCols * terms_ / kProductGrain, 1, num_threads());
+    const auto sides = [&](int64_t blocks) {
+      return tiles_ * S::kRows / blocks + panels_ * S::kCols * blocks / threads;
+    };
+    int64_t best = 1;
+    for (int64_t blocks = 2; blocks <= threads; ++blocks)
+      if (threads % blocks == 0 && sides(blocks) <= sides(best)) best = blocks;
+    blocks_ = std::min(best, tiles_), shares_ = std::min(threads / best, panels_);
+    const int64_t high = (tiles_ + blocks_ - 1) / blocks_, wide = panels_ / shares_;
+    const int64_t parts = threads > 1 ? std::clamp<int64_t>(high / kFewTiles, 1, 4) : 1;
+    blocks_ *= std::max(parts, (high + most - 1) / most);
+    if (threads > 1 && wide >= 2 * kFewPanels) shares_ *= 2;
+  }
+
+  int64_t rows_, tiles_, panels_, terms_, blocks_ = 1, shares_ = 1;
+};
 
 // `F` is the format; the micro-kernels of a tile's rows come from `micros(vectors)`. A block of rows is
 // packed, and columns are packed before if several blocks read them, else panel by panel.
@@ -172,30 +209,22 @@ struct BlockedProduct {
     return std::clamp<int64_t>(fit, S::kRows, S::kBlockRows) / S::kRows;
   }
 
-  // A task is a block of rows against a share of the panels: those of one share follow each other, as the
-  // thread that has packed it mostly takes it.
   void multiply(int64_t p, int64_t j, int64_t terms, int64_t columns, const Output<E>& o) const {
-    const int64_t depth = elements(terms), tiles = (m + S::kRows - 1) / S::kRows,
-                  panels = (columns + S::kCols - 1) / S::kCols, room = S::kCols * depth;
-    const auto [blocks, shares] = divide<S>(tiles, panels, terms, most_tiles(depth));
-    const int64_t height = (tiles + blocks - 1) / blocks * S::kRows;
-    const int64_t work = height * terms * (panels / shares * S::kCols);
-    const bool before = blocks > 1;
-    const Workspace<E> packed(before ? panels * room : 0);
+    const int64_t depth = elements(terms), room = S::kCols * depth;
+    const ProductTasks<S> tasks(m, columns, terms, most_tiles(depth));
+    const bool before = tasks.share_panels();
+    const Workspace<E> packed(before ? tasks.panels() * room : 0);
     if (before) pack_panels(packed.data(), p, j, terms, columns);
-    parallel_for(0, blocks * shares, kProductGrain / 4 / (work + 1) + 1, [&](int64_t begin, int64_t end) {
-      const Workspace<E> rows(height * depth + kLanes<E>), near(before ? 0 : room);
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t block = task % blocks, share = task / blocks;
-        const int64_t i = part_begin(block, blocks, tiles) * S::kRows;
-        const int r = static_cast<int>(std::min(m, part_begin(block + 1, blocks, tiles) * S::kRows) - i);
-        pack_rows(rows.data(), i, p, r, terms);
-        for (int64_t panel = part_begin(share, shares, panels); panel < part_begin(share + 1, shares, panels);
-             ++panel) {
+    tasks.run([&](int64_t begin, int64_t end) {
+      const Workspace<E> rows(tasks.height() * depth + kLanes<E>), near(before ? 0 : room);
+      for (int64_t i = begin; i < end; ++i) {
+        const auto task = tasks[i];
+        pack_rows(rows.data(), task.row, p, task.rows, terms);
+        for (int64_t panel = task.panel; panel < task.last_panel; ++panel) {
           const int64_t at = panel * S::kCols, left = columns - at;
           if (!before) pack_columns(near.data(), p, j + at, terms, left);
-          one_panel(rows.data(), before ? packed.data() + panel * room : near.data(), depth, o, i, j + at, r,
-                    lines(left, S::kCols));
+          one_panel(rows.data(), before ? packed.data() + panel * room : near.data(), depth, o, task.row,
+                    j + at, task.rows, lines(left, S::kCols));
         }
       }
     });

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/matmul_tile_sums.h"
+#include "kernels/cpu/matmul_tiles.h"
 #include "kernels/cpu/workspace.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
@@ -26,8 +27,7 @@ class Mend {
       return;
     Lines rows = 0, columns = 0;
     if (sums.any_zero())
-      rows = tiny_rows<S>(packed_rows, (at.terms + S::kTerms - 1) / S::kTerms * S::kRound),
-      columns = tiny_columns_at(at);
+      rows = tiny_rows<S>(packed_rows, packed_terms<S>(at.terms)), columns = tiny_columns_at(at);
     for (int i = 0; i < sums.rows(); ++i) {
       const Lines zeros = sums.zeros(i), tiny = rows >> i & 1 ? ~Lines{} : columns;
       if (const Lines wrong = (sums.doubtful(i) & ~zeros) | (zeros & tiny))
@@ -38,7 +38,7 @@ class Mend {
  private:
   Lines tiny_columns_at(TilePlace at) const {
     const int columns = static_cast<int>(std::min<int64_t>(n_ - at.j, S::kCols));
-    const int64_t depth = (at.terms + S::kTerms - 1) / S::kTerms * S::kRound;
+    const int64_t depth = packed_terms<S>(at.terms);
     Workspace<float> panel(depth * S::kCols);
     S::pack_columns(panel.data(), {b_.at(at.p, at.j), b_.row, b_.column}, columns, at.terms, depth);
     return tiny_columns<S>(panel.data(), depth);

@@ -115,12 +115,10 @@ template <class T, class Scheme>
 struct InSides {
   static constexpr int kRows = Sides::kLines, kCols = Sides::kLines;
 
-  static int64_t whole(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
-  static int64_t depth(int64_t terms) {
-    return whole(terms, Scheme::kTerms) / Scheme::kTerms * Scheme::kRound;
-  }
+  static int64_t depth(int64_t terms) { return packed_terms<Scheme>(terms); }
   static int64_t bytes(int64_t lines, int64_t terms) {
-    return whole(lines, Sides::kLines) * depth(terms) * static_cast<int64_t>(sizeof(float));
+    const int64_t whole = (lines + Sides::kLines - 1) / Sides::kLines * Sides::kLines;
+    return whole * depth(terms) * static_cast<int64_t>(sizeof(float));
   }
   static void pack_left(const Product& p, char* to) {
     Scheme::pack_rows(reinterpret_cast<float*>(to), operand<T>(p.a), static_cast<int>(p.m), p.k, depth(p.k));
@@ -138,18 +136,9 @@ struct InSides {
     const int64_t terms = depth(p.terms), panel = depth(p.right_terms);
     for (int64_t j = 0; j < p.n; j += kCols) {
       for (int64_t i = 0; i < p.m; i += kRows)
-        (p.m - i > kRows / 2 ? &block<true> : &block<false>)(p.c + i * p.stride + j, p.stride, p.adds,
-                                                             a + i * terms, b + j * panel, terms);
+        add_tile<Scheme>(p.m - i, {p.c + i * p.stride + j, p.stride, p.adds}, a + i * terms, terms,
+                         b + j * panel, terms);
     }
-  }
-
- private:
-  template <bool two>
-  static TL_TILES void block(float* c, int64_t stride, bool adds, const float* a, const float* b,
-                             int64_t depth) {
-    adds ? load_sums<two>(c, stride) : clear_sums();
-    Scheme::template add<two>(a, a + depth * Scheme::kSide, b, depth);
-    store_sums<two>(c, stride);
   }
 };
 

@@ -24,16 +24,8 @@ class TileSums {
   // Those not finite or so small that what is lost may be seen, and zeros.
   Lines doubtful(int i) const { return of(i, &in_doubt) & columns_; }
   Lines zeros(int i) const { return of(i, &is_zero) & columns_; }
-  bool any_doubtful() const {
-    Lines some = 0;
-    for (int i = 0; i < rows_; ++i) some |= doubtful(i);
-    return some;
-  }
-  bool any_zero() const {
-    Lines some = 0;
-    for (int i = 0; i < rows_; ++i) some |= zeros(i);
-    return some;
-  }
+  bool any_doubtful() const { return any(&TileSums::doubtful); }
+  bool any_zero() const { return any(&TileSums::zeros); }
   void replace(int i, Lines which, const float* by) const {
     for (int v = 0; v < 2; ++v)
       _mm512_mask_storeu_ps(row(i) + v * W, static_cast<__mmask16>(which >> v * W),
@@ -50,6 +42,12 @@ class TileSums {
   }
   static TL_INLINE __mmask16 is_zero(__m512 v) {
     return _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_EQ_OQ);
+  }
+  template <class F>
+  TL_INLINE bool any(F lines) const {
+    Lines some = 0;
+    for (int i = 0; i < rows_; ++i) some |= (this->*lines)(i);
+    return some;
   }
   template <class F>
   TL_INLINE Lines of(int i, F which) const {

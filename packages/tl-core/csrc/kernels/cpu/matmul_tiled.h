@@ -40,9 +40,6 @@ class TiledProduct {
   static constexpr int64_t kDepth = terms_of(512), kNear = terms_of(128);  // of a block, and of the few
   static constexpr int64_t kBlockColumns = 2048;
 
-  static int64_t whole(int64_t n, int64_t step) { return (n + step - 1) / step; }
-  static int64_t elements(int64_t terms) { return whole(terms, S::kTerms) * S::kRound; }
-
   // How many tiles of rows fill half of the second-level cache.
   static int64_t most_tiles(int64_t depth) {
     constexpr int64_t size = sizeof(E) * S::kRows;
@@ -57,24 +54,20 @@ class TiledProduct {
 
   template <class Done>
   void multiply(TilePlace at, int64_t columns, Done done) const {
-    const int64_t depth = elements(at.terms), tiles = whole(m_, S::kRows), panels = whole(columns, S::kCols);
-    const auto [blocks, shares] = divide<S>(tiles, panels, at.terms, most_tiles(depth));
-    const int64_t height = whole(tiles, blocks) * S::kRows,
-                  work = height * at.terms * (panels / shares * S::kCols);
-    const Workspace<E> packed(blocks > 1 ? panels * S::kCols * depth : 0);
-    if (blocks > 1) pack_columns(packed.data(), at, panels);
-    parallel_for(0, blocks * shares, kProductGrain / 4 / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+    const int64_t depth = packed_terms<S>(at.terms), room = S::kCols * depth;
+    const ProductTasks<S> tasks(m_, columns, at.terms, most_tiles(depth));
+    const bool before = tasks.share_panels();
+    const Workspace<E> packed(before ? tasks.panels() * room : 0);
+    if (before) pack_columns(packed.data(), at, tasks.panels());
+    tasks.run([&](int64_t begin, int64_t end) {
       const TileSession session;
-      const Workspace<E> rows(height * depth), sums(height * S::kCols);
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t block = task % blocks, share = task / blocks,
-                      i = part_begin(block, blocks, tiles) * S::kRows,
-                      last = std::min(m_, part_begin(block + 1, blocks, tiles) * S::kRows);
-        S::pack_rows(rows.data(), {a_.at(i, at.p), a_.row, a_.column}, static_cast<int>(last - i), at.terms,
-                     depth);
-        for (int64_t j = part_begin(share, shares, panels); j < part_begin(share + 1, shares, panels); ++j)
-          panel({rows.data(), blocks > 1 ? packed.data() + j * S::kCols * depth : nullptr, sums.data()},
-                {i, at.j + j * S::kCols, at.p, at.terms}, static_cast<int>(last - i), done);
+      const Workspace<E> rows(tasks.height() * depth), sums(tasks.height() * S::kCols);
+      for (int64_t i = begin; i < end; ++i) {
+        const auto task = tasks[i];
+        S::pack_rows(rows.data(), {a_.at(task.row, at.p), a_.row, a_.column}, task.rows, at.terms, depth);
+        for (int64_t j = task.panel; j < task.last_panel; ++j)
+          panel({rows.data(), before ? packed.data() + j * room : nullptr, sums.data()},
+                {task.row, at.j + j * S::kCols, at.p, at.terms}, task.rows, done);
       }
     });
   }
@@ -83,7 +76,7 @@ class TiledProduct {
   int columns_from(int64_t j) const { return static_cast<int>(std::min<int64_t>(n_ - j, S::kCols)); }
 
   void pack_columns(E* packed, TilePlace at, int64_t panels) const {
-    const int64_t depth = elements(at.terms), room = depth * S::kCols;
+    const int64_t depth = packed_terms<S>(at.terms), room = depth * S::kCols;
     parallel_for(0, panels, (1 << 14) / (room + 1) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
         S::pack_columns(packed + i * room, columns_at(at.p, at.j + i * S::kCols),
@@ -100,31 +93,24 @@ class TiledProduct {
   template <class Done>
   void panel(const Memory& memory, TilePlace at, int rows, Done done) const {
     const int columns = columns_from(at.j);
-    const int64_t depth = elements(at.terms);
+    const int64_t depth = packed_terms<S>(at.terms);
     alignas(64) E near[kNear / S::kTerms * S::kRound * S::kCols];
     for (int64_t q = 0; q == 0 || q < at.terms; q += kNear) {
-      const int64_t terms = std::min(at.terms - q, kNear), round = elements(terms);
+      const int64_t terms = std::min(at.terms - q, kNear), round = packed_terms<S>(terms);
       const bool last = q + terms == at.terms;
-      const E* b = memory.columns ? memory.columns + elements(q) * S::kCols : near;
+      const E* b = memory.columns ? memory.columns + packed_terms<S>(q) * S::kCols : near;
       if (!memory.columns) S::pack_columns(near, columns_at(at.p + q, at.j), columns, terms, round);
       for (int i = 0; i < rows; i += S::kRows) {
         const int r = std::min(rows - i, S::kRows);
         const E* a = memory.rows + i * depth;
         E* tile = memory.sums + i * S::kCols;
-        (r > S::kSide ? &add<true> : &add<false>)(tile, q > 0, a + elements(q) * S::kSide, depth, b, round);
+        add_tile<S>(r, {tile, S::kCols, q > 0}, a + packed_terms<S>(q) * S::kSide, depth, b, round);
         if (!last) continue;
         if constexpr (S::kLosesTerms)
           Mend<S>(a_, b_, n_)({tile, r, columns}, {at.i + i, at.j, at.p, at.terms}, a);
         done(tile, at.i + i, at.j, r, columns);
       }
     }
-  }
-
-  template <bool two>
-  static TL_TILES void add(E* sums, bool adds, const E* a, int64_t stride, const E* b, int64_t depth) {
-    adds ? load_sums<two>(sums, S::kCols) : clear_sums();
-    S::template add<two>(a, a + stride * S::kSide, b, depth);
-    store_sums<two>(sums, S::kCols);
   }
 
   Operand<T> a_, b_;

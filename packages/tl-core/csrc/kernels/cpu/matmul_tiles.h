@@ -131,4 +131,32 @@ struct InTiles {
   }
 };
 
+// How many elements some terms are when `S` has packed them.
+template <class S>
+int64_t packed_terms(int64_t terms) {
+  return (terms + S::kTerms - 1) / S::kTerms * S::kRound;
+}
+
+// Sums in memory, whose rows lie `stride` apart, and whether they are added to.
+template <class E>
+struct TileOutput {
+  E* sums;
+  int64_t stride;
+  bool adds;
+};
+
+// Packed rows times 32 packed columns; `depth` is that which the rows were packed with.
+template <class S, bool two>
+TL_TILES void add_rows(TileOutput<typename S::E> to, const typename S::E* a, int64_t depth,
+                       const typename S::E* b, int64_t elements) {
+  to.adds ? load_sums<two>(to.sums, to.stride) : clear_sums();
+  S::template add<two>(a, a + depth * S::kSide, b, elements);
+  store_sums<two>(to.sums, to.stride);
+}
+template <class S>
+void add_tile(int64_t rows, TileOutput<typename S::E> to, const typename S::E* a, int64_t depth,
+              const typename S::E* b, int64_t elements) {
+  (rows > S::kSide ? &add_rows<S, true> : &add_rows<S, false>)(to, a, depth, b, elements);
+}
+
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
