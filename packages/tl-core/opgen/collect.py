@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from dataclasses import replace
 
+from opgen.autocast import POLICY
 from opgen.row import Row
 
 
@@ -16,7 +17,9 @@ def rows() -> list[Row]:
     collected: list[Row] = []
     for module in sorted(pkgutil.iter_modules(optable.__path__), key=lambda m: m.name):
         family = importlib.import_module(f"optable.{module.name}")
-        collected += [replace(row, family=module.name) for row in family.ROWS]
+        collected += [
+            replace(row, family=module.name, autocast=POLICY.get(row.base, "")) for row in family.ROWS
+        ]
     _check(collected)
     return collected
 
@@ -29,3 +32,5 @@ def _check(collected: list[Row]) -> None:
             if schema.name in seen:
                 raise ValueError(f"two rows make the operator {schema.name}")
             seen.add(schema.name)
+    if missing := POLICY.keys() - {row.base for row in collected}:
+        raise ValueError(f"there are no rows for the policies of {', '.join(sorted(missing))}")

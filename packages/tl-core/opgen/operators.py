@@ -145,6 +145,7 @@ def _definition(f: Form, by_row: dict, by_name: dict[str, int], programs: dict[s
     sparse = sparse_kernel(row)
     devices = "Numbers" if row.elementwise and row.devices == "CpuMeta" else row.devices
     return (f"    {{{{{', '.join(info)}}}, {defaults}, kernel_{row.kernel}, {ctx}, Devices::{devices}, Marks::{marks}, "
+            f"Autocast::{row.autocast.capitalize() or 'None'}, "
             f"{f'kernel_{sparse}' if sparse else 'nullptr'}, {', '.join(map(str, others))}}},")  # fmt: skip
 
 

@@ -101,6 +101,7 @@ class Row:
     sparse: str = ""  # the kernel for sparse tensors: a symbol, or "itself" where the row's own takes them
     shown: str = ""  # the Python signature of the function where it isn't the schema's
     family: str = ""  # set by the collection: the file it stands in
+    autocast: str = ""  # and in which type it runs in a region of autocast; "" is that of its inputs
 
     @property
     def name(self) -> str:

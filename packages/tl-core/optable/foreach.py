@@ -5,7 +5,8 @@ from __future__ import annotations
 from opgen.row import Foreach, Row
 
 _UNARY = (
-    "abs ceil cos cosh erf exp expm1 floor log log1p neg reciprocal rsqrt sigmoid sign sin sinh sqrt tanh"
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
+    "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
 )
 # The operator, the names of its second argument as a list of tensors, of numbers, and as one number.
 _BINARY = (

@@ -45,14 +45,27 @@ from tl import version as version
 from tl.version import __version__ as __version__
 from tl_amp import GradScaler as GradScaler
 from tl_amp import autocast as autocast
-from tl_amp import get_autocast_dtype as get_autocast_dtype
-from tl_amp import is_autocast_available as is_autocast_available
-from tl_amp import is_autocast_enabled as is_autocast_enabled
 from tl_backends.compiler import compile as compile  # noqa: A004
 from tl_backends.devices import get_device_module as get_device_module
 from tl_checkpoint import load as load
 from tl_checkpoint import save as save
 from tl_core import *  # noqa: F403
+from tl_core.autocast import autocast_decrement_nesting as autocast_decrement_nesting
+from tl_core.autocast import autocast_increment_nesting as autocast_increment_nesting
+from tl_core.autocast import clear_autocast_cache as clear_autocast_cache
+from tl_core.autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from tl_core.autocast import get_autocast_dtype as get_autocast_dtype
+from tl_core.autocast import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from tl_core.autocast import is_autocast_available as is_autocast_available
+from tl_core.autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
+from tl_core.autocast import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from tl_core.autocast import is_autocast_enabled as is_autocast_enabled
+from tl_core.autocast import set_autocast_cache_enabled as set_autocast_cache_enabled
+from tl_core.autocast import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from tl_core.autocast import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from tl_core.autocast import set_autocast_dtype as set_autocast_dtype
+from tl_core.autocast import set_autocast_enabled as set_autocast_enabled
+from tl_core.autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from tl_nn.functional import cosine_similarity as cosine_similarity
 from tl_nn.functional import pairwise_distance as pairwise_distance
 

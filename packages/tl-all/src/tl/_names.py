@@ -90,10 +90,7 @@ OBJECTS = {
     "compile": "tl_backends.compiler:compile",
     "cosine_similarity": "tl_nn.functional:cosine_similarity",
     "func.functional_call": "tl_nn.func:functional_call",
-    "get_autocast_dtype": "tl_amp:get_autocast_dtype",
     "get_device_module": "tl_backends.devices:get_device_module",
-    "is_autocast_available": "tl_amp:is_autocast_available",
-    "is_autocast_enabled": "tl_amp:is_autocast_enabled",
     "load": "tl_checkpoint:load",
     "nn.parallel.DistributedDataParallel": "tl_distributed.parallel:DistributedDataParallel",
     "pairwise_distance": "tl_nn.functional:pairwise_distance",
@@ -102,6 +99,14 @@ OBJECTS = {
     "utils.hooks.RemovableHandle": "tl_autograd.hooks:RemovableHandle",
     "vmap": "tl_autograd.func:vmap",
 }
+
+_AUTOCAST = (
+    "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype "
+    "get_autocast_dtype get_autocast_gpu_dtype is_autocast_available is_autocast_cache_enabled "
+    "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype "
+    "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
+)
+OBJECTS |= {name: f"tl_core.autocast:{name}" for name in _AUTOCAST.split()}
 
 _QUANTIZED = (
     "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine per_channel_affine "

@@ -9,64 +9,47 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import tl_core
+from tl_core.autocast import (
+    LOWER_TYPES,
+    autocast_decrement_nesting,
+    autocast_increment_nesting,
+    get_autocast_dtype,
+    is_autocast_available,
+    is_autocast_cache_enabled,
+    is_autocast_enabled,
+    set_autocast_cache_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+)
+from tl_core.autocast_inputs import converted
 
 from .grad_scaler import AVAILABLE
 
 F = TypeVar("F", bound=Callable[..., Any])
-DEFAULTS = {"cpu": tl_core.bfloat16, "cuda": tl_core.float16}
-SUPPORTED = {"cpu": (tl_core.bfloat16, tl_core.float16), "cuda": (tl_core.bfloat16, tl_core.float16)}
-
-
-def is_autocast_available(device_type: str) -> bool:
-    """Whether a kind of device knows `autocast`.
-
-    Args:
-        device_type: such as "cuda".
-    """
-    return tl_core.device(device_type).type in DEFAULTS
-
-
-def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether a region of `autocast` for that kind of device is around.
-
-    Args:
-        device_type: such as "cpu".
-    """
-    _check_known("is_autocast_enabled", device_type)
-    return False  # a region that is on cannot be entered yet
-
-
-def _check_known(name: str, device_type: str) -> None:
-    if not is_autocast_available(device_type):
-        raise RuntimeError(f"{name}: autocast does not know the device type {device_type!r}")
-
-
-def get_autocast_dtype(device_type: str) -> tl_core.dtype:
-    """The short type that a region of `autocast` takes for a kind of device unless told otherwise.
-
-    Args:
-        device_type: the kind of device.
-    """
-    _check_known("get_autocast_dtype", device_type)
-    return DEFAULTS[device_type]
 
 
 class autocast:
     """A region, or a decorated function, in which operators choose their own precision.
 
-    So far only regions that are switched off are there: by `enabled=False`, or because the device isn't there or
-    doesn't know the type, which warns. Entering one that is switched on raises NotImplementedError.
+    Products, convolutions and attention take a lower type; losses and what is made of many sums or products take
+    float32; concatenations the widest type they are given; all others that of their inputs. Tensors of float64 and of
+    other than floating-point types stay as they are, and so do calls in place and with `out=`. The lists are those of
+    the page "Automatic Mixed Precision". It holds for the thread. Losses belong into the region, `backward` after it:
+    gradients have the types that their operators ran in.
 
     Args:
-        device_type: the kind of device.
-        dtype: the short type; bfloat16 on the CPU, float16 on CUDA by default.
-        enabled: whether to do anything.
-        cache_enabled: whether parameters are converted once a region.
+        device_type: the kind of device whose tensors are meant.
+        dtype: the lower type; bfloat16 on the CPU, float16 on CUDA by default.
+        enabled: whether to do anything; False within a region switches it off.
+        cache_enabled: whether parameters are converted once a region, until they change.
+
+    Raises:
+        RuntimeError: if the kind of device doesn't know autocast.
 
     Example:
-        >>> with autocast("cpu", enabled=False):
+        >>> with autocast("cpu"):
         ...     print((tl_core.ones(1, 1) @ tl_core.ones(1, 1)).dtype)
-        torch.float32
+        torch.bfloat16
     """
 
     def __init__(
@@ -80,18 +63,19 @@ class autocast:
             raise ValueError(f"autocast: device_type must be a str, got {type(device_type).__name__}")
         if not is_autocast_available(device_type):
             raise RuntimeError(
-                f"autocast: device_type must be one of {', '.join(DEFAULTS)}, got {device_type!r}"
+                f"autocast: device_type must be one of {', '.join(LOWER_TYPES)}, got {device_type!r}"
             )
         self.device = device_type
-        self.fast_dtype = DEFAULTS[device_type] if dtype is None else dtype
-        self.cache_enabled = True if cache_enabled is None else cache_enabled
+        self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
+        self.cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         self.enabled = enabled and self._can_be_on()
+        self._before: list[tuple[bool, tl_core.dtype, bool]] = []
 
     def _can_be_on(self) -> bool:
         if self.device not in AVAILABLE:
             warnings.warn(f"autocast: the device {self.device!r} is not available; disabling", stacklevel=4)
             return False
-        if self.fast_dtype not in SUPPORTED[self.device]:
+        if self.fast_dtype not in LOWER_TYPES[self.device]:
             # float32 is a way to say "off", and says nothing
             if self.fast_dtype != tl_core.float32:
                 warnings.warn(
@@ -101,17 +85,23 @@ class autocast:
         return True
 
     def __enter__(self) -> autocast:
-        if self.enabled:
-            raise NotImplementedError(
-                f"autocast({self.device!r}, {self.fast_dtype}): operators that choose their precision are not there "
-                "yet; convert the model with .bfloat16(), or use enabled=False"
-            )
+        self._before.append(
+            (is_autocast_enabled(self.device), get_autocast_dtype(self.device), is_autocast_cache_enabled())
+        )
+        self._set(self.enabled, self.fast_dtype, self.cache_enabled)
+        autocast_increment_nesting()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        return None
+        autocast_decrement_nesting()
+        self._set(*self._before.pop())
+
+    def _set(self, on: bool, dtype: tl_core.dtype, caches: bool) -> None:
+        set_autocast_enabled(self.device, on)
+        set_autocast_dtype(self.device, dtype)
+        set_autocast_cache_enabled(caches)
 
     def __call__(self, function: F) -> F:
         @functools.wraps(function)
@@ -130,15 +120,23 @@ def custom_fwd(
     Args:
         fwd: the function; None makes a decorator.
         device_type: the kind of device.
-        cast_inputs: the type of floating-point inputs within a region.
+        cast_inputs: the type that floating-point inputs are converted to within a region, which `forward` is then run
+            without; None leaves both as they are.
     """
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
     _check_device(device_type)
 
     @functools.wraps(fwd)
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        return fwd(*args, **kwargs)
+    def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        on = is_autocast_enabled(device_type)
+        ctx._dtype = get_autocast_dtype(device_type)
+        ctx._fwd_used_autocast = on and cast_inputs is None
+        if not on or cast_inputs is None:
+            return fwd(ctx, *args, **kwargs)
+        given, named = (converted(values, cast_inputs, device_type) for values in (args, kwargs))
+        with autocast(device_type, enabled=False):
+            return fwd(ctx, *given, **named)
 
     return forward
 
@@ -155,9 +153,9 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
     _check_device(device_type)
 
     @functools.wraps(bwd)
-    def backward(*args: Any, **kwargs: Any) -> Any:
-        with autocast(device_type, enabled=False):
-            return bwd(*args, **kwargs)
+    def backward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        with autocast(device_type, enabled=ctx._fwd_used_autocast, dtype=ctx._dtype):
+            return bwd(ctx, *args, **kwargs)
 
     return backward
 

@@ -16,6 +16,7 @@ from tl_autograd.backward import backward
 from tl_autograd.function import Function
 from tl_autograd.graph import saved_tensors_hooks
 from tl_core import Tensor
+from tl_core.autocast import AutocastSnapshot
 
 __all__ = [
     "CheckpointError",
@@ -160,6 +161,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.state = tl_core.get_rng_state() if preserve_rng_state else None
+        ctx.regions = AutocastSnapshot()
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*(args[i] for i in ctx.places))
@@ -177,7 +179,7 @@ class CheckpointFunction(Function):
         args = list(ctx.others)
         for place, t in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = t
-        with _random_state(ctx.state), tl_core.enable_grad():
+        with _random_state(ctx.state), ctx.regions.entered(), tl_core.enable_grad():
             inputs = detach_variable(tuple(args))
             outputs = ctx.run_function(*inputs)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
@@ -280,9 +282,10 @@ def _checked_twice(function: Callable, args: tuple, kwargs: dict, context_fn: Ca
                    determinism_check: str, early_stop: bool) -> Any:  # fmt: skip
     first, second = context_fn()
     state = tl_core.get_rng_state() if preserve else None
+    regions = AutocastSnapshot()
 
     def again() -> None:
-        with _random_state(state), second:
+        with _random_state(state), regions.entered(), second:
             function(*args, **kwargs)
 
     region = _Region(again, determinism_check == "default", early_stop and _settings.early_stop)

@@ -4,12 +4,13 @@
 
 #include <cstdint>
 
-#include "base/device.h"
+#include "base/autocast.h"
 #include "base/error.h"
 
 namespace tl {
 
 struct AllocatorLists;  // base/allocator.cpp
+struct AutocastCache;   // dispatch/autocast.cpp
 
 // What the helpers of a parallel call take over from the caller.
 struct InheritedState {
@@ -25,6 +26,8 @@ struct ThreadLocals : InheritedState {
   bool at_back = false;      // where the last work of several chunks ended; the next begins there
   int64_t next_poll = 0;     // when the runtime is asked for signals again, in the steady clock's nanoseconds
   AllocatorLists* lists = nullptr;
+  AutocastState autocast;
+  AutocastCache* autocast_cache = nullptr;  // while regions are around; a thread that ends in one leaves it
   PendingError error;
 };
 

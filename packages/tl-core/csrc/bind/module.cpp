@@ -26,6 +26,7 @@
 #include "bind/tensor_slots.h"
 #include "bind/types.h"
 #include "bind/writes.h"
+#include "dispatch/autocast.h"
 #include "dispatch/lazy_bits.h"
 #include "dispatch/sparse.h"
 #include "dispatch/thread_state.h"
@@ -100,8 +101,38 @@ void add_modes(py::module_& m) {
   });
 }
 
+void add_autocast(py::module_& m) {
+  const auto type_of = [](const std::string& device) { return parse_device(device).type; };
+  m.def("_autocast_is_on",
+        [=](const std::string& device) { return autocast_state().is_on(type_of(device)); });
+  m.def("_set_autocast_on", [=](const std::string& device, bool on) {
+    AutocastState state = autocast_state();
+    const uint32_t bit = uint32_t{1} << static_cast<int>(type_of(device));
+    state.on = on ? state.on | bit : state.on & ~bit;
+    set_autocast_state(state);
+  });
+  m.def("_autocast_dtype", [=](const std::string& device) {
+    const DType type = autocast_state().types[static_cast<size_t>(type_of(device))];
+    return py::reinterpret_borrow<py::object>(dtype_object(type));
+  });
+  m.def("_set_autocast_dtype", [=](const std::string& device, py::object dtype) {
+    AutocastState state = autocast_state();
+    state.types[static_cast<size_t>(type_of(device))] = dtype_argument(dtype);
+    set_autocast_state(state);
+  });
+  m.def("_autocast_caches", [] { return autocast_state().caches; });
+  m.def("_set_autocast_caches", [](bool on) {
+    AutocastState state = autocast_state();
+    state.caches = on;
+    set_autocast_state(state);
+  });
+  m.def("_nest_autocast", nest_autocast);
+  m.def("_clear_autocast_cache", clear_autocast_cache);
+}
+
 void add_layers(py::module_& m) {
   m.attr("_LAYER_TRANSFORMS") = int{TL_LAYER_TRANSFORMS};
+  m.attr("_LAYER_AUTOCAST") = int{TL_LAYER_AUTOCAST};
   m.attr("_LAYER_PYTHON") = int{TL_LAYER_PYTHON};
   m.def("_exclude_layer", [](int layer, bool on) {
     uint64_t& excluded = thread_locals().excluded;
@@ -267,10 +298,14 @@ void add_tensors(py::module_& m) {
     return names;
   });
   m.def("_named_result", [](const std::string& name) { return take(named_result(name)); });
+  m.def("_mark_parameter", [](py::object o) { tensor_argument(o)->set(TensorImpl::Parameter, true); });
   m.def("_bump_version", [](py::object o) { bump_version(*tensor_argument(o).impl()); });
 }
 
+PyObject* any_autocast_is_on(PyObject*, PyObject*) { return PyBool_FromLong(autocast_state().on != 0); }
+
 PyMethodDef g_fast[] = {
+    {"_any_autocast_is_on", any_autocast_is_on, METH_NOARGS, "_any_autocast_is_on()\n--\n\nFor any device."},
     {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor)),
      METH_FASTCALL | METH_KEYWORDS,
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
@@ -288,6 +323,7 @@ PyMethodDef g_fast[] = {
 void build(py::module_& m) {
   py::register_local_exception_translator(translate);
   register_builtin_operators();
+  install_autocast();
   install_lazy_bits();
   install_sparse();
   PyObject* module = m.ptr();
@@ -307,6 +343,7 @@ void build(py::module_& m) {
   install_origin_source();
   set_warn_handler(warn_in_python);
   add_modes(m);
+  add_autocast(m);
   add_layers(m);
   add_machine(m);
   add_memory(m);

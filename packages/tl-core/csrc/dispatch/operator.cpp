@@ -81,6 +81,7 @@ void register_builtin_operators() {
     op.out = form(def.out);
     op.written_mask = written_mask(op.info);
     op.marks = def.marks;
+    op.autocast = def.autocast;
     // The row's own knows its context; any other learns which operator is called.
     op.sparse = {def.sparse, def.sparse == def.kernel ? def.ctx : &op};
     op.needs_values = def.devices == Devices::CpuOnly;

@@ -21,6 +21,14 @@ enum class Marks : uint8_t {
   Inherited,  // and its results, views, are marked as the first argument is
 };
 
+// In which type an operator runs in a region of `autocast`.
+enum class Autocast : uint8_t {
+  None,     // that of its inputs
+  Lower,    // the region's
+  Float32,  // the wide one
+  Widest,   // float32 if any input is of it
+};
+
 // One form of a row as opgen writes it.
 struct OperatorDef {
   TlOperatorInfo info;
@@ -29,6 +37,7 @@ struct OperatorDef {
   void* ctx;
   Devices devices;
   Marks marks;
+  Autocast autocast;
   TlCall sparse;                     // the kernel for sparse tensors; NULL: none
   int16_t functional, inplace, out;  // indices of the row's other forms; -1: none
 };
@@ -49,6 +58,7 @@ struct TlOperator {
   uint64_t written_mask = 0;  // arguments that are written
   bool needs_values = false;  // no result on meta
   tl::Marks marks = tl::Marks::Resolved;
+  tl::Autocast autocast = tl::Autocast::None;
   bool one_device = false;  // the kernels trust that all tensors lie on one device
   tl::KernelEntry kernels[tl::kNumDeviceTypes];
   tl::KernelEntry sparse;  // for sparse tensors

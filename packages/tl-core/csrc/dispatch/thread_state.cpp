@@ -27,7 +27,7 @@ void set_default_device(Device device) { thread_locals().device = device; }
 
 ThreadState capture_thread_state() {
   const ThreadLocals& t = thread_locals();
-  return {t.included, t.excluded, t.inference, t.device};
+  return {t.included, t.excluded, t.inference, t.device, t.autocast};
 }
 
 ThreadState restore_thread_state(const ThreadState& state) {
@@ -37,6 +37,7 @@ ThreadState restore_thread_state(const ThreadState& state) {
   t.excluded = state.excluded;
   t.inference = state.inference;
   t.device = state.device;
+  t.autocast = state.autocast;
   return before;
 }
 

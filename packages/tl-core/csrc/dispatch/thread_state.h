@@ -1,7 +1,7 @@
 // The modes of a thread: gradients, inference, the layers switched on or off, defaults for new tensors.
 #pragma once
 
-#include "base/device.h"
+#include "base/autocast.h"
 #include "base/thread_local.h"
 #include "tensor/default_dtype.h"
 
@@ -19,6 +19,7 @@ struct ThreadState {  // a snapshot
   uint64_t included, excluded;
   bool inference;
   Device device;
+  AutocastState autocast;
 };
 ThreadState capture_thread_state();
 ThreadState restore_thread_state(const ThreadState& state);  // returns the previous one

@@ -36,6 +36,7 @@ struct TensorImpl {
     NoGradView = 32,       // the view was taken while gradients were off
     Conjugated = 64,       // the elements are the conjugates of those in memory
     Negated = 128,         // the elements are the negatives of those in memory
+    Parameter = 256,       // lives longer than what is computed from it
   };
   static constexpr uint16_t kMarks = Conjugated | Negated;  // the layer `lazybits` carries them out
   static constexpr int kInlineDims = 5;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.autocast_inputs import in_float32
 from tl_core.overrides import overridable
 
 __all__ = ["cdist", "pdist"]
@@ -14,6 +15,7 @@ _MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "dono
 
 
 @overridable
+@in_float32
 def cdist(
     x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
 ) -> Tensor:

@@ -45,6 +45,7 @@ class Parameter(Tensor, metaclass=_Kind):
             data = _C.empty(0)
         if type(data) is Tensor or type(data) is Parameter:
             made = _C._make_subclass(cls, data)
+            _C._mark_parameter(made)
             return made.requires_grad_() if requires_grad else made
         made = data.detach().requires_grad_(requires_grad)
         if type(made) is not type(data):

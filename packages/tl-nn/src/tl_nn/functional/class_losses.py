@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tl_core import Tensor, log_softmax, nn_functions, where
+from tl_core.autocast_inputs import in_float32
 
 from .._reduction import chosen, reduced, reduction_code
 from .checks import check_tensor
@@ -12,6 +13,7 @@ from .checks import check_tensor
 __all__ = ["cross_entropy", "nll_loss"]
 
 
+@in_float32
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -57,6 +59,7 @@ def nll_loss(
     return nn_functions.nll_loss_nd(input, target, weight, code, ignore_index)
 
 
+@in_float32
 def cross_entropy(
     input: Tensor,
     target: Tensor,

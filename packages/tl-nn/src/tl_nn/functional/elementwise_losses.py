@@ -6,6 +6,7 @@ import warnings
 from math import log, pi
 
 from tl_core import Tensor, where
+from tl_core.autocast_inputs import in_float32
 
 from .._reduction import check, chosen, reduced
 from .activations import logsigmoid
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 
+@in_float32
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -60,6 +62,7 @@ def mse_loss(
     return _weighted(difference * difference, weight, reduction)
 
 
+@in_float32
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -90,7 +93,7 @@ def _prepare(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
             "This will likely lead to incorrect results due to broadcasting. "
             "Please ensure they have the same size.",
-            stacklevel=3,
+            stacklevel=4,
         )
     return chosen(size_average, reduce, reduction)
 
@@ -104,6 +107,7 @@ def _weighted(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     return total.sum() / weight.sum() if reduction == "mean" else reduced(total, reduction)
 
 
+@in_float32
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -140,6 +144,7 @@ def smooth_l1_loss(
     return reduced(where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
 
 
+@in_float32
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -173,6 +178,7 @@ def huber_loss(
     return _weighted(where(size <= delta, size * size * 0.5, (size - 0.5 * delta) * delta), weight, reduction)
 
 
+@in_float32
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -221,11 +227,12 @@ def kl_div(
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. "
             "'batchmean' divides only by the batch size, and aligns with the KL div math definition.",
-            stacklevel=2,
+            stacklevel=3,
         )
     return reduced(losses, reduction)
 
 
+@in_float32
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -297,6 +304,7 @@ def _steep_log(x: Tensor) -> Tensor:
     return where(fixed > 3.8e-44, fixed.log(), -100.0) + (x - fixed) * (1 / _TINY)
 
 
+@in_float32
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -346,6 +354,7 @@ def softplus_of_negative(x: Tensor) -> Tensor:
     return -logsigmoid(x)
 
 
+@in_float32
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

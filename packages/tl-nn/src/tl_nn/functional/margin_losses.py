@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import tl_core
 from tl_core import Tensor, where
+from tl_core.autocast_inputs import in_float32
 
 from .._reduction import check, chosen, reduced
 from .checks import check_tensor
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 
+@in_float32
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -58,6 +60,7 @@ def margin_ranking_loss(
     return reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
+@in_float32
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -81,6 +84,7 @@ def hinge_embedding_loss(
     return reduced(apart + together, reduction)
 
 
+@in_float32
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -125,6 +129,7 @@ def cosine_embedding_loss(
     return reduced(losses, reduction)
 
 
+@in_float32
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -182,6 +187,7 @@ def _rows(input: Tensor) -> Tensor:
     )
 
 
+@in_float32
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -250,6 +256,7 @@ def _scalar_name(t: Tensor) -> str:
     return names.get(name, name.capitalize())
 
 
+@in_float32
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -295,6 +302,7 @@ def multilabel_margin_loss(
     return reduced(losses if input.dim() == 2 else losses.reshape(()), reduction)
 
 
+@in_float32
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,

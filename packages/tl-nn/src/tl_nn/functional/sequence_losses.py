@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import tl_core
 from tl_core import Tensor, stack, where
+from tl_core.autocast_inputs import in_float32
 
 from .._reduction import check, reduced
 from .checks import check_tensor
@@ -17,6 +18,7 @@ _IMPOSSIBLE = (
 )  # the logarithm of the probability of what can't be; finite, so that gradients stay numbers
 
 
+@in_float32
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

@@ -1,0 +1,207 @@
+"""What a thread's regions of autocast are made of: whether each kind of device has one, and its lower type."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+
+from tl_core import _C
+
+__all__ = [
+    "autocast_decrement_nesting",
+    "autocast_increment_nesting",
+    "clear_autocast_cache",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
+    "is_autocast_available",
+    "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "is_autocast_enabled",
+    "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
+]
+
+# The kinds of devices that know autocast, and the lower types they take.
+LOWER_TYPES = {"cpu": (_C.bfloat16, _C.float16), "cuda": (_C.float16, _C.bfloat16)}
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether a kind of device knows `autocast`.
+
+    Args:
+        device_type: such as "cuda".
+    """
+    return _C.device(device_type).type in LOWER_TYPES
+
+
+def check_known(name: str, device_type: str) -> None:
+    """Raises RuntimeError for a kind of device that doesn't know autocast."""
+    if not is_autocast_available(device_type):
+        raise RuntimeError(f"{name}: autocast does not know the device type {device_type!r}")
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether operators on that kind of device choose their precision now, in this thread.
+
+    Args:
+        device_type: such as "cpu".
+    """
+    check_known("is_autocast_enabled", device_type)
+    return _C._autocast_is_on(device_type)
+
+
+def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
+    """Switches the choice of precision on or off; `autocast` does it for a region.
+
+    Args:
+        device_type: such as "cpu"; a bool alone stands for CUDA.
+        enabled: on or off.
+    """
+    kind, on = ("cuda", device_type) if isinstance(device_type, bool) else (device_type, enabled)
+    check_known("set_autocast_enabled", kind)
+    if on is None:
+        raise TypeError("set_autocast_enabled: missing the argument 'enabled'")
+    _C._set_autocast_on(kind, on)
+
+
+def get_autocast_dtype(device_type: str) -> _C.dtype:
+    """The lower type that a region of `autocast` takes for a kind of device unless told otherwise; within one, its own.
+
+    Args:
+        device_type: the kind of device.
+    """
+    check_known("get_autocast_dtype", device_type)
+    return _C._autocast_dtype(device_type)
+
+
+def set_autocast_dtype(device_type: str, dtype: _C.dtype) -> None:
+    """Sets the lower type.
+
+    Args:
+        device_type: the kind of device.
+        dtype: such as bfloat16.
+    """
+    check_known("set_autocast_dtype", device_type)
+    _C._set_autocast_dtype(device_type, dtype)
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether regions keep the parameters that they have converted."""
+    return _C._autocast_caches()
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Says whether regions keep the parameters that they have converted.
+
+    Args:
+        enabled: whether they do.
+    """
+    _C._set_autocast_caches(enabled)
+
+
+def autocast_increment_nesting() -> int:
+    """Begins a region without switching anything; the number of regions around now."""
+    return _C._nest_autocast(1)
+
+
+def autocast_decrement_nesting() -> int:
+    """Ends what `autocast_increment_nesting` began; after the last one nothing that was converted is kept."""
+    return _C._nest_autocast(-1)
+
+
+def clear_autocast_cache() -> None:
+    """Forgets the parameters that were converted."""
+    _C._clear_autocast_cache()
+
+
+class AutocastSnapshot:
+    """The state of all devices as it is now, for what runs later as if it ran here.
+
+    Example:
+        >>> here = AutocastSnapshot()
+        >>> with here.entered():
+        ...     is_autocast_enabled("cpu")
+        False
+    """
+
+    def __init__(self) -> None:
+        self._types = {
+            device: (_C._autocast_is_on(device), _C._autocast_dtype(device)) for device in LOWER_TYPES
+        }
+        self._caches = _C._autocast_caches()
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        """A context with this state."""
+        before = AutocastSnapshot()
+        self._restore()
+        try:
+            yield
+        finally:
+            before._restore()
+
+    def _restore(self) -> None:
+        for device, (on, lower) in self._types.items():
+            _C._set_autocast_on(device, on)
+            _C._set_autocast_dtype(device, lower)
+        _C._set_autocast_caches(self._caches)
+
+
+def _warn(old: str, new: str) -> None:
+    warnings.warn(
+        f"torch.{old} is deprecated. Please use torch.{new} instead.", DeprecationWarning, stacklevel=3
+    )
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """The old name of `is_autocast_enabled("cpu")`."""
+    _warn("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
+    return is_autocast_enabled("cpu")
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """The old name of `set_autocast_enabled("cpu", enabled)`.
+
+    Args:
+        enabled: on or off.
+    """
+    _warn("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
+    set_autocast_enabled("cpu", enabled)
+
+
+def get_autocast_cpu_dtype() -> _C.dtype:
+    """The old name of `get_autocast_dtype("cpu")`."""
+    _warn("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
+    return get_autocast_dtype("cpu")
+
+
+def set_autocast_cpu_dtype(dtype: _C.dtype) -> None:
+    """The old name of `set_autocast_dtype("cpu", dtype)`.
+
+    Args:
+        dtype: such as bfloat16.
+    """
+    _warn("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
+    set_autocast_dtype("cpu", dtype)
+
+
+def get_autocast_gpu_dtype() -> _C.dtype:
+    """The old name of `get_autocast_dtype("cuda")`."""
+    _warn("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')")
+    return get_autocast_dtype("cuda")
+
+
+def set_autocast_gpu_dtype(dtype: _C.dtype) -> None:
+    """The old name of `set_autocast_dtype("cuda", dtype)`.
+
+    Args:
+        dtype: such as float16.
+    """
+    _warn("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
+    set_autocast_dtype("cuda", dtype)
