@@ -134,6 +134,14 @@ F.cross_entropy(model(x).view(-1, 96), y.view(-1)).backward()
 optimizer.step()
 """
 
+AUTOCAST_STEP = """\
+optimizer.zero_grad()
+with torch.autocast("cpu"):
+    loss = F.cross_entropy(model(x).view(-1, 96), y.view(-1))
+loss.backward()
+optimizer.step()
+"""
+
 LSTM = (
     START
     + """\
@@ -171,6 +179,7 @@ CASES = [
     ),
     Case(TRAINING, "GPT 4x256, 8 heads, T 128, batch 8, AdamW", GPT + GPT_INPUTS, GPT_STEP, bound=0.7),
     Case(TRAINING, 'the same GPT, precision "high"', GPT + GPT_INPUTS + WITH_FEWER_BITS, GPT_STEP),
+    Case(TRAINING, "the same GPT, autocast to bfloat16", GPT + GPT_INPUTS, AUTOCAST_STEP),
     Case(TRAINING, "LSTM 2x256, batch 16, T 64", LSTM, STEP, bound=0.7),
     Case(
         INFERENCE,
