@@ -140,13 +140,14 @@ class AutocastSnapshot:
     def entered(self) -> Iterator[None]:
         """A context with this state."""
         before = AutocastSnapshot()
-        self._restore()
+        self.restore()
         try:
             yield
         finally:
-            before._restore()
+            before.restore()
 
-    def _restore(self) -> None:
+    def restore(self) -> None:
+        """Makes it the thread's state."""
         for device, (on, lower) in self._types.items():
             _C._set_autocast_on(device, on)
             _C._set_autocast_dtype(device, lower)
