@@ -47,10 +47,12 @@ def test_they_report_their_figures(name, options, tiny, capsys):
 
 
 @needs_extra
-def test_the_gpt_learns(tiny):
+@pytest.mark.parametrize("precision", ["highest", "mixed"])
+def test_the_gpt_learns(precision, tiny):
     from tl.examples import gpt
 
-    options = gpt.arguments().parse_args([*SMALL_GPT, "--steps", "150", "--batch-size", "8", "--width", "32"])
+    sizes = ["--steps", "150", "--batch-size", "8", "--width", "32", "--precision", precision]
+    options = gpt.arguments().parse_args([*SMALL_GPT, *sizes])
     model = gpt.GPT(len(tiny.SYMBOLS), 32, 2, 1, 16)
     before = gpt.loss_of(model, tiny.read().held_out, 16)
     gpt.train(model, tiny.read(), options)

@@ -22,6 +22,7 @@ from tl.examples._resume import Checkpoints, add_options
 F = nn.functional
 GOOD = 1.45
 AHEAD_OF_TABLE = 0.1
+PRECISIONS = ("highest", "high", "medium")  # of products of float32
 
 
 class Attention(nn.Module):
@@ -147,13 +148,15 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace) -> Trai
     record: dict[str, Any] = {"learned": [], "held_out": [], "seconds": 0.0}
     checkpoints = Checkpoints(options, model, optimizer, record)
     learned, held_out, done = record["learned"], record["held_out"], checkpoints.steps
+    mixed = tl.autocast("cpu", enabled=options.precision == "mixed")
     bar = progress(options.steps, "step", options.quiet, done=done)
     stretches = batches(texts.learned, options.steps - done, options.batch_size, model.context)
     for step, (text, follow) in zip(bar, stretches):
         start = time.perf_counter()
         for group in optimizer.param_groups:
             group["lr"] = rate(step, options.steps, options.lr)
-        loss = F.cross_entropy(model(text).flatten(0, 1), follow.flatten())
+        with mixed:
+            loss = F.cross_entropy(model(text).flatten(0, 1), follow.flatten())
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -185,8 +188,8 @@ def arguments() -> argparse.ArgumentParser:
     ):
         parser.add_argument(name, type=positive, default=value, help=f"{meaning} ({value})")
     parser.add_argument("--lr", type=float, default=4e-3, help="largest rate of learning (0.004)")
-    precision = "of the products, where the processor has tiles for them (high)"
-    parser.add_argument("--precision", choices=("highest", "high", "medium"), default="high", help=precision)
+    precision = "of the products, where the processor has tiles for them; mixed: in bfloat16 anywhere (high)"
+    parser.add_argument("--precision", choices=(*PRECISIONS, "mixed"), default="high", help=precision)
     add_options(parser)
     return parser
 
@@ -196,7 +199,8 @@ def run(options: argparse.Namespace) -> Reached:
     texts = corpus.read()
     print(f"{len(texts.learned):,} characters to learn from, {len(texts.held_out):,} held out")
     tl.manual_seed(options.seed)
-    tl.set_float32_matmul_precision(options.precision)
+    if options.precision in PRECISIONS:
+        tl.set_float32_matmul_precision(options.precision)
     model = GPT(len(corpus.SYMBOLS), options.width, options.heads, options.layers, options.context)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
     training = train(model, texts, options)
