@@ -14,7 +14,7 @@ namespace tl {
 struct AutocastCache {
   struct Entry {
     Tensor parameter, converted;
-    uint32_t version;
+    uint32_t version = 0;
   };
   std::unordered_map<const TensorImpl*, Entry> entries[2];
   int regions = 0;
@@ -54,7 +54,8 @@ Tensor converted(const AutocastState& state, const Tensor& t, DType type) {
       found->second.converted.dtype() == type)
     return found->second.converted;
   const Tensor fresh = convert(t, type);
-  entries.insert_or_assign(t.impl(), AutocastCache::Entry{t, fresh, version(*t.impl())});
+  // What was there before goes when the table is whole again: it may run other code.
+  const auto before = std::exchange(entries[t.impl()], {t, fresh, version(*t.impl())});
   return fresh;
 }
 
@@ -143,7 +144,7 @@ int nest_autocast(int step) {
 
 void clear_autocast_cache() {
   if (AutocastCache* c = thread_locals().autocast_cache)
-    for (auto& entries : c->entries) entries.clear();
+    for (auto& entries : c->entries) const auto dropped = std::exchange(entries, {});
 }
 
 }  // namespace tl
