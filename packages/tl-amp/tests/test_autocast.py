@@ -251,6 +251,31 @@ def test_a_region_belongs_to_its_thread():
     assert seen == [False]
 
 
+def test_a_decorated_function_in_several_threads():
+    inside, leave = threading.Barrier(2), threading.Barrier(2)
+    types = {}
+
+    @autocast("cpu")
+    def product():
+        inside.wait()
+        leave.wait()
+        return (tl.ones(1, 1) @ tl.ones(1, 1)).dtype
+
+    def run(name, on):
+        set_autocast_enabled("cpu", on)
+        types[name] = product(), is_autocast_enabled("cpu")
+
+    threads = [
+        threading.Thread(target=run, args=("first", True)),
+        threading.Thread(target=run, args=("second", False)),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert types == {"first": (HALF, True), "second": (HALF, False)}
+
+
 def conversion(weight):
     """The graph's node of the converted weight in a product."""
     product = tl.ones(2, 2) @ weight

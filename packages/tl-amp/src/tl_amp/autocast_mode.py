@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import warnings
 from collections.abc import Callable
@@ -106,7 +107,9 @@ class autocast:
     def __call__(self, function: F) -> F:
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
-            with self:
+            region = copy.copy(self)  # as calls of several threads may overlap
+            region._before = []
+            with region:
                 return function(*args, **kwargs)
 
         return inside  # type: ignore[return-value]
