@@ -100,21 +100,22 @@ OBJECTS = {
     "vmap": "tl_autograd.func:vmap",
 }
 
-_AUTOCAST = (
-    "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype "
-    "get_autocast_dtype get_autocast_gpu_dtype is_autocast_available is_autocast_cache_enabled "
-    "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype "
-    "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
-)
-OBJECTS |= {name: f"tl_core.autocast:{name}" for name in _AUTOCAST.split()}
-
-_QUANTIZED = (
-    "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine per_channel_affine "
-    "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric qint32 qint8 "
-    "quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm quantized_max_pool1d "
-    "quantized_max_pool2d quint8"
-)
-OBJECTS |= {name: f"tl_quantization:{name}" for name in _QUANTIZED.split()}
+# Many names of one module.
+_NAMES = {
+    "tl_core.autocast": (
+        "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype "
+        "get_autocast_dtype get_autocast_gpu_dtype is_autocast_available is_autocast_cache_enabled "
+        "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype "
+        "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
+    ),
+    "tl_quantization": (
+        "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine per_channel_affine "
+        "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric qint32 "
+        "qint8 quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm "
+        "quantized_max_pool1d quantized_max_pool2d quint8"
+    ),
+}
+OBJECTS |= {name: f"{module}:{name}" for module, names in _NAMES.items() for name in names.split()}
 OBJECTS["qscheme"] = "tl_quantization:QScheme"
 
 _FACADE = {CORE: ""} | {real: name for name, real in MODULES.items()}

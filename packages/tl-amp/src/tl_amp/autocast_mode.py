@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import tl_core
 from tl_core.autocast import (
     LOWER_TYPES,
+    AutocastSnapshot,
     autocast_decrement_nesting,
     autocast_increment_nesting,
     get_autocast_dtype,
@@ -70,7 +71,7 @@ class autocast:
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self.cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         self.enabled = enabled and self._can_be_on()
-        self._before: list[tuple[bool, tl_core.dtype, bool]] = []
+        self._before: list[AutocastSnapshot] = []
 
     def _can_be_on(self) -> bool:
         if self.device not in AVAILABLE:
@@ -86,10 +87,10 @@ class autocast:
         return True
 
     def __enter__(self) -> autocast:
-        self._before.append(
-            (is_autocast_enabled(self.device), get_autocast_dtype(self.device), is_autocast_cache_enabled())
-        )
-        self._set(self.enabled, self.fast_dtype, self.cache_enabled)
+        self._before.append(AutocastSnapshot(self.device))
+        set_autocast_enabled(self.device, self.enabled)
+        set_autocast_dtype(self.device, self.fast_dtype)
+        set_autocast_cache_enabled(self.cache_enabled)
         autocast_increment_nesting()
         return self
 
@@ -97,12 +98,7 @@ class autocast:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         autocast_decrement_nesting()
-        self._set(*self._before.pop())
-
-    def _set(self, on: bool, dtype: tl_core.dtype, caches: bool) -> None:
-        set_autocast_enabled(self.device, on)
-        set_autocast_dtype(self.device, dtype)
-        set_autocast_cache_enabled(caches)
+        self._before.pop().restore()
 
     def __call__(self, function: F) -> F:
         @functools.wraps(function)

@@ -103,29 +103,27 @@ void add_modes(py::module_& m) {
 
 void add_autocast(py::module_& m) {
   const auto type_of = [](const std::string& device) { return parse_device(device).type; };
+  const auto change = [](auto edit) {
+    AutocastState state = autocast_state();
+    edit(state);
+    set_autocast_state(state);
+  };
   m.def("_autocast_is_on",
         [=](const std::string& device) { return autocast_state().is_on(type_of(device)); });
   m.def("_set_autocast_on", [=](const std::string& device, bool on) {
-    AutocastState state = autocast_state();
     const uint32_t bit = uint32_t{1} << static_cast<int>(type_of(device));
-    state.on = on ? state.on | bit : state.on & ~bit;
-    set_autocast_state(state);
+    change([&](AutocastState& s) { s.on = on ? s.on | bit : s.on & ~bit; });
   });
   m.def("_autocast_dtype", [=](const std::string& device) {
     const DType type = autocast_state().types[static_cast<size_t>(type_of(device))];
     return py::reinterpret_borrow<py::object>(dtype_object(type));
   });
   m.def("_set_autocast_dtype", [=](const std::string& device, py::object dtype) {
-    AutocastState state = autocast_state();
-    state.types[static_cast<size_t>(type_of(device))] = dtype_argument(dtype);
-    set_autocast_state(state);
+    const auto place = static_cast<size_t>(type_of(device));
+    change([&, type = dtype_argument(dtype)](AutocastState& s) { s.types[place] = type; });
   });
   m.def("_autocast_caches", [] { return autocast_state().caches; });
-  m.def("_set_autocast_caches", [](bool on) {
-    AutocastState state = autocast_state();
-    state.caches = on;
-    set_autocast_state(state);
-  });
+  m.def("_set_autocast_caches", [=](bool on) { change([=](AutocastState& s) { s.caches = on; }); });
   m.def("_nest_autocast", nest_autocast);
   m.def("_clear_autocast_cache", clear_autocast_cache);
 }

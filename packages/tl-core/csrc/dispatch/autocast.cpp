@@ -68,23 +68,16 @@ class ConvertedCall final : public SubstitutedCall {
   }
 
  private:
-  struct Types {
-    bool single = false, other_wide = false;
-    void meet(const AutocastState& state, const TensorImpl* t) {
-      if (!t || !is_floating(t->dtype) || !state.is_on(t->device.type)) return;
-      single |= t->dtype == DType::Float32;
-      other_wide |= t->dtype == DType::Float64;
-    }
-  };
   void find_widest() {
-    Types types;
+    bool single = false;
     for (const TlValue& v : originals_) {
-      if (v.tag == TL_TENSOR) types.meet(state_, reinterpret_cast<const TensorImpl*>(v.u.t));
-      if (v.tag != TL_TENSOR_LIST) continue;
-      auto* list = static_cast<const TensorImpl* const*>(v.u.p);
-      for (uint32_t i = 0; i < v.len; ++i) types.meet(state_, list[i]);
+      for (const TensorImpl* t : tensors_of(v)) {
+        if (!t || !state_.is_on(t->device.type)) continue;
+        if (t->dtype == DType::Float64) return;
+        single |= t->dtype == DType::Float32;
+      }
     }
-    if (types.single && !types.other_wide) widest_ = DType::Float32;
+    if (single) widest_ = DType::Float32;
   }
 
   std::optional<DType> wanted(const Tensor& t) const {

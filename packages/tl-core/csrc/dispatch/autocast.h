@@ -5,8 +5,6 @@
 
 namespace tl {
 
-class Tensor;
-
 void install_autocast();
 
 const AutocastState& autocast_state();  // of the thread

@@ -4,13 +4,11 @@
 
 namespace tl {
 
-namespace {
-std::span<TensorImpl* const> tensors_of(const TlValue& v) {
+std::span<TensorImpl* const> SubstitutedCall::tensors_of(const TlValue& v) {
   if (v.tag == TL_TENSOR) return {reinterpret_cast<TensorImpl* const*>(&v.u.t), 1};
   if (v.tag == TL_TENSOR_LIST) return {static_cast<TensorImpl* const*>(v.u.p), v.len};
   return {};
 }
-}  // namespace
 
 void SubstitutedCall::run(TlValue* rets, int n_rets) {
   const int n_args = static_cast<int>(args_.size());

@@ -121,7 +121,10 @@ def clear_autocast_cache() -> None:
 
 
 class AutocastSnapshot:
-    """The state of all devices as it is now, for what runs later as if it ran here.
+    """The state of all devices, or of one, as it is now: for what runs later as if it ran here.
+
+    Args:
+        device_type: such as "cpu"; None stands for all.
 
     Example:
         >>> here = AutocastSnapshot()
@@ -130,10 +133,9 @@ class AutocastSnapshot:
         False
     """
 
-    def __init__(self) -> None:
-        self._types = {
-            device: (_C._autocast_is_on(device), _C._autocast_dtype(device)) for device in LOWER_TYPES
-        }
+    def __init__(self, device_type: str | None = None) -> None:
+        devices = LOWER_TYPES if device_type is None else (device_type,)
+        self._types = {device: (_C._autocast_is_on(device), _C._autocast_dtype(device)) for device in devices}
         self._caches = _C._autocast_caches()
 
     @contextlib.contextmanager

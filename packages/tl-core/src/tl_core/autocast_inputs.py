@@ -48,28 +48,24 @@ class _Without:
         _C._exclude_layer(_LAYER, self._before)
 
 
-def in_float32(function: F) -> F:
-    """A function that takes its tensors in float32 while a region of autocast is around."""
-
+def _choosing(function: F, dtype: _C.dtype | None) -> F:
     @functools.wraps(function)
     def choosing(*args: Any, **kwargs: Any) -> Any:
         if not _C._any_autocast_is_on():
             return function(*args, **kwargs)
-        args, kwargs = converted(args, _SINGLE), converted(kwargs, _SINGLE)
+        if dtype is not None:
+            args, kwargs = converted(args, dtype), converted(kwargs, dtype)
         with _Without():
             return function(*args, **kwargs)
 
     return choosing  # type: ignore[return-value]  # wraps keeps the signature
 
 
+def in_float32(function: F) -> F:
+    """A function that takes its tensors in float32 while a region of autocast is around."""
+    return _choosing(function, _SINGLE)
+
+
 def in_own_type(function: F) -> F:
     """A function that runs in the type of its inputs also where an operator that it is made of would choose another."""
-
-    @functools.wraps(function)
-    def unmoved(*args: Any, **kwargs: Any) -> Any:
-        if not _C._any_autocast_is_on():
-            return function(*args, **kwargs)
-        with _Without():
-            return function(*args, **kwargs)
-
-    return unmoved  # type: ignore[return-value]
+    return _choosing(function, None)

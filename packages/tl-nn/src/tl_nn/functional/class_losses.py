@@ -13,7 +13,6 @@ from .checks import check_tensor
 __all__ = ["cross_entropy", "nll_loss"]
 
 
-@in_float32
 def nll_loss(
     input: Tensor,
     target: Tensor,
