@@ -130,7 +130,7 @@ template <class T>
 class GatherProduct {
  public:
   using S = Tile<T>;
-  static constexpr int kGroup = 8;  // panels that share a pass over the weights
+  static constexpr int kGroup = 6;  // panels that share a pass over the weights
   static constexpr int64_t kSlice =
       32;  // terms that are packed for all of them, so that pages are visited together
 
@@ -195,9 +195,9 @@ class GatherProduct {
     for (int64_t block = 0; block == 0 || block < depth_.blocks; ++block) {
       const int64_t depth = depth_.blocks ? depth_.size(block) : 0;
       pack(panels, count, packed, depth_.begin(block), depth);
-      for (int64_t row = task.first_row; row < task.last_row; row += weight_.tile_rows()) {
+      for (int64_t row = task.first_row; row < task.last_row; row += S::kRows) {
         const WeightRows<T> a = depth ? weight_.rows(task.group, block, row) : WeightRows<T>{};
-        const int rows = static_cast<int>(std::min<int64_t>(weight_.tile_rows(), task.last_row - row));
+        const int rows = static_cast<int>(std::min<int64_t>(S::kRows, task.last_row - row));
         for (int64_t i = 0; i < count; ++i)
           one_tile(panels[i], a, packed + i * kRoom, depth, task.group, row, rows, block == 0);
       }
@@ -216,7 +216,7 @@ class GatherProduct {
                 int64_t row, int rows, bool first) const {
     if (!first) panel.output().prefetch(group, row, rows);
     alignas(64) T sums[PanelOutput<T>::kRoom];
-    const Micro<T>* micros = weight_.micros(panel.columns() > kLanes<T> ? 2 : 1);
+    const Micro<T>* micros = weight_.micros(vectors_for<T>(panel.columns()));
     micros[rows - 1](sums, a.data, a.row, a.step, b, S::kCols, depth);
     panel.output().finish(sums, group, row, rows, first);
   }
@@ -379,7 +379,8 @@ class WeightProduct {
   void one_panel(T* sums, const T* a, const Source& source, const Depth<T>& depth, int64_t column,
                  T* panel) const {
     ColumnRun runs[kCols];
-    const int columns = static_cast<int>(std::min<int64_t>(kCols, columns_ - column));
+    const int columns = static_cast<int>(std::min<int64_t>(kCols, columns_ - column)),
+              vectors = vectors_for<T>(columns);
     const int n_runs = column_runs(source.pixels.padded(), column, columns, runs);
     if (columns < kCols) std::memset(panel, 0, sizeof(T) * S::kDepth * kCols);
     for (int64_t block = 0; block < depth.blocks; ++block) {
@@ -390,8 +391,8 @@ class WeightProduct {
         const int rows = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - row));
         alignas(64) T tile[S::kRows * kCols];
         const T* packed = a + row / S::kRows * tile_room(depth.total) + k * S::kRows;
-        packed_micros(T{}, columns > W ? 2 : 1)[rows - 1](tile, packed, 1, S::kRows, panel, kCols, size);
-        add(sums + row * pitch_ + column, tile, rows, columns > W ? kCols : W);
+        packed_micros(T{}, vectors)[rows - 1](tile, packed, 1, S::kRows, panel, kCols, size);
+        add(sums + row * pitch_ + column, tile, rows, vectors * W);
       }
     }
   }

@@ -57,7 +57,6 @@ class Weight {
     });
   }
 
-  int tile_rows() const { return in_place_ ? kLooseRows<T> : S::kRows; }
   WeightRows<T> rows(int64_t group, int64_t block, int64_t row) const {
     if (!in_place_) return {data(group, block, row / S::kRows), 1, S::kRows};
     return {first(group, row) + depth_.begin(block), c_.weight.row, 1};

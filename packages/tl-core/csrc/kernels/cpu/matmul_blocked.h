@@ -25,13 +25,13 @@ struct Output {
   T alpha, beta;
 };
 
-// For whole rows of a tile, dense in memory.
-template <bool adds, class T>
-void finish_rows(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows) {
+// For whole vectors of columns, dense in memory.
+template <bool adds, int kCols, class T>
+void finish_vectors(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
   using V = Vec<T>;
-  constexpr int W = kLanes<T>, kCols = Tile<T>::kCols;
+  constexpr int W = kLanes<T>;
   for (int64_t i = i0; i < i0 + rows; ++i, sums += kCols) {
-    for (int j = 0; j < kCols; j += W) {
+    for (int j = 0; j < columns; j += W) {
       V value = read<V>(reinterpret_cast<const char*>(sums + j)) * o.alpha;
       if (adds)
         value = read<V>(reinterpret_cast<const char*>(o.added + i * o.added_row + j0 + j)) * o.beta + value;
@@ -40,20 +40,20 @@ void finish_rows(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int 
   }
 }
 
-// For a corner of a tile at (i, j).
-template <class T>
+// For a corner of a tile at (i, j), whose sums are kCols to a row.
+template <int kCols, class T>
 void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
   using V = Vec<T>;
   constexpr int W = kLanes<T>;
-  if (columns == Tile<T>::kCols && o.column == 1) {
-    if (o.beta == 0) return finish_rows<false>(sums, o, i0, j0, rows);
-    if (o.added_column == 1) return finish_rows<true>(sums, o, i0, j0, rows);
+  if (columns % W == 0 && o.column == 1) {
+    if (o.beta == 0) return finish_vectors<false, kCols>(sums, o, i0, j0, rows, columns);
+    if (o.added_column == 1) return finish_vectors<true, kCols>(sums, o, i0, j0, rows, columns);
   }
   const bool dense = o.column == 1 && (o.beta == 0 || o.added_column == 1 || o.added_column == 0);
   for (int i = 0; i < rows; ++i) {
     char* c = reinterpret_cast<char*>(o.c + (i0 + i) * o.row + j0 * o.column);
     const T* add = o.added + (i0 + i) * o.added_row + j0 * o.added_column;
-    const T* sum = sums + i * Tile<T>::kCols;
+    const T* sum = sums + i * kCols;
     for (int j = 0; dense && j < columns; j += W) {
       const int left = columns - j < W ? columns - j : W;
       V value = read<V>(reinterpret_cast<const char*>(sum + j)) * o.alpha;
@@ -77,15 +77,14 @@ void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows,
   }
 }
 
-// Brings a corner of c near before the sums that are added to it are there: its rows lie far apart. What is
-// only written need not come.
+// Brings a corner of c near before its sums are there: its rows lie far apart.
 template <class T>
 TL_INLINE void prefetch(const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
-  if (o.column != 1 || o.beta == 0) return;
+  constexpr int kLine = 64 / sizeof(T);
+  if (o.column != 1) return;
   for (int i = 0; i < rows; ++i) {
     const T* row = o.c + (i0 + i) * o.row + j0;
-    __builtin_prefetch(row, 1);
-    __builtin_prefetch(row + columns - 1, 1);
+    for (int j = 0; j < columns; j += kLine) __builtin_prefetch(row + j, 1);
   }
 }
 
@@ -170,25 +169,26 @@ struct BlockedProduct {
   const Micro<E>* (*micros)(int vectors);
 
   void run(const Output<E>& first) const {
-    for (int64_t j = 0; j < n; j += S::kBlockCols)
+    const int64_t panels = (n + S::kCols - 1) / S::kCols, blocks = (n + S::kBlockCols - 1) / S::kBlockCols,
+                  block = (panels + blocks - 1) / blocks * S::kCols;
+    for (int64_t j = 0; j < n; j += block)
       for (int64_t p = 0; p == 0 || p < k; p += kDepth)
-        multiply(p, j, std::min(k - p, kDepth), std::min(n - j, S::kBlockCols),
-                 p == 0 ? first : continued(first));
+        multiply(p, j, std::min(k - p, kDepth), std::min(n - j, block), p == 0 ? first : continued(first));
   }
 
  private:
   static int64_t elements(int64_t terms) { return (terms + F::kTerms - 1) / F::kTerms; }
   static int lines(int64_t left, int most) { return static_cast<int>(std::min<int64_t>(left, most)); }
 
-  void pack_columns(E* packed, int64_t p, int64_t j, int64_t terms, int64_t columns) const {
-    pack_columns_as<F>(packed, {b.at(p, j), b.row, b.column}, lines(columns, S::kCols), terms);
+  void pack_columns(E* packed, int64_t p, int64_t j, int64_t terms, int columns) const {
+    pack_columns_as<F>(packed, {b.at(p, j), b.row, b.column}, columns, terms);
   }
 
-  void pack_panels(E* packed, int64_t p, int64_t j, int64_t terms, int64_t columns) const {
-    const int64_t panels = (columns + S::kCols - 1) / S::kCols, room = elements(terms) * S::kCols;
-    parallel_for(0, panels, (1 << 14) / (room + 1) + 1, [&](int64_t begin, int64_t end) {
+  void pack_panels(E* packed, int64_t p, int64_t j, int64_t terms, const Panels<E>& panels) const {
+    const int64_t room = elements(terms) * S::kCols;
+    parallel_for(0, panels.count(), (1 << 14) / (room + 1) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        pack_columns(packed + i * room, p, j + i * S::kCols, terms, columns - i * S::kCols);
+        pack_columns(packed + i * room, p, j + panels.begin(i), terms, panels.columns(i));
     });
   }
 
@@ -212,19 +212,20 @@ struct BlockedProduct {
   void multiply(int64_t p, int64_t j, int64_t terms, int64_t columns, const Output<E>& o) const {
     const int64_t depth = elements(terms), room = S::kCols * depth;
     const ProductTasks<S> tasks(m, columns, terms, most_tiles(depth));
+    const Panels<E> panels(columns);
     const bool before = tasks.share_panels();
-    const Workspace<E> packed(before ? tasks.panels() * room : 0);
-    if (before) pack_panels(packed.data(), p, j, terms, columns);
+    const Workspace<E> packed(before ? panels.count() * room : 0);
+    if (before) pack_panels(packed.data(), p, j, terms, panels);
     tasks.run([&](int64_t begin, int64_t end) {
       const Workspace<E> rows(tasks.height() * depth + kLanes<E>), near(before ? 0 : room);
       for (int64_t i = begin; i < end; ++i) {
         const auto task = tasks[i];
         pack_rows(rows.data(), task.row, p, task.rows, terms);
         for (int64_t panel = task.panel; panel < task.last_panel; ++panel) {
-          const int64_t at = panel * S::kCols, left = columns - at;
-          if (!before) pack_columns(near.data(), p, j + at, terms, left);
-          one_panel(rows.data(), before ? packed.data() + panel * room : near.data(), depth, o, task.row,
-                    j + at, task.rows, lines(left, S::kCols));
+          const int64_t at = j + panels.begin(panel);
+          if (!before) pack_columns(near.data(), p, at, terms, panels.columns(panel));
+          one_panel(rows.data(), before ? packed.data() + panel * room : near.data(), depth, o, task.row, at,
+                    task.rows, panels.columns(panel));
         }
       }
     });
@@ -233,12 +234,12 @@ struct BlockedProduct {
   void one_panel(const E* a_block, const E* panel, int64_t depth, const Output<E>& o, int64_t i0, int64_t j0,
                  int rows, int columns) const {
     alignas(64) E sums[S::kRows * S::kCols];
-    const Micro<E>* kernels = micros(columns > kLanes<E> ? 2 : 1);
+    const Micro<E>* kernels = micros(vectors_for<E>(columns));
     for (int i = 0; i < rows; i += S::kRows) {
       const int r = lines(rows - i, S::kRows);
       prefetch(o, i0 + i, j0, r, columns);
       kernels[r - 1](sums, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
-      finish(sums, o, i0 + i, j0, r, columns);
+      finish<S::kCols>(sums, o, i0 + i, j0, r, columns);
     }
   }
 };

@@ -22,29 +22,28 @@ class PanelProduct {
   static constexpr int64_t kDepth = S::kDepth;
 
   PanelProduct(Operand<E> a, Operand<T> b, int64_t m, int64_t n, int64_t k, const E* packed = nullptr)
-      : a_(a), b_(b), m_(m), n_(n), k_(k), packed_(packed) {}
+      : a_(a), b_(b), m_(m), n_(n), k_(k), panels_(n), packed_(packed) {}
 
-  static int64_t packed_size(int64_t k, int64_t n) { return (n + kCols - 1) / kCols * kCols * k; }
+  static int64_t packed_size(int64_t k, int64_t n) { return Panels<E>(n).count() * kCols * k; }
   void pack(E* packed) const {
-    const int64_t panels = (n_ + kCols - 1) / kCols;
-    parallel_for(0, panels, (1 << 16) / (k_ * kCols + 1) + 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, panels_.count(), (1 << 16) / (k_ * kCols + 1) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        pack_columns_as<Plain<T>>(packed + i * kCols * k_, {b_.at(0, i * kCols), b_.row, b_.column},
-                                  columns_from(i * kCols), k_);
+        pack_columns_as<Plain<T>>(packed + i * kCols * k_, {b_.at(0, panels_.begin(i)), b_.row, b_.column},
+                                  panels_.columns(i), k_);
       }
     });
   }
 
   void run(const Output<E>& first) const {
     if (m_ == 1 && a_.column == 1 && b_.row == 1 && !packed_) return one_row(first);
-    const int64_t panels = (n_ + kCols - 1) / kCols, grain = kProductGrain / (m_ * k_ * kCols + 1) + 1;
-    parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
+    const int64_t grain = kProductGrain / (m_ * k_ * kCols + 1) + 1;
+    parallel_for(0, panels_.count(), grain, [&](int64_t begin, int64_t end) {
       if (packed_) {
-        for (int64_t i = begin; i < end; ++i) packed_panel(first, i * kCols);
+        for (int64_t i = begin; i < end; ++i) packed_panel(first, i);
         return;
       }
       Scratch<E, kDepth * kCols> panel(kDepth * kCols);
-      for (int64_t i = begin; i < end; ++i) one_panel(first, i * kCols, panel.data());
+      for (int64_t i = begin; i < end; ++i) one_panel(first, i, panel.data());
     });
   }
 
@@ -61,7 +60,7 @@ class PanelProduct {
           const int64_t depth = k_ - p < kDepth ? k_ - p : kDepth;
           alignas(64) E sums[kCols];
           write(reinterpret_cast<char*>(sums), turned(a_.at(0, p), b_.at(p, j), depth, columns));
-          finish(sums, p == 0 ? first : continued(first), 0, j, 1, columns);
+          finish<kCols>(sums, p == 0 ? first : continued(first), 0, j, 1, columns);
         }
       }
     });
@@ -86,23 +85,22 @@ class PanelProduct {
     return sum;
   }
 
-  int columns_from(int64_t j) const { return static_cast<int>(n_ - j < kCols ? n_ - j : kCols); }
-
-  void packed_panel(const Output<E>& first, int64_t j) const {
+  void packed_panel(const Output<E>& first, int64_t i) const {
     for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
       const int64_t depth = k_ - p < kDepth ? k_ - p : kDepth;
-      rows(packed_ + j * k_ + p * kCols, kCols, p, depth, p == 0 ? first : continued(first), j,
-           columns_from(j));
+      rows(packed_ + (i * k_ + p) * kCols, kCols, p, depth, p == 0 ? first : continued(first),
+           panels_.begin(i), panels_.columns(i));
     }
   }
 
-  void one_panel(const Output<E>& first, int64_t j, E* panel) const {
-    const int columns = columns_from(j);
+  void one_panel(const Output<E>& first, int64_t i, E* panel) const {
+    const int64_t j = panels_.begin(i);
+    const int columns = panels_.columns(i);
     const bool loose = std::is_same_v<T, E> && b_.column == 1 && columns % kLanes<E> == 0;
     for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
       const int64_t depth = k_ - p < kDepth ? k_ - p : kDepth;
       if (!loose) pack_columns_as<Plain<T>>(panel, {b_.at(p, j), b_.row, b_.column}, columns, depth);
-      if (loose && j + kCols < n_) prefetch_panel(j + kCols, p, depth);
+      if (loose && j + columns < n_) prefetch_panel(j + columns, p, depth);
       rows(loose ? reinterpret_cast<const E*>(b_.at(p, j)) : panel, loose ? b_.row : kCols, p, depth,
            p == 0 ? first : continued(first), j, columns);
     }
@@ -119,17 +117,18 @@ class PanelProduct {
   void rows(const E* b, int64_t b_step, int64_t p, int64_t depth, const Output<E>& o, int64_t j,
             int columns) const {
     alignas(64) E sums[S::kRows * kCols];
-    const Micro<E>* kernels = loose_micros(E{}, columns > kLanes<E> ? 2 : 1);
-    for (int64_t i = 0; i < m_; i += kLooseRows<E>) {
-      const int r = static_cast<int>(m_ - i < kLooseRows<E> ? m_ - i : kLooseRows<E>);
+    const Micro<E>* kernels = loose_micros(E{}, vectors_for<E>(columns));
+    for (int64_t i = 0; i < m_; i += S::kRows) {
+      const int r = static_cast<int>(m_ - i < S::kRows ? m_ - i : S::kRows);
       kernels[r - 1](sums, a_.at(i, p), a_.row, a_.column, b, b_step, depth);
-      finish(sums, o, i, j, r, columns);
+      finish<kCols>(sums, o, i, j, r, columns);
     }
   }
 
   Operand<E> a_;
   Operand<T> b_;
   int64_t m_, n_, k_;
+  Panels<E> panels_;
   const E* packed_;
 };
 

@@ -13,6 +13,12 @@ TL_INLINE void clear(V* sums) {
   [&]<size_t... I>(std::index_sequence<I...>) { ((sums[I] = V{}), ...); }(std::make_index_sequence<n>{});
 }
 
+// Where a processor's other thread needs the caches as well, what comes from the second level comes late.
+template <int bytes>
+TL_INLINE void prefetch(const char* from) {
+  for (int i = 0; i < bytes; i += 64) __builtin_prefetch(from + i);
+}
+
 template <class T, int R, int N, bool packed>
 void micro(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step, int64_t depth) {
   using V = Vec<T>;
@@ -21,6 +27,10 @@ void micro(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_
   V sums[R][N];
   clear<R * N>(sums[0]);
   for (int64_t p = 0; p < depth; ++p, a += a_step, b += b_step) {
+    if constexpr (packed) {
+      prefetch<Tile<T>::kRows * sizeof(T)>(reinterpret_cast<const char*>(a + kTermsAhead * a_step));
+      prefetch<N * kVecBytes>(reinterpret_cast<const char*>(b + kTermsAhead * b_step));
+    }
     V columns[N];
     for (int v = 0; v < N; ++v) columns[v] = read<V>(reinterpret_cast<const char*>(b + v * W));
     for (int i = 0; i < R; ++i) {
@@ -38,30 +48,34 @@ constexpr std::array<Micro<T>, sizeof...(R)> micros(std::index_sequence<R...>) {
   return {&micro<T, static_cast<int>(R) + 1, N, packed>...};
 }
 template <class T, int N, bool packed>
-constexpr auto kMicros =
-    micros<T, N, packed>(std::make_index_sequence<packed ? Tile<T>::kRows : kLooseRows<T>>{});
+constexpr auto kMicros = micros<T, N, packed>(std::make_index_sequence<Tile<T>::kRows>{});
 
 template <class T, bool packed>
 const Micro<T>* for_vectors(int vectors) {
-  return vectors == 1 ? kMicros<T, 1, packed>.data() : kMicros<T, 2, packed>.data();
+  if (vectors == 1) return kMicros<T, 1, packed>.data();
+  if (vectors == 2) return kMicros<T, 2, packed>.data();
+  return kMicros<T, Tile<T>::kVectors, packed>.data();
 }
 
 template <class T, int R>
 void spread(T* out, const T* a, const T* b, const int64_t* offsets, int64_t depth) {
   using V = Vec<T>;
   constexpr int W = kLanes<T>;
-  V sums[R][2];
-  clear<2 * R>(sums[0]);
+  constexpr int N = Tile<T>::kVectors;
+  V sums[R][N];
+  clear<R * N>(sums[0]);
   for (int64_t p = 0; p < depth; ++p, a += Tile<T>::kRows) {
+    prefetch<N * kVecBytes>(reinterpret_cast<const char*>(b + offsets[p + kTermsAhead]));
     const char* from = reinterpret_cast<const char*>(b + offsets[p]);
-    const V columns[2] = {read<V>(from), read<V>(from + W * sizeof(T))};
+    V columns[N];
+    for (int v = 0; v < N; ++v) columns[v] = read<V>(from + v * kVecBytes);
     for (int i = 0; i < R; ++i) {
       const V factor = broadcast<V>(a[i]);
-      for (int v = 0; v < 2; ++v) sums[i][v] = fma(factor, columns[v], sums[i][v]);
+      for (int v = 0; v < N; ++v) sums[i][v] = fma(factor, columns[v], sums[i][v]);
     }
   }
   for (int i = 0; i < R; ++i) {
-    for (int v = 0; v < 2; ++v) write(reinterpret_cast<char*>(out + i * Tile<T>::kCols + v * W), sums[i][v]);
+    for (int v = 0; v < N; ++v) write(reinterpret_cast<char*>(out + i * Tile<T>::kCols + v * W), sums[i][v]);
   }
 }
 

@@ -1,4 +1,4 @@
-// The innermost loops of matrix products: a few rows times one or two vectors of columns, sums in registers.
+// The innermost loops of matrix products: a few rows times a few vectors of columns, sums in registers.
 #pragma once
 
 #include "kernels/cpu/matmul_pack.h"
@@ -10,17 +10,17 @@ template <class T>
 using Micro = void (*)(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step,
                        int64_t depth);
 
-// Without packing there is a pointer a row: fewer rows fit.
-template <class T>
-inline constexpr int kLooseRows = Tile<T>::kRows < 8 ? Tile<T>::kRows : 8;
-
-// For one or two vectors of columns, the loops for 1, 2, … rows.
+// For so many vectors of columns, the loops for 1, 2, … rows.
 const Micro<float>* packed_micros(float, int vectors);
 const Micro<double>* packed_micros(double, int vectors);
 const Micro<float>* loose_micros(float, int vectors);
 const Micro<double>* loose_micros(double, int vectors);
 
-// For two vectors of columns whose terms are spread: b[offsets[p] + j]. a is packed; out may get a row more.
+// How many terms ahead of the sums operands are called for.
+inline constexpr int64_t kTermsAhead = 16;
+
+// For a panel's columns whose terms are spread: b[offsets[p] + j], with kTermsAhead more offsets after the
+// last. a is packed; out may get a row more.
 template <class T>
 using SpreadMicro = void (*)(T* out, const T* a, const T* b, const int64_t* offsets, int64_t depth);
 

@@ -55,7 +55,7 @@ const Micro<float>* table(std::index_sequence<R...>) {
 }
 const Micro<float>* pair_micros(int vectors) {
   constexpr auto rows = std::make_index_sequence<Tile<float>::kRows>{};
-  return vectors == 1 ? table<1>(rows) : table<2>(rows);
+  return vectors == 1 ? table<1>(rows) : vectors == 2 ? table<2>(rows) : table<3>(rows);
 }
 
 void by_pairs(const Product& p, const Output<float>& out) {

@@ -24,7 +24,7 @@ class TiledProduct {
     for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
       const Output<E> o = p == 0 ? first : continued(first);
       run_some(p, std::min(k_ - p, kDepth), [&](const E* sums, int64_t i, int64_t j, int rows, int columns) {
-        finish(sums, o, i, j, rows, columns);
+        finish<S::kCols>(sums, o, i, j, rows, columns);
       });
     }
   }

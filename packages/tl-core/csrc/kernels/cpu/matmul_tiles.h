@@ -78,7 +78,7 @@ struct InTiles {
   static constexpr int64_t kRound = kSide, kTerms = kSide * F::kTerms;
 
   static void pack_columns(E* packed, Operand<Storage> b, int columns, int64_t terms, int64_t depth) {
-    pack_columns_as<F>(packed, b, columns, terms);
+    pack_columns_as<F, kCols>(packed, b, columns, terms);
     const int64_t used = (terms + F::kTerms - 1) / F::kTerms;
     std::memset(packed + used * kCols, 0, sizeof(E) * static_cast<size_t>((depth - used) * kCols));
   }
