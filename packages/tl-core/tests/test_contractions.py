@@ -140,9 +140,37 @@ def test_rows_do_not_depend_on_their_number(dtype):
     assert dtype == "bfloat16" or r.same(a[:1] @ transposed, (a @ transposed)[:1])
 
 
+@pytest.mark.parametrize("dtype", (*r.HALVES, *r.FLOATS))
+@pytest.mark.parametrize("k, n", [(700, 1101), (61, 800), (530, 21)])
+@pytest.mark.parametrize("turned", (False, True))
+def test_few_rows(dtype, k, n, turned):
+    a, wide, x = make(dtype, (40, k), (k, n + 9), (40, n))
+    b = wide.t().contiguous().t()[:, 4 : n + 4] if turned else wide[:, 4 : n + 4]
+    aa, bb, xx = arrays(a, b, x)
+    whole, added = a @ b, tl.addmm(x, a, b, beta=3, alpha=0.5)
+    close(whole, aa @ bb, dtype)
+    for rows in (1, 2, 3, 4, 5, 11, 16):
+        for some in (a[:rows], a.t().contiguous().t()[:rows]):
+            got, sums = some @ b, tl.addmm(x[:rows], some, b, beta=3, alpha=0.5)
+            close(got, aa[:rows] @ bb, dtype)
+            close(sums, 3 * xx[:rows] + 0.5 * (aa[:rows] @ bb), dtype)
+            if dtype in r.FLOATS:  # as in test_rows_do_not_depend_on_their_number
+                assert r.same(got, whole[:rows]) and r.same(sums, added[:rows])
+        out = tl.empty(n, rows, dtype=a.dtype).t()
+        close(tl.mm(a[:rows], b, out=out), aa[:rows] @ bb, dtype)
+
+
 @pytest.mark.parametrize(
     "shape",
-    [(300, 300, 300), (1, 70000, 1), (2000, 300, 1), (40, 3000, 40), (90, 700, 1100), (1100, 700, 90)],
+    [
+        (300, 300, 300),
+        (1, 70000, 1),
+        (2000, 300, 1),
+        (40, 3000, 40),
+        (90, 700, 1100),
+        (1100, 700, 90),
+        (3, 700, 1300),
+    ],
 )
 @pytest.mark.parametrize("dtype", ("bfloat16", "float32"))
 def test_threads_change_nothing(shape, dtype):
