@@ -1,5 +1,4 @@
-// Products of a few rows with columns whose rows are dense: these are read once and in the order they lie in,
-// as the product takes as long as that.
+// Products of a few rows take as long as reading the other matrix, which is read once.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +10,63 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
+inline constexpr int64_t kFewRowsGrain = 1 << 15;  // multiplications that are worth a thread's while
+
+// Times dense columns: they are turned around in registers, a vector of columns at a time, as more of them
+// would be more streams than the processor fetches ahead.
 template <class T>
-class FewRowsProduct {
+struct TurnedProduct {
+  using E = Compute<T>;
+
+  Operand<E> a;
+  Operand<T> b;
+  int64_t m, n, k;
+
+  static bool suits(Operand<T> b, int64_t m) { return m <= kMostRows && b.row == 1; }
+
+  void run(const Output<E>& first) const {
+    constexpr decltype(&TurnedProduct::sum<1>) kernels[] = {&TurnedProduct::sum<1>, &TurnedProduct::sum<2>,
+                                                            &TurnedProduct::sum<3>, &TurnedProduct::sum<4>};
+    parallel_for(0, (n + W - 1) / W, kFewRowsGrain / (k * W + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin * W; j < n && j < end * W; j += W) {
+        const int columns = static_cast<int>(std::min<int64_t>(n - j, W));
+        for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
+          alignas(64) E sums[kMostRows * W];
+          (this->*kernels[m - 1])(sums, p, std::min(k, p + kDepth), j, columns);
+          finish<W>(sums, p == 0 ? first : continued(first), 0, j, static_cast<int>(m), columns);
+        }
+      }
+    });
+  }
+
+ private:
+  using V = Vec<E>;
+  static constexpr int W = kLanes<E>, kMostRows = 4;
+  static constexpr int64_t kDepth = Tile<E>::kDepth;
+
+  template <int rows>
+  void sum(E* out, int64_t p, int64_t end, int64_t j, int columns) const {
+    V sums[rows] = {};
+    const auto add = [&](int64_t term, V column) {
+      for (int i = 0; i < rows; ++i) sums[i] = fma(broadcast<V>(*a.at(i, term)), column, sums[i]);
+    };
+    for (; p + W <= end; p += W) {
+      V square[W];
+      for (int c = 0; c < W; ++c) square[c] = c < columns ? Plain<T>::along(b.at(p, j + c)) : V{};
+      Square<E>::transpose(square);
+      for (int t = 0; t < W; ++t) add(p + t, square[t]);
+    }
+    for (; p < end; ++p)
+      add(p, load_strided<T>(reinterpret_cast<const char*>(b.at(p, j)),
+                             b.column * static_cast<int64_t>(sizeof(T)), columns));
+    for (int i = 0; i < rows; ++i) write(reinterpret_cast<char*>(out + i * W), sums[i]);
+  }
+};
+
+// Times dense rows: they are read in the order they lie in, while sums of a strip of columns stay in the
+// first-level cache.
+template <class T>
+class StripProduct {
  public:
   using E = Compute<T>;
 
@@ -24,12 +78,11 @@ class FewRowsProduct {
            bytes > (m <= kFew ? kNear : cpu_cache_bytes() / 2);
   }
 
-  FewRowsProduct(Operand<E> a, Operand<T> b, int64_t m, int64_t n, int64_t k)
+  StripProduct(Operand<E> a, Operand<T> b, int64_t m, int64_t n, int64_t k)
       : a_(a), b_(b), m_(m), n_(n), k_(k), strip_(m <= kMostRows / 2 ? kStrip : kStrip / 2) {}
 
   void run(const Output<E>& first) const {
-    constexpr int64_t kGrain = 1 << 15;
-    parallel_for(0, (n_ + strip_ - 1) / strip_, kGrain / (k_ * strip_ + 1) + 1,
+    parallel_for(0, (n_ + strip_ - 1) / strip_, kFewRowsGrain / (k_ * strip_ + 1) + 1,
                  [&](int64_t begin, int64_t end) {
                    for (int64_t i = begin; i < end; ++i) one_strip(first, i * strip_);
                  });

@@ -1,6 +1,5 @@
 // isa: all
 // Products of float and double, and of the half types through float.
-#include "kernels/cpu/matmul_blocked.h"
 #include "kernels/cpu/matmul_few_rows.h"
 #include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/scratch.h"
@@ -36,9 +35,9 @@ class PanelProduct {
   }
 
   void run(const Output<E>& first) const {
-    if (m_ <= kTurned && b_.row == 1 && !packed_) return few_rows(first);
-    if (!packed_ && FewRowsProduct<T>::suits(b_, m_, n_, k_))
-      return FewRowsProduct<T>(a_, b_, m_, n_, k_).run(first);
+    if (!packed_ && TurnedProduct<T>::suits(b_, m_)) return TurnedProduct<T>{a_, b_, m_, n_, k_}.run(first);
+    if (!packed_ && StripProduct<T>::suits(b_, m_, n_, k_))
+      return StripProduct<T>(a_, b_, m_, n_, k_).run(first);
     const int64_t grain = kProductGrain / (m_ * k_ * kCols + 1) + 1;
     parallel_for(0, panels_.count(), grain, [&](int64_t begin, int64_t end) {
       if (packed_) {
@@ -51,48 +50,6 @@ class PanelProduct {
   }
 
  private:
-  static constexpr int kTurned = 4;  // rows, at most, for which columns are not packed
-
-  // A few rows times dense columns take as long as reading them, so that less work than elsewhere is worth a
-  // thread's while: they are turned around in registers, a vector of columns at a time, as more of them would
-  // be more streams than the processor fetches ahead.
-  void few_rows(const Output<E>& first) const {
-    constexpr int64_t W = kLanes<E>, kGrain = 1 << 15;
-    constexpr decltype(&PanelProduct::turned<1>) kernels[] = {
-        &PanelProduct::turned<1>, &PanelProduct::turned<2>, &PanelProduct::turned<3>,
-        &PanelProduct::turned<4>};
-    parallel_for(0, (n_ + W - 1) / W, kGrain / (k_ * W + 1) + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t j = begin * W; j < n_ && j < end * W; j += W) {
-        const int columns = static_cast<int>(n_ - j < W ? n_ - j : W);
-        for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
-          alignas(64) E sums[kTurned * W];
-          (this->*kernels[m_ - 1])(sums, p, std::min(k_, p + kDepth), j, columns);
-          finish<W>(sums, p == 0 ? first : continued(first), 0, j, static_cast<int>(m_), columns);
-        }
-      }
-    });
-  }
-
-  template <int rows>
-  void turned(E* out, int64_t p, int64_t end, int64_t j, int columns) const {
-    using V = Vec<E>;
-    constexpr int W = kLanes<E>;
-    V sums[rows] = {};
-    const auto add = [&](int64_t term, V column) {
-      for (int i = 0; i < rows; ++i) sums[i] = fma(broadcast<V>(*a_.at(i, term)), column, sums[i]);
-    };
-    for (; p + W <= end; p += W) {
-      V square[W];
-      for (int c = 0; c < W; ++c) square[c] = c < columns ? Plain<T>::along(b_.at(p, j + c)) : V{};
-      Square<E>::transpose(square);
-      for (int t = 0; t < W; ++t) add(p + t, square[t]);
-    }
-    for (; p < end; ++p)
-      add(p, load_strided<T>(reinterpret_cast<const char*>(b_.at(p, j)),
-                             b_.column * static_cast<int64_t>(sizeof(T)), columns));
-    for (int i = 0; i < rows; ++i) write(reinterpret_cast<char*>(out + i * W), sums[i]);
-  }
-
   void packed_panel(const Output<E>& first, int64_t i) const {
     for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
       const int64_t depth = k_ - p < kDepth ? k_ - p : kDepth;
