@@ -169,7 +169,7 @@ struct BlockedProduct {
   const Micro<E>* (*micros)(int vectors);
 
   void run(const Output<E>& first) const {
-    const int64_t panels = (n + S::kCols - 1) / S::kCols, blocks = (n + S::kBlockCols - 1) / S::kBlockCols,
+    const int64_t panels = Panels<E>(n).count(), blocks = (n + S::kBlockCols - 1) / S::kBlockCols,
                   block = (panels + blocks - 1) / blocks * S::kCols;
     for (int64_t j = 0; j < n; j += block)
       for (int64_t p = 0; p == 0 || p < k; p += kDepth)

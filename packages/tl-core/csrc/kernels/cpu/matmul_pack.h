@@ -85,6 +85,7 @@ void pack_rows_as(typename F::Element* out, Operand<typename F::Storage> a, int 
   int64_t p = 0;
   if (a.column == 1) {
     constexpr int kRuns = W % kRows ? 1 : W / kRows;  // of W terms, in a square
+    static_assert(kRuns <= 2);
     for (; p + kRuns * W <= whole; p += kRuns * W) {
       V squares[kGroups][W];
       for (int g = 0; g < kGroups; ++g) {
