@@ -319,6 +319,15 @@ def test_windows_beyond_all_numbers_are_refused(how):
             call()
 
 
+@pytest.mark.parametrize("dtype", (tl.float32, tl.float64))
+@pytest.mark.parametrize("groups, values", [(1, [8.0, 8.0]), (2, [3.0, 5.0])])
+def test_a_step_may_be_far_wider_than_the_image(dtype, groups, values):
+    far = 2**50
+    x, w = tl.tensor([[[[3.0]], [[5.0]]]], dtype=dtype), tl.ones(2, 2 // groups, 1, 1, dtype=dtype)
+    y = tl.conv2d(x, w, stride=(1, far), padding=(0, far), groups=groups)
+    assert y.tolist() == [[[[0.0, value, 0.0]] for value in values]]
+
+
 @pytest.mark.parametrize("padding", [2**30, 2**61])
 def test_what_is_read_far_in_the_padding_is_zero(padding):
     x, w, g = tl.rand(2, 8, 5), tl.rand(16, 8, 3), tl.rand(2, 16, 4)

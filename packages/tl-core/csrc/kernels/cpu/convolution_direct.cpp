@@ -105,7 +105,7 @@ class Direct {
     const int lo = static_cast<int>(std::clamp<int64_t>(inside.begin - q2, 0, count));
     const int hi = static_cast<int>(std::clamp<int64_t>(inside.end - q2, 0, count));
     if (lo >= hi) return V{};  // where a tap far outside would lie is no address
-    return load_lanes<T>(in + (q2 * a.step + a.first + tap * a.tap_step) * c_.in.axis[2],
+    return load_lanes<T>(in + ((q2 + lo) * a.step + a.first + tap * a.tap_step) * c_.in.axis[2],
                          a.step * c_.in.axis[2], lo, hi);
   }
 

@@ -88,7 +88,7 @@ class Planes {
       const int64_t i = axis_[2].first + x;
       const int lo = static_cast<int>(std::clamp<int64_t>(-i, 0, W)),
                 hi = static_cast<int>(std::clamp<int64_t>(n - i, 0, W));
-      write(reinterpret_cast<char*>(to + x), load_lanes<T>(lo < hi ? from + i : from, 1, lo, hi));
+      write(reinterpret_cast<char*>(to + x), load_lanes<T>(lo < hi ? from + i + lo : from, 1, lo, hi));
     }
   }
 

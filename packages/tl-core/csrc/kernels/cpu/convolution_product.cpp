@@ -14,7 +14,7 @@ namespace {
 // ---- the gather: rows are output channels, columns positions, the depth goes over channels and taps
 // --------------------------------------------------------------------------------------------------
 
-// Lanes lo..hi of a tap's row come from `from` in a channel; the others are padding.
+// Lanes lo..hi of a tap's row come from `from` on in a channel; the others are padding.
 struct Segment {
   int64_t from;
   int at, lo, hi;
@@ -92,9 +92,10 @@ class Panel {
   void add_segments(const PositionRun& run, int64_t from, TapRange inside) {
     const int lo = static_cast<int>(std::clamp<int64_t>(inside.begin - run.q[2], 0, run.count)),
               hi = static_cast<int>(std::clamp<int64_t>(inside.end - run.q[2], 0, run.count));
-    for (int j = 0; j < run.count; j += W)
-      segments_[n_segments_++] = {from + j * stride(), run.at + j, std::clamp(lo - j, 0, W),
-                                  std::clamp(hi - j, 0, W)};
+    for (int j = 0; j < run.count; j += W) {
+      const int begin = std::clamp(lo - j, 0, W), end = std::clamp(hi - j, 0, W);
+      segments_[n_segments_++] = {begin < end ? from + (j + begin) * stride() : 0, run.at + j, begin, end};
+    }
   }
 
   int64_t stride() const { return c_.axis[2].step * c_.in.axis[2]; }

@@ -43,19 +43,20 @@ TL_INLINE VecD dense_lanes(const double* p, int lo, int hi) {
 template <class T>
 TL_INLINE Vec<T> spaced_lanes(const T* p, int64_t stride, int lo, int hi) {
   Vec<T> v = {};
-  for (int i = lo; i < hi; ++i) v[i] = p[i * stride];
+  for (int i = lo; i < hi; ++i) v[i] = p[(i - lo) * stride];
   return v;
 }
 
-// p[lane * stride] for lanes lo..hi, with 0 <= lo, hi <= the number of lanes.
+// p[(lane - lo) * stride] for lanes lo..hi, with 0 <= lo, hi <= the number of lanes. Where a lane before lo
+// would lie may be no address.
 template <class T>
 TL_INLINE Vec<T> load_lanes(const T* p, int64_t stride, int lo, int hi) {
   if (hi <= lo) return Vec<T>{};
 #if TL_ISA_LEVEL >= 3
-  if (stride == 1) return dense_lanes(p, lo, hi);
+  if (stride == 1) return dense_lanes(p - lo, lo, hi);
 #endif
 #if TL_ISA_LEVEL >= 4
-  if (stride == 2) return even_lanes(p, lo, hi);
+  if (stride == 2) return even_lanes(p - 2 * lo, lo, hi);
 #endif
   return spaced_lanes(p, stride, lo, hi);
 }
