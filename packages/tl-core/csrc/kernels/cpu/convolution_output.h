@@ -33,9 +33,9 @@ class PanelOutput {
   // Brings `rows` rows from row i on near before the sums for them are there.
   void prefetch(int64_t group, int64_t i, int rows) const {
     const T* out = first_row(group * c_.rows + i);
-    for (int r = 0; r < rows && n_runs_ > 0; ++r, out += c_.out.channel) {
-      __builtin_prefetch(out + runs_[0].offset, 1);
-      __builtin_prefetch(out + runs_[n_runs_ - 1].offset + runs_[n_runs_ - 1].count - 1, 1);
+    for (int r = 0; r < rows; ++r, out += c_.out.channel) {
+      for (int s = 0; s < n_runs_; ++s)
+        cpu::TL_ISA_NAMESPACE::prefetch<true>(out + runs_[s].offset, runs_[s].count * sizeof(T));
     }
   }
 

@@ -80,12 +80,8 @@ void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows,
 // Brings a corner of c near before its sums are there: its rows lie far apart.
 template <class T>
 TL_INLINE void prefetch(const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
-  constexpr int kLine = 64 / sizeof(T);
   if (o.column != 1) return;
-  for (int i = 0; i < rows; ++i) {
-    const T* row = o.c + (i0 + i) * o.row + j0;
-    for (int j = 0; j < columns; j += kLine) __builtin_prefetch(row + j, 1);
-  }
+  for (int i = 0; i < rows; ++i) prefetch<true>(o.c + (i0 + i) * o.row + j0, columns * sizeof(T));
 }
 
 // Blocks of depth after the first add to what is there.

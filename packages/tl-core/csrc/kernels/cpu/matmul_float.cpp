@@ -73,10 +73,7 @@ class PanelProduct {
 
   // Its rows lie apart.
   void prefetch_panel(int64_t j, int64_t p, int64_t depth) const {
-    for (int64_t q = p; q < p + depth; ++q) {
-      __builtin_prefetch(b_.at(q, j));
-      __builtin_prefetch(b_.at(q, j) + kCols - 1);
-    }
+    for (int64_t q = p; q < p + depth; ++q) prefetch(b_.at(q, j), kCols * sizeof(E));
   }
 
   void rows(const E* b, int64_t b_step, int64_t p, int64_t depth, const Output<E>& o, int64_t j,

@@ -13,12 +13,6 @@ TL_INLINE void clear(V* sums) {
   [&]<size_t... I>(std::index_sequence<I...>) { ((sums[I] = V{}), ...); }(std::make_index_sequence<n>{});
 }
 
-// Where a processor's other thread needs the caches as well, what comes from the second level comes late.
-template <int bytes>
-TL_INLINE void prefetch(const char* from) {
-  for (int i = 0; i < bytes; i += 64) __builtin_prefetch(from + i);
-}
-
 template <class T, int R, int N, bool packed>
 void micro(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step, int64_t depth) {
   using V = Vec<T>;
@@ -28,8 +22,8 @@ void micro(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_
   clear<R * N>(sums[0]);
   for (int64_t p = 0; p < depth; ++p, a += a_step, b += b_step) {
     if constexpr (packed) {
-      prefetch<Tile<T>::kRows * sizeof(T)>(reinterpret_cast<const char*>(a + kTermsAhead * a_step));
-      prefetch<N * kVecBytes>(reinterpret_cast<const char*>(b + kTermsAhead * b_step));
+      prefetch(a + kTermsAhead * a_step, Tile<T>::kRows * sizeof(T));
+      prefetch(b + kTermsAhead * b_step, N * kVecBytes);
     }
     V columns[N];
     for (int v = 0; v < N; ++v) columns[v] = read<V>(reinterpret_cast<const char*>(b + v * W));
@@ -65,7 +59,7 @@ void spread(T* out, const T* a, const T* b, const int64_t* offsets, int64_t dept
   V sums[R][N];
   clear<R * N>(sums[0]);
   for (int64_t p = 0; p < depth; ++p, a += Tile<T>::kRows) {
-    prefetch<N * kVecBytes>(reinterpret_cast<const char*>(b + offsets[p + kTermsAhead]));
+    prefetch(b + offsets[p + kTermsAhead], N * kVecBytes);
     const char* from = reinterpret_cast<const char*>(b + offsets[p]);
     V columns[N];
     for (int v = 0; v < N; ++v) columns[v] = read<V>(from + v * kVecBytes);

@@ -21,6 +21,13 @@ TL_INLINE void write(char* p, V v) {
   __builtin_memcpy(p, &v, sizeof v);
 }
 
+// Calls for `bytes` bytes that will be read, or written, line by line.
+template <bool to_write = false>
+TL_INLINE void prefetch(const void* from, int64_t bytes) {
+  constexpr int64_t kLine = 64;
+  for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(static_cast<const char*>(from) + i, to_write);
+}
+
 // Unsigned items as wide lanes. The compiler's own conversion takes such vectors apart.
 #if TL_ISA_LEVEL >= 4
 TL_INLINE VecI wide(Pack<uint16_t, 16> x, VecI) {
