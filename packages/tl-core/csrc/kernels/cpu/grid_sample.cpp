@@ -13,7 +13,8 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-constexpr int64_t kBlock = 64;  // points whose taps are computed at once
+// That are computed at once: for so many points that a plane they read stays in the first-level cache.
+constexpr int64_t kBlockTaps = 1024;
 
 template <class T>
 TL_INLINE char* bytes(T* p) {
@@ -136,7 +137,10 @@ class Taps {
       : dims_(s.dims), end_(static_cast<Lane<I>>(s.positions() - 1)), axes_{{s, 0}, {s, 1}, {s, s.dims - 1}} {
     each_ = s.method == GridSampling::Nearest ? 1 : s.method == GridSampling::Linear ? 2 : 4;
     count_ = each_ * each_ * (dims_ == 3 ? each_ : 1);
+    block_ = kBlockTaps / count_;
   }
+
+  int64_t block() const { return block_; }  // points at once, at most
 
   void find(const T* points, int64_t n) {
     I ends{};
@@ -149,10 +153,10 @@ class Taps {
   // Whether the second of every two taps, if it is there, reads behind the first.
   bool in_pairs() const { return each_ == 2; }
   bool at_end() const { return at_end_; }  // of the plane
-  I at(int k, int64_t p) const { return read<I>(bytes(&at_[k][p])); }
-  V weight(int k, int64_t p) const { return read<V>(bytes(&weight_[k][p])); }
-  int64_t one_at(int k, int64_t p) const { return at_[k][p]; }
-  T one_weight(int k, int64_t p) const { return weight_[k][p]; }
+  I at(int k, int64_t p) const { return read<I>(bytes(at_ + k * block_ + p)); }
+  V weight(int k, int64_t p) const { return read<V>(bytes(weight_ + k * block_ + p)); }
+  int64_t one_at(int k, int64_t p) const { return at_[k * block_ + p]; }
+  T one_weight(int k, int64_t p) const { return weight_[k * block_ + p]; }
 
  private:
   // Gives the lanes with a tap at the plane's end.
@@ -171,19 +175,20 @@ class Taps {
         for (int x = 0; x < each_; ++x, ++k) {
           const I place = select<I>((none | at[0][x]) < 0, I{} - 1, row * width + at[0][x]);
           ends |= place == end_;
-          write(bytes(&at_[k][p]), place);
-          write(bytes(&weight_[k][p]), share * weight[0][x]);
+          write(bytes(at_ + k * block_ + p), place);
+          write(bytes(weight_ + k * block_ + p), share * weight[0][x]);
         }
       }
     return ends;
   }
 
   int dims_, each_, count_;
+  int64_t block_;
   bool at_end_ = false;
   Lane<I> end_;
   Axis<T> axes_[3];
-  alignas(64) Lane<I> at_[16][kBlock];
-  alignas(64) T weight_[16][kBlock];
+  alignas(64) Lane<I> at_[kBlockTaps];
+  alignas(64) T weight_[kBlockTaps];
 };
 
 // from[at], or 0 where `at` is negative.
@@ -244,12 +249,12 @@ TL_INLINE Pair<Vec<T>> gathered_pair(const T* from, Mask<Vec<T>> first, Mask<Vec
 // f(taps, n, first, count) for blocks of each sample's points.
 template <class T, class F>
 void for_blocks(const GridSampling& s, const T* points, F f) {
-  const int64_t blocks = (s.points + kBlock - 1) / kBlock;
-  parallel_for(0, s.batch * blocks, 1 + 32 / (s.channels + 1), [&](int64_t b, int64_t e) {
+  const int64_t block = Taps<T>(s).block(), blocks = (s.points + block - 1) / block;
+  parallel_for(0, s.batch * blocks, 1 + (1 << 11) / (block * (s.channels + 1)), [&](int64_t b, int64_t e) {
     Taps<T> taps(s);
     for (int64_t task = b; task < e; ++task) {
-      const int64_t n = task / blocks, first = task % blocks * kBlock;
-      const int64_t count = std::min(kBlock, s.points - first);
+      const int64_t n = task / blocks, first = task % blocks * block;
+      const int64_t count = std::min(block, s.points - first);
       taps.find(points + (n * s.points + first) * s.dims, count);
       f(taps, n, first, count);
     }
@@ -296,8 +301,8 @@ class Spread {
   // Some channels of one sample, of which `points` are the points.
   void run(int64_t channels, T* out, const T* in, const T* points) {
     std::fill_n(sums_.data(), s_.positions() * side_, T(0));
-    for (int64_t first = 0; first < s_.points; first += kBlock) {
-      const int64_t count = std::min(kBlock, s_.points - first);
+    for (int64_t first = 0; first < s_.points; first += taps_.block()) {
+      const int64_t count = std::min(taps_.block(), s_.points - first);
       taps_.find(points + first * s_.dims, count);
       for (int64_t p = 0; p < count; p += W)
         add(channels, in + first + p, p, std::min<int64_t>(W, count - p));
@@ -367,14 +372,14 @@ void slope(const GridSampling& s, T* out, const T* grad, const T* in, const T* p
   GridSampling steeper[3] = {s, s, s};
   for (int d = 0; d < s.dims; ++d) ++steeper[d].order[d];
   for_blocks(steeper[0], points, [=](const Taps<T>& taps, int64_t n, int64_t first, int64_t count) {
-    alignas(64) T sums[16][kBlock];
+    alignas(64) T sums[kBlockTaps];
     for (int k = 0; k < taps.count(); ++k)
       for (int64_t p = 0; p < count; p += W) {
         Vec<T> sum{};
         for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c)
           sum = fma(load_some<T>(grad + c * s.points + first + p, count - p),
                     gathered(in + c * s.positions(), taps.at(k, p)), sum);
-        write(bytes(&sums[k][p]), sum);
+        write(bytes(sums + k * taps.block() + p), sum);
       }
     const int64_t at = (n * s.points + first) * s.dims;
     for (int d = 0; d < s.dims; ++d) {
@@ -384,7 +389,7 @@ void slope(const GridSampling& s, T* out, const T* grad, const T* in, const T* p
       for (int64_t p = 0; p < count; p += W) {
         Vec<T> sum{};
         for (int k = 0; k < taps.count() && !steeper[d].vanishes(); ++k)
-          sum = fma(weights.weight(k, p), read<Vec<T>>(bytes(&sums[k][p])), sum);
+          sum = fma(weights.weight(k, p), read<Vec<T>>(bytes(sums + k * taps.block() + p)), sum);
         store_strided<T>(bytes(out + at + p * s.dims + d), s.dims * static_cast<int64_t>(sizeof(T)),
                          static_cast<int>(std::min(W, count - p)), sum);
       }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernels/cpu/lanes.h"
 #include "kernels/cpu/row_plan.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/select.h"
@@ -40,27 +41,30 @@ void along_rows(const RowPlans<T>& plans, const AxisMap& map, int64_t rows, cons
   });
 }
 
+// Of an output line, the sums of some vectors; `left` elements are left from the first of them on.
+template <int vectors, class T>
+TL_INLINE void part_of_line(const AxisMap& map, int64_t o, int64_t first, int64_t n, const T* in, T* out,
+                            int64_t left) {
+  using V = Vec<T>;
+  constexpr int W = kLanes<T>;
+  V sums[vectors] = {};
+  for (int64_t k = map.begin[o]; k < map.begin[o + 1]; ++k) {
+    const T* line = in + (map.index[k] - first) * n;
+    const V weight = broadcast<V>(static_cast<T>(map.weight[k]));
+    for (int v = 0; v < vectors; ++v) sums[v] = fma(load_some<T>(line + v * W, left), weight, sums[v]);
+  }
+  const V scale = broadcast<V>(map.scale.empty() ? T(1) : static_cast<T>(map.scale[o]));
+  for (int v = 0; v < vectors; ++v) store_some<T>(out + v * W, left, sums[v] * scale);
+}
+
 // One output line: the sum of lines of `n` elements, the first of which is input `first`.
 template <class T>
 void one_line(const AxisMap& map, int64_t o, int64_t first, int64_t n, const T* in, T* out) {
-  constexpr int W = kLanes<T>;
-  using V = Vec<T>;
-  const T scale = map.scale.empty() ? T(1) : static_cast<T>(map.scale[o]);
-  for (int64_t i = 0; i < n; i += W) {
-    const int lanes = static_cast<int>(std::min<int64_t>(W, n - i));
-    V sum{};
-    for (int64_t k = map.begin[o]; k < map.begin[o + 1]; ++k) {
-      const auto* p = reinterpret_cast<const char*>(in + (map.index[k] - first) * n + i);
-      const V x = lanes == W ? load<T>(p) : load_partial<T>(p, lanes);
-      sum = fma(x, broadcast<V>(static_cast<T>(map.weight[k])), sum);
-    }
-    sum = sum * broadcast<V>(scale);
-    auto* q = reinterpret_cast<char*>(out + i);
-    if (lanes == W)
-      store<T>(q, sum);
-    else
-      store_partial<T>(q, lanes, sum);
-  }
+  constexpr int kVectors = 4, W = kLanes<T>;
+  int64_t i = 0;
+  for (; i + kVectors * W <= n; i += kVectors * W)
+    part_of_line<kVectors>(map, o, first, n, in + i, out + i, W);
+  for (; i < n; i += W) part_of_line<1>(map, o, first, n, in + i, out + i, n - i);
 }
 
 // Along the outer axis of [outer][axis][n]: outputs begin..end of inputs from `first` on, of which there are
