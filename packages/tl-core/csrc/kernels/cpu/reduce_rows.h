@@ -36,11 +36,6 @@ inline constexpr bool reduces_vectors = has_reduced_lanes<T> && !is_logical<S>;
 // both would fetch the same. What is shorter ends before it.
 inline constexpr int64_t kAhead = 4096;
 
-template <int64_t bytes>
-TL_INLINE void fetch_ahead(const char* p) {
-  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + kAhead + i);
-}
-
 // ---- units: what is loaded and accumulated at once
 // ------------------------------------------------------------------
 
@@ -168,7 +163,7 @@ class VectorRow {
 
  private:
   static TL_INLINE void add_step(V* acc, const char* p, V shift, bool far = true) {
-    if (far) fetch_ahead<kStepBytes>(p);
+    if (far) prefetch(p + kAhead, kStepBytes);
     for (int k = 0; k < kUnits; ++k) acc[k] = S::template step<V>(acc[k], U::at(p + k * kUnitBytes), shift);
   }
   static TL_INLINE V add_some(V acc, const char* p, int64_t stride, int64_t left, V shift) {
