@@ -32,6 +32,8 @@ from tools.bench import (
 from tools.bench.pair import Measured, Pair, Side
 from tools.packages import packages
 
+WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Linux
+
 FAMILIES = (cases, elementwise, reductions, places, products, training, loading, checkpoints, sharded)
 
 
@@ -60,10 +62,11 @@ def arguments() -> argparse.Namespace:
 
 
 def processor() -> str:
-    """What the machine calls its processor."""
+    """What the machine calls its processor, and the wide instructions that it has."""
     text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     found = re.search(r"model name\s*:\s*(.*)", text)
-    return found[1] if found else platform.processor()
+    wide = [said for flag, said in WIDE.items() if re.search(rf"\b{flag}\b", text)]
+    return (found[1] if found else platform.processor()) + (f" ({', '.join(wide)})" if wide else "")
 
 
 def header(options: argparse.Namespace, pair: Pair) -> dict[str, object]:
