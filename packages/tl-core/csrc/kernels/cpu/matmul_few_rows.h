@@ -25,14 +25,13 @@ struct TurnedProduct {
   static bool suits(Operand<T> b, int64_t m) { return m <= kMostRows && b.row == 1; }
 
   void run(const Output<E>& first) const {
-    constexpr decltype(&TurnedProduct::sum<1>) kernels[] = {&TurnedProduct::sum<1>, &TurnedProduct::sum<2>,
-                                                            &TurnedProduct::sum<3>, &TurnedProduct::sum<4>};
+    const Sum kernel = calls_ahead() ? sum_of<true>(m) : sum_of<false>(m);
     parallel_for(0, (n + W - 1) / W, kFewRowsGrain / (k * W + 1) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t j = begin * W; j < n && j < end * W; j += W) {
         const int columns = static_cast<int>(std::min<int64_t>(n - j, W));
         for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
           alignas(64) E sums[kMostRows * W];
-          (this->*kernels[m - 1])(sums, p, std::min(k, p + kDepth), j, columns);
+          (this->*kernel)(sums, p, std::min(k, p + kDepth), j, columns);
           finish<W>(sums, p == 0 ? first : continued(first), 0, j, static_cast<int>(m), columns);
         }
       }
@@ -41,10 +40,24 @@ struct TurnedProduct {
 
  private:
   using V = Vec<E>;
+  using Sum = void (TurnedProduct::*)(E* out, int64_t p, int64_t end, int64_t j, int columns) const;
   static constexpr int W = kLanes<E>, kMostRows = 4;
   static constexpr int64_t kDepth = Tile<E>::kDepth;
 
-  template <int rows>
+  // The processor fetches one stream in a page ahead, which is too little where several columns lie in one.
+  bool calls_ahead() const {
+    constexpr int64_t kPage = 4096;
+    return b.column * static_cast<int64_t>(sizeof(T)) < kPage;
+  }
+
+  template <bool ahead>
+  static constexpr Sum sum_of(int64_t rows) {
+    constexpr Sum kernels[] = {&TurnedProduct::sum<1, ahead>, &TurnedProduct::sum<2, ahead>,
+                               &TurnedProduct::sum<3, ahead>, &TurnedProduct::sum<4, ahead>};
+    return kernels[rows - 1];
+  }
+
+  template <int rows, bool ahead>
   void sum(E* out, int64_t p, int64_t end, int64_t j, int columns) const {
     V sums[rows] = {};
     const auto add = [&](int64_t term, V column) {
@@ -52,7 +65,10 @@ struct TurnedProduct {
     };
     for (; p + W <= end; p += W) {
       V square[W];
-      for (int c = 0; c < W; ++c) square[c] = c < columns ? Plain<T>::along(b.at(p, j + c)) : V{};
+      for (int c = 0; c < W; ++c) {
+        square[c] = c < columns ? Plain<T>::along(b.at(p, j + c)) : V{};
+        if constexpr (ahead) __builtin_prefetch(b.at(p, j + c + W));
+      }
       Square<E>::transpose(square);
       for (int t = 0; t < W; ++t) add(p + t, square[t]);
     }
