@@ -16,7 +16,8 @@ const Micro<double>* packed_micros(double, int vectors);
 const Micro<float>* loose_micros(float, int vectors);
 const Micro<double>* loose_micros(double, int vectors);
 
-// How many terms ahead of the sums operands are called for.
+// How many terms ahead of the sums operands are called for: where a processor's other thread needs the caches
+// as well, what comes from the second level comes late.
 inline constexpr int64_t kTermsAhead = 16;
 
 // For a panel's columns whose terms are spread: b[offsets[p] + j], with kTermsAhead more offsets after the
