@@ -10,17 +10,11 @@
 #include <initializer_list>
 #include <limits>
 
+#include "kernels/cpu/polynomial.h"
 #include "kernels/cpu/vec.h"
+#include "kernels/cpu/vec_log_tables.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
-
-// Horner's rule, the coefficient of the highest power first.
-template <class V, class... Rest>
-TL_INLINE V polynomial(V x, Lane<V> first, Rest... rest) {
-  V sum = broadcast<V>(first);
-  ((sum = fma(sum, x, broadcast<V>(rest))), ...);
-  return sum;
-}
 
 // ---- powers of two
 // -------------------------------------------------------------------------------------------------- 2^n for
@@ -177,9 +171,13 @@ TL_INLINE VecF log_assemble(VecF f, VecF k, VecF more) {
   return fma(k, VecF{} + 0x1.62e4p-1f, f + log_rest(f, fma(k, VecF{} + 0x1.7f7d1cp-20f, more)));
 }
 TL_INLINE VecF log(VecF x) {
+#if TL_ISA_LEVEL >= 4
+  return log_by<kLogE>(x);
+#else
   VecF m, k;
   split_exponent(x, m, k);
-  return log_ends<VecF>(x, log_assemble(m - 1.0f, k, VecF{}));
+  return log_edges<VecF>(x, log_assemble(m - 1.0f, k, VecF{}));
+#endif
 }
 TL_INLINE VecF log1p(VecF x) {
   const VecF whole = 1.0f + x, lost = x - (whole - 1.0f);

@@ -48,22 +48,30 @@ TL_INLINE VecD exp2(VecD x) {
 
 // log2(m 2^k) = log(m) / log(2) + k: whole for powers of two.
 TL_INLINE VecF log2(VecF x) {
+#if TL_ISA_LEVEL >= 4
+  return log_by<kLog2>(x);
+#else
   VecF m, k;
   split_exponent(x, m, k);
   const VecF f = m - 1.0f, l = f + log_rest(f, VecF{});
   return log_edges<VecF>(x, fma(l, VecF{} + 0x1.715476p+0f, fma(l, VecF{} + 0x1.4ae0cp-26f, k)));
+#endif
 }
 TL_INLINE VecD log2(VecD x) {
   return map(x, [](double v) { return std::log2(v); });
 }
 // log10(m 2^k), its parts added without loss: powers of ten come out whole.
 TL_INLINE VecF log10(VecF x) {
+#if TL_ISA_LEVEL >= 4
+  return log_by<kLog10>(x);
+#else
   VecF m, k;
   split_exponent(x, m, k);
   const VecF f = m - 1.0f, l = f + log_rest(f, VecF{});
-  return log_ends<VecF>(
+  return log_edges<VecF>(
       x, fma(k, VecF{} + 0x1.344p-2f,
              fma(l, VecF{} + 0x1.bcb7b2p-2f, fma(l, VecF{} - 0x1.5b235ep-27f, k * 0x1.3509f8p-18f))));
+#endif
 }
 
 // exp(x) - 1 of numbers that are not positive.
