@@ -1,6 +1,8 @@
 // Carries what is written at a place over rows of places.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/cpu/index.h"
 #include "kernels/cpu/memory.h"
 
@@ -16,14 +18,24 @@ class PlaceLoop {
     if constexpr (requires { Write::kCopies; }) {
       if (loop.are_short_rows()) return loop.short_rows(data, n1);
     }
-    for (int64_t j = 0; j < n1; ++j)
+    for (int64_t j = 0; j < n1; ++j) {
+      if (j + 1 < n1) loop.call_for_row(data[moved] + (j + 1) * strides[3 + moved]);
       loop.row(data[0] + j * strides[3], data[1] + j * strides[4], data[2] + j * strides[5]);
+    }
   }
 
  private:
   static constexpr int64_t kPlace = sizeof(int64_t);
 
   PlaceLoop(int64_t step, const int64_t* strides, int64_t n) : step_(step), strides_(strides), n_(n) {}
+
+  // What comes next is not seen by the processor where a row's places are met in any order.
+  TL_INLINE void call_for_row(const char* next) const {
+    const int64_t bytes = strides_[3 + moved];
+    if (strides_[2] == 0 || bytes < kFewestCalled || bytes > kMostCalled) return;
+    prefetch<moved == 0>(next, std::min(bytes, n_ * Write::size));
+  }
+  static constexpr int64_t kFewestCalled = 1024, kMostCalled = 16384;
 
   // Rows of a few bytes are copied as one item.
   bool are_short_rows() const {
