@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "iter/promotion.h"
+#include "kernels/cpu/embedding_bag.h"
+#include "kernels/cpu/index.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/expect.h"
@@ -26,9 +28,9 @@ void check_index_type(const char* name, const Tensor& t) {
 Tensor checked_indices(const Tensor& t, int64_t rows) {
   const Tensor dense = to_contiguous(to_dtype(t, DType::Int64));
   const int64_t* data = dense.ptr<int64_t>();
-  for (int64_t i = 0; i < dense.numel(); ++i)
-    TL_CHECK(data[i] >= 0 && data[i] < rows, Index, "index out of range in self: index ", data[i],
-             " at position ", i, " of a table of ", rows, " rows");
+  const int64_t bad = cpu::find_outside(data, dense.numel(), 0, rows);
+  TL_CHECK(bad == dense.numel(), Index, "index out of range in self: index ", data[bad], " at position ", bad,
+           " of a table of ", rows, " rows");
   return dense;
 }
 
@@ -185,29 +187,30 @@ void check_bag(const Tensor& weight, const Tensor& indices, const Tensor& offset
 Four embedding_bag_core(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool,
                         int64_t mode, bool, OptTensor factors, bool with_last, int64_t padding) {
   check_bag(weight, indices, offsets, mode, factors);
-  const TensorOptions ints{DType::Int64, weight.device()};
-  const DType type = adding_type(weight.dtype());
+  const TensorOptions like{weight.dtype(), weight.device()}, ints{DType::Int64, weight.device()};
   const int64_t width = weight.size(1), given = offsets.numel() - (with_last ? 1 : 0);
   if (weight.is_meta())
-    return {empty(DimVector{given, width}, {weight.dtype(), weight.device()}), empty(indices.sizes(), ints),
-            empty(DimVector{given}, ints), empty(DimVector{given, width}, ints)};
+    return {empty(DimVector{given, width}, like), empty(indices.sizes(), ints), empty(DimVector{given}, ints),
+            empty(DimVector{given, width}, ints)};
   const Tensor index = checked_indices(indices, weight.size(0));
   const BagBounds bounds(offsets, index.numel(), with_last);
-  const Tensor out = empty(DimVector{bounds.count, width}, {type, {}});
+  const Tensor out = empty(DimVector{bounds.count, width}, like);
   const Tensor sizes = empty(DimVector{bounds.count}, ints), bags = empty(DimVector{index.numel()}, ints);
   const Tensor winners = empty(mode == 2 ? DimVector{bounds.count, width} : DimVector{0}, ints);
-  fill_elements(out, Scalar(0.0));
-  fill_elements(winners, Scalar(int64_t{-1}));
   fill_elements(bags, Scalar(int64_t{0}));
   const int64_t* ends = bounds.offsets.ptr<int64_t>();
-  for (int64_t b = 0; b < bounds.count; ++b)
+  for (int64_t b = 0; b < bounds.count; ++b) {
+    TL_CHECK(mode != 2 || ends[b + 1] - ends[b] <= std::numeric_limits<int32_t>::max(), Runtime,
+             "embedding_bag: a bag of mode 'max' has at most 2^31 - 1 indices, bag ", b, " has ",
+             ends[b + 1] - ends[b]);
     std::fill(bags.ptr<int64_t>() + ends[b], bags.ptr<int64_t>() + ends[b + 1], b);
-  const Tensor table = to_contiguous(to_dtype(weight, type));
-  const Tensor own = factors ? to_contiguous(to_dtype(*factors, type)) : Tensor();
-  cpu::reduce_bags(type, {table.size(0), width}, table.ptr<char>(),
+  }
+  const Tensor table = to_contiguous(weight), own = factors ? to_contiguous(*factors) : Tensor();
+  cpu::reduce_bags(weight.dtype(), {table.size(0), width}, table.ptr<char>(),
                    {bounds.count, index.ptr<int64_t>(), ends, padding, static_cast<cpu::BagMode>(mode)},
-                   own ? own.data() : nullptr, out.ptr<char>(), sizes.ptr<int64_t>(), winners.ptr<int64_t>());
-  return {to_dtype(out, weight.dtype()), bags, sizes, winners};
+                   own ? own.ptr<char>() : nullptr, out.ptr<char>(), sizes.ptr<int64_t>(),
+                   winners.ptr<int64_t>());
+  return {out, bags, sizes, winners};
 }
 
 void check_bag_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices, const Tensor& bags,

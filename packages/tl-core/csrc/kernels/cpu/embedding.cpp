@@ -43,81 +43,20 @@ void add(const RowTable& t, const char* rows, const int64_t* indices, int64_t n,
   });
 }
 
-template <class A>
-struct Bag {
-  const RowTable& table;
-  const A* data;
-  const Bags& bags;
-  const A* factors;
-  int64_t first, last;
-
-  int64_t sum(A* __restrict out) const {
-    int64_t size = 0;
-    for (int64_t i = first; i < last; ++i) {
-      if (bags.indices[i] == bags.skipped) continue;
-      const A* row = data + bags.indices[i] * table.width;
-      const A factor = factors ? factors[i] : A(1);
-      for (int64_t j = 0; j < table.width; ++j) out[j] += row[j] * factor;
-      ++size;
-    }
-    return size;
-  }
-  int64_t max(A* out, int64_t* winners) const {
-    int64_t size = 0;
-    for (int64_t i = first; i < last; ++i) {
-      if (bags.indices[i] == bags.skipped) continue;
-      const A* row = data + bags.indices[i] * table.width;
-      for (int64_t j = 0; j < table.width; ++j) {
-        if (size != 0 && !(row[j] > out[j])) continue;
-        out[j] = row[j];
-        winners[j] = bags.indices[i];
-      }
-      ++size;
-    }
-    return size;
-  }
-};
-
-template <class A>
-void reduce(const RowTable& t, const char* data, const Bags& bags, const void* factors, char* out,
-            int64_t* sizes, int64_t* winners) {
-  const int64_t total = bags.count ? bags.offsets[bags.count] : 0;
-  const int64_t cost = bags.count ? t.width * (total / bags.count + 1) : 1;
-  parallel_for(0, bags.count, grain_for(cost), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      A* const to = reinterpret_cast<A*>(out) + b * t.width;
-      const Bag<A> bag{t,
-                       reinterpret_cast<const A*>(data),
-                       bags,
-                       static_cast<const A*>(factors),
-                       bags.offsets[b],
-                       bags.offsets[b + 1]};
-      sizes[b] = bags.mode == BagMode::Max ? bag.max(to, winners + b * t.width) : bag.sum(to);
-      if (bags.mode == BagMode::Mean && sizes[b] > 0)
-        for (int64_t j = 0; j < t.width; ++j) to[j] /= static_cast<A>(sizes[b]);
-    }
-  });
-}
-
 }  // namespace
 
 using AddRows = void (*)(const RowTable&, const char*, const int64_t*, int64_t, int64_t, const int64_t*,
                          char*);
-using ReduceBags = void (*)(const RowTable&, const char*, const Bags&, const void*, char*, int64_t*,
-                            int64_t*);
 
 // float and double.
 extern const AddRows row_adders[2] = {&add<float>, &add<double>};
-extern const ReduceBags bag_reducers[2] = {&reduce<float>, &reduce<double>};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
 TL_LEVELS(using AddRows = void (*)(const RowTable&, const char*, const int64_t*, int64_t, int64_t,
                                    const int64_t*, char*);
-          using ReduceBags = void (*)(const RowTable&, const char*, const Bags&, const void*, char*, int64_t*,
-                                      int64_t*);
-          extern const AddRows row_adders[2]; extern const ReduceBags bag_reducers[2])
+          extern const AddRows row_adders[2])
 
 namespace tl::cpu {
 
@@ -135,11 +74,6 @@ void gather_rows(const RowTable& table, int64_t itemsize, const char* data, cons
 void add_rows(DType dtype, const RowTable& table, const char* rows, const int64_t* indices, int64_t n,
               int64_t skipped, const int64_t* counts, char* out) {
   TL_SELECT(row_adders)[dtype == DType::Float64](table, rows, indices, n, skipped, counts, out);
-}
-
-void reduce_bags(DType dtype, const RowTable& table, const char* data, const Bags& bags, const void* factors,
-                 char* out, int64_t* sizes, int64_t* winners) {
-  TL_SELECT(bag_reducers)[dtype == DType::Float64](table, data, bags, factors, out, sizes, winners);
 }
 
 }  // namespace tl::cpu
