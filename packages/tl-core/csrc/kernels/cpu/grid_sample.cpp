@@ -134,13 +134,14 @@ class Taps {
   static constexpr int W = kLanes<T>;
 
   explicit Taps(const GridSampling& s)
-      : dims_(s.dims), end_(static_cast<Lane<I>>(s.positions() - 1)), axes_{{s, 0}, {s, 1}, {s, s.dims - 1}} {
-    each_ = s.method == GridSampling::Nearest ? 1 : s.method == GridSampling::Linear ? 2 : 4;
-    count_ = each_ * each_ * (dims_ == 3 ? each_ : 1);
-    block_ = kBlockTaps / count_;
-  }
+      : dims_(s.dims),
+        each_(each(s)),
+        count_(count(s)),
+        block_(block(s)),
+        end_(static_cast<Lane<I>>(s.positions() - 1)),
+        axes_{{s, 0}, {s, 1}, {s, s.dims - 1}} {}
 
-  int64_t block() const { return block_; }  // points at once, at most
+  static int64_t block(const GridSampling& s) { return kBlockTaps / count(s); }  // points at once, at most
 
   void find(const T* points, int64_t n) {
     I ends{};
@@ -153,12 +154,20 @@ class Taps {
   // Whether the second of every two taps, if it is there, reads behind the first.
   bool in_pairs() const { return each_ == 2; }
   bool at_end() const { return at_end_; }  // of the plane
-  I at(int k, int64_t p) const { return read<I>(bytes(at_ + k * block_ + p)); }
-  V weight(int k, int64_t p) const { return read<V>(bytes(weight_ + k * block_ + p)); }
-  int64_t one_at(int k, int64_t p) const { return at_[k * block_ + p]; }
-  T one_weight(int k, int64_t p) const { return weight_[k * block_ + p]; }
+  // Where one of kBlockTaps numbers is that belongs to a tap of a point.
+  int64_t slot(int64_t k, int64_t p) const { return k * block_ + p; }
+  I at(int k, int64_t p) const { return read<I>(bytes(at_ + slot(k, p))); }
+  V weight(int k, int64_t p) const { return read<V>(bytes(weight_ + slot(k, p))); }
+  int64_t one_at(int k, int64_t p) const { return at_[slot(k, p)]; }
+  T one_weight(int k, int64_t p) const { return weight_[slot(k, p)]; }
 
  private:
+  // Taps along one axis, and in all.
+  static int each(const GridSampling& s) {
+    return s.method == GridSampling::Nearest ? 1 : s.method == GridSampling::Linear ? 2 : 4;
+  }
+  static int count(const GridSampling& s) { return each(s) * each(s) * (s.dims == 3 ? each(s) : 1); }
+
   // Gives the lanes with a tap at the plane's end.
   I find_vector(const T* points, int64_t p, int n) {
     I at[3][4], ends{};
@@ -175,8 +184,8 @@ class Taps {
         for (int x = 0; x < each_; ++x, ++k) {
           const I place = select<I>((none | at[0][x]) < 0, I{} - 1, row * width + at[0][x]);
           ends |= place == end_;
-          write(bytes(at_ + k * block_ + p), place);
-          write(bytes(weight_ + k * block_ + p), share * weight[0][x]);
+          write(bytes(at_ + slot(k, p)), place);
+          write(bytes(weight_ + slot(k, p)), share * weight[0][x]);
         }
       }
     return ends;
@@ -249,7 +258,7 @@ TL_INLINE Pair<Vec<T>> gathered_pair(const T* from, Mask<Vec<T>> first, Mask<Vec
 // f(taps, n, first, count) for blocks of each sample's points.
 template <class T, class F>
 void for_blocks(const GridSampling& s, const T* points, F f) {
-  const int64_t block = Taps<T>(s).block(), blocks = (s.points + block - 1) / block;
+  const int64_t block = Taps<T>::block(s), blocks = (s.points + block - 1) / block;
   parallel_for(0, s.batch * blocks, 1 + (1 << 11) / (block * (s.channels + 1)), [&](int64_t b, int64_t e) {
     Taps<T> taps(s);
     for (int64_t task = b; task < e; ++task) {
@@ -301,8 +310,9 @@ class Spread {
   // Some channels of one sample, of which `points` are the points.
   void run(int64_t channels, T* out, const T* in, const T* points) {
     std::fill_n(sums_.data(), s_.positions() * side_, T(0));
-    for (int64_t first = 0; first < s_.points; first += taps_.block()) {
-      const int64_t count = std::min(taps_.block(), s_.points - first);
+    const int64_t block = Taps<T>::block(s_);
+    for (int64_t first = 0; first < s_.points; first += block) {
+      const int64_t count = std::min(block, s_.points - first);
       taps_.find(points + first * s_.dims, count);
       for (int64_t p = 0; p < count; p += W)
         add(channels, in + first + p, p, std::min<int64_t>(W, count - p));
@@ -379,7 +389,7 @@ void slope(const GridSampling& s, T* out, const T* grad, const T* in, const T* p
         for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c)
           sum = fma(load_some<T>(grad + c * s.points + first + p, count - p),
                     gathered(in + c * s.positions(), taps.at(k, p)), sum);
-        write(bytes(sums + k * taps.block() + p), sum);
+        write(bytes(sums + taps.slot(k, p)), sum);
       }
     const int64_t at = (n * s.points + first) * s.dims;
     for (int d = 0; d < s.dims; ++d) {
@@ -389,7 +399,7 @@ void slope(const GridSampling& s, T* out, const T* grad, const T* in, const T* p
       for (int64_t p = 0; p < count; p += W) {
         Vec<T> sum{};
         for (int k = 0; k < taps.count() && !steeper[d].vanishes(); ++k)
-          sum = fma(weights.weight(k, p), read<Vec<T>>(bytes(sums + k * taps.block() + p)), sum);
+          sum = fma(weights.weight(k, p), read<Vec<T>>(bytes(sums + taps.slot(k, p))), sum);
         store_strided<T>(bytes(out + at + p * s.dims + d), s.dims * static_cast<int64_t>(sizeof(T)),
                          static_cast<int>(std::min(W, count - p)), sum);
       }
