@@ -2,39 +2,61 @@
 #include "kernels/cpu/matmul_micro.h"
 
 #include <array>
+#include <utility>
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// Each for itself: where they are cleared as an array, compilers clear memory first.
-template <int n, class V>
-TL_INLINE void clear(V* sums) {
-  [&]<size_t... I>(std::index_sequence<I...>) { ((sums[I] = V{}), ...); }(std::make_index_sequence<n>{});
-}
+// Of R rows and N vectors of columns. Sums are only met by constants: compilers keep arrays in registers,
+// rather than in memory around a loop, where no loop goes over them.
+template <class T, int R, int N>
+class Sums {
+ public:
+  using V = Vec<T>;
+
+  TL_INLINE Sums() {
+    [&]<int... I>(Numbers<I...>) { ((sums_[I] = V{}), ...); }(std::make_integer_sequence<int, R * N>{});
+  }
+  // A term's factors, a_row apart, times its columns.
+  TL_INLINE void add(const T* a, int64_t a_row, const T* b) { add(a, a_row, b, kRows, kVectors); }
+  TL_INLINE void put(T* out) const { put(out, std::make_integer_sequence<int, R * N>{}); }
+
+ private:
+  template <int... I>
+  using Numbers = std::integer_sequence<int, I...>;
+  static constexpr std::make_integer_sequence<int, R> kRows{};
+  static constexpr std::make_integer_sequence<int, N> kVectors{};
+
+  template <int... i, int... v>
+  TL_INLINE void add(const T* a, int64_t a_row, const T* b, Numbers<i...>, Numbers<v...>) {
+    const V columns[] = {read<V>(reinterpret_cast<const char*>(b + v * kLanes<T>))...};
+    (add_row<i>(broadcast<V>(a[i * a_row]), columns, kVectors), ...);
+  }
+  template <int i, int... v>
+  TL_INLINE void add_row(V factor, const V* columns, Numbers<v...>) {
+    ((sums_[i * N + v] = fma(factor, columns[v], sums_[i * N + v])), ...);
+  }
+  template <int... I>
+  TL_INLINE void put(T* out, Numbers<I...>) const {
+    (write(reinterpret_cast<char*>(out + I / N * Tile<T>::kCols + I % N * kLanes<T>), sums_[I]), ...);
+  }
+
+  V sums_[R * N];
+};
 
 template <class T, int R, int N, bool packed>
 void micro(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step, int64_t depth) {
-  using V = Vec<T>;
-  constexpr int W = kLanes<T>;
   if constexpr (packed) a_row = 1, a_step = Tile<T>::kRows;
-  V sums[R][N];
-  clear<R * N>(sums[0]);
+  Sums<T, R, N> sums;
   for (int64_t p = 0; p < depth; ++p, a += a_step, b += b_step) {
     if constexpr (packed) {
       prefetch(a + kTermsAhead * a_step, Tile<T>::kRows * sizeof(T));
       prefetch(b + kTermsAhead * b_step, N * kVecBytes);
     }
-    V columns[N];
-    for (int v = 0; v < N; ++v) columns[v] = read<V>(reinterpret_cast<const char*>(b + v * W));
-    for (int i = 0; i < R; ++i) {
-      const V factor = broadcast<V>(a[i * a_row]);
-      for (int v = 0; v < N; ++v) sums[i][v] = fma(factor, columns[v], sums[i][v]);
-    }
+    sums.add(a, a_row, b);
   }
-  for (int i = 0; i < R; ++i) {
-    for (int v = 0; v < N; ++v) write(reinterpret_cast<char*>(out + i * Tile<T>::kCols + v * W), sums[i][v]);
-  }
+  sums.put(out);
 }
 
 template <class T, int N, bool packed, size_t... R>
@@ -53,24 +75,13 @@ const Micro<T>* for_vectors(int vectors) {
 
 template <class T, int R>
 void spread(T* out, const T* a, const T* b, const int64_t* offsets, int64_t depth) {
-  using V = Vec<T>;
-  constexpr int W = kLanes<T>;
   constexpr int N = Tile<T>::kVectors;
-  V sums[R][N];
-  clear<R * N>(sums[0]);
+  Sums<T, R, N> sums;
   for (int64_t p = 0; p < depth; ++p, a += Tile<T>::kRows) {
     prefetch(b + offsets[p + kTermsAhead], N * kVecBytes);
-    const char* from = reinterpret_cast<const char*>(b + offsets[p]);
-    V columns[N];
-    for (int v = 0; v < N; ++v) columns[v] = read<V>(from + v * kVecBytes);
-    for (int i = 0; i < R; ++i) {
-      const V factor = broadcast<V>(a[i]);
-      for (int v = 0; v < N; ++v) sums[i][v] = fma(factor, columns[v], sums[i][v]);
-    }
+    sums.add(a, 1, b + offsets[p]);
   }
-  for (int i = 0; i < R; ++i) {
-    for (int v = 0; v < N; ++v) write(reinterpret_cast<char*>(out + i * Tile<T>::kCols + v * W), sums[i][v]);
-  }
+  sums.put(out);
 }
 
 // Every second number of rows will do: panels are filled up with zeros.
