@@ -77,6 +77,16 @@ void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows,
   }
 }
 
+// run(out, row) gives sums of whole vectors, rows `row` apart: to c itself where nothing else is to be done.
+template <int kRows, int kCols, class T, class Run>
+TL_INLINE void put_sums(const Output<T>& o, int64_t i, int64_t j, int rows, int columns, Run run) {
+  if (columns % kLanes<T> == 0 && o.column == 1 && o.alpha == 1 && o.beta == 0)
+    return run(o.c + i * o.row + j, o.row);
+  alignas(64) T sums[kRows * kCols];
+  run(sums, kCols);
+  finish<kCols>(sums, o, i, j, rows, columns);
+}
+
 // Brings a corner of c near before its sums are there: its rows lie far apart.
 template <class T>
 TL_INLINE void prefetch(const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
@@ -229,13 +239,13 @@ struct BlockedProduct {
 
   void one_panel(const E* a_block, const E* panel, int64_t depth, const Output<E>& o, int64_t i0, int64_t j0,
                  int rows, int columns) const {
-    alignas(64) E sums[S::kRows * S::kCols];
     const Micro<E>* kernels = micros(vectors_for<E>(columns));
     for (int i = 0; i < rows; i += S::kRows) {
       const int r = lines(rows - i, S::kRows);
       prefetch(o, i0 + i, j0, r, columns);
-      kernels[r - 1](sums, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
-      finish<S::kCols>(sums, o, i0 + i, j0, r, columns);
+      put_sums<S::kRows, S::kCols>(o, i0 + i, j0, r, columns, [&](E* to, int64_t row) {
+        kernels[r - 1](to, row, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
+      });
     }
   }
 };

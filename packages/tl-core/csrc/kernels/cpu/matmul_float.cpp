@@ -78,12 +78,12 @@ class PanelProduct {
 
   void rows(const E* b, int64_t b_step, int64_t p, int64_t depth, const Output<E>& o, int64_t j,
             int columns) const {
-    alignas(64) E sums[S::kRows * kCols];
     const Micro<E>* kernels = loose_micros(E{}, vectors_for<E>(columns));
     for (int64_t i = 0; i < m_; i += S::kRows) {
       const int r = static_cast<int>(m_ - i < S::kRows ? m_ - i : S::kRows);
-      kernels[r - 1](sums, a_.at(i, p), a_.row, a_.column, b, b_step, depth);
-      finish<kCols>(sums, o, i, j, r, columns);
+      put_sums<S::kRows, kCols>(o, i, j, r, columns, [&](E* to, int64_t row) {
+        kernels[r - 1](to, row, a_.at(i, p), a_.row, a_.column, b, b_step, depth);
+      });
     }
   }
 

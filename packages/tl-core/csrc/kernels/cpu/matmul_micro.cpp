@@ -20,7 +20,7 @@ class Sums {
   }
   // A term's factors, a_row apart, times its columns.
   TL_INLINE void add(const T* a, int64_t a_row, const T* b) { add(a, a_row, b, kRows, kVectors); }
-  TL_INLINE void put(T* out) const { put(out, std::make_integer_sequence<int, R * N>{}); }
+  TL_INLINE void put(T* out, int64_t row) const { put(out, row, std::make_integer_sequence<int, R * N>{}); }
 
  private:
   template <int... I>
@@ -38,15 +38,16 @@ class Sums {
     ((sums_[i * N + v] = fma(factor, columns[v], sums_[i * N + v])), ...);
   }
   template <int... I>
-  TL_INLINE void put(T* out, Numbers<I...>) const {
-    (write(reinterpret_cast<char*>(out + I / N * Tile<T>::kCols + I % N * kLanes<T>), sums_[I]), ...);
+  TL_INLINE void put(T* out, int64_t row, Numbers<I...>) const {
+    (write(reinterpret_cast<char*>(out + I / N * row + I % N * kLanes<T>), sums_[I]), ...);
   }
 
   V sums_[R * N];
 };
 
 template <class T, int R, int N, bool packed>
-void micro(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step, int64_t depth) {
+void micro(T* out, int64_t out_row, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step,
+           int64_t depth) {
   if constexpr (packed) a_row = 1, a_step = Tile<T>::kRows;
   Sums<T, R, N> sums;
   for (int64_t p = 0; p < depth; ++p, a += a_step, b += b_step) {
@@ -56,7 +57,7 @@ void micro(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_
     }
     sums.add(a, a_row, b);
   }
-  sums.put(out);
+  sums.put(out, out_row);
 }
 
 template <class T, int N, bool packed, size_t... R>
@@ -81,7 +82,7 @@ void spread(T* out, const T* a, const T* b, const int64_t* offsets, int64_t dept
     prefetch(b + offsets[p + kTermsAhead], N * kVecBytes);
     sums.add(a, 1, b + offsets[p]);
   }
-  sums.put(out);
+  sums.put(out, Tile<T>::kCols);
 }
 
 // Every second number of rows will do: panels are filled up with zeros.

@@ -5,10 +5,10 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
-// out[i * kCols + j] = sum over p of a[i, p] * b[p, j]. Packed: a[p * kRows + i], whatever the strides say.
+// out[i * out_row + j] = sum over p of a[i, p] * b[p, j]. Packed: a[p * kRows + i], whatever the strides say.
 template <class T>
-using Micro = void (*)(T* out, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step,
-                       int64_t depth);
+using Micro = void (*)(T* out, int64_t out_row, const T* a, int64_t a_row, int64_t a_step, const T* b,
+                       int64_t b_step, int64_t depth);
 
 // For so many vectors of columns, the loops for 1, 2, … rows.
 const Micro<float>* packed_micros(float, int vectors);

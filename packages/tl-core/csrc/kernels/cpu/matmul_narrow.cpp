@@ -33,7 +33,8 @@ struct Pairs {
 };
 
 template <int R, int N>
-void pair_micro(float* out, const float* a, int64_t, int64_t, const float* b, int64_t b_step, int64_t depth) {
+void pair_micro(float* out, int64_t out_row, const float* a, int64_t, int64_t, const float* b, int64_t b_step,
+                int64_t depth) {
   __m512 sums[R][N] = {};
   for (int64_t p = 0; p < depth; ++p, a += Tile<float>::kRows, b += b_step) {
     __m512bh columns[N];
@@ -44,7 +45,7 @@ void pair_micro(float* out, const float* a, int64_t, int64_t, const float* b, in
     }
   }
   for (int i = 0; i < R; ++i) {
-    for (int v = 0; v < N; ++v) _mm512_storeu_ps(out + i * Tile<float>::kCols + v * 16, sums[i][v]);
+    for (int v = 0; v < N; ++v) _mm512_storeu_ps(out + i * out_row + v * 16, sums[i][v]);
   }
 }
 
