@@ -1,9 +1,9 @@
 // Logarithms of floats by tables of sixteen, which one instruction of AVX-512 looks up: at most 1.2 units in
 // the last place off, whole numbers whole.
 //
-// x = (1 + r) c 2^k, with c of the table and r from -1/32 to 1/16, so that log x = k log 2 + log c + log(1 +
-// r). The first two terms' upper parts are short enough to be added without loss. The first and the last c
-// are 1 and 2: next to powers of two nothing but log(1 + r) is left to round.
+// x = (1 + r) c 2^k, with c of the table and r from -1/32 to 1/16, has the logarithm k log 2 + log c plus
+// that of 1 + r. The first two terms' upper parts are short enough to be added without loss. The first and
+// the last c are 1 and 2: next to powers of two nothing but the third term is left to round.
 #pragma once
 
 #include "kernels/cpu/polynomial.h"
