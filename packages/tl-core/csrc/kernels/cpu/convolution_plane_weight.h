@@ -7,6 +7,7 @@
 #include "kernels/cpu/convolution_planes.h"
 #include "kernels/cpu/convolution_weight.h"
 #include "kernels/cpu/fold.h"
+#include "kernels/cpu/register_tile.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
@@ -71,24 +72,18 @@ class PlaneWeight {
 
   template <int R>
   static void micro(T* sums, const Operands& from, int64_t images, int64_t length) {
-    V parts[R][kColumns];
-    for (int i = 0; i < R; ++i)
-      for (int j = 0; j < kColumns; ++j) parts[i][j] = read<V>(vector(sums, i, j));
+    RegisterTile<V, R, kColumns> parts;
+    parts.fill([&](int i, int j) TL_INLINED { return read<V>(vector(sums, i, j)); });
     for (int64_t n = 0; n < images; ++n) {
       const T* x[kColumns];
       for (int j = 0; j < kColumns; ++j) x[j] = from.planes + n * from.plane_step + from.columns[j];
       const T* g = from.gradients + n * from.gradient_step;
-      for (int64_t p = 0; p < length - W; p += W) {
-        V columns[kColumns];
-        for (int j = 0; j < kColumns; ++j) columns[j] = read<V>(reinterpret_cast<const char*>(x[j] + p));
-        for (int i = 0; i < R; ++i) {
-          const V row = read<V>(reinterpret_cast<const char*>(g + i * length + p));
-          for (int j = 0; j < kColumns; ++j) parts[i][j] = fma(row, columns[j], parts[i][j]);
-        }
-      }
+      for (int64_t p = 0; p < length - W; p += W)
+        parts.add([&](int i)
+                      TL_INLINED { return read<V>(reinterpret_cast<const char*>(g + i * length + p)); },
+                  [&](int j) TL_INLINED { return read<V>(reinterpret_cast<const char*>(x[j] + p)); });
     }
-    for (int i = 0; i < R; ++i)
-      for (int j = 0; j < kColumns; ++j) write(vector(sums, i, j), parts[i][j]);
+    parts.each([&](int i, int j, V part) TL_INLINED { write(vector(sums, i, j), part); });
   }
   static char* vector(T* sums, int i, int j) {
     return reinterpret_cast<char*>(sums + (i * kColumns + j) * W);

@@ -11,8 +11,10 @@
 #ifdef __SANITIZE_ADDRESS__  // every access carries a check: inlined by force, functions take minutes to
                              // compile
 #define TL_INLINE inline
+#define TL_INLINED
 #else
 #define TL_INLINE inline __attribute__((always_inline))
+#define TL_INLINED __attribute__((always_inline))  // of a lambda
 #endif
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
