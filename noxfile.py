@@ -215,7 +215,7 @@ def judge(session: nox.Session, reports: Path, failed: list[str]) -> None:
 def run_sanitized(session: nox.Session, kind: str, options: dict[str, str], *arguments: str) -> None:
     """The native packages' tests with sanitizers; a report of theirs fails the session, whatever the tests say."""
     install(session, ["tl-autograd"], {"tl-core": "test", "tl-autograd": "test"}, sanitize=kind)
-    session.install("pytest-xdist>=3")
+    session.install("pytest-xdist>=3.2")
     environment, reports = sanitizers(session, kind, options)
     failed = []
     for dist in ("tl-core", "tl-autograd"):
@@ -232,7 +232,9 @@ def sanitize(session: nox.Session) -> None:
     session.env["TL_HYPOTHESIS_PROFILE"] = "sanitize"
     seed = f"--hypothesis-seed={random.randrange(2**32)}"
     # gcc's UBSan writes to stderr alone: a captured worker takes its words along when it dies.
-    run_sanitized(session, "address", ADDRESS, "-n", str(len(os.sched_getaffinity(0))), "--capture=no", seed)
+    # Tests take from milliseconds to minutes: a worker that is out of them takes some of another's.
+    workers = ["-n", str(len(os.sched_getaffinity(0))), "--dist=worksteal"]
+    run_sanitized(session, "address", ADDRESS, *workers, "--capture=no", seed)
 
 
 @nox.session(name="trouble-data")
