@@ -218,7 +218,7 @@ class GatherProduct {
     if (!first) panel.output().prefetch(group, row, rows);
     alignas(64) T sums[PanelOutput<T>::kRoom];
     const Micro<T>* micros = weight_.micros(vectors_for<T>(panel.columns()));
-    micros[rows - 1](sums, S::kCols, a.data, a.row, a.step, b, S::kCols, depth);
+    micros[rows - 1]({sums, S::kCols}, a.data, a.row, a.step, b, S::kCols, depth);
     panel.output().finish(sums, group, row, rows, first);
   }
 
@@ -392,7 +392,7 @@ class WeightProduct {
         const int rows = static_cast<int>(std::min<int64_t>(S::kRows, c_.rows - row));
         alignas(64) T tile[S::kRows * kCols];
         const T* packed = a + row / S::kRows * tile_room(depth.total) + k * S::kRows;
-        packed_micros(T{}, vectors)[rows - 1](tile, kCols, packed, 1, S::kRows, panel, kCols, size);
+        packed_micros(T{}, vectors)[rows - 1]({tile, kCols}, packed, 1, S::kRows, panel, kCols, size);
         add(sums + row * pitch_ + column, tile, rows, vectors * W);
       }
     }

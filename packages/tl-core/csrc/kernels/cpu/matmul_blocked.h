@@ -77,13 +77,15 @@ void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows,
   }
 }
 
-// run(out, row) gives sums of whole vectors, rows `row` apart: to c itself where nothing else is to be done.
+// run(to) puts sums of whole vectors into a SumsPlace: c itself where they are not multiplied any more.
 template <int kRows, int kCols, class T, class Run>
 TL_INLINE void put_sums(const Output<T>& o, int64_t i, int64_t j, int rows, int columns, Run run) {
-  if (columns % kLanes<T> == 0 && o.column == 1 && o.alpha == 1 && o.beta == 0)
-    return run(o.c + i * o.row + j, o.row);
+  const bool plain = columns % kLanes<T> == 0 && o.column == 1 && o.alpha == 1;
+  if (plain && o.beta == 0) return run(SumsPlace<T>{o.c + i * o.row + j, o.row});
+  if (plain && o.beta == 1 && o.added_column == 1)
+    return run(SumsPlace<T>{o.c + i * o.row + j, o.row, o.added + i * o.added_row + j, o.added_row});
   alignas(64) T sums[kRows * kCols];
-  run(sums, kCols);
+  run(SumsPlace<T>{sums, kCols});
   finish<kCols>(sums, o, i, j, rows, columns);
 }
 
@@ -243,8 +245,8 @@ struct BlockedProduct {
     for (int i = 0; i < rows; i += S::kRows) {
       const int r = lines(rows - i, S::kRows);
       prefetch(o, i0 + i, j0, r, columns);
-      put_sums<S::kRows, S::kCols>(o, i0 + i, j0, r, columns, [&](E* to, int64_t row) {
-        kernels[r - 1](to, row, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
+      put_sums<S::kRows, S::kCols>(o, i0 + i, j0, r, columns, [&](const SumsPlace<E>& to) {
+        kernels[r - 1](to, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
       });
     }
   }

@@ -81,8 +81,8 @@ class PanelProduct {
     const Micro<E>* kernels = loose_micros(E{}, vectors_for<E>(columns));
     for (int64_t i = 0; i < m_; i += S::kRows) {
       const int r = static_cast<int>(m_ - i < S::kRows ? m_ - i : S::kRows);
-      put_sums<S::kRows, kCols>(o, i, j, r, columns, [&](E* to, int64_t row) {
-        kernels[r - 1](to, row, a_.at(i, p), a_.row, a_.column, b, b_step, depth);
+      put_sums<S::kRows, kCols>(o, i, j, r, columns, [&](const SumsPlace<E>& to) {
+        kernels[r - 1](to, a_.at(i, p), a_.row, a_.column, b, b_step, depth);
       });
     }
   }

@@ -17,13 +17,21 @@ TL_INLINE void add(RegisterTile<Vec<T>, R, N>& sums, const T* a, int64_t a_row, 
            [&](int j) TL_INLINED { return read<V>(reinterpret_cast<const char*>(b + j * kLanes<T>)); });
 }
 template <class T, int R, int N>
-TL_INLINE void put(const RegisterTile<Vec<T>, R, N>& sums, T* out, int64_t row) {
-  sums.each([&](int i, int j, Vec<T> sum)
-                TL_INLINED { write(reinterpret_cast<char*>(out + i * row + j * kLanes<T>), sum); });
+TL_INLINE void put(const RegisterTile<Vec<T>, R, N>& sums, const SumsPlace<T>& to) {
+  const auto at = [](auto* p, int64_t row, int i, int j) TL_INLINED { return p + i * row + j * kLanes<T>; };
+  if (to.added) {
+    sums.each([&](int i, int j, Vec<T> sum) TL_INLINED {
+      const auto added = read<Vec<T>>(reinterpret_cast<const char*>(at(to.added, to.added_row, i, j)));
+      write(reinterpret_cast<char*>(at(to.out, to.row, i, j)), added + sum);
+    });
+  } else {
+    sums.each([&](int i, int j, Vec<T> sum)
+                  TL_INLINED { write(reinterpret_cast<char*>(at(to.out, to.row, i, j)), sum); });
+  }
 }
 
 template <class T, int R, int N, bool packed>
-void micro(T* out, int64_t out_row, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step,
+void micro(const SumsPlace<T>& to, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step,
            int64_t depth) {
   if constexpr (packed) a_row = 1, a_step = Tile<T>::kRows;
   RegisterTile<Vec<T>, R, N> sums;
@@ -34,7 +42,7 @@ void micro(T* out, int64_t out_row, const T* a, int64_t a_row, int64_t a_step, c
     }
     add(sums, a, a_row, b);
   }
-  put(sums, out, out_row);
+  put(sums, to);
 }
 
 template <class T, int N, bool packed, size_t... R>
@@ -59,7 +67,7 @@ void spread(T* out, const T* a, const T* b, const int64_t* offsets, int64_t dept
     prefetch(b + offsets[p + kTermsAhead], N * kVecBytes);
     add(sums, a, 1, b + offsets[p]);
   }
-  put(sums, out, Tile<T>::kCols);
+  put(sums, SumsPlace<T>{out, Tile<T>::kCols});
 }
 
 // Every second number of rows will do: panels are filled up with zeros.

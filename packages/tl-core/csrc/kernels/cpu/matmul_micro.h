@@ -5,9 +5,19 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
-// out[i * out_row + j] = sum over p of a[i, p] * b[p, j]. Packed: a[p * kRows + i], whatever the strides say.
+// Where sums of some rows and whole vectors of columns go, and what is added to them, unless null.
 template <class T>
-using Micro = void (*)(T* out, int64_t out_row, const T* a, int64_t a_row, int64_t a_step, const T* b,
+struct SumsPlace {
+  T* out;
+  int64_t row;
+  const T* added = nullptr;
+  int64_t added_row = 0;
+};
+
+// out[i, j] = added[i, j] + sum over p of a[i, p] * b[p, j]. Packed: a[p * kRows + i], whatever the strides
+// say.
+template <class T>
+using Micro = void (*)(const SumsPlace<T>& to, const T* a, int64_t a_row, int64_t a_step, const T* b,
                        int64_t b_step, int64_t depth);
 
 // For so many vectors of columns, the loops for 1, 2, … rows.

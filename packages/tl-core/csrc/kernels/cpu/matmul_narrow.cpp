@@ -33,7 +33,7 @@ struct Pairs {
 };
 
 template <int R, int N>
-void pair_micro(float* out, int64_t out_row, const float* a, int64_t, int64_t, const float* b, int64_t b_step,
+void pair_micro(const SumsPlace<float>& to, const float* a, int64_t, int64_t, const float* b, int64_t b_step,
                 int64_t depth) {
   __m512 sums[R][N] = {};
   for (int64_t p = 0; p < depth; ++p, a += Tile<float>::kRows, b += b_step) {
@@ -45,7 +45,10 @@ void pair_micro(float* out, int64_t out_row, const float* a, int64_t, int64_t, c
     }
   }
   for (int i = 0; i < R; ++i) {
-    for (int v = 0; v < N; ++v) _mm512_storeu_ps(out + i * out_row + v * 16, sums[i][v]);
+    for (int v = 0; v < N; ++v) {
+      if (to.added) sums[i][v] = _mm512_loadu_ps(to.added + i * to.added_row + v * 16) + sums[i][v];
+      _mm512_storeu_ps(to.out + i * to.row + v * 16, sums[i][v]);
+    }
   }
 }
 
