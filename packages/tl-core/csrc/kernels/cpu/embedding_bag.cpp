@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "kernels/cpu/memory.h"
+#include "kernels/cpu/lanes.h"
 #include "kernels/cpu/select.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
@@ -45,7 +45,13 @@ class BagLoop {
 
   BagLoop(const RowTable& t, const char* data, const Bags& bags, const char* factors, char* out,
           int64_t* sizes, int64_t* winners)
-      : table_(t), data_(data), bags_(bags), factors_(factors), out_(out), sizes_(sizes), winners_(winners) {}
+      : table_(t),
+        data_(reinterpret_cast<const T*>(data)),
+        bags_(bags),
+        factors_(factors),
+        out_(reinterpret_cast<T*>(out)),
+        sizes_(sizes),
+        winners_(winners) {}
 
   void bag(int64_t b) const {
     const int64_t *first = bags_.indices + bags_.offsets[b], *last = bags_.indices + bags_.offsets[b + 1];
@@ -78,11 +84,11 @@ class BagLoop {
     for (int64_t i = first; i < last; ++i) {
       if (i + kAhead < end) prefetch(row(i + kAhead, at), vectors * kWidth * kSize);
       if (bags_.indices[i] == bags_.skipped) continue;
-      const char* from = row(i, at);
+      const T* from = row(i, at);
       const A factor = factors_ ? load_one<T>(factors_ + i * kSize) : A(1);
 #pragma GCC unroll 16
       for (int v = 0; v < vectors; ++v)
-        columns[v].add(load_lanes(from + v * kWidth * kSize, lanes), factor, i - first);
+        columns[v].add(load_some(from + v * kWidth, lanes), factor, i - first);
     }
 #pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v) put(columns[v], b, at + v * kWidth, lanes);
@@ -90,12 +96,7 @@ class BagLoop {
 
   template <class Columns>
   TL_INLINE void put(const Columns& columns, int64_t b, int64_t at, int lanes) const {
-    const Vec<A> result = columns.result(bags_.mode, sizes_[b]);
-    char* const to = out_ + (b * table_.width + at) * kSize;
-    if (lanes == kWidth)
-      store<T>(to, result);
-    else
-      store_partial<T>(to, lanes, result);
+    store_some(out_ + b * table_.width + at, lanes, columns.result(bags_.mode, sizes_[b]));
     if constexpr (requires { columns.places; }) {
       const int64_t* const indices = bags_.indices + bags_.offsets[b];
       int64_t* const winners = winners_ + b * table_.width + at;
@@ -103,18 +104,13 @@ class BagLoop {
     }
   }
 
-  TL_INLINE const char* row(int64_t i, int64_t at) const {
-    return data_ + (bags_.indices[i] * table_.width + at) * kSize;
-  }
-  static TL_INLINE Vec<A> load_lanes(const char* from, int lanes) {
-    return lanes == kWidth ? load<T>(from) : load_partial<T>(from, lanes);
-  }
+  TL_INLINE const T* row(int64_t i, int64_t at) const { return data_ + bags_.indices[i] * table_.width + at; }
 
   const RowTable table_;
-  const char* data_;
+  const T* data_;
   const Bags bags_;
   const char* factors_;
-  char* out_;
+  T* out_;
   int64_t *sizes_, *winners_;
 };
 
