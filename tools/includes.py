@@ -1,5 +1,5 @@
-"""Rules for `#include`: a folder of csrc/ includes only folders to its left, nothing goes round in a circle, and other
-packages see tl-core's `include/` only."""
+"""Rules for `#include`: a folder of csrc/ and a room of its kernels include only folders to their left, nothing goes
+round in a circle, and other packages see tl-core's `include/` only."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from tools.cycles import cycles
 from tools.packages import ROOT, Package, packages
 
 ROOMS = ["base", "tensor", "iter", "dispatch", "kernels", "ops", "c_abi", "bind"]
+KERNEL_ROOMS = [
+    *("simd", "loops", "elementwise", "reduce", "index", "sort", "random", "linalg"),
+    *("gemm", "conv", "norm", "attention", "spatial", "fused"),
+]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 SUFFIXES = {".h", ".hpp", ".c", ".cpp"}
 
@@ -37,6 +41,14 @@ def room(file: Path, package: Package) -> str | None:
     return parts[1] if package.dist == "tl-core" and parts[0] == "csrc" and len(parts) > 2 else None
 
 
+def kernel_room(file: Path, package: Package) -> str | None:
+    """The folder of tl-core's csrc/kernels/cpu/ a file lies in; "" for a file that lies in none of them."""
+    parts = file.relative_to(package.folder).parts
+    if package.dist != "tl-core" or parts[:3] != ("csrc", "kernels", "cpu"):
+        return None
+    return parts[3] if len(parts) > 4 else ""
+
+
 def files(package: Package) -> list[Path]:
     """The C and C++ files of a package."""
     folders = ("csrc", "include")
@@ -59,6 +71,14 @@ def _wrong(package: Package, file: Path, text: str, target: Path | None, public:
             return f"csrc/{name}/ is not one of the rooms {' '.join(ROOMS)}"
     if ROOMS.index(there) > ROOMS.index(here):
         return f'csrc/{here}/ may not include "{text}": {there}/ lies to its right'
+    return _wrong_kernel_room(kernel_room(file, package), kernel_room(target, package), text)
+
+
+def _wrong_kernel_room(here: str | None, there: str | None, text: str) -> str | None:
+    if here not in KERNEL_ROOMS or there not in KERNEL_ROOMS:
+        return None
+    if KERNEL_ROOMS.index(there) > KERNEL_ROOMS.index(here):
+        return f'kernels/cpu/{here}/ may not include "{text}": {there}/ lies to its right'
     return None
 
 
@@ -69,6 +89,8 @@ def violations(root: Path = ROOT) -> Iterator[Found]:
         graph: dict[Path, list[Path]] = {}
         for file in files(package):
             graph[file.resolve()] = targets = []
+            if (name := kernel_room(file, package)) is not None and name not in KERNEL_ROOMS:
+                yield file, 1, f"lies in none of the rooms of kernels/cpu/: {' '.join(KERNEL_ROOMS)}"
             for line, text in includes_of(file):
                 target = resolve(text, file, [package.folder / "csrc", public])
                 if message := _wrong(package, file, text, target, public):

@@ -70,7 +70,10 @@ def test_what_is_allowed_is_not_reported(repository, path, text):
     ("path", "text", "message"),
     [
         ("tl-core/csrc/base/a.h", '#include "tensor/t.h"\n', "tensor/ lies to its right"),
-        ("tl-core/csrc/kernels/cpu/a.cpp", '#include "ops/o.h"\n', "ops/ lies to its right"),
+        ("tl-core/csrc/kernels/cpu/simd/a.cpp", '#include "ops/o.h"\n', "ops/ lies to its right"),
+        ("tl-core/csrc/kernels/cpu/simd/a.h", '#include "kernels/cpu/gemm/g.h"\n', "gemm/ lies to its right"),
+        ("tl-core/csrc/kernels/cpu/a.h", "", "lies in none of the rooms"),
+        ("tl-core/csrc/kernels/cpu/attic/a.h", "", "lies in none of the rooms"),
         ("tl-core/csrc/attic/a.cpp", '#include "tensor/t.h"\n', "csrc/attic/ is not one of the rooms"),
         ("tl-core/include/tl/a.h", '#include "../../csrc/tensor/t.h"\n', "is not public"),
         (
@@ -84,6 +87,7 @@ def test_what_is_allowed_is_not_reported(repository, path, text):
 def test_a_planted_include_is_found(repository, path, text, message):
     repository.write("tl-core/csrc/tensor/t.h", "")
     repository.write("tl-core/csrc/ops/o.h", "")
+    repository.write("tl-core/csrc/kernels/cpu/gemm/g.h", "")
     repository.write(path, text)
     (found,) = messages(repository)
     assert message in found

@@ -29,7 +29,7 @@ SIZES = {d: int("".join(filter(str.isdigit, d)) or 8) // 8 for d in ENUM}
 ONE_LOOP = [
     "#define TL_ONE_LOOP_OF(table) {{::tl::cpu::base::table, ::tl::cpu::base::table, ::tl::cpu::base::table}}"
 ]
-FUNCTORS = Path(__file__).parents[1] / "csrc/kernels/cpu/functions"
+FUNCTORS = Path(__file__).parents[1] / "csrc/kernels/cpu/elementwise"
 ROWS_PER_FILE = 6
 
 
@@ -78,8 +78,8 @@ def _portions(rows: Iterable[Row]) -> list[list[Row]]:
 
 def _loops_cpp(group: list[Row], family: str, once: bool) -> str:
     header = family.removesuffix("_") or "all"
-    lines = ["// isa: all"] * (not once) + [f'#include "kernels/cpu/functions/{header}.h"',
-             '#include "kernels/cpu/loops.h"', "", "namespace tl::cpu::TL_ISA_NAMESPACE {"]  # fmt: skip
+    lines = ["// isa: all"] * (not once) + [f'#include "kernels/cpu/elementwise/{header}.h"',
+             '#include "kernels/cpu/loops/elementwise_loop.h"', "", "namespace tl::cpu::TL_ISA_NAMESPACE {"]  # fmt: skip
     for row in group:
         lines.append(f"extern const ElementwiseLoop {symbol(row)}_loops[kNumDTypes] = {{")
         lines += [_entry(row, d) for d in ENUM]
@@ -124,7 +124,7 @@ def defs_cpp(rows: list[Row]) -> str:
     todo = elementwise_rows(rows)
     lines = [
         '#include "elementwise_defs.h"',
-        '#include "kernels/cpu/loop.h"',
+        '#include "kernels/cpu/loops/loop_table.h"',
         "",
         *ONE_LOOP,
         "namespace tl {",

@@ -46,7 +46,7 @@ def made(maker: str) -> Samples:
 class Elementwise:
     """How a generic elementwise loop is planned."""
 
-    function: str  # the functor in kernels/cpu/functions
+    function: str  # the functor in kernels/cpu/elementwise
     inputs: int  # leading tensor-or-number arguments
     to: str = (
         "same"  # same | float (integers become the default float) | int (bool becomes int64) | bool | real | real float

@@ -31,7 +31,7 @@
 #include "dispatch/sparse.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
-#include "kernels/cpu/loop.h"
+#include "kernels/cpu/simd/isa_dispatch.h"
 #include "ops.h"
 #include "ops/unwritten.h"
 #include "ops/warn.h"
@@ -149,7 +149,7 @@ void add_machine(py::module_& m) {
     set_num_threads(n);
   });
   m.def("_flush_denormals", flush_denormals);
-  m.def("_capability_level", cpu::chosen_level);
+  m.def("_capability_level", cpu::isa_level);
   m.def("_request_interrupt", request_interrupt);
 }
 

@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-#include "kernels/cpu/along.h"
+#include "kernels/cpu/loops/along_dim.h"
 #include "tensor/tensor.h"
 
 namespace tl {

@@ -1,5 +1,5 @@
 // Scaled dot product attention.
-#include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention/attention.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,6 @@
 // Losses of scores against classes.
-#include "kernels/cpu/class_loss.h"
-
 #include "iter/promotion.h"
+#include "kernels/cpu/fused/nll_loss.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/expect.h"

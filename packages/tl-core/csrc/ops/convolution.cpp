@@ -1,11 +1,10 @@
 // Convolutions of one to three axes.
-#include "kernels/cpu/convolution.h"
-
 #include <algorithm>
 #include <numeric>
 
 #include "base/checked.h"
 #include "iter/promotion.h"
+#include "kernels/cpu/conv/conv.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

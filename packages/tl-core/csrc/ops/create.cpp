@@ -6,7 +6,7 @@
 
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
-#include "kernels/cpu/factories.h"
+#include "kernels/cpu/elementwise/fill.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

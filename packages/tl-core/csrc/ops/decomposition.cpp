@@ -5,7 +5,7 @@
 
 #include "base/matmul_precision.h"
 #include "iter/promotion.h"
-#include "kernels/cpu/decompose.h"
+#include "kernels/cpu/linalg/factorizations.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

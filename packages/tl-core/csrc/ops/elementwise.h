@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dispatch/operator.h"
-#include "kernels/cpu/loop.h"
+#include "kernels/cpu/loops/loop_table.h"
 
 namespace tl {
 

@@ -1,12 +1,12 @@
 // Tables of vectors.
-#include "kernels/cpu/embedding.h"
+#include "kernels/cpu/index/embedding.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "iter/promotion.h"
-#include "kernels/cpu/embedding_bag.h"
-#include "kernels/cpu/index.h"
+#include "kernels/cpu/index/embedding_bag.h"
+#include "kernels/cpu/index/index.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/expect.h"

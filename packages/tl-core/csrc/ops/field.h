@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dispatch/operator.h"
-#include "kernels/cpu/resample.h"
+#include "kernels/cpu/spatial/resample.h"
 #include "ops/copy.h"
 #include "tensor/scalar.h"
 

@@ -1,6 +1,6 @@
 // Matrix products.
 #include "iter/promotion.h"
-#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/gemm/gemm.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

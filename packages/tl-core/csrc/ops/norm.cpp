@@ -1,5 +1,5 @@
 // Normalization over samples and over batches.
-#include "kernels/cpu/norm.h"
+#include "kernels/cpu/norm/norm.h"
 
 #include <limits>
 

@@ -1,7 +1,6 @@
 // One step of an optimizer over all its parameters at once.
-#include "kernels/cpu/optim.h"
-
 #include "iter/promotion.h"
+#include "kernels/cpu/fused/optimizer_step.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

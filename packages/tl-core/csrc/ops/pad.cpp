@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "iter/promotion.h"
-#include "kernels/cpu/border.h"
+#include "kernels/cpu/spatial/padding.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

@@ -1,8 +1,9 @@
-// Running the loops of kernels/cpu/index.h over a nest of values, the tensor that is indexed, and places.
+// Running the loops of kernels/cpu/index/index.h over a nest of values, the tensor that is indexed, and
+// places.
 #pragma once
 
 #include "iter/loop_nest.h"
-#include "kernels/cpu/index.h"
+#include "kernels/cpu/index/index.h"
 
 namespace tl {
 

@@ -5,7 +5,7 @@
 #include "base/thread_local.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
-#include "kernels/cpu/max_pool.h"
+#include "kernels/cpu/spatial/max_pool.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

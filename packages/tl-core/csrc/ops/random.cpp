@@ -1,5 +1,5 @@
 // Operators that draw random numbers.
-#include "kernels/cpu/random.h"
+#include "kernels/cpu/random/random.h"
 
 #include <cmath>
 #include <limits>

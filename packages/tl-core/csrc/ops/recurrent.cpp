@@ -1,6 +1,4 @@
 // Recurrent layers over sequences, and their cells.
-#include "kernels/cpu/recurrent.h"
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -9,7 +7,8 @@
 #include "base/parallel.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
-#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/fused/recurrent_cell.h"
+#include "kernels/cpu/gemm/gemm.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/expect.h"

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "kernels/cpu/reduce.h"
+#include "kernels/cpu/reduce/reduce.h"
 #include "tensor/tensor.h"
 
 namespace tl {

@@ -1,11 +1,11 @@
 // Running sums and products.
-#include "kernels/cpu/scan.h"
+#include "kernels/cpu/reduce/scan.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "iter/promotion.h"
-#include "kernels/cpu/cumulative.h"
+#include "kernels/cpu/reduce/cumulative.h"
 #include "ops.h"
 #include "ops/along.h"
 #include "ops/copy.h"

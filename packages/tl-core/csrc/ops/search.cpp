@@ -1,9 +1,8 @@
 // Where elements stand in sorted ones, and whether they are there.
-#include "kernels/cpu/search.h"
-
 #include <limits>
 
 #include "iter/promotion.h"
+#include "kernels/cpu/sort/searchsorted.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

@@ -1,5 +1,5 @@
 // Softmax, its logarithm, and the logarithm of a sum of exponentials.
-#include "kernels/cpu/softmax.h"
+#include "kernels/cpu/norm/softmax.h"
 
 #include <limits>
 

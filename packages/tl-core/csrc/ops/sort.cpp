@@ -1,5 +1,5 @@
 // Sorted orders and the largest elements.
-#include "kernels/cpu/sort.h"
+#include "kernels/cpu/sort/sort.h"
 
 #include <limits>
 

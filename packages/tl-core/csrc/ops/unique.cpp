@@ -1,12 +1,12 @@
 // Which elements there are, and how often.
-#include "kernels/cpu/unique.h"
+#include "kernels/cpu/sort/unique.h"
 
 #include <cmath>
 #include <limits>
 
 #include "base/checked.h"
 #include "iter/promotion.h"
-#include "kernels/cpu/sort.h"
+#include "kernels/cpu/sort/sort.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

@@ -6,7 +6,7 @@
 #include "base/matmul_precision.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
-#include "kernels/cpu/distance.h"
+#include "kernels/cpu/linalg/cdist.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

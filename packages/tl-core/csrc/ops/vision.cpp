@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "dispatch/thread_state.h"
 #include "iter/promotion.h"
-#include "kernels/cpu/grid_sample.h"
+#include "kernels/cpu/spatial/grid_sample.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/field.h"

@@ -1,0 +1,138 @@
+// Attention's output, tile by tile of the queries.
+#pragma once
+
+#include "kernels/cpu/attention/dropout_mask.h"
+#include "kernels/cpu/attention/online_softmax.h"
+#include "kernels/cpu/attention/tile_gemm.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+namespace {  // a part of attention.cpp
+
+template <class T>
+struct ForwardMemory {
+  using A = Compute<T>;
+  const Sides* sides;
+  Kept<A> kept;
+  int64_t width;  // of a tile of scores
+  Scratch<A> numbers, sums, query;
+  Sums<A> scores, output;
+  Running<A> running;
+  A log_sums[kQueries];
+  Packed packed_query, factors;
+  HeadTiles<T> keys, values;
+  ForwardMemory(const Attention& c, const Sides* sides)
+      : sides(sides),
+        kept(c),
+        width(tile_keys(c, sides && kInParts<T> ? 1024 : 256)),
+        numbers((sides ? Sides::kLines : kQueries) * apart(width)),
+        sums(kQueries * room(sides, c.shape.value_size)),
+        query(kReadsAsIs<T> ? 1 : kQueries * c.shape.size + 1),
+        scores{numbers.data(), apart(width)},
+        output{sums.data(), room(sides, c.shape.value_size)},
+        packed_query(sides, kQueries, c.shape.size),
+        factors(sides, Sides::kLines, width),
+        keys(sides, c.key, width, c.shape.keys, c.shape.size, HeadTiles<T>::kTurned),
+        values(sides, c.value, width, c.shape.keys, c.shape.value_size, HeadTiles<T>::kStraight) {}
+};
+
+// Adds what keys give to rows from `first` of the tile on.
+template <class T>
+void attend(const Attention& c, ForwardMemory<T>& memory, const Scores<T>& s, Side query, int64_t first) {
+  using A = Compute<T>;
+  using Row = FactorRow<Factor<T>>;
+  const int64_t n = c.shape.value_size;
+  const Sums<A> output{memory.output.row(first), memory.output.stride};
+  s.compute(memory.sides, query, memory.keys.turned(s.key));
+  A peaks[kQueries] = {}, decays[kQueries], shifts[kQueries];
+  for (int64_t i = 0; i < s.queries; ++i) peaks[i] = largest(s.row(i), s.pairs()) * s.factor();
+  memory.running.raise(first, s.queries, peaks, decays, shifts);
+  const Side probabilities{factors<T>(s.rows), memory.factors.data(), s.keys};
+  for (int64_t i = 0; i < s.queries; ++i) {
+    float* squares = memory.sides ? Row::within(memory.factors.data(), i, s.pairs()) : nullptr;
+    memory.running.sums[first + i] +=
+        exponentials<Factor<T>>(s.pairs(), s.factor(), shifts[i], memory.kept.row(first + i, s.key),
+                                memory.kept.scale(), {s.row(i), squares});
+    if (s.key > 0 && decays[i] != 1) scale_row(output.row(i), n, decays[i]);
+  }
+  multiply<T>(memory.sides, s.queries, n, s.keys, probabilities, memory.values.straight(s.key), output,
+              s.key > 0);
+}
+
+template <class T>
+void attend_tile(const Attention& c, ForwardMemory<T>& memory, Place at, int64_t rows) {
+  using A = Compute<T>;
+  const AttentionShape& s = c.shape;
+  const Sides* sides = memory.sides;
+  const int64_t key_head = at.head / (s.heads / s.key_heads), strip = sides ? Sides::kLines : rows;
+  const Side query =
+      memory.packed_query.left(tile<T>(c.query, at, rows, s.size, memory.query.data()), rows, s.size);
+  const auto seen = [&](int64_t row) { return c.causal ? least(s.keys, at.row + row) : s.keys; };
+  const int64_t end = seen(room(sides, rows));
+  memory.running.clear();
+  if (end == 0) std::fill_n(memory.output.data, rows * memory.output.stride, A(0));
+  memory.kept.draw(at, rows, end);
+  memory.keys.reach(at.batch, key_head, end);
+  memory.values.reach(at.batch, key_head, end);
+  const Session session(sides);
+  for (int64_t key = 0; key < end; key += memory.width) {
+    for (int64_t i = 0; i < rows; i += strip) {
+      const int64_t n = least(memory.width, seen(i + strip) - key);
+      if (n <= 0) continue;
+      attend<T>(c, memory, {c, memory.scores, at.batch, at.head, at.row + i, key, least(strip, rows - i), n},
+                rows_of<T>(sides, query, i), i);
+    }
+  }
+}
+
+template <class T>
+void normalize(const Attention& c, ForwardMemory<T>& memory, int64_t rows) {
+  using A = Compute<T>;
+  const Running<A>& r = memory.running;
+  for (int64_t k = 0; k * kLanes<A> < rows; ++k)
+    set(memory.log_sums, k,
+        select<Vec<A>>(at(r.sums, k) == A(0), Vec<A>{} + std::numeric_limits<A>::infinity(),
+                       at(r.tops, k) + log(at(r.sums, k))));
+  for (int64_t i = 0; i < rows; ++i)
+    scale_row(memory.output.row(i), c.shape.value_size, r.sums[i] == 0 ? A(0) : A(1) / r.sums[i]);
+}
+
+template <class T>
+void forward_tile(const Attention& c, ForwardMemory<T>& memory, Place at) {
+  using A = Compute<T>;
+  const AttentionShape& s = c.shape;
+  const int64_t rows = least(tile_queries(c), s.queries - at.row);
+  attend_tile<T>(c, memory, at, rows);
+  normalize<T>(c, memory, rows);
+  if constexpr (kInParts<T>) {
+    if (memory.sides && !all_sure(memory.output, rows, s.value_size)) {
+      ForwardMemory<T> exact(c, nullptr);
+      attend_tile<T>(c, exact, at, rows);
+      normalize<T>(c, exact, rows);
+      replace_unsure(memory.output, exact.output, rows, s.value_size);
+      replace_unsure<A>({memory.log_sums, 0}, {exact.log_sums, 0}, 1, rows);
+    }
+  }
+  put<T>(c.output, at, rows, s.value_size, memory.output);
+  A* log_sums = static_cast<A*>(c.log_sums) + (at.batch * s.heads + at.head) * s.queries + at.row;
+  std::copy_n(memory.log_sums, rows, log_sums);
+}
+
+template <class T>
+void forward(const Attention& c) {
+  const AttentionShape& s = c.shape;
+  const int64_t height = tile_queries(c), tiles = (s.queries + height - 1) / height,
+                tasks = s.batch * s.heads * tiles;
+  const int64_t cost = height * (s.keys + 1) * (s.size + s.value_size + 16), few = (1 << 19) / cost + 1;
+  // Whole heads, whose keys are packed once, unless threads would stand idle.
+  const int64_t grain = s.batch * s.heads >= 2 * num_threads() ? std::max(few, tiles) : few;
+  parallel_for(0, tasks, grain, [&](int64_t begin, int64_t end) {
+    ForwardMemory<T> memory(c, packing<T>(c));
+    for (int64_t i = begin; i < end; ++i)
+      forward_tile<T>(c, memory, {i / tiles / s.heads, i / tiles % s.heads, i % tiles * height});
+  });
+}
+
+}  // namespace
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE

@@ -1,0 +1,217 @@
+// Products of tiles, by instructions for tiles where there are, and what those cannot do.
+#pragma once
+
+#include "kernels/cpu/attention/tiles.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+namespace {  // a part of attention.cpp
+
+// A matrix, and the same packed if products read it so: then with at least as many terms.
+struct Side {
+  MatrixView view;
+  const char* packed = nullptr;
+  int64_t terms = 0;
+};
+
+template <class T>
+const Sides* packing(const Attention& c) {
+  constexpr int64_t kFew = std::is_same_v<T, BFloat16> ? 8 : 64,
+                    kNarrow = 48;      // of which packing is not worth it
+  constexpr double kLargest = 0x1p40;  // a scale that what is lost in tiles stays small with
+  const int64_t size = c.shape.size, value_size = c.shape.value_size;
+  const bool narrow = !std::is_same_v<T, BFloat16> && size + value_size < kNarrow;
+  const bool plain = kIsaLevel < 4 || std::is_same_v<T, double> || narrow || c.shape.queries < kFew ||
+                     std::max(size, value_size) > Sides::kMost || !(std::abs(c.scale) < kLargest);
+  return plain ? nullptr : sides(dtype_of<Factor<T>>);
+}
+
+int64_t whole(int64_t lines) { return (lines + Sides::kLines - 1) / Sides::kLines * Sides::kLines; }
+// For rows or columns of sums: those of packed sides stand in whole blocks.
+int64_t room(const Sides* sides, int64_t lines) { return sides ? whole(lines) : lines; }
+
+// While a thread multiplies packed sides.
+class Session {
+ public:
+  explicit Session(const Sides* sides) : sides_(sides) {
+    if (sides_) sides_->begin();
+  }
+  ~Session() {
+    if (sides_) sides_->end();
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+ private:
+  const Sides* sides_;
+};
+
+// Of a left side, from a strip on.
+template <class T>
+Side rows_of(const Sides* sides, Side s, int64_t first) {
+  s.view.data += first * s.view.row_stride * static_cast<int64_t>(sizeof(Factor<T>));
+  if (sides) s.packed += sides->bytes(first, s.terms);
+  return s;
+}
+
+// Memory for one packed side.
+class Packed {
+ public:
+  Packed(const Sides* sides, int64_t lines, int64_t terms)
+      : sides_(sides), memory_(sides ? sides->bytes(lines, terms) : 1) {}
+
+  char* data() { return memory_.data(); }
+  Side left(MatrixView m, int64_t rows, int64_t terms) {
+    if (!sides_) return {m};
+    sides_->pack_left({rows, 0, terms, m, {}, {}, {}}, memory_.data());
+    return {m, memory_.data(), terms};
+  }
+  Side right(MatrixView m, int64_t terms, int64_t columns) {
+    if (!sides_) return {m};
+    sides_->pack_right({0, columns, terms, {}, m, {}, {}}, memory_.data());
+    return {m, memory_.data(), terms};
+  }
+
+ private:
+  const Sides* sides_;
+  Scratch<char> memory_;
+};
+
+// The keys or values of a head, as right sides: as they are, turned, or both.
+template <class T>
+class HeadTiles {
+ public:
+  HeadTiles(const Sides* sides, const AttentionTensor& t, int64_t height, int64_t rows, int64_t columns,
+            int ways)
+      : sides_(sides),
+        tensor_(t),
+        height_(height),
+        rows_(rows),
+        columns_(columns),
+        step_(sides ? sides->bytes(columns, height) : 0),
+        ways_(ways),
+        values_(kReadsAsIs<T> ? 1 : rows * columns + 1),
+        packed_((rows + height - 1) / height * step_ * 2 + 1) {}
+
+  static constexpr int kStraight = 1, kTurned = 2;
+
+  // Makes ready those of a head that begin before a row.
+  void reach(int64_t batch, int64_t head, int64_t end) {
+    if (batch != head_.batch || head != head_.head) head_ = {batch, head, 0};
+    for (; head_.row < end; head_.row += height_) prepare(head_.row);
+  }
+  Side straight(int64_t row) const { return {view(row), sides_ ? packed(row, 0) : nullptr, rows_from(row)}; }
+  Side turned(int64_t row) const {
+    return {cpu::TL_ISA_NAMESPACE::turned(view(row)), sides_ ? packed(row, 1) : nullptr, columns_};
+  }
+
+ private:
+  int64_t rows_from(int64_t row) const { return least(height_, rows_ - row); }
+  char* packed(int64_t row, int way) const { return packed_.data() + (row / height_ * 2 + way) * step_; }
+  MatrixView view(int64_t row) const {
+    if constexpr (kReadsAsIs<T>)
+      return {address<T>(tensor_, {head_.batch, head_.head, row}), tensor_.row, tensor_.column};
+    else
+      return dense(values_.data() + row * columns_, columns_);
+  }
+  void prepare(int64_t row) {
+    const int64_t n = rows_from(row);
+    tile<T>(tensor_, {head_.batch, head_.head, row}, n, columns_, values_.data() + row * columns_);
+    if (!sides_) return;
+    const Side a = straight(row), b = turned(row);
+    if (ways_ & kStraight) sides_->pack_right({0, columns_, n, {}, a.view, {}, {}}, packed(row, 0));
+    if (ways_ & kTurned) sides_->pack_right({0, n, columns_, {}, b.view, {}, {}}, packed(row, 1));
+  }
+
+  const Sides* sides_;
+  const AttentionTensor& tensor_;
+  int64_t height_, rows_, columns_, step_;  // of a tile and of the head
+  int ways_;
+  Workspace<Compute<T>> values_;
+  Workspace<char> packed_;
+  Place head_{-1, -1, 0};
+};
+
+// c = a b, or what is added to c.
+template <class T>
+void multiply(const Sides* sides, int64_t m, int64_t n, int64_t k, Side a, Side b, Sums<Compute<T>> c,
+              bool adds) {
+  if constexpr (!std::is_same_v<T, double>) {
+    if (sides) return sides->multiply({m, n, k, a.packed, b.packed, b.terms, c.data, c.stride, adds});
+  }
+  const Compute<T> one = 1;
+  const MatrixView to = dense(c.data, c.stride);
+  const Product p{m, n, k, a.view, b.view, to, adds ? to : MatrixView{}, &one, adds ? &one : nullptr};
+  if constexpr (std::is_same_v<Factor<T>, Compute<T>>)
+    matmul(dtype_of<Compute<T>>, p);
+  else
+    matmul_in_float(p);
+}
+
+// ---- what tiles' products of floats cannot ----------------------------------------------------------------
+
+template <class A>
+inline constexpr A kSeen = A(0x1p-80);  // from where on what is lost is not seen
+
+// Neither not finite nor so small.
+template <class A>
+TL_INLINE auto sure(Vec<A> v) {
+  const Vec<A> size = abs(v);
+  return (size <= std::numeric_limits<A>::max()) & ((size >= kSeen<A>) | (size == A(0)));
+}
+template <class A>
+TL_INLINE Vec<A> some(const A* row, int64_t j, int64_t columns) {
+  const auto left = static_cast<int>(least(kLanes<A>, columns - j));
+  return load_partial<A>(reinterpret_cast<const char*>(row + j), left);
+}
+template <class A>
+bool all_sure(Sums<A> sums, int64_t rows, int64_t columns) {
+  auto good = Vec<A>{} == Vec<A>{};
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; j += kLanes<A>) good &= sure<A>(some(sums.row(i), j, columns));
+  return !any(~good);
+}
+template <class A>
+void replace_unsure(Sums<A> sums, Sums<A> exact, int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; j += kLanes<A>) {
+      const Vec<A> v = some(sums.row(i), j, columns);
+      const auto left = static_cast<int>(least(kLanes<A>, columns - j));
+      store_partial<A>(reinterpret_cast<char*>(sums.row(i) + j), left,
+                       select<Vec<A>>(sure<A>(v), v, some(exact.row(i), j, columns)));
+    }
+  }
+}
+
+// The exact rows of some heads of a tensor.
+template <class T>
+class HeadCopy {
+ public:
+  HeadCopy(int64_t first, int64_t heads, int64_t rows, int64_t columns)
+      : first_(first), rows_(rows), columns_(columns), memory_(heads * rows * columns * kSize) {}
+
+  AttentionTensor tensor() const {
+    return {memory_.data() - first_ * rows_ * columns_ * kSize, 0, rows_ * columns_, columns_, 1};
+  }
+  void replace_unsure(const AttentionTensor& t, Place head) const {
+    for (int64_t i = 0; t.data && i < rows_; ++i) {
+      const Place at{head.batch, head.head, i};
+      for (int64_t j = 0; j < columns_; ++j) {
+        char* to = address<T>(t, at) + j * t.column * kSize;
+        const Compute<T> size = std::abs(load_one<T>(to));
+        const bool good =
+            size <= std::numeric_limits<Compute<T>>::max() && (size >= kSeen<Compute<T>> || size == 0);
+        if (!good) std::memcpy(to, address<T>(tensor(), at) + j * kSize, kSize);
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kSize = sizeof(T);
+  int64_t first_, rows_, columns_;
+  Workspace<char> memory_;
+};
+
+}  // namespace
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE

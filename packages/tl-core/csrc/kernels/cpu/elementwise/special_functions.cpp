@@ -1,0 +1,186 @@
+#include "kernels/cpu/elementwise/special_functions.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tl::cpu::special {
+
+namespace {
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kPi = 3.14159265358979323846;
+constexpr double kHalfRootPi = 0.88622692545275801365;  // sqrt(pi) / 2
+constexpr double kRootHalf = 0.70710678118654752440;
+
+// B_2k, the Bernoulli numbers.
+constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30, 1.0 / 42,      -1.0 / 30,       5.0 / 66,
+                                 -691.0 / 2730, 7.0 / 6,   -3617.0 / 510, 43867.0 / 798.0, -174611.0 / 330};
+constexpr double kAsymptotic = 10;  // from here on the series of the gamma functions are exact to rounding
+}  // namespace
+
+// ---- gamma and zeta
+// -------------------------------------------------------------------------------------------------
+double lgamma(double x) {
+  int sign;
+  return ::lgamma_r(x, &sign);  // std::lgamma writes a global
+}
+
+// Upwards to where the asymptotic series serves; below zero by reflection.
+double digamma(double x) {
+  if (x == 0) return std::copysign(kInfinity, -x);
+  if (x < 0) {
+    const double part = x - std::trunc(x);
+    return part == 0 ? kNaN : digamma(1 - x) - kPi / std::tan(kPi * part);
+  }
+  double sum = 0;
+  for (; x < kAsymptotic; ++x) sum -= 1 / x;
+  if (x == kInfinity) return x;
+  double series = 0, power = 1 / (x * x);
+  for (int k = 7; k >= 0; --k) series = (series + kBernoulli[k] / (2 * k + 2)) * power;
+  return sum + std::log(x) - 0.5 / x - series;
+}
+
+double trigamma(double x) {
+  if (x <= 0) {
+    const double part = x - std::trunc(x);
+    if (part == 0) return kInfinity;
+    const double s = kPi / std::sin(kPi * part);
+    return s * s - trigamma(1 - x);
+  }
+  double sum = 0;
+  for (; x < kAsymptotic; ++x) sum += 1 / (x * x);
+  double series = 0, power = 1 / (x * x);
+  for (int k = 9; k >= 0; --k) series = (series + kBernoulli[k]) * power;
+  return sum + 1 / x + power / 2 + series / x;
+}
+
+// Direct terms, then Euler and Maclaurin's formula for the rest.
+double zeta(double s, double q) {
+  if (s == 1) return kInfinity;
+  if (!(s > 1)) return kNaN;
+  if (q <= 0) {
+    if (q == std::floor(q)) return kInfinity;
+    if (s != std::floor(s)) return kNaN;
+  }
+  double sum = 0;
+  for (int k = 0; k < 10 || q < kAsymptotic; ++k, ++q) {
+    const double term = std::pow(q, -s);
+    sum += term;
+    if (term == 0 || std::fabs(term) < sum * 1e-17) return sum;
+  }
+  const double last = std::pow(q, -s);
+  sum += last * q / (s - 1) + last / 2;
+  double factor = last * s / (2 * q);  // s (s+1) ... (s+2k) q^(-s-2k-1) / (2k+2)!
+  for (int k = 0; k < 10; ++k) {
+    const double term = factor * kBernoulli[k];
+    sum += term;
+    if (std::fabs(term) < std::fabs(sum) * 1e-17) break;
+    factor *= (s + 2 * k + 1) * (s + 2 * k + 2) / ((2 * k + 3) * (2 * k + 4) * q * q);
+  }
+  return sum;
+}
+
+double polygamma(double order, double x) {
+  if (order == 0) return digamma(x);
+  if (order == 1) return trigamma(x);
+  const double size = std::tgamma(order + 1) * zeta(order + 1, x);
+  return std::fmod(order, 2) == 0 ? -size : size;
+}
+
+// ---- the error function and the normal distribution
+// -----------------------------------------------------------------
+double erfcx(double x) {
+  if (x < 25) {
+    const double square = x * x, lost = std::fma(x, x, -square);
+    return std::exp(square) * (1 + lost) * std::erfc(x);
+  }
+  double sum = 0;
+  const double step = 1 / (2 * x * x);
+  for (int k = 13; k > 0; k -= 2) sum = (1 + sum) * (-k * step);
+  return (1 + sum) / (x * 2 * kHalfRootPi);
+}
+
+namespace {
+// The x with erfc(x) = c, for 0 < c <= 1/2: Hastings' guess, good to 4e-4, and two steps of Halley's method.
+double erfc_inverse(double c) {
+  const double logarithm = std::log(c), t = std::sqrt(-2 * (logarithm - 0.69314718055994530942));
+  double x = kRootHalf * (t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                                  (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))));
+  for (int i = 0; i < 2; ++i) {
+    const double newton = kHalfRootPi * (erfcx(x) - std::exp(x * x + logarithm));
+    x += newton / (1 - newton * x);
+  }
+  return x;
+}
+// The x with erf(x) = y, for 0 <= y <= 1/2.
+double erf_inverse(double y) {
+  double x = kHalfRootPi * y * (1 + kPi / 12 * y * y);
+  for (int i = 0; i < 3; ++i) {
+    const double newton = kHalfRootPi * (std::erf(x) - y) * std::exp(x * x);
+    x -= newton / (1 + newton * x);
+  }
+  return x;
+}
+}  // namespace
+
+double erfinv(double x) {
+  const double size = std::fabs(x);
+  if (!(size < 1)) return size == 1 ? x * kInfinity : kNaN;
+  return std::copysign(size <= 0.5 ? erf_inverse(size) : erfc_inverse(1 - size), x);
+}
+
+double ndtri(double p) {
+  if (!(p > 0 && p < 1)) return p == 0 ? -kInfinity : p == 1 ? kInfinity : kNaN;
+  if (p < 0.25) return -erfc_inverse(2 * p) / kRootHalf;
+  return p > 0.75 ? erfc_inverse(2 * (1 - p)) / kRootHalf : erfinv(2 * p - 1) / kRootHalf;
+}
+
+double log_ndtr(double x) {
+  const double t = x * kRootHalf;
+  return x < -1 ? std::log(erfcx(-t) / 2) - t * t : std::log1p(-std::erfc(t) / 2);
+}
+
+// ---- modified Bessel functions: the power series, all of whose terms are positive, then the asymptotic one
+// -----------
+namespace {
+constexpr double kSeriesEnd = 30;
+
+double scaled_bessel(double order, double x) {
+  double term = 1, sum = 1;
+  if (x <= kSeriesEnd) {
+    const double quarter = x * x / 4;
+    for (double k = 1; term > sum * 1e-17; ++k) sum += term *= quarter / (k * (k + order));
+    return sum * std::exp(-x) * (order == 0 ? 1 : x / 2);
+  }
+  for (double k = 1; k < 30 && std::fabs(term) > 1e-17; ++k)
+    sum += term *= ((2 * k - 1) * (2 * k - 1) - 4 * order * order) / (8 * k * x);
+  return sum / std::sqrt(2 * kPi * x);
+}
+}  // namespace
+
+double i0e(double x) { return std::isnan(x) ? x : std::isinf(x) ? 0 : scaled_bessel(0, std::fabs(x)); }
+double i0(double x) { return i0e(x) * std::exp(std::fabs(x)); }
+double i1e(double x) {
+  return std::isnan(x) ? x : std::isinf(x) ? 0 : std::copysign(scaled_bessel(1, std::fabs(x)), x);
+}
+double i1(double x) { return i1e(x) * std::exp(std::fabs(x)); }
+
+// ---- complex numbers: the C library's, which keeps to the standard's special values
+// ---------------------------------
+#define TL_OF_LIBRARY(name, function) \
+  Complex128 name(Complex128 x) {     \
+    _Complex double z;                \
+    __real__ z = x.re;                \
+    __imag__ z = x.im;                \
+    z = function(z);                  \
+    return {__real__ z, __imag__ z};  \
+  }
+TL_OF_LIBRARY(acos, __builtin_cacos)
+TL_OF_LIBRARY(acosh, __builtin_cacosh)
+TL_OF_LIBRARY(asin, __builtin_casin)
+TL_OF_LIBRARY(asinh, __builtin_casinh)
+TL_OF_LIBRARY(atan, __builtin_catan)
+TL_OF_LIBRARY(atanh, __builtin_catanh)
+TL_OF_LIBRARY(tan, __builtin_ctan)
+
+}  // namespace tl::cpu::special

@@ -1,0 +1,75 @@
+// Functors of vec_more.h.
+#pragma once
+
+#include "kernels/cpu/elementwise/functor.h"
+#include "kernels/cpu/elementwise/vec_math_rare.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE::functions {
+
+// A complex number times a real constant.
+template <class T>
+TL_INLINE T times_real(T x, double by) {
+  return x * static_cast<Real<T>>(by);
+}
+
+#define TL_COMPLEX_IS_SPECIAL(name) \
+  TL_UNARY(name, true, if constexpr (is_complex_type<T>) return special::name(x); else return math::name(x);)
+TL_COMPLEX_IS_SPECIAL(tan)
+TL_COMPLEX_IS_SPECIAL(asin)
+TL_COMPLEX_IS_SPECIAL(acos)
+TL_COMPLEX_IS_SPECIAL(atan)
+TL_COMPLEX_IS_SPECIAL(asinh)
+TL_COMPLEX_IS_SPECIAL(acosh)
+TL_COMPLEX_IS_SPECIAL(atanh)
+#undef TL_COMPLEX_IS_SPECIAL
+TL_UNARY(exp2, true, if constexpr (is_complex_type<T>) return math::exp(times_real(x, 0.6931471805599453));
+         else return math::exp2(x);)
+TL_UNARY(log2, true, if constexpr (is_complex_type<T>) return times_real(math::log(x), 1.4426950408889634);
+         else return math::log2(x);)
+TL_UNARY(log10, true, if constexpr (is_complex_type<T>) return times_real(math::log(x), 0.4342944819032518);
+         else return math::log10(x);)
+TL_BINARY(atan2, 0, true, return math::atan2(x, y);)
+TL_UNARY(lgamma, true, return math::lgamma(x);)
+TL_UNARY(digamma, true, return math::digamma(x);)
+TL_UNARY(erfc, true, return math::erfc(x);)
+TL_UNARY(erfinv, true, return math::erfinv(x);)
+
+// sin(pi x) / (pi x), and 1 at 0.
+TL_UNARY(
+    sinc, true, if constexpr (is_complex_type<T>) {
+      if (is_zero(x)) return one_like(x);
+      const T turned = times_real(x, 3.14159265358979323846);
+      return math::sin(turned) / turned;
+    } else return math::sinc(x);)
+
+// log(x / (1 - x)) of x between two bounds.
+TL_UNARY_WITH(logit, 2, true,
+              const T bounded = select<T>(x < p[0], spread<T>(p[0]), select<T>(x > p[1], spread<T>(p[1]), x));
+              return math::log(bounded / (Lane<T>(1) - bounded));)
+
+// x log y, and 0 where x is 0 unless y is NaN.
+TL_BINARY(xlogy, 0, true, return select<T>(is_nan(y), y, select<T>(x == 0, T{}, x* math::log(y)));)
+TL_BINARY(xlog1py, 0, true, return select<T>(is_nan(y), y, select<T>(x == 0, T{}, x* math::log1p(y)));)
+
+// Of complex numbers, from the one with the larger real part.
+template <class T>
+inline T complex_log_add_exp(T x, T y) {
+  constexpr auto nan = std::numeric_limits<Real<T>>::quiet_NaN();
+  if (is_nan(x) || is_nan(y)) return {nan, nan};
+  const bool first = x.re >= y.re;
+  const T larger = first ? x : y, smaller = first ? y : x;
+  if (larger.re == smaller.re && !(std::fabs(larger.re) <= std::numeric_limits<Real<T>>::max()))
+    return larger.re < 0 ? y : math::log(math::exp(larger) + math::exp(smaller));
+  return larger + math::log1p(math::exp(smaller - larger));
+}
+TL_BINARY(logaddexp, 0, true, if constexpr (is_complex_type<T>) return complex_log_add_exp(x, y);
+          else return math::log_add_exp(x, y);)
+TL_BINARY(
+    logaddexp2, 0, true, if constexpr (is_complex_type<T>) {
+      constexpr double up = 0.6931471805599453, down = 1.4426950408889634;
+      return times_real(complex_log_add_exp(times_real(x, up), times_real(y, up)), down);
+    } else return math::log_add_exp2(x, y);)
+
+TL_BINARY(hypot, 0, true, return math::hypot(x, y);)
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE::functions

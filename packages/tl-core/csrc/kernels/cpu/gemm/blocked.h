@@ -1,0 +1,325 @@
+// Products of matrices by blocks: operands are packed into panels as a format says, sums come from
+// micro-kernels.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/cpu_capability.h"
+#include "base/parallel.h"
+#include "kernels/cpu/gemm/gemm.h"
+#include "kernels/cpu/gemm/micro_kernel.h"
+#include "kernels/cpu/loops/workspace.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+inline constexpr int64_t kProductGrain = 1 << 20;  // multiplications that are worth a thread's while
+
+// c = beta * added + alpha * sums; a bias has a row stride of 0.
+template <class T>
+struct Output {
+  T* c;
+  int64_t row, column;
+  const T* added;
+  int64_t added_row, added_column;
+  T alpha, beta;
+};
+
+// For whole vectors of columns, dense in memory.
+template <bool adds, int kCols, class T>
+void finish_vectors(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
+  using V = Vec<T>;
+  constexpr int W = kLanes<T>;
+  for (int64_t i = i0; i < i0 + rows; ++i, sums += kCols) {
+    for (int j = 0; j < columns; j += W) {
+      V value = read<V>(reinterpret_cast<const char*>(sums + j)) * o.alpha;
+      if (adds)
+        value = read<V>(reinterpret_cast<const char*>(o.added + i * o.added_row + j0 + j)) * o.beta + value;
+      write(reinterpret_cast<char*>(o.c + i * o.row + j0 + j), value);
+    }
+  }
+}
+
+// For a corner of a tile at (i, j), whose sums are kCols to a row.
+template <int kCols, class T>
+void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
+  using V = Vec<T>;
+  constexpr int W = kLanes<T>;
+  if (columns % W == 0 && o.column == 1) {
+    if (o.beta == 0) return finish_vectors<false, kCols>(sums, o, i0, j0, rows, columns);
+    if (o.added_column == 1) return finish_vectors<true, kCols>(sums, o, i0, j0, rows, columns);
+  }
+  const bool dense = o.column == 1 && (o.beta == 0 || o.added_column == 1 || o.added_column == 0);
+  for (int i = 0; i < rows; ++i) {
+    char* c = reinterpret_cast<char*>(o.c + (i0 + i) * o.row + j0 * o.column);
+    const T* add = o.added + (i0 + i) * o.added_row + j0 * o.added_column;
+    const T* sum = sums + i * kCols;
+    for (int j = 0; dense && j < columns; j += W) {
+      const int left = columns - j < W ? columns - j : W;
+      V value = read<V>(reinterpret_cast<const char*>(sum + j)) * o.alpha;
+      if (o.beta != 0) {
+        const char* from = reinterpret_cast<const char*>(add + j * o.added_column);
+        const V more = o.added_column == 0 ? broadcast<V>(*add)
+                       : left == W         ? read<V>(from)
+                                           : load_partial<T>(from, left);
+        value = more * o.beta + value;
+      }
+      if (left == W)
+        write(c + j * sizeof(T), value);
+      else
+        store_partial<T>(c + j * sizeof(T), left, value);
+    }
+    for (int j = 0; !dense && j < columns; ++j) {
+      T value = sum[j] * o.alpha;
+      if (o.beta != 0) value = add[j * o.added_column] * o.beta + value;
+      reinterpret_cast<T*>(c)[j * o.column] = value;
+    }
+  }
+}
+
+// run(to) puts sums of whole vectors into a SumsPlace: c itself where they are not multiplied any more.
+template <int kRows, int kCols, class T, class Run>
+TL_INLINE void put_sums(const Output<T>& o, int64_t i, int64_t j, int rows, int columns, Run run) {
+  const bool plain = columns % kLanes<T> == 0 && o.column == 1 && o.alpha == 1;
+  if (plain && o.beta == 0) return run(SumsPlace<T>{o.c + i * o.row + j, o.row});
+  if (plain && o.beta == 1 && o.added_column == 1)
+    return run(SumsPlace<T>{o.c + i * o.row + j, o.row, o.added + i * o.added_row + j, o.added_row});
+  alignas(64) T sums[kRows * kCols];
+  run(SumsPlace<T>{sums, kCols});
+  finish<kCols>(sums, o, i, j, rows, columns);
+}
+
+// Brings a corner of c near before its sums are there: its rows lie far apart.
+template <class T>
+TL_INLINE void prefetch(const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
+  if (o.column != 1) return;
+  for (int i = 0; i < rows; ++i) prefetch<true>(o.c + (i0 + i) * o.row + j0, columns * sizeof(T));
+}
+
+// Blocks of depth after the first add to what is there.
+template <class T>
+Output<T> continued(const Output<T>& o) {
+  return {o.c, o.row, o.column, o.c, o.row, o.column, o.alpha, T(1)};
+}
+
+// The tasks of a product: blocks of rows against shares of the panels of columns. Every task packs its rows,
+// `most` tiles of S at most, and reads panels that another thread may have packed.
+template <class S>
+class ProductTasks {
+ public:
+  struct Task {
+    int64_t row;
+    int rows;
+    int64_t panel, last_panel;
+  };
+
+  ProductTasks(int64_t rows, int64_t columns, int64_t terms, int64_t most)
+      : rows_(rows),
+        tiles_((rows + S::kRows - 1) / S::kRows),
+        panels_((columns + S::kCols - 1) / S::kCols),
+        terms_(terms) {
+    divide(most);
+  }
+
+  int64_t panels() const { return panels_; }
+  bool share_panels() const { return blocks_ > 1; }
+  int64_t height() const { return (tiles_ + blocks_ - 1) / blocks_ * S::kRows; }  // rows of a task, at most
+
+  // body(begin, end) runs the tasks in between on a thread.
+  template <class F>
+  void run(F body) const {
+    const int64_t work = height() * terms_ * (panels_ / shares_ * S::kCols);
+    parallel_for(0, blocks_ * shares_, kProductGrain / 4 / (work + 1) + 1, body);
+  }
+
+  // Those of one share follow each other, as the thread that has packed it mostly takes it.
+  Task operator[](int64_t task) const {
+    const int64_t block = task % blocks_, share = task / blocks_,
+                  row = part_begin(block, blocks_, tiles_) * S::kRows,
+                  end = std::min(rows_, part_begin(block + 1, blocks_, tiles_) * S::kRows);
+    return {row, static_cast<int>(end - row), part_begin(share, shares_, panels_),
+            part_begin(share + 1, shares_, panels_)};
+  }
+
+ private:
+  // A thread's part has the sides that are shortest together. Large parts are divided further, so that others
+  // can take over from a thread that is late.
+  void divide(int64_t most) {
+    constexpr int64_t kFewTiles = 6, kFewPanels = 8;
+    const int64_t threads = std::clamp<int64_t>(
+        tiles_ * S::kRows * panels_ * S::kCols * terms_ / kProductGrain, 1, num_threads());
+    const auto sides = [&](int64_t blocks) {
+      return tiles_ * S::kRows / blocks + panels_ * S::kCols * blocks / threads;
+    };
+    int64_t best = 1;
+    for (int64_t blocks = 2; blocks <= threads; ++blocks)
+      if (threads % blocks == 0 && sides(blocks) <= sides(best)) best = blocks;
+    blocks_ = std::min(best, tiles_), shares_ = std::min(threads / best, panels_);
+    const int64_t high = (tiles_ + blocks_ - 1) / blocks_, wide = panels_ / shares_;
+    const int64_t parts = threads > 1 ? std::clamp<int64_t>(high / kFewTiles, 1, 4) : 1;
+    blocks_ *= std::max(parts, (high + most - 1) / most);
+    if (threads > 1 && wide >= 2 * kFewPanels) shares_ *= 2;
+  }
+
+  int64_t rows_, tiles_, panels_, terms_, blocks_ = 1, shares_ = 1;
+};
+
+// `F` is the format; the micro-kernels of a tile's rows come from `micros(vectors)`. A block of rows is
+// packed, and columns are packed before if several blocks read them, else panel by panel.
+template <class F>
+struct BlockedProduct {
+  using E = typename F::Element;
+  using S = Tile<E>;
+  static constexpr int64_t kDepth = S::kDepth * F::kTerms;
+
+  Operand<typename F::Storage> a, b;
+  int64_t m, n, k;
+  const Micro<E>* (*micros)(int vectors);
+
+  void run(const Output<E>& first) const {
+    const int64_t panels = Panels<E>(n).count(), blocks = (n + S::kBlockCols - 1) / S::kBlockCols,
+                  block = (panels + blocks - 1) / blocks * S::kCols;
+    for (int64_t j = 0; j < n; j += block)
+      for (int64_t p = 0; p == 0 || p < k; p += kDepth)
+        multiply(p, j, std::min(k - p, kDepth), std::min(n - j, block), p == 0 ? first : continued(first));
+  }
+
+ private:
+  static int64_t elements(int64_t terms) { return (terms + F::kTerms - 1) / F::kTerms; }
+  static int lines(int64_t left, int most) { return static_cast<int>(std::min<int64_t>(left, most)); }
+
+  void pack_columns(E* packed, int64_t p, int64_t j, int64_t terms, int columns) const {
+    pack_columns_as<F>(packed, {b.at(p, j), b.row, b.column}, columns, terms);
+  }
+
+  void pack_panels(E* packed, int64_t p, int64_t j, int64_t terms, const Panels<E>& panels) const {
+    const int64_t room = elements(terms) * S::kCols;
+    parallel_for(0, panels.count(), (1 << 14) / (room + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        pack_columns(packed + i * room, p, j + panels.begin(i), terms, panels.columns(i));
+    });
+  }
+
+  // Tile by tile. Where columns are dense all tiles read a few of them before any reads more.
+  void pack_rows(E* packed, int64_t i, int64_t p, int rows, int64_t terms) const {
+    constexpr int64_t kSlice = 32 * F::kTerms;
+    const int64_t slice = a.row == 1 && a.column != 1 ? kSlice : terms;
+    for (int64_t q = 0; q < terms; q += slice)
+      for (int r = 0; r < rows; r += S::kRows)
+        pack_rows_as<F>(packed + r * elements(terms) + q / F::kTerms * S::kRows,
+                        {a.at(i + r, p + q), a.row, a.column}, lines(rows - r, S::kRows),
+                        std::min(terms - q, slice));
+  }
+
+  // How many rows of tiles a block has at most, which then fills half of the second-level cache.
+  static int64_t most_tiles(int64_t depth) {
+    const int64_t fit = cpu_cache_bytes() / 2 / (depth * static_cast<int64_t>(sizeof(E)) + 1);
+    return std::clamp<int64_t>(fit, S::kRows, S::kBlockRows) / S::kRows;
+  }
+
+  void multiply(int64_t p, int64_t j, int64_t terms, int64_t columns, const Output<E>& o) const {
+    const int64_t depth = elements(terms), room = S::kCols * depth;
+    const ProductTasks<S> tasks(m, columns, terms, most_tiles(depth));
+    const Panels<E> panels(columns);
+    const bool before = tasks.share_panels();
+    const Workspace<E> packed(before ? panels.count() * room : 0);
+    if (before) pack_panels(packed.data(), p, j, terms, panels);
+    tasks.run([&](int64_t begin, int64_t end) {
+      const Workspace<E> rows(tasks.height() * depth + kLanes<E>), near(before ? 0 : room);
+      for (int64_t i = begin; i < end; ++i) {
+        const auto task = tasks[i];
+        pack_rows(rows.data(), task.row, p, task.rows, terms);
+        for (int64_t panel = task.panel; panel < task.last_panel; ++panel) {
+          const int64_t at = j + panels.begin(panel);
+          if (!before) pack_columns(near.data(), p, at, terms, panels.columns(panel));
+          one_panel(rows.data(), before ? packed.data() + panel * room : near.data(), depth, o, task.row, at,
+                    task.rows, panels.columns(panel));
+        }
+      }
+    });
+  }
+
+  void one_panel(const E* a_block, const E* panel, int64_t depth, const Output<E>& o, int64_t i0, int64_t j0,
+                 int rows, int columns) const {
+    const Micro<E>* kernels = micros(vectors_for<E>(columns));
+    for (int i = 0; i < rows; i += S::kRows) {
+      const int r = lines(rows - i, S::kRows);
+      prefetch(o, i0 + i, j0, r, columns);
+      put_sums<S::kRows, S::kCols>(o, i0 + i, j0, r, columns, [&](const SumsPlace<E>& to) {
+        kernels[r - 1](to, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
+      });
+    }
+  }
+};
+
+template <class T>
+T number_or(const void* p, T otherwise) {
+  return p ? *static_cast<const T*>(p) : otherwise;
+}
+
+template <class T>
+Operand<T> operand(const MatrixView& v) {
+  return {reinterpret_cast<const T*>(v.data), v.row_stride, v.column_stride};
+}
+
+// Of elements in the type that is computed in.
+template <class T>
+Output<T> output(const Product& p) {
+  return {reinterpret_cast<T*>(p.c.data),
+          p.c.row_stride,
+          p.c.column_stride,
+          reinterpret_cast<const T*>(p.added.data),
+          p.added.row_stride,
+          p.added.column_stride,
+          number_or<T>(p.alpha, 1),
+          number_or<T>(p.beta, 0)};
+}
+
+template <class T>
+void narrow_row(const float* sums, int64_t columns, char* c, int64_t step, const char* added,
+                int64_t added_step, float alpha, float beta) {
+  constexpr int W = kLanes<float>;
+  for (int64_t j = 0; j < columns; j += W) {
+    const int left = static_cast<int>(columns - j < W ? columns - j : W);
+    VecF value = load_partial<float>(reinterpret_cast<const char*>(sums + j), left) * alpha;
+    if (beta != 0) value = load_strided<T>(added + j * added_step, added_step, left) * beta + value;
+    if (step == sizeof(T) && left == W)
+      store<T>(c + j * step, value);
+    else
+      store_strided<T>(c + j * step, step, left, value);
+  }
+}
+
+template <class T>
+void narrow_block(const float* sums, int64_t rows, int64_t columns, const MatrixView& c,
+                  const MatrixView& added, float alpha, float beta) {
+  constexpr int64_t size = sizeof(T);
+  parallel_for(0, rows, (1 << 15) / columns + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      narrow_row<T>(sums + i * columns, columns, c.data + i * c.row_stride * size, c.column_stride * size,
+                    added.data + i * added.row_stride * size, added.column_stride * size, alpha, beta);
+  });
+}
+
+// Sums of a narrow type stay in float until they are whole: rows and columns go in blocks.
+template <class T, class Run>
+void narrow_product(const Product& p, Run run) {
+  constexpr int64_t kRows = 1024, kColumns = 2048;
+  const float alpha = number_or<float>(p.alpha, 1), beta = number_or<float>(p.beta, 0);
+  Workspace<float> sums((p.m < kRows ? p.m : kRows) * (p.n < kColumns ? p.n : kColumns));
+  const auto shifted = [](const MatrixView& v, int64_t i, int64_t j) {
+    return MatrixView{v.data + (i * v.row_stride + j * v.column_stride) * static_cast<int64_t>(sizeof(T)),
+                      v.row_stride, v.column_stride};
+  };
+  for (int64_t i = 0; i < p.m; i += kRows) {
+    for (int64_t j = 0; j < p.n; j += kColumns) {
+      const int64_t rows = p.m - i < kRows ? p.m - i : kRows,
+                    columns = p.n - j < kColumns ? p.n - j : kColumns;
+      run(Product{rows, columns, p.k, shifted(p.a, i, 0), shifted(p.b, 0, j), {}, {}, nullptr, nullptr},
+          Output<float>{sums.data(), columns, 1, nullptr, 0, 0, 1, 0});
+      narrow_block<T>(sums.data(), rows, columns, shifted(p.c, i, j), shifted(p.added, i, j), alpha, beta);
+    }
+  }
+}
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE

@@ -1,0 +1,190 @@
+// isa: all
+// Products of float and double, and of the half types through float.
+#include "kernels/cpu/gemm/kernels.h"
+#include "kernels/cpu/gemm/skinny.h"
+#include "kernels/cpu/loops/scratch.h"
+#include "kernels/cpu/simd/isa_dispatch.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+namespace {
+
+// ---- small products, and those of few rows
+// ----------------------------------------------------------------------------
+
+// Reads a where it is, and b too if it is packed or its rows are dense; else b is packed a panel at a time.
+template <class T>
+class PanelProduct {
+ public:
+  using E = Compute<T>;
+  using S = Tile<E>;
+  static constexpr int kCols = S::kCols;
+  static constexpr int64_t kDepth = S::kDepth;
+
+  PanelProduct(Operand<E> a, Operand<T> b, int64_t m, int64_t n, int64_t k, const E* packed = nullptr)
+      : a_(a), b_(b), m_(m), n_(n), k_(k), panels_(n), packed_(packed) {}
+
+  static int64_t packed_size(int64_t k, int64_t n) { return Panels<E>(n).count() * kCols * k; }
+  void pack(E* packed) const {
+    parallel_for(0, panels_.count(), (1 << 16) / (k_ * kCols + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        pack_columns_as<Plain<T>>(packed + i * kCols * k_, {b_.at(0, panels_.begin(i)), b_.row, b_.column},
+                                  panels_.columns(i), k_);
+      }
+    });
+  }
+
+  void run(const Output<E>& first) const {
+    if (!packed_ && TurnedProduct<T>::suits(b_, m_)) return TurnedProduct<T>{a_, b_, m_, n_, k_}.run(first);
+    if (!packed_ && StripProduct<T>::suits(b_, m_, n_, k_))
+      return StripProduct<T>(a_, b_, m_, n_, k_).run(first);
+    const int64_t grain = kProductGrain / (m_ * k_ * kCols + 1) + 1;
+    parallel_for(0, panels_.count(), grain, [&](int64_t begin, int64_t end) {
+      if (packed_) {
+        for (int64_t i = begin; i < end; ++i) packed_panel(first, i);
+        return;
+      }
+      Scratch<E, kDepth * kCols> panel(kDepth * kCols);
+      for (int64_t i = begin; i < end; ++i) one_panel(first, i, panel.data());
+    });
+  }
+
+ private:
+  void packed_panel(const Output<E>& first, int64_t i) const {
+    for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
+      const int64_t depth = k_ - p < kDepth ? k_ - p : kDepth;
+      rows(packed_ + (i * k_ + p) * kCols, kCols, p, depth, p == 0 ? first : continued(first),
+           panels_.begin(i), panels_.columns(i));
+    }
+  }
+
+  void one_panel(const Output<E>& first, int64_t i, E* panel) const {
+    const int64_t j = panels_.begin(i);
+    const int columns = panels_.columns(i);
+    const bool loose = std::is_same_v<T, E> && b_.column == 1 && columns % kLanes<E> == 0;
+    for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
+      const int64_t depth = k_ - p < kDepth ? k_ - p : kDepth;
+      if (!loose) pack_columns_as<Plain<T>>(panel, {b_.at(p, j), b_.row, b_.column}, columns, depth);
+      if (loose && j + columns < n_) prefetch_panel(j + columns, p, depth);
+      rows(loose ? reinterpret_cast<const E*>(b_.at(p, j)) : panel, loose ? b_.row : kCols, p, depth,
+           p == 0 ? first : continued(first), j, columns);
+    }
+  }
+
+  // Its rows lie apart.
+  void prefetch_panel(int64_t j, int64_t p, int64_t depth) const {
+    for (int64_t q = p; q < p + depth; ++q) prefetch(b_.at(q, j), kCols * sizeof(E));
+  }
+
+  void rows(const E* b, int64_t b_step, int64_t p, int64_t depth, const Output<E>& o, int64_t j,
+            int columns) const {
+    const Micro<E>* kernels = loose_micros(E{}, vectors_for<E>(columns));
+    for (int64_t i = 0; i < m_; i += S::kRows) {
+      const int r = static_cast<int>(m_ - i < S::kRows ? m_ - i : S::kRows);
+      put_sums<S::kRows, kCols>(o, i, j, r, columns, [&](const SumsPlace<E>& to) {
+        kernels[r - 1](to, a_.at(i, p), a_.row, a_.column, b, b_step, depth);
+      });
+    }
+  }
+
+  Operand<E> a_;
+  Operand<T> b_;
+  int64_t m_, n_, k_;
+  Panels<E> panels_;
+  const E* packed_;
+};
+
+template <class T>
+void pack_panels(const MatrixView& b, int64_t k, int64_t n, char* packed) {
+  PanelProduct<T>({}, operand<T>(b), 0, n, k).pack(reinterpret_cast<T*>(packed));
+}
+template <class T>
+void packed_panels(const Product& p) {
+  PanelProduct<T>(operand<T>(p.a), {}, p.m, p.n, p.k, reinterpret_cast<const T*>(p.b.data)).run(output<T>(p));
+}
+
+// ---- which way
+// -----------------------------------------------------------------------------------------------
+
+template <class T>
+const Micro<T>* packed(int vectors) {
+  return packed_micros(T{}, vectors);
+}
+
+template <class T>
+void blocked(const Product& p, const Output<Compute<T>>& out) {
+  BlockedProduct<Plain<T>>{operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k, &packed<Compute<T>>}.run(out);
+}
+
+// Whether a is so small that reading it again for every panel costs less than packing it.
+bool stays_near(const Product& p) {
+  constexpr int64_t kDepth = 256, kElements = 1 << 15, kStride = 512;
+  const bool in_rows = p.a.column_stride == 1 && p.a.row_stride <= kStride && p.b.row_stride <= kStride;
+  return p.k <= kDepth && p.m <= (in_rows ? 2 * kElements : kElements) / std::max<int64_t>(p.k, 1);
+}
+
+template <class T>
+void product(const Product& p) {
+  if (p.m <= 2 * Tile<T>::kRows || p.m * p.n * p.k <= 64 * 64 * 64 || stays_near(p))
+    PanelProduct<T>(operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k).run(output<T>(p));
+  else
+    blocked<T>(p, output<T>(p));
+}
+
+template <class T>
+void few_half_rows(const Product& p, const Output<float>& out) {
+  Workspace<float> a(p.m * p.k);
+  const Operand<T> from = operand<T>(p.a);
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.k; j += kLanes<float>) {
+      const int left = static_cast<int>(p.k - j < kLanes<float> ? p.k - j : kLanes<float>);
+      store_partial<float>(reinterpret_cast<char*>(a.data() + i * p.k + j), left,
+                           load_strided<T>(reinterpret_cast<const char*>(from.at(i, j)),
+                                           from.column * static_cast<int64_t>(sizeof(T)), left));
+    }
+  }
+  PanelProduct<T>({a.data(), p.k, 1}, operand<T>(p.b), p.m, p.n, p.k).run(out);
+}
+
+template <class T>
+void half_rows(const Product& p, const Output<float>& out) {
+  p.m <= 2 * Tile<float>::kRows ? few_half_rows<T>(p, out) : blocked<T>(p, out);
+}
+template <class T>
+void half_product(const Product& p) {
+  narrow_product<T>(p, &half_rows<T>);
+}
+template <class T>
+void half_product_in_float(const Product& p) {
+  half_rows<T>(p, output<float>(p));
+}
+
+}  // namespace
+
+extern const MatmulKernel float_products[5] = {&product<float>, &product<double>, &half_product<Half>,
+                                               &half_product<BFloat16>, &half_product_in_float<BFloat16>};
+
+extern const PackedProduct packed_products[2] = {
+    {&PanelProduct<float>::packed_size, &pack_panels<float>, &packed_panels<float>},
+    {&PanelProduct<double>::packed_size, &pack_panels<double>, &packed_panels<double>}};
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE
+
+#if TL_ISA_LEVEL == 1
+TL_LEVELS(extern const MatmulKernel float_products[5])
+TL_LEVELS(extern const PackedProduct packed_products[2])
+
+namespace tl::cpu {
+
+const PackedProduct& packed_product(DType dtype) {
+  return TL_SELECT(packed_products)[dtype == DType::Float64];
+}
+
+MatmulKernel float_product() { return TL_SELECT(float_products)[0]; }
+MatmulKernel double_product() { return TL_SELECT(float_products)[1]; }
+MatmulKernel half_product() { return TL_SELECT(float_products)[2]; }
+MatmulKernel bfloat16_product() { return TL_SELECT(float_products)[3]; }
+MatmulKernel bfloat16_product_in_float() { return TL_SELECT(float_products)[4]; }
+
+}  // namespace tl::cpu
+#endif

@@ -1,0 +1,193 @@
+// isa: all
+// Products of a matrix and a vector: memory is read once, a row's sum has one order whatever the other rows
+// are.
+#include "base/parallel.h"
+#include "kernels/cpu/gemm/kernels.h"
+#include "kernels/cpu/loops/workspace.h"
+#include "kernels/cpu/simd/horizontal.h"
+#include "kernels/cpu/simd/isa_dispatch.h"
+#include "kernels/cpu/simd/load_store.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+namespace {
+
+template <class T>
+class ColumnProduct {
+ public:
+  using E = Compute<T>;
+  using V = Vec<E>;
+  static constexpr int W = kLanes<E>;
+  static constexpr int64_t kChunk = 1 << 14;  // terms that are summed apart
+  static constexpr int64_t kBlock = 512;      // terms that are summed apart where a row's terms go one by one
+  static constexpr int64_t kGrain = 1 << 16;
+
+  explicit ColumnProduct(const Product& p)
+      : p_(p), chunks_((p.k + kChunk - 1) / kChunk), x_(p.k + W), sums_(p.m * chunks_ + 4 * W) {
+    for (int64_t i = 0; i < p.k; ++i) x_.data()[i] = load_one<T>(at(p.b, i * p.b.row_stride));
+  }
+
+  void run() const {
+    if (p_.a.column_stride != 1 && p_.a.row_stride == 1)
+      by_columns();
+    else
+      by_rows();
+    finish();
+  }
+
+ private:
+  static char* at(const MatrixView& v, int64_t offset) {
+    return v.data + offset * static_cast<int64_t>(sizeof(T));
+  }
+  int64_t terms(int64_t chunk) const {
+    return p_.k - chunk * kChunk < kChunk ? p_.k - chunk * kChunk : kChunk;
+  }
+
+  // sums_[chunk * m + row]
+  void by_rows() const {
+    constexpr int64_t kRows = 4;
+    const int64_t groups = (p_.m + kRows - 1) / kRows;
+    parallel_for(0, groups * chunks_, kGrain / (kRows * terms(0) + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t chunk = i / groups, row = i % groups * kRows;
+        E* sums = sums_.data() + chunk * p_.m + row;
+        if (p_.a.column_stride == 1 && row + kRows <= p_.m)
+          dense_rows<kRows>(sums, row, chunk);
+        else
+          for (int64_t r = row; r < p_.m && r < row + kRows; ++r) one_row(sums + r - row, r, chunk);
+      }
+    });
+  }
+
+  void one_row(E* sum, int64_t row, int64_t chunk) const {
+    if (p_.a.column_stride == 1)
+      dense_rows<1>(sum, row, chunk);
+    else
+      *sum = strided_row(row, chunk);
+  }
+
+  template <int R>
+  void dense_rows(E* out, int64_t row, int64_t chunk) const {
+    const int64_t n = terms(chunk);
+    const E* x = x_.data() + chunk * kChunk;
+    const char* a[R];
+    for (int r = 0; r < R; ++r) a[r] = at(p_.a, (row + r) * p_.a.row_stride + chunk * kChunk);
+    V sums[R][2] = {};
+    int64_t p = 0;
+    for (; p + 2 * W <= n; p += 2 * W) {
+      for (int v = 0; v < 2; ++v) {
+        const V factor = read<V>(reinterpret_cast<const char*>(x + p + v * W));
+        for (int r = 0; r < R; ++r)
+          sums[r][v] = fma(load<T>(a[r] + (p + v * W) * sizeof(T)), factor, sums[r][v]);
+      }
+    }
+    for (; p < n; p += W) {
+      const int left = static_cast<int>(n - p < W ? n - p : W);
+      const V factor = load_partial<E>(reinterpret_cast<const char*>(x + p), left);
+      for (int r = 0; r < R; ++r)
+        sums[r][0] = fma(load_partial<T>(a[r] + p * sizeof(T), left), factor, sums[r][0]);
+    }
+    for (int r = 0; r < R; ++r) out[r] = sum_of_lanes(sums[r][0] + sums[r][1]);
+  }
+
+  E strided_row(int64_t row, int64_t chunk) const {
+    const int64_t n = terms(chunk), size = sizeof(T);
+    const E* x = x_.data() + chunk * kChunk;
+    V sum = {};
+    for (int64_t p = 0; p < n; p += W) {
+      const int left = static_cast<int>(n - p < W ? n - p : W);
+      const char* from = at(p_.a, row * p_.a.row_stride + (chunk * kChunk + p) * p_.a.column_stride);
+      sum = fma(load_strided<T>(from, p_.a.column_stride * size, left),
+                load_partial<E>(reinterpret_cast<const char*>(x + p), left), sum);
+    }
+    return sum_of_lanes(sum);
+  }
+
+  // Some vectors of rows at a time.
+  void by_columns() const {
+    constexpr int64_t kRows = 4 * W;
+    const int64_t groups = (p_.m + kRows - 1) / kRows;
+    parallel_for(0, groups * chunks_, kGrain / (kRows * terms(0) + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t chunk = i / groups, row = i % groups * kRows;
+        E* sums = sums_.data() + chunk * p_.m + row;
+        if (row + kRows <= p_.m)
+          some_columns<true>(sums, row, chunk, W);
+        else
+          for (int64_t r = row; r < p_.m; r += W)
+            some_columns<false>(sums + r - row, r, chunk, static_cast<int>(p_.m - r < W ? p_.m - r : W));
+      }
+    });
+  }
+
+  template <bool whole>
+  void some_columns(E* out, int64_t row, int64_t chunk, int lanes) const {
+    constexpr int N = whole ? 4 : 1;
+    V sums[N] = {};
+    const int64_t first = chunk * kChunk, last = first + terms(chunk);
+    for (int64_t block = first; block < last; block += kBlock) {
+      V part[N] = {};
+      for (int64_t p = block; p < last && p < block + kBlock; ++p) {
+        const V factor = broadcast<V>(x_.data()[p]);
+        const char* a = at(p_.a, row + p * p_.a.column_stride);
+        for (int v = 0; v < N; ++v)
+          part[v] = fma(whole ? load<T>(a + v * W * sizeof(T)) : load_partial<T>(a, lanes), factor, part[v]);
+      }
+      for (int v = 0; v < N; ++v) sums[v] += part[v];
+    }
+    for (int v = 0; v < N; ++v)
+      store_partial<E>(reinterpret_cast<char*>(out + v * W), whole ? W : lanes, sums[v]);
+  }
+
+  void finish() const {
+    const E alpha = p_.alpha ? *static_cast<const E*>(p_.alpha) : E(1);
+    const E beta = p_.beta ? *static_cast<const E*>(p_.beta) : E(0);
+    for (int64_t i = 0; i < p_.m; ++i) {
+      E sum = 0;
+      for (int64_t chunk = 0; chunk < chunks_; ++chunk) sum += sums_.data()[chunk * p_.m + i];
+      E value = alpha * sum;
+      if (beta != 0) value = beta * load_one<T>(at(p_.added, i * p_.added.row_stride)) + value;
+      store_one<T>(at(p_.c, i * p_.c.row_stride), value);
+    }
+  }
+
+  const Product& p_;
+  int64_t chunks_;
+  Workspace<E> x_, sums_;
+};
+
+template <class T>
+void column_product(const Product& p) {
+  ColumnProduct<T>(p).run();
+}
+
+}  // namespace
+
+extern const MatmulKernel column_products[4] = {&column_product<float>, &column_product<double>,
+                                                &column_product<Half>, &column_product<BFloat16>};
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE
+
+#if TL_ISA_LEVEL == 1
+TL_LEVELS(extern const MatmulKernel column_products[4])
+
+namespace tl::cpu {
+
+MatmulKernel column_product(DType dtype) {
+  const MatmulKernel* kernels = TL_SELECT(column_products);
+  switch (dtype) {
+    case DType::Float32:
+      return kernels[0];
+    case DType::Float64:
+      return kernels[1];
+    case DType::Float16:
+      return kernels[2];
+    case DType::BFloat16:
+      return kernels[3];
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace tl::cpu
+#endif

@@ -1,0 +1,41 @@
+// The innermost loops of matrix products: a few rows times a few vectors of columns, sums in registers.
+#pragma once
+
+#include "kernels/cpu/gemm/pack.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+// Where sums of some rows and whole vectors of columns go, and what is added to them, unless null.
+template <class T>
+struct SumsPlace {
+  T* out;
+  int64_t row;
+  const T* added = nullptr;
+  int64_t added_row = 0;
+};
+
+// out[i, j] = added[i, j] + sum over p of a[i, p] * b[p, j]. Packed: a[p * kRows + i], whatever the strides
+// say.
+template <class T>
+using Micro = void (*)(const SumsPlace<T>& to, const T* a, int64_t a_row, int64_t a_step, const T* b,
+                       int64_t b_step, int64_t depth);
+
+// For so many vectors of columns, the loops for 1, 2, … rows.
+const Micro<float>* packed_micros(float, int vectors);
+const Micro<double>* packed_micros(double, int vectors);
+const Micro<float>* loose_micros(float, int vectors);
+const Micro<double>* loose_micros(double, int vectors);
+
+// How many terms ahead of the sums operands are called for: where a processor's other thread needs the caches
+// as well, what comes from the second level comes late.
+inline constexpr int64_t kTermsAhead = 16;
+
+// For a panel's columns whose terms are spread: b[offsets[p] + j], with kTermsAhead more offsets after the
+// last. a is packed; out may get a row more.
+template <class T>
+using SpreadMicro = void (*)(T* out, const T* a, const T* b, const int64_t* offsets, int64_t depth);
+
+SpreadMicro<float> spread_micro(float, int rows);
+SpreadMicro<double> spread_micro(double, int rows);
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE

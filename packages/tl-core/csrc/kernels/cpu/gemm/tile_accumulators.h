@@ -1,0 +1,94 @@
+// Sums that tiles made, and what tells those that they may have got wrong: packed terms that are very small.
+#pragma once
+
+#include <limits>
+
+#include "kernels/cpu/loops/loop_table.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+// The lines that a tile's rows or columns stand for, a bit each.
+using Lines = uint32_t;
+
+// Sums of a tile, 32 columns apart.
+class TileSums {
+ public:
+  static constexpr int kCols = 32, W = 16;
+
+  TileSums(float* sums, int rows, int columns)
+      : sums_(sums), rows_(rows), columns_(columns < kCols ? (Lines{1} << columns) - 1 : ~Lines{}) {}
+
+  int rows() const { return rows_; }
+  float* row(int i) const { return sums_ + i * kCols; }
+
+  // Those not finite or so small that what is lost may be seen, and zeros.
+  Lines doubtful(int i) const { return of(i, &in_doubt) & columns_; }
+  Lines zeros(int i) const { return of(i, &is_zero) & columns_; }
+  bool any_doubtful() const { return any(&TileSums::doubtful); }
+  bool any_zero() const { return any(&TileSums::zeros); }
+  void replace(int i, Lines which, const float* by) const {
+    for (int v = 0; v < 2; ++v)
+      _mm512_mask_storeu_ps(row(i) + v * W, static_cast<__mmask16>(which >> v * W),
+                            _mm512_loadu_ps(by + v * W));
+  }
+
+ private:
+  static TL_INLINE __mmask16 in_doubt(__m512 v) {
+    const __m512 size = _mm512_abs_ps(v);
+    constexpr float seen = 0x1p-80F;
+    return static_cast<__mmask16>(
+        ~_mm512_cmp_ps_mask(size, _mm512_set1_ps(std::numeric_limits<float>::max()), _CMP_LE_OQ) |
+        _mm512_cmp_ps_mask(size, _mm512_set1_ps(seen), _CMP_LT_OQ));
+  }
+  static TL_INLINE __mmask16 is_zero(__m512 v) {
+    return _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_EQ_OQ);
+  }
+  template <class F>
+  TL_INLINE bool any(F lines) const {
+    Lines some = 0;
+    for (int i = 0; i < rows_; ++i) some |= (this->*lines)(i);
+    return some;
+  }
+  template <class F>
+  TL_INLINE Lines of(int i, F which) const {
+    return which(_mm512_loadu_ps(row(i))) | Lines{which(_mm512_loadu_ps(row(i) + W))} << W;
+  }
+
+  float* sums_;
+  int rows_;
+  Lines columns_;
+};
+
+// Whose product with another such term may be too small for a tile.
+TL_INLINE __mmask32 tiny_terms(const float* pairs) {
+  constexpr int16_t least = 2 * 0x2000;  // 2^-63 as a bfloat16 without its sign
+  const __m512i p = _mm512_loadu_si512(pairs);
+  const __m512i twice = _mm512_add_epi16(_mm512_add_epi16(p, p), _mm512_set1_epi16(-1));
+  return _mm512_cmplt_epu16_mask(twice, _mm512_set1_epi16(least - 1));
+}
+
+// Lines of 32 packed rows, or of a panel's columns, that have such terms.
+template <class S>
+Lines tiny_rows(const float* packed, int64_t depth) {
+  constexpr int kSide = S::kSide;
+  Lines some = 0;
+  for (int strip = 0; strip < 2; ++strip, packed += depth * kSide)
+    for (int64_t p = 0; p < depth; p += S::kRound)
+      for (int i = 0; i < kSide; ++i)
+        some |= Lines{tiny_terms(packed + (p + i) * kSide) != 0} << (strip * kSide + i);
+  return some;
+}
+template <class S>
+Lines tiny_columns(const float* packed, int64_t depth) {
+  constexpr int kSide = S::kSide;
+  Lines some = 0;
+  for (int64_t p = 0; p < depth; p += S::kRound) {
+    for (int i = 0; i < 2 * kSide; ++i) {
+      const __mmask32 terms = tiny_terms(packed + p * S::kCols + i * kSide);
+      some |= Lines{_pext_u32(terms | terms >> 1, 0x55555555)} << (i % 2 * kSide);
+    }
+  }
+  return some;
+}
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE

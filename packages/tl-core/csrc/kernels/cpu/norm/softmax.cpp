@@ -1,0 +1,323 @@
+// isa: all
+#include "kernels/cpu/norm/softmax.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/loops/along_dim_driver.h"
+#include "kernels/cpu/loops/scratch.h"
+#include "kernels/cpu/simd/horizontal.h"
+#include "kernels/cpu/simd/isa_dispatch.h"
+#include "kernels/cpu/simd/load_store.h"
+#include "kernels/cpu/simd/vec_math.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+namespace {
+
+// Interleaved partial results, 256 bytes of lanes on every level, so that all levels add in the same order.
+inline constexpr int kParts = 256 / kVecBytes;
+
+// A line seen as vectors. Dense lines: neighbouring elements of one line are lanes, and the first `whole`
+// vectors have all of them in memory. Otherwise: neighbouring lines are lanes, and every reduction over the
+// line is one over vectors.
+template <class T>
+struct DenseLine {
+  using A = Compute<T>;
+  using V = Vec<A>;
+  static constexpr int W = kLanes<A>;
+  static constexpr bool kUnrolled = kParts <= 8;  // sixteen exponentials would take a megabyte of code
+  int64_t n;
+
+  int64_t steps() const { return (n + W - 1) / W; }
+  int64_t whole() const { return n / W; }
+  template <bool full>
+  TL_INLINE V read(const char* p, int64_t, int64_t i, A rest) const {
+    const char* from = p + i * W * static_cast<int64_t>(sizeof(T));
+    if constexpr (full) return load<T>(from);
+    const int c = count(i);
+    return select<V>(iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(c), load_partial<T>(from, c),
+                     broadcast<V>(rest));
+  }
+  template <bool full>
+  TL_INLINE void write(char* p, int64_t, int64_t i, V v) const {
+    char* to = p + i * W * static_cast<int64_t>(sizeof(T));
+    if constexpr (full)
+      store<T>(to, v);
+    else
+      store_partial<T>(to, count(i), v);
+  }
+  template <class F>
+  static V fold(V v, F f) {
+    return broadcast<V>(folded(v, f));
+  }
+
+ private:
+  int count(int64_t i) const { return static_cast<int>(std::min<int64_t>(n - i * W, W)); }
+};
+
+template <class T>
+struct ParallelLines {
+  using A = Compute<T>;
+  using V = Vec<A>;
+  static constexpr int W = kLanes<A>;
+  static constexpr bool kUnrolled = false;  // the cases of its reads and writes would take as much
+  int64_t n;
+  int lines;
+  const int64_t* line_strides;  // by operand
+  const int64_t* along;
+
+  int64_t steps() const { return n; }
+  template <bool full>
+  V read(const char* p, int64_t operand, int64_t i, A) const {
+    const char* from = p + i * along[operand];
+    const int64_t stride = line_strides[operand];
+    if (stride != static_cast<int64_t>(sizeof(T))) return load_strided<T>(from, stride, lines);
+    return lines == W ? load<T>(from) : load_partial<T>(from, lines);
+  }
+  template <bool full>
+  void write(char* p, int64_t operand, int64_t i, V v) const {
+    char* to = p + i * along[operand];
+    const int64_t stride = line_strides[operand];
+    if (stride != static_cast<int64_t>(sizeof(T)))
+      store_strided<T>(to, stride, lines, v);
+    else if (lines == W)
+      store<T>(to, v);
+    else
+      store_partial<T>(to, lines, v);
+  }
+  template <class F>
+  static V fold(V v, F) {
+    return v;
+  }
+};
+
+template <class Line, class F>
+TL_INLINE typename Line::V joined(typename Line::V* parts, F join) {
+  for (int half = kParts / 2; half > 0; half /= 2) {
+    for (int k = 0; k < half; ++k) parts[k] = join(parts[k], parts[k + half]);
+  }
+  return Line::fold(parts[0], join);
+}
+// body(step, whether all lanes are in memory). Where steps are not unrolled, one piece of code is for all of
+// them.
+template <class Line, class F>
+TL_INLINE void for_steps(const Line& line, F body) {
+  int64_t i = 0;
+  if constexpr (Line::kUnrolled) {
+    for (const int64_t whole = line.whole(); i + kParts <= whole; i += kParts) {
+#pragma GCC unroll kParts
+      for (int k = 0; k < kParts; ++k) body(i + k, std::true_type{});
+    }
+  }
+  for (; i < line.steps(); ++i) body(i, std::false_type{});
+}
+
+// The terms of all steps, joined: term(step, whether all lanes are in memory).
+template <class Line, class F, class Join>
+TL_INLINE typename Line::V accumulated(const Line& line, typename Line::V start, F term, Join join) {
+  using V = typename Line::V;
+  V parts[kParts], rest[kParts];  // apart, so that the first stay in registers
+  for (int k = 0; k < kParts; ++k) parts[k] = rest[k] = start;
+  int64_t i = 0;
+  if constexpr (Line::kUnrolled) {
+    for (const int64_t whole = line.whole(); i + kParts <= whole; i += kParts) {
+#pragma GCC unroll kParts
+      for (int k = 0; k < kParts; ++k) parts[k] = join(parts[k], term(i + k, std::true_type{}));
+    }
+  }
+  for (; i < line.steps(); ++i) {
+    V& part = rest[i % kParts];
+    part = join(part, term(i, std::false_type{}));
+  }
+  for (int k = 0; k < kParts; ++k) parts[k] = join(parts[k], rest[k]);
+  return joined<Line>(parts, join);
+}
+
+template <class Line, class F>
+TL_INLINE typename Line::V sum_of(const Line& line, F term) {
+  using V = typename Line::V;
+  return accumulated(line, V{}, term, [](V a, V b) { return a + b; });
+}
+
+// A NaN may be passed over here: it comes back with its own exponential.
+template <class Line>
+TL_INLINE typename Line::V largest(const Line& line, const char* in) {
+  using A = typename Line::A;
+  using V = typename Line::V;
+  constexpr A lowest = -std::numeric_limits<A>::infinity();
+  return accumulated(
+      line, broadcast<V>(lowest),
+      [&](int64_t i, auto full) { return line.template read<full>(in, 1, i, lowest); },
+      [](V a, V b) { return select<V>(a < b, b, a); });
+}
+
+// What a line's elements are shifted and divided by.
+template <class Line>
+struct Scale {
+  typename Line::V top, total;
+};
+
+// The exponentials go to keep(step, whole, exponential).
+template <class Line, class F>
+TL_INLINE Scale<Line> exponentials(const Line& line, const char* in, F keep) {
+  using V = typename Line::V;
+  constexpr auto lowest = -std::numeric_limits<typename Line::A>::infinity();
+  const V top = largest(line, in);
+  const V total = sum_of(line, [&](int64_t i, auto full) {
+    const V e = exp(line.template read<full>(in, 1, i, lowest) - top);
+    keep(i, full, e);
+    return e;
+  });
+  return {top, total};
+}
+
+// The exponentials of a line stand in the output where it loses nothing, else beside it.
+template <class T, class Line>
+void softmax_line(const Line& line, char* const* at) {
+  using V = typename Line::V;
+  const auto put = [&](int64_t i, auto full, V v) { line.template write<full>(at[0], 0, i, v); };
+  if constexpr (!kIs16<T>) {
+    const Scale<Line> s = exponentials(line, at[1], put);
+    for_steps(line, [&](int64_t i, auto full) {
+      put(i, full, line.template read<full>(at[0], 0, i, 0) * (1 / s.total));
+    });
+  } else {
+    constexpr int64_t size = sizeof(V);
+    Scratch<char, 8192> kept(line.steps() * size);
+    char* const e = kept.data();
+    const Scale<Line> s = exponentials(line, at[1], [&](int64_t i, auto, V v) { write(e + i * size, v); });
+    for_steps(line, [&](int64_t i, auto full) { put(i, full, read<V>(e + i * size) * (1 / s.total)); });
+  }
+}
+
+template <class T, class Line>
+TL_INLINE void log_line(const Line& line, char* const* at, typename Line::V top, typename Line::V shift) {
+  for_steps(line, [&](int64_t i, auto full) {
+    line.template write<full>(at[0], 0, i, line.template read<full>(at[1], 1, i, 0) - top - shift);
+  });
+}
+template <class Line>
+TL_INLINE Scale<Line> log_scale(const Line& line, const char* in) {
+  return exponentials(line, in, [](int64_t, auto, auto) {});
+}
+
+template <class T>
+void log_softmax_line(const ParallelLines<T>& line, char* const* at) {
+  const auto s = log_scale(line, at[1]);
+  log_line<T>(line, at, s.top, log(s.total));
+}
+
+// Of some dense lines the logarithms are taken at once.
+template <class T>
+void log_softmax_lines(const DenseLine<T>& line, char* const* at, const int64_t* strides, int64_t lines) {
+  using V = typename DenseLine<T>::V;
+  V tops{}, totals = V{} + 1;
+  for (int64_t i = 0; i < lines; ++i) {
+    const auto s = log_scale(line, at[1] + i * strides[1]);
+    tops[i] = s.top[0];
+    totals[i] = s.total[0];
+  }
+  const V shifts = log(totals);
+  for (int64_t i = 0; i < lines; ++i) {
+    char* const here[] = {at[0] + i * strides[0], at[1] + i * strides[1]};
+    log_line<T>(line, here, broadcast<V>(tops[i]), broadcast<V>(shifts[i]));
+  }
+}
+
+template <bool log_form, class T, class Line>
+void backward_line(const Line& line, char* const* at) {
+  using V = typename Line::V;
+  const V total = sum_of(line, [&](int64_t i, auto full) {
+    const V g = line.template read<full>(at[1], 1, i, 0);
+    if constexpr (log_form)
+      return g;
+    else
+      return g * line.template read<full>(at[2], 2, i, 0);
+  });
+  for_steps(line, [&](int64_t i, auto full) {
+    const V g = line.template read<full>(at[1], 1, i, 0), y = line.template read<full>(at[2], 2, i, 0);
+    if constexpr (log_form)
+      line.template write<full>(at[0], 0, i, g - exp(y) * total);
+    else
+      line.template write<full>(at[0], 0, i, (g - total) * y);
+  });
+}
+
+template <bool log_form, bool backward, class T, class Line>
+void one_line(const Line& line, char* const* at) {
+  if constexpr (backward)
+    backward_line<log_form, T>(line, at);
+  else if constexpr (log_form)
+    log_softmax_line<T>(line, at);
+  else
+    softmax_line<T>(line, at);
+}
+
+constexpr int64_t kNear = 1 << 12;  // elements that are still in the first-level cache when they come again
+
+template <bool log_form, bool backward, class T>
+void dense_lines(const AlongShape& s, char* const* data) {
+  constexpr int operands = backward ? 3 : 2;
+  const DenseLine<T> line{s.n};
+  if constexpr (log_form && !backward) {
+    const int64_t strides[] = {s.dims ? s.strides[0][0] : 0, s.dims ? s.strides[1][0] : 0};
+    const int64_t group = std::clamp<int64_t>(kNear / s.n, 1, DenseLine<T>::W);
+    for_each_lines<operands>(s, data, group, [&](char* const* at, int64_t lines) {
+      log_softmax_lines<T>(line, at, strides, lines);
+    });
+  } else {
+    for_each_lines<operands>(s, data, 1,
+                             [&](char* const* at, int64_t) { one_line<log_form, backward, T>(line, at); });
+  }
+}
+
+template <bool log_form, bool backward, class T>
+void run(const AlongShape& s, char* const* data) {
+  constexpr int operands = backward ? 3 : 2;
+  bool dense = true;
+  for (int k = 0; k < operands; ++k) dense &= s.along[k] == static_cast<int64_t>(sizeof(T));
+  const bool many_short =
+      s.n <= 32 && s.dims > 0 && s.sizes[0] >= 8;  // then it pays to work on many lines at once
+  if (dense && !many_short) return dense_lines<log_form, backward, T>(s, data);
+  int64_t strides[operands];
+  for (int k = 0; k < operands; ++k) strides[k] = s.dims ? s.strides[k][0] : 0;
+  for_each_lines<operands>(s, data, kLanes<Compute<T>>, [&](char* const* at, int64_t lines) {
+    one_line<log_form, backward, T>(ParallelLines<T>{s.n, static_cast<int>(lines), strides, s.along}, at);
+  });
+}
+
+}  // namespace
+
+using SoftmaxKernel = void (*)(const AlongShape&, char* const*);
+
+// By backward, log, and dtype from Float16 on.
+extern const SoftmaxKernel softmaxes[2][2][4] = {
+#define TL_SOFTMAX(log, backward)                                                        \
+  {&run<log, backward, Half>, &run<log, backward, BFloat16>, &run<log, backward, float>, \
+   &run<log, backward, double>}
+    {TL_SOFTMAX(false, false), TL_SOFTMAX(true, false)}, {TL_SOFTMAX(false, true), TL_SOFTMAX(true, true)}};
+#undef TL_SOFTMAX
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE
+
+#if TL_ISA_LEVEL == 1
+TL_LEVELS(using SoftmaxKernel = void (*)(const AlongShape&, char* const*);
+          extern const SoftmaxKernel softmaxes[2][2][4])
+
+namespace tl::cpu {
+
+static int column(DType dtype) { return static_cast<int>(dtype) - static_cast<int>(DType::Float16); }
+
+void softmax(bool log, DType dtype, const AlongShape& shape, char* out, const char* in) {
+  char* const data[] = {out, const_cast<char*>(in)};
+  if (shape.n > 0) TL_SELECT(softmaxes)[0][log][column(dtype)](shape, data);
+}
+
+void softmax_backward(bool log, DType dtype, const AlongShape& shape, char* out, const char* grad,
+                      const char* result) {
+  char* const data[] = {out, const_cast<char*>(grad), const_cast<char*>(result)};
+  if (shape.n > 0) TL_SELECT(softmaxes)[1][log][column(dtype)](shape, data);
+}
+
+}  // namespace tl::cpu
+#endif

@@ -1,0 +1,47 @@
+// The inner parts of reductions, chosen by dtype: what reduce.cpp and extreme.cpp carry over a whole
+// ReduceShape.
+#pragma once
+
+#include "kernels/cpu/reduce/reduce.h"
+
+namespace tl::cpu {
+
+inline constexpr int kColumns = 256;  // columns reduced side by side, or rows in one call, at most
+
+// The reduced dimensions, the outermost one restricted to [first, last).
+struct ReducedRange {
+  const int64_t *sizes, *strides;
+  int dims;
+  int64_t first, last;
+};
+
+enum class Step { Sum, Prod, Amax, Amin, Any, All, Squares };
+inline constexpr int kNumSteps = 7;
+
+// Partial results are bool for Any and All, int64 for sums and products of integers, else of the dtype's
+// compute type.
+struct StepKernels {
+  // n partial results of rows that begin `stride` bytes apart, one row after another. The shifts are partial
+  // results (Squares only), or null.
+  void (*rows)(void* acc, const char* in, int n, int64_t stride, const ReducedRange& range,
+               const void* shifts);
+  // Those of up to kColumns columns, side by side.
+  void (*columns)(void* acc, const char* in, int n, int64_t stride, const ReducedRange& range,
+                  const void* shifts);
+  // acc[i] = acc[i] with part[i]
+  void (*merge)(void* acc, const void* part, int n);
+  bool vectors;  // short dense rows are as fast as long ones
+};
+const StepKernels& step_kernels(Step step, DType dtype);  // all null where there are none
+
+struct ExtremeKernels {
+  // The running numbers of the first elements of n rows that equal wanted[i] (a NaN equals a NaN).
+  void (*find)(char* second, int64_t second_stride, const char* in, int n, int64_t stride,
+               const ReducedRange& range, const void* wanted);
+  // Values and indices of n columns, `stride` bytes apart; `out` may be null.
+  void (*columns)(char* out, int64_t out_stride, char* second, int64_t second_stride, const char* in, int n,
+                  int64_t stride, const ReducedRange& range);
+};
+const ExtremeKernels& extreme_kernels(bool largest, DType dtype);
+
+}  // namespace tl::cpu

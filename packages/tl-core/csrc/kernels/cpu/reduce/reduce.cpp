@@ -1,0 +1,353 @@
+#include "kernels/cpu/reduce/reduce.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "kernels/cpu/loops/scratch.h"
+#include "kernels/cpu/loops/strided.h"
+#include "kernels/cpu/reduce/inner_loops.h"
+#include "kernels/cpu/simd/complex.h"
+#include "kernels/cpu/simd/load_store.h"
+
+namespace tl::cpu {
+
+namespace {
+
+using namespace base;
+
+constexpr int64_t kChunk = 1 << 16;  // elements that are worth a thread's while
+constexpr int64_t kFewResults = 16;  // up to this many rows, each is itself cut into chunks if it is long
+constexpr int kAccumulatorMax = 16;
+
+// ---- from partial results to results
+// ----------------------------------------------------------------------------------
+
+using Finish = void (*)(char* out, int64_t stride, const void* acc, int n, int64_t count, double param);
+
+template <class Out, class A, class F>
+void finish_each(char* out, int64_t stride, const void* acc, int n, F f) {
+  for (int c = 0; c < n; ++c)
+    store_one<Out>(out + c * stride, static_cast<Compute<Out>>(f(static_cast<const A*>(acc)[c])));
+}
+
+template <class Out, class A>
+void finish_same(char* out, int64_t stride, const void* acc, int n, int64_t, double) {
+  finish_each<Out, A>(out, stride, acc, n, [](A a) { return a; });
+}
+template <class T>
+void finish_mean(char* out, int64_t stride, const void* acc, int n, int64_t count, double) {
+  using A = Compute<T>;
+  finish_each<T, A>(out, stride, acc, n, [=](A a) {
+    if constexpr (is_complex_type<A>)
+      return A{a.re / static_cast<Real<A>>(count), a.im / static_cast<Real<A>>(count)};
+    else
+      return a / static_cast<A>(count);
+  });
+}
+template <class T>
+void finish_norm(char* out, int64_t stride, const void* acc, int n, int64_t, double) {
+  using A = Compute<T>;
+  finish_each<T, A>(out, stride, acc, n, [](A a) { return std::sqrt(a); });
+}
+template <class T, bool root>
+void finish_var(char* out, int64_t stride, const void* acc, int n, int64_t count, double correction) {
+  using A = Compute<T>;
+  const double freedom = static_cast<double>(count) - correction;
+  finish_each<T, A>(out, stride, acc, n, [=](A a) {
+    const A variance = a / static_cast<A>(freedom > 0 ? freedom : 0);
+    return root ? std::sqrt(variance) : variance;
+  });
+}
+
+template <class T>
+Finish finish_of(Reduce op) {
+  constexpr bool real = has_float_lanes<Compute<T>>, whole = std::is_integral_v<T>;
+  switch (op) {
+    case Reduce::Sum:
+    case Reduce::Prod:
+      return whole ? &finish_same<std::conditional_t<whole, int64_t, T>,
+                                  std::conditional_t<whole, int64_t, Compute<T>>>
+                   : &finish_same<T, Compute<T>>;
+    case Reduce::Any:
+    case Reduce::All:
+      return &finish_same<bool, bool>;
+    case Reduce::Amax:
+    case Reduce::Amin:
+      if constexpr (!is_complex_type<T>) return &finish_same<T, Compute<T>>;
+      break;
+    case Reduce::Mean:
+      if constexpr (!whole) return &finish_mean<T>;
+      break;
+    case Reduce::Norm2:
+      if constexpr (real) return &finish_norm<T>;
+      break;
+    case Reduce::Var:
+      if constexpr (real) return &finish_var<T, false>;
+      break;
+    case Reduce::Std:
+      if constexpr (real) return &finish_var<T, true>;
+      break;
+  }
+  return nullptr;
+}
+
+Finish find_finish(Reduce op, DType in) {
+  switch (in) {
+#define TL_CASE(E, T, name) \
+  case DType::E:            \
+    return finish_of<T>(op);
+    TL_ALL_DTYPES(TL_CASE)
+#undef TL_CASE
+  }
+  return nullptr;
+}
+
+// The means of n sums, in their place.
+void centre(DType in, void* acc, int n, int64_t count) {
+  if (in == DType::Float64)
+    finish_mean<double>(static_cast<char*>(acc), sizeof(double), acc, n, count, 0);
+  else
+    finish_mean<float>(static_cast<char*>(acc), sizeof(float), acc, n, count, 0);
+}
+
+Step step_of(Reduce op) {
+  switch (op) {
+    case Reduce::Prod:
+      return Step::Prod;
+    case Reduce::Amax:
+      return Step::Amax;
+    case Reduce::Amin:
+      return Step::Amin;
+    case Reduce::Any:
+      return Step::Any;
+    case Reduce::All:
+      return Step::All;
+    case Reduce::Norm2:
+    case Reduce::Var:
+    case Reduce::Std:
+      return Step::Squares;
+    case Reduce::Sum:
+    case Reduce::Mean:
+      break;
+  }
+  return Step::Sum;
+}
+
+int64_t accumulator_size(Step step, DType in) {
+  if (step == Step::Any || step == Step::All) return 1;
+  if (is_integral(in, true)) return step == Step::Amax || step == Step::Amin ? item_size(in) : 8;
+  return is_half(in) ? 4 : in == DType::Complex32 ? 8 : item_size(in);
+}
+
+// ---- cutting the reduced dimensions
+// -------------------------------------------------------------------------------------
+
+ReducedRange whole_range(const ReduceShape& s) {
+  return {s.reduced_sizes, s.reduced_strides, s.reduced_dims, 0,
+          s.reduced_dims ? s.reduced_sizes[s.reduced_dims - 1] : 1};
+}
+
+struct Chunks {
+  int64_t step, count;
+
+  Chunks(const ReducedRange& range, int64_t elements) {
+    const int64_t each = elements / range.last;
+    step = kChunk / each > 1 ? kChunk / each : 1;
+    count = (range.last + step - 1) / step;
+  }
+  ReducedRange operator()(ReducedRange range, int64_t i) const {
+    const int64_t end = (i + 1) * step;
+    if (end < range.last) range.last = end;
+    range.first = i * step;
+    return range;
+  }
+};
+
+// Where a task's results lie: those of n rows, or of n columns.
+struct Task {
+  bool columns;
+  int n;
+  char *out, *second;
+  const char* in;
+  int64_t out_stride, second_stride, in_stride;
+};
+
+// One kind of step over one dtype.
+struct Pass {
+  const StepKernels& kernels;
+  int64_t size;  // of a partial result
+  int64_t item;
+
+  Pass(Step step, DType in)
+      : kernels(step_kernels(step, in)), size(accumulator_size(step, in)), item(item_size(in)) {}
+
+  void run(char* acc, const Task& task, const ReducedRange& range, const void* shifts) const {
+    if (!task.columns)
+      kernels.rows(acc, task.in, task.n, task.in_stride, range, shifts);
+    else if (is_foldable(task, range))
+      run_folded(acc, task, range, shifts);
+    else
+      kernels.columns(acc, task.in, task.n, task.in_stride, range, shifts);
+  }
+
+  // A matrix of few columns without gaps is taken as one of more and longer columns, whose results are
+  // merged.
+  bool is_foldable(const Task& task, const ReducedRange& range) const {
+    return task.n <= kColumns / 4 && task.in_stride == item && range.dims == 1 &&
+           range.strides[0] == task.n * item && range.last - range.first >= 4 * (kColumns / task.n);
+  }
+  void run_folded(char* acc, const Task& task, const ReducedRange& range, const void* shifts) const {
+    const int n = task.n, times = kColumns / n;
+    const int64_t rows = range.last - range.first, whole = rows / times;
+    const char* from = task.in + range.first * range.strides[0];
+    const int64_t stride = range.strides[0] * times;
+    alignas(64) char wide[kColumns * kAccumulatorMax], wide_shifts[kColumns * kAccumulatorMax];
+    if (shifts) {
+      for (int i = 0; i < times; ++i)
+        __builtin_memcpy(wide_shifts + i * n * size, shifts, static_cast<size_t>(n * size));
+    }
+    kernels.columns(wide, from, n * times, item, {&whole, &stride, 1, 0, whole},
+                    shifts ? wide_shifts : nullptr);
+    for (int i = 1; i < times; ++i) kernels.merge(wide, wide + i * n * size, n);
+    kernels.columns(acc, from, n, item, {range.sizes, range.strides, 1, whole * times, rows}, shifts);
+    kernels.merge(acc, wide, n);
+  }
+
+  // Partial results of n columns or rows of `elements` elements each, by chunks if they are many.
+  // Neighbours are merged pairwise, so that errors grow slowly.
+  void run_chunked(char* acc, const Task& task, const ReducedRange& range, int64_t elements,
+                   const void* shifts) const {
+    const int n = task.n;
+    if (elements * n <= 2 * kChunk) return run(acc, task, range, shifts);
+    const Chunks chunks(range, elements * n);
+    Scratch<char, 4096> parts(chunks.count * n * size);
+    const auto part = [&](int64_t i) { return parts.data() + i * n * size; };
+    parallel_for(0, chunks.count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) run(part(i), task, chunks(range, i), shifts);
+    });
+    for (int64_t gap = 1; gap < chunks.count; gap *= 2) {
+      for (int64_t i = 0; i + gap < chunks.count; i += 2 * gap) kernels.merge(part(i), part(i + gap), n);
+    }
+    __builtin_memcpy(acc, part(0), static_cast<size_t>(n * size));
+  }
+};
+
+// ---- walking over the results
+// -----------------------------------------------------------------------------------------
+
+struct Tasks {
+  const ReduceShape& s;
+  bool columns, few;  // tasks are blocks of columns, else of rows; so few that each is cut into chunks
+  int64_t elements, width, count, per_row;
+
+  Tasks(const ReduceShape& shape, int64_t item, bool takes_short_rows)
+      : s(shape), elements(product(shape.reduced_sizes, shape.reduced_dims)) {
+    const bool dense_rows = s.reduced_dims > 0 && s.reduced_strides[0] == item;
+    columns = s.reduced_dims > 0 && s.kept_dims > 0 &&
+              (has_dense_columns(item) || (has_short_rows() && !(dense_rows && takes_short_rows)));
+    const int64_t inner = s.kept_dims ? s.kept_sizes[0] : 1, outer = outer_product(s.kept_sizes, s.kept_dims);
+    const bool few_rows = inner * outer <= kFewResults && elements > 2 * kChunk;
+    width = columns ? kColumns : few_rows ? 1 : std::clamp<int64_t>(kChunk / 4 / (elements + 1), 1, kColumns);
+    width = std::clamp<int64_t>(inner, 1, width);
+    per_row = (inner + width - 1) / width;
+    count = per_row * outer;
+    few = columns ? count <= 4 : few_rows;
+  }
+
+  bool has_dense_columns(int64_t item) const {
+    return s.kept_strides[0] == item && s.kept_sizes[0] > 1 && s.reduced_strides[0] != item;
+  }
+  // Then it pays to work on many rows at once.
+  bool has_short_rows() const {
+    return s.reduced_dims == 1 && s.reduced_sizes[0] <= 32 && s.kept_sizes[0] >= 8;
+  }
+
+  Task at(int64_t i, char* out, char* second, const char* in) const {
+    if (s.kept_dims == 0) return {false, 1, out, second, in, 0, 0, 0};
+    const int64_t outer = i / per_row, first = i % per_row * width, left = s.kept_sizes[0] - first;
+    const auto place = [&](const int64_t* strides) {
+      return offset_of(outer, s.kept_sizes + 1, strides + 1, s.kept_dims - 1) + first * strides[0];
+    };
+    return {columns,
+            static_cast<int>(left < width ? left : width),
+            out ? out + place(s.out_strides) : nullptr,
+            second ? second + place(s.second_strides) : nullptr,
+            in + place(s.kept_strides),
+            out ? s.out_strides[0] : 0,
+            second ? s.second_strides[0] : 0,
+            s.kept_strides[0]};
+  }
+
+  // f(task number)
+  template <class F>
+  void each(F f) const {
+    if (few) {
+      for (int64_t i = 0; i < count; ++i) f(i);
+      return;
+    }
+    parallel_for(0, count, kChunk / (elements * width + 16) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) f(i);
+    });
+  }
+};
+
+}  // namespace
+
+bool reduce_exists(Reduce op, DType in) { return find_finish(op, in) != nullptr; }
+
+DType reduce_result(Reduce op, DType in) {
+  if (op == Reduce::Any || op == Reduce::All) return DType::Bool;
+  return is_integral(in, true) && (op == Reduce::Sum || op == Reduce::Prod) ? DType::Int64 : in;
+}
+
+void reduce(Reduce op, DType in_dtype, char* out, char* second, const char* in, const ReduceShape& shape,
+            double param) {
+  const ReducedRange range = whole_range(shape);
+  const Finish finish = find_finish(op, in_dtype);
+  const Pass pass(step_of(op), in_dtype), sums(Step::Sum, in_dtype);
+  const Tasks tasks(shape, pass.item, pass.kernels.vectors);
+  const int64_t elements = tasks.elements;
+  const bool centred = op == Reduce::Var || op == Reduce::Std;
+  tasks.each([&](int64_t i) {
+    const Task task = tasks.at(i, out, second, in);
+    alignas(64) char acc[kColumns * kAccumulatorMax], shifts[kColumns * kAccumulatorMax];
+    const auto run = [&](const Pass& p, char* to, const void* about) {
+      if (tasks.few)
+        p.run_chunked(to, task, range, elements, about);
+      else
+        p.run(to, task, range, about);
+    };
+    if (centred) {
+      run(sums, shifts, nullptr);
+      centre(in_dtype, shifts, task.n, elements);
+      if (task.second)
+        find_finish(Reduce::Sum, in_dtype)(task.second, task.second_stride, shifts, task.n, 0, 0);
+    }
+    run(pass, acc, centred ? shifts : nullptr);
+    finish(task.out, task.out_stride, acc, task.n, elements, param);
+  });
+}
+
+void extreme(bool largest, DType dtype, char* out, char* second, const char* in, const ReduceShape& shape) {
+  const Tasks tasks(shape, item_size(dtype), false);
+  const ReducedRange range = whole_range(shape);
+  const Finish finish = find_finish(Reduce::Amax, dtype);
+  const Pass pass(largest ? Step::Amax : Step::Amin, dtype);
+  const ExtremeKernels& kernels = extreme_kernels(largest, dtype);
+  tasks.each([&](int64_t i) {
+    const Task task = tasks.at(i, out, second, in);
+    if (task.columns) {
+      return kernels.columns(task.out, task.out_stride, task.second, task.second_stride, task.in, task.n,
+                             task.in_stride, range);
+    }
+    alignas(64) char best[kColumns * kAccumulatorMax];
+    if (tasks.few)
+      pass.run_chunked(best, task, range, tasks.elements, nullptr);
+    else
+      pass.run(best, task, range, nullptr);
+    if (task.out) finish(task.out, task.out_stride, best, task.n, tasks.elements, 0);
+    kernels.find(task.second, task.second_stride, task.in, task.n, task.in_stride, range, best);
+  });
+}
+
+}  // namespace tl::cpu

@@ -1,0 +1,239 @@
+// isa: all
+#include "kernels/cpu/spatial/max_pool.h"
+
+#include <limits>
+#include <optional>
+
+#include "kernels/cpu/loops/scratch.h"
+#include "kernels/cpu/simd/isa_dispatch.h"
+#include "kernels/cpu/spatial/row_plan.h"
+#include "kernels/cpu/spatial/slabs.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+namespace {
+
+template <class T>
+constexpr T lowest = -std::numeric_limits<T>::infinity();
+
+// The largest so far and where it was. Positions are 32 bits wide in memory, as wide as T in registers.
+template <bool indexed, class T>
+struct Best {
+  using V = Vec<T>;
+  using M = Mask<V>;
+  static constexpr int W = kLanes<T>;
+  using Narrow = Pack<int32_t, W>;
+  V value = broadcast<V>(lowest<T>);
+  M at = M{} - 1;
+
+  TL_INLINE void meet(V v, M position) {
+    const M larger = (v > value) | (v != v);
+    value = select<V>(larger, v, value);
+    if constexpr (indexed) at = larger ? position : at;
+  }
+  TL_INLINE void start(V v, M position) {
+    value = v;
+    at = position;
+  }
+  TL_INLINE void write(T* values, int32_t* places, int lanes) const {
+    auto* p = reinterpret_cast<char*>(values);
+    if (lanes == W)
+      store<T>(p, value);
+    else
+      store_partial<T>(p, lanes, value);
+    if constexpr (indexed) {
+      const Narrow narrow = __builtin_convertvector(at, Narrow);
+      if (lanes == W)
+        cpu::TL_ISA_NAMESPACE::write(reinterpret_cast<char*>(places), narrow);
+      else
+        for (int l = 0; l < lanes; ++l) places[l] = narrow[l];
+    }
+  }
+  static TL_INLINE M read_places(const int32_t* places, int lanes) {
+    if (lanes == W) return __builtin_convertvector(read<Narrow>(reinterpret_cast<const char*>(places)), M);
+    M out{};
+    for (int l = 0; l < lanes; ++l) out[l] = places[l];
+    return out;
+  }
+};
+
+template <class T>
+struct Places {  // values with their positions
+  T* values;
+  int32_t* at;
+  Places operator+(int64_t n) const { return {values + n, at ? at + n : nullptr}; }
+};
+
+template <bool indexed, class T>
+void along_rows(const RowPlans<T>& plans, const AxisMap& map, bool restart, int64_t rows, const T* in,
+                Places<T> out) {
+  constexpr int W = kLanes<T>;
+  using M = Mask<Vec<T>>;
+  plans.run(rows, [&](const RowPlan<T>& plan, int64_t row) {
+    const T* from = in + row * map.inputs;
+    const M start = M{} + static_cast<Lane<M>>(restart ? 0 : row * map.inputs);
+    const Places<T> to = out + row * map.outputs();
+    for (int64_t b = 0; b < plan.blocks(); ++b) {
+      Best<indexed, T> best;
+      for (const RowTap<T>* tap = plan.begin(b); tap != plan.end(b); ++tap) {
+        const auto x = tap->fetch(from);
+        if (tap == plan.begin(b) && !tap->masked)
+          best.start(x, tap->position + start);
+        else if (tap->masked)  // a repeated element changes nothing; a lane without any must not see one
+          best.meet(select<Vec<T>>(tap->used, x, best.value), tap->used ? tap->position + start : best.at);
+        else
+          best.meet(x, tap->position + start);
+      }
+      const int64_t n = plan.outputs() - b * W, o = b * W;
+      best.write(to.values + o, indexed ? to.at + o : nullptr, static_cast<int>(std::min<int64_t>(W, n)));
+    }
+  });
+}
+
+// Lines of `n` elements. Without places in `in`, all elements of an input line have its number as their
+// place, counted from `number` on.
+template <bool indexed, class T>
+void one_line(const AxisMap& map, int64_t o, int64_t first, int64_t n, int64_t number, Places<T> in,
+              Places<T> out) {
+  constexpr int W = kLanes<T>;
+  using B = Best<indexed, T>;
+  using M = typename B::M;
+  for (int64_t i = 0; i < n; i += W) {
+    const int lanes = static_cast<int>(std::min<int64_t>(W, n - i));
+    B best;
+    for (int64_t k = map.begin[o]; k < map.begin[o + 1]; ++k) {
+      const int64_t line = map.index[k] - first;
+      const T* p = in.values + line * n + i;
+      const auto* bytes = reinterpret_cast<const char*>(p);
+      const auto x = lanes == W ? load<T>(bytes) : load_partial<T>(bytes, lanes);
+      M at{};
+      if constexpr (indexed)
+        at = in.at ? B::read_places(in.at + line * n + i, lanes) : at + static_cast<Lane<M>>(number + line);
+      if (k == map.begin[o])
+        best.start(x, at);
+      else
+        best.meet(x, at);
+    }
+    best.write(out.values + i, indexed ? out.at + i : nullptr, lanes);
+  }
+}
+
+template <bool indexed, class T>
+class MaxPooling {
+ public:
+  explicit MaxPooling(const MappedField& field)
+      : field_(field),
+        slabs_(field, sizeof(T) + (indexed ? sizeof(int32_t) : 0)),
+        width_(field.axes[2]),
+        height_(field.axes[1]),
+        flat_(slabs_.outer() == 1) {
+    const std::vector<int64_t> counts = slabs_.row_counts(true);
+    if (field.inner == 1 && !counts.empty()) plans_.emplace(width_, slabs_.only_rows(), counts);
+    upright_ = flat_ || height_.is_identity();
+    outward_ = slabs_.axis().is_identity();
+  }
+
+  void run(T* out, int64_t* indices, const T* in) const {
+    if (slabs_.only_rows()) return run_rows(out, indices, in);
+    const int64_t line = width_.outputs() * field_.inner;
+    const int64_t rows = slabs_.longest() * (flat_ ? 1 : height_.inputs) * line;
+    const int64_t columns = flat_ ? 0 : slabs_.longest() * height_.outputs() * line;
+    const int64_t block = (flat_ ? line : height_.outputs() * line) * slabs_.step();
+    slabs_.run([=, this] {
+      return [=, this, first = Scratch<T>(rows), second = Scratch<T>(columns),
+              first_at = Scratch<int32_t>(indexed ? rows : 0),
+              second_at = Scratch<int32_t>(indexed ? columns : 0),
+              last_at = Scratch<int32_t>(indexed ? block : 0)](const Slab& slab) mutable {
+        one(slab, out, indices, in, {first.data(), first_at.data()}, {second.data(), second_at.data()},
+            last_at.data());
+      };
+    });
+  }
+
+ private:
+  void one(const Slab& slab, T* out, int64_t* indices, const T* in, Places<T> first, Places<T> second,
+           int32_t* last) const {
+    const int64_t line = width_.outputs() * field_.inner, lines = flat_ ? 1 : height_.outputs();
+    const int64_t deep = flat_ ? 1 : height_.inputs, n = lines * line,
+                  start = slab.first * deep * width_.inputs;
+    const int64_t target = slab.plane * field_.output_plane() + slab.begin * n;
+    const Places<T> to{out + target, last};
+    const T* source = in + slab.plane * field_.input_plane() + start * field_.inner;
+    Places<T> from = upright_ && outward_ ? to : first;
+    across(slab.rows * deep, source, from);
+    if (!upright_) {
+      const Places<T> next = outward_ ? to : second;
+      for (int64_t p = 0; p < slab.rows; ++p)
+        for (int64_t o = 0; o < lines; ++o)
+          one_line<indexed>(height_, o, 0, line, 0, from + p * deep * line, next + (p * lines + o) * line);
+      from = next;
+    }
+    if (!outward_)
+      for (int64_t o = slab.begin; o < slab.end; ++o)
+        one_line<indexed>(slabs_.axis(), o, slab.first, n, 0, from, to + (o - slab.begin) * n);
+    if constexpr (indexed)
+      for (int64_t i = 0; i < (slab.end - slab.begin) * n; ++i)
+        indices[target + i] = last[i] < 0 ? -1 : start + last[i];
+  }
+
+  void run_rows(T* out, int64_t* indices, const T* in) const {
+    const int64_t n = width_.outputs();
+    slabs_.run_rows([=, this] {
+      return [=, this, places = Scratch<int32_t>(indexed ? Slabs::kRows * n : 0)](int64_t row,
+                                                                                  int64_t rows) mutable {
+        const Places<T> to{out + row * n, places.data()};
+        along_rows<indexed>(*plans_, width_, true, rows, in + row * width_.inputs, to);
+        if constexpr (indexed)
+          for (int64_t i = 0; i < rows * n; ++i) indices[row * n + i] = to.at[i];
+      };
+    });
+  }
+
+  void across(int64_t rows, const T* in, Places<T> out) const {
+    if (plans_) {
+      along_rows<indexed>(*plans_, width_, false, rows, in, out);
+      return;
+    }
+    const int64_t n = field_.inner;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t o = 0; o < width_.outputs(); ++o)
+        one_line<indexed>(width_, o, 0, n, r * width_.inputs,
+                          Places<T>{const_cast<T*>(in) + r * width_.inputs * n, nullptr},
+                          out + (r * width_.outputs() + o) * n);
+  }
+
+  const MappedField& field_;
+  Slabs slabs_;
+  const AxisMap &width_, &height_;
+  bool flat_;
+  std::optional<RowPlans<T>> plans_;
+  bool upright_, outward_;  // nothing to do along the height, the outer axis
+};
+
+template <bool indexed, class T>
+void run(const MappedField& field, char* out, int64_t* indices, const char* in) {
+  MaxPooling<indexed, T>(field).run(reinterpret_cast<T*>(out), indices, reinterpret_cast<const T*>(in));
+}
+
+}  // namespace
+
+using MaxPoolKernel = void (*)(const MappedField&, char*, int64_t*, const char*);
+extern const MaxPoolKernel max_pools[2][2] = {{&run<false, float>, &run<false, double>},
+                                              {&run<true, float>, &run<true, double>}};
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE
+
+#if TL_ISA_LEVEL == 1
+TL_LEVELS(using MaxPoolKernel = void (*)(const MappedField&, char*, int64_t*, const char*);
+          extern const MaxPoolKernel max_pools[2][2])
+
+namespace tl::cpu {
+
+void max_pool(DType dtype, const MappedField& field, char* out, int64_t* indices, const char* in) {
+  if (dtype == DType::Int64 || field.input_plane() / field.inner > INT32_MAX)
+    return max_windows(dtype, field, out, indices, in);
+  TL_SELECT(max_pools)[indices != nullptr][dtype == DType::Float64](field, out, indices, in);
+}
+
+}  // namespace tl::cpu
+#endif

@@ -1,0 +1,12 @@
+// A linear map along each of up to three axes: average pooling, interpolation, their adjoints.
+#pragma once
+
+#include "base/dtype.h"
+#include "kernels/cpu/spatial/axis_map.h"
+
+namespace tl::cpu {
+
+// `dtype`: Float32 or Float64.
+void resample(DType dtype, const MappedField& field, char* out, const char* in);
+
+}  // namespace tl::cpu
