@@ -9,7 +9,7 @@
 #include "bind/types.h"
 #include "dispatch/lazy_bits.h"
 #include "dispatch/thread_state.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 
@@ -55,7 +55,7 @@ DType dtype_of_number(PyObject* o) {
   bool ignored = false;
   static constexpr TlArgInfo kScalar{"data", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
   if (!PyUnicode_Check(o) && parse_value(o, kScalar, v, scratch, ignored))
-    return number_dtype(Scalar::from(v));
+    return scalar_dtype(Scalar::from(v));
   if (PyUnicode_Check(o)) fail(ErrorKind::Type, "new(): invalid data type 'str'");
   fail(ErrorKind::Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
 }

@@ -30,7 +30,7 @@
 #include "dispatch/lazy_bits.h"
 #include "dispatch/sparse.h"
 #include "dispatch/thread_state.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
 #include "ops.h"
 #include "ops/unwritten.h"

@@ -1,5 +1,5 @@
 // Derivatives that are more than a formula's line.
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 
 namespace tl {
@@ -42,7 +42,7 @@ Tensor pow_backward_exponent(const Tensor& g, const Operand& self, const Tensor&
   const Tensor still = ops::ge(real_exponent, Scalar(0));
   if (!self.is_tensor()) {
     const Tensor base =
-        ops::scalar_tensor(self.scalar(), promote(number_dtype(self.scalar()), result.dtype()));
+        ops::scalar_tensor(self.scalar(), promote(scalar_dtype(self.scalar()), result.dtype()));
     const Tensor slope = ops::mul(g, conj(ops::mul(result, ops::log(base))));
     return is_number_equal(self, 0) ? ops::where_self(still, Scalar(0.0), slope) : slope;
   }

@@ -4,8 +4,8 @@
 
 #include "base/parallel.h"
 #include "elementwise_defs.h"
+#include "iter/dtypes.h"
 #include "iter/loop_nest.h"
-#include "iter/promotion.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

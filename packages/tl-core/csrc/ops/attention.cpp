@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "base/generator.h"
 #include "dispatch/thread_state.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/expect.h"
@@ -22,8 +22,6 @@ using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 // ---- the tiled kernels, on four dimensions ----------------------------------------------------------------
 
-DType computing_type(DType d) { return is_half(d) ? DType::Float32 : d; }
-
 cpu::AttentionTensor strided(const Tensor& t) {
   return {t.ptr<char>(), t.stride(0), t.stride(1), t.stride(2), t.stride(3)};
 }
@@ -34,7 +32,7 @@ cpu::AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v) 
 
 // A mask of four dimensions seen at the size of the scores; not bool: in the computing type.
 Tensor spread_mask(const Tensor& mask, const Tensor& q, const Tensor& k) {
-  const Tensor typed = mask.dtype() == DType::Bool ? mask : to_dtype(mask, computing_type(q.dtype()));
+  const Tensor typed = mask.dtype() == DType::Bool ? mask : to_dtype(mask, opmath_type(q.dtype()));
   DimVector strides(typed.strides());
   const DimVector sizes{q.size(0), q.size(1), q.size(2), k.size(2)};
   for (size_t d = 0; d < 4; ++d)
@@ -99,7 +97,7 @@ std::tuple<Tensor, Tensor> attention(const Tensor& q, const Tensor& k, const Ten
   if (rows_outside) strides = {sizes[2] * sizes[1] * sizes[3], sizes[3], sizes[1] * sizes[3], 1};
   const Tensor output = empty_strided(sizes, strides, options);
   const Tensor log_sums =
-      empty(DimVector{sizes[0], sizes[1], sizes[2]}, {computing_type(q.dtype()), q.device()});
+      empty(DimVector{sizes[0], sizes[1], sizes[2]}, {opmath_type(q.dtype()), q.device()});
   if (output.is_meta() || log_sums.numel() == 0) return {output, log_sums};
   const Tensor seen = mask ? spread_mask(*mask, q, k) : Tensor();
   cpu::attention(q.dtype(), call_of(q, k, v, seen, output, log_sums, causal, scale, draws, dropout));
@@ -145,14 +143,14 @@ Four attention_backward(const Tensor& grad, const Tensor& q, const Tensor& k, co
   const DimVector sizes{q.size(0), q.size(1), q.size(2), v.size(3)};
   expect("attention_backward", "grad", grad, q.dtype(), sizes);
   expect("attention_backward", "output", output, q.dtype(), sizes);
-  expect("attention_backward", "log_sums", log_sums, computing_type(q.dtype()), IntSpan(sizes).first(3));
+  expect("attention_backward", "log_sums", log_sums, opmath_type(q.dtype()), IntSpan(sizes).first(3));
   TL_CHECK(mask || !want_mask, Runtime, "attention_backward(): the gradient of a mask that isn't there");
   const auto fresh = [](bool wanted, const Tensor& like) {
     return wanted ? empty(like.sizes(), {like.dtype(), like.device()}) : Tensor();
   };
   const Tensor gq = fresh(want_query, q), gk = fresh(want_key, k), gv = fresh(want_value, v);
   Tensor gm;
-  if (want_mask) gm = empty(mask->sizes(), {computing_type(q.dtype()), q.device()});
+  if (want_mask) gm = empty(mask->sizes(), {opmath_type(q.dtype()), q.device()});
   if (q.is_meta()) return {gq, gk, gv, gm};
   if (gm) fill_elements(gm, Scalar(0.0));
   if (log_sums.numel() == 0) {

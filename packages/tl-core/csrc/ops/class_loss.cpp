@@ -1,5 +1,5 @@
 // Losses of scores against classes.
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/fused/nll_loss.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -10,8 +10,6 @@ namespace tl {
 
 namespace {
 enum Reduction : int64_t { kNone, kMean, kSum };
-
-DType loss_type(DType d) { return is_half(d) ? DType::Float32 : d; }
 
 // ---- checks -----------------------------------------------------------------------------------------------
 
@@ -62,7 +60,7 @@ class Targets {
  public:
   Targets(const Tensor& target, OptTensor weight, int64_t classes, int64_t ignored, DType dtype)
       : dense_(to_contiguous(to_dtype(target, DType::Int64))),
-        weight_(weight ? to_contiguous(to_dtype(*weight, loss_type(dtype))) : Tensor()),
+        weight_(weight ? to_contiguous(to_dtype(*weight, opmath_type(dtype))) : Tensor()),
         ignored_(ignored) {
     const int64_t* data = dense_.ptr<int64_t>();
     for (int64_t i = 0; i < dense_.numel(); ++i)
@@ -88,7 +86,7 @@ Tensor filled(double value, TensorOptions options) {
 std::tuple<Tensor, Tensor> reduced_loss(const Tensor& self, const Tensor& x, const Tensor& target,
                                         OptTensor weight, int64_t reduction, int64_t ignored,
                                         const Tensor& log_sums) {
-  const TensorOptions own{self.dtype(), self.device()}, computing{loss_type(self.dtype()), self.device()};
+  const TensorOptions own{self.dtype(), self.device()}, computing{opmath_type(self.dtype()), self.device()};
   const Tensor each = reduction == kNone ? empty(target.sizes(), computing) : Tensor();
   if (self.is_meta())
     return {reduction == kNone ? empty(target.sizes(), own) : empty(DimVector{}, own),
@@ -129,7 +127,7 @@ struct LossGradient {
   double factor;
 
   LossGradient(const Tensor& g, DType dtype, int64_t reduction, const Tensor& total_weight)
-      : grad(to_contiguous(to_dtype(g, loss_type(dtype)))), step(reduction == kNone ? 1 : 0), factor(1) {
+      : grad(to_contiguous(to_dtype(g, opmath_type(dtype)))), step(reduction == kNone ? 1 : 0), factor(1) {
     if (reduction == kMean) factor = 1 / load_scalar(total_weight.dtype(), total_weight.data()).to_double();
   }
 };
@@ -155,7 +153,7 @@ std::tuple<Tensor, Tensor, Tensor> cross_entropy(const Tensor& self, const Tenso
   check_loss_type("log_softmax_lastdim_kernel_impl", self);
   const cpu::ClassShape shape = class_shape(self.sizes());
   check_class_weight(weight, shape.classes);
-  const Tensor log_sums = empty(target.sizes(), {loss_type(self.dtype()), self.device()});
+  const Tensor log_sums = empty(target.sizes(), {opmath_type(self.dtype()), self.device()});
   const Tensor x = self.is_meta() ? self : to_contiguous(self);
   if (!self.is_meta() && shape.classes > 0)
     cpu::class_log_sums(self.dtype(), shape, x.ptr<char>(), log_sums.data());
@@ -170,7 +168,7 @@ Tensor cross_entropy_backward(const Tensor& g, const Tensor& self, const Tensor&
   check_loss_type("cross_entropy_backward", self);
   check_class_weight(weight, class_shape(self.sizes()).classes);
   check_loss_gradient(g, target, total_weight, reduction);
-  expect("cross_entropy_backward", "log_sums", log_sums, loss_type(self.dtype()), target.sizes());
+  expect("cross_entropy_backward", "log_sums", log_sums, opmath_type(self.dtype()), target.sizes());
   const Tensor out = empty(self.sizes(), {self.dtype(), self.device()});
   if (out.is_meta() || out.numel() == 0) return out;
   const cpu::ClassShape shape = class_shape(self.sizes());

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "base/checked.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/conv/conv.h"
 #include "ops.h"
 #include "ops/copy.h"

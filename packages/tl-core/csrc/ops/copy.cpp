@@ -4,8 +4,8 @@
 
 #include "dispatch/fallback.h"
 #include "dispatch/thread_state.h"
+#include "iter/dtypes.h"
 #include "iter/loop_nest.h"
-#include "iter/promotion.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/loops/copy.h"
 #include "kernels/cpu/loops/staging.h"

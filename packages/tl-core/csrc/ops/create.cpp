@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "dispatch/thread_state.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/elementwise/fill.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -65,7 +65,7 @@ Tensor ones(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, Op
 
 Tensor full(IntSpan size, const Scalar& value, OptDType dtype, OptLayout layout, OptDevice device, OptBool,
             Out out) {
-  Tensor t = fresh(size, dtype, layout, device, number_dtype(value), out);
+  Tensor t = fresh(size, dtype, layout, device, scalar_dtype(value), out);
   fill(t, value);
   return t;
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/matmul_precision.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/linalg/factorizations.h"
 #include "ops.h"
 #include "ops/copy.h"

@@ -1,7 +1,7 @@
 // Diagonals read and made, the cross product, triangles' positions.
 #include <algorithm>
 
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

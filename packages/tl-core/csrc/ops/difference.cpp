@@ -1,5 +1,5 @@
 // Differences of neighbours, and areas under them.
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/elementwise.h"
 #include "tensor/geometry.h"

@@ -4,8 +4,8 @@
 
 #include "dispatch/aliased.h"
 #include "dispatch/thread_state.h"
+#include "iter/dtypes.h"
 #include "iter/loop_nest.h"
-#include "iter/promotion.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/loops/staging.h"
 #include "ops.h"
@@ -17,9 +17,6 @@ namespace tl {
 
 namespace {
 constexpr int kMaxInputs = 3;
-
-// The type of the numbers that a loop takes: halves compute in float.
-DType number_dtype(DType d) { return is_half(d) ? DType::Float32 : d; }
 
 // What a type without a loop of its own is converted to. Sums, products and quotients of small integers wrap
 // alike in wide ones, and a half is computed in float in any case: the results are the same.
@@ -64,11 +61,11 @@ void check_alpha(const Scalar& alpha, DType common) {
 void store_params(const ElementwiseDef& def, const TlValue* values, DType common, DType computed,
                   Params& out) {
   if (def.n_params == 0) return;
-  const DType d = number_dtype(computed);
+  const DType d = opmath_type(computed);
   for (int i = 0; i < def.n_params; ++i) {
     const Scalar s = Scalar::from(values[i]);
     if (!def.alpha)
-      s.check_fits(number_dtype(common));
+      s.check_fits(opmath_type(common));
     else if (values[i].tag != TL_INT) [[unlikely]]
       check_alpha(s, common);
     s.store(d, out.bytes + i * item_size(d));
@@ -132,7 +129,7 @@ struct Ones {
 
   Ones() {
     for (int i = 0; i < kNumDTypes; ++i) {
-      const DType d = number_dtype(static_cast<DType>(i));
+      const DType d = opmath_type(static_cast<DType>(i));
       Scalar(1).store(d, of[i].bytes);
     }
   }

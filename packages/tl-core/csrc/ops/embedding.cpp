@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/index/embedding_bag.h"
 #include "kernels/cpu/index/index.h"
 #include "ops.h"
@@ -33,8 +33,6 @@ Tensor checked_indices(const Tensor& t, int64_t rows) {
            " of a table of ", rows, " rows");
   return dense;
 }
-
-DType adding_type(DType d) { return is_half(d) ? DType::Float32 : d; }
 
 Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool) {
   TL_CHECK(weight.dim() == 2, Runtime, "'weight' must be 2-D");
@@ -73,7 +71,7 @@ int64_t checked_width(const char* name, const Tensor& grad, const Tensor& indice
 Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding,
                                 bool by_freq) {
   const int64_t width = checked_width("embedding_dense_backward", grad, indices, rows);
-  const DType type = adding_type(grad.dtype());
+  const DType type = opmath_type(grad.dtype());
   TL_CHECK(is_floating(type), NotImplemented, "\"embedding_backward\" not implemented for '",
            scalar_type_name(grad.dtype()), "'");
   const Tensor out = empty(DimVector{rows, width}, {type, grad.device()});
@@ -121,7 +119,7 @@ Tensor embedding_renorm(const Tensor& self, const Tensor& indices, double max_no
   int64_t* const first = found.ptr<int64_t>();
   std::sort(first, first + found.numel());
   const int64_t* const last = std::unique(first, first + found.numel());
-  const DType type = adding_type(self.dtype());
+  const DType type = opmath_type(self.dtype());
   const Tensor index = view_of(found, DimVector{last - first}, DimVector{1}, 0);
   const Tensor rows = ops::to_dtype(ops::index_select(self, 0, index), type), size = ops::abs(rows);
   const double infinity = std::numeric_limits<double>::infinity();

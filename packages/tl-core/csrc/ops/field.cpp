@@ -3,16 +3,13 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
 #include "tensor/geometry.h"
 
 namespace tl {
-
-DType computing_type(DType dtype) {
-  return is_half(dtype) ? DType::Float32 : is_integral(dtype, true) ? DType::Int64 : dtype;
-}
 
 Tensor delivered(const Tensor& result, DType dtype, Out out) {
   if (!out) return ops::to_dtype(result, dtype);
@@ -43,7 +40,7 @@ bool keeps_channels_last(const Tensor& t, int64_t spatial) {
 }
 
 Tensor dense(const Tensor& t, bool channels_last) {
-  const Tensor typed = to_dtype(t, computing_type(t.dtype()));
+  const Tensor typed = to_dtype(t, accumulate_type(t.dtype()));
   if (!channels_last) return to_contiguous(typed);
   if (is_channels_last(typed.sizes(), typed.strides())) return typed;
   const Tensor out =

@@ -9,8 +9,6 @@
 
 namespace tl {
 
-// The type in which a kernel computes: float for halves, int64 for integers.
-DType computing_type(DType dtype);
 // The result in its type, in the layout it has, or copied into out=.
 Tensor delivered(const Tensor& result, DType dtype, Out out);
 // A list of one, or of `n`; raises naming the argument.

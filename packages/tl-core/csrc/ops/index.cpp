@@ -1,8 +1,8 @@
 // Reading and writing through tensors of positions.
 #include <algorithm>
 
+#include "iter/dtypes.h"
 #include "iter/loop_nest.h"
-#include "iter/promotion.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

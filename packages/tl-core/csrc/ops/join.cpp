@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "dispatch/lazy_bits.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/elementwise.h"
 #include "tensor/geometry.h"

@@ -1,5 +1,5 @@
 // Matrix products.
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -108,7 +108,7 @@ struct Factors {
   const void* beta_at = nullptr;
 
   Factors(DType d, const Scalar& a, const Scalar& b) {
-    const DType compute = is_half(d) ? DType::Float32 : d;
+    const DType compute = opmath_type(d);
     TL_CHECK(is_complex(d) || !(a.is_complex() || b.is_complex()), Runtime,
              "For non-complex input tensors, argument ", a.is_complex() ? "alpha" : "beta",
              " must not be a complex number.");

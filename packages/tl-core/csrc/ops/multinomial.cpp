@@ -1,7 +1,7 @@
 // Drawing places by given weights.
 #include <cmath>
 
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/elementwise.h"
 #include "tensor/geometry.h"

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "dispatch/thread_state.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
@@ -34,13 +34,11 @@ void check_parameter_type(const Tensor& input, OptTensor t) {
   TL_CHECK(is_half(input.dtype()), Runtime, "mixed dtype (CPU): all inputs must share same datatype.");
 }
 
-DType statistics_type(DType d) { return is_half(d) ? DType::Float32 : d; }
-
 // What the kernel reads of an optional tensor: dense, in the type of the statistics.
 class Parameter {
  public:
   Parameter(OptTensor t, DType dtype) {
-    if (t) dense_ = to_contiguous(to_dtype(*t, statistics_type(dtype)));
+    if (t) dense_ = to_contiguous(to_dtype(*t, opmath_type(dtype)));
   }
   const void* data() const { return dense_ ? dense_.data() : nullptr; }
 
@@ -51,7 +49,7 @@ class Parameter {
 // A gradient in the type of the statistics and of its parameter's shape.
 Tensor gradient_for(bool wanted, OptTensor like, int64_t n, const Tensor& input) {
   if (!wanted) return {};
-  const TensorOptions options{statistics_type(input.dtype()), input.device()};
+  const TensorOptions options{opmath_type(input.dtype()), input.device()};
   return like ? empty(like->sizes(), options) : empty(DimVector{n}, options);
 }
 void* data_of(const Tensor& t) { return t ? t.data() : nullptr; }
@@ -74,7 +72,7 @@ Three sample_norm(const Tensor& input, OptTensor weight, OptTensor bias, int64_t
   for (OptTensor t : {weight, bias})
     TL_CHECK(!t || (is_floating(t->dtype()) && t->numel() == C), Runtime, "norm: parameters must be ", C,
              " numbers, got ", t->sizes());
-  const TensorOptions options{statistics_type(input.dtype()), input.device()};
+  const TensorOptions options{opmath_type(input.dtype()), input.device()};
   const Tensor output = empty(input.sizes(), {input.dtype(), input.device()});
   const Tensor mean = empty(DimVector{N, groups}, options), rstd = empty(DimVector{N, groups}, options);
   if (output.is_meta()) return {output, mean, rstd};
@@ -96,7 +94,7 @@ Three run_backward(const cpu::NormShape& shape, const Tensor& grad, const Tensor
                    const Tensor& rstd, OptTensor weight, OptTensor bias, bool centered, bool fixed,
                    bool want_input, bool want_weight, bool want_bias) {
   constexpr const char* op = "norm_backward";
-  const DType type = statistics_type(input.dtype());
+  const DType type = opmath_type(input.dtype());
   expect_floating(op, input);
   expect_floating(op, grad);
   expect(op, "grad", grad, grad.dtype(), input.sizes());
@@ -200,7 +198,7 @@ Three batch_norm_core(const Tensor& input, OptTensor weight, OptTensor bias, Opt
                       OptTensor running_var, bool training, double momentum, double eps) {
   check_batch(input, weight, bias, running_mean, running_var, training);
   const BatchGeometry geometry(input);
-  const DType type = statistics_type(input.dtype());
+  const DType type = opmath_type(input.dtype());
   const TensorOptions options{type, input.device()};
   const DimVector channels{input.size(1)};
   const Tensor output = geometry.fresh(input);
@@ -283,7 +281,7 @@ Three norm_double_backward(OptTensor u_in, OptTensor v_in, OptTensor b_in, const
            "norm_double_backward() is not implemented for ", dtype_name(input.dtype()), " and ",
            dtype_name(grad_in.dtype()));
   const auto shaped = [](OptTensor t, IntSpan s) { return t ? ops::reshape(*t, s) : Tensor(); };
-  const DType type = statistics_type(input.dtype());
+  const DType type = opmath_type(input.dtype());
   const Tensor x = ops::to_dtype(ops::reshape(input, sizes), type),
                grad = ops::to_dtype(ops::reshape(grad_in, sizes), type);
   const Tensor u = u_in ? ops::to_dtype(shaped(u_in, sizes), type) : Tensor(), v = shaped(v_in, weight_sizes),
@@ -420,7 +418,7 @@ Tensor rms_norm(const Tensor& input, IntSpan normalized_shape, OptTensor weight,
     const double e = eps ? *eps : epsilon(to_real(input.dtype()));
     return rms_norm_of_complex(input, normalized_shape, weight, e);
   }
-  const double e = eps ? *eps : epsilon(statistics_type(input.dtype()));
+  const double e = eps ? *eps : epsilon(opmath_type(input.dtype()));
   const bool fits = !weight || weight->dtype() == input.dtype() || is_half(input.dtype());
   const auto [output, mean, rstd] =
       ops::_sample_norm(input, fits ? weight : nullptr, nullptr, rows, n, 1, 1, e, false);

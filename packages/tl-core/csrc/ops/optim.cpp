@@ -1,5 +1,5 @@
 // One step of an optimizer over all its parameters at once.
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/fused/optimizer_step.h"
 #include "ops.h"
 #include "ops/copy.h"

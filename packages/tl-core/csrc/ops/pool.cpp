@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "base/thread_local.h"
 #include "dispatch/thread_state.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/spatial/max_pool.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -214,7 +214,7 @@ Tensor put(const Tensor& source, const Tensor& indices, IntSpan grid, bool add, 
   const Field places(indices, spatial);
   // The elements lie as their positions do.
   const Tensor typed = empty_strided(indices.sizes(), places.data().strides(),
-                                     {computing_type(source.dtype()), source.device()});
+                                     {accumulate_type(source.dtype()), source.device()});
   const Tensor out = places.like(grid, typed.dtype());
   if (out.is_meta() || out.numel() == 0) return to_dtype(out, source.dtype());
   copy_elements(typed, source);
@@ -323,7 +323,7 @@ Pair fractional_max(const Tensor& self, IntSpan kernel, IntSpan output_size, con
   const auto n = static_cast<int64_t>(kernel.size());
   check_fractional(n == 2 ? "fractional_max_pool2d" : "fractional_max_pool3d", self, kernel, output_size,
                    samples);
-  const Tensor data = self.is_meta() ? self : to_contiguous(to_dtype(self, computing_type(self.dtype())));
+  const Tensor data = self.is_meta() ? self : to_contiguous(to_dtype(self, accumulate_type(self.dtype())));
   const Field field(data, n);
   const Tensor values = empty(field.resized(output_size), {data.dtype(), data.device()});
   const Tensor indices = empty(values.sizes(), {DType::Int64, data.device()});

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/elementwise.h"
 #include "tensor/geometry.h"

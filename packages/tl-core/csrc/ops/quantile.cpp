@@ -1,7 +1,7 @@
 // Quantiles: ranks between the elements of a sorted line.
 #include <cmath>
 
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/elementwise.h"
 #include "tensor/geometry.h"

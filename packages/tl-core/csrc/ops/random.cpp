@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "dispatch/thread_state.h"
+#include "iter/dtypes.h"
 #include "iter/loop_nest.h"
-#include "iter/promotion.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

@@ -1,7 +1,7 @@
 // The same elements in other places: turned, repeated, with other dimensions.
 #include <algorithm>
 
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

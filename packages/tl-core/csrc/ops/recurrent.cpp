@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/parallel.h"
 #include "dispatch/thread_state.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/fused/recurrent_cell.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "ops.h"
@@ -22,7 +22,6 @@ using Five = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>;
 
 int64_t gate_count(Cell cell) { return cell == Cell::Lstm ? 4 : cell == Cell::Gru ? 3 : 1; }
 int64_t saved_count(Cell cell) { return cell == Cell::Lstm || cell == Cell::Gru ? 4 : 0; }
-DType computing_type(DType d) { return is_half(d) ? DType::Float32 : d; }
 
 // ---- one layer in one direction, over steps whose rows stand one after another ----------------------------
 
@@ -138,7 +137,7 @@ void check_layer(const Tensor& rows, const Tensor& h0, OptTensor c0, const Tenso
 void check_kept(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad_state, const Tensor& h0,
                 const Tensor& output, const Tensor& saved, const Tensor& cells, Cell cell) {
   const int64_t n = h0.size(1), total = output.size(0);
-  const DType type = computing_type(output.dtype());
+  const DType type = opmath_type(output.dtype());
   expect(kLayer, "output", output, output.dtype(), DimVector{total, n});
   expect(kLayer, "saved", saved, type, DimVector{total, saved_count(cell) * n});
   expect(kLayer, "cells", cells, type, DimVector{cell == Cell::Lstm ? total : 0, n});
@@ -154,7 +153,7 @@ Five layer(const Tensor& gates_in, const Tensor& h0, OptTensor c0, const Tensor&
          DimVector{gates_in.size(0), gate_count(static_cast<Cell>(mode)) * h0.size(1)});
   const auto cell = static_cast<Cell>(mode);
   const int64_t n = h0.size(1), total = gates_in.size(0);
-  const DType own = gates_in.dtype(), type = computing_type(own);
+  const DType own = gates_in.dtype(), type = opmath_type(own);
   const TensorOptions options{type, gates_in.device()};
   const Tensor output = empty(DimVector{total, n}, options),
                saved = empty(DimVector{total, saved_count(cell) * n}, options);
@@ -216,7 +215,7 @@ Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad
   check_kept(grad_output, grad_hidden, grad_state, h0, output_in, saved, cells, static_cast<Cell>(mode));
   const auto cell = static_cast<Cell>(mode);
   const int64_t n = h0.size(1), width = gate_count(cell) * n;
-  const DType own = output_in.dtype(), type = computing_type(own);
+  const DType own = output_in.dtype(), type = opmath_type(own);
   const TensorOptions options{type, h0.device()};
   const auto started = [&](OptTensor g, const Tensor& like) {
     const Tensor t = empty(like.sizes(), options);
@@ -335,7 +334,7 @@ Five recorded_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor g
   check_layer(output, h0, c0, w_hh, b_hh, mode, batch_sizes);
   const auto cell = static_cast<Cell>(mode);
   check_kept(grad_output, grad_hidden, grad_state, h0, output, saved, cells, cell);
-  const DType own = output.dtype(), type = computing_type(own);
+  const DType own = output.dtype(), type = opmath_type(own);
   const auto typed = [type](const Tensor& t) { return ops::to_dtype(t, type); };
   const auto started = [&](OptTensor g, const Tensor& like) { return typed(g ? *g : ops::zeros_like(like)); };
   const auto each = [&](const Tensor& t) { return ops::split_with_sizes(typed(t), batch_sizes, 0); };

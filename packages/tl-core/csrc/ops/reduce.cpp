@@ -4,7 +4,7 @@
 
 #include "base/parallel.h"
 #include "dispatch/thread_state.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

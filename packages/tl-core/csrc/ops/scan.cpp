@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/reduce/cumulative.h"
 #include "ops.h"
 #include "ops/along.h"

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "base/checked.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

@@ -1,7 +1,7 @@
 // Where elements stand in sorted ones, and whether they are there.
 #include <limits>
 
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/sort/searchsorted.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -162,7 +162,7 @@ Tensor isin(const Tensor& elements, const Tensor& tests, bool, bool invert, Out 
              : found;
 }
 Tensor as_tensor(const Scalar& number, const Tensor& beside) {
-  return ops::scalar_tensor(number, number_dtype(number), std::nullopt, beside.device());
+  return ops::scalar_tensor(number, scalar_dtype(number), std::nullopt, beside.device());
 }
 Tensor isin_number(const Tensor& elements, const Scalar& test, bool unique, bool invert, Out out) {
   return isin(elements, as_tensor(test, elements), unique, invert, out);

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "dispatch/thread_state.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/along.h"
 #include "ops/copy.h"

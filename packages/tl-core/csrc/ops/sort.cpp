@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/along.h"
 #include "ops/copy.h"

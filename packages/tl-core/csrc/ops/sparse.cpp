@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/checked.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/checked.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/sort/sort.h"
 #include "ops.h"
 #include "ops/copy.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"

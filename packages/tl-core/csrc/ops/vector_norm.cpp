@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "base/matmul_precision.h"
 #include "dispatch/thread_state.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/linalg/cdist.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -27,7 +27,7 @@ Tensor into(Out out, const Tensor& t) {
 
 // Halves add up in float32.
 Tensor powered(const Tensor& magnitudes, double p, OptDims dim, bool keepdim) {
-  const DType wide = is_half(magnitudes.dtype()) ? DType::Float32 : magnitudes.dtype();
+  const DType wide = opmath_type(magnitudes.dtype());
   const Tensor x = to_dtype(magnitudes, wide);
   const Tensor sum = ops::sum_dim_IntList(ops::pow_Tensor_Tensor(x, Scalar(p)), dim, keepdim);
   return to_dtype(ops::pow_Tensor_Tensor(sum, Scalar(1 / p)), magnitudes.dtype());
@@ -172,7 +172,7 @@ Tensor distances(const Tensor& x1, const Tensor& x2, double p, bool product, boo
   TL_CHECK(!later || (x1.dim() == 2 && std::ranges::equal(x1.sizes(), x2.sizes())), Runtime,
            "_distances(): later pairs are of one collection, got ", x1.sizes(), " and ", x2.sizes());
   if (product) return by_product(x1, x2);
-  const DType type = computing_type(x1.dtype());
+  const DType type = accumulate_type(x1.dtype());
   DimVector sizes = pair_batch(x1, x2);
   const Tensor a = in_batch(x1, sizes, type), b = in_batch(turned(x2), sizes, type);
   const cpu::Pairs shape = pairs(sizes, x1, x2, p, later);
@@ -199,7 +199,7 @@ Tensor distance_slopes(const Tensor& g, const Tensor& x1, const Tensor& x2, cons
   const DimVector batch = pair_batch(x1, x2);
   const cpu::Pairs shape = pairs(batch, x1, x2, p, false);
   for (const Tensor& t : {g, result}) check_distances(t, x1, x2);
-  const DType type = computing_type(x1.dtype());
+  const DType type = accumulate_type(x1.dtype());
   const Tensor a = in_batch(x1, batch, type), b = in_batch(x2, batch, type), grad = in_batch(g, batch, type),
                apart = in_batch(result, batch, type);
   const Tensor out = empty(a.sizes(), {type, x1.device()});

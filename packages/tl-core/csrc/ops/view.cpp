@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "tensor/geometry.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "dispatch/thread_state.h"
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/spatial/grid_sample.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -47,7 +47,7 @@ Tensor dense(const Tensor& t, DType dtype) { return t.is_meta() ? t : to_contigu
 DType sampling_type(DType dtype, IntSpan sizes) {
   int64_t positions = 1;
   for (int64_t size : sizes.subspan(2)) positions = checked_mul(positions, size);
-  return positions > INT32_MAX ? DType::Float64 : computing_type(dtype);
+  return positions > INT32_MAX ? DType::Float64 : accumulate_type(dtype);
 }
 
 // `sizes` are those of what is sampled.

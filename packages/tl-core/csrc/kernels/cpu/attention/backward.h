@@ -9,7 +9,7 @@ namespace {  // a part of attention.cpp
 
 template <class T>
 struct BackwardMemory {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   static constexpr int64_t copied = kReadsAsIs<T> ? 0 : kQueries;
   static constexpr int kBoth = HeadTiles<T>::kStraight | HeadTiles<T>::kTurned;
   const Sides* sides;
@@ -50,7 +50,7 @@ struct BackwardMemory {
 };
 
 template <class F>
-Vec<Compute<F>> elements(MatrixView m, int64_t i, int64_t j, int n) {
+Vec<OpMath<F>> elements(MatrixView m, int64_t i, int64_t j, int n) {
   constexpr int64_t size = sizeof(F);
   const char* from = m.data + (i * m.row_stride + j * m.column_stride) * size;
   return m.column_stride == 1 ? load_partial<F>(from, n) : load_strided<F>(from, m.column_stride * size, n);
@@ -58,9 +58,9 @@ Vec<Compute<F>> elements(MatrixView m, int64_t i, int64_t j, int n) {
 
 // The sum over a row of gradient times output.
 template <class F>
-Compute<F> row_product(MatrixView a, MatrixView b, int64_t i, int64_t n) {
-  constexpr int W = kLanes<Compute<F>>;
-  Vec<Compute<F>> sum{};
+OpMath<F> row_product(MatrixView a, MatrixView b, int64_t i, int64_t n) {
+  constexpr int W = kLanes<OpMath<F>>;
+  Vec<OpMath<F>> sum{};
   for (int64_t j = 0; j < n; j += W) {
     const int left = static_cast<int>(least(W, n - j));
     sum = fma(elements<F>(a, i, j, left), elements<F>(b, i, j, left), sum);
@@ -71,7 +71,7 @@ Compute<F> row_product(MatrixView a, MatrixView b, int64_t i, int64_t n) {
 // What the tiles of one row of tiles share.
 template <class T>
 struct BackwardRow {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   Place at;
   int64_t rows, key_head;
   Side query, turned_query, grad, turned_grad;
@@ -97,12 +97,12 @@ struct BackwardRow {
 // gradients; as dropout leaves them, which tells what it keeps.
 template <class F>
 struct Slopes {
-  using V = Vec<Compute<F>>;
+  using V = Vec<OpMath<F>>;
   V p, d;
 };
 template <class F>
 struct Differentiator {
-  using A = Compute<F>;
+  using A = OpMath<F>;
   using V = Vec<A>;
   A factor, log_sum, product;
   const char* kept;
@@ -119,8 +119,8 @@ struct Differentiator {
 };
 template <class T>
 Differentiator<Factor<T>> differentiator(const Attention& c, const BackwardRow<T>& r, const Scores<T>& s,
-                                         int64_t i, Kept<Compute<T>>& kept) {
-  using A = Compute<T>;
+                                         int64_t i, Kept<OpMath<T>>& kept) {
+  using A = OpMath<T>;
   if (i >= r.rows) return {s.factor(), 0, 0, nullptr, 0};
   const A* log_sums =
       static_cast<const A*>(c.log_sums) + (r.at.batch * c.shape.heads + r.at.head) * c.shape.queries;
@@ -129,17 +129,17 @@ Differentiator<Factor<T>> differentiator(const Attention& c, const BackwardRow<T
 
 // In a tile of scores, or of what goes with them.
 template <class T>
-bool any_nan(const Scores<T>& s, Sums<Compute<T>> numbers) {
-  auto none = Vec<Compute<T>>{} == Vec<Compute<T>>{};
+bool any_nan(const Scores<T>& s, Sums<OpMath<T>> numbers) {
+  auto none = Vec<OpMath<T>>{} == Vec<OpMath<T>>{};
   for (int64_t i = 0; i < s.queries; ++i)
     for (int64_t k = 0; k < 2 * s.pairs(); ++k) none &= at(numbers.row(i), k) == at(numbers.row(i), k);
   return any(~none);
 }
 
 template <class T>
-void add_to_mask(const AttentionTensor& m, const Scores<T>& s, int64_t i, const Compute<T>* slopes) {
+void add_to_mask(const AttentionTensor& m, const Scores<T>& s, int64_t i, const OpMath<T>* slopes) {
   if (!m.data) return;
-  using A = Compute<T>;
+  using A = OpMath<T>;
   constexpr int64_t W = kLanes<A>;
   auto* to = reinterpret_cast<A*>(m.data) + s.batch * m.batch + s.head * m.head + (s.query + i) * m.row +
              s.key * m.column;
@@ -152,8 +152,8 @@ void add_to_mask(const AttentionTensor& m, const Scores<T>& s, int64_t i, const 
 // Scores become probabilities, slopes (the gradients of probabilities) those of scores.
 template <class T>
 void differentiate(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores,
-                   Sums<Compute<T>> slopes, Kept<Compute<T>>& kept, const AttentionGradients& g) {
-  using A = Compute<T>;
+                   Sums<OpMath<T>> slopes, Kept<OpMath<T>>& kept, const AttentionGradients& g) {
+  using A = OpMath<T>;
   const A scale = static_cast<A>(c.scale);
   const int64_t steps = 2 * scores.pairs();
   for (int64_t i = 0; i < r.rows; ++i) {
@@ -283,7 +283,7 @@ BackwardFactors backward_factors(const Attention& c, const AttentionGradients& g
 template <class T>
 int64_t backward_row(const Attention& c, const AttentionGradients& g, BackwardMemory<T>& memory,
                      Place place) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   const AttentionShape& s = c.shape;
   const BackwardRow<T> r(c, g, memory, place);
   const int64_t end = c.causal ? least(s.keys, place.row + r.rows) : s.keys;
@@ -308,7 +308,7 @@ int64_t backward_row(const Attention& c, const AttentionGradients& g, BackwardMe
 // The gradients of a key head and of the query heads that share it. Returns whether they are sure.
 template <class T>
 bool backward_head(const Attention& c, const AttentionGradients& g, BackwardMemory<T>& memory, Place head) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   const AttentionShape& s = c.shape;
   const int64_t shared = s.heads / s.key_heads;
   const bool in_parts = kInParts<T> && memory.sides;

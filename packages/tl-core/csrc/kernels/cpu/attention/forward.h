@@ -11,7 +11,7 @@ namespace {  // a part of attention.cpp
 
 template <class T>
 struct ForwardMemory {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   const Sides* sides;
   Kept<A> kept;
   int64_t width;  // of a tile of scores
@@ -39,7 +39,7 @@ struct ForwardMemory {
 // Adds what keys give to rows from `first` of the tile on.
 template <class T>
 void attend(const Attention& c, ForwardMemory<T>& memory, const Scores<T>& s, Side query, int64_t first) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using Row = FactorRow<Factor<T>>;
   const int64_t n = c.shape.value_size;
   const Sums<A> output{memory.output.row(first), memory.output.stride};
@@ -61,7 +61,7 @@ void attend(const Attention& c, ForwardMemory<T>& memory, const Scores<T>& s, Si
 
 template <class T>
 void attend_tile(const Attention& c, ForwardMemory<T>& memory, Place at, int64_t rows) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   const AttentionShape& s = c.shape;
   const Sides* sides = memory.sides;
   const int64_t key_head = at.head / (s.heads / s.key_heads), strip = sides ? Sides::kLines : rows;
@@ -87,7 +87,7 @@ void attend_tile(const Attention& c, ForwardMemory<T>& memory, Place at, int64_t
 
 template <class T>
 void normalize(const Attention& c, ForwardMemory<T>& memory, int64_t rows) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   const Running<A>& r = memory.running;
   for (int64_t k = 0; k * kLanes<A> < rows; ++k)
     set(memory.log_sums, k,
@@ -99,7 +99,7 @@ void normalize(const Attention& c, ForwardMemory<T>& memory, int64_t rows) {
 
 template <class T>
 void forward_tile(const Attention& c, ForwardMemory<T>& memory, Place at) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   const AttentionShape& s = c.shape;
   const int64_t rows = least(tile_queries(c), s.queries - at.row);
   attend_tile<T>(c, memory, at, rows);

@@ -32,8 +32,8 @@ TL_INLINE VecF power(VecF x) {
 
 // exp(factor x - shift), also where scores are the least numbers there are, as masks make them.
 template <class F>
-TL_INLINE Vec<Compute<F>> exponential(Vec<Compute<F>> x, Compute<F> factor, Compute<F> shift) {
-  using V = Vec<Compute<F>>;
+TL_INLINE Vec<OpMath<F>> exponential(Vec<OpMath<F>> x, OpMath<F> factor, OpMath<F> shift) {
+  using V = Vec<OpMath<F>>;
 #if TL_ISA_LEVEL >= 4
   constexpr float log2_e = 0x1.715476p0f;
   if constexpr (std::is_same_v<V, VecF>)
@@ -45,7 +45,7 @@ TL_INLINE Vec<Compute<F>> exponential(Vec<Compute<F>> x, Compute<F> factor, Comp
 // A row of factors: in its scores' place, or in the order in which products by tiles read 16 rows.
 template <class F>
 struct FactorRow {
-  using A = Compute<F>;
+  using A = OpMath<F>;
   static constexpr int64_t kSquare = 256, kPair = std::is_same_v<F, BFloat16> ? kSquare : 3 * kSquare;
   A* row;
   float* squares;
@@ -80,9 +80,9 @@ struct FactorRow {
 
 // Turns a row of scores into exponentials, of which some are kept. Returns their sum before.
 template <class F>
-TL_NARROWS Compute<F> exponentials(int64_t pairs, Compute<F> factor, Compute<F> shift, const char* kept,
-                                   Compute<F> kept_scale, FactorRow<F> to) {
-  using A = Compute<F>;
+TL_NARROWS OpMath<F> exponentials(int64_t pairs, OpMath<F> factor, OpMath<F> shift, const char* kept,
+                                  OpMath<F> kept_scale, FactorRow<F> to) {
+  using A = OpMath<F>;
   constexpr int64_t W = kLanes<A>;
   Vec<A> total{}, more{};
   for (int64_t k = 0; k < pairs; ++k) {

@@ -11,7 +11,7 @@ namespace {  // a part of attention.cpp
 // A tile of scores: `keys` of a row's places are filled, those behind them hold -infinity.
 template <class T>
 struct Scores {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   static constexpr int W = kLanes<A>;
   static constexpr A lowest = -std::numeric_limits<A>::infinity();
   const Attention& call;
@@ -66,16 +66,16 @@ TL_INLINE void set(A* p, int64_t i, Vec<A> v) {
 // Makes factors of a tile's row, in place, and of a whole tile's rows the matrix. Inlined, as gcc 12 at -O1
 // takes the call for one without effect.
 template <class T>
-TL_INLINE void to_factors(Compute<T>* row, int64_t steps) {
+TL_INLINE void to_factors(OpMath<T>* row, int64_t steps) {
   using F = Factor<T>;
-  if constexpr (!std::is_same_v<F, Compute<T>>) {
-    constexpr int64_t bytes = kLanes<Compute<T>> * sizeof(F);
+  if constexpr (!std::is_same_v<F, OpMath<T>>) {
+    constexpr int64_t bytes = kLanes<OpMath<T>> * sizeof(F);
     for (int64_t i = 0; i < steps; ++i) store<F>(reinterpret_cast<char*>(row) + i * bytes, at(row, i));
   }
 }
 template <class T>
-MatrixView factors(Sums<Compute<T>> rows) {
-  return dense(rows.data, rows.stride * static_cast<int64_t>(sizeof(Compute<T>) / sizeof(Factor<T>)));
+MatrixView factors(Sums<OpMath<T>> rows) {
+  return dense(rows.data, rows.stride * static_cast<int64_t>(sizeof(OpMath<T>) / sizeof(Factor<T>)));
 }
 
 }  // namespace

@@ -127,23 +127,23 @@ class HeadTiles {
   const AttentionTensor& tensor_;
   int64_t height_, rows_, columns_, step_;  // of a tile and of the head
   int ways_;
-  Workspace<Compute<T>> values_;
+  Workspace<OpMath<T>> values_;
   Workspace<char> packed_;
   Place head_{-1, -1, 0};
 };
 
 // c = a b, or what is added to c.
 template <class T>
-void multiply(const Sides* sides, int64_t m, int64_t n, int64_t k, Side a, Side b, Sums<Compute<T>> c,
+void multiply(const Sides* sides, int64_t m, int64_t n, int64_t k, Side a, Side b, Sums<OpMath<T>> c,
               bool adds) {
   if constexpr (!std::is_same_v<T, double>) {
     if (sides) return sides->multiply({m, n, k, a.packed, b.packed, b.terms, c.data, c.stride, adds});
   }
-  const Compute<T> one = 1;
+  const OpMath<T> one = 1;
   const MatrixView to = dense(c.data, c.stride);
   const Product p{m, n, k, a.view, b.view, to, adds ? to : MatrixView{}, &one, adds ? &one : nullptr};
-  if constexpr (std::is_same_v<Factor<T>, Compute<T>>)
-    matmul(dtype_of<Compute<T>>, p);
+  if constexpr (std::is_same_v<Factor<T>, OpMath<T>>)
+    matmul(dtype_of<OpMath<T>>, p);
   else
     matmul_in_float(p);
 }
@@ -198,9 +198,9 @@ class HeadCopy {
       const Place at{head.batch, head.head, i};
       for (int64_t j = 0; j < columns_; ++j) {
         char* to = address<T>(t, at) + j * t.column * kSize;
-        const Compute<T> size = std::abs(load_one<T>(to));
+        const OpMath<T> size = std::abs(load_one<T>(to));
         const bool good =
-            size <= std::numeric_limits<Compute<T>>::max() && (size >= kSeen<Compute<T>> || size == 0);
+            size <= std::numeric_limits<OpMath<T>>::max() && (size >= kSeen<OpMath<T>> || size == 0);
         if (!good) std::memcpy(to, address<T>(tensor(), at) + j * kSize, kSize);
       }
     }

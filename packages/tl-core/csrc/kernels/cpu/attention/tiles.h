@@ -50,7 +50,7 @@ char* address(const AttentionTensor& t, Place at) {
 
 // What products read: bfloat16 as it is, float16, whose range is narrow, in float.
 template <class T>
-using Factor = std::conditional_t<std::is_same_v<T, BFloat16>, T, Compute<T>>;
+using Factor = std::conditional_t<std::is_same_v<T, BFloat16>, T, OpMath<T>>;
 template <class T>
 inline constexpr bool kInParts = kIsaLevel >= 4 && std::is_same_v<Factor<T>, float>;  // by tiles
 template <class T>
@@ -58,7 +58,7 @@ inline constexpr bool kReadsAsIs = std::is_same_v<Factor<T>, T>;
 
 // Rows of a tensor as factors: where they stand, or packed into memory of the caller.
 template <class T>
-MatrixView tile(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, Compute<T>* packed) {
+MatrixView tile(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, OpMath<T>* packed) {
   char* first = address<T>(t, at);
   if constexpr (kReadsAsIs<T>) {
     return {first, t.row, t.column};
@@ -87,8 +87,8 @@ struct Sums {
 };
 
 template <class T>
-void put(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, Sums<Compute<T>> from) {
-  using A = Compute<T>;
+void put(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, Sums<OpMath<T>> from) {
+  using A = OpMath<T>;
   constexpr int W = kLanes<A>;
   for (int64_t i = 0; i < rows; ++i) {
     char* to = address<T>(t, {at.batch, at.head, at.row + i});
@@ -105,8 +105,8 @@ void put(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, Sums
 
 // Likewise what is the transpose of all a head's rows.
 template <class T>
-void put_turned(const AttentionTensor& t, Place head, int64_t rows, int64_t columns, Sums<Compute<T>> from) {
-  using A = Compute<T>;
+void put_turned(const AttentionTensor& t, Place head, int64_t rows, int64_t columns, Sums<OpMath<T>> from) {
+  using A = OpMath<T>;
   constexpr int64_t W = kLanes<A>, size = sizeof(A);
   Scratch<A> some(W * columns);
   for (int64_t i = 0; i < rows; i += W) {

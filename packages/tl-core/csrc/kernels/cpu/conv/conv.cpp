@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/kernels.h"
 #include "kernels/cpu/elementwise/cast.h"
@@ -140,7 +141,7 @@ class InPlanes {
  public:
   InPlanes(DType dtype, const Convolution& c, bool move_in, bool move_out)
       : dtype_(dtype),
-        wide_(is_half(dtype) ? DType::Float32 : dtype),
+        wide_(opmath_type(dtype)),
         c_(c),
         in_(c.groups * c.channels * c.axis[0].in * c.axis[1].in * c.axis[2].in),
         out_(c.groups * c.rows * c.axis[0].out * c.axis[1].out * c.axis[2].out),

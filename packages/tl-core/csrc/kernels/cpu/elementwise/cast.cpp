@@ -16,8 +16,8 @@ struct Conversion {
   static constexpr int params = 0;
   static constexpr bool simd = false;
   template <class From, class P>
-  static TL_INLINE Compute<To> apply(From x, const P*) {
-    return convert<Compute<To>>(x);
+  static TL_INLINE OpMath<To> apply(From x, const P*) {
+    return convert<OpMath<To>>(x);
   }
 };
 
@@ -63,9 +63,9 @@ constexpr ElementwiseLoop cast_entry() {
     return nullptr;
   else if constexpr (kIsaLevel > 1 && !(is_hot_type<To> && is_hot_type<From>))
     return nullptr;
-  else if constexpr (std::is_same_v<Compute<To>, float> && std::is_same_v<Compute<From>, float>) {
+  else if constexpr (std::is_same_v<OpMath<To>, float> && std::is_same_v<OpMath<From>, float>) {
     return &elementwise_loop<functions::identity, To, From>;
-  } else if constexpr (std::is_same_v<From, bool> && has_float_lanes<Compute<To>>) {
+  } else if constexpr (std::is_same_v<From, bool> && has_float_lanes<OpMath<To>>) {
     constexpr auto one = one_bits<To>();
     return &elementwise_loop<OneOrNone<one>, std::remove_const_t<decltype(one)>, From>;
   } else if constexpr (has_half && (std::is_integral_v<To> || std::is_integral_v<From>) &&

@@ -16,9 +16,9 @@ template <class T, class F>
 void generate(char* out, int64_t stride, int64_t n, F f) {
   parallel_for(0, n, kGrain, [&](int64_t begin, int64_t end) {
     if (stride == static_cast<int64_t>(sizeof(T))) {
-      for (int64_t i = begin; i < end; ++i) store_one<T>(out + i * sizeof(T), convert<Compute<T>>(f(i)));
+      for (int64_t i = begin; i < end; ++i) store_one<T>(out + i * sizeof(T), convert<OpMath<T>>(f(i)));
     } else {
-      for (int64_t i = begin; i < end; ++i) store_one<T>(out + i * stride, convert<Compute<T>>(f(i)));
+      for (int64_t i = begin; i < end; ++i) store_one<T>(out + i * stride, convert<OpMath<T>>(f(i)));
     }
   });
 }

@@ -15,7 +15,7 @@ constexpr int64_t kGrain = 1 << 14;
 
 template <class T>
 struct Scores {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using V = Vec<A>;
   static constexpr int W = kLanes<A>;
   static constexpr A lowest = -std::numeric_limits<A>::infinity();
@@ -52,8 +52,8 @@ TL_INLINE V finite(V top) {
 }
 
 template <class T>
-Compute<T> row_log_sum(const char* row, int64_t n) {
-  using A = Compute<T>;
+OpMath<T> row_log_sum(const char* row, int64_t n) {
+  using A = OpMath<T>;
   using V = Vec<A>;
   using S = Scores<T>;
   V tops[4], sums[4] = {};
@@ -76,8 +76,8 @@ Compute<T> row_log_sum(const char* row, int64_t n) {
 
 // Neighbouring positions are lanes.
 template <class T>
-Vec<Compute<T>> column_log_sum(const char* first, int64_t classes, int64_t step, int count) {
-  using V = Vec<Compute<T>>;
+Vec<OpMath<T>> column_log_sum(const char* first, int64_t classes, int64_t step, int count) {
+  using V = Vec<OpMath<T>>;
   using S = Scores<T>;
   V top = broadcast<V>(S::lowest), sum{};
   for (int64_t k = 0; k < classes; ++k) top = maximum(top, S::get(first, k * step, count, 0));
@@ -94,7 +94,7 @@ void for_samples(const ClassShape& s, F body) {
 
 template <class T>
 void log_sums(const ClassShape& s, const char* scores, void* out) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   A* const to = static_cast<A*>(out);
   for_samples(s, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) {
@@ -117,7 +117,7 @@ void log_sums(const ClassShape& s, const char* scores, void* out) {
 template <class T>
 ClassTotals loss(const ClassShape& s, const char* scores, const ClassTargets& t, const void* sums,
                  void* out) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   const A *weight = static_cast<const A*>(t.weight), *log_sum = static_cast<const A*>(sums);
   A* const to = static_cast<A*>(out);
   ClassTotals totals{0, 0};
@@ -154,7 +154,7 @@ struct LossGradients {
 };
 
 template <class T>
-void subtract_at(char* out, int64_t at, Compute<T> value) {
+void subtract_at(char* out, int64_t at, OpMath<T> value) {
   char* p = out + at * static_cast<int64_t>(sizeof(T));
   store_one<T>(p, load_one<T>(p) - value);
 }
@@ -162,14 +162,14 @@ void subtract_at(char* out, int64_t at, Compute<T> value) {
 // A row of exp(score - log_sum) * g, the target's less g. What is known of the target is put in before it is
 // rounded.
 template <class T>
-void backward_row(const char* row, char* out, int64_t n, int64_t target, Compute<T> log_sum, Compute<T> g) {
+void backward_row(const char* row, char* out, int64_t n, int64_t target, OpMath<T> log_sum, OpMath<T> g) {
   using S = Scores<T>;
   for_vectors<S::W>(n, [&](int64_t i, int count) {
-    S::set(out, i, count, g == 0 ? Vec<Compute<T>>{} : exp(S::get(row, i, count, 0) - log_sum) * g);
+    S::set(out, i, count, g == 0 ? Vec<OpMath<T>>{} : exp(S::get(row, i, count, 0) - log_sum) * g);
   });
   if (g == 0) return;
   const int64_t at = target * static_cast<int64_t>(sizeof(T));
-  using V = Vec<Compute<T>>;
+  using V = Vec<OpMath<T>>;
   const V own = exp(broadcast<V>(load_one<T>(row + at) - log_sum));
   store_one<T>(out + at, (own[0] - 1) * g);
 }
@@ -177,8 +177,8 @@ void backward_row(const char* row, char* out, int64_t n, int64_t target, Compute
 // Positions [first, first + n) of one sample; `g` has their gradients.
 template <class T>
 void backward_columns(const ClassShape& s, const char* sample, char* out, int64_t first, int64_t n,
-                      const int64_t* targets, const Compute<T>* log_sum, const Compute<T>* g) {
-  using A = Compute<T>;
+                      const int64_t* targets, const OpMath<T>* log_sum, const OpMath<T>* g) {
+  using A = OpMath<T>;
   using V = Vec<A>;
   using S = Scores<T>;
   for (int64_t k = 0; k < s.classes; ++k) {
@@ -197,10 +197,10 @@ void backward_columns(const ClassShape& s, const char* sample, char* out, int64_
 
 template <class T>
 void backward_sample(const ClassShape& s, const char* sample, char* out,
-                     const LossGradients<Compute<T>>& gradients, int64_t first, const Compute<T>* log_sum) {
+                     const LossGradients<OpMath<T>>& gradients, int64_t first, const OpMath<T>* log_sum) {
   constexpr int64_t kPart = 512;
   for (int64_t part = 0; part < s.positions; part += kPart) {
-    Compute<T> g[kPart];
+    OpMath<T> g[kPart];
     const int64_t n = s.positions - part < kPart ? s.positions - part : kPart;
     for (int64_t i = 0; i < n; ++i) g[i] = gradients.at(first + part + i);
     backward_columns<T>(s, sample, out, part, n, gradients.targets.data + first, log_sum, g);
@@ -210,7 +210,7 @@ void backward_sample(const ClassShape& s, const char* sample, char* out,
 template <class T>
 void backward(const ClassShape& s, const char* scores, const ClassTargets& t, const void* sums,
               const void* grad, int64_t grad_step, double factor, char* out) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   const LossGradients<A> gradients{t, static_cast<const A*>(grad), grad_step, static_cast<A>(factor)};
   const A* log_sum = static_cast<const A*>(sums);
   const int64_t sample_bytes = s.classes * s.positions * static_cast<int64_t>(sizeof(T));

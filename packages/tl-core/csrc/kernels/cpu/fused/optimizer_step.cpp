@@ -14,7 +14,7 @@ constexpr int64_t kGrain = 1 << 14;
 // body(i, count) over vectors of elements i.., in parallel.
 template <class T, class F>
 void for_each_vector(int64_t n, F body) {
-  constexpr int W = kLanes<Compute<T>>;
+  constexpr int W = kLanes<OpMath<T>>;
   parallel_for(0, (n + W - 1) / W, kGrain / W, [&](int64_t begin, int64_t end) {
     const F own = body;  // its numbers stay in registers: no store can reach them
     for (int64_t i = begin; i < end; ++i) own(i * W, n - i * W < W ? static_cast<int>(n - i * W) : W);
@@ -23,8 +23,8 @@ void for_each_vector(int64_t n, F body) {
 
 template <class T>
 struct Array {
-  using V = Vec<Compute<T>>;
-  static constexpr int W = kLanes<Compute<T>>;
+  using V = Vec<OpMath<T>>;
+  static constexpr int W = kLanes<OpMath<T>>;
   char* data;
 
   TL_INLINE V get(int64_t i, int count) const {
@@ -42,7 +42,7 @@ struct Array {
 
 template <class T>
 void sgd(int64_t n, char* const* data, const SgdStep& s) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using V = Vec<A>;
   const Array<T> param{data[0]}, grad{data[1]}, buffer{data[2]};
   const A sign = s.maximize ? A(-1) : A(1), decay = static_cast<A>(s.weight_decay), lr = static_cast<A>(s.lr);
@@ -62,7 +62,7 @@ void sgd(int64_t n, char* const* data, const SgdStep& s) {
 
 template <class T>
 void adam(int64_t n, char* const* data, const AdamStep& s) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using V = Vec<A>;
   const Array<T> param{data[0]}, grad{data[1]}, average{data[2]}, square{data[3]}, largest{data[4]};
   // The correction of the square's root goes to the factors around it: a division less an element.
@@ -91,7 +91,7 @@ void adam(int64_t n, char* const* data, const AdamStep& s) {
 
 template <class T>
 void adagrad(int64_t n, char* const* data, const AdagradStep& s) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using V = Vec<A>;
   const Array<T> param{data[0]}, grad{data[1]}, sum{data[2]};
   const A sign = s.maximize ? A(-1) : A(1), decay = static_cast<A>(s.weight_decay),

@@ -16,7 +16,7 @@ namespace {
 template <class T>
 class PanelProduct {
  public:
-  using E = Compute<T>;
+  using E = OpMath<T>;
   using S = Tile<E>;
   static constexpr int kCols = S::kCols;
   static constexpr int64_t kDepth = S::kDepth;
@@ -112,8 +112,8 @@ const Micro<T>* packed(int vectors) {
 }
 
 template <class T>
-void blocked(const Product& p, const Output<Compute<T>>& out) {
-  BlockedProduct<Plain<T>>{operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k, &packed<Compute<T>>}.run(out);
+void blocked(const Product& p, const Output<OpMath<T>>& out) {
+  BlockedProduct<Plain<T>>{operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k, &packed<OpMath<T>>}.run(out);
 }
 
 // Whether a is so small that reading it again for every panel costs less than packing it.

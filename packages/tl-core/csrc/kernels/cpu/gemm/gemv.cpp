@@ -15,7 +15,7 @@ namespace {
 template <class T>
 class ColumnProduct {
  public:
-  using E = Compute<T>;
+  using E = OpMath<T>;
   using V = Vec<E>;
   static constexpr int W = kLanes<E>;
   static constexpr int64_t kChunk = 1 << 14;  // terms that are summed apart

@@ -57,7 +57,7 @@ struct Operand {
 template <class T>
 struct Plain {
   using Storage = T;
-  using Element = Compute<T>;
+  using Element = OpMath<T>;
   static constexpr int kTerms = 1;  // terms of the sum in an element
 
   // The elements of consecutive terms; those of `n` consecutive rows or columns, whose terms lie `step`

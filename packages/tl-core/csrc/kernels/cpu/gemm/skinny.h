@@ -16,7 +16,7 @@ inline constexpr int64_t kFewRowsGrain = 1 << 15;  // multiplications that are w
 // would be more streams than the processor fetches ahead.
 template <class T>
 struct TurnedProduct {
-  using E = Compute<T>;
+  using E = OpMath<T>;
 
   Operand<E> a;
   Operand<T> b;
@@ -84,7 +84,7 @@ struct TurnedProduct {
 template <class T>
 class StripProduct {
  public:
-  using E = Compute<T>;
+  using E = OpMath<T>;
 
   // What is near panels read as quickly; and they keep sums in registers, which counts with more rows.
   static bool suits(Operand<T> b, int64_t m, int64_t n, int64_t k) {

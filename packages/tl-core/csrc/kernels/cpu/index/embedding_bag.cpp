@@ -41,7 +41,7 @@ struct ColumnMaxima {
 template <class T>
 class BagLoop {
  public:
-  using A = Compute<T>;
+  using A = OpMath<T>;
 
   BagLoop(const RowTable& t, const char* data, const Bags& bags, const char* factors, char* out,
           int64_t* sizes, int64_t* winners)

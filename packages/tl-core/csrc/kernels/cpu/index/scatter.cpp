@@ -14,7 +14,7 @@ template <class T, Combine combine>
 struct CombineItem {
   static constexpr int64_t size = sizeof(T);
   static TL_INLINE void apply(char* to, const char* from) {
-    const Compute<T> x = load_one<T>(to), y = load_one<T>(from);
+    const OpMath<T> x = load_one<T>(to), y = load_one<T>(from);
     if constexpr (std::is_same_v<T, BFloat16>)
       narrow(to, bitcast<uint32_t>(combined(x, y)));
     else
@@ -28,8 +28,8 @@ struct CombineItem {
   }
   static TL_INLINE void row(char* to, const char* from, int64_t n) {
     int64_t i = 0;
-    if constexpr (has_float_lanes<Compute<T>>) {
-      for (; i + kLanes<Compute<T>> <= n; i += kLanes<Compute<T>>)
+    if constexpr (has_float_lanes<OpMath<T>>) {
+      for (; i + kLanes<OpMath<T>> <= n; i += kLanes<OpMath<T>>)
         store<T>(to + i * size, combined(load<T>(to + i * size), load<T>(from + i * size)));
     }
     for (; i < n; ++i) apply(to + i * size, from + i * size);
@@ -49,7 +49,7 @@ struct CombineItem {
 
 template <class T>
 inline constexpr bool is_common =
-    has_float_lanes<Compute<T>> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
+    has_float_lanes<OpMath<T>> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
 
 template <class T, Combine combine>
 constexpr ElementwiseLoop entry() {

@@ -35,13 +35,13 @@ struct FirstValue<T, Rest...> {
   using type = std::conditional_t<std::is_same_v<T, bool>, typename FirstValue<Rest...>::type, T>;
 };
 template <class... In>
-using LoopLane = Compute<typename FirstValue<In...>::type>;
+using LoopLane = OpMath<typename FirstValue<In...>::type>;
 
 template <class F, class Out, class... In>
 inline constexpr bool uses_vectors =
     F::simd && has_float_lanes<LoopLane<In...>> &&
-    (std::is_same_v<Out, bool> || std::is_same_v<Compute<Out>, LoopLane<In...>>) &&
-    ((std::is_same_v<In, bool> || std::is_same_v<Compute<In>, LoopLane<In...>>) && ...);
+    (std::is_same_v<Out, bool> || std::is_same_v<OpMath<Out>, LoopLane<In...>>) &&
+    ((std::is_same_v<In, bool> || std::is_same_v<OpMath<In>, LoopLane<In...>>) && ...);
 
 template <class F, class Out, class... In>
 struct VectorLoop {
@@ -98,7 +98,7 @@ __attribute__((noinline)) void repeat(char* items, T number, int64_t n) {
 
 template <class F, class Out, class... In>
 struct ScalarLoop {
-  using P = std::conditional_t<std::is_same_v<Out, bool>, LoopLane<In...>, Compute<Out>>;
+  using P = std::conditional_t<std::is_same_v<Out, bool>, LoopLane<In...>, OpMath<Out>>;
   using Indices = std::index_sequence_for<In...>;
 
   // An input may be one number for the row: its stride is 0.
@@ -143,9 +143,9 @@ struct ScalarLoop {
     }
   }
   template <class R>
-  static TL_INLINE Compute<Out> convert(R r) {
+  static TL_INLINE OpMath<Out> convert(R r) {
     if constexpr (std::is_arithmetic_v<R>)
-      return static_cast<Compute<Out>>(r);
+      return static_cast<OpMath<Out>>(r);
     else
       return r;
   }

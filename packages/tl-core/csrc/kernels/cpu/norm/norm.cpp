@@ -23,7 +23,7 @@ int64_t grain_for(int64_t size) { return kGrain / (size + 1) + 1; }
 // Elements in memory as vectors; `count` below the number of lanes at an end.
 template <class T>
 struct Elements {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using V = Vec<A>;
   static constexpr int W = kLanes<A>;
   static TL_INLINE V get(const char* p, int64_t i, int count) {
@@ -119,7 +119,7 @@ struct Moments {
 
 template <class T>
 void add_run(Moments& m, const char* p, int64_t n, bool centered) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using E = Elements<T>;
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t count = n - begin < kBlock ? n - begin : kBlock;
@@ -174,7 +174,7 @@ void keep_statistics(const NormForward& c, int64_t unit, const Moments& m) {
 
 template <class T>
 void apply_unit(const NormForward& c, const Runs& r, int64_t unit) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using E = Elements<T>;
   const A mean = static_cast<const A*>(c.mean)[unit], rstd = static_cast<const A*>(c.rstd)[unit];
   const Table<A> weight{static_cast<const A*>(c.weight), 1}, bias{static_cast<const A*>(c.bias), 0};
@@ -201,7 +201,7 @@ void forward_units(const NormShape& s, const NormForward& c) {
   parallel_for(0, s.units(), grain_for(s.unit_size()), [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
       const Runs runs(s, unit);
-      if (!c.fixed) keep_statistics<Compute<T>>(c, unit, unit_moments<T>(c.input, runs, c.centered));
+      if (!c.fixed) keep_statistics<OpMath<T>>(c, unit, unit_moments<T>(c.input, runs, c.centered));
       apply_unit<T>(c, runs, unit);
     }
   });
@@ -231,8 +231,8 @@ struct WeightSums {
 
 // Units whose weights belong to single elements: a row, whose elements add to the sums of their columns.
 template <class T>
-void backward_row(const NormBackward& c, const Runs& r, int64_t unit, WeightSums<Compute<T>> sums) {
-  using A = Compute<T>;
+void backward_row(const NormBackward& c, const Runs& r, int64_t unit, WeightSums<OpMath<T>> sums) {
+  using A = OpMath<T>;
   using E = Elements<T>;
   using S = Elements<A>;
   const Table<A> weight{static_cast<const A*>(c.weight), 1};
@@ -260,8 +260,8 @@ void backward_row(const NormBackward& c, const Runs& r, int64_t unit, WeightSums
 
 // Units made of runs that share a weight each: sums over runs, then the runs again.
 template <class T>
-void backward_runs(const NormBackward& c, const Runs& r, int64_t unit, WeightSums<Compute<T>> sums) {
-  using A = Compute<T>;
+void backward_runs(const NormBackward& c, const Runs& r, int64_t unit, WeightSums<OpMath<T>> sums) {
+  using A = OpMath<T>;
   using E = Elements<T>;
   const Table<A> weight{static_cast<const A*>(c.weight), 1};
   const int64_t offset = r.first * static_cast<int64_t>(sizeof(T));
@@ -298,7 +298,7 @@ void backward_runs(const NormBackward& c, const Runs& r, int64_t unit, WeightSum
 // order.
 template <class T>
 void backward_samples(const NormShape& s, const NormBackward& c) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   const bool rows = s.length == 1, sums = c.grad_weight || c.grad_bias;
   const int64_t n = s.weights(), smallest = rows ? 32 : 1;
   int64_t chunk = (s.samples + kRowChunks - 1) / kRowChunks;
@@ -333,7 +333,7 @@ void backward_samples(const NormShape& s, const NormBackward& c) {
 
 template <class T>
 void backward_units(const NormShape& s, const NormBackward& c) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   if (!s.across) return backward_samples<T>(s, c);
   parallel_for(0, s.units(), grain_for(s.unit_size()), [&](int64_t begin, int64_t end) {
     const WeightSums<A> sums{static_cast<A*>(c.grad_weight), static_cast<A*>(c.grad_bias)};
@@ -346,7 +346,7 @@ void backward_units(const NormShape& s, const NormBackward& c) {
 // `rows` are the samples; every lane is a unit.
 template <class T>
 void column_moments(const NormShape& s, const NormForward& c, int64_t first, int count) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using V = Vec<A>;
   using E = Elements<T>;
   V mean{}, squares{};
@@ -385,7 +385,7 @@ void for_columns(int64_t columns, int64_t rows, F body) {
 
 template <class T>
 void forward_columns(const NormShape& s, const NormForward& c) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using E = Elements<T>;
   if (!c.fixed)
     for_columns<A>(s.groups, s.samples, [&](int64_t first, int n) { column_moments<T>(s, c, first, n); });
@@ -407,9 +407,9 @@ void forward_columns(const NormShape& s, const NormForward& c) {
 
 // Sums over the rows of g and g (x - mean), a block of rows at a time.
 template <class T>
-void column_sums(const NormShape& s, const NormBackward& c, int64_t first, int count, Compute<T>* sum,
-                 Compute<T>* product) {
-  using A = Compute<T>;
+void column_sums(const NormShape& s, const NormBackward& c, int64_t first, int count, OpMath<T>* sum,
+                 OpMath<T>* product) {
+  using A = OpMath<T>;
   using V = Vec<A>;
   using E = Elements<T>;
   const V mean = Table<A>{static_cast<const A*>(c.mean), 0}.get(first, count);
@@ -431,7 +431,7 @@ void column_sums(const NormShape& s, const NormBackward& c, int64_t first, int c
 
 template <class T>
 void backward_columns(const NormShape& s, const NormBackward& c) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using E = Elements<T>;
   const int64_t n = s.groups;
   Scratch<A> tables(4 * n);  // sums, products; then shifts, slopes; scales

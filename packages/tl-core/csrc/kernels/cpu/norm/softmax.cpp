@@ -22,7 +22,7 @@ inline constexpr int kParts = 256 / kVecBytes;
 // line is one over vectors.
 template <class T>
 struct DenseLine {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using V = Vec<A>;
   static constexpr int W = kLanes<A>;
   static constexpr bool kUnrolled = kParts <= 8;  // sixteen exponentials would take a megabyte of code
@@ -57,7 +57,7 @@ struct DenseLine {
 
 template <class T>
 struct ParallelLines {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using V = Vec<A>;
   static constexpr int W = kLanes<A>;
   static constexpr bool kUnrolled = false;  // the cases of its reads and writes would take as much
@@ -281,7 +281,7 @@ void run(const AlongShape& s, char* const* data) {
   if (dense && !many_short) return dense_lines<log_form, backward, T>(s, data);
   int64_t strides[operands];
   for (int k = 0; k < operands; ++k) strides[k] = s.dims ? s.strides[k][0] : 0;
-  for_each_lines<operands>(s, data, kLanes<Compute<T>>, [&](char* const* at, int64_t lines) {
+  for_each_lines<operands>(s, data, kLanes<OpMath<T>>, [&](char* const* at, int64_t lines) {
     one_line<log_form, backward, T>(ParallelLines<T>{s.n, static_cast<int>(lines), strides, s.along}, at);
   });
 }

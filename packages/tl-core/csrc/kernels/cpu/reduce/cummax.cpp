@@ -13,7 +13,7 @@ namespace {
 // What has come so far: a later equal one takes its place, a NaN stays and is only followed by another.
 template <class T, bool largest>
 struct Record {
-  using A = Compute<T>;
+  using A = OpMath<T>;
 
   template <class V>
   static TL_INLINE auto is_beaten(V best, V x) {
@@ -28,13 +28,13 @@ struct Record {
 };
 
 template <class T>
-inline constexpr bool has_lanes = has_float_lanes<Compute<T>> || std::is_same_v<T, int64_t>;
+inline constexpr bool has_lanes = has_float_lanes<OpMath<T>> || std::is_same_v<T, int64_t>;
 
 // One line: records are rare in most, so whole vectors without one are passed at once.
 template <class T, bool largest>
 class RecordLine {
   using R = Record<T, largest>;
-  using A = Compute<T>;
+  using A = OpMath<T>;
 
  public:
   RecordLine(const AlongShape& s, char* const* at) : s_(s), at_(at), best_(load_one<T>(at[2])) {}
@@ -84,7 +84,7 @@ class RecordLine {
 template <class T, bool largest>
 class RecordLines {
   using R = Record<T, largest>;
-  using A = Compute<T>;
+  using A = OpMath<T>;
 
  public:
   static constexpr int64_t kWidth = 64;

@@ -34,7 +34,7 @@ void logsumexp_lines(const AlongShape& s, char* const* data) {
     Wide running = convert<Wide>(load_one<T>(at[1]));
     for (int64_t i = 0; i < s.n; ++i) {
       if (i > 0) running = log_of_sum(running, convert<Wide>(load_one<T>(at[1] + i * s.along[1])));
-      store_one<T>(at[0] + i * s.along[0], convert<Compute<T>>(running));
+      store_one<T>(at[0] + i * s.along[0], convert<OpMath<T>>(running));
     }
   });
 }

@@ -73,12 +73,12 @@ TL_INLINE auto matches(T x, T wanted) {
 // The first elements of a row, as far as whole blocks reach: where the first match is, or where the
 // blocks end.
 template <class T>
-TL_INLINE int64_t find_in_blocks(const char* p, int64_t stride, int64_t n, Compute<T> wanted) {
+TL_INLINE int64_t find_in_blocks(const char* p, int64_t stride, int64_t n, OpMath<T> wanted) {
   int64_t i = 0;
   const bool dense = stride == static_cast<int64_t>(sizeof(T));
   if constexpr (has_reduced_lanes<T>) {
-    using V = Vec<Compute<T>>;
-    constexpr int lanes = kLanes<Compute<T>>;
+    using V = Vec<OpMath<T>>;
+    constexpr int lanes = kLanes<OpMath<T>>;
     const V all = broadcast<V>(wanted);
     for (; i + lanes <= n; i += lanes) {
       const char* at = p + i * stride;
@@ -98,14 +98,14 @@ TL_INLINE int64_t find_in_blocks(const char* p, int64_t stride, int64_t n, Compu
 
 // n if there is none.
 template <class T>
-TL_INLINE int64_t find_in_row(const char* p, int64_t stride, int64_t n, Compute<T> wanted) {
+TL_INLINE int64_t find_in_row(const char* p, int64_t stride, int64_t n, OpMath<T> wanted) {
   int64_t i = find_in_blocks<T>(p, stride, n, wanted);
   while (i < n && !matches(load_one<T>(p + i * stride), wanted)) ++i;
   return i;
 }
 
 template <class T>
-int64_t find_one(const char* in, const ReducedRange& range, Compute<T> wanted) {
+int64_t find_one(const char* in, const ReducedRange& range, OpMath<T> wanted) {
   const int64_t n = inner_size(range), stride = inner_stride(range);
   int64_t before = 0, found = -1;
   each(range, 1, [&](int64_t offset) {
@@ -122,13 +122,13 @@ void find(char* second, int64_t second_stride, const char* in, int n, int64_t st
           const ReducedRange& range, const void* wanted) {
   for (int r = 0; r < n; ++r)
     write(second + r * second_stride,
-          find_one<T>(in + r * stride, range, static_cast<const Compute<T>*>(wanted)[r]));
+          find_one<T>(in + r * stride, range, static_cast<const OpMath<T>*>(wanted)[r]));
 }
 
 // The index is kept in an integer as wide as the element, so that the compiler vectorises.
 template <class S, class T>
 struct ExtremeColumns {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   using Index = std::conditional_t<sizeof(A) == 8, int64_t, int32_t>;
   A best[kColumns];
   Index where[kColumns];
@@ -218,7 +218,7 @@ inline constexpr bool is_common =
 template <class S, class T>
 constexpr StepKernels entry() {
   constexpr bool refused = (is_extreme<S> && is_complex_type<T>) ||
-                           (std::is_same_v<S, steps::Squares> && !has_float_lanes<Compute<T>>);
+                           (std::is_same_v<S, steps::Squares> && !has_float_lanes<OpMath<T>>);
   if constexpr (refused || (kIsaLevel > 1 && !is_common<S, T>))
     return {};
   else if constexpr (is_logical<S> && std::is_integral_v<T> && !std::is_same_v<T, UnsignedLike<T>>)

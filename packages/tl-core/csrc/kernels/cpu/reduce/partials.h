@@ -25,10 +25,10 @@ inline constexpr bool is_extreme = std::is_same_v<S, steps::Amax> || std::is_sam
 template <class S, class T>
 using Accumulator =
     std::conditional_t<is_logical<S>, bool,
-                       std::conditional_t<std::is_integral_v<T> && !is_extreme<S>, int64_t, Compute<T>>>;
+                       std::conditional_t<std::is_integral_v<T> && !is_extreme<S>, int64_t, OpMath<T>>>;
 
 template <class T>
-inline constexpr bool has_reduced_lanes = has_float_lanes<Compute<T>> || std::is_same_v<T, int64_t>;
+inline constexpr bool has_reduced_lanes = has_float_lanes<OpMath<T>> || std::is_same_v<T, int64_t>;
 template <class S, class T>
 inline constexpr bool reduces_vectors = has_reduced_lanes<T> && !is_logical<S>;
 

@@ -27,7 +27,7 @@ using Finish = void (*)(char* out, int64_t stride, const void* acc, int n, int64
 template <class Out, class A, class F>
 void finish_each(char* out, int64_t stride, const void* acc, int n, F f) {
   for (int c = 0; c < n; ++c)
-    store_one<Out>(out + c * stride, static_cast<Compute<Out>>(f(static_cast<const A*>(acc)[c])));
+    store_one<Out>(out + c * stride, static_cast<OpMath<Out>>(f(static_cast<const A*>(acc)[c])));
 }
 
 template <class Out, class A>
@@ -36,7 +36,7 @@ void finish_same(char* out, int64_t stride, const void* acc, int n, int64_t, dou
 }
 template <class T>
 void finish_mean(char* out, int64_t stride, const void* acc, int n, int64_t count, double) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   finish_each<T, A>(out, stride, acc, n, [=](A a) {
     if constexpr (is_complex_type<A>)
       return A{a.re / static_cast<Real<A>>(count), a.im / static_cast<Real<A>>(count)};
@@ -46,12 +46,12 @@ void finish_mean(char* out, int64_t stride, const void* acc, int n, int64_t coun
 }
 template <class T>
 void finish_norm(char* out, int64_t stride, const void* acc, int n, int64_t, double) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   finish_each<T, A>(out, stride, acc, n, [](A a) { return std::sqrt(a); });
 }
 template <class T, bool root>
 void finish_var(char* out, int64_t stride, const void* acc, int n, int64_t count, double correction) {
-  using A = Compute<T>;
+  using A = OpMath<T>;
   const double freedom = static_cast<double>(count) - correction;
   finish_each<T, A>(out, stride, acc, n, [=](A a) {
     const A variance = a / static_cast<A>(freedom > 0 ? freedom : 0);
@@ -61,19 +61,19 @@ void finish_var(char* out, int64_t stride, const void* acc, int n, int64_t count
 
 template <class T>
 Finish finish_of(Reduce op) {
-  constexpr bool real = has_float_lanes<Compute<T>>, whole = std::is_integral_v<T>;
+  constexpr bool real = has_float_lanes<OpMath<T>>, whole = std::is_integral_v<T>;
   switch (op) {
     case Reduce::Sum:
     case Reduce::Prod:
       return whole ? &finish_same<std::conditional_t<whole, int64_t, T>,
-                                  std::conditional_t<whole, int64_t, Compute<T>>>
-                   : &finish_same<T, Compute<T>>;
+                                  std::conditional_t<whole, int64_t, OpMath<T>>>
+                   : &finish_same<T, OpMath<T>>;
     case Reduce::Any:
     case Reduce::All:
       return &finish_same<bool, bool>;
     case Reduce::Amax:
     case Reduce::Amin:
-      if constexpr (!is_complex_type<T>) return &finish_same<T, Compute<T>>;
+      if constexpr (!is_complex_type<T>) return &finish_same<T, OpMath<T>>;
       break;
     case Reduce::Mean:
       if constexpr (!whole) return &finish_mean<T>;

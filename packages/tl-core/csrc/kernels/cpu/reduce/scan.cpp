@@ -15,7 +15,7 @@ namespace {
 
 template <class T>
 struct RunningOf {
-  using type = Compute<T>;
+  using type = OpMath<T>;
 };
 template <>
 struct RunningOf<float> {
@@ -50,7 +50,7 @@ void scan_lines(const AlongShape& s, char* const* data) {
       const char* in = at[1] + i * s.along[1];
       for (int64_t c = 0; c < lines; ++c) {
         running[c] = combine<R, products>(running[c], convert<R>(load_one<T>(in + c * in_step)));
-        store_one<T>(out + c * out_step, convert<Compute<T>>(running[c]));
+        store_one<T>(out + c * out_step, convert<OpMath<T>>(running[c]));
       }
     }
   });
@@ -84,13 +84,13 @@ class VectorScan {
 
  private:
   static TL_INLINE V get(const char* p) {
-    if constexpr (std::is_same_v<R, Compute<T>>)
+    if constexpr (std::is_same_v<R, OpMath<T>>)
       return load<T>(p);
     else
       return __builtin_convertvector(read<Pack<T, kWidth>>(p), V);
   }
   static TL_INLINE void put(char* p, V x) {
-    if constexpr (std::is_same_v<R, Compute<T>>)
+    if constexpr (std::is_same_v<R, OpMath<T>>)
       store<T>(p, x);
     else
       write(p, __builtin_convertvector(x, Pack<T, kWidth>));
@@ -131,7 +131,7 @@ void scan_line(const AlongShape& s, char* const* data) {
     }
     for (; i < s.n; ++i) {
       running = combine<R, products>(running, convert<R>(load_one<T>(at[1] + i * s.along[1])));
-      store_one<T>(at[0] + i * s.along[0], convert<Compute<T>>(running));
+      store_one<T>(at[0] + i * s.along[0], convert<OpMath<T>>(running));
     }
   });
 }
@@ -147,7 +147,7 @@ void scan_dtype(const AlongShape& s, char* const* data) {
 
 template <class T>
 inline constexpr bool is_common =
-    has_float_lanes<Compute<T>> || std::is_same_v<T, int64_t> || std::is_same_v<T, int32_t>;
+    has_float_lanes<OpMath<T>> || std::is_same_v<T, int64_t> || std::is_same_v<T, int32_t>;
 
 template <class T, bool products>
 constexpr ScanKernel entry() {

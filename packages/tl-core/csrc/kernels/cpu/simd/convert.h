@@ -23,7 +23,7 @@ TL_INLINE Int truncate(Float x) {
   }
 }
 
-// Between compute types (see ComputeOf).
+// Between compute types (see OpMathOf).
 template <class To, class From>
 TL_INLINE To convert(From x) {
   if constexpr (std::is_same_v<To, From>)

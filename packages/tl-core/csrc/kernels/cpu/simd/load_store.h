@@ -1,4 +1,4 @@
-// Between memory and vectors: elements of T become lanes of Compute<T> and back. The partial and strided
+// Between memory and vectors: elements of T become lanes of OpMath<T> and back. The partial and strided
 // forms take the number of elements; the lanes above it hold zeros. Bool elements are masks as wide as the
 // lanes they accompany.
 #pragma once
@@ -112,7 +112,7 @@ template <class T>
 inline constexpr bool kIs16 = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
 // `Like` is the compute type of the loop: it decides how many bools make a mask.
-template <class T, class Like = Compute<T>>
+template <class T, class Like = OpMath<T>>
 TL_INLINE auto load(const char* p) {
   if constexpr (kIs16<T>) {
     return widen(read<Bits16>(p), T{});
@@ -169,7 +169,7 @@ TL_INLINE auto load_even(const char* p, int n) {
 }
 #endif
 
-template <class T, class Like = Compute<T>>
+template <class T, class Like = OpMath<T>>
 TL_INLINE auto load_strided(const char* p, int64_t stride, int n) {
 #if TL_ISA_LEVEL >= 4
   if constexpr (sizeof(T) > 1) {
@@ -200,7 +200,7 @@ TL_INLINE __m256i first_lanes64(int n) {
 #endif
 
 // 0 <= n <= lanes.
-template <class T, class Like = Compute<T>>
+template <class T, class Like = OpMath<T>>
 TL_INLINE auto load_partial(const char* p, int n) {
 #if TL_ISA_LEVEL >= 4
   const uint32_t lanes = (1u << n) - 1;
@@ -255,18 +255,18 @@ TL_INLINE void store_partial(char* p, int n, V v) {
 // ------------------------------------------------------------------------------------------------ A bool's
 // byte may hold any value when its memory came from elsewhere: not zero means true.
 template <class T>
-TL_INLINE Compute<T> load_one(const char* p) {
+TL_INLINE OpMath<T> load_one(const char* p) {
   if constexpr (std::is_same_v<T, bool>) {
     return *reinterpret_cast<const uint8_t*>(p) != 0;
   } else if constexpr (std::is_same_v<T, Complex32>) {
     const Complex32 x = read<Complex32>(p);
     return {static_cast<float>(x.re), static_cast<float>(x.im)};
   } else {
-    return static_cast<Compute<T>>(read<T>(p));
+    return static_cast<OpMath<T>>(read<T>(p));
   }
 }
 template <class T>
-TL_INLINE void store_one(char* p, Compute<T> x) {
+TL_INLINE void store_one(char* p, OpMath<T> x) {
   if constexpr (std::is_same_v<T, Complex32>)
     write(p, Complex32{Half(x.re), Half(x.im)});
   else if constexpr (std::is_same_v<T, bool>)
@@ -276,13 +276,13 @@ TL_INLINE void store_one(char* p, Compute<T> x) {
 }
 
 // Broadcasts the element at p: a value for scalars, all lanes for vectors.
-template <class T, class Like = Compute<T>>
+template <class T, class Like = OpMath<T>>
 TL_INLINE auto load_all(const char* p) {
   if constexpr (std::is_same_v<T, bool>) {
     using M = Mask<Vec<Like>>;
     return M{} - static_cast<Lane<M>>(load_one<bool>(p));
   } else {
-    return broadcast<Vec<Compute<T>>>(load_one<T>(p));
+    return broadcast<Vec<OpMath<T>>>(load_one<T>(p));
   }
 }
 

@@ -63,14 +63,14 @@ TL_INLINE Vec<T> load_lanes(const T* p, int64_t stride, int lo, int hi) {
 
 // As many elements as there are up to n.
 template <class T>
-TL_INLINE Vec<Compute<T>> load_some(const T* p, int64_t n) {
+TL_INLINE Vec<OpMath<T>> load_some(const T* p, int64_t n) {
   const auto* from = reinterpret_cast<const char*>(p);
-  return n >= kLanes<Compute<T>> ? load<T>(from) : load_partial<T>(from, static_cast<int>(n));
+  return n >= kLanes<OpMath<T>> ? load<T>(from) : load_partial<T>(from, static_cast<int>(n));
 }
 template <class T>
-TL_INLINE void store_some(T* p, int64_t n, Vec<Compute<T>> v) {
+TL_INLINE void store_some(T* p, int64_t n, Vec<OpMath<T>> v) {
   auto* to = reinterpret_cast<char*>(p);
-  if (n >= kLanes<Compute<T>>)
+  if (n >= kLanes<OpMath<T>>)
     store<T>(to, v);
   else
     store_partial<T>(to, static_cast<int>(n), v);

@@ -86,23 +86,23 @@ inline constexpr bool has_float_lanes = std::is_same_v<T, float> || std::is_same
 
 // The type in which values of T are computed.
 template <class T>
-struct ComputeOf {
+struct OpMathOf {
   using type = T;
 };
 template <>
-struct ComputeOf<Half> {
+struct OpMathOf<Half> {
   using type = float;
 };
 template <>
-struct ComputeOf<BFloat16> {
+struct OpMathOf<BFloat16> {
   using type = float;
 };
 template <>
-struct ComputeOf<Complex32> {
+struct OpMathOf<Complex32> {
   using type = Complex64;
 };
 template <class T>
-using Compute = typename ComputeOf<T>::type;
+using OpMath = typename OpMathOf<T>::type;
 
 template <class V>
 TL_INLINE V broadcast(Lane<V> x) {

@@ -23,7 +23,7 @@ void read_line(const char* in, int64_t stride, int64_t n, bool flip, void* keys)
 
 template <class T>
 constexpr KeyReader reader() {
-  constexpr bool common = has_float_lanes<Compute<T>> || std::is_same_v<T, int64_t>;
+  constexpr bool common = has_float_lanes<OpMath<T>> || std::is_same_v<T, int64_t>;
   if constexpr (is_complex_type<T> || (kIsaLevel > 1 && !common))
     return nullptr;
   else

@@ -11,18 +11,18 @@ template <class T>
 using Key = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
 template <class T>
-inline constexpr bool has_nan = std::is_floating_point_v<Compute<T>>;
+inline constexpr bool has_nan = std::is_floating_point_v<OpMath<T>>;
 
 // As wide as the compute type.
 template <class A>
 using BitsLike = std::conditional_t<sizeof(A) == 8, uint64_t, uint32_t>;
 
 template <class T>
-TL_INLINE Key<T> key_of(Compute<T> x) {
+TL_INLINE Key<T> key_of(OpMath<T> x) {
   using K = Key<T>;
   constexpr K sign = K{1} << (8 * sizeof(K) - 1);
   if constexpr (has_nan<T>) {
-    const K bits = bitcast<K>(x + Compute<T>{});  // -0 becomes 0
+    const K bits = bitcast<K>(x + OpMath<T>{});  // -0 becomes 0
     const K key = bits & sign ? ~bits : bits | sign;
     return x != x ? ~K{} : key;
   } else if constexpr (std::is_signed_v<T>) {
@@ -33,11 +33,11 @@ TL_INLINE Key<T> key_of(Compute<T> x) {
 }
 
 template <class T>
-TL_INLINE Compute<T> element_of(Key<T> key) {
+TL_INLINE OpMath<T> element_of(Key<T> key) {
   using K = Key<T>;
   constexpr K sign = K{1} << (8 * sizeof(K) - 1);
   if constexpr (has_nan<T>)
-    return bitcast<Compute<T>>(key & sign ? key ^ sign : ~key);
+    return bitcast<OpMath<T>>(key & sign ? key ^ sign : ~key);
   else if constexpr (std::is_signed_v<T>)
     return static_cast<T>(key ^ sign);
   else

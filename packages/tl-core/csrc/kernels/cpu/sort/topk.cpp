@@ -28,7 +28,7 @@ void top_lines(const AlongShape& s, char* const* data, int64_t count, bool desce
 
 template <class T>
 constexpr TopKernel entry() {
-  constexpr bool common = has_float_lanes<Compute<T>> || std::is_same_v<T, int64_t>;
+  constexpr bool common = has_float_lanes<OpMath<T>> || std::is_same_v<T, int64_t>;
   if constexpr (is_complex_type<T> || (kIsaLevel > 1 && !common))
     return nullptr;
   else

@@ -1,4 +1,4 @@
-#include "iter/promotion.h"
+#include "iter/dtypes.h"
 
 #include "tensor/default_dtype.h"
 
@@ -56,11 +56,14 @@ const char* scalar_type_name(DType d) {
   return kNames[static_cast<int>(d)];
 }
 
-DType number_dtype(const Scalar& s) {
+DType scalar_dtype(const Scalar& s) {
   if (s.is_bool()) return DType::Bool;
   if (s.is_int()) return DType::Int64;
   return s.is_float() ? default_dtype() : to_complex(default_dtype());
 }
+
+DType opmath_type(DType d) { return is_half(d) ? DType::Float32 : d; }
+DType accumulate_type(DType d) { return is_integral(d, true) ? DType::Int64 : opmath_type(d); }
 
 void Promotion::lift(Maybe& m, DType d) { m = {m.defined ? promote(m.dtype, d) : d, true}; }
 

@@ -1,4 +1,4 @@
-// Which element type a mixture of tensors and numbers computes in.
+// Every rule about element types: promotion, opmath and accumulation.
 #pragma once
 
 #include "tensor/scalar.h"
@@ -9,14 +9,19 @@ namespace tl {
 DType promote(DType a, DType b);  // raises for pairs without a common type
 bool can_cast(DType from, DType to);
 const char* scalar_type_name(DType dtype);  // "Float", as the reference's messages say
-DType number_dtype(const Scalar& s);        // bool, int64, the default dtype or its complex twin
+DType scalar_dtype(const Scalar& s);        // bool, int64, the default dtype or its complex twin
+
+// The type in which one element is computed: float for halves.
+DType opmath_type(DType dtype);
+// The type in which many elements are added up: that, and int64 for integers.
+DType accumulate_type(DType dtype);
 
 // Tensors with dimensions count most, then tensors without, then numbers: a weaker kind only lifts the
 // category.
 class Promotion {
  public:
   void add(const Tensor& t) { lift(t.dim() > 0 ? dims_ : zero_, t.dtype()); }
-  void add(const Scalar& s) { lift(number_, number_dtype(s)); }
+  void add(const Scalar& s) { lift(number_, scalar_dtype(s)); }
   // A tensor or a number; TL_NONE counts for nothing.
   void add(const TlValue& v) {
     if (v.tag == TL_TENSOR)
