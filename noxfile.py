@@ -123,6 +123,8 @@ def check(session: nox.Session) -> None:
         ["ruff", "format", "--check", "."],
         ["clang-format", "--dry-run", "--Werror", *c_files()],
         ["python", "-m", "tools.layers"],
+        ["python", "-m", "tools.package_tables"],
+        ["python", "-m", "tools.vocabulary"],
         ["python", "-m", "tools.abi", "diff"],
         ["python", "-m", "tools.sizes"],
         ["mypy", *[a for p in packages().values() for a in ("-p", p.import_name)]],

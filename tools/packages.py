@@ -1,15 +1,74 @@
-"""The packages of this repository: where they lie and what they depend on."""
+"""The packages of this repository: where they lie, what they depend on, and what the design says of each.
+
+TABLE is the one place for the latter: layers (`tools.python_imports`), sizes (`tools.sizes`), the linter's first-party
+names, the workflows' lists and the tables in README and docs (`tools.package_tables`) follow it.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+MB = 1_000_000
+
+
+@dataclass(frozen=True)
+class Design:
+    """What the design says of a package."""
+
+    holds: str
+    may_import: tuple[str, ...]  # packages of this repository, by import name
+    ceiling: int  # bytes installed
+    extras_of_parts: dict[str, str] = field(
+        default_factory=dict
+    )  # modules that need an extra as a whole -> the extra
+
+
+GRADIENTS = ("tl_core", "tl_autograd")
+MODULES = (*GRADIENTS, "tl_nn")
+
+# By distribution, in the order in which readers meet them.
+TABLE = {
+    "tl-core": Design(
+        "tensors, storage, dtypes, devices, operators, CPU kernels, dispatch, random numbers, the C interface, **all "
+        "switches and thread state**",
+        (),
+        13 * MB,
+    ),
+    "tl-autograd": Design(
+        "recording, the backward engine, `Function`, hooks, gradcheck", ("tl_core",), 1 * MB
+    ),
+    "tl-nn": Design("modules, functional forms, initialization, optimizers", GRADIENTS, 1 * MB),
+    "tl-backends": Design("backend switches and queries, device modules", ("tl_core",), MB // 4),
+    "tl-checkpoint": Design(
+        "`.pt`, safetensors and `.npz` files and checkpoint directories; safe, checked, never half written",
+        ("tl_core",),
+        MB // 2,
+    ),
+    "tl-amp": Design("training in mixed precision", GRADIENTS, MB // 4),
+    "tl-distributed": Design(
+        "process groups, stores, collectives, data-parallel training",
+        MODULES,
+        MB // 4,
+        {"tl_distributed.parallel": "nn"},
+    ),
+    "tl-data": Design("datasets, samplers, the `DataLoader` and its workers", ("tl_core",), MB // 4),
+    "tl-quantization": Design("quantized tensors and layers, observers, fake quantization", MODULES, MB // 2),
+    "tl-all": Design(
+        "the façade that assembles the API under one name, examples, `tl.torch`",
+        (
+            *MODULES,
+            *("tl_amp", "tl_data", "tl_checkpoint", "tl_distributed", "tl_backends", "tl_quantization"),
+        ),
+        MB // 2,
+    ),
+}
+TOTAL_CEILING = 15 * MB
 
 
 @dataclass(frozen=True)

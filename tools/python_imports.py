@@ -15,33 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.cycles import cycles
-from tools.packages import ROOT, Package, packages
+from tools.packages import ROOT, TABLE, Package, packages
 
-# The design's table: import name -> the packages of this repository it may import.
-MAY_IMPORT = {
-    "tl_core": set(),
-    "tl_autograd": {"tl_core"},
-    "tl_nn": {"tl_core", "tl_autograd"},
-    "tl_amp": {"tl_core", "tl_autograd"},
-    "tl_data": {"tl_core"},
-    "tl_checkpoint": {"tl_core"},
-    "tl_distributed": {"tl_core", "tl_autograd", "tl_nn"},
-    "tl_backends": {"tl_core"},
-    "tl_quantization": {"tl_core", "tl_autograd", "tl_nn"},
-    "tl": {
-        "tl_core",
-        "tl_autograd",
-        "tl_nn",
-        "tl_amp",
-        "tl_data",
-        "tl_checkpoint",
-        "tl_distributed",
-        "tl_backends",
-        "tl_quantization",
-    },
-}
-# Parts of packages that need an extra as a whole: they may import at once what it declares.
-PARTS = {"tl_distributed.parallel": "nn"}
 IMPORT_NAMES = {"scikit-learn": "sklearn", "scipy-openblas32": "scipy_openblas32", "pillow": "PIL"}
 
 # Operators whose public names begin with an underscore, as the API has them.
@@ -146,14 +121,15 @@ def _undeclared(
     sometimes = always.union(*(_roots(r) for r in package.extras.values()))
     always = {family.get(n, n) for n in always}
     sometimes = {family.get(n, n) for n in sometimes}
-    for part, extra in PARTS.items():
+    design = TABLE[package.dist]
+    for part, extra in design.extras_of_parts.items():
         if f"{module}.".startswith(f"{part}."):
             always |= {family.get(n, n) for n in _roots(package.extras[extra])}
     for found in finder.imports:
         root = found.module.split(".")[0]
         if root == own or root in sys.stdlib_module_names:
             continue
-        if root in family.values() and root not in MAY_IMPORT[own]:
+        if root in family.values() and root not in design.may_import:
             yield found.line, f"{own} may not import {root}"
         elif root not in sometimes and not (root in family.values() and found.in_function):
             yield found.line, f"imports {root}, which {package.dist} does not declare"

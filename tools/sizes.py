@@ -6,22 +6,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+from tools.packages import MB, TABLE, TOTAL_CEILING
 from tools.wheels import wheels
-
-MB = 1_000_000
-CEILINGS = {  # bytes, unpacked
-    "tl-core": 13 * MB,
-    "tl-autograd": 1 * MB,
-    "tl-nn": 1 * MB,
-    "tl-backends": MB // 4,
-    "tl-checkpoint": MB // 2,
-    "tl-amp": MB // 4,
-    "tl-distributed": MB // 4,
-    "tl-data": MB // 4,
-    "tl-quantization": MB // 2,
-    "tl-all": MB // 2,
-}
-TOTAL = 15 * MB
 
 
 def unpacked(wheel: Path) -> int:
@@ -42,7 +28,7 @@ def report(sizes: dict[str, int], ceilings: dict[str, int], total: int) -> tuple
 def main() -> int:
     """Prints the sizes; the exit status is 1 if a ceiling is broken."""
     built = {w.name.split("-")[0].replace("_", "-"): unpacked(w) for w in wheels(sys.argv[1:] or None)}
-    lines, good = report(built, CEILINGS, TOTAL)
+    lines, good = report(built, {dist: d.ceiling for dist, d in TABLE.items()}, TOTAL_CEILING)
     print("\n".join(lines))
     return 0 if good else 1
 

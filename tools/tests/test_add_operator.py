@@ -11,7 +11,7 @@ def test_the_guide_names_files_and_their_new_lines(tmp_path, monkeypatch):
     core = tmp_path / "copy" / "packages" / "tl-core"
     row = (core / "optable" / "elementwise.py").read_text()
     assert row.index('Unary("versin"') < row.rindex("]  # fmt: skip")
-    function = (core / "csrc" / "kernels" / "cpu" / "functions" / "unary.h").read_text()
+    function = (core / "csrc" / "kernels" / "cpu" / "elementwise" / "unary.h").read_text()
     assert function.index("TL_UNARY(versin") < function.index("#undef TL_UNARY")
 
 

@@ -1,0 +1,91 @@
+"""`python -m tools.package_tables [--write]`: the tables and lists that follow tools/packages.py.
+
+They stand in README.md, docs/design/house.md, pyproject.toml and the workflow of the wheels. Without --write, those
+that differ are named and the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.packages import ROOT, TABLE, packages
+
+README, HOUSE, SETTINGS = "README.md", "docs/design/house.md", "pyproject.toml"
+WHEELS = ".github/workflows/wheels.yml"
+MARKED = re.compile(r"(<!-- packages -->\n).*?(<!-- /packages -->)", re.DOTALL)
+
+
+def table(columns: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown."""
+    return "\n".join(f"| {' | '.join(r)} |" for r in [columns, *rows]).replace(
+        "\n", f"\n|{'---|' * len(columns)}\n", 1
+    )
+
+
+def readme_table(imports: dict[str, str]) -> str:
+    """Distribution, import name, what it holds."""
+    rows = [
+        [f"[{d}](packages/{d}/README.md)", f"`{imports[d]}`", design.holds] for d, design in TABLE.items()
+    ]
+    return table(["distribution", "import name", "holds"], rows)
+
+
+def house_table(imports: dict[str, str]) -> str:
+    """Import name, what it holds, whom it may import."""
+    rows = []
+    for dist, design in TABLE.items():
+        parts = "".join(
+            f"; `{part}` needs the extra `{extra}`" for part, extra in design.extras_of_parts.items()
+        )
+        allowed = (
+            ", ".join(f"`{name}`" for name in design.may_import) or "numpy, and only when it is asked for"
+        )
+        rows.append([f"`{imports[dist]}`", design.holds, allowed + parts])
+    return table(["package", "holds", "may import"], rows)
+
+
+def listed(text: str, before: str, names: list[str]) -> str:
+    """The text with the one-line list after `before` exchanged."""
+    return re.sub(rf"({re.escape(before)})\[[^\]]*\]", lambda m: f"{m[1]}[{', '.join(names)}]", text)
+
+
+def wheel_lists(text: str) -> str:
+    """The workflow's matrices: native packages, pure ones, all."""
+    native = {p.dist for p in packages().values() if p.is_native}
+    wanted = iter([[d for d in TABLE if d in native], [d for d in TABLE if d not in native], list(TABLE)])
+    return re.sub(r"(?<= package: )\[[^\]]*\]", lambda m: f"[{', '.join(next(wanted))}]", text)
+
+
+def updated(root: Path) -> Iterator[tuple[Path, str]]:
+    """Each file with the text that it must have."""
+    imports = {p.dist: p.import_name for p in packages(root).values()}
+    for name, text in ((README, readme_table(imports)), (HOUSE, house_table(imports))):
+        yield (
+            root / name,
+            MARKED.sub(lambda m, text=text: f"{m[1]}\n{text}\n\n{m[2]}", (root / name).read_text()),
+        )
+    first_party = [f'"{name}"' for name in sorted([*imports.values(), "tools"])]
+    yield root / SETTINGS, listed((root / SETTINGS).read_text(), "known-first-party = ", first_party)
+    yield root / WHEELS, wheel_lists((root / WHEELS).read_text())
+
+
+def main() -> int:
+    """Writes or compares."""
+    missing = set(packages()) ^ set(TABLE)
+    stale = [(path, text) for path, text in updated(ROOT) if path.read_text() != text]
+    for path, text in stale:
+        if "--write" in sys.argv:
+            path.write_text(text)
+        print(
+            f"{path.relative_to(ROOT)}: {'written' if '--write' in sys.argv else 'differs from tools/packages.py'}"
+        )
+    for dist in sorted(missing):
+        print(f"{dist}: in packages/ or in tools/packages.py, but not in both")
+    return 1 if missing or (stale and "--write" not in sys.argv) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
