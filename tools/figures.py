@@ -18,7 +18,7 @@ from tools.bench.products import NEAR_PEAK
 from tools.bench.report import geometric_mean
 from tools.packages import ROOT
 
-PLACE = re.compile(r"(<!-- figures -->\n).*?(<!-- /figures -->)", re.DOTALL)
+MARKED = re.compile(r"(<!-- figures -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
 
 def line(what: str, bound: str, measured: str) -> str:
@@ -100,7 +100,7 @@ def main() -> None:
     """Writes the tables."""
     readme = ROOT / "README.md"
     text = "\n".join(table(json.loads(Path(file).read_text())) for file in sys.argv[1:])
-    readme.write_text(PLACE.sub(lambda m: f"{m[1]}\n{text}\n{m[2]}", readme.read_text()))
+    readme.write_text(MARKED.sub(lambda m: f"{m[1]}\n{text}\n{m[2]}", readme.read_text()))
 
 
 if __name__ == "__main__":
