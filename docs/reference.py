@@ -29,18 +29,18 @@ OPERATORS, TENSOR = f"{NATIVE}.operators", f"{NATIVE}.Tensor"
 
 def as_rst(text: str) -> str:
     """A docstring, which is plain text with `names` in backticks, as reStructuredText."""
-    marks = r"(?<!`)`([^`\n]+)`(?!`)|([*|]|(?<=\w)_(?!\w))"
-    return re.sub(marks, lambda m: f"``{m[1]}``" if m[1] else f"\\{m[2]}", text)
+    markup = r"(?<!`)`([^`\n]+)`(?!`)|([*|]|(?<=\w)_(?!\w))"
+    return re.sub(markup, lambda m: f"``{m[1]}``" if m[1] else f"\\{m[2]}", text)
 
 
-def is_literal(lines: list[str], place: int) -> bool:
+def is_literal(lines: list[str], index: int) -> bool:
     """Whether a line is of an example, of what it prints, or stands below a line that ends with `::`."""
-    line = lines[place]
-    for near in itertools.takewhile(str.strip, reversed(lines[: place + 1])):
-        if near.lstrip().startswith(">>>"):
+    line = lines[index]
+    for above in itertools.takewhile(str.strip, reversed(lines[: index + 1])):
+        if above.lstrip().startswith(">>>"):
             return True
     depth = len(line) - len(line.lstrip())
-    for above in reversed(lines[:place]):
+    for above in reversed(lines[:index]):
         if above.strip() and len(above) - len(above.lstrip()) < depth:
             return above.rstrip().endswith("::")
     return False

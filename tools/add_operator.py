@@ -21,9 +21,9 @@ FUNCTION = (r"The function of one element, in `([\w/.]+)`.*?```text\n(.*?)```", 
 
 
 def inserted(text: str, new: str, before: str) -> str:
-    """`text` with `new` before the last place where `before` stands."""
-    place = text.rindex(before)
-    return text[:place] + new + text[place:]
+    """`text` with `new` before the last occurrence of `before`."""
+    position = text.rindex(before)
+    return text[:position] + new + text[position:]
 
 
 def add(package: Path, guide: str, pattern: str, before: str) -> None:

@@ -1,7 +1,7 @@
 """`python -m tools.doc_coverage SITE`: which public names the built site lacks, and which have no docstring.
 
 What the site has is read from its inventory (`objects.inv`), not from the program that writes the pages. An object that
-is offered in several places needs an entry in one of them.
+is offered under several names needs an entry under one of them.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from tools.bench import (
     elementwise,
     loading,
     peak,
-    places,
+    indexing,
     products,
     programs,
     reductions,
@@ -34,7 +34,7 @@ from tools.packages import packages
 
 WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Linux
 
-FAMILIES = (cases, elementwise, reductions, places, products, training, loading, checkpoints, sharded)
+FAMILIES = (cases, elementwise, reductions, indexing, products, training, loading, checkpoints, sharded)
 
 
 def arguments() -> argparse.Namespace:

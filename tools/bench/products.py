@@ -5,7 +5,7 @@ from __future__ import annotations
 from tools.bench.cases import WITH_FEWER_BITS, Case, Group
 
 MATMUL = Group("matmul", mean=0.6)
-FEW_ROWS = Group("matmul of few rows", mean=1.0)
+SKINNY = Group("matmul of few rows", mean=1.0)
 BFLOAT16 = Group("matmul, bfloat16", mean=1.1)
 FEWER_BITS = Group('matmul, precision "high"', mean=0.6)
 DISTANCES = Group("distances", each=1.05)
@@ -44,8 +44,8 @@ def _forms(dtype: str) -> list[Case]:
     ]
 
 
-def _few_rows() -> list[Case]:
-    """A few rows times a matrix of dense rows, or of dense columns."""
+def _skinny() -> list[Case]:
+    """Skinny GEMM: a few rows times a matrix of dense rows, or of dense columns."""
     shapes = [
         (1, 256, 1024),
         (1, 1024, 1024),
@@ -57,8 +57,8 @@ def _few_rows() -> list[Case]:
     cases = []
     for m, k, n in shapes:
         setup = f"a, b, w = torch.randn({m}, {k}), torch.randn({k}, {n}), torch.randn({n}, {k})"
-        cases.append(Case(FEW_ROWS, f"{m}x{k} times {k}x{n}", setup, "a @ b"))
-        cases.append(Case(FEW_ROWS, f"{m}x{k} times {n}x{k}.T", setup, "a @ w.t()"))
+        cases.append(Case(SKINNY, f"{m}x{k} times {k}x{n}", setup, "a @ b"))
+        cases.append(Case(SKINNY, f"{m}x{k} times {n}x{k}.T", setup, "a @ w.t()"))
     return cases
 
 
@@ -134,7 +134,7 @@ CASES = [
     *_squares(MATMUL, "float64"),
     *_forms("float32"),
     *_forms("float64"),
-    *_few_rows(),
+    *_skinny(),
     *_squares(BFLOAT16, "bfloat16"),
     *_with_fewer_bits(),
     *(case for shape in RESNET for case in _convolutions(*shape)),

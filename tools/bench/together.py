@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tools.bench import cases, elementwise, places, reductions
+from tools.bench import cases, elementwise, indexing, reductions
 from tools.bench.cases import Group
 
 TOGETHER = Group("elementwise, reductions, norms, copies and indexing together", mean=0.45)
@@ -17,7 +17,7 @@ NAMES = frozenset(
         elementwise.COPIES,
         reductions.REDUCTIONS,
         reductions.SCANS,
-        places.PLACES,
+        indexing.INDEXING,
     )
 )
 

@@ -107,13 +107,13 @@ class Layer(nn.Module):
 class GPT(nn.Module):
     def __init__(self, vocabulary=96, context=128, layers=4, width=256, heads=8):
         super().__init__()
-        self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
+        self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
         self.layers = nn.ModuleList(Layer(width, heads) for _ in range(layers))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary)
 
     def forward(self, tokens, start=0, caches=None):
-        places = torch.arange(start, start + tokens.shape[1])
-        x = self.tokens(tokens) + self.places(places)
+        positions = torch.arange(start, start + tokens.shape[1])
+        x = self.tokens(tokens) + self.positions(positions)
         for i, layer in enumerate(self.layers):
             x = layer(x, None if caches is None else caches[i])
         return self.head(self.norm(x))

@@ -1,10 +1,10 @@
-"""Reading and writing at places, masks, and the orders of elements."""
+"""Indexing, gather and scatter, masks, sorting and selection."""
 
 from __future__ import annotations
 
 from tools.bench.cases import Case, Group
 
-PLACES = Group("indexing", each=1.05)
+INDEXING = Group("indexing", each=1.05)
 ORDERS = Group("orders of 1 M elements", each=0.20)
 NUMPY = Group("orders of 1 M elements, against NumPy", each=1.2)
 
@@ -17,7 +17,7 @@ m, short = a.view(-1, 256), a.view(-1, 4)
 mask, row_mask = torch.rand(n) > 0.5, torch.rand(n // 256) > 0.5
 at, rows = torch.randint(0, n, (n,)), torch.randint(0, n // 256, (n // 256,))
 some = torch.randint(0, n // 4, (n // 4,))
-columns, places = torch.randint(0, 256, (256,)), torch.randint(0, 256, (n // 256, 256))
+columns, indices = torch.randint(0, 256, (256,)), torch.randint(0, 256, (n // 256, 256))
 tall = torch.randint(0, n // 256, (n // 256, 256))
 """
 _RUNS = {
@@ -32,18 +32,18 @@ _RUNS = {
     "a[i] = b": "a[at] = b",
     "m[i]": "m[rows]",
     "m[:, i]": "m[:, columns]",
-    "m[i, j]": "m[tall, places]",
+    "m[i, j]": "m[tall, indices]",
     "take": "a.take(at)",
     "index_select": "a.index_select(0, at)",
     "index_select of rows": "m.index_select(0, rows)",
     "index_select of short rows": "short.index_select(0, some)",
     "index_select of columns": "m.index_select(1, columns)",
-    "gather along rows": "m.gather(1, places)",
+    "gather along rows": "m.gather(1, indices)",
     "gather along columns": "m.gather(0, tall)",
     "gather from all": "a.gather(0, at)",
-    "scatter along rows": "m.scatter(1, places, m)",
+    "scatter along rows": "m.scatter(1, indices, m)",
     "scatter_add": "b.scatter_add_(0, at, a)",
-    "scatter_add along rows": "m.scatter_add(1, places, m)",
+    "scatter_add along rows": "m.scatter_add(1, indices, m)",
     "scatter_reduce amax": "b.scatter_reduce_(0, at, a, 'amax')",
     "index_add": "b.index_add_(0, at, a)",
     "index_add of rows": "m.index_add(0, rows, m)",
@@ -74,7 +74,7 @@ _LARGEST = (
 
 def _cases(label: str, n: int, dtype: str, runs: dict[str, str], rounds: int = 5) -> list[Case]:
     setup = _OPERANDS.format(n=n, dtype=dtype)
-    return [Case(PLACES, f"{name}, {label} {dtype}", setup, run, rounds=rounds) for name, run in runs.items()]
+    return [Case(INDEXING, f"{name}, {label} {dtype}", setup, run, rounds=rounds) for name, run in runs.items()]
 
 
 CASES: list[Case] = []
@@ -110,8 +110,8 @@ CASES += [
     for name, run, peer in (
         ("sort float32", "a.sort()", "numpy.sort(x)"),
         ("sort int64", "d.sort()", "numpy.sort(y)"),
-        ("sort float32, and places", "a.sort()", "numpy.take_along_axis(x, numpy.argsort(x), 0)"),
-        ("sort int64, and places", "d.sort()", "numpy.take_along_axis(y, numpy.argsort(y), 0)"),
+        ("sort float32, and indices", "a.sort()", "numpy.take_along_axis(x, numpy.argsort(x), 0)"),
+        ("sort int64, and indices", "d.sort()", "numpy.take_along_axis(y, numpy.argsort(y), 0)"),
         ("median", "a.median()", "numpy.median(x)"),
     )
 ]
