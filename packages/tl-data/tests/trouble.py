@@ -30,23 +30,54 @@ def processes():
     return found
 
 
-def workers():
-    """The worker processes below this one: all its descendants but the servers that start and count processes."""
+def descendants():
+    """The processes below this one."""
     running = processes()
     below, found = {os.getpid()}, set()
     while more := {pid for pid, (parent, *_) in running.items() if parent in below} - below:
         below |= more
         found |= more
-    servers = {p for p in found if any(s in running[p][2] for s in SERVERS) and running[p][0] == os.getpid()}
+    return found
+
+
+def workers():
+    """The worker processes below this one: all its descendants but the servers that start and count processes."""
+    running = processes()
+    found = descendants()
+    servers = {
+        p
+        for p in found & running.keys()
+        if any(s in running[p][2] for s in SERVERS) and running[p][0] == os.getpid()
+    }
     return found - servers
 
 
 def shared_memory():
-    """What has a name in /dev/shm, and how many descriptors and maps of nameless memory this process has."""
+    """Files of this process tree in /dev/shm, and this process's descriptors and maps of anonymous memory."""
     descriptors = [os.readlink(f) for f in Path("/proc/self/fd").iterdir() if f.is_symlink()]
     nameless = sum("memfd:tl_data" in target for target in descriptors)
     maps = Path("/proc/self/maps").read_text().count("memfd:tl_data")
-    return sorted(os.listdir("/dev/shm")), nameless, maps
+    return named_shared_memory(), nameless, maps
+
+
+def named_shared_memory():
+    """The files in /dev/shm that this process or one of its descendants holds open or mapped, deleted ones aside.
+
+    Other programs use the folder at the same time, so that a list of all its files would change without us.
+    """
+    found = set()
+    for pid in (os.getpid(), *descendants()):
+        with contextlib.suppress(OSError):  # it has ended
+            found |= {
+                line.split(None, 5)[5]
+                for line in Path(f"/proc/{pid}/maps").read_text().splitlines()
+                if "/dev/shm/" in line
+            }
+        with contextlib.suppress(OSError):
+            for entry in Path(f"/proc/{pid}/fd").iterdir():
+                with contextlib.suppress(OSError):  # it has been closed
+                    found.add(os.readlink(entry))
+    return sorted(name for name in found if name.startswith("/dev/shm/") and not name.endswith(" (deleted)"))
 
 
 def open_files():

@@ -9,7 +9,7 @@ import pytest
 
 import tl_core as tl
 import tl_nn as nn
-from tl_nn.modules import members
+from tl_nn.modules import registration
 
 
 class Block(nn.Module):
@@ -378,7 +378,7 @@ def test_modules_are_freed():
 
 @pytest.mark.parametrize("kind", ["parameter", "buffer", "module"])
 def test_registration_hooks(kind):
-    register = getattr(members, f"register_module_{kind}_registration_hook")
+    register = getattr(registration, f"register_module_{kind}_registration_hook")
     seen = []
     with register(lambda module, name, member: seen.append(name)):
         Block()
@@ -390,7 +390,7 @@ def test_registration_hooks(kind):
 
 def test_registration_hook_replaces():
     other = nn.Parameter(tl.full((1,), 7.0))
-    with members.register_module_parameter_registration_hook(lambda module, name, parameter: other):
+    with registration.register_module_parameter_registration_hook(lambda module, name, parameter: other):
         layer = nn.Module()
         layer.extra = nn.Parameter(tl.ones(1))
     assert layer.extra is other

@@ -70,6 +70,11 @@ _EXACT |= {f"torch.{name}": f"tl_quantization.dtypes.{name}" for name in (*QUANT
 _EXACT["torch.nn.modules.loss.LinearCrossEntropyLoss"] = (
     "tl_nn.modules.linear_cross_entropy.LinearCrossEntropyLoss"
 )
+# The hooks of a pickled module: files name them by the module that had them first.
+_EXACT |= {
+    f"torch.nn.modules.persistent.{name}": f"tl_nn.modules.state_dict.{name}"
+    for name in ("_IncompatibleKeys", "_InPlaceHook", "_WrappedHook")
+}
 _EXACT["torch._C._nn.log_sigmoid"] = "tl_nn.functional.logsigmoid"
 # The longest prefix wins. Modules of tl-nn have the names that the reference's have.
 _PREFIXES = {

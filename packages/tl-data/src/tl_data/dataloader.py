@@ -150,7 +150,7 @@ class DataLoader(Generic[T_co]):
         self.epoch = 0
         self._progress: state.Progress | None = None
         self._resumed: dict[str, Any] | None = None
-        self._told_length: int | None = None
+        self._reported_length: int | None = None
         if num_workers > 0 and multiprocessing_context != "thread":
             launch.prepare(self.multiprocessing_context, type(dataset), self.collate_fn)
         self.__initialized = True
@@ -259,7 +259,7 @@ class DataLoader(Generic[T_co]):
         """How many batches an epoch has; for a stream, what its own length makes one expect."""
         if not self._iterable:
             return len(self._index_sampler)
-        length = self._told_length = len(self.dataset)
+        length = self._reported_length = len(self.dataset)
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)

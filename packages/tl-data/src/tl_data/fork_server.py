@@ -49,18 +49,18 @@ class _Start(popen_forkserver.Popen):
     """A process on its way from this server."""
 
     def _launch(self, process_obj: Any) -> None:
-        told = io.BytesIO()
+        buffer = io.BytesIO()
         context.set_spawning_popen(self)
         try:
             for thing in (spawn.get_preparation_data(process_obj.name), process_obj):
-                reduction.dump(thing, told)
+                reduction.dump(thing, buffer)
         finally:
             context.set_spawning_popen(None)
         self.sentinel, pipe = start().connect_to_new_process(self._fds)  # type: ignore[attr-defined]
         with open(pipe, "wb") as file:
             # The worker takes the pipe's end for this process's: it stays open as long as the process is known here.
             self.finalizer = util.Finalize(self, _close, (os.dup(pipe), self.sentinel))
-            file.write(told.getbuffer())
+            file.write(buffer.getbuffer())
         self.pid = forkserver.read_signed(self.sentinel)
 
 

@@ -19,7 +19,7 @@ from .order import Order
 from .processes import ProcessPool, WorkerDied
 from .state import Progress
 from .threads import ThreadPool
-from .worker import ENDED, FAILED, REFUSED, Answer, Job
+from .worker import ENDED, FAILED, REFUSED, Response, WorkerConfig
 
 if TYPE_CHECKING:
     from .dataloader import DataLoader
@@ -77,7 +77,7 @@ class _BaseDataLoaderIter:
         return pin.pin_memory(data) if self._pin else data
 
     def _compare_with_length(self) -> None:
-        length = self._loader._told_length
+        length = self._loader._reported_length
         if length is not None and self._num_yielded > length:
             warnings.warn(
                 f"Length of IterableDataset {self._dataset} was reported to be {length} (when accessing "
@@ -134,14 +134,15 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """An epoch that workers fetch in advance, processes or threads.
 
-    Batches are numbered in the order of their keys and asked of the workers in turn; answers wait here for their turn.
+    Batches are numbered in the order of their keys and requested of the workers round robin; responses wait here
+    until their batch is due.
     """
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
-        self._round = 0
+        self._epoch_id = 0
         self._use(_pool(loader, self._base_seed, loader.multiprocessing_context))
-        self._start_round()
+        self._start_epoch()
 
     def _use(self, pool: Any) -> None:
         self._pool = pool
@@ -151,12 +152,12 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _reset(self) -> None:
         """Begins another epoch with the same workers."""
         self._begin()
-        self._round += 1
-        self._start_round()
+        self._epoch_id += 1
+        self._start_epoch()
 
-    def _start_round(self) -> None:
-        self._answers: dict[int, tuple[int, Answer]] = {}
-        self._asked: dict[int, tuple[int, Any]] = {}
+    def _start_epoch(self) -> None:
+        self._responses: dict[int, tuple[int, Response]] = {}
+        self._requested: dict[int, tuple[int, Any]] = {}
         self._at_end = [False] * self._num_workers  # a worker whose stream has ended
         self._number = self._progress.done
         self._turn = self._progress.next_worker % self._num_workers  # there may have been more
@@ -164,12 +165,12 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._progress.workers = self._num_workers
         self._begin_workers()
         for _ in range(self._loader.prefetch_factor * self._num_workers):  # type: ignore[operator]
-            self._ask()
+            self._request_next()
 
     def _begin_workers(self) -> None:
         for worker in range(self._num_workers):
             stream = self._progress.streams.get(worker)
-            self._pool.begin(worker, self._round, self._progress.epoch, stream)
+            self._pool.begin(worker, self._epoch_id, self._progress.epoch, stream)
 
     def _relaunch(self, failure: Failure) -> None:
         """Forks the workers, after fresh processes could not make anything of what they were sent."""
@@ -183,11 +184,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._pool.close(abrupt=True)
         self._use(_pool(self._loader, self._base_seed, get_context("fork")))
         self._begin_workers()
-        for number, (worker, keys) in self._asked.items():
-            self._pool.ask(worker, self._round, number, keys)
+        for number, (worker, keys) in self._requested.items():
+            self._pool.request(worker, self._epoch_id, number, keys)
 
-    def _ask(self) -> None:
-        """Asks the worker whose turn it is for the next batch."""
+    def _request_next(self) -> None:
+        """Requests the next batch of the next worker (round robin)."""
         if self._exhausted or all(self._at_end):
             return
         keys = self._next_keys()
@@ -196,8 +197,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         while self._at_end[self._turn]:
             self._turn = (self._turn + 1) % self._num_workers
         keys = keys.tolist() if isinstance(keys, tl_core.Tensor) else keys
-        self._asked[self._number] = (self._turn, keys)
-        self._pool.ask(self._turn, self._round, self._number, keys)
+        self._requested[self._number] = (self._turn, keys)
+        self._pool.request(self._turn, self._epoch_id, self._number, keys)
         self._turn = (self._turn + 1) % self._num_workers
         self._number += 1
 
@@ -214,7 +215,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _next_data(self) -> Any:
         deadline = time.monotonic() + self._timeout if self._timeout > 0 else None
         try:
-            while (number := self._ready()) is None and self._asked:
+            while (number := self._ready()) is None and self._requested:
                 self._wait(deadline)
         except BaseException:
             self._shutdown_workers(abrupt=True)
@@ -222,73 +223,75 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if number is None:
             self._end()
             raise StopIteration
-        worker, answer = self._answers.pop(number)
-        del self._asked[number]
+        worker, response = self._responses.pop(number)
+        del self._requested[number]
         self._progress.hand_out(number)
         self._progress.next_worker = (worker + 1) % self._num_workers
-        if answer.stream is not None:
-            self._progress.streams[worker] = answer.stream
-        self._ask()
-        if answer.kind == FAILED:
-            answer.value.throw()
-        return answer.value
+        if response.stream is not None:
+            self._progress.streams[worker] = response.stream
+        self._request_next()
+        if response.kind == FAILED:
+            response.value.throw()
+        return response.value
 
     def _ready(self) -> int | None:
         """The number of a batch that can be handed out now."""
         if not self._loader.in_order:
-            return next(iter(self._answers), None)
-        while (asked := self._asked.get(self._progress.done)) is not None:
-            if self._progress.done in self._answers:
+            return next(iter(self._responses), None)
+        while (requested := self._requested.get(self._progress.done)) is not None:
+            if self._progress.done in self._responses:
                 return self._progress.done
-            if not self._at_end[asked[0]]:
+            if not self._at_end[requested[0]]:
                 return None
             self._skip(self._progress.done)
         return None
 
     def _skip(self, number: int) -> None:
-        """Passes over a batch that was asked of a worker whose stream has ended."""
-        del self._asked[number]
+        """Passes over a batch that was requested of a worker whose stream has ended."""
+        del self._requested[number]
         self._progress.hand_out(number)
 
     def _wait(self, deadline: float | None) -> None:
-        """Waits for one answer."""
+        """Waits for one response."""
         left = None if deadline is None else max(deadline - time.monotonic(), 0)
         try:
-            found = self._pool.answer(left)
+            found = self._pool.receive(left)
         except WorkerDied as error:
             raise WorkerDied(f"{error}{self._work_of(error.worker)}", error.worker) from None
         if found is None:
             raise _TimedOut(self._late())
-        worker, answer = found
-        if answer.round != self._round:  # of an epoch that was broken off
+        worker, response = found
+        if response.epoch_id != self._epoch_id:  # of an epoch that was broken off
             return
-        if answer.kind == REFUSED:
-            self._relaunch(answer.value)
-        elif answer.kind == ENDED:
+        if response.kind == REFUSED:
+            self._relaunch(response.value)
+        elif response.kind == ENDED:
             self._ended(worker)
-        elif answer.number in self._asked:
-            self._answers[answer.number] = (worker, answer)
+        elif response.number in self._requested:
+            self._responses[response.number] = (worker, response)
 
     def _ended(self, worker: int) -> None:
         if self._at_end[worker]:
             return
         self._at_end[worker] = True
         if not self._loader.in_order:
-            for number in [n for n, (w, _) in self._asked.items() if w == worker and n not in self._answers]:
+            for number in [
+                n for n, (w, _) in self._requested.items() if w == worker and n not in self._responses
+            ]:
                 self._skip(number)
         for _ in range(self._loader.prefetch_factor):  # type: ignore[arg-type]
-            self._ask()
+            self._request_next()
 
     def _work_of(self, worker: int) -> str:
-        """What a worker was asked for first, for a message."""
-        open_ = ((w, keys) for n, (w, keys) in self._asked.items() if n not in self._answers)
+        """The oldest open request of a worker, for a message."""
+        open_ = ((w, keys) for n, (w, keys) in self._requested.items() if n not in self._responses)
         keys = next((keys for w, keys in open_ if w == worker), None)
         return "" if keys is None or self._iterable else f" while it fetched the samples {keys!r}"
 
     def _late(self) -> str:
         """Who has kept the program waiting, with what."""
-        number = next((n for n in self._asked if n not in self._answers), None)
-        worker = self._asked[number][0] if number is not None else 0
+        number = next((n for n in self._requested if n not in self._responses), None)
+        worker = self._requested[number][0] if number is not None else 0
         return (
             f"DataLoader timed out after {self._timeout} seconds: worker {worker} (pid {self._pool.pids[worker]}) "
             f"has not answered{self._work_of(worker)}"
@@ -301,8 +304,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _shutdown_workers(self, abrupt: bool = False) -> None:
         self._exhausted = True
-        self._asked.clear()
-        self._answers.clear()
+        self._requested.clear()
+        self._responses.clear()
         if self._close.detach() is not None:
             self._pool.close(abrupt)
         if self._loader._iterator is self:
@@ -314,7 +317,7 @@ class _TimedOut(RuntimeError):
 
 
 def _pool(loader: DataLoader[Any], base_seed: int, context: Any) -> Any:
-    job = Job(
+    config = WorkerConfig(
         dataset=loader.dataset,
         batching=loader._auto_collation,
         collate_fn=loader.collate_fn,
@@ -324,4 +327,4 @@ def _pool(loader: DataLoader[Any], base_seed: int, context: Any) -> Any:
         base_seed=base_seed,
         iterable=loader._iterable,
     )
-    return ThreadPool(job) if context == "thread" else ProcessPool(job, context, loader.arena_size)
+    return ThreadPool(config) if context == "thread" else ProcessPool(config, context, loader.arena_size)

@@ -1,4 +1,4 @@
-"""How worker processes are started, and what they are told at the start."""
+"""Start of worker processes, and the configuration that is sent to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from . import interrupts, main_program, spool, worker
 from .arena import Arena, Descriptor
-from .worker import Job
+from .worker import WorkerConfig
 
 __all__ = ["Launched", "launch", "prepare", "stop"]
 
@@ -28,16 +28,16 @@ class Launched:
         self.processes, self.connections = processes, connections
 
 
-def launch(job: Job, arena: Arena, context: Any) -> Launched:
-    """Starts the workers of a job.
+def launch(config: WorkerConfig, arena: Arena, context: Any) -> Launched:
+    """Starts the workers of a loader.
 
-    Raises what pickling the job raises where `context` starts processes that must be sent everything.
+    Raises what pickling the configuration raises where `context` starts processes that must be sent everything.
     """
-    method, sent = _method(job, context)
+    method, sent = _method(config, context)
     forked = method.get_start_method() == "fork"
     started = Launched([], [])
     try:
-        for worker_id in range(job.num_workers):
+        for worker_id in range(config.num_workers):
             ours, theirs = method.Pipe()
             started.connections.append(ours)
             start = worker_id * arena.share
@@ -59,7 +59,7 @@ def launch(job: Job, arena: Arena, context: Any) -> Launched:
 
 
 def stop(workers: Launched, grace: float) -> None:
-    """Ends workers: those that wait for a question end at once, the others are killed after `grace` seconds."""
+    """Ends workers: those that wait for a request end at once, the others are killed after `grace` seconds."""
     for connection in workers.connections:
         _hang_up(connection)
     _join(workers.processes, grace)
@@ -107,33 +107,33 @@ def _fork_server() -> Any:
     return fork_server
 
 
-def _method(job: Job, context: Any) -> tuple[Any, Any]:
-    """The context to start processes with, and the job in the form in which they get it."""
+def _method(config: WorkerConfig, context: Any) -> tuple[Any, Any]:
+    """The context to start processes with, and the configuration in the form in which they get it."""
     if context is not None:
         if context.get_start_method() == "fork":
-            return context, job
+            return context, config
         server = context.get_start_method() == "forkserver"
-        return _fork_server().CONTEXT if server else context, _sent(job)
+        return _fork_server().CONTEXT if server else context, _sent(config)
     methods = multiprocessing.get_all_start_methods()
     can_fork = "fork" in methods
     if "forkserver" in methods and (main_program.can_be_imported() or not can_fork):
         try:
-            sent = _sent(job)
+            sent = _sent(config)
             return _fork_server().CONTEXT, sent
         except Exception:  # whatever pickling a program's objects may raise
             if not can_fork:
                 raise
-    return multiprocessing.get_context("fork" if can_fork else "spawn"), job
+    return multiprocessing.get_context("fork" if can_fork else "spawn"), config
 
 
-def _sent(job: Job) -> Any:
-    """The job pickled once for all workers; itself where it holds what goes along with a process only."""
+def _sent(config: WorkerConfig) -> Any:
+    """The configuration pickled once for all workers; itself where it holds what goes along with a process only."""
     try:
-        descriptor, pickled = spool.write(job)
+        descriptor, pickled = spool.write(config)
     except RuntimeError as error:
         if "inheritance" not in str(error):
             raise
-        return job
+        return config
     if not main_program.is_a_file() and b"__main__" in pickled:
         descriptor.close()
         raise pickle.PicklingError(

@@ -15,16 +15,16 @@ from . import launch
 from .arena import DEFAULT_SIZE, Arena
 from .failure import how_it_ended
 from .messages import decode
-from .worker import Answer, Job
+from .worker import Response, WorkerConfig
 
 __all__ = ["ProcessPool", "WorkerDied"]
 
-_ROOM = 1 << 17  # bytes of questions that surely fit into a pipe nobody reads
-_OVERHEAD = 1 << 10  # what a question costs there besides its bytes
+_ROOM = 1 << 17  # bytes of requests that surely fit into a pipe nobody reads
+_OVERHEAD = 1 << 10  # what a request costs there besides its bytes
 
 
 class WorkerDied(RuntimeError):
-    """A worker is gone, and the batches that it was asked for with it."""
+    """A worker is gone, and the batches requested of it with it."""
 
     def __init__(self, message: str, worker: int) -> None:
         super().__init__(message)
@@ -32,19 +32,19 @@ class WorkerDied(RuntimeError):
 
 
 class ProcessPool:
-    """Worker processes that are asked for batches.
+    """Pool of worker processes.
 
-    Questions are never written while a worker may be writing an answer that nobody reads: what might not fit into the
+    Requests are never written while a worker may be writing a response that nobody reads: what might not fit into the
     pipe waits here.
     """
 
-    def __init__(self, job: Job, context: Any, arena_size: int | None) -> None:
+    def __init__(self, config: WorkerConfig, context: Any, arena_size: int | None) -> None:
         self._owner = os.getpid()
-        self.arena = Arena(DEFAULT_SIZE if arena_size is None else arena_size, job.num_workers)
-        self._workers = launch.launch(job, self.arena, context)
-        self._waiting: list[deque[tuple[Any, ...]]] = [deque() for _ in range(job.num_workers)]
-        self._asked: list[deque[int]] = [
-            deque() for _ in range(job.num_workers)
+        self.arena = Arena(DEFAULT_SIZE if arena_size is None else arena_size, config.num_workers)
+        self._workers = launch.launch(config, self.arena, context)
+        self._waiting: list[deque[tuple[Any, ...]]] = [deque() for _ in range(config.num_workers)]
+        self._requested: list[deque[int]] = [
+            deque() for _ in range(config.num_workers)
         ]  # sizes of what is unanswered
         self._selector = selectors.DefaultSelector()
         for i, connection in enumerate(self._workers.connections):
@@ -58,32 +58,32 @@ class ProcessPool:
         """The workers' process objects."""
         return self._workers.processes
 
-    def begin(self, worker: int, round: int, epoch: int, stream: dict[str, Any] | None) -> None:
+    def begin(self, worker: int, epoch_id: int, epoch: int, stream: dict[str, Any] | None) -> None:
         """Tells a worker that an epoch begins."""
-        self._waiting[worker].append(("begin", round, epoch, stream))
+        self._waiting[worker].append(("begin", epoch_id, epoch, stream))
         self._flush(worker)
 
-    def ask(self, worker: int, round: int, number: int, keys: Any) -> None:
-        """Asks a worker for a batch."""
-        self._waiting[worker].append(("fetch", round, number, keys))
+    def request(self, worker: int, epoch_id: int, number: int, keys: Any) -> None:
+        """Requests a batch of a worker."""
+        self._waiting[worker].append(("fetch", epoch_id, number, keys))
         self._flush(worker)
 
     def _flush(self, worker: int) -> None:
-        waiting, asked = self._waiting[worker], self._asked[worker]
+        waiting, requested = self._waiting[worker], self._requested[worker]
         while waiting:
             data = pickle.dumps((*waiting[0], self.arena.released(worker)), pickle.HIGHEST_PROTOCOL)
             cost = len(data) + _OVERHEAD
-            if asked and sum(asked) + cost > _ROOM:
+            if requested and sum(requested) + cost > _ROOM:
                 return
             if waiting.popleft()[0] == "fetch":
-                asked.append(cost)
+                requested.append(cost)
             try:
                 self._workers.connections[worker].send_bytes(data)
             except (BrokenPipeError, ConnectionResetError):
-                return  # it is dead, which waiting for its answer tells
+                return  # it is dead, which waiting for its response tells
 
-    def answer(self, timeout: float | None) -> tuple[int, Answer] | None:
-        """The next answer and whose it is; None if none has come within `timeout` seconds.
+    def receive(self, timeout: float | None) -> tuple[int, Response] | None:
+        """The next response and the index of its worker; None if none has come within `timeout` seconds.
 
         Raises WorkerDied.
         """
@@ -96,12 +96,12 @@ class ProcessPool:
             data = self._workers.connections[worker].recv_bytes()
         except (EOFError, ConnectionResetError, OSError) as error:
             raise self._death(worker) from error
-        answer: Answer = decode(data, self.arena, worker)
-        if self._asked[worker]:
-            self._asked[worker].popleft()
+        response: Response = decode(data, self.arena, worker)
+        if self._requested[worker]:
+            self._requested[worker].popleft()
         self._flush(worker)
         self._warn_of_size(len(data))
-        return worker, answer
+        return worker, response
 
     def _warn_of_size(self, size: int) -> None:
         if size > self.arena.share and not self._warned:

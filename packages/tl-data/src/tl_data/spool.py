@@ -1,4 +1,4 @@
-"""What all workers are told, pickled once into memory that they share; its tensors and arrays stay there."""
+"""Worker configuration pickled once into shared memory; its tensors and arrays are read there without a copy."""
 
 from __future__ import annotations
 

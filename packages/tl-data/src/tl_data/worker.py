@@ -1,4 +1,4 @@
-"""What a worker does: it is asked for numbered batches and answers with them."""
+"""Worker loop of the DataLoader: receives requests for numbered batches, sends responses."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .fetch import fetcher
 from .info import WorkerInfo, set_process_info
 from .messages import SMALL, encode
 
-__all__ = ["Answer", "Job", "Server", "run"]
+__all__ = ["Response", "WorkerConfig", "Server", "run"]
 
 BATCH, FAILED, ENDED, REFUSED = "batch", "failed", "ended", "refused"
 
 
-class Job(NamedTuple):
-    """What all workers of a loader are told: what to read, and how to make batches of it."""
+class WorkerConfig(NamedTuple):
+    """Configuration of all workers of a loader: the dataset, and how batches are collated."""
 
     dataset: Any
     batching: bool
@@ -40,10 +40,10 @@ class Job(NamedTuple):
     iterable: bool
 
 
-class Answer(NamedTuple):
-    """A worker's answer to the question with this number, asked in this round (an epoch)."""
+class Response(NamedTuple):
+    """Response of a worker to the request with this number, made in the epoch with this id."""
 
-    round: int
+    epoch_id: int
     number: int
     kind: str
     value: Any = None
@@ -51,20 +51,20 @@ class Answer(NamedTuple):
 
 
 class Server:
-    """A worker, wherever it runs: what it has been told, and its answers."""
+    """Worker in a process or a thread: its configuration, its fetcher and its responses."""
 
-    def __init__(self, job: Job, worker_id: int, where: str) -> None:
-        self._job, self._id, self._where = job, worker_id, where
+    def __init__(self, config: WorkerConfig, worker_id: int, where: str) -> None:
+        self._config, self._id, self._where = config, worker_id, where
         self._failure: Failure | None = None
         self._fetcher: Any = None
         self._epoch = 0
         self.collate: Callable[[Any], Any] | None = None  # in place of `default_collate`
 
     def initialize(self) -> None:
-        """Calls the program's function; what it raises is the answer to all questions."""
+        """Calls the program's function; what it raises is the response to all requests."""
         try:
-            if self._job.worker_init_fn is not None:
-                self._job.worker_init_fn(self._id)
+            if self._config.worker_init_fn is not None:
+                self._config.worker_init_fn(self._id)
         except Exception as error:
             self._failure = Failure.caught(error, self._where)
 
@@ -73,35 +73,37 @@ class Server:
         self._epoch = epoch
         if self._failure is not None:
             return
-        job = self._job
+        config = self._config
         try:
-            self._fetcher = fetcher(job.dataset, job.batching, job.collate_fn, job.drop_last, stream)
-            if self.collate is not None and job.collate_fn is collation.default_collate:
+            self._fetcher = fetcher(
+                config.dataset, config.batching, config.collate_fn, config.drop_last, stream
+            )
+            if self.collate is not None and config.collate_fn is collation.default_collate:
                 self._fetcher.collate = self.collate
         except Exception as error:
             self._failure = Failure.caught(error, self._where)
 
-    def answer(self, round: int, number: int, keys: Any) -> Answer:
+    def respond(self, epoch_id: int, number: int, keys: Any) -> Response:
         """The batch of some keys, or why there is none."""
         if self._failure is not None:
-            return Answer(round, number, FAILED, self._failure)
+            return Response(epoch_id, number, FAILED, self._failure)
         randomness.set_epoch(self._epoch)
         try:
             batch = self._fetcher.fetch(keys)
-            stream = self._fetcher.state() if self._job.iterable else None
-            return Answer(round, number, BATCH, batch, stream)
+            stream = self._fetcher.state() if self._config.iterable else None
+            return Response(epoch_id, number, BATCH, batch, stream)
         except Exception as error:
-            if self._job.iterable and isinstance(error, StopIteration):
-                return Answer(round, number, ENDED)
-            return self.failed(round, number, error)
+            if self._config.iterable and isinstance(error, StopIteration):
+                return Response(epoch_id, number, ENDED)
+            return self.failed(epoch_id, number, error)
 
-    def failed(self, round: int, number: int, error: Exception) -> Answer:
-        """The answer where an exception was raised."""
-        return Answer(round, number, FAILED, Failure.caught(error, self._where))
+    def failed(self, epoch_id: int, number: int, error: Exception) -> Response:
+        """The response where an exception was raised."""
+        return Response(epoch_id, number, FAILED, Failure.caught(error, self._where))
 
 
 def run(
-    job: Job | Descriptor,
+    sent: WorkerConfig | Descriptor,
     worker_id: int,
     connection: Connection,
     descriptor: Descriptor,
@@ -118,47 +120,47 @@ def run(
     region = Region(descriptor, start, size)
     where = f"DataLoader worker process {worker_id}"
     try:
-        told: Job = spool.read(job) if isinstance(job, Descriptor) else job
+        config: WorkerConfig = spool.read(sent) if isinstance(sent, Descriptor) else sent
     except Exception as error:
         _refuse(connection, Failure.caught(error, where))
         return
-    seed = randomness.seed_worker(told.base_seed, worker_id)
-    set_process_info(WorkerInfo(worker_id, told.num_workers, seed, told.dataset))
-    server = Server(told, worker_id, where)
+    seed = randomness.seed_worker(config.base_seed, worker_id)
+    set_process_info(WorkerInfo(worker_id, config.num_workers, seed, config.dataset))
+    server = Server(config, worker_id, where)
     server.collate = functools.partial(_collate_in_place, region)
     server.initialize()
     _serve(server, connection, region)
 
 
 def _refuse(connection: Connection, failure: Failure) -> None:
-    """Answers every question by saying why there is no worker here."""
-    while (question := _receive(connection)) is not None:
-        kind, round, number, *_ = question
+    """Responds to every request with the reason why this worker could not start."""
+    while (request := _receive(connection)) is not None:
+        kind, epoch_id, number, *_ = request
         if kind == "fetch":
-            _send(connection, encode(Answer(round, number, REFUSED, failure), None))
+            _send(connection, encode(Response(epoch_id, number, REFUSED, failure), None))
 
 
 def _serve(server: Server, connection: Connection, region: Region) -> None:
-    while (question := _receive(connection)) is not None:
-        kind, round, number, content, released = question
+    while (request := _receive(connection)) is not None:
+        kind, epoch_id, number, content, released = request
         region.release(released)
         if kind == "begin":
             server.begin(number, content)
             continue
-        answer = server.answer(round, number, content)
+        response = server.respond(epoch_id, number, content)
         try:
-            data = encode(answer, region)
+            data = encode(response, region)
         except Exception as error:
             error.add_note(f"while the batch of {content!r} was pickled")
-            data = encode(server.failed(round, number, error), None)
-        del answer
+            data = encode(server.failed(epoch_id, number, error), None)
+        del response
         region.sent()
         if not _send(connection, data):
             return
 
 
 def _receive(connection: Connection) -> Any:
-    """The next question; None if the program has closed its end."""
+    """The next request; None if the program has closed its end."""
     try:
         return pickle.loads(connection.recv_bytes())
     except (EOFError, ConnectionResetError):

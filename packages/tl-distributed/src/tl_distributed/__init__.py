@@ -46,8 +46,7 @@ from .debugging import breakpoint as breakpoint  # noqa: A004 - the documented n
 from .errors import DistBackendError, DistError, DistNetworkError, DistStoreError
 from .file_store import FileStore
 from .grad_bucket import GradBucket
-from .messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
-from .objects import (
+from .object_collectives import (
     all_gather_object,
     broadcast_object_list,
     gather_object,
@@ -55,13 +54,9 @@ from .objects import (
     scatter_object_list,
     send_object_list,
 )
+from .point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from .process_group import GroupMember, ProcessGroup, group
-from .reduction import ReduceOp, reduce_op, supports_complex
-from .rendezvous import register_rendezvous_handler, rendezvous
-from .store import HashStore, PrefixStore, Store
-from .version import __version__ as __version__
-from .work import Work
-from .world import (
+from .process_groups import (
     destroy_process_group,
     get_backend,
     get_backend_config,
@@ -80,6 +75,11 @@ from .world import (
     new_subgroups,
     new_subgroups_by_enumeration,
 )
+from .reduction import ReduceOp, reduce_op, supports_complex
+from .rendezvous import register_rendezvous_handler, rendezvous
+from .store import HashStore, PrefixStore, Store
+from .version import __version__ as __version__
+from .work import Work
 
 __all__ = [
     "Backend",

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, ClassVar
 
-from .alone import Alone
 from .communicator import Communicator
+from .single_process import SingleProcess
 from .store import Store
 
 Maker = Callable[[Store, int, int, timedelta], Communicator]
@@ -167,7 +167,7 @@ def make_gloo(store: Store, rank: int, size: int, timeout: timedelta) -> Communi
             f"the backend 'gloo' got a group of {size} processes; collectives between processes are not there yet, "
             "only a group of one works"
         )
-    return Alone(rank, size, timeout)
+    return SingleProcess(rank, size, timeout)
 
 
 _makers[Backend.GLOO] = make_gloo

@@ -15,9 +15,9 @@ from tl_core import Tensor, no_grad
 from . import reduction
 from .communicator import Communicator
 from .process_group import ProcessGroup
+from .process_groups import resolve
 from .reduction import RedOpType, ReduceOp
 from .work import Work
-from .world import resolve
 
 
 def all_reduce(

@@ -6,7 +6,7 @@ import enum
 import os
 
 from .collectives import barrier
-from .world import get_rank
+from .process_groups import get_rank
 
 
 class DebugLevel(enum.Enum):

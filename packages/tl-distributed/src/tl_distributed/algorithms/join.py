@@ -10,8 +10,8 @@ import tl_core
 
 from ..collectives import all_reduce
 from ..process_group import ProcessGroup
+from ..process_groups import get_rank
 from ..work import Work
-from ..world import get_rank
 
 
 class JoinHook:

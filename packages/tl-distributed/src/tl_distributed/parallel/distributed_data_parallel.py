@@ -17,8 +17,8 @@ from ..algorithms.join import Join, Joinable, JoinHook
 from ..collectives import broadcast
 from ..grad_bucket import GradBucket
 from ..process_group import ProcessGroup
+from ..process_groups import default_group, get_rank
 from ..reduction import ReduceOp
-from ..world import default_group, get_rank
 from .reducer import Reducer
 
 DEFAULT_BUCKET_MB = 25

@@ -5,31 +5,30 @@ from __future__ import annotations
 import warnings
 from typing import Any, Self
 
-from .convertible import Convertible
-from .hooked import (
-    Hooked,
+# Private names that client libraries look for here.
+from .hooks import _global_backward_hooks as _global_backward_hooks
+from .hooks import _global_backward_pre_hooks as _global_backward_pre_hooks
+from .hooks import _global_forward_hooks as _global_forward_hooks
+from .hooks import _global_forward_hooks_always_called as _global_forward_hooks_always_called
+from .hooks import _global_forward_hooks_with_kwargs as _global_forward_hooks_with_kwargs
+from .hooks import _global_forward_pre_hooks as _global_forward_pre_hooks
+from .hooks import (
+    _HooksMixin,
     register_module_backward_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
-
-# Private names that client libraries look for here.
-from .hooked import _global_backward_hooks as _global_backward_hooks
-from .hooked import _global_backward_pre_hooks as _global_backward_pre_hooks
-from .hooked import _global_forward_hooks as _global_forward_hooks
-from .hooked import _global_forward_hooks_always_called as _global_forward_hooks_always_called
-from .hooked import _global_forward_hooks_with_kwargs as _global_forward_hooks_with_kwargs
-from .hooked import _global_forward_pre_hooks as _global_forward_pre_hooks
-from .members import (
+from .registration import (
     register_module_buffer_registration_hook,
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from .persistent import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
-from .persistent import Persistent
-from .persistent import _IncompatibleKeys as _IncompatibleKeys
+from .state_dict import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
+from .state_dict import _IncompatibleKeys as _IncompatibleKeys
+from .state_dict import _StateDictMixin
+from .to import _ToMixin
 
 __all__ = [
     "Module",
@@ -44,7 +43,7 @@ __all__ = [
 ]
 
 
-class Module(Hooked, Convertible, Persistent):
+class Module(_HooksMixin, _ToMixin, _StateDictMixin):
     """Base class of everything that computes with parameters.
 
     A subclass calls `super().__init__()`, assigns its parts, and defines `forward`. Assigning a

@@ -15,7 +15,7 @@ from tl_core.futures import Future
 
 from ...grad_bucket import GradBucket
 from ...process_group import ProcessGroup
-from ...world import default_group
+from ...process_groups import default_group
 
 Hook = Callable[[Any, GradBucket], Future[Tensor]]
 

@@ -8,10 +8,10 @@ from typing import Any, Self
 from tl_core import Tensor
 
 from ..parameter import Parameter
-from .members import Members
+from .registration import _RegistrationMixin
 
 
-class Traversable(Members):
+class _NamedModulesMixin(_RegistrationMixin):
     """The iterators over a module's parameters, buffers and submodules, and look-up by path."""
 
     # Iterating
@@ -162,7 +162,7 @@ class Traversable(Members):
         module: Any = self
         for name in target.split(".") if target else ():
             module = _attribute(module, name)
-            if not isinstance(module, Members):
+            if not isinstance(module, _RegistrationMixin):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
@@ -185,7 +185,7 @@ class Traversable(Members):
         """
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
-        if not isinstance(module, Members):
+        if not isinstance(module, _RegistrationMixin):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
@@ -221,11 +221,11 @@ class Traversable(Members):
         return buffer
 
 
-def _own_parameters(module: Members) -> Iterable[tuple[str, Any]]:
+def _own_parameters(module: _RegistrationMixin) -> Iterable[tuple[str, Any]]:
     return module._parameters.items()
 
 
-def _own_buffers(module: Members) -> Iterable[tuple[str, Any]]:
+def _own_buffers(module: _RegistrationMixin) -> Iterable[tuple[str, Any]]:
     return module._buffers.items()
 
 

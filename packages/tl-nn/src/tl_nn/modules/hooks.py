@@ -12,8 +12,8 @@ from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor
 
 from .backward_hook import BackwardHook
-from .explained import EXPLAINED, explain
-from .members import Members
+from .error_notes import NOTED_ERRORS, add_error_notes
+from .registration import _RegistrationMixin
 
 _global_forward_pre_hooks: OrderedDict[int, Any] = OrderedDict()
 _global_forward_hooks: OrderedDict[int, Any] = OrderedDict()
@@ -24,7 +24,7 @@ _global_backward_hooks: OrderedDict[int, Any] = OrderedDict()
 _global_partial_hooks: OrderedDict[int, bool] = OrderedDict()
 
 
-class Hooked(Members):
+class _HooksMixin(_RegistrationMixin):
     """The call of a module: hooks before it, `forward`, hooks after it and in backward."""
 
     _forward_hooks: OrderedDict[int, Any]
@@ -50,8 +50,8 @@ class Hooked(Members):
             ):
                 return self._call_impl(*args, **kwargs)
             return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
-        except EXPLAINED as error:
-            explain(self, error, args, kwargs)
+        except NOTED_ERRORS as error:
+            add_error_notes(self, error, args, kwargs)
             raise
 
     def forward(self, *input: Any) -> Any:
@@ -255,7 +255,9 @@ def _register_global_backward(hook: Any, full: bool) -> RemovableHandle:
     return _insert(_global_backward_hooks, handle, hook, False)
 
 
-def _call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]) -> Any:
+def _call_with_hooks(
+    module: _HooksMixin, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]
+) -> Any:
     """Call a module; the numbers of the forward hooks that ran are added to `ran`."""
     args, kwargs = _run_forward_pre_hooks(module, args, kwargs)
     border = _backward_border(module)
@@ -274,7 +276,7 @@ def _call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _run_forward_pre_hooks(
-    module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]
+    module: _HooksMixin, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     hooks = [(hook, False) for hook in _global_forward_pre_hooks.values()]
     wanting = module._forward_pre_hooks_with_kwargs
@@ -289,7 +291,7 @@ def _run_forward_pre_hooks(
     return args, kwargs
 
 
-def _all_forward_hooks(module: Hooked) -> list[tuple[int, Any, bool]]:
+def _all_forward_hooks(module: _HooksMixin) -> list[tuple[int, Any, bool]]:
     """The forward hooks in the order they run, each with its number and whether it wants keywords."""
     everywhere, here = _global_forward_hooks_with_kwargs, module._forward_hooks_with_kwargs
     return [
@@ -298,7 +300,9 @@ def _all_forward_hooks(module: Hooked) -> list[tuple[int, Any, bool]]:
     ]
 
 
-def _run_always_called(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]) -> None:
+def _run_always_called(
+    module: _HooksMixin, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]
+) -> None:
     """After an error: run the hooks registered for that case which haven't run yet."""
     always = {*module._forward_hooks_always_called, *_global_forward_hooks_always_called}
     for number, hook, with_kwargs in _all_forward_hooks(module):
@@ -317,12 +321,12 @@ def _run_always_called(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, 
             )
 
 
-def _backward_border(module: Hooked) -> BackwardHook | None:
+def _backward_border(module: _HooksMixin) -> BackwardHook | None:
     hooks, pre_hooks = module._get_backward_hooks()[0], module._get_backward_pre_hooks()
     return BackwardHook(module, hooks, pre_hooks) if hooks or pre_hooks else None
 
 
-def _attach_partial_hooks(module: Hooked, result: Any) -> None:
+def _attach_partial_hooks(module: _HooksMixin, result: Any) -> None:
     hooks = module._get_backward_hooks()[1]
     node = _first_tensor(result).grad_fn if hooks else None
     if node is not None:
@@ -330,7 +334,7 @@ def _attach_partial_hooks(module: Hooked, result: Any) -> None:
             node.register_hook(partial(hook, module))
 
 
-def _decide_backward_kind(module: Hooked, full: bool) -> None:
+def _decide_backward_kind(module: _HooksMixin, full: bool) -> None:
     if module._backward_hooks and module._is_full_backward_hook is not full:
         raise RuntimeError(
             "Cannot use both regular backward hooks and full backward hooks on a single Module. "

@@ -12,9 +12,9 @@ import tl_core
 from tl_core import Tensor
 
 from .collectives import all_gather, broadcast, gather, place, scatter
-from .messages import recv, send
+from .point_to_point import recv, send
 from .process_group import ProcessGroup
-from .world import get_global_rank, resolve
+from .process_groups import get_global_rank, resolve
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:

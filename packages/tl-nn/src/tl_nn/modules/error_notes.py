@@ -1,4 +1,4 @@
-"""What an error that leaves a module says of the module: its path, its parameters, what it was given."""
+"""Error notes of modules: the path to the module that failed, its parameters, the shapes of its inputs."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from typing import Any
 from tl_core import Tensor
 
 # What operators raise. Everything else, such as an exception that steers a program, passes untouched.
-EXPLAINED = (RuntimeError, ValueError, TypeError, IndexError)
+NOTED_ERRORS = (RuntimeError, ValueError, TypeError, IndexError)
 _KEY = "_tl_module"
 
 
-class _Place:
-    """Where an error came from, as far as it has travelled."""
+class _ModulePath:
+    """Path from the outermost module that an error has left to the module that raised it."""
 
     def __init__(self, module: Any, message: str, given: str):
         self.outermost, self.message, self.path = module, message, ""
         self.text = f"{type(module).__name__}({_own_repr(module)}) got {given}"
 
-    def told(self) -> str:
+    def text_with_path(self) -> str:
         return f"{self.message}\n  in {self.path}{': ' if self.path else ''}{self.text}"
 
     def leave(self, module: Any) -> None:
-        """The error reaches the caller of what it had reached: the path grows at its front."""
+        """Prepends the name of the submodule as the error leaves its parent."""
         name = _name_in(module, self.outermost)
         self.path = f"{name}.{self.path}" if self.path else name
         self.outermost = module
 
 
-def explain(module: Any, error: Exception, args: tuple, kwargs: dict[str, Any]) -> None:
+def add_error_notes(module: Any, error: Exception, args: tuple, kwargs: dict[str, Any]) -> None:
     """Adds to the error's message, or lengthens the path that an inner module has put there."""
-    place = error.__dict__.get(_KEY)
-    if place is None:
+    path_of_error = error.__dict__.get(_KEY)
+    if path_of_error is None:
         if len(error.args) != 1 or not isinstance(error.args[0], str) or str(error) != error.args[0]:
             return
-        place = error.__dict__[_KEY] = _Place(module, error.args[0], _given(args, kwargs))
-    elif place.outermost is not module:
-        place.leave(module)
-    error.args = (place.told(),)
+        path_of_error = error.__dict__[_KEY] = _ModulePath(module, error.args[0], _given(args, kwargs))
+    elif path_of_error.outermost is not module:
+        path_of_error.leave(module)
+    error.args = (path_of_error.text_with_path(),)
 
 
 def _own_repr(module: Any) -> str:
-    return "" if module._modules else module.extra_repr().replace("\n", " ")
+    return "" if module._modules else module.extra_repr().repath_of_error("\n", " ")
 
 
 def _name_in(module: Any, inner: Any) -> str:

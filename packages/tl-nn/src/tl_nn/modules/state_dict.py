@@ -13,7 +13,7 @@ from tl_core import Tensor, no_grad
 
 from ..parameter import Parameter, is_lazy
 from .key_hints import key_hints
-from .traversable import Traversable
+from .named_modules import _NamedModulesMixin
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
@@ -30,7 +30,7 @@ class _IncompatibleKeys(NamedTuple):
         return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
-class Persistent(Traversable):
+class _StateDictMixin(_NamedModulesMixin):
     """The state dictionary of a module: parameters, persistent buffers and extra state by dotted name."""
 
     _version: int = 1
@@ -208,18 +208,18 @@ class Persistent(Traversable):
         return _register(self._load_state_dict_post_hooks, hook)
 
 
-def _own_state(module: Persistent) -> list[tuple[str, Tensor | None]]:
+def _own_state(module: _StateDictMixin) -> list[tuple[str, Tensor | None]]:
     """A module's parameters and persistent buffers, None included."""
     passing = module._non_persistent_buffers_set
     buffers = [(name, buffer) for name, buffer in module._buffers.items() if name not in passing]
     return [*module._parameters.items(), *buffers]
 
 
-def _overrides(module: Persistent, method: str) -> bool:
-    return getattr(type(module), method) is not getattr(Persistent, method)
+def _overrides(module: _StateDictMixin, method: str) -> bool:
+    return getattr(type(module), method) is not getattr(_StateDictMixin, method)
 
 
-def _finished(module: Persistent, destination: Any, prefix: str, metadata: dict[str, Any]) -> Any:
+def _finished(module: _StateDictMixin, destination: Any, prefix: str, metadata: dict[str, Any]) -> Any:
     """The dictionary after the hooks on saving, which may exchange it."""
     for hook in tuple(module._state_dict_hooks.values()):
         result = hook(module, destination, prefix, metadata)
@@ -229,7 +229,7 @@ def _finished(module: Persistent, destination: Any, prefix: str, metadata: dict[
 
 
 def _load_extra_state(
-    module: Persistent,
+    module: _StateDictMixin,
     state_dict: Any,
     prefix: str,
     strict: bool,
@@ -246,7 +246,7 @@ def _load_extra_state(
         unexpected_keys.append(key)
 
 
-def _unexpected_keys(module: Persistent, state_dict: Any, prefix: str) -> list[str]:
+def _unexpected_keys(module: _StateDictMixin, state_dict: Any, prefix: str) -> list[str]:
     """The keys below `prefix` that name neither something of this module nor of a submodule."""
     own = {name for name, tensor in _own_state(module) if tensor is not None}
     unexpected = []

@@ -13,7 +13,7 @@ from .reduction import RedOpType
 from .work import Work
 
 
-class Alone(Communicator):
+class SingleProcess(Communicator):
     """A group of this process only: a reduction over one tensor, sum or average, is that tensor."""
 
     name = "gloo"

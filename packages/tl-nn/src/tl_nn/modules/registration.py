@@ -46,7 +46,7 @@ def _register(hooks: OrderedDict[int, Any], hook: Any) -> RemovableHandle:
     return handle
 
 
-class Members:
+class _RegistrationMixin:
     """The named members of a module.
 
     Parameters, buffers and submodules stand in the dictionaries `_parameters`, `_buffers` and
@@ -92,7 +92,7 @@ class Members:
             _assign_parameter(self, name, value)
         elif name in parameters:
             _replace_parameter(self, name, value)
-        elif isinstance(value, Members):
+        elif isinstance(value, _RegistrationMixin):
             _assign_module(self, name, value)
         elif name in modules:
             _replace_module(self, name, value)
@@ -195,7 +195,7 @@ class Members:
             KeyError
                 If `name` is empty, holds a dot, or names another attribute.
         """
-        if module is not None and not isinstance(module, Members):
+        if module is not None and not isinstance(module, _RegistrationMixin):
             raise TypeError(f"{_kind_of(module)} is not a Module subclass")
         _check_registration(self, "module", name, "_modules")
         self._modules[name] = _ask_hooks(self, _module_hooks, name, module)
@@ -214,7 +214,7 @@ class Members:
         return replica
 
 
-def _refuse_arguments(module: Members, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _refuse_arguments(module: _RegistrationMixin, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     kind = type(module).__name__
     if kwargs:
         raise TypeError(f"{kind}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
@@ -222,14 +222,14 @@ def _refuse_arguments(module: Members, args: tuple[Any, ...], kwargs: dict[str, 
         raise TypeError(f"{kind}.__init__() takes 1 positional argument but {len(args) + 1} were given")
 
 
-def _set_before_init(module: Members, name: str, value: Any) -> None:
-    for kind, what in ((Parameter, "parameters"), (Members, "module"), (Buffer, "buffer")):
+def _set_before_init(module: _RegistrationMixin, name: str, value: Any) -> None:
+    for kind, what in ((Parameter, "parameters"), (_RegistrationMixin, "module"), (Buffer, "buffer")):
         if isinstance(value, kind):
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")
     object.__setattr__(module, name, value)
 
 
-def _check_registration(module: Members, kind: str, name: str, members: str) -> None:
+def _check_registration(module: _RegistrationMixin, kind: str, name: str, members: str) -> None:
     registered = getattr(module, members, None)
     if registered is None:
         raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
@@ -256,7 +256,7 @@ def _check_parameter(name: str, param: Any) -> None:
         )
 
 
-def _ask_hooks(module: Members, hooks: OrderedDict[int, Any], name: str, member: Any) -> Any:
+def _ask_hooks(module: _RegistrationMixin, hooks: OrderedDict[int, Any], name: str, member: Any) -> Any:
     for hook in tuple(hooks.values()):
         replacement = hook(module, name, member)
         if replacement is not None:
@@ -264,29 +264,29 @@ def _ask_hooks(module: Members, hooks: OrderedDict[int, Any], name: str, member:
     return member
 
 
-def _assign_parameter(module: Members, name: str, param: Parameter) -> None:
+def _assign_parameter(module: _RegistrationMixin, name: str, param: Parameter) -> None:
     _forget(module, name, module._buffers, module._modules)
     module.register_parameter(name, param)
 
 
-def _replace_parameter(module: Members, name: str, value: Any) -> None:
+def _replace_parameter(module: _RegistrationMixin, name: str, value: Any) -> None:
     if value is not None:
         _refuse_value("parameter", name, value, "torch.nn.Parameter or None expected")
     module.register_parameter(name, None)
 
 
-def _assign_module(module: Members, name: str, value: Members) -> None:
+def _assign_module(module: _RegistrationMixin, name: str, value: _RegistrationMixin) -> None:
     _forget(module, name, module._parameters, module._buffers)
     module._modules[name] = _ask_hooks(module, _module_hooks, name, value)
 
 
-def _replace_module(module: Members, name: str, value: Any) -> None:
+def _replace_module(module: _RegistrationMixin, name: str, value: Any) -> None:
     if value is not None:
         _refuse_value("child module", name, value, "torch.nn.Module or None expected")
     module._modules[name] = _ask_hooks(module, _module_hooks, name, None)
 
 
-def _assign_buffer(module: Members, name: str, value: Any) -> None:
+def _assign_buffer(module: _RegistrationMixin, name: str, value: Any) -> None:
     if value is not None and not isinstance(value, Tensor):
         _refuse_value("buffer", name, value, "torch.nn.Buffer, torch.Tensor or None expected")
     if isinstance(value, Buffer):
@@ -300,7 +300,7 @@ def _refuse_value(kind: str, name: str, value: Any, expected: str) -> NoReturn:
     raise TypeError(f"cannot assign '{_kind_of(value)}' as {kind} '{name}' ({expected})")
 
 
-def _forget(module: Members, name: str, *kinds: dict[str, Any]) -> None:
+def _forget(module: _RegistrationMixin, name: str, *kinds: dict[str, Any]) -> None:
     """Drop an attribute or member that a new member of the same name takes the place of."""
     with suppress(AttributeError):
         object.__delattr__(module, name)

@@ -9,10 +9,10 @@ import tl_core
 from tl_core import Tensor, no_grad
 
 from ..parameter import Parameter
-from .traversable import Traversable
+from .named_modules import _NamedModulesMixin
 
 
-class Convertible(Traversable):
+class _ToMixin(_NamedModulesMixin):
     """Changes of device, element type and memory format of all parameters and buffers at once.
 
     All of them change the module in place and return it. A parameter stays the same object, so an
@@ -124,7 +124,7 @@ class Convertible(Traversable):
         return self._apply(lambda tensor: tensor.share_memory_())
 
 
-_C = TypeVar("_C", bound=Convertible)
+_C = TypeVar("_C", bound=_ToMixin)
 
 
 def _apply_floating(module: _C, cast: Callable[[Tensor], Tensor]) -> _C:

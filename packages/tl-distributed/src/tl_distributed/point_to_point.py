@@ -9,8 +9,8 @@ from tl_core import Tensor, no_grad
 
 from .collectives import place
 from .process_group import ProcessGroup
+from .process_groups import get_global_rank, resolve
 from .work import Work
-from .world import get_global_rank, resolve
 
 
 def _check(tensor: Any, function: str) -> None:
