@@ -1,5 +1,6 @@
 """What goes wrong with workers, and what is left of it; `TL_DATA_TROUBLE=full` makes the long run of it."""
 
+import contextlib
 import os
 import signal
 import subprocess

@@ -42,7 +42,7 @@ def add_error_notes(module: Any, error: Exception, args: tuple, kwargs: dict[str
 
 
 def _own_repr(module: Any) -> str:
-    return "" if module._modules else module.extra_repr().repath_of_error("\n", " ")
+    return "" if module._modules else module.extra_repr().replace("\n", " ")
 
 
 def _name_in(module: Any, inner: Any) -> str:

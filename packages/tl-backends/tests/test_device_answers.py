@@ -1,0 +1,95 @@
+"""Device modules answer without a device as they have been recorded to answer.
+
+`python test_device_answers.py FILE` writes what each public name is and answers; `device_answers.json` was made once.
+"""
+
+import importlib
+import inspect
+import json
+import pkgutil
+import sys
+from pathlib import Path
+
+import pytest
+
+FILE = Path(__file__).parent / "device_answers.json"
+EXPECTED = json.loads(FILE.read_text(encoding="utf-8"))
+KINDS = ("cpu", "cuda", "mps", "mtia", "xpu")
+
+
+def modules():
+    """The device modules and their submodules."""
+    for kind in KINDS:
+        top = importlib.import_module(f"tl_backends.{kind}")
+        yield top
+        for found in pkgutil.walk_packages(top.__path__, f"{top.__name__}."):
+            yield importlib.import_module(found.name)
+
+
+def called(function):
+    """The result of a call without arguments, or the type and the text of its error."""
+    try:
+        result = function()
+    except Exception as error:
+        return f"raises {type(error).__name__}: {error}"
+    if inspect.isgenerator(result) or " at 0x" in repr(result):
+        return f"returns {type(result).__module__}.{type(result).__qualname__}"
+    return f"returns {type(result).__name__} {result!r}"
+
+
+def signature(value):
+    """The signature as text; None where there is none."""
+    try:
+        return str(inspect.signature(value))
+    except (TypeError, ValueError):
+        return None
+
+
+def members(cls):
+    """The signatures of a class's public methods, and the names of its properties."""
+    found = {}
+    for name in sorted(dir(cls)):
+        member = inspect.getattr_static(cls, name)
+        if name.startswith("_") or getattr(object, name, None) is member:
+            continue
+        found[name] = "property" if isinstance(member, property) else signature(getattr(cls, name))
+    return found
+
+
+def described(value):
+    """A public name: its kind, signature and answer."""
+    if inspect.ismodule(value):
+        return {"module": value.__name__}
+    if not callable(value):
+        return {"value": type(value).__name__ if " at 0x" in repr(value) else repr(value)}
+    entry = {"path": f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else None}
+    entry |= {"signature": signature(value), "call": called(value)}
+    if inspect.isclass(value):
+        entry |= {"bases": [base.__name__ for base in value.__mro__], "members": members(value)}
+    return entry
+
+
+def recorded():
+    """All answers, by module and name."""
+    return {
+        module.__name__: {
+            name: described(getattr(module, name))
+            for name in sorted(getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")]))
+        }
+        for module in modules()
+    }
+
+
+def test_the_device_modules_are_those_recorded():
+    assert set(recorded()) == set(EXPECTED)
+
+
+@pytest.mark.parametrize("module", EXPECTED)
+def test_each_name_answers_as_recorded(module):
+    assert recorded()[module] == EXPECTED[module]
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], "w", encoding="utf-8") as file:
+        json.dump(recorded(), file, indent=1, sort_keys=True, ensure_ascii=False)
+        file.write("\n")
