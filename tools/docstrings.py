@@ -5,6 +5,7 @@ Prints those whose docstring does not name every argument under `Args:`, and the
 
 from __future__ import annotations
 
+import enum
 import importlib
 import inspect
 import re
@@ -52,13 +53,19 @@ def missing(value: Any) -> list[str]:
     return [name for name in arguments(value) if name not in named]
 
 
-def public(package: str) -> Iterator[tuple[str, Any]]:
-    """The public functions and classes of a package with at least FEWEST arguments, each once."""
-    seen: set[int] = set()
+def is_enumeration(value: Any) -> bool:
+    """Whether a value is an enumeration, whose signature is that of every enumeration."""
+    return inspect.isclass(value) and issubclass(value, enum.Enum)
+
+
+def public(package: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
+    """The public functions and classes of a package with at least FEWEST arguments that `seen` lacks, each once."""
     for module, names in entries(package):
         for name in names:
             value = getattr(module, name)
-            if callable(value) and id(value) not in seen and len(arguments(value)) >= FEWEST:
+            if is_enumeration(value) or id(value) in seen or not callable(value):
+                continue
+            if len(arguments(value)) >= FEWEST:
                 seen.add(id(value))
                 yield f"{module.__name__}.{name}", value
 
@@ -66,9 +73,10 @@ def public(package: str) -> Iterator[tuple[str, Any]]:
 def main() -> int:
     """The command: the packages named on the command line, or all."""
     total = lacking = 0
+    seen: set[int] = set()  # the façade last: its names are other packages'
     for package in sys.argv[1:] or [p.import_name for p in packages().values()]:
         importlib.import_module(package)
-        for name, value in public(package):
+        for name, value in public(package, seen):
             total += 1
             if left := missing(value):
                 lacking += 1

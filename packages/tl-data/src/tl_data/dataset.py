@@ -313,7 +313,13 @@ def random_split(
 
     What shares leave over is given to the subsets in turn, one sample each.
 
-    Raises ValueError if a share lies outside [0, 1], or the lengths don't add up to the dataset's.
+    Args:
+        dataset: the dataset to split.
+        lengths: numbers of samples, or fractions that add up to 1.
+        generator: the random generator that permutes the samples.
+
+    Raises:
+        ValueError: a share lies outside [0, 1], or the lengths don't add up to the dataset's.
 
     >>> [len(part) for part in random_split(range(30), [0.3, 0.3, 0.4])]
     [9, 9, 12]

@@ -104,7 +104,15 @@ class RandomSampler(DrawnSampler):
     Without a `generator`, each epoch draws a seed from the default generator. More samples than the dataset has,
     without replacement, are taken from one order after the other.
 
-    Raises TypeError if `replacement` is no bool, ValueError if `num_samples` is no positive number.
+    Args:
+        data_source: the dataset, of which only the length is used.
+        replacement: whether an index may be drawn more than once.
+        num_samples: the number of indices in an epoch; the dataset's length by default.
+        generator: the random generator.
+
+    Raises:
+        TypeError: `replacement` is no bool.
+        ValueError: `num_samples` is no positive integer.
 
     >>> sorted(RandomSampler("abc"))
     [0, 1, 2]
@@ -194,7 +202,14 @@ class SubsetRandomSampler(DrawnSampler):
 class WeightedRandomSampler(DrawnSampler):
     """Indices drawn with the given probabilities, which need not add up to 1.
 
-    Raises ValueError if the weights have not one dimension, or the other arguments are of another kind.
+    Args:
+        weights: the relative probability of each index.
+        num_samples: the number of indices in an epoch.
+        replacement: whether an index may be drawn more than once.
+        generator: the random generator.
+
+    Raises:
+        ValueError: the weights have not one dimension, or another argument has the wrong type.
 
     >>> list(WeightedRandomSampler([0.0, 1.0], 3))
     [1, 1, 1]
@@ -236,7 +251,13 @@ class WeightedRandomSampler(DrawnSampler):
 class BatchSampler(Sampler[list[int]]):
     """Lists of `batch_size` keys of another sampler; the last may be shorter, or is dropped.
 
-    Raises ValueError if `batch_size` is no positive number or `drop_last` no bool.
+    Args:
+        sampler: the sampler, or any iterable, that yields the keys.
+        batch_size: the number of keys in a batch.
+        drop_last: whether a shorter last batch is left out.
+
+    Raises:
+        ValueError: `batch_size` is no positive integer, or `drop_last` no bool.
 
     >>> list(BatchSampler(SequentialSampler(range(5)), batch_size=2, drop_last=False))
     [[0, 1], [2, 3], [4]]

@@ -56,16 +56,19 @@ def reduce(
 
     Args:
         tensor: any shape.
-        dst: the member's number in the world.
+        dst: the member's global rank.
         op: how.
         group: the group; the world by default.
         async_op: whether to return before it is done.
-        group_dst: the member's place in the group, in place of `dst`.
+        group_dst: the member's rank in the group, in place of `dst`.
     """
     _check_tensor(tensor, "reduce", "tensor")
     reduction.check(op, tensor.dtype, "reduce")
     return _run(
-        group, tensor, async_op, lambda link, g: link.reduce(tensor, place(g, dst, group_dst, "reduce"), op)
+        group,
+        tensor,
+        async_op,
+        lambda link, g: link.reduce(tensor, peer_rank(g, dst, group_dst, "reduce"), op),
     )
 
 
@@ -80,14 +83,17 @@ def broadcast(
 
     Args:
         tensor: what is sent from `src`, and written elsewhere.
-        src: the member's number in the world.
+        src: the member's global rank.
         group: the group; the world by default.
         async_op: whether to return before it is done.
-        group_src: the member's place in the group, in place of `src`.
+        group_src: the member's rank in the group, in place of `src`.
     """
     _check_tensor(tensor, "broadcast", "tensor")
     return _run(
-        group, tensor, async_op, lambda link, g: link.broadcast(tensor, place(g, src, group_src, "broadcast"))
+        group,
+        tensor,
+        async_op,
+        lambda link, g: link.broadcast(tensor, peer_rank(g, src, group_src, "broadcast")),
     )
 
 
@@ -147,10 +153,10 @@ def gather(
     Args:
         tensor: this process's.
         gather_list: on `dst` one tensor a member, written; None elsewhere.
-        dst: the member's number in the world, 0 by default.
+        dst: the member's global rank, 0 by default.
         group: the group; the world by default.
         async_op: whether to return before it is done.
-        group_dst: the member's place in the group, in place of `dst`.
+        group_dst: the member's rank in the group, in place of `dst`.
     """
     _check_tensor(tensor, "gather", "tensor")
     outputs = [] if gather_list is None else gather_list
@@ -158,7 +164,7 @@ def gather(
     _check_dtypes("gather", tensor, outputs)
 
     def start(link: Communicator, found: ProcessGroup) -> Work:
-        root = place(found, *_zero_by_default(dst, group_dst), "gather")
+        root = peer_rank(found, *_zero_by_default(dst, group_dst), "gather")
         _check_only_at(root, outputs, found, "gather", "gather_list", "destination")
         if outputs:
             _check_own_shape(outputs, tensor, found, "gather", "gather_list")
@@ -180,10 +186,10 @@ def scatter(
     Args:
         tensor: this process's, written.
         scatter_list: on `src` one tensor a member, all of one shape; None elsewhere.
-        src: the member's number in the world, 0 by default.
+        src: the member's global rank, 0 by default.
         group: the group; the world by default.
         async_op: whether to return before it is done.
-        group_src: the member's place in the group, in place of `src`.
+        group_src: the member's rank in the group, in place of `src`.
     """
     _check_tensor(tensor, "scatter", "tensor")
     inputs = [] if scatter_list is None else scatter_list
@@ -191,7 +197,7 @@ def scatter(
     _check_dtypes("scatter", tensor, inputs)
 
     def start(link: Communicator, found: ProcessGroup) -> Work:
-        root = place(found, *_zero_by_default(src, group_src), "scatter")
+        root = peer_rank(found, *_zero_by_default(src, group_src), "scatter")
         _check_only_at(root, inputs, found, "scatter", "scatter_list", "source")
         _check_shapes(inputs, tensor, "scatter", "scatter_list")
         return link.scatter(tensor, inputs, root)
@@ -355,8 +361,8 @@ def monitored_barrier(
         found.communicator().monitored_barrier(found.timeout if timeout is None else timeout, wait_all_ranks)
 
 
-def place(group: ProcessGroup, global_rank: int | None, group_rank: int | None, function: str) -> int:
-    """The place in a group that one of two arguments names."""
+def peer_rank(group: ProcessGroup, global_rank: int | None, group_rank: int | None, function: str) -> int:
+    """Rank in a group that a global or a group rank names."""
     if global_rank is not None and group_rank is not None:
         raise ValueError(f"{function}: Can't specify both group_rank and global_rank")
     if global_rank is None and group_rank is None:

@@ -19,7 +19,7 @@ class Communicator:
     (lengths of lists, sizes, types, roots and peers, which are ranks in the group), and no gradient is recorded.
 
     Args:
-        rank: this process's place in the group, from 0.
+        rank: this process's rank in the group, from 0.
         size: how many processes the group has.
         timeout: how long an operation may take.
     """

@@ -11,7 +11,7 @@ from typing import Any
 import tl_core
 from tl_core import Tensor
 
-from .collectives import all_gather, broadcast, gather, place, scatter
+from .collectives import all_gather, broadcast, gather, peer_rank, scatter
 from .point_to_point import recv, send
 from .process_group import ProcessGroup
 from .process_groups import get_global_rank, resolve
@@ -46,14 +46,14 @@ def gather_object(
     Args:
         obj: this process's.
         object_gather_list: on `dst` as long as the group, and written; None elsewhere.
-        dst: the member's number in the world, 0 by default.
+        dst: the member's global rank, 0 by default.
         group: the group; the world by default.
-        group_dst: the member's place in the group, in place of `dst`.
+        group_dst: the member's rank in the group, in place of `dst`.
     """
     found = resolve(group)
     if found is None:
         return
-    root = place(found, 0 if dst is None and group_dst is None else dst, group_dst, "gather_object")
+    root = peer_rank(found, 0 if dst is None and group_dst is None else dst, group_dst, "gather_object")
     here = root == found.rank()
     if here != (object_gather_list is not None):
         must = (
@@ -80,16 +80,18 @@ def broadcast_object_list(
 
     Args:
         object_list: what is sent from `src`, and written; as long everywhere.
-        src: the member's number in the world, 0 by default.
+        src: the member's global rank, 0 by default.
         group: the group; the world by default.
         device: where the bytes travel from; the CPU by default.
-        group_src: the member's place in the group, in place of `src`.
+        group_src: the member's rank in the group, in place of `src`.
     """
     _check_list(object_list, "broadcast_object_list", "object_list")
     found = resolve(group)
     if found is None:
         return
-    root = place(found, 0 if src is None and group_src is None else src, group_src, "broadcast_object_list")
+    root = peer_rank(
+        found, 0 if src is None and group_src is None else src, group_src, "broadcast_object_list"
+    )
     for i, obj in enumerate(object_list):
         data = _pickled(obj) if root == found.rank() else _room(0)
         size = tl_core.tensor([data.numel()], device=device)
@@ -109,18 +111,18 @@ def scatter_object_list(
     """Gives each member one object of a list that one of them has.
 
     Args:
-        scatter_object_output_list: its first place is written.
+        scatter_object_output_list: its first element is written.
         scatter_object_input_list: on `src` one object a member.
-        src: the member's number in the world, 0 by default.
+        src: the member's global rank, 0 by default.
         group: the group; the world by default.
-        group_src: the member's place in the group, in place of `src`.
+        group_src: the member's rank in the group, in place of `src`.
     """
     found = resolve(group)
     if found is None:
         return
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
-    root = place(found, 0 if src is None and group_src is None else src, group_src, "scatter_object_list")
+    root = peer_rank(found, 0 if src is None and group_src is None else src, group_src, "scatter_object_list")
     parts = _scattered(scatter_object_input_list, found) if root == found.rank() else None
     longest = tl_core.tensor([parts[0].numel() if parts else 0])
     broadcast(longest, group=group, group_src=root)
@@ -153,10 +155,10 @@ def send_object_list(
 
     Args:
         object_list: what to send.
-        dst: the receiver's number in the world.
+        dst: the receiver's global rank.
         group: the group; the world by default.
         device: where the bytes travel from; the CPU by default.
-        group_dst: the receiver's place in the group, in place of `dst`.
+        group_dst: the receiver's rank in the group, in place of `dst`.
     """
     _check_list(object_list, "send_object_list", "object_list")
     for obj in object_list:
@@ -176,13 +178,13 @@ def recv_object_list(
 
     Args:
         object_list: as long as what is sent; written.
-        src: the sender's number in the world; any sender by default.
+        src: the sender's global rank; any sender by default.
         group: the group; the world by default.
         device: where the bytes arrive; the CPU by default.
-        group_src: the sender's place in the group, in place of `src`.
+        group_src: the sender's rank in the group, in place of `src`.
 
     Returns:
-        The sender's number in the world, -1 if this process isn't in the group.
+        The sender's global rank, -1 if this process isn't in the group.
     """
     _check_list(object_list, "recv_object_list", "object_list")
     found = resolve(group)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tl_core import Tensor, no_grad
 
-from .collectives import place
+from .collectives import peer_rank
 from .process_group import ProcessGroup
 from .process_groups import get_global_rank, resolve
 from .work import Work
@@ -29,16 +29,16 @@ def isend(
 
     Args:
         tensor: what to send.
-        dst: the receiver's number in the world.
+        dst: the receiver's global rank.
         group: the group; the world by default.
         tag: what the receiver's `tag` must equal.
-        group_dst: the receiver's place in the group, in place of `dst`.
+        group_dst: the receiver's rank in the group, in place of `dst`.
     """
     _check(tensor, "isend")
     found = resolve(group)
     if found is None:
         return None
-    peer = place(found, dst, group_dst, "isend")
+    peer = peer_rank(found, dst, group_dst, "isend")
     return found.communicator(tensor.device.type).send(tensor, peer, tag)
 
 
@@ -53,17 +53,17 @@ def irecv(
 
     Args:
         tensor: written.
-        src: the sender's number in the world; any sender if neither it nor `group_src` is given.
+        src: the sender's global rank; any sender if neither it nor `group_src` is given.
         group: the group; the world by default.
         tag: what the sender's `tag` must equal.
-        group_src: the sender's place in the group, in place of `src`.
+        group_src: the sender's rank in the group, in place of `src`.
     """
     _check(tensor, "irecv")
     found = resolve(group)
     if found is None:
         return None
     anyone = src is None and group_src is None
-    peer = None if anyone else place(found, src, group_src, "irecv")
+    peer = None if anyone else peer_rank(found, src, group_src, "irecv")
     with no_grad():
         return found.communicator(tensor.device.type).receive(tensor, peer, tag)
 
@@ -75,7 +75,14 @@ def send(
     tag: int = 0,
     group_dst: int | None = None,
 ) -> None:
-    """Sends a tensor to another process, and waits until it is gone. The arguments are those of `isend`.
+    """Sends a tensor to another process, and waits until it is gone.
+
+    Args:
+        tensor: what to send.
+        dst: the receiver's global rank.
+        group: the group; the world by default.
+        tag: what the receiver's `tag` must equal.
+        group_dst: the receiver's rank in the group, in place of `dst`.
 
     Raises:
         ValueError: it is to go to this process.
@@ -84,7 +91,7 @@ def send(
     found = resolve(group)
     if found is None:
         return
-    if place(found, dst, group_dst, "send") == found.rank():
+    if peer_rank(found, dst, group_dst, "send") == found.rank():
         raise ValueError(
             "Invalid destination rank: destination rank should not be the same as the rank of the current process."
         )
@@ -100,10 +107,17 @@ def recv(
     tag: int = 0,
     group_src: int | None = None,
 ) -> int:
-    """Receives a tensor from another process. The arguments are those of `irecv`.
+    """Receives a tensor from another process.
+
+    Args:
+        tensor: written.
+        src: the sender's global rank; any sender if neither it nor `group_src` is given.
+        group: the group; the world by default.
+        tag: what the sender's `tag` must equal.
+        group_src: the sender's rank in the group, in place of `src`.
 
     Returns:
-        The sender's number in the world, -1 if this process isn't in the group.
+        The sender's global rank, -1 if this process isn't in the group.
     """
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
@@ -122,10 +136,10 @@ class P2POp:
     Args:
         op: `isend` or `irecv`.
         tensor: what is sent or written.
-        peer: the other process's number in the world.
+        peer: the other process's global rank.
         group: the group; the world by default.
         tag: what the other side's `tag` must equal.
-        group_peer: the other process's place in the group, in place of `peer`.
+        group_peer: the other process's rank in the group, in place of `peer`.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class ProcessGroup:
 
     Args:
         ranks: the numbers that the members have in the world, in the group's order.
-        rank: this process's place among them.
+        rank: this process's rank among them.
         backend: the name that was asked for.
         store: where the members find each other.
         timeout: how long an operation may take.
@@ -52,7 +52,7 @@ class ProcessGroup:
         }
 
     def rank(self) -> int:
-        """This process's place in the group."""
+        """This process's rank in the group."""
         return self._rank
 
     def size(self) -> int:
@@ -75,7 +75,7 @@ class ProcessGroup:
         return self._communicators[config[device]]
 
     def position(self, global_rank: int) -> int:
-        """The place in the group of a process with this number in the world.
+        """Rank in the group of the process with this global rank.
 
         Raises:
             ValueError: it is no member.

@@ -235,14 +235,14 @@ def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The place in a group of a process with this number in the world; any number in the world itself."""
+    """Rank in a group of the process with this global rank; the world takes any rank as it is."""
     if group is GroupMember.WORLD:
         return global_rank
     return _registered(group).position(global_rank)
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The number in the world of the process at a place in a group."""
+    """Global rank of the process with this rank in a group."""
     if group is GroupMember.WORLD:
         return group_rank
     ranks = _registered(group).ranks
