@@ -1,4 +1,4 @@
-// Normalization over samples and over batches.
+// Layer, group and batch normalization: checks, statistics and gradients.
 #include "kernels/cpu/norm/norm.h"
 
 #include <limits>

@@ -1,4 +1,4 @@
-// One step of an optimizer over all its parameters at once.
+// Fused optimizer steps over lists of parameters.
 #include "iter/dtypes.h"
 #include "kernels/cpu/fused/optimizer_step.h"
 #include "ops.h"

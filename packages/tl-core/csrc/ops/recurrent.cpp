@@ -1,4 +1,4 @@
-// Recurrent layers over sequences, and their cells.
+// LSTM, GRU and Elman layers over sequences, and their cells.
 #include <algorithm>
 #include <cstring>
 #include <limits>

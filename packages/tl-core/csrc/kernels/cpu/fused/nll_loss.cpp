@@ -1,4 +1,5 @@
 // isa: all
+// Negative log-likelihood and cross-entropy losses against class indices, and their gradients.
 #include "kernels/cpu/fused/nll_loss.h"
 
 #include "base/parallel.h"

@@ -1,4 +1,6 @@
 // isa: all
+// Fused SGD, Adam, AdamW and Adagrad steps: one pass over the parameter, its gradient and the optimizer
+// state.
 #include "kernels/cpu/fused/optimizer_step.h"
 
 #include "base/parallel.h"
@@ -16,7 +18,7 @@ template <class T, class F>
 void for_each_vector(int64_t n, F body) {
   constexpr int W = kLanes<OpMath<T>>;
   parallel_for(0, (n + W - 1) / W, kGrain / W, [&](int64_t begin, int64_t end) {
-    const F own = body;  // its numbers stay in registers: no store can reach them
+    const F own = body;  // a copy, so that its scalars stay in registers: no store can alias them
     for (int64_t i = begin; i < end; ++i) own(i * W, n - i * W < W ? static_cast<int>(n - i * W) : W);
   });
 }
@@ -60,12 +62,15 @@ void sgd(int64_t n, char* const* data, const SgdStep& s) {
   });
 }
 
+// Adam (Kingma & Ba 2015), AMSGrad (Reddi et al. 2018) where `largest` is given, and AdamW (Loshchilov &
+// Hutter 2019) where the decay is decoupled.
 template <class T>
 void adam(int64_t n, char* const* data, const AdamStep& s) {
   using A = OpMath<T>;
   using V = Vec<A>;
   const Array<T> param{data[0]}, grad{data[1]}, average{data[2]}, square{data[3]}, largest{data[4]};
-  // The correction of the square's root goes to the factors around it: a division less an element.
+  // lr / (1 - beta1^t) * m / (sqrt(v) / root + eps) = size * m / (sqrt(v) + eps * root): one division less an
+  // element.
   const double correction1 = 1 - std::pow(s.beta1, s.step), root = std::sqrt(1 - std::pow(s.beta2, s.step));
   const A sign = s.maximize ? A(-1) : A(1), decay = static_cast<A>(s.decoupled ? 0 : s.weight_decay);
   const A shrink = static_cast<A>(s.decoupled ? 1 - s.lr * s.weight_decay : 1),
@@ -89,6 +94,7 @@ void adam(int64_t n, char* const* data, const AdamStep& s) {
   });
 }
 
+// Adagrad (Duchi et al. 2011).
 template <class T>
 void adagrad(int64_t n, char* const* data, const AdagradStep& s) {
   using A = OpMath<T>;

@@ -1,4 +1,5 @@
 // isa: all
+// LSTM, GRU and Elman cells, forward and backward: the elementwise part, fused into one pass over the gates.
 #include "kernels/cpu/fused/recurrent_cell.h"
 
 #include "base/parallel.h"
@@ -10,7 +11,7 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// Element j of a row of numbers, as a vector of `count` lanes.
+// Element j of a row, as a vector of `count` lanes.
 template <class A>
 struct Row {
   char* data;
@@ -43,19 +44,21 @@ Row<A> row_of(const char* data, int64_t row, int64_t width) {
   return {const_cast<char*>(data) + row * width * static_cast<int64_t>(sizeof(A))};
 }
 
+// LSTM cell (Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000):
+//   c' = f * c + i * g,  h' = o * tanh(c');  i, f, o = sigmoid and g = tanh of the gates' sums.
 template <class A>
 void lstm(const CellStep& s) {
   const int64_t n = s.size;
   for_elements<A>(s.rows, n, [&](int64_t row, int64_t j, int count) {
     const Row<A> gates = row_of<A>(s.gates, row, 4 * n), cell = row_of<A>(s.cell, row, n);
     const auto in = sigmoid(gates.get(j, count)), forget = sigmoid(gates.get(n + j, count));
-    const auto fresh = tanh(gates.get(2 * n + j, count)), out = sigmoid(gates.get(3 * n + j, count));
-    const auto before = cell.get(j, count), c = forget * before + in * fresh;
+    const auto candidate = tanh(gates.get(2 * n + j, count)), out = sigmoid(gates.get(3 * n + j, count));
+    const auto before = cell.get(j, count), c = forget * before + in * candidate;
     const auto h = out * tanh(c);
     const Row<A> saved = row_of<A>(s.saved, row, 4 * n);
     saved.set(j, count, in);
     saved.set(n + j, count, forget);
-    saved.set(2 * n + j, count, fresh);
+    saved.set(2 * n + j, count, candidate);
     saved.set(3 * n + j, count, out);
     row_of<A>(s.saved_cell, row, n).set(j, count, before);
     cell.set(j, count, c);
@@ -64,6 +67,8 @@ void lstm(const CellStep& s) {
   });
 }
 
+// GRU cell (Cho et al. 2014; the reset gate acts after the product), x = W_x input + b, y = W_h h + b:
+//   r = sigmoid(x_r + y_r),  z = sigmoid(x_z + y_z),  n = tanh(x_n + r * y_n),  h' = (h - n) * z + n.
 template <class A>
 void gru(const CellStep& s) {
   const int64_t n = s.size;
@@ -72,12 +77,13 @@ void gru(const CellStep& s) {
     const Row<A> hidden = row_of<A>(s.hidden, row, n), saved = row_of<A>(s.saved, row, 4 * n);
     const auto reset = sigmoid(x.get(j, count) + y.get(j, count));
     const auto update = sigmoid(x.get(n + j, count) + y.get(n + j, count));
-    const auto part = y.get(2 * n + j, count), fresh = tanh(x.get(2 * n + j, count) + reset * part);
-    const auto h = (hidden.get(j, count) - fresh) * update + fresh;
+    const auto hidden_candidate = y.get(2 * n + j, count),
+               candidate = tanh(x.get(2 * n + j, count) + reset * hidden_candidate);
+    const auto h = (hidden.get(j, count) - candidate) * update + candidate;
     saved.set(j, count, reset);
     saved.set(n + j, count, update);
-    saved.set(2 * n + j, count, fresh);
-    saved.set(3 * n + j, count, part);
+    saved.set(2 * n + j, count, candidate);
+    saved.set(3 * n + j, count, hidden_candidate);
     hidden.set(j, count, h);
     row_of<A>(s.output, row, n).set(j, count, h);
   });
@@ -100,25 +106,32 @@ TL_INLINE Vec<A> grad_of_output(const CellStepBackward& s, int64_t row, int64_t 
   return s.grad_output ? g + row_of<A>(s.grad_output, row, s.size).get(j, count) : g;
 }
 
+// With dh the gradient of h' and dc that of c' from the next step:
+//   dC = dc + dh * o * (1 - tanh(c')^2);  the gates before their activations:
+//   di = dC * g * i (1 - i),  df = dC * c * f (1 - f),  dg = dC * i * (1 - g^2),  do = dh * tanh(c') * o (1 -
+//   o); and of the previous cell state: dC * f.  c' is computed again rather than saved.
 template <class A>
 void lstm_backward(const CellStepBackward& s) {
   const int64_t n = s.size;
   for_elements<A>(s.rows, n, [&](int64_t row, int64_t j, int count) {
     const Row<A> saved = row_of<A>(s.saved, row, 4 * n), grad_cell = row_of<A>(s.grad_cell, row, n);
     const auto in = saved.get(j, count), forget = saved.get(n + j, count),
-               fresh = saved.get(2 * n + j, count);
+               candidate = saved.get(2 * n + j, count);
     const auto out = saved.get(3 * n + j, count), before = row_of<A>(s.saved_cell, row, n).get(j, count);
-    const auto c = tanh(forget * before + in * fresh), g = grad_of_output<A>(s, row, j, count);
+    const auto c = tanh(forget * before + in * candidate), g = grad_of_output<A>(s, row, j, count);
     const auto gc = grad_cell.get(j, count) + g * out * (A(1) - c * c);
     const Row<A> to = row_of<A>(s.grad_gates, row, 4 * n);
-    to.set(j, count, gc * fresh * in * (A(1) - in));
+    to.set(j, count, gc * candidate * in * (A(1) - in));
     to.set(n + j, count, gc * before * forget * (A(1) - forget));
-    to.set(2 * n + j, count, gc * in * (A(1) - fresh * fresh));
+    to.set(2 * n + j, count, gc * in * (A(1) - candidate * candidate));
     to.set(3 * n + j, count, g * c * out * (A(1) - out));
     grad_cell.set(j, count, gc * forget);
   });
 }
 
+// With dh the gradient of h', and a = x_n + r * y_n:
+//   da = dh * (1 - z) * (1 - n^2),  dx_r = dy_r = da * y_n * r (1 - r),  dx_z = dy_z = dh * (h - n) * z (1 -
+//   z), dx_n = da,  dy_n = da * r;  beside the product, dh * z reaches the previous state.
 template <class A>
 void gru_backward(const CellStepBackward& s) {
   const int64_t n = s.size;
@@ -126,17 +139,18 @@ void gru_backward(const CellStepBackward& s) {
     const Row<A> saved = row_of<A>(s.saved, row, 4 * n), x = row_of<A>(s.grad_gates, row, 3 * n);
     const Row<A> y = row_of<A>(s.grad_hidden_gates, row, 3 * n);
     const auto reset = saved.get(j, count), update = saved.get(n + j, count),
-               fresh = saved.get(2 * n + j, count);
-    const auto part = saved.get(3 * n + j, count), before = row_of<A>(s.previous, row, n).get(j, count);
+               candidate = saved.get(2 * n + j, count);
+    const auto hidden_candidate = saved.get(3 * n + j, count),
+               before = row_of<A>(s.previous, row, n).get(j, count);
     const auto g = grad_of_output<A>(s, row, j, count);
-    const auto sum = g * (A(1) - update) * (A(1) - fresh * fresh);
-    const auto by_reset = sum * part * reset * (A(1) - reset),
-               by_update = g * (before - fresh) * update * (A(1) - update);
-    x.set(j, count, by_reset);
-    x.set(n + j, count, by_update);
+    const auto sum = g * (A(1) - update) * (A(1) - candidate * candidate);
+    const auto grad_reset = sum * hidden_candidate * reset * (A(1) - reset),
+               grad_update = g * (before - candidate) * update * (A(1) - update);
+    x.set(j, count, grad_reset);
+    x.set(n + j, count, grad_update);
     x.set(2 * n + j, count, sum);
-    y.set(j, count, by_reset);
-    y.set(n + j, count, by_update);
+    y.set(j, count, grad_reset);
+    y.set(n + j, count, grad_update);
     y.set(2 * n + j, count, sum * reset);
     row_of<A>(s.grad_hidden, row, n).set(j, count, g * update);
   });

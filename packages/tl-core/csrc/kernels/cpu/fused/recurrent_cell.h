@@ -1,4 +1,5 @@
-// One step of a recurrent layer, after its matrix products. float32 and float64; rows are dense.
+// Recurrent cells (LSTM, GRU, tanh, ReLU): one time step, after its matrix products. float32 and float64;
+// rows are dense.
 #pragma once
 
 #include "base/dtype.h"
@@ -8,7 +9,7 @@ namespace tl::cpu {
 
 enum class Cell : int64_t { Lstm, Gru, Tanh, Relu };
 
-// Gates stand one after another in a row: input, forget, cell, output of an LSTM; reset, update, new of a
+// Gates are consecutive in a row: input, forget, cell, output of an LSTM; reset, update, new of a
 // GRU. LSTM: `gates` holds the sums of both products, `saved` takes the activations and may be `gates`;
 // `cell` holds the state, which is replaced after it went to `saved_cell`. GRU: `gates` holds the input's
 // products, `hidden_gates` the state's; `saved` takes the three gates and the state's part of the new one.

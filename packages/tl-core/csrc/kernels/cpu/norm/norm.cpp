@@ -1,4 +1,5 @@
 // isa: all
+// Layer, group and batch normalization and their gradients.
 #include "kernels/cpu/norm/norm.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // isa: all
+// Softmax and log-softmax along one dim, and their gradients.
 #include "kernels/cpu/norm/softmax.h"
 
 #include <algorithm>

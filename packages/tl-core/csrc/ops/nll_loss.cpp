@@ -1,6 +1,7 @@
-// Losses of scores against classes.
-#include "iter/dtypes.h"
+// Negative log-likelihood and cross-entropy losses of scores against class indices.
 #include "kernels/cpu/fused/nll_loss.h"
+
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/expect.h"
