@@ -18,6 +18,7 @@ def outputs() -> dict[str, str]:
         "programs.cpp": derivative.programs_cpp(programs),
         "ops.h": operators.ops_h(rows),
         "ops.cpp": operators.ops_cpp(rows),
+        "kernel_args.h": operators.kernel_args_h(rows),
         "elementwise_defs.h": elementwise.defs_h(rows),
         "elementwise_defs.cpp": elementwise.defs_cpp(rows),
         "python_table.cpp": python_table.python_table_cpp(rows),

@@ -236,3 +236,46 @@ def _cpp_default(a: Arg) -> str | None:
         return f"MemoryFormat::{''.join(w.title() for w in a.default.split('_'))}"
     text = {"True": "true", "False": "false"}.get(a.default, a.default)
     return f"Scalar({text})" if a.type == "Scalar" else text
+
+
+# ---- kernel_args.h -------------------------------------------------------------------------------------------------
+
+MANY_ARGUMENTS = 8
+
+
+def kernel_args_h(rows: list[Row]) -> str:
+    """`tl::XArgs`: the arguments of each row with many, as one struct that its kernel function takes."""
+    many = [f for f in _typed(rows) if f.variant == "functional" and len(f.schema.args) >= MANY_ARGUMENTS]
+    head = ["#pragma once", '#include "dispatch/operator.h"', "", "namespace tl {"]
+    public = {cpp_name(f.schema) for f in many}
+    structs = [line for f in many for line in _args_struct(f, _args_name(cpp_name(f.schema), public))]
+    return "\n".join([*head, *structs, "}  // namespace tl", ""])
+
+
+def _args_name(operator: str, operators: set[str]) -> str:
+    """`XArgs` for x and _x; `XCoreArgs` for an _x beside an x."""
+    core = "Core" if operator.startswith("_") and operator[1:] in operators else ""
+    return "".join(w[:1].upper() + w[1:] for w in operator.split("_")) + core + "Args"
+
+
+def _args_struct(f: Form, name: str) -> list[str]:
+    """The struct, and how it is read from a call; trailing `want_*` booleans are its gradient mask."""
+    args, names = f.schema.args, _parameter_names(f)
+    first_want = len(args)
+    while first_want and args[first_want - 1].name.startswith("want_"):
+        first_want -= 1
+    types = [CPP_ARGUMENT[a.type][a.optional] for a in args]
+    fields = [f"  {t} {n};" for t, n in zip(types[:first_want], names)]
+    if first_want < len(args):
+        wants = ", ".join(n.removeprefix("want_") for n in names[first_want:])
+        fields += ["  struct GradMask {", f"    bool {wants};", "  } want;"]
+    reads = [f"Unbox<detail::Bare<{t}>>::get(a[{i}])" for i, t in enumerate(types)]
+    mask = [f"{{{', '.join(reads[first_want:])}}}"] if first_want < len(args) else []
+    return [
+        f"struct {name} {{", *fields, "};",
+        "template <>", f"struct Unbox<{name}> {{",
+        f"  static {name} get(const TlValue& first) {{",
+        "    const TlValue* a = &first;",
+        f"    return {{{', '.join(reads[:first_want] + mask)}}};",
+        "  }", "};",
+    ]  # fmt: skip

@@ -5,6 +5,7 @@
 
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
@@ -124,12 +125,10 @@ Three run_backward(const cpu::NormShape& shape, const Tensor& grad, const Tensor
   return {grad_input, grad_weight, grad_bias};
 }
 
-Three sample_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& mean, const Tensor& rstd,
-                           OptTensor weight, OptTensor bias, int64_t N, int64_t C, int64_t S, int64_t groups,
-                           double, bool centered, bool want_input, bool want_weight, bool want_bias) {
-  check_sample_sizes(input, N, C, S, groups);
-  return run_backward({N, groups, C / groups, S}, grad, input, mean, rstd, weight, bias, centered, false,
-                      want_input, want_weight, want_bias);
+Three sample_norm_backward(const SampleNormBackwardArgs& a) {
+  check_sample_sizes(a.input, a.N, a.C, a.S, a.groups);
+  return run_backward({a.N, a.groups, a.C / a.groups, a.S}, a.grad, a.input, a.mean, a.rstd, a.weight, a.bias,
+                      a.centered, false, a.want.input, a.want.weight, a.want.bias);
 }
 
 // ---- statistics of a batch --------------------------------------------------------------------------------
