@@ -1,4 +1,9 @@
-// Attention's gradients, head by head.
+// Attention backward, head by head.
+//
+// With S = scale Q K' + mask, P = softmax(S) by rows, and O = P V: dV = P' dO and dP = dO V'. The softmax's
+// Jacobian gives dS = P o (dP - rowsum(P o dP)), and rowsum(P o dP) = rowsum(dO o (P V)) = rowsum(dO o O), a
+// number per row that needs no pass over the keys. P is recomputed from S and the saved log_sum_exp. Then
+// dQ = scale dS K and dK = scale dS' Q (Dao et al., 2022; Dao, FlashAttention-2, 2023).
 #pragma once
 
 #include "kernels/cpu/attention/forward.h"
@@ -11,14 +16,15 @@ template <class T>
 struct BackwardMemory {
   using A = OpMath<T>;
   static constexpr int64_t copied = kReadsAsIs<T> ? 0 : kQueries;
-  static constexpr int kBoth = HeadTiles<T>::kStraight | HeadTiles<T>::kTurned;
+  static constexpr int kBoth = HeadTiles<T>::kRowMajor | HeadTiles<T>::kTransposed;
   const Sides* sides;
-  Kept<A> kept;
+  DropoutMask<A> kept;
   int64_t width;  // of a tile of scores
-  Scratch<A> numbers, slope_numbers, query, grad, output;
+  Scratch<A> numbers, dscore_data, query, grad, output;
   Scratch<A> query_sums, key_sums, value_sums;
   Sums<A> scores, slopes, grad_query, grad_key, grad_value;
-  Packed packed_query, turned_query, packed_grad, turned_grad, probabilities, left_slopes, right_slopes;
+  Packed packed_query, transposed_query, packed_grad, transposed_grad, probabilities, left_dscores,
+      right_dscores;
   HeadTiles<T> keys, values;
   BackwardMemory(const Attention& c, const Sides* sides) : BackwardMemory(c, sides, c.shape) {}
   BackwardMemory(const Attention& c, const Sides* sides, const AttentionShape& s)
@@ -26,7 +32,7 @@ struct BackwardMemory {
         kept(c),
         width(tile_keys(c, sides && kInParts<T> ? 128 : 256)),
         numbers((sides ? Sides::kLines : kQueries) * apart(width)),
-        slope_numbers((sides ? Sides::kLines : kQueries) * apart(width)),
+        dscore_data((sides ? Sides::kLines : kQueries) * apart(width)),
         query(copied * s.size + 1),
         grad(copied * s.value_size + 1),
         output(copied * s.value_size + 1),
@@ -34,19 +40,19 @@ struct BackwardMemory {
         key_sums(room(sides, s.keys) * room(sides, s.size)),
         value_sums(room(sides, s.keys) * room(sides, s.value_size)),
         scores{numbers.data(), apart(width)},
-        slopes{slope_numbers.data(), apart(width)},
+        slopes{dscore_data.data(), apart(width)},
         grad_query{query_sums.data(), room(sides, s.size)},
         grad_key{key_sums.data(), room(sides, s.keys)},
         grad_value{value_sums.data(), room(sides, s.keys)},
         packed_query(sides, kQueries, s.size),
-        turned_query(sides, s.size, kQueries),
+        transposed_query(sides, s.size, kQueries),
         packed_grad(sides, kQueries, s.value_size),
-        turned_grad(sides, s.value_size, kQueries),
+        transposed_grad(sides, s.value_size, kQueries),
         probabilities(sides, width, kQueries),
-        left_slopes(sides, kQueries, width),
-        right_slopes(sides, width, kQueries),
+        left_dscores(sides, kQueries, width),
+        right_dscores(sides, width, kQueries),
         keys(sides, c.key, width, s.keys, s.size, kBoth),
-        values(sides, c.value, width, s.keys, s.value_size, HeadTiles<T>::kTurned) {}
+        values(sides, c.value, width, s.keys, s.value_size, HeadTiles<T>::kTransposed) {}
 };
 
 template <class F>
@@ -74,7 +80,7 @@ struct BackwardRow {
   using A = OpMath<T>;
   Place at;
   int64_t rows, key_head;
-  Side query, turned_query, grad, turned_grad;
+  Side query, transposed_query, grad, transposed_grad;
   A products[kQueries];
 
   BackwardRow(const Attention& c, const AttentionGradients& g, BackwardMemory<T>& memory, Place place)
@@ -84,8 +90,8 @@ struct BackwardRow {
     const int64_t n = c.shape.value_size;
     query = {tile<T>(c.query, at, rows, c.shape.size, memory.query.data())};
     grad = {tile<T>(g.grad, at, rows, n, memory.grad.data())};
-    turned_query = memory.turned_query.left(turned(query.view), c.shape.size, rows);
-    turned_grad = memory.turned_grad.left(turned(grad.view), n, rows);
+    transposed_query = memory.transposed_query.left(turned(query.view), c.shape.size, rows);
+    transposed_grad = memory.transposed_grad.left(turned(grad.view), n, rows);
     query = memory.packed_query.left(query.view, rows, c.shape.size);
     grad = memory.packed_grad.left(grad.view, rows, n);
     const MatrixView output = tile<T>(c.output, at, rows, n, memory.output.data());
@@ -96,12 +102,12 @@ struct BackwardRow {
 // From a vector of scores and the gradients of the probabilities: the probabilities and the scores'
 // gradients; as dropout leaves them, which tells what it keeps.
 template <class F>
-struct Slopes {
+struct ScoreGradients {
   using V = Vec<OpMath<F>>;
   V p, d;
 };
 template <class F>
-struct Differentiator {
+struct SoftmaxBackward {
   using A = OpMath<F>;
   using V = Vec<A>;
   A factor, log_sum, product;
@@ -111,15 +117,15 @@ struct Differentiator {
   TL_INLINE V remaining(V v, int64_t k) const {
     return kept ? select<V>(load<bool, A>(kept + k * kLanes<A>), v * kept_scale, V{}) : v;
   }
-  TL_INLINE Slopes<F> operator()(V score, V slope, int64_t k) const {
+  TL_INLINE ScoreGradients<F> operator()(V score, V slope, int64_t k) const {
     const V p = exponential<F>(score, factor, log_sum);
     const V d = select<V>(p == A(0), V{}, p * (remaining(slope, k) - product));
     return {remaining(p, k), d};
   }
 };
 template <class T>
-Differentiator<Factor<T>> differentiator(const Attention& c, const BackwardRow<T>& r, const Scores<T>& s,
-                                         int64_t i, Kept<OpMath<T>>& kept) {
+SoftmaxBackward<Factor<T>> differentiator(const Attention& c, const BackwardRow<T>& r, const Scores<T>& s,
+                                          int64_t i, DropoutMask<OpMath<T>>& kept) {
   using A = OpMath<T>;
   if (i >= r.rows) return {s.factor(), 0, 0, nullptr, 0};
   const A* log_sums =
@@ -152,7 +158,7 @@ void add_to_mask(const AttentionTensor& m, const Scores<T>& s, int64_t i, const 
 // Scores become probabilities, slopes (the gradients of probabilities) those of scores.
 template <class T>
 void differentiate(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores,
-                   Sums<OpMath<T>> slopes, Kept<OpMath<T>>& kept, const AttentionGradients& g) {
+                   Sums<OpMath<T>> slopes, DropoutMask<OpMath<T>>& kept, const AttentionGradients& g) {
   using A = OpMath<T>;
   const A scale = static_cast<A>(c.scale);
   const int64_t steps = 2 * scores.pairs();
@@ -189,7 +195,7 @@ struct FactorPanels {
     _mm512_storeu_si512(to,
                         _mm512_permutexvar_epi16(bitcast<__m512i>(order), reinterpret_cast<__m512i>(both)));
   }
-  TL_INLINE static void put(float* to, const FloatParts<false>& x, const FloatParts<false>& y) {
+  TL_INLINE static void put(float* to, const SplitBf16<false>& x, const SplitBf16<false>& y) {
     store_pairs<false>(x, y, to, 16 * kLine);
   }
 };
@@ -197,7 +203,7 @@ struct FactorPanels {
 // Likewise of a strip of rows, which become factors of three products.
 template <class T>
 TL_NARROWS void differentiate_strip(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores,
-                                    Sums<float> slopes, int64_t first, Kept<float>& kept,
+                                    Sums<float> slopes, int64_t first, DropoutMask<float>& kept,
                                     const AttentionTensor& mask, FactorPanels<Factor<T>> p_right,
                                     FactorPanels<Factor<T>> d_right, char* d_left) {
   using F = Factor<T>;
@@ -206,14 +212,14 @@ TL_NARROWS void differentiate_strip(const Attention& c, const BackwardRow<T>& r,
   const auto scale = static_cast<float>(c.scale);
   for (int64_t pair = 0; pair < 16; ++pair) {
     const int64_t rows[2] = {pair * Panels::kNext, pair * Panels::kNext + Panels::kMate};
-    const Differentiator<F> of[2] = {differentiator<T>(c, r, scores, first + rows[0], kept),
-                                     differentiator<T>(c, r, scores, first + rows[1], kept)};
+    const SoftmaxBackward<F> of[2] = {differentiator<T>(c, r, scores, first + rows[0], kept),
+                                      differentiator<T>(c, r, scores, first + rows[1], kept)};
     const int64_t line = first / Panels::kLine * Panels::kStrip + pair * Panels::kLine;
     for (int64_t k = 0; k < scores.pairs(); ++k) {
       VecF p[2][2], d[2][2];
       for (int i = 0; i < 2; ++i) {
         for (int v = 0; v < 2; ++v) {
-          const Slopes<F> both =
+          const ScoreGradients<F> both =
               of[i](at(scores.row(rows[i]), 2 * k + v), at(slopes.row(rows[i]), 2 * k + v), 2 * k + v);
           if (mask.data) set(slopes.row(rows[i]), 2 * k + v, both.d);
           p[i][v] = both.p;
@@ -237,7 +243,7 @@ TL_NARROWS void differentiate_strip(const Attention& c, const BackwardRow<T>& r,
 
 // What a tile gives to the gradients: its probabilities, and its scores' gradients as either side.
 struct BackwardFactors {
-  Side probabilities, slopes, right_slopes;
+  Side probabilities, slopes, right_dscores;
 };
 template <class T>
 BackwardFactors backward_factors(const Attention& c, const AttentionGradients& g, BackwardMemory<T>& memory,
@@ -269,14 +275,14 @@ BackwardFactors backward_factors(const Attention& c, const AttentionGradients& g
       const auto floats = [](Packed& p) { return reinterpret_cast<float*>(p.data()); };
       std::fill(scores.row(scores.queries), scores.row(strip), Scores<T>::lowest);
       differentiate_strip<T>(c, r, scores, memory.slopes, i, memory.kept, g.mask,
-                             {floats(memory.probabilities), panel}, {floats(memory.right_slopes), panel},
-                             memory.left_slopes.data());
+                             {floats(memory.probabilities), panel}, {floats(memory.right_dscores), panel},
+                             memory.left_dscores.data());
     }
 #endif
   }
   return {{{}, memory.probabilities.data(), r.rows},
-          {{}, memory.left_slopes.data(), n},
-          {{}, memory.right_slopes.data(), r.rows}};
+          {{}, memory.left_dscores.data(), n},
+          {{}, memory.right_dscores.data(), r.rows}};
 }
 
 // Returns how many rows they are.
@@ -291,15 +297,15 @@ int64_t backward_row(const Attention& c, const AttentionGradients& g, BackwardMe
   memory.kept.draw(place, r.rows, end);
   memory.keys.reach(place.batch, r.key_head, end);
   memory.values.reach(place.batch, r.key_head, end);
-  const Session session(memory.sides);
+  const TileConfig session(memory.sides);
   for (int64_t key = 0; key < end; key += memory.width) {
     const int64_t n = least(memory.width, end - key);
     const BackwardFactors f = backward_factors<T>(c, g, memory, r, key, n);
-    multiply<T>(memory.sides, s.value_size, n, r.rows, r.turned_grad, f.probabilities,
+    multiply<T>(memory.sides, s.value_size, n, r.rows, r.transposed_grad, f.probabilities,
                 {memory.grad_value.data + key, memory.grad_value.stride}, true);
     multiply<T>(memory.sides, r.rows, s.size, n, f.slopes, memory.keys.straight(key), memory.grad_query,
                 key > 0);
-    multiply<T>(memory.sides, s.size, n, r.rows, r.turned_query, f.right_slopes,
+    multiply<T>(memory.sides, s.size, n, r.rows, r.transposed_query, f.right_dscores,
                 {memory.grad_key.data + key, memory.grad_key.stride}, true);
   }
   return r.rows;
@@ -323,8 +329,8 @@ bool backward_head(const Attention& c, const AttentionGradients& g, BackwardMemo
       if (g.query.data) put<T>(g.query, at, rows, s.size, memory.grad_query);
     }
   }
-  if (g.key.data) put_turned<T>(g.key, head, s.keys, s.size, memory.grad_key);
-  if (g.value.data) put_turned<T>(g.value, head, s.keys, s.value_size, memory.grad_value);
+  if (g.key.data) put_transposed<T>(g.key, head, s.keys, s.size, memory.grad_key);
+  if (g.value.data) put_transposed<T>(g.value, head, s.keys, s.value_size, memory.grad_value);
   return good && (!in_parts || (all_sure(memory.grad_key, s.size, s.keys) &&
                                 all_sure(memory.grad_value, s.value_size, s.keys)));
 }

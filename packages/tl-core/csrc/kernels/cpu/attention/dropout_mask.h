@@ -1,4 +1,4 @@
-// Which weights dropout keeps of a tile.
+// Dropout mask of a tile of probabilities.
 #pragma once
 
 #include "kernels/cpu/attention/scores.h"
@@ -9,9 +9,9 @@ namespace {  // a part of attention.cpp
 
 // What dropout leaves of a row of tiles' probabilities.
 template <class A>
-class Kept {
+class DropoutMask {
  public:
-  explicit Kept(const Attention& c)
+  explicit DropoutMask(const Attention& c)
       : c_(c), bytes_(c.draws ? kDrawnRows * c.shape.keys + 2 * kLanes<A> : 0) {}
 
   // For rows from `at` on, as far as keys are seen.

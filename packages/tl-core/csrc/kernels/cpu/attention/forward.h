@@ -1,4 +1,4 @@
-// Attention's output, tile by tile of the queries.
+// Attention forward, tile by tile of the queries.
 #pragma once
 
 #include "kernels/cpu/attention/dropout_mask.h"
@@ -13,11 +13,11 @@ template <class T>
 struct ForwardMemory {
   using A = OpMath<T>;
   const Sides* sides;
-  Kept<A> kept;
+  DropoutMask<A> kept;
   int64_t width;  // of a tile of scores
   Scratch<A> numbers, sums, query;
   Sums<A> scores, output;
-  Running<A> running;
+  OnlineSoftmaxState<A> running;
   A log_sums[kQueries];
   Packed packed_query, factors;
   HeadTiles<T> keys, values;
@@ -32,8 +32,8 @@ struct ForwardMemory {
         output{sums.data(), room(sides, c.shape.value_size)},
         packed_query(sides, kQueries, c.shape.size),
         factors(sides, Sides::kLines, width),
-        keys(sides, c.key, width, c.shape.keys, c.shape.size, HeadTiles<T>::kTurned),
-        values(sides, c.value, width, c.shape.keys, c.shape.value_size, HeadTiles<T>::kStraight) {}
+        keys(sides, c.key, width, c.shape.keys, c.shape.size, HeadTiles<T>::kTransposed),
+        values(sides, c.value, width, c.shape.keys, c.shape.value_size, HeadTiles<T>::kRowMajor) {}
 };
 
 // Adds what keys give to rows from `first` of the tile on.
@@ -44,16 +44,16 @@ void attend(const Attention& c, ForwardMemory<T>& memory, const Scores<T>& s, Si
   const int64_t n = c.shape.value_size;
   const Sums<A> output{memory.output.row(first), memory.output.stride};
   s.compute(memory.sides, query, memory.keys.turned(s.key));
-  A peaks[kQueries] = {}, decays[kQueries], shifts[kQueries];
-  for (int64_t i = 0; i < s.queries; ++i) peaks[i] = largest(s.row(i), s.pairs()) * s.factor();
-  memory.running.raise(first, s.queries, peaks, decays, shifts);
+  A block_max[kQueries] = {}, rescale[kQueries], shifts[kQueries];
+  for (int64_t i = 0; i < s.queries; ++i) block_max[i] = largest(s.row(i), s.pairs()) * s.factor();
+  memory.running.raise(first, s.queries, block_max, rescale, shifts);
   const Side probabilities{factors<T>(s.rows), memory.factors.data(), s.keys};
   for (int64_t i = 0; i < s.queries; ++i) {
     float* squares = memory.sides ? Row::within(memory.factors.data(), i, s.pairs()) : nullptr;
     memory.running.sums[first + i] +=
         exponentials<Factor<T>>(s.pairs(), s.factor(), shifts[i], memory.kept.row(first + i, s.key),
                                 memory.kept.scale(), {s.row(i), squares});
-    if (s.key > 0 && decays[i] != 1) scale_row(output.row(i), n, decays[i]);
+    if (s.key > 0 && rescale[i] != 1) scale_row(output.row(i), n, rescale[i]);
   }
   multiply<T>(memory.sides, s.queries, n, s.keys, probabilities, memory.values.straight(s.key), output,
               s.key > 0);
@@ -74,7 +74,7 @@ void attend_tile(const Attention& c, ForwardMemory<T>& memory, Place at, int64_t
   memory.kept.draw(at, rows, end);
   memory.keys.reach(at.batch, key_head, end);
   memory.values.reach(at.batch, key_head, end);
-  const Session session(sides);
+  const TileConfig session(sides);
   for (int64_t key = 0; key < end; key += memory.width) {
     for (int64_t i = 0; i < rows; i += strip) {
       const int64_t n = least(memory.width, seen(i + strip) - key);
@@ -88,11 +88,11 @@ void attend_tile(const Attention& c, ForwardMemory<T>& memory, Place at, int64_t
 template <class T>
 void normalize(const Attention& c, ForwardMemory<T>& memory, int64_t rows) {
   using A = OpMath<T>;
-  const Running<A>& r = memory.running;
+  const OnlineSoftmaxState<A>& r = memory.running;
   for (int64_t k = 0; k * kLanes<A> < rows; ++k)
     set(memory.log_sums, k,
         select<Vec<A>>(at(r.sums, k) == A(0), Vec<A>{} + std::numeric_limits<A>::infinity(),
-                       at(r.tops, k) + log(at(r.sums, k))));
+                       at(r.row_max, k) + log(at(r.sums, k))));
   for (int64_t i = 0; i < rows; ++i)
     scale_row(memory.output.row(i), c.shape.value_size, r.sums[i] == 0 ? A(0) : A(1) / r.sums[i]);
 }

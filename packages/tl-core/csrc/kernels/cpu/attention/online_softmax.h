@@ -1,4 +1,4 @@
-// The online softmax of a tile's rows.
+// Online softmax of a tile's rows (Milakov and Gimelshein, 2018).
 #pragma once
 
 #include "kernels/cpu/attention/scores.h"
@@ -68,11 +68,11 @@ struct FactorRow {
   }
 
 #if TL_ISA_LEVEL >= 4
-  using Term = std::conditional_t<std::is_same_v<F, BFloat16>, VecF, FloatParts<false>>;
+  using Term = std::conditional_t<std::is_same_v<F, BFloat16>, VecF, SplitBf16<false>>;
   TL_NARROWS TL_INLINE static void put_in_squares(float* to, VecF x, VecF y) {
     _mm512_storeu_ps(to, reinterpret_cast<__m512>(_mm512_cvtne2ps_pbh(y, x)));
   }
-  TL_INLINE static void put_in_squares(float* to, const FloatParts<false>& x, const FloatParts<false>& y) {
+  TL_INLINE static void put_in_squares(float* to, const SplitBf16<false>& x, const SplitBf16<false>& y) {
     store_pairs<false>(x, y, to, kSquare);
   }
 #endif
@@ -117,23 +117,23 @@ A largest(const A* row, int64_t pairs) {
 
 // The running maxima and sums of a tile's rows.
 template <class A>
-struct Running {
-  A tops[kQueries], sums[kQueries];
+struct OnlineSoftmaxState {
+  A row_max[kQueries], sums[kQueries];
 
   void clear() {
-    for (A& top : tops) top = -std::numeric_limits<A>::infinity();
+    for (A& top : row_max) top = -std::numeric_limits<A>::infinity();
     for (A& sum : sums) sum = 0;
   }
-  // Goes on from row i to peaks; decays are for what was summed before.
-  void raise(int64_t i, int64_t rows, A* peaks, A* decays, A* shifts) {
+  // Goes on from row i to block_max; rescale are for what was summed before.
+  void raise(int64_t i, int64_t rows, A* block_max, A* rescale, A* shifts) {
     using V = Vec<A>;
     constexpr A infinity = std::numeric_limits<A>::infinity();
     for (int64_t k = 0; k * kLanes<A> < rows; ++k) {
-      const V top = at(tops + i, k), higher = larger(top, at(peaks, k)),
+      const V top = at(row_max + i, k), higher = larger(top, at(block_max, k)),
               shift = select<V>(higher == -infinity, V{}, higher), decay = exp(top - shift);
-      set(tops + i, k, higher);
+      set(row_max + i, k, higher);
       set(shifts, k, shift);
-      set(decays, k, decay);
+      set(rescale, k, decay);
       set(sums + i, k, at(sums + i, k) * decay);
     }
   }

@@ -31,16 +31,16 @@ int64_t whole(int64_t lines) { return (lines + Sides::kLines - 1) / Sides::kLine
 int64_t room(const Sides* sides, int64_t lines) { return sides ? whole(lines) : lines; }
 
 // While a thread multiplies packed sides.
-class Session {
+class TileConfig {
  public:
-  explicit Session(const Sides* sides) : sides_(sides) {
+  explicit TileConfig(const Sides* sides) : sides_(sides) {
     if (sides_) sides_->begin();
   }
-  ~Session() {
+  ~TileConfig() {
     if (sides_) sides_->end();
   }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  TileConfig(const TileConfig&) = delete;
+  TileConfig& operator=(const TileConfig&) = delete;
 
  private:
   const Sides* sides_;
@@ -93,7 +93,7 @@ class HeadTiles {
         values_(kReadsAsIs<T> ? 1 : rows * columns + 1),
         packed_((rows + height - 1) / height * step_ * 2 + 1) {}
 
-  static constexpr int kStraight = 1, kTurned = 2;
+  static constexpr int kRowMajor = 1, kTransposed = 2;
 
   // Makes ready those of a head that begin before a row.
   void reach(int64_t batch, int64_t head, int64_t end) {
@@ -119,8 +119,8 @@ class HeadTiles {
     tile<T>(tensor_, {head_.batch, head_.head, row}, n, columns_, values_.data() + row * columns_);
     if (!sides_) return;
     const Side a = straight(row), b = turned(row);
-    if (ways_ & kStraight) sides_->pack_right({0, columns_, n, {}, a.view, {}, {}}, packed(row, 0));
-    if (ways_ & kTurned) sides_->pack_right({0, n, columns_, {}, b.view, {}, {}}, packed(row, 1));
+    if (ways_ & kRowMajor) sides_->pack_right({0, columns_, n, {}, a.view, {}, {}}, packed(row, 0));
+    if (ways_ & kTransposed) sides_->pack_right({0, n, columns_, {}, b.view, {}, {}}, packed(row, 1));
   }
 
   const Sides* sides_;

@@ -1,4 +1,4 @@
-// Attention's operands in tiles of queries and keys.
+// Attention operands in tiles of queries and keys.
 #pragma once
 
 #include "base/parallel.h"
@@ -105,7 +105,8 @@ void put(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, Sums
 
 // Likewise what is the transpose of all a head's rows.
 template <class T>
-void put_turned(const AttentionTensor& t, Place head, int64_t rows, int64_t columns, Sums<OpMath<T>> from) {
+void put_transposed(const AttentionTensor& t, Place head, int64_t rows, int64_t columns,
+                    Sums<OpMath<T>> from) {
   using A = OpMath<T>;
   constexpr int64_t W = kLanes<A>, size = sizeof(A);
   Scratch<A> some(W * columns);

@@ -1,4 +1,4 @@
-// Products of matrices by instructions for tiles.
+// GEMM by AMX tiles.
 #pragma once
 
 #include "kernels/cpu/gemm/amx_tiles.h"
@@ -53,9 +53,9 @@ class TiledProduct {
   }
 
   template <class Done>
-  void multiply(TilePlace at, int64_t columns, Done done) const {
+  void multiply(TileIndex at, int64_t columns, Done done) const {
     const int64_t depth = packed_terms<S>(at.terms), room = S::kCols * depth;
-    const ProductTasks<S> tasks(m_, columns, at.terms, most_tiles(depth));
+    const GemmTasks<S> tasks(m_, columns, at.terms, most_tiles(depth));
     const bool before = tasks.share_panels();
     const Workspace<E> packed(before ? tasks.panels() * room : 0);
     if (before) pack_columns(packed.data(), at, tasks.panels());
@@ -75,7 +75,7 @@ class TiledProduct {
   Operand<T> columns_at(int64_t p, int64_t j) const { return {b_.at(p, j), b_.row, b_.column}; }
   int columns_from(int64_t j) const { return static_cast<int>(std::min<int64_t>(n_ - j, S::kCols)); }
 
-  void pack_columns(E* packed, TilePlace at, int64_t panels) const {
+  void pack_columns(E* packed, TileIndex at, int64_t panels) const {
     const int64_t depth = packed_terms<S>(at.terms), room = depth * S::kCols;
     parallel_for(0, panels, (1 << 14) / (room + 1) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
@@ -91,7 +91,7 @@ class TiledProduct {
 
   // A block of rows times a panel of columns.
   template <class Done>
-  void panel(const Memory& memory, TilePlace at, int rows, Done done) const {
+  void panel(const Memory& memory, TileIndex at, int rows, Done done) const {
     const int columns = columns_from(at.j);
     const int64_t depth = packed_terms<S>(at.terms);
     alignas(64) E near[kNear / S::kTerms * S::kRound * S::kCols];
@@ -107,7 +107,7 @@ class TiledProduct {
         add_tile<S>(r, {tile, S::kCols, q > 0}, a + packed_terms<S>(q) * S::kSide, depth, b, round);
         if (!last) continue;
         if constexpr (S::kLosesTerms)
-          Mend<S>(a_, b_, n_)({tile, r, columns}, {at.i + i, at.j, at.p, at.terms}, a);
+          ExactRecompute<S>(a_, b_, n_)({tile, r, columns}, {at.i + i, at.j, at.p, at.terms}, a);
         done(tile, at.i + i, at.j, r, columns);
       }
     }

@@ -1,4 +1,4 @@
-// Products by instructions that multiply whole tiles, of 16 rows with 64 bytes each.
+// AMX tile products: tiles of 16 rows of 64 bytes each.
 #pragma once
 
 #include <cstring>

@@ -13,7 +13,7 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
-inline constexpr int64_t kProductGrain = 1 << 20;  // multiplications that are worth a thread's while
+inline constexpr int64_t kGemmGrain = 1 << 20;  // multiplications that are worth a thread's while
 
 // c = beta * added + alpha * sums; a bias has a row stride of 0.
 template <class T>
@@ -77,15 +77,16 @@ void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows,
   }
 }
 
-// run(to) puts sums of whole vectors into a SumsPlace: c itself where they are not multiplied any more.
+// run(to) puts sums of whole vectors into a AccumulatorTarget: c itself where they are not multiplied any
+// more.
 template <int kRows, int kCols, class T, class Run>
-TL_INLINE void put_sums(const Output<T>& o, int64_t i, int64_t j, int rows, int columns, Run run) {
+TL_INLINE void run_epilogue(const Output<T>& o, int64_t i, int64_t j, int rows, int columns, Run run) {
   const bool plain = columns % kLanes<T> == 0 && o.column == 1 && o.alpha == 1;
-  if (plain && o.beta == 0) return run(SumsPlace<T>{o.c + i * o.row + j, o.row});
+  if (plain && o.beta == 0) return run(AccumulatorTarget<T>{o.c + i * o.row + j, o.row});
   if (plain && o.beta == 1 && o.added_column == 1)
-    return run(SumsPlace<T>{o.c + i * o.row + j, o.row, o.added + i * o.added_row + j, o.added_row});
+    return run(AccumulatorTarget<T>{o.c + i * o.row + j, o.row, o.added + i * o.added_row + j, o.added_row});
   alignas(64) T sums[kRows * kCols];
-  run(SumsPlace<T>{sums, kCols});
+  run(AccumulatorTarget<T>{sums, kCols});
   finish<kCols>(sums, o, i, j, rows, columns);
 }
 
@@ -105,7 +106,7 @@ Output<T> continued(const Output<T>& o) {
 // The tasks of a product: blocks of rows against shares of the panels of columns. Every task packs its rows,
 // `most` tiles of S at most, and reads panels that another thread may have packed.
 template <class S>
-class ProductTasks {
+class GemmTasks {
  public:
   struct Task {
     int64_t row;
@@ -113,7 +114,7 @@ class ProductTasks {
     int64_t panel, last_panel;
   };
 
-  ProductTasks(int64_t rows, int64_t columns, int64_t terms, int64_t most)
+  GemmTasks(int64_t rows, int64_t columns, int64_t terms, int64_t most)
       : rows_(rows),
         tiles_((rows + S::kRows - 1) / S::kRows),
         panels_((columns + S::kCols - 1) / S::kCols),
@@ -129,7 +130,7 @@ class ProductTasks {
   template <class F>
   void run(F body) const {
     const int64_t work = height() * terms_ * (panels_ / shares_ * S::kCols);
-    parallel_for(0, blocks_ * shares_, kProductGrain / 4 / (work + 1) + 1, body);
+    parallel_for(0, blocks_ * shares_, kGemmGrain / 4 / (work + 1) + 1, body);
   }
 
   // Those of one share follow each other, as the thread that has packed it mostly takes it.
@@ -146,8 +147,8 @@ class ProductTasks {
   // can take over from a thread that is late.
   void divide(int64_t most) {
     constexpr int64_t kFewTiles = 6, kFewPanels = 8;
-    const int64_t threads = std::clamp<int64_t>(
-        tiles_ * S::kRows * panels_ * S::kCols * terms_ / kProductGrain, 1, num_threads());
+    const int64_t threads =
+        std::clamp<int64_t>(tiles_ * S::kRows * panels_ * S::kCols * terms_ / kGemmGrain, 1, num_threads());
     const auto sides = [&](int64_t blocks) {
       return tiles_ * S::kRows / blocks + panels_ * S::kCols * blocks / threads;
     };
@@ -167,7 +168,7 @@ class ProductTasks {
 // `F` is the format; the micro-kernels of a tile's rows come from `micros(vectors)`. A block of rows is
 // packed, and columns are packed before if several blocks read them, else panel by panel.
 template <class F>
-struct BlockedProduct {
+struct BlockedGemm {
   using E = typename F::Element;
   using S = Tile<E>;
   static constexpr int64_t kDepth = S::kDepth * F::kTerms;
@@ -219,7 +220,7 @@ struct BlockedProduct {
 
   void multiply(int64_t p, int64_t j, int64_t terms, int64_t columns, const Output<E>& o) const {
     const int64_t depth = elements(terms), room = S::kCols * depth;
-    const ProductTasks<S> tasks(m, columns, terms, most_tiles(depth));
+    const GemmTasks<S> tasks(m, columns, terms, most_tiles(depth));
     const Panels<E> panels(columns);
     const bool before = tasks.share_panels();
     const Workspace<E> packed(before ? panels.count() * room : 0);
@@ -245,7 +246,7 @@ struct BlockedProduct {
     for (int i = 0; i < rows; i += S::kRows) {
       const int r = lines(rows - i, S::kRows);
       prefetch(o, i0 + i, j0, r, columns);
-      put_sums<S::kRows, S::kCols>(o, i0 + i, j0, r, columns, [&](const SumsPlace<E>& to) {
+      run_epilogue<S::kRows, S::kCols>(o, i0 + i, j0, r, columns, [&](const AccumulatorTarget<E>& to) {
         kernels[r - 1](to, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
       });
     }
@@ -303,7 +304,7 @@ void narrow_block(const float* sums, int64_t rows, int64_t columns, const Matrix
 
 // Sums of a narrow type stay in float until they are whole: rows and columns go in blocks.
 template <class T, class Run>
-void narrow_product(const Product& p, Run run) {
+void narrow_gemm(const Product& p, Run run) {
   constexpr int64_t kRows = 1024, kColumns = 2048;
   const float alpha = number_or<float>(p.alpha, 1), beta = number_or<float>(p.beta, 0);
   Workspace<float> sums((p.m < kRows ? p.m : kRows) * (p.n < kColumns ? p.n : kColumns));

@@ -1,4 +1,4 @@
-// Sums of products in parts that tiles got wrong, once more.
+// Exact recompute of suspect sums that split-bfloat16 tiles got wrong.
 #pragma once
 
 #include <algorithm>
@@ -10,44 +10,44 @@
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
 // Where a tile stands in a product, and which terms it is of.
-struct TilePlace {
+struct TileIndex {
   int64_t i, j, p, terms;
 };
 
 // `S` says how terms are packed.
 template <class S>
-class Mend {
+class ExactRecompute {
  public:
-  Mend(Operand<float> a, Operand<float> b, int64_t columns) : a_(a), b_(b), n_(columns) {}
+  ExactRecompute(Operand<float> a, Operand<float> b, int64_t columns) : a_(a), b_(b), n_(columns) {}
 
   // A sum may be of terms that have no exact parts, or whose products are too small. What becomes of one
   // depends on its row and its column, not on others.
-  void operator()(const TileSums& sums, TilePlace at, const float* packed_rows) const {
-    if (!sums.any_doubtful()) [[likely]]
+  void operator()(const TileSums& sums, TileIndex at, const float* packed_rows) const {
+    if (!sums.any_suspect()) [[likely]]
       return;
     Lines rows = 0, columns = 0;
     if (sums.any_zero())
-      rows = tiny_rows<S>(packed_rows, packed_terms<S>(at.terms)), columns = tiny_columns_at(at);
+      rows = subnormal_rows<S>(packed_rows, packed_terms<S>(at.terms)), columns = subnormal_columns_at(at);
     for (int i = 0; i < sums.rows(); ++i) {
       const Lines zeros = sums.zeros(i), tiny = rows >> i & 1 ? ~Lines{} : columns;
-      if (const Lines wrong = (sums.doubtful(i) & ~zeros) | (zeros & tiny))
+      if (const Lines wrong = (sums.suspect(i) & ~zeros) | (zeros & tiny))
         sums.replace(i, wrong, exact_row(at, i).sums);
     }
   }
 
  private:
-  Lines tiny_columns_at(TilePlace at) const {
+  Lines subnormal_columns_at(TileIndex at) const {
     const int columns = static_cast<int>(std::min<int64_t>(n_ - at.j, S::kCols));
     const int64_t depth = packed_terms<S>(at.terms);
     Workspace<float> panel(depth * S::kCols);
     S::pack_columns(panel.data(), {b_.at(at.p, at.j), b_.row, b_.column}, columns, at.terms, depth);
-    return tiny_columns<S>(panel.data(), depth);
+    return subnormal_columns<S>(panel.data(), depth);
   }
 
   struct Row {
     alignas(64) float sums[S::kCols];
   };
-  Row exact_row(TilePlace at, int64_t i) const {
+  Row exact_row(TileIndex at, int64_t i) const {
     constexpr int W = kLanes<float>;
     const int64_t step = b_.column * static_cast<int64_t>(sizeof(float)), columns = n_ - at.j;
     Row row;

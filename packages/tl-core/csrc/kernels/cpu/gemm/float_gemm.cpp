@@ -1,5 +1,5 @@
 // isa: all
-// Products of float and double, and of the half types through float.
+// GEMM of float and double, and of the half types through float.
 #include "kernels/cpu/gemm/kernels.h"
 #include "kernels/cpu/gemm/skinny.h"
 #include "kernels/cpu/loops/scratch.h"
@@ -35,10 +35,10 @@ class PanelProduct {
   }
 
   void run(const Output<E>& first) const {
-    if (!packed_ && TurnedProduct<T>::suits(b_, m_)) return TurnedProduct<T>{a_, b_, m_, n_, k_}.run(first);
-    if (!packed_ && StripProduct<T>::suits(b_, m_, n_, k_))
-      return StripProduct<T>(a_, b_, m_, n_, k_).run(first);
-    const int64_t grain = kProductGrain / (m_ * k_ * kCols + 1) + 1;
+    if (!packed_ && SkinnyTransposedGemm<T>::suits(b_, m_))
+      return SkinnyTransposedGemm<T>{a_, b_, m_, n_, k_}.run(first);
+    if (!packed_ && SkinnyGemm<T>::suits(b_, m_, n_, k_)) return SkinnyGemm<T>(a_, b_, m_, n_, k_).run(first);
+    const int64_t grain = kGemmGrain / (m_ * k_ * kCols + 1) + 1;
     parallel_for(0, panels_.count(), grain, [&](int64_t begin, int64_t end) {
       if (packed_) {
         for (int64_t i = begin; i < end; ++i) packed_panel(first, i);
@@ -81,7 +81,7 @@ class PanelProduct {
     const Micro<E>* kernels = loose_micros(E{}, vectors_for<E>(columns));
     for (int64_t i = 0; i < m_; i += S::kRows) {
       const int r = static_cast<int>(m_ - i < S::kRows ? m_ - i : S::kRows);
-      put_sums<S::kRows, kCols>(o, i, j, r, columns, [&](const SumsPlace<E>& to) {
+      run_epilogue<S::kRows, kCols>(o, i, j, r, columns, [&](const AccumulatorTarget<E>& to) {
         kernels[r - 1](to, a_.at(i, p), a_.row, a_.column, b, b_step, depth);
       });
     }
@@ -113,7 +113,7 @@ const Micro<T>* packed(int vectors) {
 
 template <class T>
 void blocked(const Product& p, const Output<OpMath<T>>& out) {
-  BlockedProduct<Plain<T>>{operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k, &packed<OpMath<T>>}.run(out);
+  BlockedGemm<Plain<T>>{operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k, &packed<OpMath<T>>}.run(out);
 }
 
 // Whether a is so small that reading it again for every panel costs less than packing it.
@@ -151,8 +151,8 @@ void half_rows(const Product& p, const Output<float>& out) {
   p.m <= 2 * Tile<float>::kRows ? few_half_rows<T>(p, out) : blocked<T>(p, out);
 }
 template <class T>
-void half_product(const Product& p) {
-  narrow_product<T>(p, &half_rows<T>);
+void half_gemm(const Product& p) {
+  narrow_gemm<T>(p, &half_rows<T>);
 }
 template <class T>
 void half_product_in_float(const Product& p) {
@@ -161,30 +161,28 @@ void half_product_in_float(const Product& p) {
 
 }  // namespace
 
-extern const MatmulKernel float_products[5] = {&product<float>, &product<double>, &half_product<Half>,
-                                               &half_product<BFloat16>, &half_product_in_float<BFloat16>};
+extern const GemmKernel float_products[5] = {&product<float>, &product<double>, &half_gemm<Half>,
+                                             &half_gemm<BFloat16>, &half_product_in_float<BFloat16>};
 
-extern const PackedProduct packed_products[2] = {
+extern const PackedGemm packed_products[2] = {
     {&PanelProduct<float>::packed_size, &pack_panels<float>, &packed_panels<float>},
     {&PanelProduct<double>::packed_size, &pack_panels<double>, &packed_panels<double>}};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
-TL_LEVELS(extern const MatmulKernel float_products[5])
-TL_LEVELS(extern const PackedProduct packed_products[2])
+TL_LEVELS(extern const GemmKernel float_products[5])
+TL_LEVELS(extern const PackedGemm packed_products[2])
 
 namespace tl::cpu {
 
-const PackedProduct& packed_product(DType dtype) {
-  return TL_SELECT(packed_products)[dtype == DType::Float64];
-}
+const PackedGemm& packed_gemm(DType dtype) { return TL_SELECT(packed_products)[dtype == DType::Float64]; }
 
-MatmulKernel float_product() { return TL_SELECT(float_products)[0]; }
-MatmulKernel double_product() { return TL_SELECT(float_products)[1]; }
-MatmulKernel half_product() { return TL_SELECT(float_products)[2]; }
-MatmulKernel bfloat16_product() { return TL_SELECT(float_products)[3]; }
-MatmulKernel bfloat16_product_in_float() { return TL_SELECT(float_products)[4]; }
+GemmKernel float_gemm() { return TL_SELECT(float_products)[0]; }
+GemmKernel double_gemm() { return TL_SELECT(float_products)[1]; }
+GemmKernel half_gemm() { return TL_SELECT(float_products)[2]; }
+GemmKernel bfloat16_gemm() { return TL_SELECT(float_products)[3]; }
+GemmKernel bfloat16_gemm_to_float() { return TL_SELECT(float_products)[4]; }
 
 }  // namespace tl::cpu
 #endif

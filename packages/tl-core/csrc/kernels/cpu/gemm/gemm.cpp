@@ -1,3 +1,4 @@
+// GEMM entry points: chooses a kernel by dtype and shape; complex types by real GEMM.
 #include "kernels/cpu/gemm/gemm.h"
 
 #include <algorithm>
@@ -21,9 +22,9 @@ using namespace base;
 
 // Rows of a are real rows as they lie; a number of b becomes the matrix that multiplies pairs by it.
 template <class R>
-class ComplexProduct {
+class ComplexGemm {
  public:
-  explicit ComplexProduct(const Product& p) : p_(p), alpha_{1, 0}, beta_{0, 0} {
+  explicit ComplexGemm(const Product& p) : p_(p), alpha_{1, 0}, beta_{0, 0} {
     if (p.alpha) std::memcpy(alpha_, p.alpha, sizeof alpha_);
     if (p.beta) std::memcpy(beta_, p.beta, sizeof beta_);
   }
@@ -34,7 +35,7 @@ class ComplexProduct {
     if (moves_a) copy_rows(rows.data());
     const MatrixView a =
         moves_a ? MatrixView{reinterpret_cast<char*>(rows.data()), 2 * p_.k, 1} : real(p_.a, 0, 0);
-    for (int64_t j = 0; j < p_.n; j += kColumns) some_columns(a, j, std::min(kColumns, p_.n - j));
+    for (int64_t j = 0; j < p_.n; j += kColumns) column_block(a, j, std::min(kColumns, p_.n - j));
   }
 
  private:
@@ -53,7 +54,7 @@ class ComplexProduct {
       for (int64_t q = 0; q < p_.k; ++q, to += 2) std::memcpy(to, at(p_.a, i, q), 2 * sizeof(R));
   }
 
-  void some_columns(const MatrixView& a, int64_t first, int64_t columns) const {
+  void column_block(const MatrixView& a, int64_t first, int64_t columns) const {
     const int64_t width = 2 * columns;
     Workspace<R> b(2 * p_.k * width);
     parallel_for(0, p_.k, (1 << 14) / width + 1, [&](int64_t begin, int64_t end) {
@@ -115,7 +116,7 @@ void narrow_matrix(DType to, DType from, const MatrixView& out, char* in, int64_
 }
 
 // Rows go in blocks, so that the widened copies stay small; b is widened once.
-void widened_product(DType dtype, DType wide, const Product& p) {
+void widened_gemm(DType dtype, DType wide, const Product& p) {
   constexpr int64_t kRows = 512;
   const int64_t size = item_size(wide), item = item_size(dtype);
   Workspace<char> b(p.k * p.n * size);
@@ -136,49 +137,49 @@ void widened_product(DType dtype, DType wide, const Product& p) {
 }
 
 // By pairs where the processor can; packing a few rows' operands would cost more than it saves.
-void by_pairs_or(MatmulKernel pairs, MatmulKernel otherwise, const Product& p) {
+void by_pairs_or(GemmKernel pairs, GemmKernel otherwise, const Product& p) {
   (pairs && p.m >= 8 ? pairs : otherwise)(p);
 }
 
 // In parts where fewer bits are allowed and packing is worth it.
-MatmulKernel float_kernel(const Product& p) {
+GemmKernel float_kernel(const Product& p) {
   constexpr int64_t kRows = 16, kLines = 32, kElements = 1 << 14;
   const MatmulPrecision precision = matmul_precision.load(std::memory_order_relaxed);
   if (precision == MatmulPrecision::Highest || needs_all_bits || p.m < kRows || std::min(p.n, p.k) < kLines ||
       p.n * p.k < kElements)
-    return float_product();
-  const MatmulKernel parts = float_parts_product(precision == MatmulPrecision::High ? 2 : 1);
-  return parts ? parts : float_product();
+    return float_gemm();
+  const GemmKernel parts = float_parts_product(precision == MatmulPrecision::High ? 2 : 1);
+  return parts ? parts : float_gemm();
 }
 
 }  // namespace
 
 void matmul(DType dtype, const Product& p) {
   if (p.m == 0 || p.n == 0) return;
-  if (const MatmulKernel column = p.n == 1 && p.k > 0 ? column_product(dtype) : nullptr) return column(p);
+  if (const GemmKernel column = p.n == 1 && p.k > 0 ? gemv(dtype) : nullptr) return column(p);
   switch (dtype) {
     case DType::Float32:
       return float_kernel(p)(p);
     case DType::Float64:
-      return double_product()(p);
+      return double_gemm()(p);
     case DType::Float16:
-      return half_product()(p);
+      return half_gemm()(p);
     case DType::BFloat16:
-      return by_pairs_or(bfloat16_pair_product(), bfloat16_product(), p);
+      return by_pairs_or(bfloat16_vnni_gemm(), bfloat16_gemm(), p);
     case DType::Complex32:
-      return widened_product(dtype, DType::Complex64, p);
+      return widened_gemm(dtype, DType::Complex64, p);
     case DType::Complex64:
-      return ComplexProduct<float>(p).run();
+      return ComplexGemm<float>(p).run();
     case DType::Complex128:
-      return ComplexProduct<double>(p).run();
+      return ComplexGemm<double>(p).run();
     default:
-      return integer_product(dtype)(p);
+      return integer_gemm(dtype)(p);
   }
 }
 
 void matmul_int8(const Product& p) {
   if (p.m == 0 || p.n == 0) return;
-  if (const MatmulKernel tiles = int8_product()) return tiles(p);
+  if (const GemmKernel tiles = int8_gemm()) return tiles(p);
   Workspace<char> a(p.m * p.k * item_size(DType::Int32)), b(p.k * p.n * item_size(DType::Int32));
   widen_matrix(DType::Int32, DType::Int8, a.data(), p.a, p.m, p.k);
   widen_matrix(DType::Int32, DType::Int8, b.data(), p.b, p.k, p.n);
@@ -186,15 +187,15 @@ void matmul_int8(const Product& p) {
 }
 
 void matmul_in_float(const Product& p) {
-  if (p.m > 0 && p.n > 0) by_pairs_or(bfloat16_pair_product_in_float(), bfloat16_product_in_float(), p);
+  if (p.m > 0 && p.n > 0) by_pairs_or(bfloat16_vnni_gemm_to_float(), bfloat16_gemm_to_float(), p);
 }
 
-int64_t packed_size(DType dtype, int64_t k, int64_t n) { return packed_product(dtype).size(k, n); }
+int64_t packed_size(DType dtype, int64_t k, int64_t n) { return packed_gemm(dtype).size(k, n); }
 void pack(DType dtype, const MatrixView& b, int64_t k, int64_t n, char* packed) {
-  packed_product(dtype).pack(b, k, n, packed);
+  packed_gemm(dtype).pack(b, k, n, packed);
 }
 void matmul_packed(DType dtype, const Product& p) {
-  if (p.m > 0 && p.n > 0) packed_product(dtype).run(p);
+  if (p.m > 0 && p.n > 0) packed_gemm(dtype).run(p);
 }
 
 void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step,

@@ -112,16 +112,16 @@ class ColumnProduct {
         const int64_t chunk = i / groups, row = i % groups * kRows;
         E* sums = sums_.data() + chunk * p_.m + row;
         if (row + kRows <= p_.m)
-          some_columns<true>(sums, row, chunk, W);
+          column_block<true>(sums, row, chunk, W);
         else
           for (int64_t r = row; r < p_.m; r += W)
-            some_columns<false>(sums + r - row, r, chunk, static_cast<int>(p_.m - r < W ? p_.m - r : W));
+            column_block<false>(sums + r - row, r, chunk, static_cast<int>(p_.m - r < W ? p_.m - r : W));
       }
     });
   }
 
   template <bool whole>
-  void some_columns(E* out, int64_t row, int64_t chunk, int lanes) const {
+  void column_block(E* out, int64_t row, int64_t chunk, int lanes) const {
     constexpr int N = whole ? 4 : 1;
     V sums[N] = {};
     const int64_t first = chunk * kChunk, last = first + terms(chunk);
@@ -157,24 +157,23 @@ class ColumnProduct {
 };
 
 template <class T>
-void column_product(const Product& p) {
+void gemv(const Product& p) {
   ColumnProduct<T>(p).run();
 }
 
 }  // namespace
 
-extern const MatmulKernel column_products[4] = {&column_product<float>, &column_product<double>,
-                                                &column_product<Half>, &column_product<BFloat16>};
+extern const GemmKernel column_products[4] = {&gemv<float>, &gemv<double>, &gemv<Half>, &gemv<BFloat16>};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
-TL_LEVELS(extern const MatmulKernel column_products[4])
+TL_LEVELS(extern const GemmKernel column_products[4])
 
 namespace tl::cpu {
 
-MatmulKernel column_product(DType dtype) {
-  const MatmulKernel* kernels = TL_SELECT(column_products);
+GemmKernel gemv(DType dtype) {
+  const GemmKernel* kernels = TL_SELECT(column_products);
   switch (dtype) {
     case DType::Float32:
       return kernels[0];

@@ -1,5 +1,5 @@
 // isa: all
-// Products of integers, which wrap around: a few rows times a few columns at a time.
+// GEMM of integers, which wrap around: a few rows times a few columns at a time.
 #include "base/parallel.h"
 #include "kernels/cpu/gemm/kernels.h"
 #include "kernels/cpu/loops/arithmetic.h"
@@ -88,17 +88,17 @@ void rows(const Product& p) {
 
 }  // namespace
 
-extern const MatmulKernel row_products[4] = {&rows<uint8_t, uint16_t>, &rows<uint16_t>, &rows<uint32_t>,
-                                             &rows<uint64_t>};
+extern const GemmKernel row_products[4] = {&rows<uint8_t, uint16_t>, &rows<uint16_t>, &rows<uint32_t>,
+                                           &rows<uint64_t>};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
-TL_LEVELS(extern const MatmulKernel row_products[4])
+TL_LEVELS(extern const GemmKernel row_products[4])
 
 namespace tl::cpu {
 
-MatmulKernel integer_product(DType dtype) {
+GemmKernel integer_gemm(DType dtype) {
   const int64_t size = item_size(dtype);
   return TL_SELECT(row_products)[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3];
 }

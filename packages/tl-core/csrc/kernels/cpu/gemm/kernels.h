@@ -1,31 +1,31 @@
-// The products matmul.cpp chooses among.
+// GEMM kernels that gemm.cpp chooses among.
 #pragma once
 
 #include "kernels/cpu/gemm/gemm.h"
 
 namespace tl::cpu {
 
-using MatmulKernel = void (*)(const Product& product);
+using GemmKernel = void (*)(const Product& product);
 
-MatmulKernel float_product();
-MatmulKernel double_product();
-MatmulKernel half_product();
-MatmulKernel bfloat16_product();
-MatmulKernel bfloat16_product_in_float();  // the result, and what is added to it, of float
-MatmulKernel bfloat16_pair_product();      // by the processor's instructions; null where it has none
-MatmulKernel bfloat16_pair_product_in_float();
-MatmulKernel float_parts_product(int parts);  // of float32 as the sum of one or two bfloat16; null likewise
-MatmulKernel int8_product();                  // of int8, in int32; null likewise
-MatmulKernel integer_product(DType dtype);
+GemmKernel float_gemm();
+GemmKernel double_gemm();
+GemmKernel half_gemm();
+GemmKernel bfloat16_gemm();
+GemmKernel bfloat16_gemm_to_float();  // the result, and what is added to it, of float
+GemmKernel bfloat16_vnni_gemm();      // by the processor's instructions; null where it has none
+GemmKernel bfloat16_vnni_gemm_to_float();
+GemmKernel float_parts_product(int parts);  // of float32 as the sum of one or two bfloat16; null likewise
+GemmKernel int8_gemm();                     // of int8, in int32; null likewise
+GemmKernel integer_gemm(DType dtype);
 
-struct PackedProduct {
+struct PackedGemm {
   int64_t (*size)(int64_t k, int64_t n);
   void (*pack)(const MatrixView& b, int64_t k, int64_t n, char* packed);
-  MatmulKernel run;
+  GemmKernel run;
 };
-const PackedProduct& packed_product(DType dtype);  // float32, float64
+const PackedGemm& packed_gemm(DType dtype);  // float32, float64
 
 // For products whose b is one column; null for dtypes that have none.
-MatmulKernel column_product(DType dtype);
+GemmKernel gemv(DType dtype);
 
 }  // namespace tl::cpu

@@ -1,5 +1,5 @@
 // isa: all bf16, by hand
-// Products of narrow types by the instructions that processors have for them.
+// GEMM of narrow types by the instructions that processors have for them.
 #include "kernels/cpu/gemm/kernels.h"
 
 #if defined(__AVX512BF16__)
@@ -33,8 +33,8 @@ struct Pairs {
 };
 
 template <int R, int N>
-void pair_micro(const SumsPlace<float>& to, const float* a, int64_t, int64_t, const float* b, int64_t b_step,
-                int64_t depth) {
+void pair_micro(const AccumulatorTarget<float>& to, const float* a, int64_t, int64_t, const float* b,
+                int64_t b_step, int64_t depth) {
   __m512 sums[R][N] = {};
   for (int64_t p = 0; p < depth; ++p, a += Tile<float>::kRows, b += b_step) {
     __m512bh columns[N];
@@ -63,9 +63,9 @@ const Micro<float>* pair_micros(int vectors) {
 }
 
 void by_pairs(const Product& p, const Output<float>& out) {
-  BlockedProduct<Pairs>{operand<BFloat16>(p.a), operand<BFloat16>(p.b), p.m, p.n, p.k, &pair_micros}.run(out);
+  BlockedGemm<Pairs>{operand<BFloat16>(p.a), operand<BFloat16>(p.b), p.m, p.n, p.k, &pair_micros}.run(out);
 }
-void bfloat16_by_pairs(const Product& p) { narrow_product<BFloat16>(p, &by_pairs); }
+void bfloat16_by_pairs(const Product& p) { narrow_gemm<BFloat16>(p, &by_pairs); }
 void in_float_by_pairs(const Product& p) { by_pairs(p, output<float>(p)); }
 
 // `S` packs for tiles.
@@ -95,7 +95,7 @@ void narrow_line(const float* sums, float alpha, char* to) {
 void bfloat16_by_tiles(const Product& p) {
   using S = InTiles<Pairs>;
   constexpr int64_t size = sizeof(BFloat16), kTerms = 4096;
-  if (p.k > kTerms) return narrow_product<BFloat16>(p, &by_tiles_to<S>);
+  if (p.k > kTerms) return narrow_gemm<BFloat16>(p, &by_tiles_to<S>);
   const float alpha = number_or<float>(p.alpha, 1), beta = number_or<float>(p.beta, 0);
   const auto at = [](const MatrixView& v, int64_t i, int64_t j) {
     return v.data + (i * v.row_stride + j * v.column_stride) * size;
@@ -177,11 +177,12 @@ struct Quads {
 
 }  // namespace
 
-extern const MatmulKernel narrow_products[7] = {
-    &bfloat16_by_pairs,        &bfloat16_by_tiles,    &in_float_by_pairs,   &by_tiles<InTiles<Pairs>>,
-    &by_tiles<InTiles<Quads>>, &by_tiles<InParts<1>>, &by_tiles<InParts<2>>};
+extern const GemmKernel narrow_products[7] = {&bfloat16_by_pairs,           &bfloat16_by_tiles,
+                                              &in_float_by_pairs,           &by_tiles<InTiles<Pairs>>,
+                                              &by_tiles<InTiles<Quads>>,    &by_tiles<SplitBf16Format<1>>,
+                                              &by_tiles<SplitBf16Format<2>>};
 extern const Sides sides_in_tiles[2] = {kSides<InSides<BFloat16, InTiles<Pairs>>>,
-                                        kSides<InSides<float, InParts<>>>};
+                                        kSides<InSides<float, SplitBf16Format<>>>};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 #endif
@@ -191,21 +192,21 @@ extern const Sides sides_in_tiles[2] = {kSides<InSides<BFloat16, InTiles<Pairs>>
 
 #if defined(TL_ISA_X86)
 namespace tl::cpu::v4bf16 {
-extern const MatmulKernel narrow_products[7];
+extern const GemmKernel narrow_products[7];
 extern const Sides sides_in_tiles[2];
 }  // namespace tl::cpu::v4bf16
 #endif
 
 namespace tl::cpu {
 
-MatmulKernel bfloat16_pair_product() {
+GemmKernel bfloat16_vnni_gemm() {
 #if defined(TL_ISA_X86)
   if (cpu_has_bf16()) return v4bf16::narrow_products[cpu_has_tiles()];
 #endif
   return nullptr;
 }
 
-MatmulKernel bfloat16_pair_product_in_float() {
+GemmKernel bfloat16_vnni_gemm_to_float() {
 #if defined(TL_ISA_X86)
   if (cpu_has_bf16()) return v4bf16::narrow_products[2 + cpu_has_tiles()];
 #endif
@@ -219,14 +220,14 @@ const Sides* sides(DType dtype) {
   return nullptr;
 }
 
-MatmulKernel float_parts_product(int parts) {
+GemmKernel float_parts_product(int parts) {
 #if defined(TL_ISA_X86)
   if (cpu_has_tiles()) return v4bf16::narrow_products[4 + parts];
 #endif
   return nullptr;
 }
 
-MatmulKernel int8_product() {
+GemmKernel int8_gemm() {
 #if defined(TL_ISA_X86)
   if (cpu_has_tiles()) return v4bf16::narrow_products[4];
 #endif

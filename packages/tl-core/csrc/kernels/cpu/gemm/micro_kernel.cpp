@@ -1,4 +1,5 @@
 // isa: all
+// GEMM micro-kernels: outer products accumulated in registers, one K step at a time.
 #include "kernels/cpu/gemm/micro_kernel.h"
 
 #include <array>
@@ -17,7 +18,7 @@ TL_INLINE void add(RegisterTile<Vec<T>, R, N>& sums, const T* a, int64_t a_row, 
            [&](int j) TL_INLINED { return read<V>(reinterpret_cast<const char*>(b + j * kLanes<T>)); });
 }
 template <class T, int R, int N>
-TL_INLINE void put(const RegisterTile<Vec<T>, R, N>& sums, const SumsPlace<T>& to) {
+TL_INLINE void put(const RegisterTile<Vec<T>, R, N>& sums, const AccumulatorTarget<T>& to) {
   const auto at = [](auto* p, int64_t row, int i, int j) TL_INLINED { return p + i * row + j * kLanes<T>; };
   if (to.added) {
     sums.each([&](int i, int j, Vec<T> sum) TL_INLINED {
@@ -31,8 +32,8 @@ TL_INLINE void put(const RegisterTile<Vec<T>, R, N>& sums, const SumsPlace<T>& t
 }
 
 template <class T, int R, int N, bool packed>
-void micro(const SumsPlace<T>& to, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t b_step,
-           int64_t depth) {
+void micro(const AccumulatorTarget<T>& to, const T* a, int64_t a_row, int64_t a_step, const T* b,
+           int64_t b_step, int64_t depth) {
   if constexpr (packed) a_row = 1, a_step = Tile<T>::kRows;
   RegisterTile<Vec<T>, R, N> sums;
   for (int64_t p = 0; p < depth; ++p, a += a_step, b += b_step) {
@@ -67,7 +68,7 @@ void spread(T* out, const T* a, const T* b, const int64_t* offsets, int64_t dept
     prefetch(b + offsets[p + kTermsAhead], N * kVecBytes);
     add(sums, a, 1, b + offsets[p]);
   }
-  put(sums, SumsPlace<T>{out, Tile<T>::kCols});
+  put(sums, AccumulatorTarget<T>{out, Tile<T>::kCols});
 }
 
 // Every second number of rows will do: panels are filled up with zeros.

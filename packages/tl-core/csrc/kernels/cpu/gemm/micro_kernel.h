@@ -1,4 +1,4 @@
-// The innermost loops of matrix products: a few rows times a few vectors of columns, sums in registers.
+// GEMM micro-kernels: mr rows times a few vectors of columns, accumulators in registers.
 #pragma once
 
 #include "kernels/cpu/gemm/pack.h"
@@ -7,7 +7,7 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 // Where sums of some rows and whole vectors of columns go, and what is added to them, unless null.
 template <class T>
-struct SumsPlace {
+struct AccumulatorTarget {
   T* out;
   int64_t row;
   const T* added = nullptr;
@@ -17,7 +17,7 @@ struct SumsPlace {
 // out[i, j] = added[i, j] + sum over p of a[i, p] * b[p, j]. Packed: a[p * kRows + i], whatever the strides
 // say.
 template <class T>
-using Micro = void (*)(const SumsPlace<T>& to, const T* a, int64_t a_row, int64_t a_step, const T* b,
+using Micro = void (*)(const AccumulatorTarget<T>& to, const T* a, int64_t a_row, int64_t a_step, const T* b,
                        int64_t b_step, int64_t depth);
 
 // For so many vectors of columns, the loops for 1, 2, … rows.

@@ -1,4 +1,4 @@
-// The tiles of a blocked matrix product, and the panels its operands are copied into.
+// Packing for blocked GEMM: tile sizes, and the panels that operands are copied into.
 #pragma once
 
 #include <algorithm>

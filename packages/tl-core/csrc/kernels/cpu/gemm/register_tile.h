@@ -1,4 +1,4 @@
-// Sums of products that stay in registers.
+// Register tile of accumulators.
 #pragma once
 
 #include <utility>

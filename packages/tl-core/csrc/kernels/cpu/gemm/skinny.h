@@ -1,4 +1,4 @@
-// Products of a few rows take as long as reading the other matrix, which is read once.
+// Skinny GEMM: with a few rows it takes as long as reading the other matrix, which is read once.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
-inline constexpr int64_t kFewRowsGrain = 1 << 15;  // multiplications that are worth a thread's while
+inline constexpr int64_t kSkinnyGrain = 1 << 15;  // multiplications that are worth a thread's while
 
 // Times dense columns: they are turned around in registers, a vector of columns at a time, as more of them
 // would be more streams than the processor fetches ahead.
 template <class T>
-struct TurnedProduct {
+struct SkinnyTransposedGemm {
   using E = OpMath<T>;
 
   Operand<E> a;
@@ -25,8 +25,8 @@ struct TurnedProduct {
   static bool suits(Operand<T> b, int64_t m) { return m <= kMostRows && b.row == 1; }
 
   void run(const Output<E>& first) const {
-    const Sum kernel = calls_ahead() ? sum_of<true>(m) : sum_of<false>(m);
-    parallel_for(0, (n + W - 1) / W, kFewRowsGrain / (k * W + 1) + 1, [&](int64_t begin, int64_t end) {
+    const Sum kernel = needs_prefetch() ? sum_of<true>(m) : sum_of<false>(m);
+    parallel_for(0, (n + W - 1) / W, kSkinnyGrain / (k * W + 1) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t j = begin * W; j < n && j < end * W; j += W) {
         const int columns = static_cast<int>(std::min<int64_t>(n - j, W));
         for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
@@ -40,20 +40,20 @@ struct TurnedProduct {
 
  private:
   using V = Vec<E>;
-  using Sum = void (TurnedProduct::*)(E* out, int64_t p, int64_t end, int64_t j, int columns) const;
+  using Sum = void (SkinnyTransposedGemm::*)(E* out, int64_t p, int64_t end, int64_t j, int columns) const;
   static constexpr int W = kLanes<E>, kMostRows = 4;
   static constexpr int64_t kDepth = Tile<E>::kDepth;
 
   // The processor fetches one stream in a page ahead, which is too little where several columns lie in one.
-  bool calls_ahead() const {
+  bool needs_prefetch() const {
     constexpr int64_t kPage = 4096;
     return b.column * static_cast<int64_t>(sizeof(T)) < kPage;
   }
 
   template <bool ahead>
   static constexpr Sum sum_of(int64_t rows) {
-    constexpr Sum kernels[] = {&TurnedProduct::sum<1, ahead>, &TurnedProduct::sum<2, ahead>,
-                               &TurnedProduct::sum<3, ahead>, &TurnedProduct::sum<4, ahead>};
+    constexpr Sum kernels[] = {&SkinnyTransposedGemm::sum<1, ahead>, &SkinnyTransposedGemm::sum<2, ahead>,
+                               &SkinnyTransposedGemm::sum<3, ahead>, &SkinnyTransposedGemm::sum<4, ahead>};
     return kernels[rows - 1];
   }
 
@@ -82,7 +82,7 @@ struct TurnedProduct {
 // Times dense rows: they are read in the order they lie in, while sums of a strip of columns stay in the
 // first-level cache.
 template <class T>
-class StripProduct {
+class SkinnyGemm {
  public:
   using E = OpMath<T>;
 
@@ -94,11 +94,11 @@ class StripProduct {
            bytes > (m <= kFew ? kNear : cpu_cache_bytes() / 2);
   }
 
-  StripProduct(Operand<E> a, Operand<T> b, int64_t m, int64_t n, int64_t k)
+  SkinnyGemm(Operand<E> a, Operand<T> b, int64_t m, int64_t n, int64_t k)
       : a_(a), b_(b), m_(m), n_(n), k_(k), strip_(m <= kMostRows / 2 ? kStrip : kStrip / 2) {}
 
   void run(const Output<E>& first) const {
-    parallel_for(0, (n_ + strip_ - 1) / strip_, kFewRowsGrain / (k_ * strip_ + 1) + 1,
+    parallel_for(0, (n_ + strip_ - 1) / strip_, kSkinnyGrain / (k_ * strip_ + 1) + 1,
                  [&](int64_t begin, int64_t end) {
                    for (int64_t i = begin; i < end; ++i) one_strip(first, i * strip_);
                  });
@@ -146,7 +146,7 @@ class StripProduct {
       for (int t = 0; t < terms; ++t) factors[r][t] = broadcast<V>(*a_.at(i + r, p + t));
     for (int c = 0; c < columns; c += W) {
       V from[terms];
-      for (int t = 0; t < terms; ++t) from[t] = some_columns(b_.at(p + t, j + c), columns - c);
+      for (int t = 0; t < terms; ++t) from[t] = column_block(b_.at(p + t, j + c), columns - c);
       for (int r = 0; r < rows; ++r) {
         char* at = reinterpret_cast<char*>(sums + r * kStrip + c);
         V sum = read<V>(at);
@@ -156,7 +156,7 @@ class StripProduct {
     }
   }
 
-  static TL_INLINE V some_columns(const T* b, int columns) {
+  static TL_INLINE V column_block(const T* b, int columns) {
     const auto* from = reinterpret_cast<const char*>(b);
     return columns < W ? load_partial<T>(from, columns) : load<T>(from);
   }

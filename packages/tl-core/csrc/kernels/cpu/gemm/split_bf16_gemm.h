@@ -12,8 +12,8 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
-template <int parts = kFloatParts>
-struct InParts {
+template <int parts = kSplitBf16Terms>
+struct SplitBf16Format {
   using E = float;
   using Storage = float;
   static constexpr bool kLosesTerms = true;
@@ -55,7 +55,7 @@ struct InParts {
 
  private:
   using V = VecF;
-  using Parts = FloatParts<true, parts>;
+  using Parts = SplitBf16<true, parts>;
 
   // Which parts of two factors are multiplied, one pair after another: to and fro, as a part that stays need
   // not be loaded.

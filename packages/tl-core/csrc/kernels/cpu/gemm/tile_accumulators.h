@@ -22,9 +22,9 @@ class TileSums {
   float* row(int i) const { return sums_ + i * kCols; }
 
   // Those not finite or so small that what is lost may be seen, and zeros.
-  Lines doubtful(int i) const { return of(i, &in_doubt) & columns_; }
+  Lines suspect(int i) const { return of(i, &in_doubt) & columns_; }
   Lines zeros(int i) const { return of(i, &is_zero) & columns_; }
-  bool any_doubtful() const { return any(&TileSums::doubtful); }
+  bool any_suspect() const { return any(&TileSums::suspect); }
   bool any_zero() const { return any(&TileSums::zeros); }
   void replace(int i, Lines which, const float* by) const {
     for (int v = 0; v < 2; ++v)
@@ -69,7 +69,7 @@ TL_INLINE __mmask32 tiny_terms(const float* pairs) {
 
 // Lines of 32 packed rows, or of a panel's columns, that have such terms.
 template <class S>
-Lines tiny_rows(const float* packed, int64_t depth) {
+Lines subnormal_rows(const float* packed, int64_t depth) {
   constexpr int kSide = S::kSide;
   Lines some = 0;
   for (int strip = 0; strip < 2; ++strip, packed += depth * kSide)
@@ -79,7 +79,7 @@ Lines tiny_rows(const float* packed, int64_t depth) {
   return some;
 }
 template <class S>
-Lines tiny_columns(const float* packed, int64_t depth) {
+Lines subnormal_columns(const float* packed, int64_t depth) {
   constexpr int kSide = S::kSide;
   Lines some = 0;
   for (int64_t p = 0; p < depth; p += S::kRound) {
