@@ -206,7 +206,7 @@ ROWS = [
               doc="The gradient where the element lies between the bounds."),
     Composite("clamp_backward_bound(Tensor grad, Tensor self, Tensor? min, Tensor? max, bool upper) -> Tensor", function=False, method=False,
               doc="The gradient where the element took the lower, or the upper, bound."),
-    Composite("atan2_slope(Tensor part, Tensor self, Tensor other) -> Tensor", function=False, method=False,
+    Composite("atan2_derivative(Tensor part, Tensor self, Tensor other) -> Tensor", function=False, method=False,
               doc="A part of the point over its squared distance; zero at the origin."),
     # ---- parts of derivatives ----------------------------------------------------------------------------------------
     Pointwise("threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", inputs=2, cpu="threshold_backward",

@@ -62,7 +62,7 @@ ROWS = [
            doc="log2(2^x + 2^y) without overflow.",
            example=">>> tl.logaddexp2(tl.tensor([0.0]), tl.tensor([0.0]))\ntensor([1.])"),
     Binary("atan2", overload="", other="Tensor", to="float", dtypes="float", loops="wide", hot=ONE, aliases=("arctan2",), expr="atan2(x, y)",
-           grad={"self": "g * atan2_slope(other, self, other)", "other": "-g * atan2_slope(self, self, other)"}, ref="numpy.arctan2",
+           grad={"self": "g * atan2_derivative(other, self, other)", "other": "-g * atan2_derivative(self, self, other)"}, ref="numpy.arctan2",
            doc="The angle of the point (other, self), between -pi and pi.",
            example=">>> tl.atan2(tl.tensor([1.0]), tl.tensor([-1.0]))\ntensor([2.3562])"),
     Binary("hypot", overload="", other="Tensor", dtypes="float", loops="wide", hot=ONE, expr="hypot(x, y)", ref="numpy.hypot",

@@ -37,8 +37,8 @@ Tensor elu_backward(const Tensor& g, const Scalar& alpha, const Scalar& scale, c
 
 // Where the unit bends: alpha scale input_scale^2 exp(input_scale x), of which the result tells all but a
 // factor.
-Tensor elu_bend(const Tensor& g, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale,
-                bool is_result, const Tensor& self_or_result) {
+Tensor elu_double_backward(const Tensor& g, const Scalar& alpha, const Scalar& scale,
+                           const Scalar& input_scale, bool is_result, const Tensor& self_or_result) {
   const double s = input_scale.to_double(), steepest = alpha.to_double() * scale.to_double();
   const Tensor below = ops::le(self_or_result, Scalar(0));
   if (is_result) return ops::where_self(below, ops::mul(g, Scalar(s)), Scalar(0.0));
@@ -82,13 +82,13 @@ Tensor softshrink(const Tensor& self, const Scalar& lambd, Out out) {
 Tensor less_from_one(const Tensor& t) { return ops::sub(Scalar(1), t); }
 
 // s (1 - s) (2 + x (1 - 2s)) with s the sigmoid of x.
-Tensor silu_bend(const Tensor& g, const Tensor& self) {
+Tensor silu_double_backward(const Tensor& g, const Tensor& self) {
   const Tensor s = ops::sigmoid(self);
   const Tensor curve = ops::add(ops::mul(self, ops::sub(Scalar(1), s, Scalar(2))), Scalar(2));
   return ops::mul(g, ops::conj_physical(ops::mul(ops::mul(s, less_from_one(s)), curve)));
 }
 // (1 - t^2) s (2 + x (1 - s - 2ts)) with t = tanh(softplus(x)).
-Tensor mish_bend(const Tensor& g, const Tensor& self) {
+Tensor mish_double_backward(const Tensor& g, const Tensor& self) {
   const Tensor s = ops::sigmoid(self), t = ops::tanh(ops::softplus(self));
   const Tensor inner = ops::sub(less_from_one(s), ops::mul(t, s), Scalar(2));
   const Tensor curve = ops::add(ops::mul(self, inner), Scalar(2));
@@ -111,7 +111,7 @@ Tensor gelu_backward(const Tensor& g, const Tensor& self, std::string_view appro
 }
 
 // The density times (2 - x^2); by tanh, the second derivative of x (1 + tanh(u(x))) / 2.
-Tensor gelu_bend(const Tensor& g, const Tensor& self, std::string_view approximate) {
+Tensor gelu_double_backward(const Tensor& g, const Tensor& self, std::string_view approximate) {
   const Tensor square = ops::square(self);
   if (!by_tanh(approximate)) {
     const Tensor density = ops::mul(ops::exp(ops::mul(square, Scalar(-0.5))), Scalar(0.39894228040143267794));
@@ -183,13 +183,13 @@ TL_KERNEL(celu, celu)
 TL_KERNEL(selu, selu)
 TL_KERNEL(softshrink, softshrink)
 TL_KERNEL(elu_backward, elu_backward)
-TL_KERNEL(elu_bend, elu_bend)
+TL_KERNEL(elu_double_backward, elu_double_backward)
 TL_KERNEL(leaky_relu_backward, leaky_relu_backward)
-TL_KERNEL(silu_bend, silu_bend)
-TL_KERNEL(mish_bend, mish_bend)
+TL_KERNEL(silu_double_backward, silu_double_backward)
+TL_KERNEL(mish_double_backward, mish_double_backward)
 TL_KERNEL(gelu, gelu)
 TL_KERNEL(gelu_backward, gelu_backward)
-TL_KERNEL(gelu_bend, gelu_bend)
+TL_KERNEL(gelu_double_backward, gelu_double_backward)
 TL_KERNEL(glu, glu)
 TL_KERNEL(prelu, prelu)
 TL_KERNEL(_prelu_kernel, prelu_kernel)
