@@ -1,4 +1,5 @@
 // isa: all
+// Dtype conversion kernels: one elementwise loop for each pair of source and destination dtypes.
 #include "kernels/cpu/elementwise/cast.h"
 
 #include "kernels/cpu/elementwise/unary.h"

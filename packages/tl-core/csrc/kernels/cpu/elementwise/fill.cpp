@@ -1,3 +1,4 @@
+// Range fills (arange and its like): every element from its index in closed form, in parallel.
 #include "kernels/cpu/elementwise/fill.h"
 
 #include "base/parallel.h"

@@ -1,3 +1,5 @@
+// Special functions in double precision: recurrences, asymptotic and power series, and Halley iterations.
+// "DLMF" is the NIST Digital Library of Mathematical Functions, "A&S" Abramowitz and Stegun (1964).
 #include "kernels/cpu/elementwise/special_functions.h"
 
 #include <cmath>
@@ -15,7 +17,7 @@ constexpr double kRootHalf = 0.70710678118654752440;
 // B_2k, the Bernoulli numbers.
 constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30, 1.0 / 42,      -1.0 / 30,       5.0 / 66,
                                  -691.0 / 2730, 7.0 / 6,   -3617.0 / 510, 43867.0 / 798.0, -174611.0 / 330};
-constexpr double kAsymptotic = 10;  // from here on the series of the gamma functions are exact to rounding
+constexpr double kAsymptotic = 10;  // from this argument on the asymptotic series converge to rounding
 }  // namespace
 
 // ---- gamma and zeta
@@ -25,7 +27,8 @@ double lgamma(double x) {
   return ::lgamma_r(x, &sign);  // std::lgamma writes a global
 }
 
-// Upwards to where the asymptotic series serves; below zero by reflection.
+// Recurrence psi(x) = psi(x + 1) - 1/x (DLMF 5.5.2) up to kAsymptotic, then the asymptotic series
+// (DLMF 5.11.2); negative arguments by reflection (DLMF 5.5.4).
 double digamma(double x) {
   if (x == 0) return std::copysign(kInfinity, -x);
   if (x < 0) {
@@ -40,6 +43,8 @@ double digamma(double x) {
   return sum + std::log(x) - 0.5 / x - series;
 }
 
+// The derivative of digamma by the derivatives of its three formulas: recurrence (DLMF 5.15.5), reflection
+// (5.15.6) and asymptotic series (5.15.8).
 double trigamma(double x) {
   if (x <= 0) {
     const double part = x - std::trunc(x);
@@ -54,7 +59,7 @@ double trigamma(double x) {
   return sum + 1 / x + power / 2 + series / x;
 }
 
-// Direct terms, then Euler and Maclaurin's formula for the rest.
+// Hurwitz zeta: direct terms, then the Euler-Maclaurin formula for the tail (DLMF 2.10.1, 25.11.1).
 double zeta(double s, double q) {
   if (s == 1) return kInfinity;
   if (!(s > 1)) return kNaN;
@@ -80,6 +85,7 @@ double zeta(double s, double q) {
   return sum;
 }
 
+// psi^(n)(x) = (-1)^(n+1) n! zeta(n + 1, x), DLMF 25.11.12.
 double polygamma(double order, double x) {
   if (order == 0) return digamma(x);
   if (order == 1) return trigamma(x);
@@ -89,6 +95,8 @@ double polygamma(double order, double x) {
 
 // ---- the error function and the normal distribution
 // -----------------------------------------------------------------
+// exp(x^2) erfc(x): the product, with the rounding error of x^2 compensated by an fma; from 25 on the
+// asymptotic series (DLMF 7.12.1).
 double erfcx(double x) {
   if (x < 25) {
     const double square = x * x, lost = std::fma(x, x, -square);
@@ -101,7 +109,8 @@ double erfcx(double x) {
 }
 
 namespace {
-// The x with erfc(x) = c, for 0 < c <= 1/2: Hastings' guess, good to 4e-4, and two steps of Halley's method.
+// The x with erfc(x) = c, for 0 < c <= 1/2: the rational approximation of Hastings
+// (A&S 26.2.23, error below 4.5e-4), refined by two Halley iterations; f''/f' = -2x makes each one division.
 double erfc_inverse(double c) {
   const double logarithm = std::log(c), t = std::sqrt(-2 * (logarithm - 0.69314718055994530942));
   double x = kRootHalf * (t - (2.515517 + t * (0.802853 + t * 0.010328)) /
@@ -112,7 +121,8 @@ double erfc_inverse(double c) {
   }
   return x;
 }
-// The x with erf(x) = y, for 0 <= y <= 1/2.
+// The x with erf(x) = y, for 0 <= y <= 1/2: two terms of the Maclaurin series, refined by three Halley
+// iterations.
 double erf_inverse(double y) {
   double x = kHalfRootPi * y * (1 + kPi / 12 * y * y);
   for (int i = 0; i < 3; ++i) {
@@ -135,12 +145,14 @@ double ndtri(double p) {
   return p > 0.75 ? erfc_inverse(2 * (1 - p)) / kRootHalf : erfinv(2 * p - 1) / kRootHalf;
 }
 
+// log of the normal CDF; below -1 through erfcx, where erfc would underflow.
 double log_ndtr(double x) {
   const double t = x * kRootHalf;
   return x < -1 ? std::log(erfcx(-t) / 2) - t * t : std::log1p(-std::erfc(t) / 2);
 }
 
-// ---- modified Bessel functions: the power series, all of whose terms are positive, then the asymptotic one
+// ---- modified Bessel functions of the first kind: power series (DLMF 10.25.2), whose terms are all
+// positive, up to kSeriesEnd, then the asymptotic series (DLMF 10.40.1)
 // -----------
 namespace {
 constexpr double kSeriesEnd = 30;
@@ -165,22 +177,22 @@ double i1e(double x) {
 }
 double i1(double x) { return i1e(x) * std::exp(std::fabs(x)); }
 
-// ---- complex numbers: the C library's, which keeps to the standard's special values
+// ---- complex inverse functions: libm's, with the special values of C11 Annex G
 // ---------------------------------
-#define TL_OF_LIBRARY(name, function) \
-  Complex128 name(Complex128 x) {     \
-    _Complex double z;                \
-    __real__ z = x.re;                \
-    __imag__ z = x.im;                \
-    z = function(z);                  \
-    return {__real__ z, __imag__ z};  \
+#define TL_COMPLEX_FROM_LIBM(name, function) \
+  Complex128 name(Complex128 x) {            \
+    _Complex double z;                       \
+    __real__ z = x.re;                       \
+    __imag__ z = x.im;                       \
+    z = function(z);                         \
+    return {__real__ z, __imag__ z};         \
   }
-TL_OF_LIBRARY(acos, __builtin_cacos)
-TL_OF_LIBRARY(acosh, __builtin_cacosh)
-TL_OF_LIBRARY(asin, __builtin_casin)
-TL_OF_LIBRARY(asinh, __builtin_casinh)
-TL_OF_LIBRARY(atan, __builtin_catan)
-TL_OF_LIBRARY(atanh, __builtin_catanh)
-TL_OF_LIBRARY(tan, __builtin_ctan)
+TL_COMPLEX_FROM_LIBM(acos, __builtin_cacos)
+TL_COMPLEX_FROM_LIBM(acosh, __builtin_cacosh)
+TL_COMPLEX_FROM_LIBM(asin, __builtin_casin)
+TL_COMPLEX_FROM_LIBM(asinh, __builtin_casinh)
+TL_COMPLEX_FROM_LIBM(atan, __builtin_catan)
+TL_COMPLEX_FROM_LIBM(atanh, __builtin_catanh)
+TL_COMPLEX_FROM_LIBM(tan, __builtin_ctan)
 
 }  // namespace tl::cpu::special

@@ -1,4 +1,5 @@
 // isa: all
+// Strided copies by element size; blocks whose two strides are exchanged are transposed in registers.
 #include "kernels/cpu/loops/copy.h"
 
 #include "kernels/cpu/loops/item_sizes.h"

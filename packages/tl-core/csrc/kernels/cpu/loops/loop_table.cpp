@@ -1,3 +1,4 @@
+// Errors that elementwise loops raise for their element values.
 #include "kernels/cpu/loops/loop_table.h"
 
 #include "base/error.h"

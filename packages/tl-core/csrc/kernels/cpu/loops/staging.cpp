@@ -1,3 +1,4 @@
+// Staging of operands through contiguous tile buffers, for loops that cannot take the strides or dtype as is.
 #include "kernels/cpu/loops/staging.h"
 
 #include <algorithm>
