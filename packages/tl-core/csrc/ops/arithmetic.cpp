@@ -81,7 +81,7 @@ Tensor clamp_backward_bound(const Tensor& g, const Tensor& self, OptTensor min, 
   return ops::where_self(taken, g, Scalar(0));
 }
 
-Tensor atan2_slope(const Tensor& part, const Tensor& self, const Tensor& other) {
+Tensor atan2_derivative(const Tensor& part, const Tensor& self, const Tensor& other) {
   const Tensor square = ops::add(ops::mul(self, self), ops::mul(other, other));
   return ops::where_self(ops::eq(square, Scalar(0)), Scalar(0.0), ops::div(part, square));
 }
@@ -159,7 +159,7 @@ TL_KERNEL(clamp, clamp)
 TL_KERNEL(clamp_Tensor, clamp_tensor)
 TL_KERNEL(clamp_backward, clamp_backward)
 TL_KERNEL(clamp_backward_bound, clamp_backward_bound)
-TL_KERNEL(atan2_slope, atan2_slope)
+TL_KERNEL(atan2_derivative, atan2_derivative)
 TL_KERNEL(masked_fill_Scalar, masked_fill)
 TL_KERNEL(masked_fill_Tensor, masked_fill_tensor)
 TL_KERNEL(tril, triangle<true>)

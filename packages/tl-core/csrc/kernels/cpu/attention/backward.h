@@ -71,7 +71,7 @@ OpMath<F> row_product(MatrixView a, MatrixView b, int64_t i, int64_t n) {
     const int left = static_cast<int>(least(W, n - j));
     sum = fma(elements<F>(a, i, j, left), elements<F>(b, i, j, left), sum);
   }
-  return sum_of_lanes(sum);
+  return horizontal_sum(sum);
 }
 
 // What the tiles of one row of tiles share.

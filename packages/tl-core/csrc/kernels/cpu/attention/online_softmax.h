@@ -96,7 +96,7 @@ TL_NARROWS OpMath<F> exponentials(int64_t pairs, OpMath<F> factor, OpMath<F> shi
     }
     to.put(k, x, y);
   }
-  return sum_of_lanes(total + more);
+  return horizontal_sum(total + more);
 }
 
 template <class V>
@@ -112,7 +112,7 @@ A largest(const A* row, int64_t pairs) {
   V best[2] = {V{} - std::numeric_limits<A>::infinity(), V{} - std::numeric_limits<A>::infinity()};
   for (int64_t k = 0; k < 2 * pairs; k += 2)
     best[0] = larger(best[0], at(row, k)), best[1] = larger(best[1], at(row, k + 1));
-  return folded(larger(best[0], best[1]), [](V a, V b) { return larger(a, b); });
+  return horizontal_reduce(larger(best[0], best[1]), [](V a, V b) { return larger(a, b); });
 }
 
 // The running maxima and sums of a tile's rows.

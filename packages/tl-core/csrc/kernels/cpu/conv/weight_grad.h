@@ -154,7 +154,7 @@ class PlaneWeight {
         int64_t at_ = j / g_.taps() * w.channel;
         for (int d = 0; d < kConvolutionAxes; ++d) at_ += tap.t[d] * w.tap[d];
         T* sums = sums_.data() + (tiles + j / kColumns) * kTile;
-        to[at_] = sum_of_lanes(
+        to[at_] = horizontal_sum(
             read<V>(vector(sums, static_cast<int>(row % kRows), static_cast<int>(j % kColumns))));
       }
     }

@@ -65,13 +65,13 @@ OpMath<T> row_log_sum(const char* row, int64_t n) {
     part = (part + 1) % 4;
   });
   const V all = maximum(maximum(tops[0], tops[1]), maximum(tops[2], tops[3]));
-  const V top = finite(broadcast<V>(largest_lane(all)));
+  const V top = finite(broadcast<V>(horizontal_max(all)));
   part = 0;
   for_vectors<S::W>(n, [&](int64_t i, int count) {
     sums[part] += exp(S::get(row, i, count, S::lowest) - top);
     part = (part + 1) % 4;
   });
-  const A sum = sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  const A sum = horizontal_sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
   return log(broadcast<V>(sum))[0] + top[0];
 }
 

@@ -87,7 +87,7 @@ class ColumnProduct {
       for (int r = 0; r < R; ++r)
         sums[r][0] = fma(load_partial<T>(a[r] + p * sizeof(T), left), factor, sums[r][0]);
     }
-    for (int r = 0; r < R; ++r) out[r] = sum_of_lanes(sums[r][0] + sums[r][1]);
+    for (int r = 0; r < R; ++r) out[r] = horizontal_sum(sums[r][0] + sums[r][1]);
   }
 
   E strided_row(int64_t row, int64_t chunk) const {
@@ -100,7 +100,7 @@ class ColumnProduct {
       sum = fma(load_strided<T>(from, p_.a.column_stride * size, left),
                 load_partial<E>(reinterpret_cast<const char*>(x + p), left), sum);
     }
-    return sum_of_lanes(sum);
+    return horizontal_sum(sum);
   }
 
   // Some vectors of rows at a time.

@@ -77,7 +77,7 @@ TL_INLINE A sum_of(int64_t n, F term) {
   }
   for (; i + W <= n; i += W) s[0] += term(i, W);
   if (i < n) s[1] += kept<A>(term(i, static_cast<int>(n - i)), static_cast<int>(n - i));
-  return sum_of_lanes((s[0] + s[1]) + (s[2] + s[3]));
+  return horizontal_sum((s[0] + s[1]) + (s[2] + s[3]));
 }
 
 // The sums of two terms(i, count, first, second).
@@ -101,8 +101,8 @@ TL_INLINE void sum_both(int64_t n, double& a, double& b, F terms) {
       s[0] += kept<A>(x, count);
       t[0] += kept<A>(y, count);
     }
-    a += static_cast<double>(sum_of_lanes(s[0] + s[1]));
-    b += static_cast<double>(sum_of_lanes(t[0] + t[1]));
+    a += static_cast<double>(horizontal_sum(s[0] + s[1]));
+    b += static_cast<double>(horizontal_sum(t[0] + t[1]));
   }
 }
 

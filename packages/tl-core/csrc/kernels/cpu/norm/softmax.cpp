@@ -49,7 +49,7 @@ struct DenseLine {
   }
   template <class F>
   static V fold(V v, F f) {
-    return broadcast<V>(folded(v, f));
+    return broadcast<V>(horizontal_reduce(v, f));
   }
 
  private:
