@@ -1,4 +1,4 @@
-// Decompositions of matrices, and what is solved with them.
+// Matrix decompositions (QR, SVD) and the solvers built on them.
 #include <array>
 #include <cmath>
 #include <vector>
@@ -39,6 +39,13 @@ void check_decomposed(const char* name, const Tensor& t) {
            "\" not implemented for '", scalar_type_name(t.dtype()), "'");
 }
 
+// The dtypes that the factorization kernels are instantiated for.
+void check_factorization_dtype(DType d) {
+  const bool known =
+      d == DType::Float32 || d == DType::Float64 || d == DType::Complex64 || d == DType::Complex128;
+  TL_CHECK(known, NotImplemented, "decompositions are not implemented for ", dtype_name(d));
+}
+
 Tensor adjoint(const Tensor& t) { return ops::conj_physical(ops::transpose_int(t, -2, -1)); }
 
 IntSpan batch_of(const Tensor& t) { return t.sizes().first(static_cast<size_t>(t.dim() - 2)); }
@@ -50,35 +57,36 @@ DimVector with_matrix(IntSpan batch, int64_t rows, int64_t columns) {
   return shape;
 }
 
-// ---- reflections and QR
-struct Reflections {
+// ---- Householder QR
+struct HouseholderQr {
   Tensor a, tau;
 };
 
 // A dense copy of the matrices, decomposed in place.
-Reflections reflections_of(const Tensor& self) {
+HouseholderQr householder_qr(const Tensor& self) {
   const int64_t rows = rows_of(self), columns = last(self), fewer = std::min(rows, columns);
   DimVector shape(batch_of(self));
   shape.push_back(fewer);
-  Reflections r{empty(self.sizes(), {self.dtype(), self.device()}),
-                empty(shape, {self.dtype(), self.device()})};
+  HouseholderQr r{empty(self.sizes(), {self.dtype(), self.device()}),
+                  empty(shape, {self.dtype(), self.device()})};
   if (self.is_meta() || self.numel() == 0) return r;
   copy_elements(r.a, self);
-  cpu::reflections(self.dtype(), r.a.ptr<char>(), r.tau.ptr<char>(), self.numel() / (rows * columns), rows,
-                   columns);
+  check_factorization_dtype(self.dtype());
+  cpu::geqrf(self.dtype(), r.a.ptr<char>(), r.tau.ptr<char>(), self.numel() / (rows * columns), rows,
+             columns);
   return r;
 }
 
 Pair geqrf(const Tensor& self, Out out, Out out_tau) {
   check_matrix("geqrf", "A", self);
   check_decomposed("geqrf", self);
-  const Reflections r = reflections_of(self);
+  const HouseholderQr r = householder_qr(self);
   return {copied_out(r.a, out), copied_out(r.tau, out_tau)};
 }
 
 // The compact form of the product: 1 - V T V^H with T = (1 + D U)^-1 D, where D holds tau and U is the strict
 // upper triangle of V^H V (Joffrain et al., Accumulating Householder transformations, revisited, 2006).
-Tensor reflected(const Tensor& vectors, const Tensor& tau, int64_t columns) {
+Tensor accumulate_q(const Tensor& vectors, const Tensor& tau, int64_t columns) {
   const AllBits all_bits;
   const int64_t rows = rows_of(vectors), k = last(tau);
   const TensorOptions like{vectors.dtype(), vectors.device()};
@@ -107,7 +115,7 @@ Tensor householder_product(const Tensor& input, const Tensor& tau, Out out) {
            "linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
   TL_CHECK(tau.dtype() == input.dtype(), Runtime, "linalg.householder_product: tau dtype ",
            scalar_type_name(tau.dtype()), " does not match input dtype ", scalar_type_name(input.dtype()));
-  return copied_out(reflected(input, tau, last(input)), out);
+  return copied_out(accumulate_q(input, tau, last(input)), out);
 }
 
 Tensor orgqr(const Tensor& self, const Tensor& input2, Out out) {
@@ -125,9 +133,10 @@ Pair qr(const Tensor& A, std::string_view mode, Out out_q, Out out_r) {
   check_mode(mode);
   const int64_t rows = rows_of(A), columns = last(A);
   const int64_t kept = mode == "complete" ? rows : std::min(rows, columns);
-  const Reflections f = reflections_of(A);
+  const HouseholderQr f = householder_qr(A);
   const Tensor r = ops::triu(ops::narrow(f.a, -2, 0, kept), 0);
-  const Tensor q = mode == "r" ? empty(DimVector{0}, {A.dtype(), A.device()}) : reflected(f.a, f.tau, kept);
+  const Tensor q =
+      mode == "r" ? empty(DimVector{0}, {A.dtype(), A.device()}) : accumulate_q(f.a, f.tau, kept);
   return {copied_out(q, out_q), copied_out(r, out_r)};
 }
 
@@ -188,11 +197,11 @@ Triple empty_factors(const Tensor& A) {
 // A tall matrix is Q R, and R = turns^H diag(values) w. In double precision: float needs no loops of its own.
 Triple tall_factors(const Tensor& A) {
   const int64_t n = last(A), count = A.numel() / (rows_of(A) * n);
-  const Reflections f = reflections_of(to_dtype(A, double_type(A.dtype())));
+  const HouseholderQr f = householder_qr(to_dtype(A, double_type(A.dtype())));
   const Tensor w = to_contiguous(ops::triu(ops::narrow(f.a, -2, 0, n), 0));
   const Tensor turns = empty(w.sizes(), {w.dtype(), {}}), values = empty(f.tau.sizes(), {DType::Float64, {}});
-  cpu::singular_values(w.dtype(), w.ptr<char>(), turns.ptr<char>(), values.ptr<double>(), count, n);
-  const Tensor u = ops::matmul(reflected(f.a, f.tau, n), adjoint(turns));
+  cpu::jacobi_svd(w.dtype(), w.ptr<char>(), turns.ptr<char>(), values.ptr<double>(), count, n);
+  const Tensor u = ops::matmul(accumulate_q(f.a, f.tau, n), adjoint(turns));
   return {to_dtype(u, A.dtype()), to_dtype(values, to_real(A.dtype())), to_dtype(w, A.dtype())};
 }
 
@@ -287,6 +296,7 @@ Tensor solve_matrices(const Tensor& A, const Tensor& B) {
   const Tensor left = empty(with_matrix(batch, n, n), {A.dtype(), {}});
   copy_elements(left, A);
   copy_elements(x, B);
+  check_factorization_dtype(A.dtype());
   const int64_t singular = cpu::solve(A.dtype(), left.ptr<char>(), x.ptr<char>(), count, n, columns);
   TL_CHECK(singular < 0, LinAlg,
            "linalg.solve: ", batch.empty() ? std::string() : cat("(Batch element ", singular, "): "),

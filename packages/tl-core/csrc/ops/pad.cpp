@@ -7,13 +7,13 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
-#include "ops/field.h"
+#include "ops/spatial.h"
 #include "tensor/geometry.h"
 
 namespace tl {
 
 namespace {
-using cpu::AxisMap;
+using cpu::ResampleWeights;
 
 // Padding is listed from the last dimension: before, after, before, after, …
 struct Widths {
@@ -207,9 +207,9 @@ Tensor border_adjoint(const Tensor& g, IntSpan sizes, IntSpan padding, std::stri
   const IntSpan grid = sizes.last(static_cast<size_t>(pad.dims()));
   const auto maps = [&] {
     const BorderPositions positions(border, sizes, pad);
-    std::vector<AxisMap> all;
+    std::vector<ResampleWeights> all;
     for (int64_t a = 3 - pad.dims(); a < 3; ++a) {
-      AxisMap& map = all.emplace_back();
+      ResampleWeights& map = all.emplace_back();
       map.inputs = positions.sizes[a];
       for (int64_t i : positions.from[a]) {
         map.tap(i);
@@ -218,7 +218,7 @@ Tensor border_adjoint(const Tensor& g, IntSpan sizes, IntSpan padding, std::stri
     }
     return all;
   };
-  return to_dtype(adjoint_resampled(Field(g, pad.dims()), grid, maps), g.dtype());
+  return to_dtype(adjoint_resampled(SpatialView(g, pad.dims()), grid, maps), g.dtype());
 }
 
 Tensor pad(const Tensor& self, IntSpan widths, std::string_view mode, std::optional<double> value) {

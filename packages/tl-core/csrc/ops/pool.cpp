@@ -9,14 +9,14 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
-#include "ops/field.h"
+#include "ops/spatial.h"
 #include "tensor/geometry.h"
 
 namespace tl {
 
 namespace {
 using Pair = std::tuple<Tensor, Tensor>;
-using cpu::AxisMap;
+using cpu::ResampleWeights;
 
 // ---- windows
 // ---------------------------------------------------------------------------------------------------------
@@ -63,8 +63,8 @@ struct Window {
     return n;
   }
   // The windows along one axis, and, if asked for, their sizes as scales.
-  AxisMap map(int64_t a, int64_t inputs) const {
-    AxisMap out;
+  ResampleWeights map(int64_t a, int64_t inputs) const {
+    ResampleWeights out;
     out.inputs = inputs;
     for (int64_t o = 0; o < outputs(a, inputs); ++o) {
       const int64_t begin = o * stride[a] - padding[a], end = std::min(inputs, begin + reach(a));
@@ -74,8 +74,8 @@ struct Window {
     }
     return out;
   }
-  std::vector<AxisMap> maps(IntSpan grid) const {
-    std::vector<AxisMap> out;
+  std::vector<ResampleWeights> maps(IntSpan grid) const {
+    std::vector<ResampleWeights> out;
     for (size_t a = 0; a < kernel.size(); ++a) out.push_back(map(static_cast<int64_t>(a), grid[a]));
     return out;
   }
@@ -93,8 +93,8 @@ struct Window {
   }
 };
 
-AxisMap adaptive_map(int64_t inputs, int64_t outputs, bool mean) {
-  AxisMap out;
+ResampleWeights adaptive_weights(int64_t inputs, int64_t outputs, bool mean) {
+  ResampleWeights out;
   out.inputs = inputs;
   for (int64_t o = 0; o < outputs; ++o) {
     const int64_t begin = o * inputs / outputs, end = ((o + 1) * inputs + outputs - 1) / outputs;
@@ -114,7 +114,7 @@ void check_max_dtype(const char* op, const Tensor& self) {
 
 template <class F>
 Pair maxima(const Tensor& self, IntSpan grid, bool indexed, F maps) {
-  const Field field(self, static_cast<int64_t>(grid.size()));
+  const SpatialView field(self, static_cast<int64_t>(grid.size()));
   const Tensor values = field.like(grid, field.data().dtype());
   const Tensor indices = indexed ? field.like(grid, DType::Int64) : Tensor();
   if (!values.is_meta() && values.numel() != 0)
@@ -174,9 +174,9 @@ void check_adaptive(const char* op, const Tensor& self, IntSpan output_size, int
              ". Trying to create tensor with negative dimension ", n);
 }
 
-std::vector<AxisMap> adaptive_maps(IntSpan grid, IntSpan output_size, bool mean) {
-  std::vector<AxisMap> maps;
-  for (size_t a = 0; a < grid.size(); ++a) maps.push_back(adaptive_map(grid[a], output_size[a], mean));
+std::vector<ResampleWeights> adaptive_maps(IntSpan grid, IntSpan output_size, bool mean) {
+  std::vector<ResampleWeights> maps;
+  for (size_t a = 0; a < grid.size(); ++a) maps.push_back(adaptive_weights(grid[a], output_size[a], mean));
   return maps;
 }
 
@@ -211,7 +211,7 @@ Tensor put(const Tensor& source, const Tensor& indices, IntSpan grid, bool add, 
            ") but got indices tensor with shape: ", indices.sizes());
   TL_CHECK(is_floating(source.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
            scalar_type_name(source.dtype()), "'");
-  const Field places(indices, spatial);
+  const SpatialView places(indices, spatial);
   // The elements lie as their positions do.
   const Tensor typed = empty_strided(indices.sizes(), places.data().strides(),
                                      {accumulate_type(source.dtype()), source.device()});
@@ -279,8 +279,8 @@ Tensor adaptive_max_backward(const Tensor& g, const Tensor& self, const Tensor& 
 // ---- fractional: windows at random places
 // ----------------------------------------------------------------------------
 // Where the windows begin: pseudo-random steps that cover the axis (Graham, 2014).
-AxisMap fractional_map(double sample, int64_t inputs, int64_t outputs, int64_t kernel) {
-  AxisMap map;
+ResampleWeights fractional_weights(double sample, int64_t inputs, int64_t outputs, int64_t kernel) {
+  ResampleWeights map;
   map.inputs = inputs;
   const double alpha =
       outputs > 1 ? static_cast<double>(inputs - kernel) / static_cast<double>(outputs - 1) : 0;
@@ -324,7 +324,7 @@ Pair fractional_max(const Tensor& self, IntSpan kernel, IntSpan output_size, con
   check_fractional(n == 2 ? "fractional_max_pool2d" : "fractional_max_pool3d", self, kernel, output_size,
                    samples);
   const Tensor data = self.is_meta() ? self : to_contiguous(to_dtype(self, accumulate_type(self.dtype())));
-  const Field field(data, n);
+  const SpatialView field(data, n);
   const Tensor values = empty(field.resized(output_size), {data.dtype(), data.device()});
   const Tensor indices = empty(values.sizes(), {DType::Int64, data.device()});
   if (values.is_meta() || values.numel() == 0) return {to_dtype(values, self.dtype()), indices};
@@ -332,11 +332,12 @@ Pair fractional_max(const Tensor& self, IntSpan kernel, IntSpan output_size, con
   const int64_t channels = self.size(self.dim() - n - 1), out_plane = values.numel() / field.planes();
   for (int64_t p = 0; p < field.planes(); ++p) {
     const double* sample = doubles.ptr<double>() + (p / channels * samples.size(1) + p % channels) * n;
-    std::vector<AxisMap> maps;
+    std::vector<ResampleWeights> maps;
     // The first sample is the width's in two dimensions, the depth's in three.
     for (int64_t a = 0; a < n; ++a)
-      maps.push_back(fractional_map(sample[n == 2 ? 1 - a : a], field.size(a), output_size[a], kernel[a]));
-    cpu::MappedField mapped = field.mapped(std::move(maps));
+      maps.push_back(
+          fractional_weights(sample[n == 2 ? 1 - a : a], field.size(a), output_size[a], kernel[a]));
+    cpu::SeparableResample mapped = field.mapped(std::move(maps));
     mapped.planes = 1;
     cpu::max_windows(data.dtype(), mapped, values.ptr<char>() + p * out_plane * values.itemsize(),
                      indices.ptr<int64_t>() + p * out_plane,
@@ -371,9 +372,9 @@ int64_t window_size(const Window& w, int64_t a, int64_t inputs, int64_t o, bool 
 }
 
 // The divisor of a window is the product of its sizes, so each axis divides by its own.
-std::vector<AxisMap> avg_maps(const Window& w, IntSpan grid, bool include_pad,
-                              std::optional<int64_t> divisor) {
-  std::vector<AxisMap> maps = w.maps(grid);
+std::vector<ResampleWeights> avg_maps(const Window& w, IntSpan grid, bool include_pad,
+                                      std::optional<int64_t> divisor) {
+  std::vector<ResampleWeights> maps = w.maps(grid);
   for (size_t a = 0; a < maps.size(); ++a)
     for (int64_t o = 0; o < maps[a].outputs(); ++o) {
       const int64_t size = divisor ? (a == 0 ? *divisor : 1)
@@ -407,7 +408,7 @@ Tensor avg_pool(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padd
   TL_CHECK(is_floating(self.dtype()) || self.dtype() == DType::Int64, NotImplemented, "\"", w.op,
            "_out_frame\" not implemented for '", scalar_type_name(self.dtype()), "'");
   const DimVector result = w.result(grid);
-  const Field field(self, n);
+  const SpatialView field(self, n);
   if (self.dtype() != DType::Int64 || self.is_meta())
     return to_dtype(resampled(field, result, [&] { return avg_maps(w, grid, include_pad, divisor); }),
                     self.dtype());
@@ -427,7 +428,7 @@ Tensor avg_pool_adjoint(const Tensor& g, IntSpan sizes, IntSpan kernel, IntSpan 
   TL_CHECK(std::ranges::equal(result, own), Runtime, w.op, "_backward: expected a gradient of the grid ",
            IntSpan(result), ", got ", g.sizes());
   const auto maps = [&] { return avg_maps(w, grid, include_pad, divisor); };
-  return to_dtype(adjoint_resampled(Field(g, n), grid, maps), g.dtype());
+  return to_dtype(adjoint_resampled(SpatialView(g, n), grid, maps), g.dtype());
 }
 
 template <int n>
@@ -463,13 +464,13 @@ Tensor adaptive_avg(const Tensor& self, IntSpan output_size) {
   TL_CHECK(is_floating(self.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
            scalar_type_name(self.dtype()), "'");
   const auto maps = [&] { return adaptive_maps(grid, output_size, true); };
-  return to_dtype(resampled(Field(self, n), output_size, maps), self.dtype());
+  return to_dtype(resampled(SpatialView(self, n), output_size, maps), self.dtype());
 }
 Tensor adaptive_avg_adjoint(const Tensor& g, IntSpan sizes, int64_t n) {
   constexpr const char* op = "adaptive_avg_pool_backward";
   const IntSpan grid = grid_of(op, sizes, n), own = grid_of(op, g.sizes(), n);
   const auto maps = [&] { return adaptive_maps(grid, own, true); };
-  return to_dtype(adjoint_resampled(Field(g, n), grid, maps), g.dtype());
+  return to_dtype(adjoint_resampled(SpatialView(g, n), grid, maps), g.dtype());
 }
 
 // One window is a reduction.

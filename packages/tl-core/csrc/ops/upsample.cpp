@@ -6,12 +6,12 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
-#include "ops/field.h"
+#include "ops/spatial.h"
 
 namespace tl {
 
 namespace {
-using cpu::AxisMap;
+using cpu::ResampleWeights;
 using OptDouble = std::optional<double>;
 
 enum class Method { Nearest, NearestExact, Linear, Cubic, SmoothLinear, SmoothCubic };
@@ -46,7 +46,7 @@ int64_t nearest_exact(const Sampling<float>& s, int64_t o) {
 }
 
 template <class F>
-void linear_taps(const Sampling<F>& s, int64_t o, AxisMap& map) {
+void linear_taps(const Sampling<F>& s, int64_t o, ResampleWeights& map) {
   if (s.out == s.in) return map.tap(o);
   const F x = std::max(s.source(o), F(0));
   const int64_t i = std::min(static_cast<int64_t>(x), s.in - 1);
@@ -64,7 +64,7 @@ F cubic(F x, F a) {
 }
 
 template <class F>
-void cubic_taps(const Sampling<F>& s, int64_t o, AxisMap& map) {
+void cubic_taps(const Sampling<F>& s, int64_t o, ResampleWeights& map) {
   const F x = s.source(o), floor = std::floor(x);
   const auto i = static_cast<int64_t>(floor);
   for (int64_t k = -1; k <= 2; ++k)
@@ -73,7 +73,7 @@ void cubic_taps(const Sampling<F>& s, int64_t o, AxisMap& map) {
 
 // Antialiased: where the result is coarser, the kernel is stretched to its step, and its weights sum to 1.
 template <class F>
-void smooth_taps(const Sampling<F>& s, int64_t o, bool is_cubic, AxisMap& map) {
+void smooth_taps(const Sampling<F>& s, int64_t o, bool is_cubic, ResampleWeights& map) {
   const F step = s.step(), stretch = std::max(step, F(1)), reach = (is_cubic ? F(2) : F(1)) * stretch;
   const F center = step * (static_cast<F>(o) + F(0.5));
   const int64_t begin = std::max(static_cast<int64_t>(center - reach + F(0.5)), int64_t{0});
@@ -90,10 +90,10 @@ void smooth_taps(const Sampling<F>& s, int64_t o, bool is_cubic, AxisMap& map) {
 }
 
 template <class F>
-AxisMap axis_map(Method method, int64_t in, int64_t out, bool align, OptDouble factor) {
+ResampleWeights axis_weights(Method method, int64_t in, int64_t out, bool align, OptDouble factor) {
   const Sampling<F> s{in, out, align, factor};
   const Sampling<float> rough{in, out, align, factor};
-  AxisMap map;
+  ResampleWeights map;
   map.inputs = in;
   for (int64_t o = 0; o < out; ++o) {
     switch (method) {
@@ -124,11 +124,11 @@ struct Request {
   DimVector in, out;
   OptDouble factors[3];
 
-  std::vector<AxisMap> maps(DType dtype) const {
-    std::vector<AxisMap> maps;
+  std::vector<ResampleWeights> maps(DType dtype) const {
+    std::vector<ResampleWeights> maps;
     for (size_t a = 0; a < out.size(); ++a)
-      maps.push_back(dtype == DType::Float64 ? axis_map<double>(method, in[a], out[a], align, factors[a])
-                                             : axis_map<float>(method, in[a], out[a], align, factors[a]));
+      maps.push_back(dtype == DType::Float64 ? axis_weights<double>(method, in[a], out[a], align, factors[a])
+                                             : axis_weights<float>(method, in[a], out[a], align, factors[a]));
     return maps;
   }
 };
@@ -150,10 +150,10 @@ Tensor upsampled(const Tensor& self, const Request& r, Out out) {
            "\" not implemented for '", scalar_type_name(self.dtype()), "'");
   const auto n = static_cast<int64_t>(r.out.size());
   if (self.dtype() != DType::UInt8)
-    return delivered(resampled(Field(self, n), r.out, [&] { return r.maps(self.dtype()); }), self.dtype(),
-                     out);
-  const Tensor wide =
-      resampled(Field(ops::to_dtype(self, DType::Float32), n), r.out, [&] { return r.maps(DType::Float32); });
+    return delivered(resampled(SpatialView(self, n), r.out, [&] { return r.maps(self.dtype()); }),
+                     self.dtype(), out);
+  const Tensor wide = resampled(SpatialView(ops::to_dtype(self, DType::Float32), n), r.out,
+                                [&] { return r.maps(DType::Float32); });
   const Tensor bytes =
       wide.is_meta() ? wide : ops::clamp(ops::floor(ops::add(wide, Scalar(0.5))), Scalar(0), Scalar(255));
   return delivered(ops::to_dtype(bytes, DType::UInt8), DType::UInt8, out);
@@ -171,7 +171,8 @@ Tensor upsample_adjoint(const Tensor& g, IntSpan input_size, const Request& r, O
              "have the same shape as output; output.size(",
              d, ") = ", d < 2 ? input_size[d] : r.out[d - 2], " but got grad_output.size(", d,
              ") = ", g.size(d));
-  return delivered(adjoint_resampled(Field(g, n), r.in, [&] { return r.maps(g.dtype()); }), g.dtype(), out);
+  return delivered(adjoint_resampled(SpatialView(g, n), r.in, [&] { return r.maps(g.dtype()); }), g.dtype(),
+                   out);
 }
 
 DimVector checked_output(const char* op, IntSpan size, size_t n) {

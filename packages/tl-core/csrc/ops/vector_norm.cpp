@@ -10,8 +10,8 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
-#include "ops/field.h"
 #include "ops/reduction.h"
+#include "ops/spatial.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -155,7 +155,7 @@ Tensor in_batch(const Tensor& t, const DimVector& batch, DType type) {
   return to_contiguous(to_dtype(ops::expand(t, sizes), type));
 }
 
-cpu::Pairs pairs(const DimVector& batch, const Tensor& x1, const Tensor& x2, double p, bool later) {
+cpu::CdistShape pairs(const DimVector& batch, const Tensor& x1, const Tensor& x2, double p, bool later) {
   int64_t n = 1;
   for (int64_t size : batch) n = checked_mul(n, size);
   return {n, from_end(x1, 2), from_end(x2, 2), from_end(x1, 1), p, later};
@@ -175,7 +175,7 @@ Tensor distances(const Tensor& x1, const Tensor& x2, double p, bool product, boo
   const DType type = accumulate_type(x1.dtype());
   DimVector sizes = pair_batch(x1, x2);
   const Tensor a = in_batch(x1, sizes, type), b = in_batch(turned(x2), sizes, type);
-  const cpu::Pairs shape = pairs(sizes, x1, x2, p, later);
+  const cpu::CdistShape shape = pairs(sizes, x1, x2, p, later);
   if (later) {
     sizes.push_back(checked_mul(shape.rows, shape.rows - 1) / 2);
   } else {
@@ -197,15 +197,15 @@ void check_distances(const Tensor& t, const Tensor& x1, const Tensor& x2) {
 Tensor distance_slopes(const Tensor& g, const Tensor& x1, const Tensor& x2, const Tensor& result, double p) {
   check_pairs(x1, x2);
   const DimVector batch = pair_batch(x1, x2);
-  const cpu::Pairs shape = pairs(batch, x1, x2, p, false);
+  const cpu::CdistShape shape = pairs(batch, x1, x2, p, false);
   for (const Tensor& t : {g, result}) check_distances(t, x1, x2);
   const DType type = accumulate_type(x1.dtype());
   const Tensor a = in_batch(x1, batch, type), b = in_batch(x2, batch, type), grad = in_batch(g, batch, type),
                apart = in_batch(result, batch, type);
   const Tensor out = empty(a.sizes(), {type, x1.device()});
   if (!out.is_meta() && out.numel() != 0)
-    cpu::distance_kernels(type).slopes(shape, out.ptr<char>(), a.ptr<char>(), b.ptr<char>(),
-                                       apart.ptr<char>(), grad.ptr<char>());
+    cpu::distance_kernels(type).backward(shape, out.ptr<char>(), a.ptr<char>(), b.ptr<char>(),
+                                         apart.ptr<char>(), grad.ptr<char>());
   return to_dtype(out, x1.dtype());
 }
 

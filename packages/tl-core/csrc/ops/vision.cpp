@@ -7,7 +7,7 @@
 #include "kernels/cpu/spatial/grid_sample.h"
 #include "ops.h"
 #include "ops/copy.h"
-#include "ops/field.h"
+#include "ops/spatial.h"
 
 namespace tl {
 

@@ -1,11 +1,11 @@
-// Distances between each of some rows and each of others.
+// Pairwise p-norm distances of two sets of rows (cdist; pdist with the strict upper triangle), and gradient.
 #pragma once
 
 #include "base/dtype.h"
 
 namespace tl::cpu {
 
-struct Pairs {
+struct CdistShape {
   int64_t batch, rows, others, width;
   double p;    // the exponent of the norm, at least 0
   bool later;  // only pairs with an other of a higher number than the row's, side by side
@@ -18,10 +18,11 @@ struct Pairs {
 // Of Float32 or Float64, all dense: rows [batch][rows][width], others [batch][others][width].
 struct DistanceKernels {
   // The others lie as columns: [batch][width][others].
-  void (*distances)(const Pairs& s, char* out, const char* rows, const char* others);
-  // The gradient by the rows; `distances` and `grad` are [batch][rows][others], the exponent is finite.
-  void (*slopes)(const Pairs& s, char* out, const char* rows, const char* others, const char* distances,
-                 const char* grad);
+  void (*distances)(const CdistShape& s, char* out, const char* rows, const char* others);
+  // The gradient with respect to `rows`; `distances` and `grad` are [batch][rows][others], the exponent is
+  // finite.
+  void (*backward)(const CdistShape& s, char* out, const char* rows, const char* others,
+                   const char* distances, const char* grad);
 };
 const DistanceKernels& distance_kernels(DType dtype);
 

@@ -7,7 +7,7 @@
 #include "kernels/cpu/loops/scratch.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
 #include "kernels/cpu/spatial/row_plan.h"
-#include "kernels/cpu/spatial/slabs.h"
+#include "kernels/cpu/spatial/tiles.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
@@ -65,7 +65,7 @@ struct Places {  // values with their positions
 };
 
 template <bool indexed, class T>
-void along_rows(const RowPlans<T>& plans, const AxisMap& map, bool restart, int64_t rows, const T* in,
+void along_rows(const RowPlans<T>& plans, const ResampleWeights& map, bool restart, int64_t rows, const T* in,
                 Places<T> out) {
   constexpr int W = kLanes<T>;
   using M = Mask<Vec<T>>;
@@ -93,7 +93,7 @@ void along_rows(const RowPlans<T>& plans, const AxisMap& map, bool restart, int6
 // Lines of `n` elements. Without places in `in`, all elements of an input line have its number as their
 // place, counted from `number` on.
 template <bool indexed, class T>
-void one_line(const AxisMap& map, int64_t o, int64_t first, int64_t n, int64_t number, Places<T> in,
+void one_line(const ResampleWeights& map, int64_t o, int64_t first, int64_t n, int64_t number, Places<T> in,
               Places<T> out) {
   constexpr int W = kLanes<T>;
   using B = Best<indexed, T>;
@@ -121,66 +121,66 @@ void one_line(const AxisMap& map, int64_t o, int64_t first, int64_t n, int64_t n
 template <bool indexed, class T>
 class MaxPooling {
  public:
-  explicit MaxPooling(const MappedField& field)
+  explicit MaxPooling(const SeparableResample& field)
       : field_(field),
-        slabs_(field, sizeof(T) + (indexed ? sizeof(int32_t) : 0)),
+        tiling_(field, sizeof(T) + (indexed ? sizeof(int32_t) : 0)),
         width_(field.axes[2]),
         height_(field.axes[1]),
-        flat_(slabs_.outer() == 1) {
-    const std::vector<int64_t> counts = slabs_.row_counts(true);
-    if (field.inner == 1 && !counts.empty()) plans_.emplace(width_, slabs_.only_rows(), counts);
+        flat_(tiling_.outer() == 1) {
+    const std::vector<int64_t> counts = tiling_.row_counts(true);
+    if (field.inner == 1 && !counts.empty()) plans_.emplace(width_, tiling_.only_rows(), counts);
     upright_ = flat_ || height_.is_identity();
-    outward_ = slabs_.axis().is_identity();
+    outward_ = tiling_.axis().is_identity();
   }
 
   void run(T* out, int64_t* indices, const T* in) const {
-    if (slabs_.only_rows()) return run_rows(out, indices, in);
+    if (tiling_.only_rows()) return run_rows(out, indices, in);
     const int64_t line = width_.outputs() * field_.inner;
-    const int64_t rows = slabs_.longest() * (flat_ ? 1 : height_.inputs) * line;
-    const int64_t columns = flat_ ? 0 : slabs_.longest() * height_.outputs() * line;
-    const int64_t block = (flat_ ? line : height_.outputs() * line) * slabs_.step();
-    slabs_.run([=, this] {
+    const int64_t rows = tiling_.longest() * (flat_ ? 1 : height_.inputs) * line;
+    const int64_t columns = flat_ ? 0 : tiling_.longest() * height_.outputs() * line;
+    const int64_t block = (flat_ ? line : height_.outputs() * line) * tiling_.step();
+    tiling_.run([=, this] {
       return [=, this, first = Scratch<T>(rows), second = Scratch<T>(columns),
               first_at = Scratch<int32_t>(indexed ? rows : 0),
               second_at = Scratch<int32_t>(indexed ? columns : 0),
-              last_at = Scratch<int32_t>(indexed ? block : 0)](const Slab& slab) mutable {
-        one(slab, out, indices, in, {first.data(), first_at.data()}, {second.data(), second_at.data()},
+              last_at = Scratch<int32_t>(indexed ? block : 0)](const Tile& tile) mutable {
+        one(tile, out, indices, in, {first.data(), first_at.data()}, {second.data(), second_at.data()},
             last_at.data());
       };
     });
   }
 
  private:
-  void one(const Slab& slab, T* out, int64_t* indices, const T* in, Places<T> first, Places<T> second,
+  void one(const Tile& tile, T* out, int64_t* indices, const T* in, Places<T> first, Places<T> second,
            int32_t* last) const {
     const int64_t line = width_.outputs() * field_.inner, lines = flat_ ? 1 : height_.outputs();
     const int64_t deep = flat_ ? 1 : height_.inputs, n = lines * line,
-                  start = slab.first * deep * width_.inputs;
-    const int64_t target = slab.plane * field_.output_plane() + slab.begin * n;
+                  start = tile.first * deep * width_.inputs;
+    const int64_t target = tile.plane * field_.output_plane() + tile.begin * n;
     const Places<T> to{out + target, last};
-    const T* source = in + slab.plane * field_.input_plane() + start * field_.inner;
+    const T* source = in + tile.plane * field_.input_plane() + start * field_.inner;
     Places<T> from = upright_ && outward_ ? to : first;
-    across(slab.rows * deep, source, from);
+    across(tile.rows * deep, source, from);
     if (!upright_) {
       const Places<T> next = outward_ ? to : second;
-      for (int64_t p = 0; p < slab.rows; ++p)
+      for (int64_t p = 0; p < tile.rows; ++p)
         for (int64_t o = 0; o < lines; ++o)
           one_line<indexed>(height_, o, 0, line, 0, from + p * deep * line, next + (p * lines + o) * line);
       from = next;
     }
     if (!outward_)
-      for (int64_t o = slab.begin; o < slab.end; ++o)
-        one_line<indexed>(slabs_.axis(), o, slab.first, n, 0, from, to + (o - slab.begin) * n);
+      for (int64_t o = tile.begin; o < tile.end; ++o)
+        one_line<indexed>(tiling_.axis(), o, tile.first, n, 0, from, to + (o - tile.begin) * n);
     if constexpr (indexed)
-      for (int64_t i = 0; i < (slab.end - slab.begin) * n; ++i)
+      for (int64_t i = 0; i < (tile.end - tile.begin) * n; ++i)
         indices[target + i] = last[i] < 0 ? -1 : start + last[i];
   }
 
   void run_rows(T* out, int64_t* indices, const T* in) const {
     const int64_t n = width_.outputs();
-    slabs_.run_rows([=, this] {
-      return [=, this, places = Scratch<int32_t>(indexed ? Slabs::kRows * n : 0)](int64_t row,
-                                                                                  int64_t rows) mutable {
+    tiling_.run_rows([=, this] {
+      return [=, this, places = Scratch<int32_t>(indexed ? Tiling::kRows * n : 0)](int64_t row,
+                                                                                   int64_t rows) mutable {
         const Places<T> to{out + row * n, places.data()};
         along_rows<indexed>(*plans_, width_, true, rows, in + row * width_.inputs, to);
         if constexpr (indexed)
@@ -202,34 +202,34 @@ class MaxPooling {
                           out + (r * width_.outputs() + o) * n);
   }
 
-  const MappedField& field_;
-  Slabs slabs_;
-  const AxisMap &width_, &height_;
+  const SeparableResample& field_;
+  Tiling tiling_;
+  const ResampleWeights &width_, &height_;
   bool flat_;
   std::optional<RowPlans<T>> plans_;
   bool upright_, outward_;  // nothing to do along the height, the outer axis
 };
 
 template <bool indexed, class T>
-void run(const MappedField& field, char* out, int64_t* indices, const char* in) {
+void run(const SeparableResample& field, char* out, int64_t* indices, const char* in) {
   MaxPooling<indexed, T>(field).run(reinterpret_cast<T*>(out), indices, reinterpret_cast<const T*>(in));
 }
 
 }  // namespace
 
-using MaxPoolKernel = void (*)(const MappedField&, char*, int64_t*, const char*);
+using MaxPoolKernel = void (*)(const SeparableResample&, char*, int64_t*, const char*);
 extern const MaxPoolKernel max_pools[2][2] = {{&run<false, float>, &run<false, double>},
                                               {&run<true, float>, &run<true, double>}};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
-TL_LEVELS(using MaxPoolKernel = void (*)(const MappedField&, char*, int64_t*, const char*);
+TL_LEVELS(using MaxPoolKernel = void (*)(const SeparableResample&, char*, int64_t*, const char*);
           extern const MaxPoolKernel max_pools[2][2])
 
 namespace tl::cpu {
 
-void max_pool(DType dtype, const MappedField& field, char* out, int64_t* indices, const char* in) {
+void max_pool(DType dtype, const SeparableResample& field, char* out, int64_t* indices, const char* in) {
   if (dtype == DType::Int64 || field.input_plane() / field.inner > INT32_MAX)
     return max_windows(dtype, field, out, indices, in);
   TL_SELECT(max_pools)[indices != nullptr][dtype == DType::Float64](field, out, indices, in);

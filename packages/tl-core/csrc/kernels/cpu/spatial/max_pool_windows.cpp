@@ -14,8 +14,8 @@ namespace {
 
 // f(input position) for each element of the window of output (d, h, w), in memory order.
 template <class F>
-void each_in_window(const MappedField& field, int64_t d, int64_t h, int64_t w, F f) {
-  const AxisMap &depth = field.axes[0], &height = field.axes[1], &width = field.axes[2];
+void each_in_window(const SeparableResample& field, int64_t d, int64_t h, int64_t w, F f) {
+  const ResampleWeights &depth = field.axes[0], &height = field.axes[1], &width = field.axes[2];
   for (int64_t i = depth.begin[d]; i < depth.begin[d + 1]; ++i)
     for (int64_t j = height.begin[h]; j < height.begin[h + 1]; ++j)
       for (int64_t k = width.begin[w]; k < width.begin[w + 1]; ++k)
@@ -24,7 +24,7 @@ void each_in_window(const MappedField& field, int64_t d, int64_t h, int64_t w, F
 
 // f(plane, output position, d, h, w) for all outputs, planes on the pool.
 template <class F>
-void each_output(const MappedField& field, F f) {
+void each_output(const SeparableResample& field, F f) {
   const int64_t depth = field.axes[0].outputs(), height = field.axes[1].outputs(),
                 width = field.axes[2].outputs();
   const int64_t work = field.input_plane() + field.output_plane();
@@ -36,7 +36,7 @@ void each_output(const MappedField& field, F f) {
 }
 
 template <class T>
-void max_of_windows(const MappedField& field, T* out, int64_t* indices, const T* in) {
+void max_of_windows(const SeparableResample& field, T* out, int64_t* indices, const T* in) {
   const int64_t inner = field.inner;
   const int64_t plane = field.input_plane(), result = field.output_plane();
   const T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
@@ -93,7 +93,7 @@ bool put(int64_t planes, int64_t plane, int64_t count, int64_t inner, T* out, co
 
 }  // namespace
 
-void max_windows(DType dtype, const MappedField& field, char* out, int64_t* indices, const char* in) {
+void max_windows(DType dtype, const SeparableResample& field, char* out, int64_t* indices, const char* in) {
   const auto run = [&]<class T>(T) {
     max_of_windows(field, reinterpret_cast<T*>(out), indices, reinterpret_cast<const T*>(in));
   };
@@ -111,7 +111,7 @@ bool put_in_planes(DType dtype, bool add, int64_t planes, int64_t plane, int64_t
   return dtype == DType::Float64 ? run(double{}) : run(float{});
 }
 
-void sum_windows(const MappedField& field, int64_t* out, const int64_t* in) {
+void sum_windows(const SeparableResample& field, int64_t* out, const int64_t* in) {
   const int64_t inner = field.inner;
   each_output(field, [&](int64_t p, int64_t o, int64_t d, int64_t h, int64_t w) {
     for (int64_t c = 0; c < inner; ++c) {

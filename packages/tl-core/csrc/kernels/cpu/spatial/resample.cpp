@@ -8,7 +8,7 @@
 #include "kernels/cpu/simd/isa_dispatch.h"
 #include "kernels/cpu/simd/masked_load.h"
 #include "kernels/cpu/spatial/row_plan.h"
-#include "kernels/cpu/spatial/slabs.h"
+#include "kernels/cpu/spatial/tiles.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
@@ -16,7 +16,7 @@ namespace {
 
 // Along the innermost axis: `rows` dense rows.
 template <class T>
-void along_rows(const RowPlans<T>& plans, const AxisMap& map, int64_t rows, const T* in, T* out) {
+void along_rows(const RowPlans<T>& plans, const ResampleWeights& map, int64_t rows, const T* in, T* out) {
   constexpr int W = kLanes<T>;
   using V = Vec<T>;
   plans.run(rows, [&](const RowPlan<T>& plan, int64_t row) {
@@ -43,8 +43,8 @@ void along_rows(const RowPlans<T>& plans, const AxisMap& map, int64_t rows, cons
 
 // Of an output line, the sums of some vectors; `left` elements are left from the first of them on.
 template <int vectors, class T>
-TL_INLINE void part_of_line(const AxisMap& map, int64_t o, int64_t first, int64_t n, const T* in, T* out,
-                            int64_t left) {
+TL_INLINE void part_of_line(const ResampleWeights& map, int64_t o, int64_t first, int64_t n, const T* in,
+                            T* out, int64_t left) {
   using V = Vec<T>;
   constexpr int W = kLanes<T>;
   V sums[vectors] = {};
@@ -59,7 +59,7 @@ TL_INLINE void part_of_line(const AxisMap& map, int64_t o, int64_t first, int64_
 
 // One output line: the sum of lines of `n` elements, the first of which is input `first`.
 template <class T>
-void one_line(const AxisMap& map, int64_t o, int64_t first, int64_t n, const T* in, T* out) {
+void one_line(const ResampleWeights& map, int64_t o, int64_t first, int64_t n, const T* in, T* out) {
   constexpr int kVectors = 4, W = kLanes<T>;
   int64_t i = 0;
   for (; i + kVectors * W <= n; i += kVectors * W)
@@ -70,8 +70,8 @@ void one_line(const AxisMap& map, int64_t o, int64_t first, int64_t n, const T* 
 // Along the outer axis of [outer][axis][n]: outputs begin..end of inputs from `first` on, of which there are
 // `rows`.
 template <class T>
-void along_lines(const AxisMap& map, int64_t outer, int64_t begin, int64_t end, int64_t first, int64_t rows,
-                 int64_t n, const T* in, T* out) {
+void along_lines(const ResampleWeights& map, int64_t outer, int64_t begin, int64_t end, int64_t first,
+                 int64_t rows, int64_t n, const T* in, T* out) {
   for (int64_t p = 0; p < outer; ++p)
     for (int64_t o = begin; o < end; ++o)
       one_line(map, o, first, n, in + p * rows * n, out + (p * (end - begin) + o - begin) * n);
@@ -82,59 +82,59 @@ void along_lines(const AxisMap& map, int64_t outer, int64_t begin, int64_t end, 
 template <class T>
 class Resampling {
  public:
-  explicit Resampling(const MappedField& field)
+  explicit Resampling(const SeparableResample& field)
       : field_(field),
-        slabs_(field, sizeof(T)),
-        flat_(slabs_.outer() == 1),
+        tiling_(field, sizeof(T)),
+        flat_(tiling_.outer() == 1),
         width_first_(field.axes[0].outputs() * field.axes[1].outputs() >=
                      field.axes[0].inputs * field.axes[1].inputs) {
     for (int a : {2, 1, 0})
       if (!map(a).is_identity()) steps_[count_++] = a;
     if (!width_first_) std::reverse(steps_, steps_ + count_);
-    const std::vector<int64_t> rows = slabs_.row_counts(width_first_);
+    const std::vector<int64_t> rows = tiling_.row_counts(width_first_);
     if (field.inner == 1 && !rows.empty()) plans_.emplace(map(2), false, rows);
   }
 
   void run(T* out, const T* in) const {
-    if (slabs_.only_rows()) {
-      slabs_.run_rows([=, this] {
+    if (tiling_.only_rows()) {
+      tiling_.run_rows([=, this] {
         return [=, this](int64_t row, int64_t rows) {
           along_rows(*plans_, map(2), rows, in + row * map(2).inputs, out + row * map(2).outputs());
         };
       });
       return;
     }
-    int64_t most = std::max(slabs_.longest(), slabs_.step()) * field_.inner;
-    for (int a = slabs_.outer() + 1; a < 3; ++a) most *= std::max(map(a).inputs, map(a).outputs());
-    slabs_.run([=, this] {
+    int64_t most = std::max(tiling_.longest(), tiling_.step()) * field_.inner;
+    for (int a = tiling_.outer() + 1; a < 3; ++a) most *= std::max(map(a).inputs, map(a).outputs());
+    tiling_.run([=, this] {
       return [=, this, one = Scratch<T>(count_ > 1 ? most : 0), two = Scratch<T>(count_ > 2 ? most : 0)](
-                 const Slab& slab) mutable { run_slab(slab, out, in, one.data(), two.data()); };
+                 const Tile& tile) mutable { run_slab(tile, out, in, one.data(), two.data()); };
     });
   }
 
  private:
-  const AxisMap& map(int axis) const { return field_.axes[axis]; }
+  const ResampleWeights& map(int axis) const { return field_.axes[axis]; }
 
-  void run_slab(const Slab& slab, T* out, const T* in, T* one, T* two) const {
-    const int outer = slabs_.outer();
-    int64_t size[3] = {flat_ ? 1 : slab.rows, flat_ ? slab.rows : map(1).inputs, map(2).inputs};
+  void run_slab(const Tile& tile, T* out, const T* in, T* one, T* two) const {
+    const int outer = tiling_.outer();
+    int64_t size[3] = {flat_ ? 1 : tile.rows, flat_ ? tile.rows : map(1).inputs, map(2).inputs};
     const int64_t line = (flat_ ? 1 : map(1).inputs) * map(2).inputs * field_.inner;
     const int64_t out_line = (flat_ ? 1 : map(1).outputs()) * map(2).outputs() * field_.inner;
-    const T* from = in + slab.plane * field_.input_plane() + slab.first * line;
-    T* const to = out + slab.plane * field_.output_plane() + slab.begin * out_line;
-    if (count_ == 0) __builtin_memcpy(to, from, static_cast<size_t>(slab.rows * line) * sizeof(T));
+    const T* from = in + tile.plane * field_.input_plane() + tile.first * line;
+    T* const to = out + tile.plane * field_.output_plane() + tile.begin * out_line;
+    if (count_ == 0) __builtin_memcpy(to, from, static_cast<size_t>(tile.rows * line) * sizeof(T));
     for (int s = 0; s < count_; ++s) {
       T* const target = s + 1 == count_ ? to : s == 0 ? one : two;
       const int axis = steps_[s];
       if (axis == outer)
-        along_lines(map(axis), 1, slab.begin, slab.end, slab.first, slab.rows,
+        along_lines(map(axis), 1, tile.begin, tile.end, tile.first, tile.rows,
                     (flat_ ? 1 : size[1]) * size[2] * field_.inner, from, target);
       else if (axis == 1)
         along_lines(map(1), size[0], 0, map(1).outputs(), 0, map(1).inputs, size[2] * field_.inner, from,
                     target);
       else
         across(size[0] * size[1], from, target);
-      size[axis] = axis == outer ? slab.end - slab.begin : map(axis).outputs();
+      size[axis] = axis == outer ? tile.end - tile.begin : map(axis).outputs();
       from = target;
     }
   }
@@ -146,32 +146,32 @@ class Resampling {
       along_lines(map(2), rows, 0, map(2).outputs(), 0, map(2).inputs, field_.inner, from, to);
   }
 
-  const MappedField& field_;
-  Slabs slabs_;
+  const SeparableResample& field_;
+  Tiling tiling_;
   bool flat_, width_first_;
   int steps_[3], count_ = 0;  // the axes on which something is to do, in order
   std::optional<RowPlans<T>> plans_;
 };
 
 template <class T>
-void run(const MappedField& field, char* out, const char* in) {
+void run(const SeparableResample& field, char* out, const char* in) {
   Resampling<T>(field).run(reinterpret_cast<T*>(out), reinterpret_cast<const T*>(in));
 }
 
 }  // namespace
 
-using ResampleKernel = void (*)(const MappedField&, char*, const char*);
+using ResampleKernel = void (*)(const SeparableResample&, char*, const char*);
 extern const ResampleKernel resamplings[2] = {&run<float>, &run<double>};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
-TL_LEVELS(using ResampleKernel = void (*)(const MappedField&, char*, const char*);
+TL_LEVELS(using ResampleKernel = void (*)(const SeparableResample&, char*, const char*);
           extern const ResampleKernel resamplings[2])
 
 namespace tl::cpu {
 
-void resample(DType dtype, const MappedField& field, char* out, const char* in) {
+void resample(DType dtype, const SeparableResample& field, char* out, const char* in) {
   TL_SELECT(resamplings)[dtype == DType::Float64](field, out, in);
 }
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "base/dtype.h"
-#include "kernels/cpu/spatial/axis_map.h"
+#include "kernels/cpu/spatial/resample_weights.h"
 
 namespace tl::cpu {
 
 // `dtype`: Float32 or Float64.
-void resample(DType dtype, const MappedField& field, char* out, const char* in);
+void resample(DType dtype, const SeparableResample& field, char* out, const char* in);
 
 }  // namespace tl::cpu

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/cpu/simd/load_store.h"
-#include "kernels/cpu/spatial/axis_map.h"
+#include "kernels/cpu/spatial/resample_weights.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
@@ -86,7 +86,8 @@ class RowPlan {
 
   // For groups of `rows` rows that follow each other; positions are counted within the group, or with
   // `restart` anew in each row. Maximum: a lane without a tap repeats its last one.
-  RowPlan(const AxisMap& map, int64_t rows, bool restart) : rows_(rows), outputs_(rows * map.outputs()) {
+  RowPlan(const ResampleWeights& map, int64_t rows, bool restart)
+      : rows_(rows), outputs_(rows * map.outputs()) {
     for (int64_t o = 0; o < outputs_; o += W) {
       block_.push_back(static_cast<int64_t>(taps_.size()));
       const int lanes = static_cast<int>(std::min<int64_t>(W, outputs_ - o));
@@ -101,7 +102,7 @@ class RowPlan {
     block_.push_back(static_cast<int64_t>(taps_.size()));
   }
   // How many rows make vectors full.
-  static int64_t group(const AxisMap& map) {
+  static int64_t group(const ResampleWeights& map) {
     return map.outputs() >= 4 * W || map.outputs() == 0 ? 1 : 4 * W / map.outputs();
   }
 
@@ -113,12 +114,12 @@ class RowPlan {
   Vec<T> scale(int64_t block) const { return scale_[block]; }
 
  private:
-  static int64_t count(const AxisMap& map, int64_t output) {
+  static int64_t count(const ResampleWeights& map, int64_t output) {
     const int64_t o = output % map.outputs();
     return map.begin[o + 1] - map.begin[o];
   }
 
-  Tap tap(const AxisMap& map, bool restart, int64_t output, int lanes, int64_t k) const {
+  Tap tap(const ResampleWeights& map, bool restart, int64_t output, int lanes, int64_t k) const {
     Tap t{};
     int64_t at[W] = {};
     int64_t low = INT64_MAX, top = 0;
@@ -158,7 +159,7 @@ class RowPlan {
 template <class T>
 class RowPlans {
  public:
-  RowPlans(const AxisMap& map, bool restart, const std::vector<int64_t>& row_counts)
+  RowPlans(const ResampleWeights& map, bool restart, const std::vector<int64_t>& row_counts)
       : map_(map),
         restart_(restart),
         group_(std::min(RowPlan<T>::group(map), *std::max_element(row_counts.begin(), row_counts.end()))),
@@ -181,7 +182,7 @@ class RowPlans {
     if (!plans_[rows]) plans_[rows].emplace(map_, rows, restart_);
   }
 
-  const AxisMap& map_;
+  const ResampleWeights& map_;
   bool restart_;
   int64_t group_;
   std::vector<std::optional<RowPlan<T>>> plans_;  // by the number of rows

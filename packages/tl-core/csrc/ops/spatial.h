@@ -16,10 +16,10 @@ DimVector spread(const char* op, const char* argument, IntSpan list, int64_t n);
 // The last one to three of a tensor's sizes; raises for another number of them, or if there are not as many.
 IntSpan grid_of(const char* op, IntSpan sizes, int64_t spatial);
 
-class Field {
+class SpatialView {
  public:
   // Dense, in the type that is computed in; channels_last is kept. Raises without as many dimensions.
-  Field(const Tensor& self, int64_t spatial);
+  SpatialView(const Tensor& self, int64_t spatial);
 
   const Tensor& data() const { return data_; }
   int64_t spatial() const { return spatial_; }
@@ -33,7 +33,7 @@ class Field {
   DimVector resized(IntSpan grid) const;
   Tensor like(IntSpan grid, DType dtype) const;
   // With one map for each axis of the grid.
-  cpu::MappedField mapped(std::vector<cpu::AxisMap> maps) const;
+  cpu::SeparableResample mapped(std::vector<cpu::ResampleWeights> maps) const;
 
  private:
   Tensor data_;
@@ -47,7 +47,7 @@ void check_grid(const char* op, const Tensor& self, int64_t spatial);
 // The data through one map an axis, to a grid of these sizes. The maps are made after the result, whose size
 // may be refused.
 template <class F>
-Tensor resampled(const Field& field, IntSpan grid, F maps) {
+Tensor resampled(const SpatialView& field, IntSpan grid, F maps) {
   const Tensor out = field.like(grid, field.data().dtype());
   if (out.is_meta() || out.numel() == 0) return out;
   if (field.data().numel() == 0)
@@ -58,10 +58,10 @@ Tensor resampled(const Field& field, IntSpan grid, F maps) {
 }
 // Through the adjoints of maps from that grid.
 template <class F>
-Tensor adjoint_resampled(const Field& field, IntSpan grid, F maps) {
+Tensor adjoint_resampled(const SpatialView& field, IntSpan grid, F maps) {
   return resampled(field, grid, [&] {
-    std::vector<cpu::AxisMap> adjoints = maps();
-    for (cpu::AxisMap& map : adjoints) map = cpu::transposed(map);
+    std::vector<cpu::ResampleWeights> adjoints = maps();
+    for (cpu::ResampleWeights& map : adjoints) map = cpu::transposed(map);
     return adjoints;
   });
 }

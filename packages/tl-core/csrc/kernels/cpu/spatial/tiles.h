@@ -1,27 +1,27 @@
-// How a mapped field is cut into tasks: slabs of outputs along its outermost axis, small enough that what
-// lies between the passes over the axes stays in the cache.
+// Tiling of a separable resampling: tiles of outputs along its outermost axis, small enough that the
+// intermediate between the passes over the axes stays in the cache.
 #pragma once
 
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "kernels/cpu/spatial/axis_map.h"
+#include "kernels/cpu/spatial/resample_weights.h"
 
 namespace tl::cpu {
 
-struct Slab {
+struct Tile {
   int64_t plane;
   int64_t begin, end;   // outputs along the outer axis
   int64_t first, rows;  // inputs along it: the first one, and how many there are
 };
 
-class Slabs {
+class Tiling {
  public:
   static constexpr int64_t kBytes = 192 << 10, kRows = 64;
 
-  Slabs(const MappedField& field, int64_t itemsize) : field_(field) {
+  Tiling(const SeparableResample& field, int64_t itemsize) : field_(field) {
     outer_ = field.axes[0].inputs > 1 || field.axes[0].outputs() > 1 ? 0 : 1;
-    const AxisMap& map = axis();
+    const ResampleWeights& map = axis();
     only_rows_ = outer_ == 1 && map.inputs == 1 && map.is_identity() && field.inner == 1;
     const int64_t line =
         itemsize * field.inner * field.axes[2].outputs() * (outer_ ? 1 : field.axes[1].inputs);
@@ -38,14 +38,14 @@ class Slabs {
   }
 
   int outer() const { return outer_; }
-  const AxisMap& axis() const { return field_.axes[outer_]; }
-  int64_t longest() const { return longest_; }  // the most inputs a slab has
+  const ResampleWeights& axis() const { return field_.axes[outer_]; }
+  int64_t longest() const { return longest_; }  // the most inputs a tile has
   int64_t step() const { return step_; }        // the most outputs
-  // How many rows along the width the slabs have, as inputs or as outputs of the other axes; without any
+  // How many rows along the width the tiles have, as inputs or as outputs of the other axes; without any
   // other axis, planes are the rows.
   std::vector<int64_t> row_counts(bool of_inputs) const {
     if (only_rows()) return {kRows, field_.planes % kRows ? field_.planes % kRows : kRows};
-    const AxisMap& height = field_.axes[1];
+    const ResampleWeights& height = field_.axes[1];
     std::vector<int64_t> counts = row_counts_;
     if (!of_inputs) counts = {step_, axis().outputs() % step_ ? axis().outputs() % step_ : step_};
     for (int64_t& n : counts) n *= outer_ ? 1 : of_inputs ? height.inputs : height.outputs();
@@ -65,7 +65,7 @@ class Slabs {
     });
   }
 
-  // On the pool: g = f() has what a chunk of tasks shares, g(slab) runs one.
+  // On the pool: g = f() has what a chunk of tasks shares, g(tile) runs one.
   template <class F>
   void run(F f) const {
     const int64_t work =
@@ -73,27 +73,27 @@ class Slabs {
     parallel_for(0, field_.planes * count_, std::max<int64_t>(1, 32768 / work), [&](int64_t b, int64_t e) {
       auto g = f();
       for (int64_t t = b; t < e; ++t) {
-        Slab slab = at(t % count_);
-        slab.plane = t / count_;
-        g(slab);
+        Tile tile = at(t % count_);
+        tile.plane = t / count_;
+        g(tile);
       }
     });
   }
 
  private:
-  Slab at(int64_t s) const {
-    const AxisMap& map = axis();
-    Slab slab{0, s * step_, std::min((s + 1) * step_, map.outputs()), 0, 0};
+  Tile at(int64_t s) const {
+    const ResampleWeights& map = axis();
+    Tile tile{0, s * step_, std::min((s + 1) * step_, map.outputs()), 0, 0};
     int64_t low = INT64_MAX, top = -1;
-    for (int64_t k = map.begin[slab.begin]; k < map.begin[slab.end]; ++k) {
+    for (int64_t k = map.begin[tile.begin]; k < map.begin[tile.end]; ++k) {
       low = std::min(low, map.index[k]);
       top = std::max(top, map.index[k]);
     }
-    if (top >= 0) slab.first = low, slab.rows = top - low + 1;
-    return slab;
+    if (top >= 0) tile.first = low, tile.rows = top - low + 1;
+    return tile;
   }
 
-  const MappedField& field_;
+  const SeparableResample& field_;
   int outer_;
   bool only_rows_;
   int64_t step_, count_, longest_ = 0;

@@ -1,16 +1,17 @@
-#include "kernels/cpu/spatial/axis_map.h"
+// Resampling weights: the identity, and the transpose by counting sort of the taps.
+#include "kernels/cpu/spatial/resample_weights.h"
 
 namespace tl::cpu {
 
-bool AxisMap::is_identity() const {
+bool ResampleWeights::is_identity() const {
   if (outputs() != inputs || static_cast<int64_t>(index.size()) != inputs) return false;
   for (int64_t i = 0; i < inputs; ++i)
     if (begin[i] != i || index[i] != i || weight[i] != 1 || (!scale.empty() && scale[i] != 1)) return false;
   return true;
 }
 
-AxisMap identity_map(int64_t n) {
-  AxisMap map;
+ResampleWeights identity_weights(int64_t n) {
+  ResampleWeights map;
   map.inputs = n;
   for (int64_t i = 0; i < n; ++i) {
     map.tap(i);
@@ -19,8 +20,8 @@ AxisMap identity_map(int64_t n) {
   return map;
 }
 
-AxisMap transposed(const AxisMap& map) {
-  AxisMap out;
+ResampleWeights transposed(const ResampleWeights& map) {
+  ResampleWeights out;
   out.inputs = map.outputs();
   const auto taps = map.index.size();
   out.begin.assign(static_cast<std::size_t>(map.inputs) + 1, 0);

@@ -1,4 +1,4 @@
-#include "ops/field.h"
+#include "ops/spatial.h"
 
 #include <algorithm>
 
@@ -50,44 +50,44 @@ Tensor dense(const Tensor& t, bool channels_last) {
 }
 }  // namespace
 
-Field::Field(const Tensor& self, int64_t spatial)
+SpatialView::SpatialView(const Tensor& self, int64_t spatial)
     : spatial_(spatial), channels_last_(keeps_channels_last(self, spatial)) {
   grid_of("field", self.sizes(), spatial);
   data_ = self.is_meta() ? self : dense(self, channels_last_);
 }
 
-int64_t Field::positions() const {
+int64_t SpatialView::positions() const {
   int64_t n = 1;
   for (int64_t a = 0; a < spatial_; ++a) n *= size(a);
   return n;
 }
-int64_t Field::planes() const {
+int64_t SpatialView::planes() const {
   int64_t n = 1;
   for (int64_t d = 0; d < data_.dim() - spatial_ - (channels_last_ ? 1 : 0); ++d) n *= data_.size(d);
   return n;
 }
-int64_t Field::inner() const { return channels_last_ ? data_.size(1) : 1; }
+int64_t SpatialView::inner() const { return channels_last_ ? data_.size(1) : 1; }
 
-DimVector Field::resized(IntSpan grid) const {
+DimVector SpatialView::resized(IntSpan grid) const {
   DimVector sizes(data_.sizes());
   for (int64_t a = 0; a < spatial_; ++a) sizes[sizes.size() - spatial_ + a] = grid[a];
   return sizes;
 }
 
-Tensor Field::like(IntSpan grid, DType dtype) const {
+Tensor SpatialView::like(IntSpan grid, DType dtype) const {
   const DimVector sizes = resized(grid);
   checked_numel(sizes);
   return empty_strided(sizes, channels_last_ ? channels_last_strides(sizes) : contiguous_strides(sizes),
                        {dtype, data_.device()});
 }
 
-cpu::MappedField Field::mapped(std::vector<cpu::AxisMap> maps) const {
-  cpu::MappedField out;
+cpu::SeparableResample SpatialView::mapped(std::vector<cpu::ResampleWeights> maps) const {
+  cpu::SeparableResample out;
   out.planes = planes();
   out.inner = inner();
   for (int64_t a = 0; a < 3; ++a) {
     const int64_t own = a - (3 - spatial_);
-    out.axes[a] = own >= 0 ? std::move(maps[own]) : cpu::identity_map(1);
+    out.axes[a] = own >= 0 ? std::move(maps[own]) : cpu::identity_weights(1);
   }
   return out;
 }

@@ -1,5 +1,6 @@
-// A sparse linear map along one axis of a tensor: each output is a weighted sum of a few inputs. Pooling
-// windows, interpolation and the borders of padding are such maps, one an axis; so are their adjoints.
+// Resampling weights of one axis: a sparse matrix in CSR form, whose rows (outputs) list taps (input,
+// weight). Pooling windows, interpolation and padding are products of such matrices, one an axis; so are
+// their adjoints.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 namespace tl::cpu {
 
-struct AxisMap {
+struct ResampleWeights {
   int64_t inputs = 1;
   std::vector<int64_t> begin{0};  // where the taps of each output begin, and where the last one's end
   std::vector<int64_t> index;     // of each tap's input
@@ -24,14 +25,14 @@ struct AxisMap {
   bool is_identity() const;
 };
 
-AxisMap identity_map(int64_t n);
+ResampleWeights identity_weights(int64_t n);
 // The adjoint; a tap's weight there is weight * scale here.
-AxisMap transposed(const AxisMap& map);
+ResampleWeights transposed(const ResampleWeights& map);
 
 // A tensor seen as [planes][depth][height][width][inner], dense, and the maps of its three axes.
-struct MappedField {
+struct SeparableResample {
   int64_t planes = 1, inner = 1;
-  AxisMap axes[3];
+  ResampleWeights axes[3];
 
   int64_t input_plane() const { return axes[0].inputs * axes[1].inputs * axes[2].inputs * inner; }
   int64_t output_plane() const { return axes[0].outputs() * axes[1].outputs() * axes[2].outputs() * inner; }
