@@ -157,4 +157,4 @@ def _definition(row: Row) -> str:
     refusal = json.dumps(e.not_bool) if e.not_bool else "nullptr"
     loops = f"TL_{'ONE_LOOP' if e.once else 'LOOPS'}_OF({symbol(row)}_loops)"
     return (f'ElementwiseDef kElementwise_{symbol(row)} = {{"{row.base}", {e.inputs}, {params}, Promote::{rule}, '
-            f"{str(e.condition).lower()}, {alpha}, {refusal}, {dtypes:#x}, {loops}}};")  # fmt: skip
+            f"{str(e.condition).lower()}, {alpha}, {str(e.divides).lower()}, {refusal}, {dtypes:#x}, {loops}}};")  # fmt: skip

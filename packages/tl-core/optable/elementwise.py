@@ -114,7 +114,7 @@ ROWS = [
        grad={"self": "g / other.conj() if rounding_mode is None else zeros_like(g)",
              "other": "-g * (self / other / other).conj() if rounding_mode is None else zeros_like(g)"},
        doc="Quotients, rounded towards zero (rounding_mode='trunc') or down ('floor')."),
-    Binary("_div_trunc", overload="", cpu="div_trunc", dtypes="int float", expr="trunc(x / y)", function=False, method=False,
+    Binary("_div_trunc", divides=True, overload="", cpu="div_trunc", dtypes="int float", expr="trunc(x / y)", function=False, method=False,
            grad=NO_SIGN, jvp=NO_SIGN, samples=real(0.5, 4), doc="Quotients rounded towards zero."),
     Binary("true_divide", number_first=True, cpu="div", to="float", dtypes=INEXACT, expr="x / y",
            grad={"self": "g / other.conj()", "other": "-g * (self / other / other).conj()"}, ref="numpy.true_divide",

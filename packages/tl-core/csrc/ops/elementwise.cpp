@@ -1,12 +1,14 @@
 #include "ops/elementwise.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "dispatch/aliased.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
 #include "iter/loop_nest.h"
 #include "kernels/cpu/elementwise/cast.h"
+#include "kernels/cpu/loops/find_zero.h"
 #include "kernels/cpu/loops/staging.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -70,6 +72,38 @@ void store_params(const ElementwiseDef& def, const TlValue* values, DType common
       check_alpha(s, common);
     s.store(d, out.bytes + i * item_size(d));
   }
+}
+
+// ---- integer division
+// -------------------------------------------------------------------------------------------
+
+bool any_zero(const Tensor& divisor) {
+  LoopNest nest(divisor.sizes());
+  nest.add(divisor);
+  nest.plan();
+  std::atomic<bool> found = false;
+  nest.run([&](char* const* data, const int64_t* strides, int64_t n0, int64_t n1) {
+    for (int64_t i = 0; i < n1; ++i)
+      if (cpu::has_zero(data[0] + i * strides[1], strides[0], n0, divisor.itemsize())) found = true;
+  });
+  return found;
+}
+
+// Before a result is written: an integer has no infinity to stand for the quotient.
+void check_divisor(const TlValue& divisor, DType common) {
+  bool zero;
+  if (divisor.tag == TL_TENSOR) {
+    zero = any_zero(to_dtype(Unbox<Tensor>::get(divisor), common));
+  } else {
+    alignas(16) char number[16] = {};
+    Scalar::from(divisor).store(common, number);
+    zero = cpu::has_zero(number, 0, 1, item_size(common));
+  }
+  TL_CHECK(!zero, Runtime, "ZeroDivisionError");
+}
+
+bool divides_integers(const ElementwiseDef& def, DType common) {
+  return def.divides && is_integral(common, true);
 }
 
 // ---- the short way: one type, one dense shape, nothing to convert
@@ -145,6 +179,8 @@ const Params& params_of(const ElementwiseDef& def, const TlValue* values, DType 
 }
 
 Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast) {
+  if (divides_integers(def, fast.common) && fast.first->numel) [[unlikely]]
+    check_divisor(args[def.n_inputs - 1], fast.common);
   const cpu::ElementwiseLoop loop = def.loops[fast.common];
   Params room;
   const Params& params = params_of(def, args + def.n_inputs, fast.common, room);
@@ -185,6 +221,8 @@ class Plan {
   Tensor run() {
     choose_types();
     choose_shape();
+    if (divides_integers(def_, common_) && device_.is_cpu() && checked_numel(shape_))
+      check_divisor(args_[def_.n_inputs - 1], common_);
     choose_out();
     if (out_.is_meta() || !out_.numel()) return out_;
     if (out_arg_ && computed_ != common_ && out_.dtype() != def_.output(common_))

@@ -22,7 +22,8 @@ struct ElementwiseDef {
   int n_inputs, n_params;
   Promote promote;
   bool condition;        // the first input is bool and takes no part in promotion
-  bool alpha;            // the parameter obeys the reference's rules for alpha
+  bool alpha;            // the parameter obeys PyTorch's rules for alpha
+  bool divides;          // the last input is a divisor: integers refuse zeros
   const char* not_bool;  // why bool is refused; NULL: as any dtype without a loop
   uint32_t dtypes;       // a bit for each common type it takes
   cpu::ElementwiseLoops loops;

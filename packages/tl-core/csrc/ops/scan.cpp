@@ -117,6 +117,8 @@ Tensor running_extreme_backward(const Tensor& g, const Tensor& self, const Tenso
 Tensor logcumsumexp(const Tensor& self, int64_t dim, Out out) {
   TL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()), NotImplemented,
            "\"logcumsumexp_out_cpu\" not implemented for '", scalar_type_name(self.dtype()), "'");
+  TL_CHECK(self.dtype() != DType::Complex32, NotImplemented,
+           "a running logsumexp needs floating or complex numbers");
   const int64_t d = wrap_dim(dim, self.dim());
   if (out) check_castable(self.dtype(), *out);
   const Tensor result =

@@ -82,12 +82,13 @@ TL_INLINE T spread(P p) {
     return p;
 }
 
-// Whole division towards zero; min / -1 wraps instead of trapping.
+// Integer division towards zero; min / -1 wraps instead of trapping. Operators refuse a divisor of zero
+// before the loop runs (find_zero.h).
 template <class T>
 TL_INLINE T quotient(T x, T y) {
   if constexpr (std::is_integral_v<T>) {
     if (y == 0) [[unlikely]]
-      raise_zero_division();
+      return T{};
     if constexpr (std::is_signed_v<T>) {
       if (y == -1) [[unlikely]]
         return static_cast<T>(Wrapping<T>{} - wrapping(x));
@@ -101,7 +102,7 @@ TL_INLINE T quotient(T x, T y) {
 template <class T>
 TL_INLINE T rest(T x, T y) {
   if (y == 0) [[unlikely]]
-    raise_zero_division();
+    return T{};
   if constexpr (std::is_signed_v<T>) {
     if (y == -1) [[unlikely]]
       return 0;

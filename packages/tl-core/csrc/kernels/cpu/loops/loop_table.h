@@ -41,8 +41,4 @@ struct ElementwiseLoops {
   }
 #endif
 
-// Kernels raise through these: they are compiled once, for the portable level.
-[[noreturn]] void raise_zero_division();
-[[noreturn]] void raise_index(int64_t index, int64_t dim, int64_t size);
-
 }  // namespace tl::cpu

@@ -1,7 +1,6 @@
 // isa: all
 #include "kernels/cpu/sort/load_keys.h"
 
-#include "base/error.h"
 #include "kernels/cpu/simd/complex.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
 #include "kernels/cpu/sort/radix_keys.h"
@@ -69,7 +68,6 @@ TL_LEVELS(extern const KeyReader key_readers[kNumDTypes];
 namespace tl::cpu {
 
 KeyReader key_reader(DType dtype) {
-  if (is_complex(dtype)) fail(ErrorKind::NotImplemented, "complex numbers have no order");
   const KeyReader reader = TL_SELECT(key_readers)[static_cast<int>(dtype)];
   return reader ? reader : base::key_readers[static_cast<int>(dtype)];
 }

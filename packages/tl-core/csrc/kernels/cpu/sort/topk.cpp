@@ -1,7 +1,6 @@
 // isa: all
 #include "kernels/cpu/sort/topk.h"
 
-#include "base/error.h"
 #include "kernels/cpu/loops/along_dim_driver.h"
 #include "kernels/cpu/simd/complex.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
@@ -51,7 +50,6 @@ TL_LEVELS(extern const TopKernel tops[kNumDTypes])
 namespace tl::cpu {
 
 void top(DType dtype, const AlongShape& shape, int64_t count, bool descending, char* const* data) {
-  if (is_complex(dtype)) fail(ErrorKind::NotImplemented, "complex numbers have no order");
   const TopKernel kernel = TL_SELECT(tops)[static_cast<int>(dtype)];
   (kernel ? kernel : base::tops[static_cast<int>(dtype)])(shape, data, count, descending);
 }
