@@ -5,7 +5,7 @@ import pytest
 import tl_core as tl
 from tl_autograd import grad
 from tl_autograd.gradcheck import gradcheck, gradgradcheck
-from tl_core.marks import marked
+from tl_core.conj_neg_bits import with_conj_neg_bits
 
 
 def drawn(*shape, dtype=tl.complex128):
@@ -29,7 +29,7 @@ def written_imag(x):
 
 def written_real_view(x):
     y = x * 1
-    marked(tl.view_as_real(y), neg=True)[..., 0] *= x.imag
+    with_conj_neg_bits(tl.view_as_real(y), neg=True)[..., 0] *= x.imag
     return y
 
 
@@ -46,8 +46,8 @@ FUNCTIONS = {
     "real": lambda x: x.conj().real * x.real,
     "mH": lambda x: x @ x.mH,
     "H": lambda x: x.H.clone(),
-    "neg_view": lambda x: marked(x, neg=True) * x,
-    "resolved": lambda x: marked(x.conj(), neg=True).resolve_conj().resolve_neg(),
+    "neg_view": lambda x: with_conj_neg_bits(x, neg=True) * x,
+    "resolved": lambda x: with_conj_neg_bits(x.conj(), neg=True).resolve_conj().resolve_neg(),
     "conj_physical": lambda x: x.conj().conj_physical(),
     "index": lambda x: x.conj()[tl.tensor([1, 0, 1])],
     "cat": lambda x: tl.cat([x.conj(), x]),
@@ -75,7 +75,7 @@ def test_names_of_nodes():
     x = drawn(2, 2)
     assert x.conj().grad_fn.name() == "ConjBackward0"
     assert x.mH.grad_fn.name() == "ConjBackward0"
-    assert marked(x, neg=True).grad_fn.name() == "NegViewBackward0"
+    assert with_conj_neg_bits(x, neg=True).grad_fn.name() == "NegViewBackward0"
 
 
 def test_a_leaf_may_be_marked():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import tl_core as tl
-from tl_core import unwritten_memory
+from tl_core import uninitialized_fill
 
 LARGEST = {
     tl.bool: True,
@@ -27,7 +27,7 @@ LARGEST = {
 def _as_before() -> Iterator[None]:
     yield
     tl.use_deterministic_algorithms(False)
-    unwritten_memory.fill_uninitialized_memory = True
+    uninitialized_fill.fill_uninitialized_memory = True
 
 
 def test_the_forms_of_the_switch() -> None:
@@ -90,13 +90,13 @@ def test_what_is_written_stays() -> None:
 
 
 def test_filling_can_be_left_out() -> None:
-    unwritten_memory.fill_uninitialized_memory = False
+    uninitialized_fill.fill_uninitialized_memory = False
     tl.use_deterministic_algorithms(True)
     t = tl.zeros(3)
     assert t.resize_(4)[:3].tolist() == [0, 0, 0]
-    assert not unwritten_memory.fill_uninitialized_memory
+    assert not uninitialized_fill.fill_uninitialized_memory
     with pytest.raises(TypeError, match="takes bool"):
-        unwritten_memory.fill_uninitialized_memory = "yes"
+        uninitialized_fill.fill_uninitialized_memory = "yes"
 
 
 def test_precision_of_products() -> None:

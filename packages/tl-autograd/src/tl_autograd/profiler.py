@@ -17,7 +17,7 @@ from tl_autograd.profiler_util import (
     MemRecordsAcc,
     StringTable,
 )
-from tl_core import observing
+from tl_core import operator_observer
 
 __all__ = ["EnforceUnique", "EventList", "FunctionEvent", "FunctionEventAvg", "Interval", "Kernel", "KinetoStepTracker",
            "MemRecordsAcc", "StringTable", "emit_itt", "emit_nvtx", "load_nvprof", "parse_nvprof_trace", "profile",
@@ -83,7 +83,7 @@ class profile:
         if self._entered:
             raise RuntimeError("Profiler context manager is not reentrant")
         self._entered = True
-        observing.begin()
+        operator_observer.begin()
         self._outer, _labels.events = _labels.events, []
         return self
 
@@ -92,7 +92,8 @@ class profile:
             return
         thread = threading.get_ident()
         events = [
-            FunctionEvent(_shown(n), start / 1e3, end / 1e3, thread) for n, start, end in observing.end()
+            FunctionEvent(_shown(n), start / 1e3, end / 1e3, thread)
+            for n, start, end in operator_observer.end()
         ]
         self.function_events = EventList([*events, *(_labels.events or [])])
         self.function_events.nest()

@@ -10,7 +10,7 @@
 #include "base/cgroup.h"
 #include "base/error.h"
 #include "base/fork.h"
-#include "base/live_blocks.h"
+#include "base/live_allocations.h"
 #include "base/size_class.h"
 #include "base/slab.h"
 #include "base/thread_local.h"

@@ -6,7 +6,7 @@
 #include "base/allocator.h"
 #include "base/crc32.h"
 #include "base/error.h"
-#include "base/reopened.h"
+#include "base/reopen_file.h"
 
 namespace tl {
 

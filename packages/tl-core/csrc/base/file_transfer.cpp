@@ -10,7 +10,7 @@
 
 #include "base/crc32.h"
 #include "base/direct_file.h"
-#include "base/leased_map.h"
+#include "base/leased_mmap.h"
 #include "base/parallel.h"
 
 namespace tl {

@@ -11,7 +11,7 @@
 #include "base/crc32.h"
 #include "base/file_transfer.h"
 #include "bind/error.h"
-#include "bind/unlocked.h"
+#include "bind/gil_release.h"
 
 namespace tl::bind {
 

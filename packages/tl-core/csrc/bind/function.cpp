@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/live_blocks.h"
-#include "bind/frames.h"
-#include "bind/origin.h"
+#include "base/live_allocations.h"
+#include "bind/python_frames.h"
+#include "bind/source_location.h"
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/result.h"
 #include "bind/tensor_object.h"
-#include "bind/writes.h"
+#include "bind/tensor_writes.h"
 
 namespace tl::bind {
 

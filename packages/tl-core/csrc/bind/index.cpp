@@ -6,7 +6,7 @@
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/tensor_object.h"
-#include "bind/writes.h"
+#include "bind/tensor_writes.h"
 #include "ops.h"
 
 namespace tl::bind {

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "bind/error.h"
-#include "bind/frames.h"
+#include "bind/python_frames.h"
 #include "bind/parse.h"
 #include "bind/result.h"
 #include "bind/tensor_object.h"

@@ -6,7 +6,7 @@
 #include "base/snapshot.h"
 #include "bind/error.h"
 #include "bind/tensor_object.h"
-#include "bind/unlocked.h"
+#include "bind/gil_release.h"
 
 namespace tl::bind {
 

@@ -387,7 +387,7 @@ int set_data(PyObject* o, PyObject* to, void*) {
         set_storage(t, StoragePtr::share(source.storage()));
         t.dtype = source.dtype();
         set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
-        toggle_marks(t, t.marks() ^ source->marks());
+        toggle_conj_neg_bits(t, t.marks() ^ source->marks());
         return 0;
       },
       -1);

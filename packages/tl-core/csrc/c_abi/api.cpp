@@ -4,7 +4,7 @@
 
 #include "base/interrupt.h"
 #include "base/parallel.h"
-#include "dispatch/fallback.h"
+#include "dispatch/cpu_fallback.h"
 #include "dispatch/operator.h"
 #include "dispatch/thread_state.h"
 #include "tensor/device_registry.h"

@@ -2,8 +2,8 @@
 #include <bit>
 
 #include "base/thread_local.h"
-#include "dispatch/aliased.h"
-#include "dispatch/fallback.h"
+#include "dispatch/out_overlap.h"
+#include "dispatch/cpu_fallback.h"
 #include "dispatch/operator.h"
 #include "dispatch/thread_state.h"
 

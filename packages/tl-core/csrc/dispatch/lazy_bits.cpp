@@ -60,24 +60,24 @@ int call_view(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_r
   if (status != 0) return status;
   const uint16_t marks = reinterpret_cast<const TensorImpl*>(args[0].u.t)->marks();
   if (rets[0].tag == TL_TENSOR) {
-    toggle_marks(*reinterpret_cast<TensorImpl*>(rets[0].u.t), marks);
+    toggle_conj_neg_bits(*reinterpret_cast<TensorImpl*>(rets[0].u.t), marks);
   } else {
     auto* list = static_cast<TensorImpl* const*>(rets[0].u.p);
-    for (uint32_t i = 0; i < rets[0].len; ++i) toggle_marks(*list[i], marks);
+    for (uint32_t i = 0; i < rets[0].len; ++i) toggle_conj_neg_bits(*list[i], marks);
   }
   return 0;
 }
 
 int bind(void*, const TlOperator* op, TlLayerEntry* out) {
   void* ctx = const_cast<TlOperator*>(op);
-  switch (op->marks) {
-    case Marks::Resolved:
+  switch (op->conj_neg_bits) {
+    case ConjNegBits::Resolved:
       *out = {call_resolved, ctx};
       break;
-    case Marks::Inherited:
+    case ConjNegBits::Inherited:
       *out = {call_view, ctx};
       break;
-    case Marks::Seen:
+    case ConjNegBits::Visible:
       *out = {nullptr, nullptr};
   }
   return 0;

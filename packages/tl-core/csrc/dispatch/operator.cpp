@@ -80,7 +80,7 @@ void register_builtin_operators() {
     op.inplace = form(def.inplace);
     op.out = form(def.out);
     op.written_mask = written_mask(op.info);
-    op.marks = def.marks;
+    op.conj_neg_bits = def.conj_neg_bits;
     op.autocast = def.autocast;
     // The row's own knows its context; any other learns which operator is called.
     op.sparse = {def.sparse, def.sparse == def.kernel ? def.ctx : &op};

@@ -15,9 +15,9 @@ enum class Devices : uint8_t {
 };
 
 // What the layer `lazybits` does with tensors that are conjugated or negated only when they are read.
-enum class Marks : uint8_t {
+enum class ConjNegBits : uint8_t {
   Resolved,   // the operator gets their elements written out
-  Seen,       // it gets them as they are: it knows them, reads no elements, or calls other operators only
+  Visible,    // it gets them as they are: it knows them, reads no elements, or calls other operators only
   Inherited,  // and its results, views, are marked as the first argument is
 };
 
@@ -36,7 +36,7 @@ struct OperatorDef {
   TlCall kernel;
   void* ctx;
   Devices devices;
-  Marks marks;
+  ConjNegBits conj_neg_bits;
   Autocast autocast;
   TlCall sparse;                     // the kernel for sparse tensors; NULL: none
   int16_t functional, inplace, out;  // indices of the row's other forms; -1: none
@@ -57,7 +57,7 @@ struct TlOperator {
   uint64_t layer_mask = 0;    // layers that care
   uint64_t written_mask = 0;  // arguments that are written
   bool needs_values = false;  // no result on meta
-  tl::Marks marks = tl::Marks::Resolved;
+  tl::ConjNegBits conj_neg_bits = tl::ConjNegBits::Resolved;
   tl::Autocast autocast = tl::Autocast::None;
   bool one_device = false;  // the kernels trust that all tensors lie on one device
   tl::KernelEntry kernels[tl::kNumDeviceTypes];

@@ -176,7 +176,7 @@ constexpr uint64_t kOwnBits = uint64_t{1} << TL_LAYER_LAZYBITS | uint64_t{1} << 
 
 [[gnu::cold]] void copy_own_bits(TensorImpl& t, const TensorImpl& src) {
   if (src.layout != Layout::Strided) set_parts(t, parts_of(src));
-  toggle_marks(t, src.marks());
+  toggle_conj_neg_bits(t, src.marks());
 }
 }  // namespace
 
@@ -212,7 +212,7 @@ Tensor view_of(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset
   return view_of(src, sizes, strides, offset, src.dtype());
 }
 
-void toggle_marks(TensorImpl& t, uint16_t marks) {
+void toggle_conj_neg_bits(TensorImpl& t, uint16_t marks) {
   constexpr uint64_t bit = uint64_t{1} << TL_LAYER_LAZYBITS;
   t.flags ^= marks;
   if (t.marks())

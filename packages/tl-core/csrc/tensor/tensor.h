@@ -38,7 +38,7 @@ struct TensorImpl {
     Negated = 128,         // the elements are the negatives of those in memory
     Parameter = 256,       // lives longer than what is computed from it
   };
-  static constexpr uint16_t kMarks = Conjugated | Negated;  // the layer `lazybits` carries them out
+  static constexpr uint16_t kConjNegBits = Conjugated | Negated;  // the layer `lazybits` carries them out
   static constexpr int kInlineDims = 5;
 
   std::atomic<int32_t> refs{1};
@@ -62,7 +62,7 @@ struct TensorImpl {
 
   bool has(Flag flag) const { return flags & flag; }
   void set(Flag flag, bool on) { flags = static_cast<uint16_t>(on ? flags | flag : flags & ~flag); }
-  uint16_t marks() const { return flags & kMarks; }
+  uint16_t marks() const { return flags & kConjNegBits; }
   IntSpan sizes() const { return {dims, ndim}; }
   IntSpan strides() const { return {dims + ndim, ndim}; }
   void* data() const {
@@ -158,7 +158,7 @@ Tensor view_of(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset, 
 // The same tensor for storing away: geometry and marks only, no slots, no bits of other layers, no base.
 Tensor alias(const Tensor& t);
 // Conjugates or negates a tensor once more: one that was is no longer.
-void toggle_marks(TensorImpl& t, uint16_t marks);
+void toggle_conj_neg_bits(TensorImpl& t, uint16_t marks);
 // Gives `t` another storage share and geometry in place (set_, resize_).
 void set_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides, int64_t offset);
 void set_storage(TensorImpl& t, StoragePtr storage);

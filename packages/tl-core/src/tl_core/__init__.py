@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     # Ahead of the operators that these functions stand for: a checker keeps the first of a name.
     from tl_core.functional import *
 
-from tl_core import _C, overrides, providers, return_types, storage, switches
+from tl_core import _C, backend_registry, overrides, return_types, storage, switches
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
 from tl_core._C import *  # type: ignore[assignment]
 from tl_core._C import (
@@ -49,7 +49,7 @@ from tl_core.determinism import (
 from tl_core.distances import *
 from tl_core.dlpack import from_dlpack, to_dlpack
 from tl_core.errors import OutOfMemoryError
-from tl_core.finite import numerics
+from tl_core.finite_differences import *
 from tl_core.functional import *
 from tl_core.grad_mode import (
     enable_grad,
@@ -60,6 +60,7 @@ from tl_core.grad_mode import (
     set_grad_enabled,
 )
 from tl_core.headers import get_include
+from tl_core.index_conversion import *
 from tl_core.machine import (
     cpu_capability,
     get_num_interop_threads,
@@ -68,11 +69,12 @@ from tl_core.machine import (
     set_num_interop_threads,
     set_num_threads,
 )
+from tl_core.nan_check import numerics
+from tl_core.norms import *
 from tl_core.parameter import Buffer, Parameter
 from tl_core.precision import get_float32_matmul_precision, set_float32_matmul_precision
 from tl_core.printing import set_printoptions
 from tl_core.random import *
-from tl_core.selections import *
 from tl_core.sparse import sparse_coo_tensor
 from tl_core.statistics import *
 from tl_core.storage import *
@@ -90,6 +92,7 @@ from tl_core.tensor_types import (
     ShortTensor,
 )
 from tl_core.type_info import finfo, iinfo
+from tl_core.unique import *
 from tl_core.version import __version__
 from tl_core.warn_always import is_warn_always_enabled, set_warn_always
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy as _copy
 from typing import Any
 
-from tl_core import _C, providers, selections, sparse, statistics
+from tl_core import _C, backend_registry, norms, sparse, statistics
 from tl_core._C import Tensor
-from tl_core.marks import marked, marks_of
+from tl_core.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
 from tl_core.storage import TypedStorage, UntypedStorage
 from tl_core.tensor_types import construct, dtype_of, scalar_name, type_name
+from tl_core.unique import unique, unique_consecutive
 
 TensorMeta = type(Tensor)  # what a metaclass of a subclass derives from
 
@@ -111,7 +112,7 @@ def _rebuild_tensor_v2(
     backward_hooks: Any,
     metadata: Any = None,
 ) -> Tensor:
-    made = marked(_rebuild_tensor(storage, offset, size, stride), **(metadata or {}))
+    made = with_conj_neg_bits(_rebuild_tensor(storage, offset, size, stride), **(metadata or {}))
     if requires_grad:
         made.requires_grad_()
     return made
@@ -136,7 +137,7 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
         return _reduce_sparse(self, state)
     storage = _storage(self)
     args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
-    if marks := marks_of(self):
+    if marks := conj_neg_bits_of(self):
         args += (marks,)
     if type(self) is Tensor and not state:
         return (_rebuild_tensor_v2, args)
@@ -164,7 +165,7 @@ def _copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
     made = _C._with_storage(
         storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
     )
-    return marked(made, **marks_of(self)).resolve_conj().resolve_neg()
+    return with_conj_neg_bits(made, **conj_neg_bits_of(self)).resolve_conj().resolve_neg()
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
@@ -336,7 +337,7 @@ def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
 
 def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The p-norm of all elements, or along one or more dimensions."""
-    return selections.norm(self, p, dim, keepdim, dtype=dtype)
+    return norms.norm(self, p, dim, keepdim, dtype=dtype)
 
 
 def _new_tensor(
@@ -360,7 +361,7 @@ def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 # Without tl-autograd nothing is ever recorded. These stand in until it is loaded, and it replaces them.
 def _load_autograd(asked: str) -> None:
-    if not providers.load("autograd"):
+    if not backend_registry.load("autograd"):
         raise RuntimeError(
             f"{asked} needs the package tl-autograd: pip install tl-autograd, then import tl_autograd or tl"
         )
@@ -411,7 +412,7 @@ _METHODS = {
     "dequantize": _dequantize,
     "requires_grad_": _requires_grad_, "detach_": _detach_, "norm": _norm, "pin_memory": _pin_memory,
     "corrcoef": statistics.corrcoef, "cov": statistics.cov,
-    "unique": selections.unique, "unique_consecutive": selections.unique_consecutive,
+    "unique": unique, "unique_consecutive": unique_consecutive,
     "__array_priority__": 1000,
 }  # fmt: skip
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
 from tl_core.mapped_memory import MappedMemory, map_descriptor
-from tl_core.marks import marked, marks_of
 from tl_core.parameter import Parameter
 from tl_core.storage import UntypedStorage
 
@@ -67,7 +67,7 @@ def _reduce_tensor(tensor: Tensor) -> Any:
         tensor.untyped_storage(),
         tensor.dtype,
         geometry,
-        marks_of(tensor),
+        conj_neg_bits_of(tensor),
         tensor.requires_grad,
     )
 
@@ -80,7 +80,7 @@ def _rebuild_tensor(
     requires_grad: bool,
 ) -> Tensor:
     tensor = _C.empty(0, dtype=dtype).set_(storage, *geometry)
-    tensor = marked(tensor, **marks)
+    tensor = with_conj_neg_bits(tensor, **marks)
     return tensor.requires_grad_() if requires_grad else tensor
 
 

@@ -1,4 +1,4 @@
-#include "bind/origin.h"
+#include "bind/source_location.h"
 
 #include <Python.h>
 #include <frameobject.h>

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 import tl_core as tl
-from tl_core import _C, origins
+from tl_core import _C, source_location
 
 
 def line():
@@ -30,19 +30,19 @@ def test_every_kind_of_write():
         at.append(t._version)
         write()
     for write, version in zip(writes, at, strict=True):
-        told = origins.change(t, version)
+        told = source_location.change(t, version)
         assert told.startswith(here(write.__code__.co_firstlineno)), told
-    assert origins.change(t, t._version) == ""
+    assert source_location.change(t, t._version) == ""
 
 
 def test_writes_through_views_and_of_others():
     t, other = tl.zeros(4), tl.zeros(4)
     other.add_(1)
-    assert origins.change(t, 0) == ""
+    assert source_location.change(t, 0) == ""
     t[1:].mul_(2)
     at = line() - 1
     other.add_(1)
-    assert origins.change(t, 0).startswith(
+    assert source_location.change(t, 0).startswith(
         here(f"{at}, in test_writes_through_views_and_of_others: t[1:].mul_(2)")
     )
 
@@ -52,9 +52,9 @@ def test_old_writes_and_dead_code_have_no_line():
     t.add_(1)
     for _ in range(600):
         tl.zeros(1).add_(1)
-    assert origins.change(t, 0) == ""
+    assert source_location.change(t, 0) == ""
     exec(compile("t.add_(1)", "gone.py", "exec"), {"t": t})
-    assert origins.change(t, 1).startswith(here(f"{line() - 1}, in test_old_writes"))
+    assert source_location.change(t, 1).startswith(here(f"{line() - 1}, in test_old_writes"))
 
 
 def test_writes_of_large_tensors_and_other_threads():
@@ -66,10 +66,10 @@ def test_writes_of_large_tensors_and_other_threads():
     thread = threading.Thread(target=write)
     thread.start()
     thread.join()
-    assert f"in {write.__qualname__}" in origins.change(t, 0)
+    assert f"in {write.__qualname__}" in source_location.change(t, 0)
 
 
 def test_addresses_that_mean_nothing():
-    assert origins.where([0, 1, 2**40]) == ""
+    assert source_location.where([0, 1, 2**40]) == ""
     with pytest.raises(TypeError, match="expected a Tensor, got int"):
         _C._write_after(3, 0)

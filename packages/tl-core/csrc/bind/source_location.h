@@ -1,7 +1,7 @@
 // The line of the program that is running, for the records of memory.
 #pragma once
 
-#include "base/origin.h"
+#include "base/source_location.h"
 
 namespace tl::bind {
 

@@ -1,4 +1,4 @@
-#include "base/live_blocks.h"
+#include "base/live_allocations.h"
 
 #include <algorithm>
 #include <atomic>

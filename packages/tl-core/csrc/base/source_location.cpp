@@ -1,4 +1,4 @@
-#include "base/origin.h"
+#include "base/source_location.h"
 
 #include <atomic>
 #include <deque>

@@ -1,4 +1,4 @@
-"""What the core asks of packages above it, by name: whoever assembles them registers how to load one.
+"""Backend registry: by name, loaders of the packages above the core that it needs at run time.
 
 >>> register("example", lambda: None)
 >>> load("example")

@@ -1,4 +1,4 @@
-"""Noting which operators run and how long they take: what a profiler is made of."""
+"""Operator observer: which operators run and how long they take, for profilers."""
 
 from __future__ import annotations
 

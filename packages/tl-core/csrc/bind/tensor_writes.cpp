@@ -1,10 +1,10 @@
-#include "bind/writes.h"
+#include "bind/tensor_writes.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "bind/error.h"
-#include "bind/frames.h"
+#include "bind/python_frames.h"
 #include "bind/tensor_object.h"
 
 namespace tl::bind {

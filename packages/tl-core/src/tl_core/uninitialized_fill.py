@@ -1,4 +1,4 @@
-"""`tl.utils.deterministic`: its one name is a switch that is read and assigned as an attribute.
+"""Uninitialized-memory fill, `tl.utils.deterministic`: a switch that is read and assigned as an attribute.
 
 >>> import sys
 >>> sys.modules[__name__].fill_uninitialized_memory

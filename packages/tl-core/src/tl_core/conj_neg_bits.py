@@ -1,7 +1,7 @@
-"""Conjugates and negatives as views: their elements are carried out when they are read.
+"""Conjugate and negative bits: views whose elements are conjugated or negated when they are read.
 
 >>> import tl_core as tl
->>> marked(tl.ones(2), neg=True)
+>>> with_conj_neg_bits(tl.ones(2), neg=True)
 tensor([-1., -1.])
 """
 
@@ -11,12 +11,12 @@ from tl_core import _C
 from tl_core._C import Tensor
 
 
-def marks_of(t: Tensor) -> dict[str, bool]:
-    """What is done to the elements when they are read, as `marked` takes it."""
+def conj_neg_bits_of(t: Tensor) -> dict[str, bool]:
+    """The bits that are set, as the keyword arguments of `with_conj_neg_bits`."""
     return {name: True for name, there in (("conj", t.is_conj()), ("neg", t.is_neg())) if there}
 
 
-def marked(t: Tensor, *, conj: bool = False, neg: bool = False) -> Tensor:
+def with_conj_neg_bits(t: Tensor, *, conj: bool = False, neg: bool = False) -> Tensor:
     """A view of the tensor, conjugated, with the other sign, or both. RuntimeError for the negative of bool."""
     t = t.conj() if conj else t
     return _C._neg_view(t) if neg else t

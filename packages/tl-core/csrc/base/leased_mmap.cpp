@@ -1,4 +1,4 @@
-#include "base/leased_map.h"
+#include "base/leased_mmap.h"
 
 #ifdef __linux__
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/reopened.h"
+#include "base/reopen_file.h"
 #endif
 
 namespace tl {

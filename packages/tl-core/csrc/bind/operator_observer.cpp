@@ -1,4 +1,4 @@
-#include "bind/observe.h"
+#include "bind/operator_observer.h"
 
 #include <algorithm>
 #include <chrono>
@@ -88,7 +88,7 @@ PyObject* tensors_of(const TlValue* values, int n) {
   PyGILState_STATE gil = PyGILState_Ensure();
   std::string text = cat(op.info.name, " made ", what == kNan ? "nan" : "inf");
   try {
-    PyRef module = checked(PyImport_ImportModule("tl_core.finite"));
+    PyRef module = checked(PyImport_ImportModule("tl_core.nan_check"));
     PyRef inputs(tensors_of(args, n_args)), made = checked(wrap(result));
     PyRef words = checked(PyObject_CallMethod(module.get(), "describe", "ssOO", op.info.name,
                                               what == kNan ? "nan" : "inf", made.get(), inputs.get()));

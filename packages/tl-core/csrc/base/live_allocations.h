@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/origin.h"
+#include "base/source_location.h"
 
 namespace tl {
 

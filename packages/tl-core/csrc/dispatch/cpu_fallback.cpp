@@ -1,4 +1,4 @@
-#include "dispatch/fallback.h"
+#include "dispatch/cpu_fallback.h"
 
 #include <cstring>
 

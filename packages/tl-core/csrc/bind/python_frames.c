@@ -1,7 +1,7 @@
 /* The instructions that this thread's Python frames have reached. In C, and alone: it reads the interpreter's
  * own frames, because a frame object costs more than a small operator. */
 #define Py_BUILD_CORE 1
-#include "bind/frames.h"
+#include "bind/python_frames.h"
 
 #include <Python.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "dispatch/aliased.h"
+#include "dispatch/out_overlap.h"
 
 #include <algorithm>
 #include <span>

@@ -1,4 +1,4 @@
-"""Stopping at the first operator that makes a nan or an infinity."""
+"""NaN check: an error at the first operator whose result has a nan or an infinity."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class numerics(contextlib.ContextDecorator):
 def describe(operator: str, kind: str, result: Tensor, inputs: list[Tensor]) -> str:
     """The text of the error."""
     wrong = _C.ne(result, result) if kind == "nan" else _C.eq(_C.abs(result), float("inf"))
-    places = _C.nonzero(wrong)
+    positions = _C.nonzero(wrong)
     text = (
-        f"numerics: {operator} made {kind} at position {tuple(places[0].tolist())}: {len(places)} of the "
+        f"numerics: {operator} made {kind} at position {tuple(positions[0].tolist())}: {len(positions)} of the "
         f"{result.numel()} elements of its result, shape {tuple(result.shape)}, {result.dtype}"
     )
     return "\n".join([text, *(f"  input {i}: {_statistics(t)}" for i, t in enumerate(inputs))])

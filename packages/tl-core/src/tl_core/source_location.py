@@ -1,4 +1,4 @@
-"""Which line of a program did something: what errors tell of recorded calls and of writes.
+"""Source locations: the line of a program that errors name for recorded calls and for writes.
 
 While a program runs, only addresses of interpreter instructions are kept, without references. An error that wants to
 name a line looks for the code object that the address lies in. Code that is gone by then has no line.

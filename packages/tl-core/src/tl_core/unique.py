@@ -1,0 +1,54 @@
+"""Unique elements of a tensor, or unique slices along a dim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core.overrides import overridable
+
+__all__ = ["unique", "unique_consecutive"]
+
+
+def _chosen(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    wanted = [found[0], *found[1:2] * return_inverse, *found[2:3] * return_counts]
+    return wanted[0] if len(wanted) == 1 else tuple(wanted)
+
+
+@overridable
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The different elements, or the different slices of a dimension, in ascending order.
+
+    ``return_inverse`` adds, in the input's shape, which of them each element is, and ``return_counts`` how often
+    each is there. Every NaN is different from every other. They come sorted whether ``sorted`` asks for it or not.
+
+    Raises NotImplementedError for complex elements, which have no order.
+
+    >>> unique(tensor([3, 1, 3, 2]), return_counts=True)
+    (tensor([1, 2, 3]), tensor([1, 1, 2]))
+    """
+    if dim is None:
+        found = _C._call_operator(("_unique2",), input, sorted, return_inverse, return_counts)
+    else:
+        found = _C._call_operator(("unique_dim",), input, dim, sorted, return_inverse, return_counts)
+    return _chosen(found, return_inverse, return_counts)
+
+
+@overridable
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements, or slices of a dimension, without those that equal the one before.
+
+    >>> unique_consecutive(tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    found = _C._call_operator(("unique_consecutive",), input, return_inverse, return_counts, dim)
+    return _chosen(found, return_inverse, return_counts)
