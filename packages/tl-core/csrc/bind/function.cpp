@@ -4,11 +4,11 @@
 #include <cstring>
 
 #include "base/live_allocations.h"
-#include "bind/python_frames.h"
-#include "bind/source_location.h"
 #include "bind/override.h"
 #include "bind/parse.h"
+#include "bind/python_frames.h"
 #include "bind/result.h"
+#include "bind/source_location.h"
 #include "bind/tensor_object.h"
 #include "bind/tensor_writes.h"
 

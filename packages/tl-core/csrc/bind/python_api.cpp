@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "bind/error.h"
-#include "bind/python_frames.h"
 #include "bind/parse.h"
+#include "bind/python_frames.h"
 #include "bind/result.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"

@@ -5,8 +5,8 @@
 
 #include "base/snapshot.h"
 #include "bind/error.h"
-#include "bind/tensor_object.h"
 #include "bind/gil_release.h"
+#include "bind/tensor_object.h"
 
 namespace tl::bind {
 

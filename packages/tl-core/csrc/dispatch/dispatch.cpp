@@ -2,9 +2,9 @@
 #include <bit>
 
 #include "base/thread_local.h"
-#include "dispatch/out_overlap.h"
 #include "dispatch/cpu_fallback.h"
 #include "dispatch/operator.h"
+#include "dispatch/out_overlap.h"
 #include "dispatch/thread_state.h"
 
 namespace tl {
