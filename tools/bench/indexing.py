@@ -74,7 +74,9 @@ _LARGEST = (
 
 def _cases(label: str, n: int, dtype: str, runs: dict[str, str], rounds: int = 5) -> list[Case]:
     setup = _OPERANDS.format(n=n, dtype=dtype)
-    return [Case(INDEXING, f"{name}, {label} {dtype}", setup, run, rounds=rounds) for name, run in runs.items()]
+    return [
+        Case(INDEXING, f"{name}, {label} {dtype}", setup, run, rounds=rounds) for name, run in runs.items()
+    ]
 
 
 CASES: list[Case] = []

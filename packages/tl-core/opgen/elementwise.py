@@ -78,8 +78,13 @@ def _portions(rows: Iterable[Row]) -> list[list[Row]]:
 
 def _loops_cpp(group: list[Row], family: str, once: bool) -> str:
     header = family.removesuffix("_") or "all"
-    lines = ["// isa: all"] * (not once) + [f'#include "kernels/cpu/elementwise/{header}.h"',
-             '#include "kernels/cpu/loops/elementwise_loop.h"', "", "namespace tl::cpu::TL_ISA_NAMESPACE {"]  # fmt: skip
+    lines = [
+        *["// isa: all"] * (not once),
+        f'#include "kernels/cpu/elementwise/{header}.h"',
+        '#include "kernels/cpu/loops/elementwise_loop.h"',
+        "",
+        "namespace tl::cpu::TL_ISA_NAMESPACE {",
+    ]
     for row in group:
         lines.append(f"extern const ElementwiseLoop {symbol(row)}_loops[kNumDTypes] = {{")
         lines += [_entry(row, d) for d in ENUM]
@@ -156,5 +161,8 @@ def _definition(row: Row) -> str:
     dtypes = sum(1 << i for i, d in enumerate(ENUM) if d in e.dtypes)
     refusal = json.dumps(e.not_bool) if e.not_bool else "nullptr"
     loops = f"TL_{'ONE_LOOP' if e.once else 'LOOPS'}_OF({symbol(row)}_loops)"
-    return (f'ElementwiseDef kElementwise_{symbol(row)} = {{"{row.base}", {e.inputs}, {params}, Promote::{rule}, '
-            f"{str(e.condition).lower()}, {alpha}, {str(e.divides).lower()}, {refusal}, {dtypes:#x}, {loops}}};")  # fmt: skip
+    flags = f"{str(e.condition).lower()}, {alpha}, {str(e.divides).lower()}"
+    return (
+        f'ElementwiseDef kElementwise_{symbol(row)} = {{"{row.base}", {e.inputs}, {params}, Promote::{rule}, '
+        f"{flags}, {refusal}, {dtypes:#x}, {loops}}};"
+    )

@@ -135,17 +135,17 @@ def _definition(f: Form, by_row: dict, by_name: dict[str, int], programs: dict[s
     ctx = _context(row, by_name)
     others = [functional] + [by_row.get((row.name, v), -1) for v in ("inplace", "out")]
     defaults = f"defaults{f.index}" if s.args else "nullptr"
-    marks = (
+    conj_neg_bits = (
         "Inherited"
         if row.view
-        else "Seen"
+        else "Visible"
         if row.marked or (row.composite and row.returns_views)
         else "Resolved"
     )
     sparse = sparse_kernel(row)
     devices = "Numbers" if row.elementwise and row.devices == "CpuMeta" else row.devices
-    return (f"    {{{{{', '.join(info)}}}, {defaults}, kernel_{row.kernel}, {ctx}, Devices::{devices}, Marks::{marks}, "
-            f"Autocast::{row.autocast.capitalize() or 'None'}, "
+    return (f"    {{{{{', '.join(info)}}}, {defaults}, kernel_{row.kernel}, {ctx}, Devices::{devices}, "
+            f"ConjNegBits::{conj_neg_bits}, Autocast::{row.autocast.capitalize() or 'None'}, "
             f"{f'kernel_{sparse}' if sparse else 'nullptr'}, {', '.join(map(str, others))}}},")  # fmt: skip
 
 

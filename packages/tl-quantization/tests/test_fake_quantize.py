@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-import tl_quantization as tq
-from tl_quantization.nn import intrinsic, qat
-from tl_quantization.nn.intrinsic import qat as fused_qat
-from tl_quantization.nn.qat import dynamic as dynamic_qat
 
 import tl_autograd  # noqa: F401 - gradients
 import tl_core as tl
 import tl_nn as nn
+import tl_quantization as tq
+from tl_quantization.nn import intrinsic, qat
+from tl_quantization.nn.intrinsic import qat as fused_qat
+from tl_quantization.nn.qat import dynamic as dynamic_qat
 
 X = np.linspace(-2, 2, 41, dtype=np.float32)
 

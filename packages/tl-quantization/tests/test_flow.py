@@ -1,16 +1,16 @@
 """From float models to quantized ones."""
 
 import pytest
-import tl_quantization as tq
-from tl_quantization.nn import intrinsic, quantizable
-from tl_quantization.nn import quantized as nnq
-from tl_quantization.nn.intrinsic import qat as fused_qat
-from tl_quantization.nn.intrinsic import quantized as nniq
 
 import tl_autograd  # noqa: F401 - training
 import tl_core as tl
 import tl_nn as nn
+import tl_quantization as tq
 from tl_nn import optim
+from tl_quantization.nn import intrinsic, quantizable
+from tl_quantization.nn import quantized as nnq
+from tl_quantization.nn.intrinsic import qat as fused_qat
+from tl_quantization.nn.intrinsic import quantized as nniq
 
 
 class Net(nn.Module):

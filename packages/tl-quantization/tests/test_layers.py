@@ -4,17 +4,17 @@ import copy
 
 import numpy as np
 import pytest
+
+import tl_autograd  # noqa: F401 - float layers record
+import tl_core as tl
+import tl_nn as nn
 import tl_quantization as tq
+from tl_nn import functional as FF
 from tl_quantization.nn import intrinsic, quantizable
 from tl_quantization.nn import quantized as nnq
 from tl_quantization.nn.intrinsic import quantized as nniq
 from tl_quantization.nn.intrinsic.quantized import dynamic as nniqd
 from tl_quantization.nn.quantized import dynamic as nnqd
-
-import tl_autograd  # noqa: F401 - float layers record
-import tl_core as tl
-import tl_nn as nn
-from tl_nn import functional as FF
 
 F = nnq.functional
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-import tl_quantization as tq
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tl_quantization import observer as obs
 
 import tl_core as tl
+import tl_quantization as tq
+from tl_quantization import observer as obs
 
 BATCHES = [
     np.random.default_rng(i).normal(size=(4, 3, 5)).astype(np.float32) * (i + 1) + 0.3 for i in range(4)

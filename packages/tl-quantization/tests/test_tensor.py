@@ -5,9 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
-import tl_quantization as tq
 
 import tl_core as tl
+import tl_quantization as tq
 from tl_nn import functional as F
 
 RANGES = {tq.quint8: (0, 255), tq.qint8: (-128, 127), tq.qint32: (-(2**31), 2**31 - 1)}

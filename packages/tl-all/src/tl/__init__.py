@@ -18,7 +18,7 @@ from tl.version import __version__ as __version__
 from tl_core import *
 
 _finder.install_finder()
-_core.providers.register("autograd", lambda: _import_module("tl_autograd"))
+_core.backend_registry.register("autograd", lambda: _import_module("tl_autograd"))
 
 _public = [_name for _name in getattr(_core, "__all__", vars(_core)) if not _name.startswith("_")]
 # the core's modules are served by the finder, like all others

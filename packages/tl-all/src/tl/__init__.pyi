@@ -4,25 +4,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-import tl_quantization as _quantization
-from tl_quantization import dequantize as dequantize
-from tl_quantization import fake_quantize_per_channel_affine as fake_quantize_per_channel_affine
-from tl_quantization import fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine
-from tl_quantization import per_channel_affine as per_channel_affine
-from tl_quantization import per_channel_affine_float_qparams as per_channel_affine_float_qparams
-from tl_quantization import per_channel_symmetric as per_channel_symmetric
-from tl_quantization import per_tensor_affine as per_tensor_affine
-from tl_quantization import per_tensor_symmetric as per_tensor_symmetric
-from tl_quantization import qint8 as qint8
-from tl_quantization import qint32 as qint32
-from tl_quantization import quantize_per_channel as quantize_per_channel
-from tl_quantization import quantize_per_tensor as quantize_per_tensor
-from tl_quantization import quantize_per_tensor_dynamic as quantize_per_tensor_dynamic
-from tl_quantization import quantized_batch_norm as quantized_batch_norm
-from tl_quantization import quantized_max_pool1d as quantized_max_pool1d
-from tl_quantization import quantized_max_pool2d as quantized_max_pool2d
-from tl_quantization import quint8 as quint8
-
 import tl_amp as _amp
 import tl_autograd as _autograd
 import tl_backends.accelerator as _accelerator
@@ -39,6 +20,7 @@ import tl_checkpoint.serialization as _serialization
 import tl_distributed as _distributed
 import tl_nn as _nn
 import tl_nn.optim as _optim
+import tl_quantization as _quantization
 from tl import examples as examples
 from tl import torch as torch
 from tl import version as version
@@ -68,6 +50,23 @@ from tl_core.autocast import set_autocast_enabled as set_autocast_enabled
 from tl_core.autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from tl_nn.functional import cosine_similarity as cosine_similarity
 from tl_nn.functional import pairwise_distance as pairwise_distance
+from tl_quantization import dequantize as dequantize
+from tl_quantization import fake_quantize_per_channel_affine as fake_quantize_per_channel_affine
+from tl_quantization import fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine
+from tl_quantization import per_channel_affine as per_channel_affine
+from tl_quantization import per_channel_affine_float_qparams as per_channel_affine_float_qparams
+from tl_quantization import per_channel_symmetric as per_channel_symmetric
+from tl_quantization import per_tensor_affine as per_tensor_affine
+from tl_quantization import per_tensor_symmetric as per_tensor_symmetric
+from tl_quantization import qint8 as qint8
+from tl_quantization import qint32 as qint32
+from tl_quantization import quantize_per_channel as quantize_per_channel
+from tl_quantization import quantize_per_tensor as quantize_per_tensor
+from tl_quantization import quantize_per_tensor_dynamic as quantize_per_tensor_dynamic
+from tl_quantization import quantized_batch_norm as quantized_batch_norm
+from tl_quantization import quantized_max_pool1d as quantized_max_pool1d
+from tl_quantization import quantized_max_pool2d as quantized_max_pool2d
+from tl_quantization import quint8 as quint8
 
 accelerator = _accelerator
 amp = _amp

@@ -61,7 +61,7 @@ MODULES = {
     "utils._pytree": "tl_core.pytree",
     "utils.checkpoint": "tl_autograd.checkpoint",
     "utils.data": "tl_data",
-    "utils.deterministic": "tl_core.unwritten_memory",
+    "utils.deterministic": "tl_core.uninitialized_fill",
     "utils.dlpack": "tl_core.dlpack",
     "utils.serialization.config": "tl_checkpoint.config",
     "xpu": "tl_backends.xpu",

@@ -8,7 +8,7 @@ import weakref
 from typing import Any
 
 import tl_core
-from tl_core.marks import marked
+from tl_core.conj_neg_bits import with_conj_neg_bits
 from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
 
 from .globals import Global
@@ -105,7 +105,7 @@ def _recorded(made: Any) -> Any:
 def _marked(made: Any, metadata: Any) -> Any:
     if type(metadata) is not dict or not set(metadata) <= {"conj", "neg"}:
         raise pickle.UnpicklingError(f"a tensor has marks that aren't known: {metadata!r}")
-    return marked(made, conj=bool(metadata.get("conj")), neg=bool(metadata.get("neg")))
+    return with_conj_neg_bits(made, conj=bool(metadata.get("conj")), neg=bool(metadata.get("neg")))
 
 
 def sparse(layout: Any, data: Any) -> Any:

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "dispatch/fallback.h"
+#include "dispatch/cpu_fallback.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
 #include "iter/loop_nest.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "dispatch/aliased.h"
+#include "dispatch/out_overlap.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
 #include "iter/loop_nest.h"

@@ -263,19 +263,19 @@ Tensor view_as_complex(const Tensor& self) {
 }
 
 // ---- conjugates and negatives that are carried out when they are read
-Tensor marked(const Tensor& self, TensorImpl::Flag mark) {
+Tensor with_conj_neg_bits(const Tensor& self, TensorImpl::Flag mark) {
   Tensor t = view_of(self, self.sizes(), self.strides(), self.offset());
-  toggle_marks(*t.impl(), mark);
+  toggle_conj_neg_bits(*t.impl(), mark);
   return t;
 }
 Tensor conj_view(const Tensor& self) {
   TL_CHECK(is_complex(self.dtype()), Runtime, "_conj(): expected a complex tensor, got ",
            scalar_type_name(self.dtype()));
-  return marked(self, TensorImpl::Conjugated);
+  return with_conj_neg_bits(self, TensorImpl::Conjugated);
 }
 Tensor neg_view(const Tensor& self) {
   TL_CHECK(self.dtype() != DType::Bool, Runtime, "_neg_view(): bool has no negatives");
-  return marked(self, TensorImpl::Negated);
+  return with_conj_neg_bits(self, TensorImpl::Negated);
 }
 Tensor conj(const Tensor& self) { return is_complex(self.dtype()) ? ops::_conj(self) : self; }
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tl_core import Tensor, providers
+from tl_core import Tensor, backend_registry
 
 from .collate import like_mapping, like_sequence
 
@@ -15,7 +15,7 @@ __all__ = ["accelerator_answers", "pin_memory"]
 
 def accelerator_answers() -> bool:
     """Whether an accelerator can pin memory; warns that nothing is pinned if there is none."""
-    if providers.load("accelerator"):
+    if backend_registry.load("accelerator"):
         return True
     warnings.warn(
         "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
