@@ -6,7 +6,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import reference  # noqa: E402 - needs the path above
+import charts  # noqa: E402 - needs the path above
+import reference  # noqa: E402
 
 project = "tl"
 author = "the tl contributors"
@@ -14,18 +15,21 @@ copyright = "2026, the tl contributors"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "generated"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = "tl"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "show-inheritance": True}
 
 reference.write(HERE / "reference" / "generated")
+charts.write(HERE / "generated" / "charts.html")
 
 
 def setup(app):

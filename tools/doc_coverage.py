@@ -64,7 +64,7 @@ def unlisted(known: set[str]) -> Iterator[str]:
                 yield dotted
     tensor = importlib.import_module("tl_core").Tensor
     yield from (
-        f"tl_core.Tensor.{n}" for n in dir(tensor) if n[0] != "_" and f"tl_core.Tensor.{n}" not in known
+        f"tl.Tensor.{n}" for n in dir(tensor) if n[0] != "_" and f"tl.Tensor.{n}" not in known
     )
 
 
