@@ -70,7 +70,7 @@ def bar(index: int, label: str, ratio: float, scale: float) -> list[str]:
     kind = "faster" if ratio <= 1 else "slower"
     return [
         f'<text x="0" y="{y + 10}">{escape(shortened(label))}</text>',
-        f'<rect class="{kind}" x="0" y="{y + 15}" width="{ratio * scale:.1f}" height="{BAR}" rx="2">'
+        f'<rect class="{kind}" x="0" y="{y + 15}" width="{ratio * scale:.1f}" height="{BAR}" rx="2">',
         f"<title>{escape(label)}: {ratio:.3f} of PyTorch's time</title></rect>",
         f'<text class="value" x="{ratio * scale + 5:.1f}" y="{y + 23.5}">{ratio:.2f}</text>',
     ]

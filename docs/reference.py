@@ -1,7 +1,8 @@
 """Writes the reference: a page for each public module under the name that programs use, from the docstrings.
 
 `user_modules.txt` says which modules those are, `sections.txt` in which sections their names stand; the façade's table
-gives each module its name. All other modules have pages for developers, package by package. What an operator's row says beyond its docstring, its schemas, is added from the table that opgen leaves beside tl_core.
+gives each module its name. All other modules have pages for developers, package by package. What an operator's row says
+beyond its docstring, its schemas, is added from the table that opgen leaves beside tl_core.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sphinx.addnodes import pending_xref
+
 import tl
 import tl_core as _core
-from sphinx.addnodes import pending_xref
 from tl import _names
-
 from tools import public_names
 from tools.packages import packages
 
@@ -115,6 +116,9 @@ def sections(page: str) -> dict[str, list[str]]:
 # ---- pages ---------------------------------------------------------------------------------------------------------
 
 
+indexed: dict[type, str] = {}  # class -> the name under which it is in the index
+
+
 def kind_of(value: Any) -> str:
     """The directive of autodoc for a value."""
     if inspect.isclass(value):
@@ -125,11 +129,14 @@ def kind_of(value: Any) -> str:
 def directive(module: str, name: str, value: Any, package: str) -> list[str]:
     """The lines that document one name and say which package serves it.
 
-    What another package defines is in the index there.
+    What another package defines is in the index there; a class with two names is in the index under the first.
     """
-    lines = [f".. auto{kind_of(value)}:: {module}.{name}"]
+    dotted = f"{module}.{name}"
+    lines = [f".. auto{kind_of(value)}:: {dotted}"]
     home = package_of(public_names.home_of(value))
-    if home != package and home in {p.import_name for p in packages().values()}:
+    borrowed = home != package and home in {p.import_name for p in packages().values()}
+    again = inspect.isclass(value) and indexed.setdefault(value, dotted) != dotted
+    if borrowed or again:
         lines.append("   :no-index:")
     return [*lines, "", f"   *package:* ``{package.replace('_', '-')}``", ""]
 
@@ -244,7 +251,14 @@ def all_pages() -> dict[str, list[str]]:
 
 def toctree(names: list[str], *options: str) -> list[str]:
     """A list of pages."""
-    return [".. toctree::", "   :maxdepth: 1", *(f"   {o}" for o in options), "", *(f"   {n}" for n in names), ""]
+    return [
+        ".. toctree::",
+        "   :maxdepth: 1",
+        *(f"   {o}" for o in options),
+        "",
+        *(f"   {n}" for n in names),
+        "",
+    ]
 
 
 def lists(pages: dict[str, list[str]]) -> dict[str, list[str]]:

@@ -63,9 +63,7 @@ def unlisted(known: set[str]) -> Iterator[str]:
             if not there:
                 yield dotted
     tensor = importlib.import_module("tl_core").Tensor
-    yield from (
-        f"tl.Tensor.{n}" for n in dir(tensor) if n[0] != "_" and f"tl.Tensor.{n}" not in known
-    )
+    yield from (f"tl.Tensor.{n}" for n in dir(tensor) if n[0] != "_" and f"tl.Tensor.{n}" not in known)
 
 
 def is_passed_on(value: Any) -> bool:
