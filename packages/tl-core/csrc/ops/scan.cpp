@@ -1,4 +1,4 @@
-// Running sums and products.
+// cumsum, cumprod, cummax, cummin, logcumsumexp and their derivatives.
 #include "kernels/cpu/reduce/scan.h"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ DType scan_dtype(const Tensor& self, std::optional<DType> dtype, Out out) {
   return is_integral(self.dtype(), true) ? DType::Int64 : self.dtype();
 }
 
-// The same elements, the dimension read from its end.
-cpu::AlongShape from_end(cpu::AlongShape shape, int operands, char** data) {
+// The same elements in reverse along the dimension.
+cpu::AlongShape reversed_along(cpu::AlongShape shape, int operands, char** data) {
   for (int k = 0; k < operands; ++k) {
     data[k] += (shape.n - 1) * shape.along[k];
     shape.along[k] = -shape.along[k];
@@ -34,7 +34,7 @@ void run(cpu::Scan op, const Tensor& result, const Tensor& self, int64_t dim, bo
   if (result.is_meta() || result.numel() == 0) return;
   const AlongGeometry geometry(dim, self.dim() ? self.size(dim) : 1, {&result, &self});
   char* data[] = {result.ptr<char>(), self.ptr<char>()};
-  const cpu::AlongShape shape = reversed ? from_end(geometry.shape(), 2, data) : geometry.shape();
+  const cpu::AlongShape shape = reversed ? reversed_along(geometry.shape(), 2, data) : geometry.shape();
   cpu::scan(op, result.dtype(), shape, data[0], data[1]);
 }
 
@@ -55,23 +55,24 @@ Tensor cumsum_backward(const Tensor& g, int64_t dim) {
   return result;
 }
 
-// Without the k-th factor, the running product is that before k times that of the factors behind k.
-Tensor without_factor(const Tensor& g, const Tensor& self, int64_t d, int64_t k) {
+// The derivative with respect to the k-th factor: the product before k times the gradient's sum over the
+// products of the factors after k.
+Tensor cumprod_backward_at(const Tensor& g, const Tensor& self, int64_t d, int64_t k) {
   const int64_t n = self.size(d);
   const Tensor first = ops::select_int(g, d, k);
   Tensor total = first;
   if (k + 1 < n) {
-    const Tensor behind = ops::conj_physical(ops::cumprod(ops::slice(self, d, k + 1, n, 1), d));
+    const Tensor tail = ops::conj_physical(ops::cumprod(ops::slice(self, d, k + 1, n, 1), d));
     total = ops::add(
-        first, ops::sum_dim_IntList(ops::mul(ops::slice(g, d, k + 1, n, 1), behind), DimVector{d}, false));
+        first, ops::sum_dim_IntList(ops::mul(ops::slice(g, d, k + 1, n, 1), tail), DimVector{d}, false));
   }
   if (k == 0) return total;
   return ops::mul(
       total, ops::conj_physical(ops::select_int(ops::cumprod(ops::slice(self, d, 0, k, 1), d), d, k - 1)));
 }
 
-// Dividing the products by a factor is quick but says nothing where the factor is zero: then each is left out
-// in its turn.
+// d/dx_k sum_i g_i y_i = (sum over i >= k of g_i y_i) / x_k. Where a factor is zero the quotient is
+// undefined: then each factor is left out in turn, in quadratic time.
 Tensor cumprod_backward(const Tensor& g, const Tensor& self, int64_t dim, const Tensor& result) {
   if (self.dim() == 0 || self.numel() == 0) return g;
   const int64_t d = wrap_dim(dim, self.dim());
@@ -80,16 +81,17 @@ Tensor cumprod_backward(const Tensor& g, const Tensor& self, int64_t dim, const 
     return ops::div(ops::cumsum_backward(ops::mul(g, ops::conj_physical(result)), d),
                     ops::conj_physical(self));
   std::vector<Tensor> parts;
-  for (int64_t k = 0; k < self.size(d); ++k) parts.push_back(without_factor(g, self, d, k));
+  for (int64_t k = 0; k < self.size(d); ++k) parts.push_back(cumprod_backward_at(g, self, d, k));
   return ops::stack(parts, d);
 }
 
-// ---- running extremes and logsumexp -----------------------------------------------------------------------
+// ---- cummax, cummin and logcumsumexp
+// -----------------------------------------------------------------------
 
 using Pair = std::tuple<Tensor, Tensor>;
 
 template <bool largest>
-Pair running_extreme(const Tensor& self, int64_t dim, Out out, Out out_index) {
+Pair cummaxmin(const Tensor& self, int64_t dim, Out out, Out out_index) {
   const char* name = largest ? "cummax" : "cummin";
   TL_CHECK(!is_complex(self.dtype()), NotImplemented, "\"", name, "_cpu\" not implemented for '",
            scalar_type_name(self.dtype()), "'");
@@ -104,12 +106,12 @@ Pair running_extreme(const Tensor& self, int64_t dim, Out out, Out out_index) {
   if (values.is_meta() || values.numel() == 0) return {values, indices};
   const Tensor target = values.dtype() == self.dtype() ? values : empty(self.sizes(), {self.dtype(), {}});
   const AlongGeometry geometry(d, self.dim() ? self.size(d) : 1, {&target, &indices, &self});
-  cpu::running_extreme(largest, self.dtype(), geometry.shape(), target.ptr<char>(), indices.ptr<char>(),
-                       self.ptr<char>());
+  cpu::cummaxmin(largest, self.dtype(), geometry.shape(), target.ptr<char>(), indices.ptr<char>(),
+                 self.ptr<char>());
   if (!target.same(values)) copy_elements(values, target);
   return {values, indices};
 }
-Tensor running_extreme_backward(const Tensor& g, const Tensor& self, const Tensor& indices, int64_t dim) {
+Tensor cummaxmin_backward(const Tensor& g, const Tensor& self, const Tensor& indices, int64_t dim) {
   if (self.numel() == 0) return g;
   return ops::scatter_add(ops::zeros_like(self), dim, indices, g);
 }
@@ -126,40 +128,41 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim, Out out) {
   if (result.is_meta() || result.numel() == 0) return result;
   const Tensor target = result.dtype() == self.dtype() ? result : empty(self.sizes(), {self.dtype(), {}});
   const AlongGeometry geometry(d, self.dim() ? self.size(d) : 1, {&target, &self});
-  cpu::running_logsumexp(self.dtype(), geometry.shape(), target.ptr<char>(), self.ptr<char>());
+  cpu::logcumsumexp(self.dtype(), geometry.shape(), target.ptr<char>(), self.ptr<char>());
   if (!target.same(result)) copy_elements(result, target);
   return result;
 }
 
-Tensor from_end(const Tensor& t, int64_t d) {
+Tensor flipped(const Tensor& t, int64_t d) {
   return ops::index_select(t, d,
                            ops::arange_start_step(Scalar(t.size(d) - 1), Scalar(-1), Scalar(-1), DType::Int64,
                                                   std::nullopt, t.device()));
 }
-// Sums from the end of g / exp(result), times exp(self), in logarithms: by themselves they may overflow.
+// exp(self) times the reverse cumulative sum of g / exp(result), in logarithms: either factor may overflow.
+// Positive and negative gradients are summed apart, as a logarithm has no sign.
 Tensor logcumsumexp_backward(const Tensor& g, const Tensor& self, const Tensor& result, int64_t dim) {
   if (self.dim() == 0 || self.numel() == 0) return g;
   for (const Tensor& t : {g, result})
     TL_CHECK(std::ranges::equal(t.sizes(), self.sizes()), Runtime, "logcumsumexp_backward(): shape ",
              t.sizes(), " is not that of the input, ", self.sizes());
   const int64_t d = wrap_dim(dim, self.dim());
-  const auto part = [&](const Tensor& log) {
-    return ops::exp(ops::add(from_end(ops::logcumsumexp(from_end(log, d), d), d), self));
+  const auto reverse_sum = [&](const Tensor& log) {
+    return ops::exp(ops::add(flipped(ops::logcumsumexp(flipped(log, d), d), d), self));
   };
   if (is_complex(g.dtype()))
-    return ops::conj_physical(part(ops::sub(ops::log(ops::conj_physical(g)), result)));
-  const Scalar nothing(-std::numeric_limits<double>::infinity());
-  const auto side = [&](const Tensor& taken, const Tensor& values) {
-    const Tensor log = ops::log(ops::where_self(taken, values, Scalar(1.0)));
-    return part(ops::where_self(taken, ops::sub(log, result), nothing));
+    return ops::conj_physical(reverse_sum(ops::sub(ops::log(ops::conj_physical(g)), result)));
+  const Scalar log_zero(-std::numeric_limits<double>::infinity());
+  const auto signed_part = [&](const Tensor& mask, const Tensor& values) {
+    const Tensor log = ops::log(ops::where_self(mask, values, Scalar(1.0)));
+    return reverse_sum(ops::where_self(mask, ops::sub(log, result), log_zero));
   };
-  return ops::sub(side(ops::gt(g, Scalar(0)), g), side(ops::lt(g, Scalar(0)), ops::neg(g)));
+  return ops::sub(signed_part(ops::gt(g, Scalar(0)), g), signed_part(ops::lt(g, Scalar(0)), ops::neg(g)));
 }
 }  // namespace
 
-TL_KERNEL(cummax, running_extreme<true>)
-TL_KERNEL(cummin, running_extreme<false>)
-TL_KERNEL(cummaxmin_backward, running_extreme_backward)
+TL_KERNEL(cummax, cummaxmin<true>)
+TL_KERNEL(cummin, cummaxmin<false>)
+TL_KERNEL(cummaxmin_backward, cummaxmin_backward)
 TL_KERNEL(logcumsumexp, logcumsumexp)
 TL_KERNEL(logcumsumexp_backward, logcumsumexp_backward)
 TL_KERNEL(cumsum, scan<cpu::Scan::Sum>)

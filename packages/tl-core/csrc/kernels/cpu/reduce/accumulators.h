@@ -1,19 +1,19 @@
-// What is done with each element of a reduction. V is a vector or a scalar; `merge` joins two partial
-// results. `shift` is a number known before: the centre of Squares.
+// Reduction operators: the identity, accumulating one element, and merging two partial results, each for a
+// vector or a scalar V. `shift` is a scalar known before: the mean about which SquaredDeviations adds.
 #pragma once
 
 #include "kernels/cpu/elementwise/binary.h"
 #include "kernels/cpu/loops/arithmetic.h"
 
-namespace tl::cpu::TL_ISA_NAMESPACE::steps {
+namespace tl::cpu::TL_ISA_NAMESPACE::reducers {
 
 struct Sum {
   template <class V>
-  static TL_INLINE V start() {
+  static TL_INLINE V identity() {
     return V{};
   }
   template <class V>
-  static TL_INLINE V step(V acc, V x, V) {
+  static TL_INLINE V accumulate(V acc, V x, V) {
     return plus(acc, x);
   }
   template <class V>
@@ -24,11 +24,11 @@ struct Sum {
 
 struct Prod {
   template <class V>
-  static TL_INLINE V start() {
+  static TL_INLINE V identity() {
     return one_like(V{});
   }
   template <class V>
-  static TL_INLINE V step(V acc, V x, V) {
+  static TL_INLINE V accumulate(V acc, V x, V) {
     return times(acc, x);
   }
   template <class V>
@@ -39,12 +39,12 @@ struct Prod {
 
 struct Amax {
   template <class V>
-  static TL_INLINE V start() {
+  static TL_INLINE V identity() {
     using L = std::numeric_limits<Lane<V>>;
     return broadcast<V>(L::has_infinity ? -L::infinity() : L::lowest());
   }
   template <class V>
-  static TL_INLINE V step(V acc, V x, V) {
+  static TL_INLINE V accumulate(V acc, V x, V) {
     return merge(acc, x);
   }
   template <class V>
@@ -55,12 +55,12 @@ struct Amax {
 
 struct Amin {
   template <class V>
-  static TL_INLINE V start() {
+  static TL_INLINE V identity() {
     using L = std::numeric_limits<Lane<V>>;
     return broadcast<V>(L::has_infinity ? L::infinity() : L::max());
   }
   template <class V>
-  static TL_INLINE V step(V acc, V x, V) {
+  static TL_INLINE V accumulate(V acc, V x, V) {
     return merge(acc, x);
   }
   template <class V>
@@ -69,14 +69,14 @@ struct Amin {
   }
 };
 
-// On truth values.
+// Logical reductions of truth values.
 struct Any {
   template <class V>
-  static TL_INLINE V start() {
+  static TL_INLINE V identity() {
     return false;
   }
   template <class V>
-  static TL_INLINE V step(V acc, V x, V) {
+  static TL_INLINE V accumulate(V acc, V x, V) {
     return acc | x;
   }
   template <class V>
@@ -86,11 +86,11 @@ struct Any {
 };
 struct All {
   template <class V>
-  static TL_INLINE V start() {
+  static TL_INLINE V identity() {
     return true;
   }
   template <class V>
-  static TL_INLINE V step(V acc, V x, V) {
+  static TL_INLINE V accumulate(V acc, V x, V) {
     return acc & x;
   }
   template <class V>
@@ -99,13 +99,13 @@ struct All {
   }
 };
 
-// The sum of squared distances from `shift`.
-struct Squares : Sum {
+// The sum of squared deviations from `shift`, the second pass of a variance.
+struct SquaredDeviations : Sum {
   template <class V>
-  static TL_INLINE V step(V acc, V x, V shift) {
+  static TL_INLINE V accumulate(V acc, V x, V shift) {
     const V d = x - shift;
     return fma(d, d, acc);
   }
 };
 
-}  // namespace tl::cpu::TL_ISA_NAMESPACE::steps
+}  // namespace tl::cpu::TL_ISA_NAMESPACE::reducers

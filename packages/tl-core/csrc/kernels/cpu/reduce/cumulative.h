@@ -1,4 +1,4 @@
-// Running extremes and running logarithms of sums of exponentials along one dimension.
+// cummax, cummin and logcumsumexp along one dimension.
 #pragma once
 
 #include "base/dtype.h"
@@ -6,14 +6,14 @@
 
 namespace tl::cpu {
 
-using RecordKernel = void (*)(const AlongShape& shape, char* const* data);
+using CummaxKernel = void (*)(const AlongShape& shape, char* const* data);
 
 // Operands of the shape: values, indices (int64), input. Of equal elements the last one counts; a NaN stays.
 // Not for complex numbers.
-void running_extreme(bool largest, DType dtype, const AlongShape& shape, char* values, char* indices,
-                     const char* in);
+void cummaxmin(bool largest, DType dtype, const AlongShape& shape, char* values, char* indices,
+               const char* in);
 
 // Operands of the shape: output, input. For floating and complex numbers.
-void running_logsumexp(DType dtype, const AlongShape& shape, char* out, const char* in);
+void logcumsumexp(DType dtype, const AlongShape& shape, char* out, const char* in);
 
 }  // namespace tl::cpu

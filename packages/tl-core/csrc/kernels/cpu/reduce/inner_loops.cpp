@@ -1,4 +1,6 @@
 // isa: all
+// Inner loops of reductions: blocked summation of rows and columns, merging of partial results, argmax and
+// argmin.
 #include "kernels/cpu/reduce/inner_loops.h"
 
 #include "kernels/cpu/loops/strided.h"
@@ -31,15 +33,15 @@ void reduce_rows(void* acc, const char* in, int n, int64_t stride, const Reduced
                  const void* shifts) {
   using A = Accumulator<S, T>;
   const int64_t length = inner_size(range), step = inner_stride(range);
-  const A* about = static_cast<const A*>(shifts);
+  const A* shift = static_cast<const A*>(shifts);
   A* out = static_cast<A*>(acc);
   if constexpr (reduces_vectors<S, T>) {
     const bool dense = range.dims == 1 && step == static_cast<int64_t>(sizeof(T));
     if (dense && length <= VectorRow<S, T>::kShort)
-      return VectorRow<S, T>::of_short(out, in + range.first * step, n, stride, length, about);
+      return VectorRow<S, T>::reduce_short(out, in + range.first * step, n, stride, length, shift);
   }
   for (int r = 0; r < n; ++r, in += stride) {
-    Row<S, T> row(about ? about[r] : A{});
+    Row<S, T> row(shift ? shift[r] : A{});
     each(range, 1, [&](int64_t offset) { row.add(in + offset, step, length); });
     out[r] = row.value();
   }
@@ -62,24 +64,24 @@ void merge(void* acc, const void* part, int n) {
   for (int c = 0; c < n; ++c) a[c] = S::template merge<A>(a[c], static_cast<const A*>(part)[c]);
 }
 
-// ---- the first occurrence of an extreme
+// ---- argmax and argmin: the index of the first extreme
 // -----------------------------------------------------------------------------
 
 template <class T>
-TL_INLINE auto matches(T x, T wanted) {
-  return (x == wanted) | ((x != x) & (wanted != wanted));
+TL_INLINE auto matches(T x, T value) {
+  return (x == value) | ((x != x) & (value != value));
 }
 
 // The first elements of a row, as far as whole blocks reach: where the first match is, or where the
 // blocks end.
 template <class T>
-TL_INLINE int64_t find_in_blocks(const char* p, int64_t stride, int64_t n, OpMath<T> wanted) {
+TL_INLINE int64_t find_in_blocks(const char* p, int64_t stride, int64_t n, OpMath<T> value) {
   int64_t i = 0;
   const bool dense = stride == static_cast<int64_t>(sizeof(T));
   if constexpr (has_reduced_lanes<T>) {
     using V = Vec<OpMath<T>>;
     constexpr int lanes = kLanes<OpMath<T>>;
-    const V all = broadcast<V>(wanted);
+    const V all = broadcast<V>(value);
     for (; i + lanes <= n; i += lanes) {
       const char* at = p + i * stride;
       if (any(matches<V>(dense ? load<T>(at) : load_strided<T>(at, stride, lanes), all))) return i;
@@ -89,7 +91,7 @@ TL_INLINE int64_t find_in_blocks(const char* p, int64_t stride, int64_t n, OpMat
     for (; i + kBlock <= n; i += kBlock) {
       UnsignedLike<T> found = 0;  // no branch for each
       for (int64_t k = i; k < i + kBlock; ++k)
-        found |= static_cast<UnsignedLike<T>>(load_one<T>(p + k * sizeof(T)) == wanted);
+        found |= static_cast<UnsignedLike<T>>(load_one<T>(p + k * sizeof(T)) == value);
       if (found) return i;
     }
   }
@@ -98,19 +100,19 @@ TL_INLINE int64_t find_in_blocks(const char* p, int64_t stride, int64_t n, OpMat
 
 // n if there is none.
 template <class T>
-TL_INLINE int64_t find_in_row(const char* p, int64_t stride, int64_t n, OpMath<T> wanted) {
-  int64_t i = find_in_blocks<T>(p, stride, n, wanted);
-  while (i < n && !matches(load_one<T>(p + i * stride), wanted)) ++i;
+TL_INLINE int64_t find_in_row(const char* p, int64_t stride, int64_t n, OpMath<T> value) {
+  int64_t i = find_in_blocks<T>(p, stride, n, value);
+  while (i < n && !matches(load_one<T>(p + i * stride), value)) ++i;
   return i;
 }
 
 template <class T>
-int64_t find_one(const char* in, const ReducedRange& range, OpMath<T> wanted) {
+int64_t find_one(const char* in, const ReducedRange& range, OpMath<T> value) {
   const int64_t n = inner_size(range), stride = inner_stride(range);
   int64_t before = 0, found = -1;
   each(range, 1, [&](int64_t offset) {
     if (found >= 0) return;
-    const int64_t i = find_in_row<T>(in + offset, stride, n, wanted);
+    const int64_t i = find_in_row<T>(in + offset, stride, n, value);
     if (i < n) found = before + i;
     before += n;
   });
@@ -119,24 +121,25 @@ int64_t find_one(const char* in, const ReducedRange& range, OpMath<T> wanted) {
 
 template <class T>
 void find(char* second, int64_t second_stride, const char* in, int n, int64_t stride,
-          const ReducedRange& range, const void* wanted) {
+          const ReducedRange& range, const void* value) {
   for (int r = 0; r < n; ++r)
     write(second + r * second_stride,
-          find_one<T>(in + r * stride, range, static_cast<const OpMath<T>*>(wanted)[r]));
+          find_one<T>(in + r * stride, range, static_cast<const OpMath<T>*>(value)[r]));
 }
 
-// The index is kept in an integer as wide as the element, so that the compiler vectorises.
+// Running extremes of columns with their row indices, in integers as wide as the element so that the
+// compiler vectorizes.
 template <class S, class T>
 struct ExtremeColumns {
   using A = OpMath<T>;
   using Index = std::conditional_t<sizeof(A) == 8, int64_t, int32_t>;
   A best[kColumns];
-  Index where[kColumns];
+  Index index[kColumns];
 
   ExtremeColumns(const char* p, int n, int64_t stride) {
     for (int c = 0; c < n; ++c) {
       best[c] = load_one<T>(p + c * stride);
-      where[c] = 0;
+      index[c] = 0;
     }
   }
   [[gnu::noinline]] void add(const char* p, int n, int64_t stride, Index row) {
@@ -148,25 +151,25 @@ struct ExtremeColumns {
   TL_INLINE void compare(const char* p, int n, int64_t stride, Index row) {
     for (int c = 0; c < n; ++c) {
       const A x = load_one<T>(p + c * stride), b = best[c];
-      const bool beats = std::is_same_v<S, steps::Amax> ? x > b : x < b;
-      const bool better = (beats | (x != x)) & (b == b);
-      best[c] = better ? x : b;
-      where[c] = better ? row : where[c];
+      const bool is_better = std::is_same_v<S, reducers::Amax> ? x > b : x < b;
+      const bool taken = (is_better | (x != x)) & (b == b);
+      best[c] = taken ? x : b;
+      index[c] = taken ? row : index[c];
     }
   }
   // Takes n columns of `times` rows each, side by side: neighbours' rows are neighbours.
   void fold(int n, int times) {
     for (int c = 0; c < n; ++c) {
-      where[c] *= static_cast<Index>(times);
+      index[c] *= static_cast<Index>(times);
       for (int i = 1; i < times; ++i)
-        meet(c, best[i * n + c], where[i * n + c] * static_cast<Index>(times) + i);
+        merge_column(c, best[i * n + c], index[i * n + c] * static_cast<Index>(times) + i);
     }
   }
-  void meet(int c, A x, Index row) {
+  void merge_column(int c, A x, Index row) {
     const A b = best[c];
-    const bool beats = std::is_same_v<S, steps::Amax> ? x > b : x < b;
-    const bool same = matches(x, b) && row < where[c];
-    if ((((beats || x != x)) && b == b) || same) best[c] = x, where[c] = row;
+    const bool is_better = std::is_same_v<S, reducers::Amax> ? x > b : x < b;
+    const bool same = matches(x, b) && row < index[c];
+    if ((((is_better || x != x)) && b == b) || same) best[c] = x, index[c] = row;
   }
 };
 
@@ -189,15 +192,15 @@ void extreme_columns(char* out, int64_t out_stride, char* second, int64_t second
   if (times == 1) {
     each(range, 0, [&](int64_t offset) { columns.add(in + offset, n, stride, row++); });
   } else {
-    const int64_t step = range.strides[0], rows = range.last - range.first, whole = rows / times;
-    for (; row < whole; ++row) columns.add(in + row * times * step, n * times, stride, row);
+    const int64_t step = range.strides[0], rows = range.last - range.first, groups = rows / times;
+    for (; row < groups; ++row) columns.add(in + row * times * step, n * times, stride, row);
     columns.fold(n, times);
-    for (int64_t i = whole * times; i < rows; ++i)
+    for (int64_t i = groups * times; i < rows; ++i)
       columns.add(in + i * step, n, stride, static_cast<Index>(i));
   }
   for (int c = 0; c < n; ++c) {
     if (out) store_one<T>(out + c * out_stride, columns.best[c]);
-    store_one<int64_t>(second + c * second_stride, columns.where[c]);
+    store_one<int64_t>(second + c * second_stride, columns.index[c]);
   }
 }
 
@@ -209,16 +212,16 @@ inline constexpr bool is_portable_only =
     is_complex_type<T> || (std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, int32_t> &&
                            !std::is_same_v<T, int64_t>);
 
-// What every level has: the common steps of common types.
+// Compiled for every instruction set: common reducers of common dtypes.
 template <class S, class T>
 inline constexpr bool is_common =
-    !is_portable_only<T> && !is_logical<S> && (has_reduced_lanes<T> || !std::is_same_v<S, steps::Prod>) &&
-    (!std::is_same_v<T, Half> || std::is_same_v<S, steps::Sum>);
+    !is_portable_only<T> && !is_logical<S> && (has_reduced_lanes<T> || !std::is_same_v<S, reducers::Prod>) &&
+    (!std::is_same_v<T, Half> || std::is_same_v<S, reducers::Sum>);
 
 template <class S, class T>
-constexpr StepKernels entry() {
+constexpr ReducerKernels entry() {
   constexpr bool refused = (is_extreme<S> && is_complex_type<T>) ||
-                           (std::is_same_v<S, steps::Squares> && !has_float_lanes<OpMath<T>>);
+                           (std::is_same_v<S, reducers::SquaredDeviations> && !has_float_lanes<OpMath<T>>);
   if constexpr (refused || (kIsaLevel > 1 && !is_common<S, T>))
     return {};
   else if constexpr (is_logical<S> && std::is_integral_v<T> && !std::is_same_v<T, UnsignedLike<T>>)
@@ -236,16 +239,21 @@ constexpr ExtremeKernels extreme_entry() {
 
 }  // namespace
 
-extern const StepKernels step_table[kNumDTypes][kNumSteps] = {
-#define TL_STEPS(E, T, name)                                                                            \
-  {entry<steps::Sum, T>(), entry<steps::Prod, T>(), entry<steps::Amax, T>(),   entry<steps::Amin, T>(), \
-   entry<steps::Any, T>(), entry<steps::All, T>(),  entry<steps::Squares, T>()},
-    TL_ALL_DTYPES(TL_STEPS)
-#undef TL_STEPS
+extern const ReducerKernels reducer_table[kNumDTypes][kNumReducers] = {
+#define TL_REDUCERS(E, T, name) \
+  {entry<reducers::Sum, T>(),   \
+   entry<reducers::Prod, T>(),  \
+   entry<reducers::Amax, T>(),  \
+   entry<reducers::Amin, T>(),  \
+   entry<reducers::Any, T>(),   \
+   entry<reducers::All, T>(),   \
+   entry<reducers::SquaredDeviations, T>()},
+    TL_ALL_DTYPES(TL_REDUCERS)
+#undef TL_REDUCERS
 };
 
 extern const ExtremeKernels extreme_table[kNumDTypes][2] = {
-#define TL_EXTREMES(E, T, name) {extreme_entry<steps::Amin, T>(), extreme_entry<steps::Amax, T>()},
+#define TL_EXTREMES(E, T, name) {extreme_entry<reducers::Amin, T>(), extreme_entry<reducers::Amax, T>()},
     TL_ALL_DTYPES(TL_EXTREMES)
 #undef TL_EXTREMES
 };
@@ -253,15 +261,15 @@ extern const ExtremeKernels extreme_table[kNumDTypes][2] = {
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
-TL_LEVELS(extern const StepKernels step_table[kNumDTypes][kNumSteps];
+TL_LEVELS(extern const ReducerKernels reducer_table[kNumDTypes][kNumReducers];
           extern const ExtremeKernels extreme_table[kNumDTypes][2])
 
 namespace tl::cpu {
 
-const StepKernels& step_kernels(Step step, DType dtype) {
-  const int row = static_cast<int>(dtype), column = static_cast<int>(step);
-  const StepKernels& chosen = TL_SELECT(step_table)[row][column];
-  return chosen.rows ? chosen : base::step_table[row][column];
+const ReducerKernels& reducer_kernels(Reducer reducer, DType dtype) {
+  const int row = static_cast<int>(dtype), column = static_cast<int>(reducer);
+  const ReducerKernels& chosen = TL_SELECT(reducer_table)[row][column];
+  return chosen.rows ? chosen : base::reducer_table[row][column];
 }
 
 const ExtremeKernels& extreme_kernels(bool largest, DType dtype) {

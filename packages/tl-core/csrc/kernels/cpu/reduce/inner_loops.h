@@ -1,5 +1,4 @@
-// The inner parts of reductions, chosen by dtype: what reduce.cpp and extreme.cpp carry over a whole
-// ReduceShape.
+// Inner loops of reductions by dtype and operator, which reduce.cpp runs over all of a ReduceShape.
 #pragma once
 
 #include "kernels/cpu/reduce/reduce.h"
@@ -15,14 +14,14 @@ struct ReducedRange {
   int64_t first, last;
 };
 
-enum class Step { Sum, Prod, Amax, Amin, Any, All, Squares };
-inline constexpr int kNumSteps = 7;
+enum class Reducer { Sum, Prod, Amax, Amin, Any, All, SquaredDeviations };
+inline constexpr int kNumReducers = 7;
 
 // Partial results are bool for Any and All, int64 for sums and products of integers, else of the dtype's
-// compute type.
-struct StepKernels {
+// opmath type.
+struct ReducerKernels {
   // n partial results of rows that begin `stride` bytes apart, one row after another. The shifts are partial
-  // results (Squares only), or null.
+  // results (SquaredDeviations only), or null.
   void (*rows)(void* acc, const char* in, int n, int64_t stride, const ReducedRange& range,
                const void* shifts);
   // Those of up to kColumns columns, side by side.
@@ -32,12 +31,12 @@ struct StepKernels {
   void (*merge)(void* acc, const void* part, int n);
   bool vectors;  // short dense rows are as fast as long ones
 };
-const StepKernels& step_kernels(Step step, DType dtype);  // all null where there are none
+const ReducerKernels& reducer_kernels(Reducer reducer, DType dtype);  // all null where there are none
 
 struct ExtremeKernels {
-  // The running numbers of the first elements of n rows that equal wanted[i] (a NaN equals a NaN).
+  // The indices of the first elements of n rows that equal values[i] (a NaN equals a NaN).
   void (*find)(char* second, int64_t second_stride, const char* in, int n, int64_t stride,
-               const ReducedRange& range, const void* wanted);
+               const ReducedRange& range, const void* values);
   // Values and indices of n columns, `stride` bytes apart; `out` may be null.
   void (*columns)(char* out, int64_t out_stride, char* second, int64_t second_stride, const char* in, int n,
                   int64_t stride, const ReducedRange& range);

@@ -1,8 +1,8 @@
-// Partial results of reductions: a row's, and those of many columns side by side.
+// Partial reductions by two-level blocked summation: of one row, and of many columns side by side.
 //
-// Floating numbers are accumulated in a fixed number of lanes (kRowBytes of them, whatever the level's
-// vectors hold), in two stages of kStage additions so that rounding errors stay small, and the lanes are
-// merged by halves. So every level adds in the same order.
+// Floating-point elements are accumulated in a fixed number of lanes (kRowBytes of them, whatever the
+// instruction set's vectors hold), in blocks of kStage additions so that rounding errors stay small, and the
+// lanes are merged by halves. So every instruction set adds in the same order.
 #pragma once
 
 #include <utility>
@@ -17,9 +17,9 @@ inline constexpr int kRowBytes = 256;
 inline constexpr int kStage = 64;
 
 template <class S>
-inline constexpr bool is_logical = std::is_same_v<S, steps::Any> || std::is_same_v<S, steps::All>;
+inline constexpr bool is_logical = std::is_same_v<S, reducers::Any> || std::is_same_v<S, reducers::All>;
 template <class S>
-inline constexpr bool is_extreme = std::is_same_v<S, steps::Amax> || std::is_same_v<S, steps::Amin>;
+inline constexpr bool is_extreme = std::is_same_v<S, reducers::Amax> || std::is_same_v<S, reducers::Amin>;
 
 // The type partial results have.
 template <class S, class T>
@@ -32,11 +32,11 @@ inline constexpr bool has_reduced_lanes = has_float_lanes<OpMath<T>> || std::is_
 template <class S, class T>
 inline constexpr bool reduces_vectors = has_reduced_lanes<T> && !is_logical<S>;
 
-// Far enough ahead to fetch what the processor does not by itself, which stops at the end of a page; nearer,
-// both would fetch the same. What is shorter ends before it.
-inline constexpr int64_t kAhead = 4096;
+// Prefetch distance: one page, as the hardware prefetcher stops at the end of a page; with a shorter distance
+// both would fetch the same lines. Shorter rows are not prefetched.
+inline constexpr int64_t kPrefetchBytes = 4096;
 
-// ---- units: what is loaded and accumulated at once
+// ---- units: the elements that are loaded and accumulated at once
 // ------------------------------------------------------------------
 
 template <class S, class T>
@@ -56,7 +56,7 @@ struct VectorUnit {
 };
 
 template <class S, class T>
-struct PlainUnit {
+struct ScalarUnit {
   using A = Accumulator<S, T>;
   using Unit = A;
   static constexpr int kWidth = 1;
@@ -72,12 +72,13 @@ struct PlainUnit {
 };
 
 template <class S, class T>
-using UnitOf = std::conditional_t<reduces_vectors<S, T>, VectorUnit<S, T>, PlainUnit<S, T>>;
+using UnitOf = std::conditional_t<reduces_vectors<S, T>, VectorUnit<S, T>, ScalarUnit<S, T>>;
 
 // ---- one row
 // --------------------------------------------------------------------------------------------------------
 
-// Lane k of the first `half` meets lane k + half, and so on by halves: lane 0 holds the result.
+// Horizontal reduction by halves: lane k of the first `half` is merged with lane k + half; lane 0 holds the
+// result.
 template <class S, int half, class V, size_t... I>
 TL_INLINE V merge_lanes(V x, std::index_sequence<I...> all) {
   constexpr int n = sizeof...(I);
@@ -123,8 +124,8 @@ class VectorRow {
   static constexpr int64_t kShort = kStage * kLanesInRow;
 
   // The results of n dense rows of at most kShort elements, which stay in registers. shifts may be null.
-  static TL_INLINE void of_short(A* out, const char* p, int n, int64_t stride, int64_t length,
-                                 const A* shifts) {
+  static TL_INLINE void reduce_short(A* out, const char* p, int n, int64_t stride, int64_t length,
+                                     const A* shifts) {
     for (int r = 0; r < n;) {
       const int count = n - r < kWidth ? 1 : kWidth;
       V rows[kWidth];
@@ -139,19 +140,19 @@ class VectorRow {
   }
 
   explicit VectorRow(A shift) : shift_(broadcast<V>(shift)) {
-    for (int k = 0; k < kUnits; ++k) stage_[k] = total_[k] = S::template start<V>();
+    for (int k = 0; k < kUnits; ++k) stage_[k] = total_[k] = S::template identity<V>();
   }
 
   [[gnu::noinline]] void add(const char* p, int64_t stride, int64_t n) {
     if (stride == static_cast<int64_t>(sizeof(T))) {
       while (n >= kLanesInRow) {
         const int64_t steps = n / kLanesInRow < kStage - steps_ ? n / kLanesInRow : kStage - steps_;
-        add_dense(p, steps, n * stride > kAhead);
+        add_dense(p, steps, n * stride > kPrefetchBytes);
         n -= steps * kLanesInRow, p += steps * kStepBytes;
       }
     }
     for (; n > 0; n -= kLanesInRow, p += kLanesInRow * stride) {
-      add_part(stage_, p, stride, n, shift_);
+      add_tail(stage_, p, stride, n, shift_);
       count_steps(1);
     }
   }
@@ -162,27 +163,28 @@ class VectorRow {
   }
 
  private:
-  static TL_INLINE void add_step(V* acc, const char* p, V shift, bool far = true) {
-    if (far) prefetch(p + kAhead, kStepBytes);
-    for (int k = 0; k < kUnits; ++k) acc[k] = S::template step<V>(acc[k], U::at(p + k * kUnitBytes), shift);
+  static TL_INLINE void add_step(V* acc, const char* p, V shift, bool prefetches = true) {
+    if (prefetches) prefetch(p + kPrefetchBytes, kStepBytes);
+    for (int k = 0; k < kUnits; ++k)
+      acc[k] = S::template accumulate<V>(acc[k], U::at(p + k * kUnitBytes), shift);
   }
-  static TL_INLINE V add_some(V acc, const char* p, int64_t stride, int64_t left, V shift) {
+  static TL_INLINE V add_partial(V acc, const char* p, int64_t stride, int64_t left, V shift) {
     const int count = left < kWidth ? static_cast<int>(left) : kWidth;
-    const V next = S::template step<V>(acc, U::part(p, stride, count), shift);
+    const V next = S::template accumulate<V>(acc, U::part(p, stride, count), shift);
     return select<V>(iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(count), next, acc);
   }
-  static TL_INLINE void add_part(V* acc, const char* p, int64_t stride, int64_t n, V shift) {
+  static TL_INLINE void add_tail(V* acc, const char* p, int64_t stride, int64_t n, V shift) {
     for (int k = 0; k < kUnits; ++k) {
       const int64_t left = n - k * kWidth;
-      if (left > 0) acc[k] = add_some(acc[k], p + k * kWidth * stride, stride, left, shift);
+      if (left > 0) acc[k] = add_partial(acc[k], p + k * kWidth * stride, stride, left, shift);
     }
   }
   static TL_INLINE V short_row(const char* p, int64_t n, V shift) {
-    if (n <= kWidth) return add_some(S::template start<V>(), p, sizeof(T), n, shift);
+    if (n <= kWidth) return add_partial(S::template identity<V>(), p, sizeof(T), n, shift);
     V acc[kUnits];
-    for (int k = 0; k < kUnits; ++k) acc[k] = S::template start<V>();
+    for (int k = 0; k < kUnits; ++k) acc[k] = S::template identity<V>();
     for (; n >= kLanesInRow; n -= kLanesInRow, p += kStepBytes) add_step(acc, p, shift);
-    if (n > 0) add_part(acc, p, sizeof(T), n, shift);
+    if (n > 0) add_tail(acc, p, sizeof(T), n, shift);
     return merged(acc);
   }
   static TL_INLINE V merged(V* acc) {
@@ -192,11 +194,11 @@ class VectorRow {
     return acc[0];
   }
 
-  // The partial results stay in registers.
-  TL_INLINE void add_dense(const char* p, int64_t steps, bool far) {
+  // Whole steps of a dense row; the accumulators stay in registers.
+  TL_INLINE void add_dense(const char* p, int64_t steps, bool prefetches) {
     V acc[kUnits];
     for (int k = 0; k < kUnits; ++k) acc[k] = stage_[k];
-    for (int64_t i = 0; i < steps; ++i) add_step(acc, p + i * kStepBytes, shift_, far);
+    for (int64_t i = 0; i < steps; ++i) add_step(acc, p + i * kStepBytes, shift_, prefetches);
     for (int k = 0; k < kUnits; ++k) stage_[k] = acc[k];
     count_steps(static_cast<int>(steps));
   }
@@ -207,7 +209,7 @@ class VectorRow {
   TL_INLINE void merge_stage() {
     for (int k = 0; k < kUnits; ++k) {
       total_[k] = S::template merge<V>(total_[k], stage_[k]);
-      stage_[k] = S::template start<V>();
+      stage_[k] = S::template identity<V>();
     }
     steps_ = 0;
   }
@@ -223,13 +225,13 @@ using UnsignedLike = std::conditional_t<
     std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
 
 template <class S, class T>
-class PlainRow {
-  using U = PlainUnit<S, T>;
+class ScalarRow {
+  using U = ScalarUnit<S, T>;
   using A = typename U::A;
   static constexpr int64_t kBlock = is_complex_type<A> ? kStage : 4096;
 
  public:
-  explicit PlainRow(A shift) : shift_(shift) {}
+  explicit ScalarRow(A shift) : shift_(shift) {}
 
   [[gnu::noinline]] void add(const char* p, int64_t stride, int64_t n) {
     for (; n > 0; n -= kBlock, p += kBlock * stride) {
@@ -238,7 +240,7 @@ class PlainRow {
       total_ = S::template merge<A>(total_,
                                     dense ? block<true>(p, stride, count) : block<false>(p, stride, count));
       if constexpr (is_logical<S>) {
-        if (total_ != S::template start<A>()) return;
+        if (total_ != S::template identity<A>()) return;
       }
     }
   }
@@ -247,28 +249,28 @@ class PlainRow {
  private:
   template <bool dense>
   TL_INLINE A block(const char* p, int64_t stride, int64_t n) {
-    A acc = S::template start<A>();
+    A acc = S::template identity<A>();
     if constexpr (dense) stride = sizeof(T);
-    if constexpr (std::is_same_v<T, bool> && std::is_same_v<S, steps::Sum>) {
+    if constexpr (std::is_same_v<T, bool> && std::is_same_v<S, reducers::Sum>) {
       uint16_t count = 0;  // holds a block's, and more of them lie in a vector
       for (int64_t i = 0; i < n; ++i) count = static_cast<uint16_t>(count + load_one<bool>(p + i * stride));
       return count;
     } else if constexpr (is_logical<S>) {
       UnsignedLike<T> decided = 0;  // as wide as the elements, for the compiler's vectors
       for (int64_t i = 0; i < n; ++i)
-        decided |= static_cast<UnsignedLike<T>>(U::at(p + i * stride) != S::template start<A>());
+        decided |= static_cast<UnsignedLike<T>>(U::at(p + i * stride) != S::template identity<A>());
       return decided ? !acc : acc;
     } else {
-      for (int64_t i = 0; i < n; ++i) acc = S::template step<A>(acc, U::at(p + i * stride), shift_);
+      for (int64_t i = 0; i < n; ++i) acc = S::template accumulate<A>(acc, U::at(p + i * stride), shift_);
       return acc;
     }
   }
 
-  A shift_, total_ = S::template start<A>();
+  A shift_, total_ = S::template identity<A>();
 };
 
 template <class S, class T>
-using Row = std::conditional_t<reduces_vectors<S, T>, VectorRow<S, T>, PlainRow<S, T>>;
+using Row = std::conditional_t<reduces_vectors<S, T>, VectorRow<S, T>, ScalarRow<S, T>>;
 
 // ---- columns side by side
 // -------------------------------------------------------------------------------------------
@@ -284,8 +286,8 @@ class Columns {
   // shifts: one a column, or null.
   Columns(int n, int64_t stride, const A* shifts) : n_(n), stride_(stride) {
     for (int c = 0; c < n; c += U::kWidth) {
-      U::write(stage_ + c, S::template start<Unit>());
-      U::write(total_ + c, S::template start<Unit>());
+      U::write(stage_ + c, S::template identity<Unit>());
+      U::write(total_ + c, S::template identity<Unit>());
       U::write(shifts_ + c, Unit{});
     }
     if (shifts) __builtin_memcpy(shifts_, shifts, static_cast<size_t>(n) * sizeof(A));
@@ -294,12 +296,12 @@ class Columns {
   // n rows, `step` bytes apart.
   void add(const char* p, int64_t step, int64_t n) {
     while (n > 0) {
-      const bool several = n >= kAtOnce && steps_ + kAtOnce <= kStage;
-      if (several)
-        add_rows<kAtOnce>(p, step);
+      const bool unrolled = n >= kUnroll && steps_ + kUnroll <= kStage;
+      if (unrolled)
+        add_rows<kUnroll>(p, step);
       else
         add_rows<1>(p, step);
-      n -= several ? kAtOnce : 1, p += several ? kAtOnce * step : step;
+      n -= unrolled ? kUnroll : 1, p += unrolled ? kUnroll * step : step;
     }
   }
 
@@ -309,7 +311,7 @@ class Columns {
   }
 
  private:
-  static constexpr int kAtOnce = 4;
+  static constexpr int kUnroll = 4;
 
   template <int rows>
   [[gnu::noinline]] void add_rows(const char* p, int64_t step) {
@@ -317,7 +319,7 @@ class Columns {
     int c = 0;
     if (stride_ == size) {
       for (; c + U::kWidth <= n_; c += U::kWidth) {
-        if (c * size % 64 < bytes) fetch_next<rows>(p + c * size, step);
+        if (c * size % 64 < bytes) prefetch_next<rows>(p + c * size, step);
         add_unit<rows>(c, [&](int r) { return U::at(p + r * step + c * size); });
       }
     }
@@ -336,19 +338,19 @@ class Columns {
   TL_INLINE void add_unit(int c, F at) {
     Unit acc = U::read(stage_ + c);
     const Unit shift = U::read(shifts_ + c);
-    for (int r = 0; r < rows; ++r) acc = S::template step<Unit>(acc, at(r), shift);
+    for (int r = 0; r < rows; ++r) acc = S::template accumulate<Unit>(acc, at(r), shift);
     U::write(stage_ + c, acc);
   }
-  // The rows after these.
+  // Prefetches the rows after these.
   template <int rows>
-  static TL_INLINE void fetch_next(const char* p, int64_t step) {
+  static TL_INLINE void prefetch_next(const char* p, int64_t step) {
     if constexpr (rows > 1 && U::kWidth > 1)
       for (int r = 0; r < rows; ++r) __builtin_prefetch(p + (rows + r) * step);
   }
   TL_INLINE void merge_stage() {
     for (int c = 0; c < n_; c += U::kWidth) {
       U::write(total_ + c, S::template merge<Unit>(U::read(total_ + c), U::read(stage_ + c)));
-      U::write(stage_ + c, S::template start<Unit>());
+      U::write(stage_ + c, S::template identity<Unit>());
     }
     steps_ = 0;
   }

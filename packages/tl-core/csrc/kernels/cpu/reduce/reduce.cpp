@@ -1,3 +1,5 @@
+// Reductions: split into tasks of rows or columns, long ones into chunks merged pairwise; variance in two
+// passes.
 #include "kernels/cpu/reduce/reduce.h"
 
 #include <algorithm>
@@ -15,29 +17,29 @@ namespace {
 
 using namespace base;
 
-constexpr int64_t kChunk = 1 << 16;  // elements that are worth a thread's while
+constexpr int64_t kChunk = 1 << 16;  // elements of a chunk: enough work to pay for a task of the pool
 constexpr int64_t kFewResults = 16;  // up to this many rows, each is itself cut into chunks if it is long
 constexpr int kAccumulatorMax = 16;
 
-// ---- from partial results to results
+// ---- finalizing: from accumulators to results
 // ----------------------------------------------------------------------------------
 
-using Finish = void (*)(char* out, int64_t stride, const void* acc, int n, int64_t count, double param);
+using Finalize = void (*)(char* out, int64_t stride, const void* acc, int n, int64_t count, double param);
 
 template <class Out, class A, class F>
-void finish_each(char* out, int64_t stride, const void* acc, int n, F f) {
+void finalize_each(char* out, int64_t stride, const void* acc, int n, F f) {
   for (int c = 0; c < n; ++c)
     store_one<Out>(out + c * stride, static_cast<OpMath<Out>>(f(static_cast<const A*>(acc)[c])));
 }
 
 template <class Out, class A>
-void finish_same(char* out, int64_t stride, const void* acc, int n, int64_t, double) {
-  finish_each<Out, A>(out, stride, acc, n, [](A a) { return a; });
+void finalize_same(char* out, int64_t stride, const void* acc, int n, int64_t, double) {
+  finalize_each<Out, A>(out, stride, acc, n, [](A a) { return a; });
 }
 template <class T>
-void finish_mean(char* out, int64_t stride, const void* acc, int n, int64_t count, double) {
+void finalize_mean(char* out, int64_t stride, const void* acc, int n, int64_t count, double) {
   using A = OpMath<T>;
-  finish_each<T, A>(out, stride, acc, n, [=](A a) {
+  finalize_each<T, A>(out, stride, acc, n, [=](A a) {
     if constexpr (is_complex_type<A>)
       return A{a.re / static_cast<Real<A>>(count), a.im / static_cast<Real<A>>(count)};
     else
@@ -45,104 +47,104 @@ void finish_mean(char* out, int64_t stride, const void* acc, int n, int64_t coun
   });
 }
 template <class T>
-void finish_norm(char* out, int64_t stride, const void* acc, int n, int64_t, double) {
+void finalize_norm(char* out, int64_t stride, const void* acc, int n, int64_t, double) {
   using A = OpMath<T>;
-  finish_each<T, A>(out, stride, acc, n, [](A a) { return std::sqrt(a); });
+  finalize_each<T, A>(out, stride, acc, n, [](A a) { return std::sqrt(a); });
 }
 template <class T, bool root>
-void finish_var(char* out, int64_t stride, const void* acc, int n, int64_t count, double correction) {
+void finalize_var(char* out, int64_t stride, const void* acc, int n, int64_t count, double correction) {
   using A = OpMath<T>;
-  const double freedom = static_cast<double>(count) - correction;
-  finish_each<T, A>(out, stride, acc, n, [=](A a) {
-    const A variance = a / static_cast<A>(freedom > 0 ? freedom : 0);
+  const double degrees = static_cast<double>(count) - correction;
+  finalize_each<T, A>(out, stride, acc, n, [=](A a) {
+    const A variance = a / static_cast<A>(degrees > 0 ? degrees : 0);
     return root ? std::sqrt(variance) : variance;
   });
 }
 
 template <class T>
-Finish finish_of(Reduce op) {
-  constexpr bool real = has_float_lanes<OpMath<T>>, whole = std::is_integral_v<T>;
+Finalize finalizer_of(Reduce op) {
+  constexpr bool real = has_float_lanes<OpMath<T>>, integral = std::is_integral_v<T>;
   switch (op) {
     case Reduce::Sum:
     case Reduce::Prod:
-      return whole ? &finish_same<std::conditional_t<whole, int64_t, T>,
-                                  std::conditional_t<whole, int64_t, OpMath<T>>>
-                   : &finish_same<T, OpMath<T>>;
+      return integral ? &finalize_same<std::conditional_t<integral, int64_t, T>,
+                                       std::conditional_t<integral, int64_t, OpMath<T>>>
+                      : &finalize_same<T, OpMath<T>>;
     case Reduce::Any:
     case Reduce::All:
-      return &finish_same<bool, bool>;
+      return &finalize_same<bool, bool>;
     case Reduce::Amax:
     case Reduce::Amin:
-      if constexpr (!is_complex_type<T>) return &finish_same<T, OpMath<T>>;
+      if constexpr (!is_complex_type<T>) return &finalize_same<T, OpMath<T>>;
       break;
     case Reduce::Mean:
-      if constexpr (!whole) return &finish_mean<T>;
+      if constexpr (!integral) return &finalize_mean<T>;
       break;
     case Reduce::Norm2:
-      if constexpr (real) return &finish_norm<T>;
+      if constexpr (real) return &finalize_norm<T>;
       break;
     case Reduce::Var:
-      if constexpr (real) return &finish_var<T, false>;
+      if constexpr (real) return &finalize_var<T, false>;
       break;
     case Reduce::Std:
-      if constexpr (real) return &finish_var<T, true>;
+      if constexpr (real) return &finalize_var<T, true>;
       break;
   }
   return nullptr;
 }
 
-Finish find_finish(Reduce op, DType in) {
+Finalize finalizer(Reduce op, DType in) {
   switch (in) {
 #define TL_CASE(E, T, name) \
   case DType::E:            \
-    return finish_of<T>(op);
+    return finalizer_of<T>(op);
     TL_ALL_DTYPES(TL_CASE)
 #undef TL_CASE
   }
   return nullptr;
 }
 
-// The means of n sums, in their place.
-void centre(DType in, void* acc, int n, int64_t count) {
+// Turns n sums into means, in place.
+void divide_to_means(DType in, void* acc, int n, int64_t count) {
   if (in == DType::Float64)
-    finish_mean<double>(static_cast<char*>(acc), sizeof(double), acc, n, count, 0);
+    finalize_mean<double>(static_cast<char*>(acc), sizeof(double), acc, n, count, 0);
   else
-    finish_mean<float>(static_cast<char*>(acc), sizeof(float), acc, n, count, 0);
+    finalize_mean<float>(static_cast<char*>(acc), sizeof(float), acc, n, count, 0);
 }
 
-Step step_of(Reduce op) {
+Reducer reducer_of(Reduce op) {
   switch (op) {
     case Reduce::Prod:
-      return Step::Prod;
+      return Reducer::Prod;
     case Reduce::Amax:
-      return Step::Amax;
+      return Reducer::Amax;
     case Reduce::Amin:
-      return Step::Amin;
+      return Reducer::Amin;
     case Reduce::Any:
-      return Step::Any;
+      return Reducer::Any;
     case Reduce::All:
-      return Step::All;
+      return Reducer::All;
     case Reduce::Norm2:
     case Reduce::Var:
     case Reduce::Std:
-      return Step::Squares;
+      return Reducer::SquaredDeviations;
     case Reduce::Sum:
     case Reduce::Mean:
       break;
   }
-  return Step::Sum;
+  return Reducer::Sum;
 }
 
-int64_t accumulator_size(Step step, DType in) {
-  if (step == Step::Any || step == Step::All) return 1;
-  if (is_integral(in, true)) return step == Step::Amax || step == Step::Amin ? item_size(in) : 8;
+int64_t accumulator_size(Reducer reducer, DType in) {
+  if (reducer == Reducer::Any || reducer == Reducer::All) return 1;
+  if (is_integral(in, true)) return reducer == Reducer::Amax || reducer == Reducer::Amin ? item_size(in) : 8;
   return is_half(in) ? 4 : in == DType::Complex32 ? 8 : item_size(in);
 }
 
-// ---- cutting the reduced dimensions
+// ---- chunks of the reduced dimensions
 // -------------------------------------------------------------------------------------
 
-ReducedRange whole_range(const ReduceShape& s) {
+ReducedRange full_range(const ReduceShape& s) {
   return {s.reduced_sizes, s.reduced_strides, s.reduced_dims, 0,
           s.reduced_dims ? s.reduced_sizes[s.reduced_dims - 1] : 1};
 }
@@ -163,7 +165,7 @@ struct Chunks {
   }
 };
 
-// Where a task's results lie: those of n rows, or of n columns.
+// The operands of a task: n rows, or n columns, and their results.
 struct Task {
   bool columns;
   int n;
@@ -172,14 +174,14 @@ struct Task {
   int64_t out_stride, second_stride, in_stride;
 };
 
-// One kind of step over one dtype.
+// One pass over the input with one reducer and one dtype.
 struct Pass {
-  const StepKernels& kernels;
+  const ReducerKernels& kernels;
   int64_t size;  // of a partial result
   int64_t item;
 
-  Pass(Step step, DType in)
-      : kernels(step_kernels(step, in)), size(accumulator_size(step, in)), item(item_size(in)) {}
+  Pass(Reducer reducer, DType in)
+      : kernels(reducer_kernels(reducer, in)), size(accumulator_size(reducer, in)), item(item_size(in)) {}
 
   void run(char* acc, const Task& task, const ReducedRange& range, const void* shifts) const {
     if (!task.columns)
@@ -232,56 +234,57 @@ struct Pass {
   }
 };
 
-// ---- walking over the results
+// ---- tasks: blocks of results
 // -----------------------------------------------------------------------------------------
 
 struct Tasks {
   const ReduceShape& s;
-  bool columns, few;  // tasks are blocks of columns, else of rows; so few that each is cut into chunks
+  bool columns, chunked;  // tasks are blocks of columns, else of rows; so few that each is cut into chunks
   int64_t elements, width, count, per_row;
 
   Tasks(const ReduceShape& shape, int64_t item, bool takes_short_rows)
       : s(shape), elements(product(shape.reduced_sizes, shape.reduced_dims)) {
     const bool dense_rows = s.reduced_dims > 0 && s.reduced_strides[0] == item;
-    columns = s.reduced_dims > 0 && s.kept_dims > 0 &&
+    columns = s.reduced_dims > 0 && s.retained_dims > 0 &&
               (has_dense_columns(item) || (has_short_rows() && !(dense_rows && takes_short_rows)));
-    const int64_t inner = s.kept_dims ? s.kept_sizes[0] : 1, outer = outer_product(s.kept_sizes, s.kept_dims);
+    const int64_t inner = s.retained_dims ? s.retained_sizes[0] : 1,
+                  outer = outer_product(s.retained_sizes, s.retained_dims);
     const bool few_rows = inner * outer <= kFewResults && elements > 2 * kChunk;
     width = columns ? kColumns : few_rows ? 1 : std::clamp<int64_t>(kChunk / 4 / (elements + 1), 1, kColumns);
     width = std::clamp<int64_t>(inner, 1, width);
     per_row = (inner + width - 1) / width;
     count = per_row * outer;
-    few = columns ? count <= 4 : few_rows;
+    chunked = columns ? count <= 4 : few_rows;
   }
 
   bool has_dense_columns(int64_t item) const {
-    return s.kept_strides[0] == item && s.kept_sizes[0] > 1 && s.reduced_strides[0] != item;
+    return s.retained_strides[0] == item && s.retained_sizes[0] > 1 && s.reduced_strides[0] != item;
   }
   // Then it pays to work on many rows at once.
   bool has_short_rows() const {
-    return s.reduced_dims == 1 && s.reduced_sizes[0] <= 32 && s.kept_sizes[0] >= 8;
+    return s.reduced_dims == 1 && s.reduced_sizes[0] <= 32 && s.retained_sizes[0] >= 8;
   }
 
   Task at(int64_t i, char* out, char* second, const char* in) const {
-    if (s.kept_dims == 0) return {false, 1, out, second, in, 0, 0, 0};
-    const int64_t outer = i / per_row, first = i % per_row * width, left = s.kept_sizes[0] - first;
-    const auto place = [&](const int64_t* strides) {
-      return offset_of(outer, s.kept_sizes + 1, strides + 1, s.kept_dims - 1) + first * strides[0];
+    if (s.retained_dims == 0) return {false, 1, out, second, in, 0, 0, 0};
+    const int64_t outer = i / per_row, first = i % per_row * width, left = s.retained_sizes[0] - first;
+    const auto offset = [&](const int64_t* strides) {
+      return offset_of(outer, s.retained_sizes + 1, strides + 1, s.retained_dims - 1) + first * strides[0];
     };
     return {columns,
             static_cast<int>(left < width ? left : width),
-            out ? out + place(s.out_strides) : nullptr,
-            second ? second + place(s.second_strides) : nullptr,
-            in + place(s.kept_strides),
+            out ? out + offset(s.out_strides) : nullptr,
+            second ? second + offset(s.second_strides) : nullptr,
+            in + offset(s.retained_strides),
             out ? s.out_strides[0] : 0,
             second ? s.second_strides[0] : 0,
-            s.kept_strides[0]};
+            s.retained_strides[0]};
   }
 
-  // f(task number)
+  // f(task index)
   template <class F>
   void each(F f) const {
-    if (few) {
+    if (chunked) {
       for (int64_t i = 0; i < count; ++i) f(i);
       return;
     }
@@ -293,7 +296,7 @@ struct Tasks {
 
 }  // namespace
 
-bool reduce_exists(Reduce op, DType in) { return find_finish(op, in) != nullptr; }
+bool reduce_exists(Reduce op, DType in) { return finalizer(op, in) != nullptr; }
 
 DType reduce_result(Reduce op, DType in) {
   if (op == Reduce::Any || op == Reduce::All) return DType::Bool;
@@ -302,37 +305,37 @@ DType reduce_result(Reduce op, DType in) {
 
 void reduce(Reduce op, DType in_dtype, char* out, char* second, const char* in, const ReduceShape& shape,
             double param) {
-  const ReducedRange range = whole_range(shape);
-  const Finish finish = find_finish(op, in_dtype);
-  const Pass pass(step_of(op), in_dtype), sums(Step::Sum, in_dtype);
+  const ReducedRange range = full_range(shape);
+  const Finalize finalize = finalizer(op, in_dtype);
+  const Pass pass(reducer_of(op), in_dtype), sums(Reducer::Sum, in_dtype);
   const Tasks tasks(shape, pass.item, pass.kernels.vectors);
   const int64_t elements = tasks.elements;
-  const bool centred = op == Reduce::Var || op == Reduce::Std;
+  const bool is_variance = op == Reduce::Var || op == Reduce::Std;
   tasks.each([&](int64_t i) {
     const Task task = tasks.at(i, out, second, in);
     alignas(64) char acc[kColumns * kAccumulatorMax], shifts[kColumns * kAccumulatorMax];
-    const auto run = [&](const Pass& p, char* to, const void* about) {
-      if (tasks.few)
-        p.run_chunked(to, task, range, elements, about);
+    const auto run = [&](const Pass& p, char* to, const void* shift) {
+      if (tasks.chunked)
+        p.run_chunked(to, task, range, elements, shift);
       else
-        p.run(to, task, range, about);
+        p.run(to, task, range, shift);
     };
-    if (centred) {
+    if (is_variance) {
       run(sums, shifts, nullptr);
-      centre(in_dtype, shifts, task.n, elements);
+      divide_to_means(in_dtype, shifts, task.n, elements);
       if (task.second)
-        find_finish(Reduce::Sum, in_dtype)(task.second, task.second_stride, shifts, task.n, 0, 0);
+        finalizer(Reduce::Sum, in_dtype)(task.second, task.second_stride, shifts, task.n, 0, 0);
     }
-    run(pass, acc, centred ? shifts : nullptr);
-    finish(task.out, task.out_stride, acc, task.n, elements, param);
+    run(pass, acc, is_variance ? shifts : nullptr);
+    finalize(task.out, task.out_stride, acc, task.n, elements, param);
   });
 }
 
 void extreme(bool largest, DType dtype, char* out, char* second, const char* in, const ReduceShape& shape) {
   const Tasks tasks(shape, item_size(dtype), false);
-  const ReducedRange range = whole_range(shape);
-  const Finish finish = find_finish(Reduce::Amax, dtype);
-  const Pass pass(largest ? Step::Amax : Step::Amin, dtype);
+  const ReducedRange range = full_range(shape);
+  const Finalize finalize = finalizer(Reduce::Amax, dtype);
+  const Pass pass(largest ? Reducer::Amax : Reducer::Amin, dtype);
   const ExtremeKernels& kernels = extreme_kernels(largest, dtype);
   tasks.each([&](int64_t i) {
     const Task task = tasks.at(i, out, second, in);
@@ -341,11 +344,11 @@ void extreme(bool largest, DType dtype, char* out, char* second, const char* in,
                              task.in_stride, range);
     }
     alignas(64) char best[kColumns * kAccumulatorMax];
-    if (tasks.few)
+    if (tasks.chunked)
       pass.run_chunked(best, task, range, tasks.elements, nullptr);
     else
       pass.run(best, task, range, nullptr);
-    if (task.out) finish(task.out, task.out_stride, best, task.n, tasks.elements, 0);
+    if (task.out) finalize(task.out, task.out_stride, best, task.n, tasks.elements, 0);
     kernels.find(task.second, task.second_stride, task.in, task.n, task.in_stride, range, best);
   });
 }

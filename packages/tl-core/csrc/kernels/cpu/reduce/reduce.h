@@ -6,15 +6,15 @@
 
 namespace tl::cpu {
 
-// Which elements are reduced into which: dimensions innermost first, strides in bytes, neighbours that can be
-// merged already merged. The order of the reduced dimensions is free except for the indices of `extreme`,
-// which count them, the last slowest.
+// The operands of a reduction: retained and reduced dimensions, innermost first, strides in bytes, neighbours
+// that can be merged already merged. The order of the reduced dimensions is free except for the indices of
+// `extreme`, which count them, the last slowest.
 struct ReduceShape {
-  int kept_dims, reduced_dims;
-  const int64_t* kept_sizes;
-  const int64_t* out_strides;     // of the kept dimensions in the output, by dimension
-  const int64_t* second_strides;  // the same in the second output, where there is one
-  const int64_t* kept_strides;    // of the kept dimensions in the input
+  int retained_dims, reduced_dims;
+  const int64_t* retained_sizes;
+  const int64_t* out_strides;       // of the retained dimensions in the output, by dimension
+  const int64_t* second_strides;    // the same in the second output, where there is one
+  const int64_t* retained_strides;  // of the retained dimensions in the input
   const int64_t* reduced_sizes;
   const int64_t* reduced_strides;
 };
@@ -31,7 +31,7 @@ DType reduce_result(Reduce op, DType in);
 void reduce(Reduce op, DType in_dtype, char* out, char* second, const char* in, const ReduceShape& shape,
             double param = 0);
 
-// The largest (smallest) element into `out`, if not null, and the running number of its first occurrence,
+// The largest (smallest) element into `out`, if not null, and the index of its first occurrence,
 // int64, into `second`. A NaN wins. There must be an element; not for complex numbers.
 void extreme(bool largest, DType dtype, char* out, char* second, const char* in, const ReduceShape& shape);
 

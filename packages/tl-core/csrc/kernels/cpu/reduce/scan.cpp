@@ -1,4 +1,5 @@
 // isa: all
+// cumsum and cumprod: serial scan of rows, in-register prefix sums for vectors, columns side by side.
 #include "kernels/cpu/reduce/scan.h"
 
 #include <utility>
@@ -14,19 +15,19 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 namespace {
 
 template <class T>
-struct RunningOf {
+struct ScanAccumulatorOf {
   using type = OpMath<T>;
 };
 template <>
-struct RunningOf<float> {
+struct ScanAccumulatorOf<float> {
   using type = double;
 };
 template <>
-struct RunningOf<Complex64> {
+struct ScanAccumulatorOf<Complex64> {
   using type = Complex128;
 };
 template <class T>
-using Running = typename RunningOf<T>::type;
+using ScanAccumulator = typename ScanAccumulatorOf<T>::type;
 
 template <class T, bool products>
 TL_INLINE T combine(T a, T b) {
@@ -36,49 +37,50 @@ TL_INLINE T combine(T a, T b) {
     return plus(a, b);
 }
 
-// Lines side by side keep their running values in a small array, so that memory is read in its order.
+// Columns side by side with an array of accumulators, so that memory is read in order.
 template <class T, bool products>
-void scan_lines(const AlongShape& s, char* const* data) {
-  using R = Running<T>;
+void scan_columns(const AlongShape& s, char* const* data) {
+  using R = ScanAccumulator<T>;
   constexpr int64_t kWidth = 64;
-  for_each_lines<2>(s, data, kWidth, [&](char* const* at, int64_t lines) {
-    R running[kWidth];
-    for (int64_t c = 0; c < lines; ++c) running[c] = products ? one_like(R{}) : R{};
+  for_each_lines<2>(s, data, kWidth, [&](char* const* at, int64_t columns) {
+    R totals[kWidth];
+    for (int64_t c = 0; c < columns; ++c) totals[c] = products ? one_like(R{}) : R{};
     const int64_t out_step = s.dims ? s.strides[0][0] : 0, in_step = s.dims ? s.strides[1][0] : 0;
     for (int64_t i = 0; i < s.n; ++i) {
       char* out = at[0] + i * s.along[0];
       const char* in = at[1] + i * s.along[1];
-      for (int64_t c = 0; c < lines; ++c) {
-        running[c] = combine<R, products>(running[c], convert<R>(load_one<T>(in + c * in_step)));
-        store_one<T>(out + c * out_step, convert<OpMath<T>>(running[c]));
+      for (int64_t c = 0; c < columns; ++c) {
+        totals[c] = combine<R, products>(totals[c], convert<R>(load_one<T>(in + c * in_step)));
+        store_one<T>(out + c * out_step, convert<OpMath<T>>(totals[c]));
       }
     }
   });
 }
 
-// Whether elements may be combined before they meet those in front: without loss, or in a wider type.
+// Whether the scan may be reassociated: exact integers, or accumulation in a wider type.
 template <class T>
-inline constexpr bool is_groupable = std::is_integral_v<T> || sizeof(Real<Running<T>>) > sizeof(Real<T>);
+inline constexpr bool is_groupable = std::is_integral_v<T> ||
+                                     sizeof(Real<ScanAccumulator<T>>) > sizeof(Real<T>);
 
-// A vector's lanes combined, each with those below it; then all with what is in front. Each vector waits only
-// for the sum of the one before it. Returns how many elements were done.
+// Hillis-Steele prefix scan of a vector's lanes by log2(lanes) shifts, then the carry from the vectors
+// before: each vector waits only for the total of the one before it. Returns how many elements were done.
 template <class T, bool products>
 class VectorScan {
-  using R = Running<T>;
+  using R = ScanAccumulator<T>;
   using V = Vec<R>;
   static constexpr int kWidth = kLanes<R>;
   using Lanes = std::make_index_sequence<kWidth>;
 
  public:
-  static TL_INLINE int64_t run(char* out, const char* in, int64_t n, R& running) {
-    V front = broadcast<V>(running);
+  static TL_INLINE int64_t run(char* out, const char* in, int64_t n, R& total) {
+    V carry = broadcast<V>(total);
     int64_t i = 0;
     for (; i + kWidth <= n; i += kWidth) {
       const V lanes = prefix<1>(get(in + i * sizeof(T)), Lanes{});
-      put(out + i * sizeof(T), combine<V, products>(front, lanes));
-      front = combine<V, products>(front, last(lanes, Lanes{}));
+      put(out + i * sizeof(T), combine<V, products>(carry, lanes));
+      carry = combine<V, products>(carry, last(lanes, Lanes{}));
     }
-    running = front[0];
+    total = carry[0];
     return i;
   }
 
@@ -100,9 +102,9 @@ class VectorScan {
     if constexpr (distance < kWidth) {
       constexpr int n = kWidth;
       const V neutral = products ? one_like(V{}) : V{};
-      const V below = __builtin_shufflevector(
+      const V shifted = __builtin_shufflevector(
           x, neutral, (static_cast<int>(I) < distance ? n : static_cast<int>(I) - distance)...);
-      return prefix<2 * distance>(combine<V, products>(x, below), all);
+      return prefix<2 * distance>(combine<V, products>(x, shifted), all);
     } else {
       return x;
     }
@@ -117,32 +119,32 @@ template <class T>
 inline constexpr bool has_vector_scan =
     is_groupable<T> && (std::is_same_v<T, float> || std::is_same_v<T, int64_t> || kIs16<T>);
 
-// A line by itself: the running value stays in a register.
+// A row by itself: the accumulator stays in a register.
 template <class T, bool products>
-void scan_line(const AlongShape& s, char* const* data) {
-  using R = Running<T>;
+void scan_row(const AlongShape& s, char* const* data) {
+  using R = ScanAccumulator<T>;
   constexpr int64_t size = sizeof(T);
   for_each_lines<2>(s, data, 1, [&](char* const* at, int64_t) {
-    R running = products ? one_like(R{}) : R{};
+    R total = products ? one_like(R{}) : R{};
     int64_t i = 0;
     if constexpr (has_vector_scan<T>) {
       if (s.along[0] == size && s.along[1] == size)
-        i = VectorScan<T, products>::run(at[0], at[1], s.n, running);
+        i = VectorScan<T, products>::run(at[0], at[1], s.n, total);
     }
     for (; i < s.n; ++i) {
-      running = combine<R, products>(running, convert<R>(load_one<T>(at[1] + i * s.along[1])));
-      store_one<T>(at[0] + i * s.along[0], convert<OpMath<T>>(running));
+      total = combine<R, products>(total, convert<R>(load_one<T>(at[1] + i * s.along[1])));
+      store_one<T>(at[0] + i * s.along[0], convert<OpMath<T>>(total));
     }
   });
 }
 
 template <class T, bool products>
 void scan_dtype(const AlongShape& s, char* const* data) {
-  const bool side_by_side = s.dims > 0 && s.strides[1][0] < s.along[1];
-  if (side_by_side)
-    scan_lines<T, products>(s, data);
+  const bool columns = s.dims > 0 && s.strides[1][0] < s.along[1];
+  if (columns)
+    scan_columns<T, products>(s, data);
   else
-    scan_line<T, products>(s, data);
+    scan_row<T, products>(s, data);
 }
 
 template <class T>
