@@ -1,3 +1,4 @@
+// Type promotion over categories (bool, integer, floating, complex), and the dtypes of computation.
 #include "iter/dtypes.h"
 
 #include "tensor/default_dtype.h"
@@ -64,6 +65,37 @@ DType scalar_dtype(const Scalar& s) {
 
 DType opmath_type(DType d) { return is_half(d) ? DType::Float32 : d; }
 DType accumulate_type(DType d) { return is_integral(d, true) ? DType::Int64 : opmath_type(d); }
+DType sum_type(DType d) { return is_integral(d, true) ? DType::Int64 : d; }
+DType common_kernel_type(DType d) {
+  if (is_complex(d)) return d == DType::Complex128 ? d : DType::Complex64;
+  return sum_type(d);
+}
+DType double_precision(DType d) { return is_complex(d) ? DType::Complex128 : DType::Float64; }
+
+DType wider_type(DType d) {
+  switch (d) {
+    case DType::Bool:
+    case DType::UInt8:
+    case DType::Int8:
+    case DType::Int16:
+    case DType::UInt16:
+      return DType::Int32;
+    case DType::Int32:
+    case DType::UInt32:
+      return DType::Int64;
+    case DType::Float16:
+    case DType::BFloat16:
+      return DType::Float32;
+    case DType::Float32:
+      return DType::Float64;
+    case DType::Complex32:
+      return DType::Complex64;
+    case DType::Complex64:
+      return DType::Complex128;
+    default:
+      return d;
+  }
+}
 
 void Promotion::lift(Maybe& m, DType d) { m = {m.defined ? promote(m.dtype, d) : d, true}; }
 
@@ -75,6 +107,12 @@ Promotion::Maybe Promotion::combine(Maybe higher, Maybe lower) {
   if (higher.dtype == DType::Bool || category(lower.dtype) >= 2)
     return {promote(higher.dtype, lower.dtype), true};
   return higher;
+}
+
+DType operand_type(Promote rule, DType common) {
+  const bool floats = rule == Promote::Float || rule == Promote::RealFloat;
+  if (floats && is_integral(common, true)) return default_dtype();
+  return rule == Promote::Int && common == DType::Bool ? DType::Int64 : common;
 }
 
 DType Promotion::result() const { return combine(combine(dims_, zero_), number_).dtype; }

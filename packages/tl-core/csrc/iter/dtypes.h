@@ -1,4 +1,4 @@
-// Every rule about element types: promotion, opmath and accumulation.
+// Every rule about element types: promotion, opmath, accumulation and widening.
 #pragma once
 
 #include "tensor/scalar.h"
@@ -8,13 +8,50 @@ namespace tl {
 
 DType promote(DType a, DType b);  // raises for pairs without a common type
 bool can_cast(DType from, DType to);
-const char* scalar_type_name(DType dtype);  // "Float", as the reference's messages say
+const char* scalar_type_name(DType dtype);  // "Float", as PyTorch's messages say
 DType scalar_dtype(const Scalar& s);        // bool, int64, the default dtype or its complex twin
 
 // The type in which one element is computed: float for halves.
 DType opmath_type(DType dtype);
 // The type in which many elements are added up: that, and int64 for integers.
 DType accumulate_type(DType dtype);
+// The result of a sum or product: int64 for integers and bool, else the type itself.
+DType sum_type(DType dtype);
+// Integers in int64, complex numbers in complex64 at least: for kernels that have those types only.
+DType common_kernel_type(DType dtype);
+// float64 or complex128.
+DType double_precision(DType dtype);
+// The next type to convert to where a kernel has none for this one. Sums, products and quotients of small
+// integers wrap alike in wide ones, and a half is computed in float in any case: the results are the same.
+DType wider_type(DType dtype);
+
+// How an elementwise operator treats the common type of its operands.
+enum class Promote : uint8_t {
+  Same,       // the result has the common type
+  Float,      // integers compute in the default float
+  Int,        // bool computes in int64
+  Bool,       // computes in the common type, the result is bool
+  Real,       // complex gives real
+  RealFloat,  // as well, and integers compute in the default float
+  Complex,    // real gives complex
+};
+
+// The type of the operands, given their common type.
+DType operand_type(Promote rule, DType common);
+// The type of the result.
+inline DType result_type(Promote rule, DType common) {
+  switch (rule) {
+    case Promote::Bool:
+      return DType::Bool;
+    case Promote::Real:
+    case Promote::RealFloat:
+      return to_real(common);
+    case Promote::Complex:
+      return to_complex(common);
+    default:
+      return common;
+  }
+}
 
 // Tensors with dimensions count most, then tensors without, then numbers: a weaker kind only lifts the
 // category.

@@ -1,51 +1,25 @@
+// The elementwise plan: promotion, broadcasting, checks, allocation and staging; a fast path for dense
+// operands.
 #include "ops/elementwise.h"
 
 #include <algorithm>
 #include <atomic>
 
-#include "dispatch/out_overlap.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
+#include "iter/elementwise_plan.h"
 #include "iter/loop_nest.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/loops/find_zero.h"
 #include "kernels/cpu/loops/staging.h"
 #include "ops.h"
 #include "ops/copy.h"
-#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
 
 namespace {
-constexpr int kMaxInputs = 3;
-
-// What a type without a loop of its own is converted to. Sums, products and quotients of small integers wrap
-// alike in wide ones, and a half is computed in float in any case: the results are the same.
-DType widened(DType d) {
-  switch (d) {
-    case DType::Bool:
-    case DType::UInt8:
-    case DType::Int8:
-    case DType::Int16:
-    case DType::UInt16:
-      return DType::Int32;
-    case DType::Int32:
-    case DType::UInt32:
-      return DType::Int64;
-    case DType::Float16:
-    case DType::BFloat16:
-      return DType::Float32;
-    case DType::Float32:
-      return DType::Float64;
-    case DType::Complex32:
-      return DType::Complex64;
-    case DType::Complex64:
-      return DType::Complex128;
-    default:
-      return d;
-  }
-}
+constexpr int kMaxInputs = ElementwisePlan::kMaxInputs;
 
 struct Params {
   alignas(16) char bytes[4 * 16];
@@ -106,20 +80,20 @@ bool divides_integers(const ElementwiseDef& def, DType common) {
   return def.divides && is_integral(common, true);
 }
 
-// ---- the short way: one type, one dense shape, nothing to convert
+// ---- the fast path: one dtype, one dense shape, nothing to convert
 // ----------------------------------------------------
 struct Fast {
   const TensorImpl* first = nullptr;
   DType common = DType::Bool;
 };
 
-// A number that only lifts within the tensor's category.
-bool number_fits(const TlValue& v, DType d) {
+// A scalar that does not change the tensor's category.
+bool scalar_fits(const TlValue& v, DType d) {
   return v.tag == TL_BOOL || (v.tag == TL_INT && d != DType::Bool) ||
          (v.tag == TL_FLOAT && (is_floating(d) || is_complex(d)));
 }
 
-// Few numbers: a call of memcmp would take longer.
+// Few sizes: a call of memcmp would take longer.
 bool same_shape(const TensorImpl& a, const TensorImpl& b) {
   if (a.ndim != b.ndim) return false;
   for (int d = 0; d < a.ndim; ++d)
@@ -153,7 +127,7 @@ bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
   if (out.first->numel >= cpu::kStreamedBytes / 16) return false;  // the result may have to be streamed
   if (def.promote == Promote::Int && out.common == DType::Bool) return false;
   for (int i = 0; i < def.n_inputs; ++i)
-    if (args[i].tag != TL_TENSOR && (is_condition(def, i) || !number_fits(args[i], out.common))) return false;
+    if (args[i].tag != TL_TENSOR && (is_condition(def, i) || !scalar_fits(args[i], out.common))) return false;
   return def.loops[out.common] != nullptr;
 }
 
@@ -171,24 +145,24 @@ struct Ones {
 
 bool is_one(const TlValue& v) { return v.tag == TL_INT && v.u.i == 1; }
 
-const Params& params_of(const ElementwiseDef& def, const TlValue* values, DType common, Params& room) {
+const Params& params_of(const ElementwiseDef& def, const TlValue* values, DType common, Params& buffer) {
   static const Ones ones;
   if (def.alpha && def.n_params == 1 && is_one(values[0])) return ones.of[static_cast<int>(common)];
-  store_params(def, values, common, common, room);
-  return room;
+  store_params(def, values, common, common, buffer);
+  return buffer;
 }
 
 Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast) {
   if (divides_integers(def, fast.common) && fast.first->numel) [[unlikely]]
     check_divisor(args[def.n_inputs - 1], fast.common);
   const cpu::ElementwiseLoop loop = def.loops[fast.common];
-  Params room;
-  const Params& params = params_of(def, args + def.n_inputs, fast.common, room);
+  Params buffer;
+  const Params& params = params_of(def, args + def.n_inputs, fast.common, buffer);
   const DType out_dtype = def.output(fast.common);
   Tensor out = empty(fast.first->sizes(), {out_dtype, {}});
   char* data[1 + kMaxInputs] = {};
   int64_t strides[2 * (1 + kMaxInputs)] = {};
-  alignas(16) char numbers[kMaxInputs][16];
+  alignas(16) char scalars[kMaxInputs][16];
   data[0] = static_cast<char*>(out.data());
   strides[0] = item_size(out_dtype);
   for (int i = 0; i < def.n_inputs; ++i) {
@@ -196,8 +170,8 @@ Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast
       data[i + 1] = static_cast<char*>(reinterpret_cast<TensorImpl*>(args[i].u.t)->data());
       strides[i + 1] = item_size(is_condition(def, i) ? DType::Bool : fast.common);
     } else {
-      Scalar::from(args[i]).store(fast.common, numbers[i]);
-      data[i + 1] = numbers[i];
+      Scalar::from(args[i]).store(fast.common, scalars[i]);
+      data[i + 1] = scalars[i];
     }
   }
   if (fast.first->numel <= kGrain) {
@@ -212,9 +186,9 @@ Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast
   return out;
 }
 
-// ---- the whole way
+// ---- the general path
 // ---------------------------------------------------------------------------------------------------
-class Plan {
+class Plan : ElementwisePlan {
  public:
   Plan(const ElementwiseDef& def, const TlValue* args, Out out) : def_(def), args_(args), out_arg_(out) {}
 
@@ -238,9 +212,7 @@ class Plan {
   void choose_types() {
     Promotion promotion;
     for (int i = def_.condition ? 1 : 0; i < def_.n_inputs; ++i) promotion.add(args_[i]);
-    common_ = promotion.result();
-    if (wants_floats(def_) && is_integral(common_, true)) common_ = default_dtype();
-    if (def_.promote == Promote::Int && common_ == DType::Bool) common_ = DType::Int64;
+    common_ = operand_type(def_.promote, promotion.result());
     computed_ = def_.computes_in(common_);
     store_params(def_, args_ + def_.n_inputs, common_, computed_, params_);
     if (!def_.condition || !is_tensor(0)) return;
@@ -250,33 +222,14 @@ class Plan {
   }
 
   void choose_shape() {
-    bool any = false;
-    for (int i = 0; i < def_.n_inputs; ++i) {
-      if (!is_tensor(i)) continue;
-      meet_device(tensor(i));
-      shape_ = any ? broadcast_shapes(shape_, tensor(i).sizes()) : DimVector(tensor(i).sizes());
-      any = true;
-    }
-  }
-
-  // A tensor without dimensions on the CPU may join any device, as a number would.
-  void meet_device(const Tensor& t) {
-    if (t.device().is_cpu() && t.dim() == 0 && has_device_) return;
-    if (!has_device_ || (device_.is_cpu() && device_is_weak_)) {
-      device_ = t.device();
-      device_is_weak_ = t.device().is_cpu() && t.dim() == 0;
-      has_device_ = true;
-      return;
-    }
-    TL_CHECK(t.device() == device_, Runtime,
-             "Expected all tensors to be on the same device, but found at least two devices, ",
-             device_name(device_), " and ", device_name(t.device()), "! (", def_.name, ")");
+    for (int i = 0; i < def_.n_inputs; ++i)
+      if (is_tensor(i)) add_operand(tensor(i), def_.name);
   }
 
   void choose_out() {
     const DType result = def_.output(common_);
     if (!out_arg_) {
-      out_ = empty_strided(shape_, fresh_strides(), {result, device_});
+      out_ = empty_strided(shape_, output_strides(), {result, device_});
       return;
     }
     check_castable(result, *out_arg_);
@@ -289,53 +242,10 @@ class Plan {
       if (is_tensor(i)) check_no_partial_overlap(out_, tensor(i));
   }
 
-  // The layout the inputs agree on: the reference's rule, which keeps channels_last and transposed layouts.
-  DimVector fresh_strides() const {
-    DimVector strides[kMaxInputs];
-    int n = 0;
-    bool dense = true;
-    for (int i = 0; i < def_.n_inputs; ++i) {
-      if (!is_tensor(i)) continue;
-      const Tensor& t = tensor(i);
-      dense &= t.is_contiguous() && std::ranges::equal(t.sizes(), shape_);
-      DimVector s(shape_.size());
-      const size_t missing = shape_.size() - static_cast<size_t>(t.dim());
-      for (int64_t d = 0; d < t.dim(); ++d)
-        if (t.size(d) != 1 || shape_[missing + d] == 1) s[missing + d] = t.byte_stride(d);
-      strides[n++] = s;
-    }
-    if (dense) return contiguous_strides(shape_);
-    if (n >= 1 && all_alike()) return DimVector(first_tensor().strides());
-    const DimVector order = iteration_order(shape_, strides, n);
-    DimVector out(shape_.size());
-    int64_t step = 1;
-    for (int64_t d : order) {
-      out[d] = step;
-      step *= std::max<int64_t>(shape_[d], 1);
-    }
-    return out;
-  }
-
-  const Tensor& first_tensor() const {
-    int i = 0;
-    while (!is_tensor(i)) ++i;
-    return tensor(i);
-  }
-  bool all_alike() const {
-    const Tensor& first = first_tensor();
-    for (int i = 0; i < def_.n_inputs; ++i) {
-      if (!is_tensor(i)) continue;
-      if (!std::ranges::equal(tensor(i).sizes(), shape_) ||
-          !std::ranges::equal(tensor(i).strides(), first.strides()))
-        return false;
-    }
-    return is_dense(first.sizes(), first.strides());
-  }
-
   // From the wide type in which it is computed a result goes to its own first, which may round or wrap it.
   Tensor compute_and_convert() {
     const Tensor out = out_;
-    out_ = empty_strided(shape_, fresh_strides(), {def_.output(common_), device_});
+    out_ = empty_strided(shape_, output_strides(), {def_.output(common_), device_});
     compute();
     copy_elements(out, out_);
     return out;
@@ -369,8 +279,8 @@ class Plan {
       has = tensor(i).dtype();
       nest.add_broadcast(tensor(i));
     } else {
-      Scalar::from(args_[i]).store(has, numbers_[i]);
-      nest.add_number(numbers_[i]);
+      Scalar::from(args_[i]).store(has, scalars_[i]);
+      nest.add_number(scalars_[i]);
     }
     stage(i + 1, has, needs);
   }
@@ -387,90 +297,21 @@ class Plan {
   Out out_arg_;
   DType common_ = DType::Bool, computed_ = DType::Bool;
   Params params_;
-  DimVector shape_;
-  Device device_;
-  bool has_device_ = false, device_is_weak_ = false;
   Tensor out_;
   cpu::Staging staging_{};
   bool any_cast_ = false;
-  alignas(16) char numbers_[kMaxInputs][16];
+  alignas(16) char scalars_[kMaxInputs][16];
 };
 }  // namespace
-
-DType ElementwiseDef::output(DType common) const {
-  switch (promote) {
-    case Promote::Bool:
-      return DType::Bool;
-    case Promote::Real:
-    case Promote::RealFloat:
-      return to_real(common);
-    case Promote::Complex:
-      return to_complex(common);
-    default:
-      return common;
-  }
-}
 
 DType ElementwiseDef::computes_in(DType common) const {
   if (dtypes >> static_cast<int>(common) & 1) {
     DType d = common;
-    while (!loops[d]) d = widened(d);
+    while (!loops[d]) d = wider_type(d);
     return d;
   }
   if (common == DType::Bool && not_bool) fail(ErrorKind::Runtime, not_bool);
   fail(ErrorKind::NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(common), "'");
-}
-
-void check_castable(DType from, const Tensor& out) {
-  TL_CHECK(can_cast(from, out.dtype()), Runtime, "result type ", scalar_type_name(from),
-           " can't be cast to the desired output type ", scalar_type_name(out.dtype()));
-}
-
-void check_out_dtype(Out out, DType dtype, const char* where) {
-  TL_CHECK(!out || out.tensor->dtype() == dtype, Runtime, where, "Expected out tensor to have dtype ",
-           dtype_name(dtype), ", but got ", dtype_name(out.tensor->dtype()), " instead");
-}
-
-void check_no_internal_overlap(const Tensor& t) {
-  TL_CHECK(!may_overlap(t.sizes(), t.strides()), Runtime,
-           "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-           "location. "
-           "Please clone() the tensor before performing the operation.");
-}
-
-void check_no_partial_overlap(const Tensor& out, const Tensor& in) {
-  if (out.storage() != in.storage() || out.same(in) || !out.numel() || !in.numel()) return;
-  const bool same_place = out.data() == in.data() && std::ranges::equal(out.sizes(), in.sizes()) &&
-                          std::ranges::equal(out.strides(), in.strides());
-  if (same_place || !is_dense(out.sizes(), out.strides()) || !is_dense(in.sizes(), in.strides())) return;
-  const char* a = out.ptr<char>();
-  const char* b = in.ptr<char>();
-  const bool apart = a + out.numel() * out.itemsize() <= b || b + in.numel() * in.itemsize() <= a;
-  TL_CHECK(apart, Runtime,
-           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-           "single memory "
-           "location. Please clone() the tensor before performing the operation.");
-}
-
-Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options) {
-  if (!out) return empty(sizes, options);
-  const Tensor& t = *out;
-  TL_CHECK(t.device() == options.device, Runtime, "Expected out tensor to be on the device ",
-           device_name(options.device), ", but got ", device_name(t.device()));
-  check_no_internal_overlap(t);
-  if (!std::ranges::equal(t.sizes(), sizes)) {
-    TL_CHECK(!AliasedOuts::has(t), Runtime, "unsupported operation: argument 'out' of shape ", t.sizes(),
-             " is also an input, so that it cannot be resized to the result's shape ", sizes);
-    if (t.numel() != 0) warn_resized_out(t.sizes(), sizes);
-    resize(t, sizes);
-  }
-  return t;
-}
-
-Tensor copied_out(const Tensor& value, Out out) {
-  if (!out) return value;
-  check_castable(value.dtype(), *out);
-  return ops::copy_(prepare_out(out, value.sizes(), {out.tensor->dtype(), value.device()}), value);
 }
 
 Tensor run_elementwise(const ElementwiseDef& def, const TlValue* args, Out out) {

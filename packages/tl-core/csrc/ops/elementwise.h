@@ -1,20 +1,12 @@
-// The one kernel of every elementwise row: promotes, broadcasts, checks, allocates, runs the row's loop.
+// Elementwise operators: type promotion, broadcasting, checks and allocation around a row's loop.
 #pragma once
 
 #include "dispatch/operator.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/loops/loop_table.h"
+#include "ops/out.h"
 
 namespace tl {
-
-enum class Promote : uint8_t {
-  Same,       // the result has the common type
-  Float,      // integers compute in the default float
-  Int,        // bool computes in int64
-  Bool,       // computes in the common type, the result is bool
-  Real,       // complex gives real
-  RealFloat,  // as well, and integers compute in the default float
-  Complex,    // real gives complex
-};
 
 // What a row says of itself, with its loops once they were looked up.
 struct ElementwiseDef {
@@ -28,9 +20,9 @@ struct ElementwiseDef {
   uint32_t dtypes;       // a bit for each common type it takes
   cpu::ElementwiseLoops loops;
 
-  DType output(DType common) const;
-  // The type whose loop computes this one: itself, or a wider one where rare types have no loop of their own.
-  // Raises NotImplementedError if the operator does not take the type.
+  DType output(DType common) const { return result_type(promote, common); }
+  // The dtype whose loop computes this one: itself, or a wider one where rare types have no loop of their
+  // own. Raises NotImplementedError if the operator does not take the type.
   DType computes_in(DType common) const;
 };
 
@@ -43,16 +35,5 @@ Tensor elementwise(const ElementwiseDef& def, Out out, const A&... a) {
   const TlValue args[] = {value(a)...};
   return run_elementwise(def, args, out);
 }
-
-// The output of an operator whose result has this shape and dtype: checked and resized if given, else fresh.
-Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options);
-// The value, or where out= is given that tensor with the value in it: for operators made of others.
-Tensor copied_out(const Tensor& value, Out out);
-void check_no_internal_overlap(const Tensor& t);
-void check_no_partial_overlap(const Tensor& out, const Tensor& in);
-// out= must be able to hold the type: "result type Float can't be cast to the desired output type Long".
-void check_castable(DType from, const Tensor& out);
-// Where out= must have exactly the result's type; `where` stands before the message.
-void check_out_dtype(Out out, DType dtype, const char* where = "");
 
 }  // namespace tl

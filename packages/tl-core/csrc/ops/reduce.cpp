@@ -45,12 +45,6 @@ Tensor reduced(Reduce op, const char* name, const Tensor& self, OptDims dim, boo
   return result;
 }
 
-DType sum_dtype(const Tensor& self, OptDType dtype, Out out) {
-  if (dtype) return *dtype;
-  if (out) return out.tensor->dtype();
-  return is_integral(self.dtype(), true) ? DType::Int64 : self.dtype();
-}
-
 // The type to read: a narrower request reads the source as it is when the kernel's result already is that
 // type.
 DType input_dtype(Reduce op, DType self, DType wanted) {

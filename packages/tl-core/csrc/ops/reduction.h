@@ -1,26 +1,29 @@
-// A reduction over some dimensions: the output's shape, and the geometry a kernel runs over.
+// A reduction's plan in the form that the CPU kernels take.
 #pragma once
 
 #include <optional>
 
+#include "dispatch/operator.h"
+#include "iter/reduction_plan.h"
 #include "kernels/cpu/reduce/reduce.h"
-#include "tensor/tensor.h"
 
 namespace tl {
 
-DimVector reduced_shape(IntSpan sizes, uint64_t mask, bool keepdim);
+// The dtype of a sum, product or scan: the one asked for, that of out=, or sum_type of the input.
+DType sum_dtype(const Tensor& self, std::optional<DType> dtype, Out out);
 
-// Kept and reduced dimensions apart, innermost first, merged where they lie in one piece.
 class ReduceGeometry {
  public:
-  // `out` and `second` (may be NULL) have the reduced shape with or without the kept ones.
-  // `ordered`: the reduced dimensions stay in the order that counts their elements.
+  // As ReductionPlan.
   ReduceGeometry(const Tensor& in, uint64_t mask, const Tensor& out, const Tensor* second, bool keepdim,
-                 bool ordered);
+                 bool ordered)
+      : plan_(in, mask, out, second, keepdim, ordered) {}
+
+  // Points into this object.
   cpu::ReduceShape shape() const;
 
  private:
-  DimVector kept_sizes_, out_strides_, second_strides_, kept_strides_, reduced_sizes_, reduced_strides_;
+  ReductionPlan plan_;
 };
 
 }  // namespace tl

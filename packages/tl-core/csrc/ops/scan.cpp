@@ -9,18 +9,13 @@
 #include "ops.h"
 #include "ops/along.h"
 #include "ops/copy.h"
-#include "ops/elementwise.h"
+#include "ops/out.h"
+#include "ops/reduction.h"
 #include "tensor/geometry.h"
 
 namespace tl {
 
 namespace {
-DType scan_dtype(const Tensor& self, std::optional<DType> dtype, Out out) {
-  if (dtype) return *dtype;
-  if (out) return out.tensor->dtype();
-  return is_integral(self.dtype(), true) ? DType::Int64 : self.dtype();
-}
-
 // The same elements in reverse along the dimension.
 cpu::AlongShape reversed_along(cpu::AlongShape shape, int operands, char** data) {
   for (int k = 0; k < operands; ++k) {
@@ -40,7 +35,7 @@ void run(cpu::Scan op, const Tensor& result, const Tensor& self, int64_t dim, bo
 
 template <cpu::Scan op>
 Tensor scan(const Tensor& self, int64_t dim, std::optional<DType> dtype, Out out) {
-  const DType type = scan_dtype(self, dtype, out);
+  const DType type = sum_dtype(self, dtype, out);
   const int64_t d = wrap_dim(dim, self.dim());
   check_out_dtype(out, type);
   const Tensor source = to_dtype(self, type);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "iter/dtypes.h"
 #include "kernels/cpu/loops/scratch.h"
 #include "kernels/cpu/loops/strided.h"
 #include "kernels/cpu/reduce/inner_loops.h"
@@ -138,7 +139,7 @@ Reducer reducer_of(Reduce op) {
 int64_t accumulator_size(Reducer reducer, DType in) {
   if (reducer == Reducer::Any || reducer == Reducer::All) return 1;
   if (is_integral(in, true)) return reducer == Reducer::Amax || reducer == Reducer::Amin ? item_size(in) : 8;
-  return is_half(in) ? 4 : in == DType::Complex32 ? 8 : item_size(in);
+  return in == DType::Complex32 ? 8 : item_size(opmath_type(in));
 }
 
 // ---- chunks of the reduced dimensions
@@ -300,7 +301,7 @@ bool reduce_exists(Reduce op, DType in) { return finalizer(op, in) != nullptr; }
 
 DType reduce_result(Reduce op, DType in) {
   if (op == Reduce::Any || op == Reduce::All) return DType::Bool;
-  return is_integral(in, true) && (op == Reduce::Sum || op == Reduce::Prod) ? DType::Int64 : in;
+  return op == Reduce::Sum || op == Reduce::Prod ? sum_type(in) : in;
 }
 
 void reduce(Reduce op, DType in_dtype, char* out, char* second, const char* in, const ReduceShape& shape,

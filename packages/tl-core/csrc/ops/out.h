@@ -1,0 +1,16 @@
+// Outputs given with out=: checked, resized, filled.
+#pragma once
+
+#include "dispatch/operator.h"
+#include "iter/checks.h"
+
+namespace tl {
+
+// The output of an operator whose result has this shape and dtype: checked and resized if given, else fresh.
+Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options);
+// The value, or where out= is given that tensor with the value in it: for composite operators.
+Tensor copied_out(const Tensor& value, Out out);
+// out= must have exactly the result's dtype; `where` stands before the message.
+void check_out_dtype(Out out, DType dtype, const char* where = "");
+
+}  // namespace tl
