@@ -28,7 +28,7 @@ def _extreme(name, word, sign):
                   doc=f"The {sign} of two elements, as {name}imum."),
         Op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=True, out_name=f"{name}.dim_max",
            grad={"self": "value_selecting_backward(g0, dim, indices, self.shape, keepdim)"}, jvp="double-vjp", batch="dims",
-           doc=f"The {word} elements along a dimension and where they stand."),
+           doc=f"The {word} elements along a dimension and their indices."),
     ]  # fmt: skip
 
 
@@ -75,10 +75,10 @@ ROWS = [
        example=">>> tl.logsumexp(tl.tensor([0.0, 0.0]), 0)\ntensor(0.6931)"),
     _private("logsumexp_backward(Tensor grad, Tensor self, Tensor result, int[] dim, bool keepdim) -> Tensor", doc="The derivative of logsumexp."),
     Op("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", out=True, grad="none:the result is an integer",
-       jvp="none:the result is an integer", batch="dims", ref="numpy.argmax", doc="Where the largest element stands; of equal ones the first.",
+       jvp="none:the result is an integer", batch="dims", ref="numpy.argmax", doc="The index of the largest element; of equal ones the first.",
        example=">>> tl.argmax(tl.tensor([[1, 5], [4, 3]]), 1)\ntensor([1, 0])"),
     Op("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", out=True, grad="none:the result is an integer",
-       jvp="none:the result is an integer", batch="dims", ref="numpy.argmin", doc="Where the smallest element stands; of equal ones the first.",
+       jvp="none:the result is an integer", batch="dims", ref="numpy.argmin", doc="The index of the smallest element; of equal ones the first.",
        example=">>> tl.argmin(tl.tensor([[1, 5], [4, 3]]), 1)\ntensor([0, 1])"),
     *_logical("any", "some element is not zero"),
     *_logical("all", "no element is zero"),
@@ -88,7 +88,7 @@ ROWS = [
     _private("std_backward(Tensor grad, Tensor result, Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", doc="The derivative of std."),
     _private("amax_backward(Tensor grad, Tensor self, Tensor result, int[] dim, bool keepdim) -> Tensor", doc="The derivative of an extreme value."),
     _private("value_selecting_backward(Tensor grad, int dim, Tensor indices, int[] sizes, bool keepdim) -> Tensor",
-             doc="The adjoint of picking values along a dimension."),
+             doc="The adjoint of selecting values along a dimension."),
     Op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", out=True, grad={"self": "prod_backward(g, self, result)"},
        jvp="double-vjp", batch="dims", ref="numpy.prod", shown="input, *, dtype=None",
        doc="The product of the elements; of integers and bool in int64.",

@@ -1,4 +1,4 @@
-"""Running sums and products along a dimension."""
+"""Scans: cumsum, cumprod, cummax, cummin, logcumsumexp, diff and trapezoid."""
 
 from opgen.row import Composite, Op
 
@@ -6,27 +6,27 @@ from opgen.row import Composite, Op
 def _running(name, word):
     return Op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", out=True, jvp="double-vjp", batch="dims",
               grad={"self": "cummaxmin_backward(g0, self, indices, dim)"},
-              doc=f"The {word} of the elements up to each place along a dimension, and where it stands; of equal ones the last.")  # fmt: skip
+              doc=f"The cumulative {word} of the elements along a dimension, and its index; of equal ones the last.")  # fmt: skip
 
 
 ROWS = [
     Op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", inplace=True, out=True, grad={"self": "cumsum_backward(g, dim)"},
-       jvp="linear", batch="dims", ref="numpy.cumsum", doc="The sums of the elements up to each place along a dimension.",
+       jvp="linear", batch="dims", ref="numpy.cumsum", doc="The cumulative sums along a dimension.",
        example=">>> tl.cumsum(tl.tensor([1, 2, 3]), 0)\ntensor([1, 3, 6])"),
     Op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", inplace=True, out=True,
        grad={"self": "cumprod_backward(g, self, dim, result)"}, jvp="double-vjp", batch="dims", ref="numpy.cumprod",
-       doc="The products of the elements up to each place along a dimension.",
+       doc="The cumulative products along a dimension.",
        example=">>> tl.cumprod(tl.tensor([1, 2, 3]), 0)\ntensor([1, 2, 6])"),
     Op("cumsum_backward(Tensor grad, int dim) -> Tensor", function=False, method=False, grad={"grad": "g.cumsum(dim)"}, jvp="linear", batch="dims",
-       doc="The sums of the elements from each place on: the adjoint of cumsum."),
+       doc="The reverse cumulative sums along a dimension: the adjoint of cumsum."),
     Composite("cumprod_backward(Tensor grad, Tensor self, int dim, Tensor result) -> Tensor", function=False, method=False,
               doc="The derivative of cumprod; exact also where factors are zero."),
     _running("cummax", "largest"),
     _running("cummin", "smallest"),
     Composite("cummaxmin_backward(Tensor grad, Tensor self, Tensor indices, int dim) -> Tensor", function=False, method=False,
-              doc="The adjoint of picking running extremes."),
+              doc="The adjoint of cummax and cummin: gradients scattered to the indices of the values."),
     Op("logcumsumexp(Tensor self, int dim) -> Tensor", out=True, grad={"self": "logcumsumexp_backward(g, self, result, dim)"},
-       jvp="double-vjp", batch="dims", doc="The logarithms of the sums of exponentials up to each place along a dimension.",
+       jvp="double-vjp", batch="dims", doc="The logarithms of the cumulative sums of exponentials along a dimension.",
        example=">>> tl.logcumsumexp(tl.tensor([0.0, 0.0]), 0)\ntensor([0.0000, 0.6931])"),
     Composite("logcumsumexp_backward(Tensor grad, Tensor self, Tensor result, int dim) -> Tensor", function=False, method=False,
               doc="The derivative of logcumsumexp."),
@@ -34,15 +34,15 @@ ROWS = [
               doc="The n-th differences of neighbours along a dimension.",
               example=">>> tl.diff(tl.tensor([1, 4, 9]))\ntensor([3, 5])"),
     Composite("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False, shown="y, x=None, *, dx=None, dim=-1",
-              doc="The area under the points along a dimension, by trapezoids.",
+              doc="The area under the points along a dimension, by the trapezoidal rule.",
               example=">>> tl.trapezoid(tl.tensor([1.0, 2.0, 3.0]))\ntensor(4.)"),
     Composite("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", method=False, doc="The area under points at equal distances."),
     Composite("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False, shown="y, x, *, dim=-1",
               doc="The same as trapezoid."),
     Composite("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", method=False, doc="The same as trapezoid."),
     Composite("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False, shown="y, x=None, *, dx=None, dim=-1",
-              doc="The areas under the points up to each place along a dimension, by trapezoids.",
+              doc="The cumulative areas under the points along a dimension, by the trapezoidal rule.",
               example=">>> tl.cumulative_trapezoid(tl.tensor([1.0, 2.0, 3.0]))\ntensor([1.5000, 4.0000])"),
     Composite("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", method=False,
-              doc="The areas under points at equal distances up to each place."),
+              doc="The cumulative areas under points at equal distances."),
 ]  # fmt: skip

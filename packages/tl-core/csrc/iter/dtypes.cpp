@@ -115,6 +115,6 @@ DType operand_type(Promote rule, DType common) {
   return rule == Promote::Int && common == DType::Bool ? DType::Int64 : common;
 }
 
-DType Promotion::result() const { return combine(combine(dims_, zero_), number_).dtype; }
+DType Promotion::result() const { return combine(combine(dims_, zero_), scalar_).dtype; }
 
 }  // namespace tl

@@ -53,13 +53,13 @@ inline DType result_type(Promote rule, DType common) {
   }
 }
 
-// Tensors with dimensions count most, then tensors without, then numbers: a weaker kind only lifts the
+// Tensors with dimensions count most, then tensors without, then scalars: a weaker kind only lifts the
 // category.
 class Promotion {
  public:
   void add(const Tensor& t) { lift(t.dim() > 0 ? dims_ : zero_, t.dtype()); }
-  void add(const Scalar& s) { lift(number_, scalar_dtype(s)); }
-  // A tensor or a number; TL_NONE counts for nothing.
+  void add(const Scalar& s) { lift(scalar_, scalar_dtype(s)); }
+  // A tensor or a scalar; TL_NONE counts for nothing.
   void add(const TlValue& v) {
     if (v.tag == TL_TENSOR)
       add(reinterpret_cast<const Tensor&>(v.u.t));
@@ -75,7 +75,7 @@ class Promotion {
   };
   static void lift(Maybe& m, DType d);
   static Maybe combine(Maybe higher, Maybe lower);
-  Maybe dims_, zero_, number_;
+  Maybe dims_, zero_, scalar_;
 };
 
 }  // namespace tl

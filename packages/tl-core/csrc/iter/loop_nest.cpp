@@ -1,3 +1,4 @@
+// Loop nests: dimensions ordered by stride and merged where they lie in one piece.
 #include "iter/loop_nest.h"
 
 #include <numeric>
@@ -19,7 +20,7 @@ void LoopNest::add_broadcast(const Tensor& t) {
   add(t.data(), strides, t.itemsize());
 }
 
-// Insertion sort in which a zero stride says nothing, so that broadcast dimensions keep their places.
+// Insertion sort in which a zero stride says nothing, so that broadcast dimensions keep their order.
 DimVector iteration_order(IntSpan sizes, const DimVector* strides, int n) {
   const int ndim = static_cast<int>(sizes.size());
   DimVector order(ndim);
@@ -62,24 +63,24 @@ void LoopNest::order() {
 }
 
 void LoopNest::merge() {
-  size_t kept = 0;
+  size_t last = 0;
   for (size_t d = 1; d < sizes_.size(); ++d) {
-    bool one_piece = sizes_[kept] == 1 || sizes_[d] == 1;
+    bool one_piece = sizes_[last] == 1 || sizes_[d] == 1;
     if (!one_piece) {
       one_piece = true;
-      for (int k = 0; k < n_; ++k) one_piece &= strides_[k][kept] * sizes_[kept] == strides_[k][d];
+      for (int k = 0; k < n_; ++k) one_piece &= strides_[k][last] * sizes_[last] == strides_[k][d];
     }
     if (one_piece) {
-      if (sizes_[kept] == 1)
-        for (int k = 0; k < n_; ++k) strides_[k][kept] = strides_[k][d];
-      sizes_[kept] *= sizes_[d];
+      if (sizes_[last] == 1)
+        for (int k = 0; k < n_; ++k) strides_[k][last] = strides_[k][d];
+      sizes_[last] *= sizes_[d];
     } else {
-      ++kept;
-      sizes_[kept] = sizes_[d];
-      for (int k = 0; k < n_; ++k) strides_[k][kept] = strides_[k][d];
+      ++last;
+      sizes_[last] = sizes_[d];
+      for (int k = 0; k < n_; ++k) strides_[k][last] = strides_[k][d];
     }
   }
-  if (!sizes_.empty()) sizes_.resize(kept + 1);
+  if (!sizes_.empty()) sizes_.resize(last + 1);
 }
 
 void LoopNest::plan() {

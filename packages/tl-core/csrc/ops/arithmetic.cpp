@@ -1,4 +1,4 @@
-// Arithmetic that chooses among loops or dtypes before it runs one.
+// div with rounding modes, clamp, masked_fill, tril and triu: operators that choose among elementwise loops.
 #include <algorithm>
 #include <cstring>
 
@@ -51,7 +51,7 @@ OptOperand operand(const T& bound) {
   return bound ? OptOperand(Operand(*bound)) : std::nullopt;
 }
 
-// A whole bound must be a number that the elements can reach.
+// An integer bound must be representable in the tensor's dtype.
 void check_bound(const Tensor& self, const std::optional<Scalar>& bound) {
   if (bound && bound->is_int() && is_integral(self.dtype(), false)) bound->check_fits(self.dtype());
 }
@@ -129,8 +129,8 @@ void copy_triangle(const Tensor& out, const Tensor& in, int64_t m, int64_t n, in
   });
 }
 
-// Whether each place of an m by n matrix lies on or below the diagonal.
-Tensor below(int64_t m, int64_t n, int64_t diagonal, Device device) {
+// Mask of the elements of an m by n matrix on or below the diagonal.
+Tensor lower_mask(int64_t m, int64_t n, int64_t diagonal, Device device) {
   const Tensor rows = ops::unsqueeze(ops::arange(m, DType::Int64, std::nullopt, device), 1);
   return ops::le(ops::arange(n, DType::Int64, std::nullopt, device), ops::add(rows, Scalar(diagonal)));
 }
@@ -148,7 +148,7 @@ Tensor triangle(const Tensor& self, int64_t diagonal, Out out) {
     copy_triangle<lower>(result, self, rows, columns, diagonal);
     return result;
   }
-  const Tensor low = below(rows, columns, lower ? diagonal : diagonal - 1, self.device());
+  const Tensor low = lower_mask(rows, columns, lower ? diagonal : diagonal - 1, self.device());
   const Scalar zero(false);
   const TlValue args[] = {value(low), lower ? value(self) : zero.value(), lower ? zero.value() : value(self)};
   return run_elementwise(kElementwise_where_where, args, Out{&result});

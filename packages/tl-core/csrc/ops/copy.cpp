@@ -1,3 +1,4 @@
+// copy_, clone, to, fill_ and resize_: elements between tensors of any layout, dtype and device.
 #include "ops/copy.h"
 
 #include <cstring>
@@ -53,12 +54,12 @@ Tensor to_contiguous(const Tensor& t) {
   return out;
 }
 
-// A dense tensor too large for the caches: a block of the number, copied over and over.
-void fill_streamed(const Tensor& dst, const char* number) {
+// Fills a dense tensor larger than the caches with non-temporal stores of one block of the value.
+void fill_streamed(const Tensor& dst, const char* value) {
   constexpr int64_t kBlock = 4096;
   alignas(64) char block[kBlock];
   const int64_t size = dst.itemsize(), bytes = dst.numel() * size;
-  for (int64_t i = 0; i < kBlock; i += size) std::memcpy(block + i, number, size);
+  for (int64_t i = 0; i < kBlock; i += size) std::memcpy(block + i, value, size);
   parallel_for(0, bytes / kBlock + 1, kGrain / kBlock * size, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin * kBlock; i < std::min(end * kBlock, bytes); i += kBlock)
       cpu::stream_copy(dst.ptr<char>() + i, block, std::min(kBlock, bytes - i));
@@ -68,14 +69,14 @@ void fill_streamed(const Tensor& dst, const char* number) {
 
 void fill_elements(const Tensor& dst, const Scalar& value) {
   if (dst.numel() == 0 || dst.is_meta()) return;
-  alignas(16) char number[16];
+  alignas(16) char bytes[16];
   value.check_fits(dst.dtype());
-  value.store(dst.dtype(), number);
+  value.store(dst.dtype(), bytes);
   if (dst.numel() >= cpu::kStreamedBytes / dst.itemsize() && is_dense(dst.sizes(), dst.strides()))
-    return fill_streamed(dst, number);
+    return fill_streamed(dst, bytes);
   LoopNest nest(dst.sizes());
   nest.add(dst);
-  nest.add_number(number);
+  nest.add_number(bytes);
   nest.plan();
   const cpu::ElementwiseLoop loop = cpu::copy_loop(dst.itemsize());
   nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) { loop(d, s, n0, n1, nullptr); });

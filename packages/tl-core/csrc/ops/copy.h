@@ -9,7 +9,7 @@ namespace tl {
 void copy_elements(const Tensor& dst, const Tensor& src);
 // A dense tensor of C order with the same elements; `t` itself if it is one.
 Tensor to_contiguous(const Tensor& t);
-// Writes one number to every element: on the CPU, on any device.
+// Writes one value to every element: on the CPU, on any device.
 class Scalar;
 void fill_elements(const Tensor& dst, const Scalar& value);
 void fill(const Tensor& dst, const Scalar& value);

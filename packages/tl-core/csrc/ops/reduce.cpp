@@ -1,4 +1,4 @@
-// Reductions: sums, means, extremes, variances, logical ones.
+// Reductions: sum, mean, prod, amax, argmax, any, all, var and std, and their derivatives.
 #include <cmath>
 #include <limits>
 
@@ -20,8 +20,7 @@ using OptDims = std::optional<IntSpan>;
 
 uint64_t mask_of(const Tensor& t, OptDims dim) { return dim_mask(dim.value_or(IntSpan()), t.dim()); }
 
-// A kernel's own result type may differ from the operator's (means of halves in float): then through a
-// temporary.
+// The kernel's result dtype may differ from the operator's: then through a temporary.
 void run_into(Reduce op, const Tensor& in, uint64_t mask, bool keepdim, const Tensor& out,
               const Tensor* second = nullptr, double param = 0) {
   if (out.is_meta() || out.numel() == 0) return;
@@ -51,12 +50,12 @@ DType input_dtype(Reduce op, DType self, DType wanted) {
   return cpu::reduce_exists(op, self) && cpu::reduce_result(op, self) == wanted ? self : wanted;
 }
 
-void check_asked_dtype(const char* name, OptDType dtype, Out out) {
+void check_requested_dtype(const char* name, OptDType dtype, Out out) {
   if (dtype) check_out_dtype(out, *dtype, cat(name, ": ").c_str());
 }
 
 Tensor sum_dim(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Out out) {
-  check_asked_dtype("sum", dtype, out);
+  check_requested_dtype("sum", dtype, out);
   const DType wanted = sum_dtype(self, dtype, out);
   return reduced(Reduce::Sum, "sum", self, dim, keepdim, input_dtype(Reduce::Sum, self.dtype(), wanted),
                  wanted, out);
@@ -76,7 +75,7 @@ Tensor mean_dim(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, O
     const int64_t count = total.numel() ? self.numel() / total.numel() : 0;
     return ops::div_(total, Scalar(static_cast<double>(count)));
   }
-  check_asked_dtype("mean", dtype, out);
+  check_requested_dtype("mean", dtype, out);
   return reduced(Reduce::Mean, "mean", self, dim, keepdim, type, type, out);
 }
 Tensor mean(const Tensor& self, OptDType dtype, Out out) {
@@ -86,7 +85,7 @@ Tensor mean(const Tensor& self, OptDType dtype, Out out) {
 // ---- products ---------------------------------------------------------------------------------------------
 
 Tensor prod_over(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Out out) {
-  check_asked_dtype("prod", dtype, out);
+  check_requested_dtype("prod", dtype, out);
   const DType wanted = sum_dtype(self, dtype, out);
   return reduced(Reduce::Prod, "prod", self, dim, keepdim, input_dtype(Reduce::Prod, self.dtype(), wanted),
                  wanted, out);
@@ -103,13 +102,13 @@ bool holds_zero(const Tensor& t) {
   const Tensor zeros = ops::any(ops::eq(ops::detach(t), Scalar(0)));
   return zeros.is_meta() || ops::_local_scalar_dense(zeros).to_bool();
 }
-Tensor from_end(const Tensor& t, int64_t d) {
+Tensor flipped(const Tensor& t, int64_t d) {
   return ops::index_select(t, d,
                            ops::arange_start_step(Scalar(t.size(d) - 1), Scalar(-1), Scalar(-1), DType::Int64,
                                                   std::nullopt, t.device()));
 }
-// For each element, the product of those before it.
-Tensor product_before(const Tensor& t, int64_t d) {
+// Exclusive cumulative product: for each element, the product of those before it.
+Tensor exclusive_cumprod(const Tensor& t, int64_t d) {
   DimVector one(t.sizes());
   one[d] = 1;
   const Tensor first = ops::ones(one, t.dtype(), std::nullopt, t.device());
@@ -124,11 +123,11 @@ Tensor prod_dim_backward(const Tensor& g, const Tensor& self, const Tensor& resu
   const int64_t d = wrap_dim(dim, self.dim());
   const Tensor each = keepdim ? g : ops::unsqueeze(g, d);
   if (!holds_zero(self)) {
-    const Tensor whole = keepdim ? result : ops::unsqueeze(result, d);
-    return ops::mul(each, ops::conj_physical(ops::div(whole, self)));
+    const Tensor product = keepdim ? result : ops::unsqueeze(result, d);
+    return ops::mul(each, ops::conj_physical(ops::div(product, self)));
   }
-  const Tensor behind = from_end(product_before(from_end(self, d), d), d);
-  return ops::mul(each, ops::conj_physical(ops::mul(product_before(self, d), behind)));
+  const Tensor after = flipped(exclusive_cumprod(flipped(self, d), d), d);
+  return ops::mul(each, ops::conj_physical(ops::mul(exclusive_cumprod(self, d), after)));
 }
 Tensor prod_backward(const Tensor& g, const Tensor& self, const Tensor& result) {
   if (self.dim() == 0) return g;
@@ -155,9 +154,9 @@ Tensor nanmean(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Ou
   TL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()), Runtime,
            "nanmean(): expected input to have floating point or complex dtype but got ",
            scalar_type_name(self.dtype()));
-  const Tensor there = ops::logical_not(ops::isnan(self));
+  const Tensor valid = ops::logical_not(ops::isnan(self));
   const Tensor numbers = ops::masked_fill_Scalar(self, ops::isnan(self), Scalar(0));
-  const Tensor count = ops::sum_dim_IntList(there, dim, keepdim);
+  const Tensor count = ops::sum_dim_IntList(valid, dim, keepdim);
   const Tensor total = ops::sum_dim_IntList(numbers, dim, keepdim, dtype);
   return out ? ops::div_out(total, count, *out) : ops::div(total, count);
 }
@@ -266,13 +265,13 @@ Tensor min_other(const Tensor& self, const Tensor& other, Out out) {
 }
 
 // "float" for float32, "long" for int64.
-std::string plain_name(DType dtype) {
+std::string lowercase_name(DType dtype) {
   std::string name = scalar_type_name(dtype);
   for (char& c : name) c = static_cast<char>(std::tolower(c));
   return name;
 }
 
-// Block by block: where the largest element is sought, the block still lies in the cache.
+// Block by block, so that the block is still in cache for the second reduction.
 std::tuple<Tensor, Tensor> aminmax_of_blocks(const Tensor& self, int64_t block) {
   const int64_t n = self.numel(), item = self.itemsize(), count = (n + block - 1) / block;
   const Tensor low = empty(DimVector{count}, {self.dtype(), {}}),
@@ -303,7 +302,7 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> di
   check_not_empty("aminmax", self, dim && self.dim() ? mask_of(self, IntSpan(dims)) : 0);
   for (Out out : {out_min, out_max})
     TL_CHECK(!out || out.tensor->dtype() == self.dtype(), Runtime, "Expected out tensor to have dtype ",
-             plain_name(self.dtype()), ", but got ", plain_name(out.tensor->dtype()), " instead");
+             lowercase_name(self.dtype()), ", but got ", lowercase_name(out.tensor->dtype()), " instead");
   if (out_min)
     return {ops::amin_out(self, dims, keepdim, *out_min), ops::amax_out(self, dims, keepdim, *out_max)};
   constexpr int64_t kBlock = 1 << 16;
@@ -314,7 +313,7 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> di
 
 // ---- logical
 // -----------------------------------------------------------------------------------------------------------
-// uint8 answers in uint8, a habit of the reference from before bool.
+// The result of uint8 is uint8, as in PyTorch, whose any and all are older than bool.
 Tensor logical(Reduce op, const char* name, const Tensor& self, OptDims dim, bool keepdim, Out out) {
   const DType result = self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool;
   if (out)
@@ -328,7 +327,7 @@ Tensor any_all(const Tensor& self, Out out) {
 Tensor all_all(const Tensor& self, Out out) {
   return logical(Reduce::All, "all", self, std::nullopt, false, out);
 }
-// An empty list of dimensions reduces nothing here, unlike in sum.
+// An empty list of dimensions reduces nothing, unlike in sum.
 Tensor logical_dims(Reduce op, const char* name, const Tensor& self, OptDims dim, bool keepdim, Out out) {
   if (!dim || !dim->empty()) return logical(op, name, self, dim, keepdim, out);
   const Tensor flags =
@@ -423,21 +422,23 @@ Tensor std_op(const Tensor& self, OptDims dim, const std::optional<Scalar>& c, b
              : ops::std_correction(self, dim, c, keepdim);
 }
 
+// d var / dx = 2 (x - mean) / (n - correction).
 Tensor var_backward(const Tensor& g, const Tensor& self, OptDims dim, const std::optional<Scalar>& correction,
                     bool keepdim) {
   const uint64_t mask = mask_of(self, dim);
   int64_t count = 1;
   for (int64_t d = 0; d < self.dim(); ++d)
     if (mask >> d & 1) count *= self.size(d);
-  const double freedom = static_cast<double>(count) - correction_of(correction);
+  const double degrees = static_cast<double>(count) - correction_of(correction);
   const Tensor spread = ops::unsum(g, self.sizes(), dim, keepdim);
   const Tensor centered = ops::sub(self, ops::mean_dim(self, dim, true));
-  if (freedom <= 0)
+  if (degrees <= 0)
     return ops::mul(spread, ops::where_self(ops::eq(centered, Scalar(0)),
                                             Scalar(std::numeric_limits<double>::quiet_NaN()),
                                             Scalar(std::numeric_limits<double>::infinity())));
-  return ops::mul(ops::mul(spread, Scalar(2.0 / freedom)), centered);
+  return ops::mul(ops::mul(spread, Scalar(2.0 / degrees)), centered);
 }
+// d std = d var / (2 std), and 0 where std is 0.
 Tensor std_backward(const Tensor& g, const Tensor& result, const Tensor& self, OptDims dim,
                     const std::optional<Scalar>& correction, bool keepdim) {
   const Tensor scaled =
@@ -448,21 +449,21 @@ Tensor std_backward(const Tensor& g, const Tensor& result, const Tensor& self, O
 // The gradient of an extreme value, shared evenly among equal elements.
 Tensor amax_backward(const Tensor& g, const Tensor& self, const Tensor& result, IntSpan dim, bool keepdim) {
   const Tensor value = ops::unsum(result, self.sizes(), dim, keepdim);
-  const Tensor hit =
+  const Tensor mask =
       to_dtype(ops::logical_or(ops::eq(self, value), ops::logical_and(ops::isnan(self), ops::isnan(value))),
                g.dtype());
-  const Tensor ties = ops::sum_dim_IntList(hit, dim, true);
-  return ops::mul(ops::div(ops::unsum(g, self.sizes(), dim, keepdim), ties), hit);
+  const Tensor ties = ops::sum_dim_IntList(mask, dim, true);
+  return ops::mul(ops::div(ops::unsum(g, self.sizes(), dim, keepdim), ties), mask);
 }
 
-// The gradient of a value picked along a dimension goes to its place.
+// The gradient of a value selected along a dimension is scattered to its index.
 Tensor value_selecting_backward(const Tensor& g, int64_t dim, const Tensor& indices, IntSpan sizes,
                                 bool keepdim) {
   const Tensor zeros = ops::zeros(sizes, g.dtype(), std::nullopt, g.device());
   if (sizes.empty()) return ops::add(zeros, g);
   const Tensor spread = keepdim ? g : ops::unsqueeze(g, dim);
-  const Tensor places = keepdim ? indices : ops::unsqueeze(indices, dim);
-  return ops::scatter_add(zeros, dim, places, spread);
+  const Tensor unsqueezed_indices = keepdim ? indices : ops::unsqueeze(indices, dim);
+  return ops::scatter_add(zeros, dim, unsqueezed_indices, spread);
 }
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Softmax, its logarithm, and the logarithm of a sum of exponentials.
+// softmax, log_softmax and logsumexp, each shifted by the maximum against overflow.
 #include "kernels/cpu/norm/softmax.h"
 
 #include <limits>
@@ -21,7 +21,7 @@ void check_inexact(const char* name, const Tensor& t) {
 
 // `compute` writes a dense tensor of that type; an out= of another type or layout gets a copy of it.
 template <class F>
-Tensor delivered(IntSpan sizes, TensorOptions options, Out out, F compute) {
+Tensor write_result(IntSpan sizes, TensorOptions options, Out out, F compute) {
   const Tensor target = prepare_out(out, sizes, {out ? out.tensor->dtype() : options.dtype, options.device});
   if (target.is_meta() || target.numel() == 0) return target;
   const Tensor fresh = out ? empty(sizes, options) : target;
@@ -33,7 +33,7 @@ template <bool log>
 Tensor softmax(const Tensor& self, int64_t dim, bool, Out out) {
   check_inexact(log ? "log_softmax" : "softmax", self);
   const int64_t d = wrap_dim(dim, self.dim());
-  return delivered(self.sizes(), {self.dtype(), self.device()}, out, [&](const Tensor& result) {
+  return write_result(self.sizes(), {self.dtype(), self.device()}, out, [&](const Tensor& result) {
     const AlongGeometry geometry(d, self.dim() ? self.size(d) : 1, {&result, &self});
     cpu::softmax(log, self.dtype(), geometry.shape(), result.ptr<char>(), self.ptr<char>());
   });
@@ -52,8 +52,8 @@ Tensor softmax_backward(const Tensor& g, const Tensor& output, int64_t dim, DTyp
                           output.ptr<char>());
   };
   const TensorOptions options{output.dtype(), output.device()};
-  if (out || input_dtype == output.dtype()) return delivered(output.sizes(), options, out, compute);
-  return to_dtype(delivered(output.sizes(), options, {}, compute), input_dtype);
+  if (out || input_dtype == output.dtype()) return write_result(output.sizes(), options, out, compute);
+  return to_dtype(write_result(output.sizes(), options, {}, compute), input_dtype);
 }
 
 template <auto f>
@@ -64,7 +64,7 @@ Tensor in_dtype(const Tensor& self, int64_t dim, std::optional<DType> dtype, Out
   return ops::copy_(prepare_out(out, result.sizes(), {out.tensor->dtype(), result.device()}), result);
 }
 
-// The largest element is taken out first; rows of infinities stay as they are.
+// log sum e^x = max + log sum e^(x - max); an infinite maximum is not subtracted, as inf - inf is NaN.
 Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim, Out out) {
   const DType type = is_integral(self.dtype(), true) ? default_dtype() : self.dtype();
   const Tensor x = to_dtype(self, type);
@@ -72,11 +72,11 @@ Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim, Out out) {
   if (x.numel() == 0) {
     result = ops::log(ops::sum_dim_IntList(ops::exp(x), dim, keepdim));
   } else {
-    const Tensor top = ops::amax(ops::real(x), dim, true);
-    const Tensor finite = ops::where_self(
-        ops::eq(ops::abs(top), Scalar(std::numeric_limits<double>::infinity())), Scalar(0.0), top);
-    const Tensor total = ops::log(ops::sum_dim_IntList(ops::exp(ops::sub(x, finite)), dim, true));
-    result = ops::add(total, finite);
+    const Tensor maximum = ops::amax(ops::real(x), dim, true);
+    const Tensor shift = ops::where_self(
+        ops::eq(ops::abs(maximum), Scalar(std::numeric_limits<double>::infinity())), Scalar(0.0), maximum);
+    const Tensor total = ops::log(ops::sum_dim_IntList(ops::exp(ops::sub(x, shift)), dim, true));
+    result = ops::add(total, shift);
     if (!keepdim)
       result = ops::reshape(
           result,
