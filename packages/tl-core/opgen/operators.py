@@ -245,7 +245,8 @@ MANY_ARGUMENTS = 8
 
 def kernel_args_h(rows: list[Row]) -> str:
     """`tl::XArgs`: the arguments of each row with many, as one struct that its kernel function takes."""
-    many = [f for f in _typed(rows) if f.variant == "functional" and len(f.schema.args) >= MANY_ARGUMENTS]
+    kernels = [f for f in _typed(rows) if f.variant == "functional" or f.row.writes_self]
+    many = [f for f in kernels if len(f.schema.args) >= MANY_ARGUMENTS]
     head = ["#pragma once", '#include "dispatch/operator.h"', "", "namespace tl {"]
     public = {cpp_name(f.schema) for f in many}
     structs = [line for f in many for line in _args_struct(f, _args_name(cpp_name(f.schema), public))]

@@ -1,4 +1,4 @@
-// Scaled dot product attention.
+// Scaled dot-product attention (Vaswani et al., 2017): checks, the tiled kernels, and the same in operators.
 #include "kernels/cpu/attention/attention.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "base/generator.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/expect.h"
@@ -30,7 +31,7 @@ cpu::AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v) 
   return {q.size(0), q.size(1), k.size(1), q.size(2), k.size(2), q.size(3), v.size(3)};
 }
 
-// A mask of four dimensions seen at the size of the scores; not bool: in the computing type.
+// A mask of four dimensions seen at the size of the scores; not bool: in the opmath type.
 Tensor spread_mask(const Tensor& mask, const Tensor& q, const Tensor& k) {
   const Tensor typed = mask.dtype() == DType::Bool ? mask : to_dtype(mask, opmath_type(q.dtype()));
   DimVector strides(typed.strides());
@@ -40,29 +41,30 @@ Tensor spread_mask(const Tensor& mask, const Tensor& q, const Tensor& k) {
   return view_of(typed, sizes, strides, typed.offset());
 }
 
-cpu::Attention call_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                       const Tensor& output, const Tensor& log_sums, bool causal, double scale,
-                       OptTensor draws, double dropout) {
-  return {shape_of(q, k, v),
-          strided(q),
-          strided(k),
-          strided(v),
+// `a` is an AttentionArgs or AttentionBackwardArgs; the mask, the output and log_sums are laid out as the
+// kernels read them.
+template <class Args>
+cpu::Attention call_of(const Args& a, const Tensor& mask, const Tensor& output, const Tensor& log_sums) {
+  return {shape_of(a.query, a.key, a.value),
+          strided(a.query),
+          strided(a.key),
+          strided(a.value),
           strided(output),
           mask ? strided(mask) : cpu::AttentionTensor{},
           mask && mask.dtype() == DType::Bool,
-          causal,
-          scale,
+          a.causal,
+          a.scale,
           log_sums.data(),
-          draws ? draws->ptr<int32_t>() : nullptr,
-          dropout};
+          a.rng_state ? a.rng_state->template ptr<int32_t>() : nullptr,
+          a.dropout};
 }
 
-void check_draws(OptTensor draws, const Tensor& q, double dropout) {
-  TL_CHECK((draws != nullptr) == (dropout > 0) && dropout < 1, Runtime,
-           "attention(): dropout of a probability between 0 and 1, and nothing else, has draws, got ",
+void check_rng_state(OptTensor rng_state, const Tensor& q, double dropout) {
+  TL_CHECK((rng_state != nullptr) == (dropout > 0) && dropout < 1, Runtime,
+           "attention(): dropout of a probability between 0 and 1, and nothing else, has rng_state, got ",
            dropout);
-  if (draws)
-    expect("attention", "draws", *draws, DType::Int32,
+  if (rng_state)
+    expect("attention", "rng_state", *rng_state, DType::Int32,
            DimVector{q.size(0) * q.size(1), cpu::drawn_tiles(q.size(2)), cpu::kDrawnState});
 }
 
@@ -86,87 +88,94 @@ void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor
              "(): a mask of shape ", mask->sizes(), " for scores of shape ", scores);
 }
 
-std::tuple<Tensor, Tensor> attention(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask,
-                                     bool causal, double scale, bool rows_outside, OptTensor draws,
-                                     double dropout) {
-  check_operands(q, k, v, mask);
-  check_draws(draws, q, dropout);
+std::tuple<Tensor, Tensor> attention(const AttentionArgs& a) {
+  const Tensor &q = a.query, &k = a.key, &v = a.value;
+  check_operands(q, k, v, a.mask);
+  check_rng_state(a.rng_state, q, a.dropout);
   const DimVector sizes{q.size(0), q.size(1), q.size(2), v.size(3)};
   const TensorOptions options{q.dtype(), q.device()};
   DimVector strides = contiguous_strides(sizes);
-  if (rows_outside) strides = {sizes[2] * sizes[1] * sizes[3], sizes[3], sizes[1] * sizes[3], 1};
+  if (a.rows_outside) strides = {sizes[2] * sizes[1] * sizes[3], sizes[3], sizes[1] * sizes[3], 1};
   const Tensor output = empty_strided(sizes, strides, options);
   const Tensor log_sums =
       empty(DimVector{sizes[0], sizes[1], sizes[2]}, {opmath_type(q.dtype()), q.device()});
   if (output.is_meta() || log_sums.numel() == 0) return {output, log_sums};
-  const Tensor seen = mask ? spread_mask(*mask, q, k) : Tensor();
-  cpu::attention(q.dtype(), call_of(q, k, v, seen, output, log_sums, causal, scale, draws, dropout));
+  const Tensor mask = a.mask ? spread_mask(*a.mask, q, k) : Tensor();
+  cpu::attention(q.dtype(), call_of(a, mask, output, log_sums));
   return {output, log_sums};
 }
 
-// Where the generator stands at each tile of the mask that dropout of the probabilities draws.
-Tensor attention_draws(const Tensor& q, const Tensor& k) {
+// The generator's state at each tile of the dropout mask.
+Tensor attention_rng_state(const Tensor& q, const Tensor& k) {
   TL_CHECK(q.dim() == 4 && k.dim() == 4, Runtime,
-           "attention_draws(): query and key must have 4 dimensions, got ", q.sizes(), " and ", k.sizes());
+           "attention_rng_state(): query and key must have 4 dimensions, got ", q.sizes(), " and ",
+           k.sizes());
   const int64_t heads = checked_mul(q.size(0), q.size(1));
-  const Tensor draws =
+  const Tensor state =
       empty(DimVector{heads, cpu::drawn_tiles(q.size(2)), cpu::kDrawnState}, {DType::Int32, q.device()});
-  if (draws.is_meta() || draws.numel() == 0) return draws;
+  if (state.is_meta() || state.numel() == 0) return state;
   Generator& g = default_generator();
   const std::lock_guard lock(g.mutex);
-  cpu::begin_draws(g, heads, q.size(2), k.size(2), draws.ptr<int32_t>());
-  return draws;
+  cpu::save_rng_states(g, heads, q.size(2), k.size(2), state.ptr<int32_t>());
+  return state;
 }
 
-// The whole mask, for passes in operators.
-Tensor attention_kept(const Tensor& draws, int64_t queries, int64_t keys, double dropout) {
-  TL_CHECK(draws.dim() == 3, Runtime, "attention_kept(): draws must have 3 dimensions, got ", draws.sizes());
-  expect("attention_kept", "draws", draws, DType::Int32,
-         DimVector{draws.size(0), cpu::drawn_tiles(queries), cpu::kDrawnState});
-  const Tensor kept = empty(DimVector{draws.size(0), queries, keys}, {DType::Bool, draws.device()});
-  if (kept.is_meta()) return kept;
-  const Tensor dense = to_contiguous(draws);
-  for (int64_t head = 0; head < draws.size(0); ++head) {
-    for (int64_t row = 0, tile = head * draws.size(1); row < queries; row += cpu::kDrawnRows, ++tile)
-      cpu::draw_kept(dense.ptr<int32_t>() + tile * cpu::kDrawnState, std::min(cpu::kDrawnRows, queries - row),
-                     keys, keys, dropout, kept.ptr<uint8_t>() + (head * queries + row) * keys);
+// The full dropout mask, for passes in operators.
+Tensor attention_dropout_mask(const Tensor& rng_state, int64_t queries, int64_t keys, double dropout) {
+  constexpr const char* op = "attention_dropout_mask";
+  TL_CHECK(rng_state.dim() == 3, Runtime, op, "(): rng_state must have 3 dimensions, got ",
+           rng_state.sizes());
+  expect(op, "rng_state", rng_state, DType::Int32,
+         DimVector{rng_state.size(0), cpu::drawn_tiles(queries), cpu::kDrawnState});
+  const Tensor mask = empty(DimVector{rng_state.size(0), queries, keys}, {DType::Bool, rng_state.device()});
+  if (mask.is_meta()) return mask;
+  const Tensor dense = to_contiguous(rng_state);
+  for (int64_t head = 0; head < rng_state.size(0); ++head) {
+    int64_t tile = head * rng_state.size(1);
+    for (int64_t row = 0; row < queries; row += cpu::kDrawnRows, ++tile)
+      cpu::draw_dropout_mask(dense.ptr<int32_t>() + tile * cpu::kDrawnState,
+                             std::min(cpu::kDrawnRows, queries - row), keys, keys, dropout,
+                             mask.ptr<uint8_t>() + (head * queries + row) * keys);
   }
-  return kept;
+  return mask;
 }
 
-Four attention_backward(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask,
-                        const Tensor& output, const Tensor& log_sums, bool causal, double scale,
-                        OptTensor draws, double dropout, bool want_query, bool want_key, bool want_value,
-                        bool want_mask) {
-  check_operands(q, k, v, mask);
-  check_draws(draws, q, dropout);
-  const DimVector sizes{q.size(0), q.size(1), q.size(2), v.size(3)};
-  expect("attention_backward", "grad", grad, q.dtype(), sizes);
-  expect("attention_backward", "output", output, q.dtype(), sizes);
-  expect("attention_backward", "log_sums", log_sums, opmath_type(q.dtype()), IntSpan(sizes).first(3));
-  TL_CHECK(mask || !want_mask, Runtime, "attention_backward(): the gradient of a mask that isn't there");
+void check_attention_backward(const AttentionBackwardArgs& a) {
+  constexpr const char* op = "attention_backward";
+  const Tensor& q = a.query;
+  check_operands(q, a.key, a.value, a.mask);
+  check_rng_state(a.rng_state, q, a.dropout);
+  const DimVector sizes{q.size(0), q.size(1), q.size(2), a.value.size(3)};
+  expect(op, "grad", a.grad, q.dtype(), sizes);
+  expect(op, "output", a.output, q.dtype(), sizes);
+  expect(op, "log_sums", a.log_sums, opmath_type(q.dtype()), IntSpan(sizes).first(3));
+  TL_CHECK(a.mask || !a.want.mask, Runtime, "attention_backward(): the gradient of a mask that isn't there");
+}
+
+Four attention_backward(const AttentionBackwardArgs& a) {
+  check_attention_backward(a);
+  const Tensor &q = a.query, &k = a.key;
   const auto fresh = [](bool wanted, const Tensor& like) {
     return wanted ? empty(like.sizes(), {like.dtype(), like.device()}) : Tensor();
   };
-  const Tensor gq = fresh(want_query, q), gk = fresh(want_key, k), gv = fresh(want_value, v);
+  const Tensor gq = fresh(a.want.query, q), gk = fresh(a.want.key, k), gv = fresh(a.want.value, a.value);
   Tensor gm;
-  if (want_mask) gm = empty(mask->sizes(), {opmath_type(q.dtype()), q.device()});
+  if (a.want.mask) gm = empty(a.mask->sizes(), {opmath_type(q.dtype()), q.device()});
   if (q.is_meta()) return {gq, gk, gv, gm};
   if (gm) fill_elements(gm, Scalar(0.0));
-  if (log_sums.numel() == 0) {
+  if (a.log_sums.numel() == 0) {
     for (const Tensor& t : {gq, gk, gv})
       if (t) fill_elements(t, Scalar(0.0));
     return {gq, gk, gv, gm};
   }
-  const Tensor seen = mask ? spread_mask(*mask, q, k) : Tensor(), g = to_dtype(grad, q.dtype());
+  const Tensor mask = a.mask ? spread_mask(*a.mask, q, k) : Tensor(), g = to_dtype(a.grad, q.dtype());
   cpu::AttentionGradients gradients{strided(g), {}, {}, {}, {}};
   if (gq) gradients.query = strided(gq);
   if (gk) gradients.key = strided(gk);
   if (gv) gradients.value = strided(gv);
   if (gm) gradients.mask = strided(spread_mask(gm, q, k));
-  cpu::attention_backward(
-      q.dtype(), call_of(q, k, v, seen, output, to_contiguous(log_sums), causal, scale, draws, dropout),
-      gradients);
+  const Tensor log_sums = to_contiguous(a.log_sums);
+  cpu::attention_backward(q.dtype(), call_of(a, mask, a.output, log_sums), gradients);
   return {gq, gk, gv, gm};
 }
 
@@ -218,36 +227,41 @@ Tensor attention_in_operators(const Tensor& q, const Tensor& k, const Tensor& v,
   return ops::matmul(ops::dropout(p, dropout, true), v);
 }
 
-// Differentiable in turn: for backward passes that are recorded.
-Four recorded_backward(const Tensor& grad, const Tensor& q, const Tensor& k_in, const Tensor& v_in,
-                       OptTensor mask, bool causal, double scale, OptTensor draws, double dropout,
-                       bool want_mask) {
-  check_operands(q, k_in, v_in, mask);
-  TL_CHECK(mask || !want_mask, Runtime, "attention_backward(): the gradient of a mask that isn't there");
-  const int64_t heads = q.size(1), shared = k_in.size(1);
-  const Tensor k = repeat_heads(k_in, heads), v = repeat_heads(v_in, heads);
-  const auto turned = [](const Tensor& t) { return ops::transpose_int(t, -2, -1); };
+// Differentiable in turn: for backward passes that are recorded. With scores S = scale Q K' + mask, P =
+// softmax(S) by rows, D = dropout(P) and O = D V:
+//   dV = D' dO;  dP = dropout'(dO V');
+//   dS = P o (dP - rowsum(dP o P)), since dP_i/dS_j = P_i ([i = j] - P_j) within a row;
+//   dQ = scale dS K;  dK = scale dS' Q;  dmask = dS, summed over what it was broadcast to.
+// Key heads that several query heads share are repeated for them, and their gradients summed.
+Four recorded_backward(const AttentionGradientsArgs& a) {
+  const Tensor &q = a.query, &grad = a.grad;
+  check_operands(q, a.key, a.value, a.mask);
+  TL_CHECK(a.mask || !a.want.mask, Runtime, "attention_backward(): the gradient of a mask that isn't there");
+  const int64_t heads = q.size(1), shared = a.key.size(1);
+  const Tensor k = repeat_heads(a.key, heads), v = repeat_heads(a.value, heads);
+  const auto transposed = [](const Tensor& t) { return ops::transpose_int(t, -2, -1); };
   const DimVector sizes{q.size(0), q.size(1), q.size(2), k.size(2)};
-  const Tensor kept =
-      draws ? ops::view(ops::_attention_kept(*draws, q.size(2), k.size(2), dropout), sizes) : Tensor();
-  const auto left = [&](const Tensor& t) {
-    return kept ? ops::native_dropout_backward(t, kept, 1 / (1 - dropout)) : t;
+  const Tensor dropout_mask =
+      a.rng_state
+          ? ops::view(ops::_attention_dropout_mask(*a.rng_state, q.size(2), k.size(2), a.dropout), sizes)
+          : Tensor();
+  const auto drop = [&](const Tensor& t) {
+    return dropout_mask ? ops::native_dropout_backward(t, dropout_mask, 1 / (1 - a.dropout)) : t;
   };
-  const Tensor p = probabilities(q, k, mask, causal, scale), slopes = left(ops::matmul(grad, turned(v)));
-  const Tensor mean = ops::sum_dim_IntList(ops::mul(slopes, p), DimVector{-1}, true);
-  const Tensor scores = ops::mul(p, ops::sub(slopes, mean)), scaled = ops::mul(scores, Scalar(scale));
-  return {ops::matmul(scaled, k), sum_heads(ops::matmul(turned(scaled), q), shared),
-          sum_heads(ops::matmul(turned(left(p)), grad), shared),
-          want_mask ? ops::sum_to_size(scores, mask->sizes()) : Tensor()};
+  const Tensor p = probabilities(q, k, a.mask, a.causal, a.scale),
+               dp = drop(ops::matmul(grad, transposed(v)));
+  const Tensor row_sums = ops::sum_dim_IntList(ops::mul(dp, p), DimVector{-1}, true);
+  const Tensor ds = ops::mul(p, ops::sub(dp, row_sums)), scaled = ops::mul(ds, Scalar(a.scale));
+  return {ops::matmul(scaled, k), sum_heads(ops::matmul(transposed(scaled), q), shared),
+          sum_heads(ops::matmul(transposed(drop(p)), grad), shared),
+          a.want.mask ? ops::sum_to_size(ds, a.mask->sizes()) : Tensor()};
 }
 
-Four attention_gradients(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v,
-                         OptTensor mask, const Tensor& output, const Tensor& log_sums, bool causal,
-                         double scale, OptTensor draws, double dropout, bool want_query, bool want_key,
-                         bool want_value, bool want_mask) {
-  if (grad_enabled()) return recorded_backward(grad, q, k, v, mask, causal, scale, draws, dropout, want_mask);
-  return ops::_attention_backward(grad, q, k, v, mask, output, log_sums, causal, scale, draws, dropout,
-                                  want_query, want_key, want_value, want_mask);
+Four attention_gradients(const AttentionGradientsArgs& a) {
+  if (grad_enabled()) return recorded_backward(a);
+  return ops::_attention_backward(a.grad, a.query, a.key, a.value, a.mask, a.output, a.log_sums, a.causal,
+                                  a.scale, a.rng_state, a.dropout, a.want.query, a.want.key, a.want.value,
+                                  a.want.mask);
 }
 
 // ---- what programs call -----------------------------------------------------------------------------------
@@ -342,9 +356,8 @@ bool has_rows_outside(const Tensor& q, const Tensor& k, const Tensor& v, OptTens
          q.size(3) == v.size(3) && (!mask || mask->dim() == 2 || mask->dim() == 4);
 }
 
-Tensor scaled_dot_product_attention(const Tensor& q_in, const Tensor& k_in, const Tensor& v_in,
-                                    OptTensor mask, double dropout, bool causal,
-                                    std::optional<double> scale_in, bool enable_gqa) {
+Tensor scaled_dot_product_attention(const ScaledDotProductAttentionArgs& a) {
+  const auto& [q_in, k_in, v_in, mask, dropout, causal, scale_in, enable_gqa] = a;
   check_attention(q_in, k_in, v_in, mask, causal);
   TL_CHECK(dropout >= 0 && dropout <= 1, Runtime, "dropout probability has to be between 0 and 1, but got ",
            dropout);
@@ -369,9 +382,9 @@ Tensor scaled_dot_product_attention(const Tensor& q_in, const Tensor& k_in, cons
   if (shared) shape.push_back(q.size(1));
   const Tensor m = mask ? mask_in_four(*mask, shape, q, k, static_cast<int64_t>(shape.size()) + 2) : Tensor();
   const bool rows_outside = has_rows_outside(q_in, k_in, v_in, mask, shared);
-  const Tensor draws = dropout > 0 && dropout < 1 ? ops::_attention_draws(q, k) : Tensor();
+  const Tensor rng_state = dropout > 0 && dropout < 1 ? ops::_attention_rng_state(q, k) : Tensor();
   Tensor output = std::get<0>(ops::_attention(q, k, v, m ? &m : nullptr, causal, scale, rows_outside,
-                                              draws ? &draws : nullptr, draws ? dropout : 0));
+                                              rng_state ? &rng_state : nullptr, rng_state ? dropout : 0));
   if (dropout == 1) output = ops::mul(output, Scalar(0.0));
   shape.push_back(q.size(2));
   shape.push_back(v.size(3));
@@ -380,8 +393,8 @@ Tensor scaled_dot_product_attention(const Tensor& q_in, const Tensor& k_in, cons
 }  // namespace
 
 TL_KERNEL(_attention, attention)
-TL_KERNEL(_attention_draws, attention_draws)
-TL_KERNEL(_attention_kept, attention_kept)
+TL_KERNEL(_attention_rng_state, attention_rng_state)
+TL_KERNEL(_attention_dropout_mask, attention_dropout_mask)
 TL_KERNEL(_attention_backward, attention_backward)
 TL_KERNEL(_attention_gradients, attention_gradients)
 TL_KERNEL(scaled_dot_product_attention, scaled_dot_product_attention)

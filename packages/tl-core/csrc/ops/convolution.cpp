@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "kernels/cpu/conv/conv.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -139,16 +140,16 @@ DimVector transposed_size(const Tensor& input, const Tensor& weight, const Windo
   return size;
 }
 
-// The places that windows reach must be numbers, and their distances from either end of an axis.
+// The indices that windows reach must not overflow, nor their distances from either end of an axis.
 void check_span(const Windows& w, int64_t input, IntSpan weight, int64_t output, size_t axis) {
   checked_add(input, w.padding[axis]);
   const int64_t steps = output > 1 ? checked_mul(output - 1, w.stride[axis]) : 0;
   checked_add(checked_add(output, steps), reach(w, weight, axis));
 }
 
-// Whether the sizes of a product's three sides fit together: the output may be smaller than the windows
+// Whether the sizes of input, weight and output fit together: the output may be smaller than the windows
 // allow.
-void check_sides(IntSpan input, IntSpan weight, IntSpan output, IntSpan stride, IntSpan padding,
+void check_sizes(IntSpan input, IntSpan weight, IntSpan output, IntSpan stride, IntSpan padding,
                  IntSpan dilation, int64_t groups) {
   const auto dims = weight.size();
   const bool shaped =
@@ -396,18 +397,18 @@ Tensor adjoint_into(const Tensor& out, const Tensor& gradient, const Tensor& wei
       [&](const Tensor& o, const Tensor& a, const Tensor& b, OptTensor c) { run_adjoint(o, a, b, c, w); });
 }
 
-Tensor _convolve(const Tensor& input, const Tensor& weight, OptTensor bias, IntSpan output_size,
-                 IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups) {
-  check_sides(input.sizes(), weight.sizes(), output_size, stride, padding, dilation, groups);
+Tensor _convolve(const ConvolveArgs& a) {
+  const auto& [input, weight, bias, output_size, stride, padding, dilation, groups] = a;
+  check_sizes(input.sizes(), weight.sizes(), output_size, stride, padding, dilation, groups);
   check_types(input, weight, bias);
   check_bias(bias, weight.size(0));
   const Windows w = windows(stride, padding, dilation, groups, weight.dim() - 2);
   return forward_into(result_like({}, output_size, input, weight), input, weight, bias, w);
 }
 
-Tensor _convolve_input(const Tensor& grad_output, const Tensor& weight, OptTensor bias, IntSpan input_size,
-                       IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups) {
-  check_sides(input_size, weight.sizes(), grad_output.sizes(), stride, padding, dilation, groups);
+Tensor _convolve_input(const ConvolveInputArgs& a) {
+  const auto& [grad_output, weight, bias, input_size, stride, padding, dilation, groups] = a;
+  check_sizes(input_size, weight.sizes(), grad_output.sizes(), stride, padding, dilation, groups);
   check_types(grad_output, weight, bias);
   check_bias(bias, input_size[1]);
   const Windows w = windows(stride, padding, dilation, groups, weight.dim() - 2);
@@ -416,7 +417,7 @@ Tensor _convolve_input(const Tensor& grad_output, const Tensor& weight, OptTenso
 
 Tensor _convolve_weight(const Tensor& grad_output, const Tensor& input, IntSpan weight_size, IntSpan stride,
                         IntSpan padding, IntSpan dilation, int64_t groups) {
-  check_sides(input.sizes(), weight_size, grad_output.sizes(), stride, padding, dilation, groups);
+  check_sizes(input.sizes(), weight_size, grad_output.sizes(), stride, padding, dilation, groups);
   check_types(grad_output, input, nullptr);
   const Windows w = windows(stride, padding, dilation, groups, input.dim() - 2);
   const Tensor out = result_like({}, weight_size, input, grad_output);
@@ -433,8 +434,8 @@ Tensor _convolve_weight(const Tensor& grad_output, const Tensor& input, IntSpan 
   return to_dtype(wide, out.dtype());
 }
 
-Tensor convolution(const Tensor& input, const Tensor& weight, OptTensor bias, IntSpan stride, IntSpan padding,
-                   IntSpan dilation, bool transposed, IntSpan output_padding, int64_t groups, Out out) {
+Tensor convolution(const ConvolutionArgs& a, Out out) {
+  const auto& [input, weight, bias, stride, padding, dilation, transposed, output_padding, groups] = a;
   const int64_t axes = weight.dim() - 2;
   TL_CHECK(axes >= 1 && axes <= cpu::kConvolutionAxes, Runtime,
            "weight should have at least three dimensions and at most five, but got weight of size ",
@@ -501,11 +502,11 @@ Tensor conv(const Tensor& input, const Tensor& weight, OptTensor bias, IntSpan s
   });
 }
 
-template <int axes>
-Tensor conv_transpose(const Tensor& input, const Tensor& weight, OptTensor bias, IntSpan stride,
-                      IntSpan padding, IntSpan output_padding, int64_t groups, IntSpan dilation) {
-  return batched(kTransposed[axes], axes, input, [&](const Tensor& x) {
-    return ops::convolution(x, weight, bias, stride, padding, dilation, true, output_padding, groups);
+template <int axes, class Args>
+Tensor conv_transpose(const Args& a) {
+  return batched(kTransposed[axes], axes, a.input, [&](const Tensor& x) {
+    return ops::convolution(x, a.weight, a.bias, a.stride, a.padding, a.dilation, true, a.output_padding,
+                            a.groups);
   });
 }
 
@@ -550,8 +551,8 @@ TL_KERNEL(conv3d, conv<3>)
 TL_KERNEL(conv1d_padding, conv_padding<1>)
 TL_KERNEL(conv2d_padding, conv_padding<2>)
 TL_KERNEL(conv3d_padding, conv_padding<3>)
-TL_KERNEL(conv_transpose1d, conv_transpose<1>)
-TL_KERNEL(conv_transpose2d_input, conv_transpose<2>)
-TL_KERNEL(conv_transpose3d_input, conv_transpose<3>)
+TL_KERNEL(conv_transpose1d, (conv_transpose<1, ConvTranspose1dArgs>))
+TL_KERNEL(conv_transpose2d_input, (conv_transpose<2, ConvTranspose2dInputArgs>))
+TL_KERNEL(conv_transpose3d_input, (conv_transpose<3, ConvTranspose3dInputArgs>))
 
 }  // namespace tl

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "kernels/cpu/index/embedding_bag.h"
 #include "kernels/cpu/index/index.h"
 #include "ops.h"
@@ -92,9 +93,9 @@ Tensor embedding_sparse_backward(const Tensor& grad, const Tensor& indices, int6
   Tensor values = ops::reshape(grad, DimVector{index.numel(), width});
   if (padding < 0)
     return ops::_sparse_coo_tensor(ops::unsqueeze(index, 0), ops::clone(values), DimVector{rows, width});
-  const Tensor kept = ops::squeeze_dim(ops::nonzero(ops::ne(index, Scalar(padding))), 1);
-  index = ops::index_select(index, 0, kept);
-  values = ops::index_select(values, 0, kept);
+  const Tensor unpadded = ops::squeeze_dim(ops::nonzero(ops::ne(index, Scalar(padding))), 1);
+  index = ops::index_select(index, 0, unpadded);
+  values = ops::index_select(values, 0, unpadded);
   return ops::_sparse_coo_tensor(ops::unsqueeze(index, 0), values, DimVector{rows, width});
 }
 
@@ -131,8 +132,8 @@ Tensor embedding_renorm(const Tensor& self, const Tensor& indices, double max_no
                 Scalar(1 / norm_type));
   const Tensor shorter =
       ops::mul(rows, ops::reciprocal(ops::div(ops::add(norm, Scalar(1e-7)), Scalar(max_norm))));
-  const Tensor kept = ops::where_self(ops::gt(norm, Scalar(max_norm)), shorter, rows);
-  ops::index_put_(self, std::vector<Tensor>{index}, ops::to_dtype(kept, self.dtype()), false);
+  const Tensor renormed = ops::where_self(ops::gt(norm, Scalar(max_norm)), shorter, rows);
+  ops::index_put_(self, std::vector<Tensor>{index}, ops::to_dtype(renormed, self.dtype()), false);
   return self;
 }
 
@@ -182,16 +183,18 @@ void check_bag(const Tensor& weight, const Tensor& indices, const Tensor& offset
            "embedding_bag: per_sample_weights must have one number an index, got ", factors->sizes());
 }
 
-Four embedding_bag_core(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool,
-                        int64_t mode, bool, OptTensor factors, bool with_last, int64_t padding) {
+Four embedding_bag_core(const EmbeddingBagCoreArgs& a) {
+  const Tensor &weight = a.weight, &indices = a.indices, &offsets = a.offsets;
+  const OptTensor factors = a.per_sample_weights;
+  const int64_t mode = a.mode;
   check_bag(weight, indices, offsets, mode, factors);
   const TensorOptions like{weight.dtype(), weight.device()}, ints{DType::Int64, weight.device()};
-  const int64_t width = weight.size(1), given = offsets.numel() - (with_last ? 1 : 0);
+  const int64_t width = weight.size(1), given = offsets.numel() - (a.include_last_offset ? 1 : 0);
   if (weight.is_meta())
     return {empty(DimVector{given, width}, like), empty(indices.sizes(), ints), empty(DimVector{given}, ints),
             empty(DimVector{given, width}, ints)};
   const Tensor index = checked_indices(indices, weight.size(0));
-  const BagBounds bounds(offsets, index.numel(), with_last);
+  const BagBounds bounds(offsets, index.numel(), a.include_last_offset);
   const Tensor out = empty(DimVector{bounds.count, width}, like);
   const Tensor sizes = empty(DimVector{bounds.count}, ints), bags = empty(DimVector{index.numel()}, ints);
   const Tensor winners = empty(mode == 2 ? DimVector{bounds.count, width} : DimVector{0}, ints);
@@ -205,67 +208,68 @@ Four embedding_bag_core(const Tensor& weight, const Tensor& indices, const Tenso
   }
   const Tensor table = to_contiguous(weight), own = factors ? to_contiguous(*factors) : Tensor();
   cpu::reduce_bags(weight.dtype(), {table.size(0), width}, table.ptr<char>(),
-                   {bounds.count, index.ptr<int64_t>(), ends, padding, static_cast<cpu::BagMode>(mode)},
+                   {bounds.count, index.ptr<int64_t>(), ends, a.padding_idx, static_cast<cpu::BagMode>(mode)},
                    own ? own.ptr<char>() : nullptr, out.ptr<char>(), sizes.ptr<int64_t>(),
                    winners.ptr<int64_t>());
   return {out, bags, sizes, winners};
 }
 
-void check_bag_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices, const Tensor& bags,
-                        const Tensor& sizes, const Tensor& winners, int64_t mode, OptTensor factors) {
+void check_bag_backward(const EmbeddingBagBackwardArgs& a) {
   constexpr const char* kBackward = "embedding_bag_backward";
-  check_bag(weight, indices, bags, mode, factors);
-  TL_CHECK(grad.dim() == 2 && grad.size(1) == weight.size(1), Runtime, kBackward,
-           ": expected a gradient with rows of ", weight.size(1), " numbers, but got one of size ",
-           grad.sizes());
-  expect(kBackward, "offset2bag", bags, bags.dtype(), indices.sizes());
-  expect(kBackward, "bag_size", sizes, sizes.dtype(), DimVector{grad.size(0)});
-  if (mode == 2) expect(kBackward, "max_indices", winners, DType::Int64, grad.sizes());
+  check_bag(a.weight, a.indices, a.offset2bag, a.mode, a.per_sample_weights);
+  TL_CHECK(a.grad.dim() == 2 && a.grad.size(1) == a.weight.size(1), Runtime, kBackward,
+           ": expected a gradient with rows of ", a.weight.size(1), " numbers, but got one of size ",
+           a.grad.sizes());
+  expect(kBackward, "offset2bag", a.offset2bag, a.offset2bag.dtype(), a.indices.sizes());
+  expect(kBackward, "bag_size", a.bag_size, a.bag_size.dtype(), DimVector{a.grad.size(0)});
+  if (a.mode == 2) expect(kBackward, "max_indices", a.max_indices, DType::Int64, a.grad.sizes());
 }
 
-std::tuple<Tensor, Tensor> embedding_bag_backward(const Tensor& grad, const Tensor& weight,
-                                                  const Tensor& indices, const Tensor& bags,
-                                                  const Tensor& sizes, const Tensor& winners,
-                                                  OptTensor factors, bool by_freq, int64_t mode, bool sparse,
-                                                  int64_t padding, bool want_weight, bool want_factors) {
-  check_bag_backward(grad, weight, indices, bags, sizes, winners, mode, factors);
-  if (mode == 2) {
-    const Tensor found = ops::ge(winners, Scalar(int64_t{0}));
+std::tuple<Tensor, Tensor> embedding_bag_backward(const EmbeddingBagBackwardArgs& a) {
+  check_bag_backward(a);
+  const Tensor &weight = a.weight, &indices = a.indices;
+  const OptTensor factors = a.per_sample_weights;
+  if (a.mode == 2) {
+    const Tensor found = ops::ge(a.max_indices, Scalar(int64_t{0}));
     const Tensor zeros = ops::zeros(weight.sizes(), weight.dtype(), std::nullopt, weight.device());
-    return {ops::scatter_add(zeros, 0, ops::clamp_min(winners, Scalar(int64_t{0})), ops::mul(grad, found)),
+    return {ops::scatter_add(zeros, 0, ops::clamp_min(a.max_indices, Scalar(int64_t{0})),
+                             ops::mul(a.grad, found)),
             Tensor()};
   }
-  Tensor rows = ops::index_select(grad, 0, bags), grad_weight, grad_factors;
-  if (want_factors) {
+  Tensor rows = ops::index_select(a.grad, 0, a.offset2bag), grad_weight, grad_factors;
+  if (a.want.factors) {
     grad_factors = ops::sum_dim_IntList(ops::mul(rows, ops::embedding(weight, indices)), DimVector{1}, false);
-    if (padding >= 0)
-      grad_factors = ops::masked_fill_Scalar(grad_factors, ops::eq(indices, Scalar(padding)), Scalar(0.0));
+    if (a.padding_idx >= 0)
+      grad_factors =
+          ops::masked_fill_Scalar(grad_factors, ops::eq(indices, Scalar(a.padding_idx)), Scalar(0.0));
   }
-  if (want_weight) {
+  if (a.want.weight) {
     if (factors) rows = ops::mul(rows, ops::unsqueeze(*factors, 1));
-    if (mode == 1) rows = ops::div(rows, ops::unsqueeze(ops::index_select(sizes, 0, bags), 1));
-    grad_weight = sparse ? ops::_embedding_sparse_backward(rows, indices, weight.size(0), padding, by_freq)
-                         : ops::embedding_dense_backward(rows, indices, weight.size(0), padding, by_freq);
+    if (a.mode == 1) rows = ops::div(rows, ops::unsqueeze(ops::index_select(a.bag_size, 0, a.offset2bag), 1));
+    const int64_t n = weight.size(0);
+    grad_weight = a.sparse
+                      ? ops::_embedding_sparse_backward(rows, indices, n, a.padding_idx, a.scale_grad_by_freq)
+                      : ops::embedding_dense_backward(rows, indices, n, a.padding_idx, a.scale_grad_by_freq);
   }
   return {grad_weight, grad_factors};
 }
 
-Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool by_freq,
-                   int64_t mode, bool sparse, OptTensor factors, bool with_last) {
-  return ops::_embedding_bag(weight, indices, offsets, by_freq, mode, sparse, factors, with_last, -1);
+Four embedding_bag(const EmbeddingBagArgs& a) {
+  return ops::_embedding_bag(a.weight, a.indices, a.offsets, a.scale_grad_by_freq, a.mode, a.sparse,
+                             a.per_sample_weights, a.include_last_offset, -1);
 }
-Four embedding_bag_padding_idx(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
-                               bool by_freq, int64_t mode, bool sparse, OptTensor factors, bool with_last,
-                               std::optional<int64_t> padding) {
+Four embedding_bag_padding_idx(const EmbeddingBagPaddingIdxArgs& a) {
   int64_t skipped = -1;
-  TL_CHECK(weight.dim() == 2, Runtime, "'weight' must be 2-D");
-  if (padding) {
-    TL_CHECK(*padding >= -weight.size(0) && *padding < weight.size(0), Runtime,
-             "padding_idx must be within the number of embeddings, -", weight.size(0), " through ",
-             weight.size(0) - 1, ", but got ", *padding);
-    skipped = *padding < 0 ? *padding + weight.size(0) : *padding;
+  const int64_t n = a.weight.dim() == 2 ? a.weight.size(0) : 0;
+  TL_CHECK(a.weight.dim() == 2, Runtime, "'weight' must be 2-D");
+  if (a.padding_idx) {
+    const int64_t padding = *a.padding_idx;
+    TL_CHECK(padding >= -n && padding < n, Runtime, "padding_idx must be within the number of embeddings, -",
+             n, " through ", n - 1, ", but got ", padding);
+    skipped = padding < 0 ? padding + n : padding;
   }
-  return ops::_embedding_bag(weight, indices, offsets, by_freq, mode, sparse, factors, with_last, skipped);
+  return ops::_embedding_bag(a.weight, a.indices, a.offsets, a.scale_grad_by_freq, a.mode, a.sparse,
+                             a.per_sample_weights, a.include_last_offset, skipped);
 }
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include "kernels/cpu/fused/nll_loss.h"
 
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/expect.h"
@@ -44,7 +45,7 @@ void check_class_weight(OptTensor weight, int64_t classes) {
            " classes or no classes but got weight tensor of shape: ", weight->sizes());
 }
 
-void check_loss_type(const char* kernel, const Tensor& self) {
+void check_floating_scores(const char* kernel, const Tensor& self) {
   TL_CHECK(is_floating(self.dtype()), NotImplemented, "\"", kernel, "\" not implemented for '",
            scalar_type_name(self.dtype()), "'");
 }
@@ -105,7 +106,7 @@ std::tuple<Tensor, Tensor> reduced_loss(const Tensor& self, const Tensor& x, con
 std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& target, OptTensor weight,
                                             int64_t reduction, int64_t ignored) {
   check_targets(self.sizes(), target);
-  check_loss_type("nll_loss_out_frame", self);
+  check_floating_scores("nll_loss_out_frame", self);
   check_class_weight(weight, class_shape(self.sizes()).classes);
   return reduced_loss(self, self.is_meta() ? self : to_contiguous(self), target, weight, reduction, ignored,
                       {});
@@ -151,7 +152,7 @@ Tensor nll_loss_backward(const Tensor& g, const Tensor& target, OptTensor weight
 std::tuple<Tensor, Tensor, Tensor> cross_entropy(const Tensor& self, const Tensor& target, OptTensor weight,
                                                  int64_t reduction, int64_t ignored) {
   check_targets(self.sizes(), target);
-  check_loss_type("log_softmax_lastdim_kernel_impl", self);
+  check_floating_scores("log_softmax_lastdim_kernel_impl", self);
   const cpu::ClassShape shape = class_shape(self.sizes());
   check_class_weight(weight, shape.classes);
   const Tensor log_sums = empty(target.sizes(), {opmath_type(self.dtype()), self.device()});
@@ -162,11 +163,10 @@ std::tuple<Tensor, Tensor, Tensor> cross_entropy(const Tensor& self, const Tenso
   return {output, log_sums, total};
 }
 
-Tensor cross_entropy_backward(const Tensor& g, const Tensor& self, const Tensor& log_sums,
-                              const Tensor& total_weight, const Tensor& target, OptTensor weight,
-                              int64_t reduction, int64_t ignored) {
+Tensor cross_entropy_backward(const CrossEntropyBackwardArgs& a) {
+  const auto& [g, self, log_sums, total_weight, target, weight, reduction, ignored] = a;
   check_targets(self.sizes(), target);
-  check_loss_type("cross_entropy_backward", self);
+  check_floating_scores("cross_entropy_backward", self);
   check_class_weight(weight, class_shape(self.sizes()).classes);
   check_loss_gradient(g, target, total_weight, reduction);
   expect("cross_entropy_backward", "log_sums", log_sums, opmath_type(self.dtype()), target.sizes());
@@ -183,10 +183,8 @@ Tensor cross_entropy_backward(const Tensor& g, const Tensor& self, const Tensor&
 
 // With s the weighted gradient of each loss, the gradient of the scores is s (p - e), where p is their
 // softmax and e is 1 at the target.
-std::tuple<Tensor, Tensor> cross_entropy_double_backward(const Tensor& u, const Tensor& grad,
-                                                         const Tensor& self, const Tensor& total_weight,
-                                                         const Tensor& target, OptTensor weight,
-                                                         int64_t reduction, int64_t ignored) {
+std::tuple<Tensor, Tensor> cross_entropy_double_backward(const CrossEntropyDoubleBackwardArgs& a) {
+  const auto& [u, grad, self, total_weight, target, weight, reduction, ignored] = a;
   check_targets(self.sizes(), target);
   const int64_t dim = self.dim() == 1 ? 0 : 1;
   const Tensor index = ops::reshape(ops::to_dtype(target, DType::Int64), [&] {

@@ -1,4 +1,5 @@
-// Layer, group and batch normalization: checks, statistics and gradients.
+// Layer, group, instance, RMS and batch normalization: checks, forward, backward and double backward (a
+// projection).
 #include "kernels/cpu/norm/norm.h"
 
 #include <limits>
@@ -66,69 +67,82 @@ void check_sample_sizes(const Tensor& input, int64_t N, int64_t C, int64_t S, in
 
 // ---- statistics of each sample ----------------------------------------------------------------------------
 
-Three sample_norm(const Tensor& input, OptTensor weight, OptTensor bias, int64_t N, int64_t C, int64_t S,
-                  int64_t groups, double eps, bool centered) {
+Three sample_norm(const SampleNormArgs& a) {
+  const Tensor& input = a.input;
+  const int64_t C = a.C;
   check_norm_type("norm", input);
-  check_sample_sizes(input, N, C, S, groups);
-  for (OptTensor t : {weight, bias})
+  check_sample_sizes(input, a.N, C, a.S, a.groups);
+  for (OptTensor t : {a.weight, a.bias})
     TL_CHECK(!t || (is_floating(t->dtype()) && t->numel() == C), Runtime, "norm: parameters must be ", C,
              " numbers, got ", t->sizes());
   const TensorOptions options{opmath_type(input.dtype()), input.device()};
   const Tensor output = empty(input.sizes(), {input.dtype(), input.device()});
-  const Tensor mean = empty(DimVector{N, groups}, options), rstd = empty(DimVector{N, groups}, options);
+  const Tensor mean = empty(DimVector{a.N, a.groups}, options),
+               rstd = empty(DimVector{a.N, a.groups}, options);
   if (output.is_meta()) return {output, mean, rstd};
-  const cpu::NormShape shape{N, groups, C / groups, S};
+  const cpu::NormShape shape{a.N, a.groups, C / a.groups, a.S};
   if (shape.unit_size() == 0) {
     fill_elements(mean, Scalar(0.0));
     fill_elements(rstd, Scalar(std::numeric_limits<double>::quiet_NaN()));
     return {output, mean, rstd};
   }
   const Tensor x = to_contiguous(input);
-  const Parameter w(weight, x.dtype()), b(bias, x.dtype());
+  const Parameter w(a.weight, x.dtype()), b(a.bias, x.dtype());
   cpu::norm(x.dtype(), shape,
-            {x.ptr<char>(), w.data(), b.data(), output.ptr<char>(), mean.data(), rstd.data(), nullptr, eps,
-             centered, false});
+            {x.ptr<char>(), w.data(), b.data(), output.ptr<char>(), mean.data(), rstd.data(), nullptr, a.eps,
+             a.centered, false});
   return {output, mean, rstd};
 }
 
-Three run_backward(const cpu::NormShape& shape, const Tensor& grad, const Tensor& input, const Tensor& mean,
-                   const Tensor& rstd, OptTensor weight, OptTensor bias, bool centered, bool fixed,
-                   bool want_input, bool want_weight, bool want_bias) {
+// What the backward passes have in common; `fixed` statistics do not depend on the input.
+struct BackwardCall {
+  const Tensor &grad, &input, &mean, &rstd;
+  OptTensor weight, bias;
+  bool centered, fixed;
+  SampleNormBackwardArgs::GradMask want;
+};
+
+void check_backward(const cpu::NormShape& shape, const BackwardCall& a) {
   constexpr const char* op = "norm_backward";
-  const DType type = opmath_type(input.dtype());
-  expect_floating(op, input);
-  expect_floating(op, grad);
-  expect(op, "grad", grad, grad.dtype(), input.sizes());
-  for (const Tensor& t : {mean, rstd})
-    TL_CHECK(t.dtype() == type && t.numel() == shape.units(), Runtime, op, "(): statistics must be ",
-             shape.units(), " numbers of type ", dtype_name(type), ", got ", t.sizes(), " of ",
-             dtype_name(t.dtype()));
-  for (OptTensor t : {weight, bias})
+  const DType type = opmath_type(a.input.dtype());
+  expect_floating(op, a.input);
+  expect_floating(op, a.grad);
+  expect(op, "grad", a.grad, a.grad.dtype(), a.input.sizes());
+  for (const Tensor* t : {&a.mean, &a.rstd})
+    TL_CHECK(t->dtype() == type && t->numel() == shape.units(), Runtime, op, "(): statistics must be ",
+             shape.units(), " numbers of type ", dtype_name(type), ", got ", t->sizes(), " of ",
+             dtype_name(t->dtype()));
+  for (OptTensor t : {a.weight, a.bias})
     TL_CHECK(!t || (is_floating(t->dtype()) && t->numel() == shape.weights()), Runtime, op,
              "(): parameters must be ", shape.weights(), " numbers, got ", t->sizes());
-  const Tensor grad_input = want_input ? empty(input.sizes(), {input.dtype(), input.device()}) : Tensor();
-  const Tensor grad_weight = gradient_for(want_weight, weight, shape.weights(), input);
-  const Tensor grad_bias = gradient_for(want_bias, bias, shape.weights(), input);
+}
+
+Three run_backward(const cpu::NormShape& shape, const BackwardCall& a) {
+  check_backward(shape, a);
+  const Tensor& input = a.input;
+  const Tensor grad_input = a.want.input ? empty(input.sizes(), {input.dtype(), input.device()}) : Tensor();
+  const Tensor grad_weight = gradient_for(a.want.weight, a.weight, shape.weights(), input);
+  const Tensor grad_bias = gradient_for(a.want.bias, a.bias, shape.weights(), input);
   if (input.is_meta()) return {grad_input, grad_weight, grad_bias};
   if (input.numel() == 0) {
     clear(grad_weight);
     clear(grad_bias);
     return {grad_input, grad_weight, grad_bias};
   }
-  const Tensor x = to_contiguous(input), g = to_contiguous(to_dtype(grad, x.dtype()));
-  const Parameter w(weight, x.dtype());
-  const Tensor m = to_contiguous(mean), r = to_contiguous(rstd);
+  const Tensor x = to_contiguous(input), g = to_contiguous(to_dtype(a.grad, x.dtype()));
+  const Parameter w(a.weight, x.dtype());
+  const Tensor m = to_contiguous(a.mean), r = to_contiguous(a.rstd);
   cpu::norm_backward(x.dtype(), shape,
                      {g.ptr<char>(), x.ptr<char>(), m.data(), r.data(), w.data(),
-                      want_input ? grad_input.ptr<char>() : nullptr, data_of(grad_weight), data_of(grad_bias),
-                      centered, fixed});
+                      grad_input ? grad_input.ptr<char>() : nullptr, data_of(grad_weight), data_of(grad_bias),
+                      a.centered, a.fixed});
   return {grad_input, grad_weight, grad_bias};
 }
 
 Three sample_norm_backward(const SampleNormBackwardArgs& a) {
   check_sample_sizes(a.input, a.N, a.C, a.S, a.groups);
-  return run_backward({a.N, a.groups, a.C / a.groups, a.S}, a.grad, a.input, a.mean, a.rstd, a.weight, a.bias,
-                      a.centered, false, a.want.input, a.want.weight, a.want.bias);
+  return run_backward({a.N, a.groups, a.C / a.groups, a.S},
+                      {a.grad, a.input, a.mean, a.rstd, a.weight, a.bias, a.centered, false, a.want});
 }
 
 // ---- statistics of a batch --------------------------------------------------------------------------------
@@ -193,9 +207,9 @@ void update_running(OptTensor running, const Tensor& value, double momentum, dou
   bump_version(*running->impl());
 }
 
-Three batch_norm_core(const Tensor& input, OptTensor weight, OptTensor bias, OptTensor running_mean,
-                      OptTensor running_var, bool training, double momentum, double eps) {
-  check_batch(input, weight, bias, running_mean, running_var, training);
+Three batch_norm_core(const BatchNormCoreArgs& a) {
+  const Tensor& input = a.input;
+  check_batch(input, a.weight, a.bias, a.running_mean, a.running_var, a.training);
   const BatchGeometry geometry(input);
   const DType type = opmath_type(input.dtype());
   const TensorOptions options{type, input.device()};
@@ -203,40 +217,48 @@ Three batch_norm_core(const Tensor& input, OptTensor weight, OptTensor bias, Opt
   const Tensor output = geometry.fresh(input);
   if (input.is_meta()) return {output, empty(channels, options), empty(channels, options)};
   Tensor mean, rstd, variance;
-  if (training) {
+  if (a.training) {
     mean = empty(channels, options), rstd = empty(channels, options), variance = empty(channels, options);
   } else {
-    mean = ops::clone(to_dtype(*running_mean, type));
-    rstd = ops::rsqrt(ops::add(to_dtype(*running_var, type), Scalar(eps)));
+    mean = ops::clone(to_dtype(*a.running_mean, type));
+    rstd = ops::rsqrt(ops::add(to_dtype(*a.running_var, type), Scalar(a.eps)));
   }
   if (input.numel() == 0) {
-    if (training)
+    if (a.training)
       fill_elements(mean, Scalar(0.0)), fill_elements(rstd, Scalar(std::numeric_limits<double>::quiet_NaN()));
     return {output, mean, rstd};
   }
   const Tensor x = geometry.laid_out(input);
-  const Parameter w(weight, x.dtype()), b(bias, x.dtype());
+  const Parameter w(a.weight, x.dtype()), b(a.bias, x.dtype());
   cpu::norm(x.dtype(), geometry.shape,
             {x.ptr<char>(), w.data(), b.data(), output.ptr<char>(), mean.data(), rstd.data(),
-             data_of(variance), eps, true, !training});
-  if (training) {
+             data_of(variance), a.eps, true, !a.training});
+  if (a.training) {
     const auto n = static_cast<double>(geometry.shape.unit_size());
-    update_running(running_mean, mean, momentum, 1);
-    update_running(running_var, variance, momentum, n / (n - 1));
+    update_running(a.running_mean, mean, a.momentum, 1);
+    update_running(a.running_var, variance, a.momentum, n / (n - 1));
   }
   return {output, mean, rstd};
 }
 
-Three batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& mean, const Tensor& rstd,
-                          OptTensor weight, bool training, double, bool want_input, bool want_weight,
-                          bool want_bias) {
+Three batch_norm_backward(const BatchNormBackwardArgs& a) {
+  const Tensor& input = a.input;
   TL_CHECK(input.dim() >= 2, Runtime, "norm_backward(): the input must have at least 2 dimensions, got ",
            input.dim());
-  expect("norm_backward", "grad", grad, grad.dtype(), input.sizes());
+  expect("norm_backward", "grad", a.grad, a.grad.dtype(), input.sizes());
   const BatchGeometry geometry(input);
-  if (!geometry.channels_last)
-    return run_backward(geometry.shape, grad, input, mean, rstd, weight, nullptr, true, !training, want_input,
-                        want_weight, want_bias);
+  const auto run = [&](const Tensor& grad, const Tensor& x) {
+    return run_backward(geometry.shape, {grad,
+                                         x,
+                                         a.mean,
+                                         a.rstd,
+                                         a.weight,
+                                         nullptr,
+                                         true,
+                                         !a.training,
+                                         {a.want.input, a.want.weight, a.want.bias}});
+  };
+  if (!geometry.channels_last) return run(a.grad, input);
   // As a matrix of rows of channels.
   const DimVector matrix{geometry.shape.samples, geometry.shape.groups};
   const auto rows = [&](const Tensor& t) {
@@ -244,16 +266,29 @@ Three batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor&
   };
   const Tensor x = geometry.laid_out(input);
   auto [grad_input, grad_weight, grad_bias] =
-      run_backward(geometry.shape, rows(geometry.laid_out(to_dtype(grad, x.dtype()))), rows(x), mean, rstd,
-                   weight, nullptr, true, !training, want_input, want_weight, want_bias);
+      run(rows(geometry.laid_out(to_dtype(a.grad, x.dtype()))), rows(x));
   if (grad_input)
     grad_input = view_of(grad_input, input.sizes(), strides_for(input.sizes(), geometry.format(input)), 0);
   return {alias(grad_input), grad_weight, grad_bias};
 }
 
-// ---- second derivatives -----------------------------------------------------------------------------------
+// ---- double backward --------------------------------------------------------------------------------------
+//
+// y = w xn + b with xn = r (x - mean(x)) and r = (var(x) + eps)^(-1/2); means are over the n normalized
+// elements. Differentiating r and the mean gives dxn = r P(dx) with
+//   P(t) = t - mean(t) - xn mean(t xn),
+// which (but for eps) projects orthogonally to the constants and to xn. P is symmetric, so the backward pass
+// is
+//   grad_x = r P(h), h = w g;  grad_w = sum(g xn);  grad_b = sum(g).
+// Let u, v, c be the gradients of these three (the last named `b` below). As P is symmetric,
+//   of g: w r P(u) + v xn + c;  of w: sum(g r P(u)).
+// x enters through xn and through r. With the other held fixed,
+//   of xn: v g - r (mean(u xn) h + mean(h xn) u);
+//   of r: n s, where s = mean(u P(h)) = mean(u h) - mean(u) mean(h) - mean(u xn) mean(h xn).
+// As dr/dx = -r^2 xn / n, the gradient of x is r P(that of xn) - r^2 xn s. RMS norm has no mean(t) terms;
+// with fixed statistics P is the identity and r does not depend on x.
 
-// What remains of v when its mean and its part along the normalized x are taken away.
+// P above.
 struct Projection {
   const Tensor& x;
   IntSpan dims;
@@ -266,61 +301,71 @@ struct Projection {
   }
 };
 
+struct NormalizedInput {
+  Tensor values, rstd;
+};
+
+NormalizedInput normalized(const NormDoubleBackwardArgs& a, const Tensor& x) {
+  const std::optional<IntSpan> dims(a.dims);
+  const Tensor mean = a.mean ? ops::reshape(*a.mean, a.weight_sizes) : ops::mean_dim(x, dims, true);
+  const Tensor deviation = a.centered ? ops::sub(x, mean) : x;
+  const Tensor rstd =
+      a.rstd ? ops::reshape(*a.rstd, a.weight_sizes)
+             : ops::rsqrt(ops::add(ops::mean_dim(ops::mul(deviation, deviation), dims, true), Scalar(a.eps)));
+  return {ops::mul(deviation, rstd), rstd};
+}
+
 Tensor plus(const Tensor& a, const Tensor& b) { return a ? b ? ops::add(a, b) : a : b; }
 
-// The derivative of the backward pass: u, v and b come for the gradients of input, weight and bias. With
-// h = weight * grad and P the projection, the gradient of the input is rstd * P(h).
-Three norm_double_backward(OptTensor u_in, OptTensor v_in, OptTensor b_in, const Tensor& grad_in,
-                           const Tensor& input, OptTensor weight_in, OptTensor fixed_mean,
-                           OptTensor fixed_rstd, IntSpan sizes, IntSpan dims, IntSpan weight_sizes,
-                           double eps, bool centered) {
-  TL_CHECK((fixed_mean != nullptr) == (fixed_rstd != nullptr), Runtime,
+// The gradient of x: `grad_xn` is the part of that of xn which does not come from u.
+Tensor grad_of_input(const Tensor& u, const Tensor& h, const NormalizedInput& n, const Projection& project,
+                     const Tensor& grad_xn) {
+  const Tensor un = project.mean(ops::mul(u, n.values)), hn = project.mean(ops::mul(h, n.values));
+  const Tensor mixed = ops::add(ops::mul(un, h), ops::mul(hn, u));
+  const Tensor of_xn = plus(grad_xn, ops::neg(ops::mul(n.rstd, mixed)));
+  Tensor s = ops::sub(project.mean(ops::mul(u, h)), ops::mul(un, hn));
+  if (project.centered) s = ops::sub(s, ops::mul(project.mean(u), project.mean(h)));
+  const Tensor of_rstd = ops::mul(n.values, ops::mul(ops::mul(n.rstd, n.rstd), s));
+  return ops::sub(ops::mul(n.rstd, project(of_xn)), of_rstd);
+}
+
+void check_double_backward(const NormDoubleBackwardArgs& a) {
+  TL_CHECK((a.mean != nullptr) == (a.rstd != nullptr), Runtime,
            "norm_double_backward(): arguments 'fixed_mean' and 'fixed_rstd' must be given together");
-  TL_CHECK(is_floating(input.dtype()) && is_floating(grad_in.dtype()), NotImplemented,
-           "norm_double_backward() is not implemented for ", dtype_name(input.dtype()), " and ",
-           dtype_name(grad_in.dtype()));
+  TL_CHECK(is_floating(a.input.dtype()) && is_floating(a.grad.dtype()), NotImplemented,
+           "norm_double_backward() is not implemented for ", dtype_name(a.input.dtype()), " and ",
+           dtype_name(a.grad.dtype()));
+}
+
+Three norm_double_backward(const NormDoubleBackwardArgs& a) {
+  check_double_backward(a);
   const auto shaped = [](OptTensor t, IntSpan s) { return t ? ops::reshape(*t, s) : Tensor(); };
-  const DType type = opmath_type(input.dtype());
-  const Tensor x = ops::to_dtype(ops::reshape(input, sizes), type),
-               grad = ops::to_dtype(ops::reshape(grad_in, sizes), type);
-  const Tensor u = u_in ? ops::to_dtype(shaped(u_in, sizes), type) : Tensor(), v = shaped(v_in, weight_sizes),
-               b = shaped(b_in, weight_sizes);
-  const Tensor weight = shaped(weight_in, weight_sizes);
-  const bool fixed = fixed_mean;
-  const Tensor mean =
-      fixed ? ops::reshape(*fixed_mean, weight_sizes) : ops::mean_dim(x, std::optional<IntSpan>(dims), true);
-  const Tensor off = centered ? ops::sub(x, mean) : x;
-  const Tensor rstd =
-      fixed ? ops::reshape(*fixed_rstd, weight_sizes)
-            : ops::rsqrt(ops::add(ops::mean_dim(ops::mul(off, off), std::optional<IntSpan>(dims), true),
-                                  Scalar(eps)));
-  const Tensor normal = ops::mul(off, rstd);
-  const Projection project{normal, dims, centered};
-  const auto pull = [&](const Tensor& t) { return ops::mul(rstd, fixed ? t : project(t)); };
-  Tensor grad_grad, grad_x, grad_weight;
-  if (v) grad_grad = ops::mul(normal, v), grad_x = ops::mul(grad, v);
+  const auto like = [](const Tensor& t, const Tensor& model) {
+    return t ? ops::to_dtype(ops::reshape(t, model.sizes()), model.dtype()) : t;
+  };
+  const DType type = opmath_type(a.input.dtype());
+  const Tensor x = ops::to_dtype(ops::reshape(a.input, a.sizes), type),
+               grad = ops::to_dtype(ops::reshape(a.grad, a.sizes), type);
+  const Tensor u = a.grad_input_grad ? ops::to_dtype(shaped(a.grad_input_grad, a.sizes), type) : Tensor(),
+               v = shaped(a.grad_weight_grad, a.weight_sizes), b = shaped(a.grad_bias_grad, a.weight_sizes);
+  const Tensor weight = shaped(a.weight, a.weight_sizes);
+  const bool fixed = a.mean;
+  const NormalizedInput n = normalized(a, x);
+  const Projection project{n.values, a.dims, a.centered};
+  const auto pull = [&](const Tensor& t) { return ops::mul(n.rstd, fixed ? t : project(t)); };
+  Tensor grad_grad, grad_xn, grad_x, grad_weight;
+  if (v) grad_grad = ops::mul(n.values, v), grad_xn = ops::mul(grad, v);
   if (b) grad_grad = plus(grad_grad, ops::expand(b, x.sizes()));
   if (u) {
     const Tensor pulled = pull(u), h = weight ? ops::mul(grad, weight) : grad;
     grad_grad = plus(grad_grad, weight ? ops::mul(pulled, weight) : pulled);
     if (weight) grad_weight = ops::mul(pulled, grad);
-    if (!fixed) {
-      const Tensor un = project.mean(ops::mul(u, normal)), hn = project.mean(ops::mul(h, normal));
-      const Tensor mixed = ops::add(ops::mul(un, h), ops::mul(hn, u));
-      grad_x = plus(grad_x, ops::neg(ops::mul(rstd, mixed)));
-      Tensor shared = ops::sub(project.mean(ops::mul(u, h)), ops::mul(un, hn));
-      if (centered) shared = ops::sub(shared, ops::mul(project.mean(u), project.mean(h)));
-      const Tensor along = ops::mul(normal, ops::mul(ops::mul(rstd, rstd), shared));
-      grad_x = ops::sub(pull(grad_x), along);
-    }
+    if (!fixed) grad_x = grad_of_input(u, h, n, project, grad_xn);
   }
-  if (grad_x && (!u || fixed)) grad_x = pull(grad_x);
-  const auto like = [](const Tensor& t, const Tensor& model) {
-    return t ? ops::to_dtype(ops::reshape(t, model.sizes()), model.dtype()) : t;
-  };
+  if (grad_xn && (!u || fixed)) grad_x = pull(grad_xn);
   if (grad_weight)
-    grad_weight = ops::reshape(ops::sum_to_size(grad_weight, weight_sizes), weight_in->sizes());
-  return {like(grad_grad, grad_in), like(grad_x, input), grad_weight};
+    grad_weight = ops::reshape(ops::sum_to_size(grad_weight, a.weight_sizes), a.weight->sizes());
+  return {like(grad_grad, a.grad), like(grad_x, a.input), grad_weight};
 }
 
 // ---- what programs call -----------------------------------------------------------------------------------
@@ -346,8 +391,8 @@ std::pair<int64_t, int64_t> check_normalized(const Tensor& input, IntSpan shape,
   return {checked_numel(input.sizes().first(static_cast<size_t>(lead))), checked_numel(shape)};
 }
 
-Three layer_norm_parts(const Tensor& input, IntSpan normalized_shape, OptTensor weight, OptTensor bias,
-                       double eps) {
+Three layer_norm_with_statistics(const Tensor& input, IntSpan normalized_shape, OptTensor weight,
+                                 OptTensor bias, double eps) {
   const auto [rows, n] = check_normalized(input, normalized_shape, weight, bias);
   check_norm_type("LayerNormKernelImpl", input);
   check_parameter_type(input, weight);
@@ -357,10 +402,10 @@ Three layer_norm_parts(const Tensor& input, IntSpan normalized_shape, OptTensor 
 
 Tensor layer_norm(const Tensor& input, IntSpan normalized_shape, OptTensor weight, OptTensor bias, double eps,
                   bool) {
-  return std::get<0>(layer_norm_parts(input, normalized_shape, weight, bias, eps));
+  return std::get<0>(layer_norm_with_statistics(input, normalized_shape, weight, bias, eps));
 }
 
-// The type in which the reference hands statistics out.
+// The type in which PyTorch returns statistics.
 DType shown_type(const Tensor& input, OptTensor a, OptTensor b) {
   const OptTensor parameter = a ? a : b;
   return parameter ? parameter->dtype() : input.dtype();
@@ -378,7 +423,7 @@ Three delivered(const Three& results, Out a, Out b, Out c) {
 
 Three native_layer_norm(const Tensor& input, IntSpan normalized_shape, OptTensor weight, OptTensor bias,
                         double eps, Out out, Out out_mean, Out out_rstd) {
-  auto [output, mean, rstd] = layer_norm_parts(input, normalized_shape, weight, bias, eps);
+  auto [output, mean, rstd] = layer_norm_with_statistics(input, normalized_shape, weight, bias, eps);
   DimVector shape(input.sizes());
   for (size_t i = shape.size() - normalized_shape.size(); i < shape.size(); ++i) shape[i] = 1;
   const DType type = shown_type(input, weight, bias);
@@ -424,8 +469,8 @@ Tensor rms_norm(const Tensor& input, IntSpan normalized_shape, OptTensor weight,
   return fits ? output : ops::to_dtype(ops::mul(output, *weight), input.dtype());
 }
 
-Three group_norm_parts(const Tensor& input, OptTensor weight, OptTensor bias, int64_t N, int64_t C, int64_t S,
-                       int64_t groups, double eps) {
+Three group_norm_with_statistics(const Tensor& input, OptTensor weight, OptTensor bias, int64_t N, int64_t C,
+                                 int64_t S, int64_t groups, double eps) {
   TL_CHECK(groups > 0, Runtime, "Expected num groups to be greater than 0, got ", groups);
   TL_CHECK(C % groups == 0, Runtime,
            "Expected number of channels in input to be divisible by num_groups, but got input of shape ",
@@ -453,57 +498,56 @@ Tensor group_norm(const Tensor& input, int64_t groups, OptTensor weight, OptTens
            input.dim());
   const int64_t N = input.size(0), C = input.size(1);
   const int64_t S = checked_numel(input.sizes().subspan(2));
-  return in_format_of(std::get<0>(group_norm_parts(input, weight, bias, N, C, S, groups, eps)), input);
+  return in_format_of(std::get<0>(group_norm_with_statistics(input, weight, bias, N, C, S, groups, eps)),
+                      input);
 }
 
-Three native_group_norm(const Tensor& input, OptTensor weight, OptTensor bias, int64_t N, int64_t C,
-                        int64_t S, int64_t groups, double eps, Out out, Out out_mean, Out out_rstd) {
-  TL_CHECK(checked_numel(DimVector{N, C, S}) == input.numel(), Runtime,
+Three native_group_norm(const NativeGroupNormArgs& a, Out out, Out out_mean, Out out_rstd) {
+  const Tensor& input = a.input;
+  TL_CHECK(checked_numel(DimVector{a.N, a.C, a.HxW}) == input.numel(), Runtime,
            "Expected X.numel() == N * C * HxW, got an "
            "input of shape ",
-           input.sizes(), " and ", N, ", ", C, ", ", S);
-  auto [output, mean, rstd] = group_norm_parts(input, weight, bias, N, C, S, groups, eps);
-  const DType type = shown_type(input, weight, bias);
+           input.sizes(), " and ", a.N, ", ", a.C, ", ", a.HxW);
+  auto [output, mean, rstd] =
+      group_norm_with_statistics(input, a.weight, a.bias, a.N, a.C, a.HxW, a.group, a.eps);
+  const DType type = shown_type(input, a.weight, a.bias);
   if (!out && grad_enabled() && input.numel() > 0) {  // the statistics are differentiable
-    const Tensor x = ops::reshape(input, DimVector{N, groups, -1});
+    const Tensor x = ops::reshape(input, DimVector{a.N, a.group, -1});
     const DimVector last{2};
     mean = ops::mean_dim(x, std::optional<IntSpan>(last), false);
     const Tensor variance = ops::var_correction(x, std::optional<IntSpan>(last), Scalar(int64_t{0}), false);
-    rstd = ops::rsqrt(ops::add(variance, Scalar(eps)));
+    rstd = ops::rsqrt(ops::add(variance, Scalar(a.eps)));
   }
   return delivered({in_format_of(output, input), ops::to_dtype(mean, type), ops::to_dtype(rstd, type)}, out,
                    out_mean, out_rstd);
 }
 
-Tensor batch_norm(const Tensor& input, OptTensor weight, OptTensor bias, OptTensor running_mean,
-                  OptTensor running_var, bool training, double momentum, double eps, bool) {
-  if (input.dim() == 1 && input.numel() == 0) return ops::clone(input);
-  return std::get<0>(
-      ops::_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps));
+Tensor batch_norm(const BatchNormArgs& a) {
+  if (a.input.dim() == 1 && a.input.numel() == 0) return ops::clone(a.input);
+  return std::get<0>(ops::_batch_norm(a.input, a.weight, a.bias, a.running_mean, a.running_var, a.training,
+                                      a.momentum, a.eps));
 }
 
-Three native_batch_norm(const Tensor& input, OptTensor weight, OptTensor bias, OptTensor running_mean,
-                        OptTensor running_var, bool training, double momentum, double eps, Out out,
-                        Out out_mean, Out out_rstd) {
-  auto [output, mean, rstd] =
-      ops::_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
-  const OptTensor statistic = running_mean ? running_mean : running_var;
-  const DType type = shown_type(input, weight ? weight : bias, statistic);
+Three native_batch_norm(const NativeBatchNormArgs& a, Out out, Out out_mean, Out out_rstd) {
+  auto [output, mean, rstd] = ops::_batch_norm(a.input, a.weight, a.bias, a.running_mean, a.running_var,
+                                               a.training, a.momentum, a.eps);
+  const OptTensor statistic = a.running_mean ? a.running_mean : a.running_var;
+  const DType type = shown_type(a.input, a.weight ? a.weight : a.bias, statistic);
   const auto shown = [&](const Tensor& t) {
-    return training ? ops::detach(ops::to_dtype(t, type)) : empty(DimVector{0}, {type, input.device()});
+    return a.training ? ops::detach(ops::to_dtype(t, type)) : empty(DimVector{0}, {type, a.input.device()});
   };
   return delivered({output, shown(mean), shown(rstd)}, out, out_mean, out_rstd);
 }
 
 // Each channel of each sample is one of N C channels of a single sample.
-Tensor instance_norm(const Tensor& input, OptTensor weight, OptTensor bias, OptTensor running_mean,
-                     OptTensor running_var, bool use_input_stats, double momentum, double eps, bool) {
+Tensor instance_norm(const InstanceNormArgs& a) {
+  const auto& [input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn] = a;
   TL_CHECK(use_input_stats || (running_mean && running_var), Runtime,
            "Expected running_mean and running_var to be defined when use_input_stats is false");
   TL_CHECK(input.dim() >= 2, Runtime, "Expected at least 2 dimensions for input tensor but received ",
            input.dim());
   if (!use_input_stats)
-    return batch_norm(input, weight, bias, running_mean, running_var, false, momentum, eps, false);
+    return batch_norm({input, weight, bias, running_mean, running_var, false, momentum, eps, cudnn});
   const int64_t N = input.size(0), C = input.size(1);
   const int64_t S = checked_numel(input.sizes().subspan(2));
   check_batch(input, weight, bias, running_mean, running_var, true);

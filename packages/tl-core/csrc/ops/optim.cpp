@@ -1,5 +1,6 @@
-// Fused optimizer steps over lists of parameters.
+// Fused SGD, Adam, AdamW and Adagrad steps over lists of parameters: checks, and one kernel call a parameter.
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "kernels/cpu/fused/optimizer_step.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -54,71 +55,68 @@ void check_steps(const char* op, TensorList params, TensorList steps) {
 
 double count_of(const Tensor& step) { return load_scalar(step.dtype(), step.data()).to_double(); }
 
-void fused_sgd(TensorList self, TensorList grads, TensorList buffers, double weight_decay, double momentum,
-               double lr, double dampening, bool nesterov, bool maximize, bool is_first_step) {
-  check_params("_fused_sgd_", self);
-  check_list("_fused_sgd_", "grads", self, grads);
-  if (!buffers.empty()) check_list("_fused_sgd_", "momentum_buffer_list", self, buffers);
-  const cpu::SgdStep step{lr, momentum, dampening, weight_decay, nesterov, maximize, is_first_step};
-  for (size_t i = 0; i < self.size(); ++i) {
-    const Dense param(self[i]);
-    const Tensor grad = to_contiguous(grads[i]);
+void fused_sgd(const FusedSgdArgs& a) {
+  check_params("_fused_sgd_", a.self);
+  check_list("_fused_sgd_", "grads", a.self, a.grads);
+  const TensorList buffers = a.momentum_buffer_list;
+  if (!buffers.empty()) check_list("_fused_sgd_", "momentum_buffer_list", a.self, buffers);
+  const cpu::SgdStep step{a.lr,       a.momentum, a.dampening,    a.weight_decay,
+                          a.nesterov, a.maximize, a.is_first_step};
+  for (size_t i = 0; i < a.self.size(); ++i) {
+    const DType type = a.self[i].dtype();
+    const int64_t n = a.self[i].numel();
+    const Dense param(a.self[i]);
+    const Tensor grad = to_contiguous(a.grads[i]);
     if (buffers.empty()) {
-      cpu::sgd_step(self[i].dtype(), self[i].numel(), param.data(), grad.ptr<char>(), nullptr, step);
+      cpu::sgd_step(type, n, param.data(), grad.ptr<char>(), nullptr, step);
     } else {
       const Dense buffer(buffers[i]);
-      cpu::sgd_step(self[i].dtype(), self[i].numel(), param.data(), grad.ptr<char>(), buffer.data(), step);
+      cpu::sgd_step(type, n, param.data(), grad.ptr<char>(), buffer.data(), step);
     }
   }
 }
 
-void adam(const char* name, bool decoupled, TensorList self, TensorList grads, TensorList averages,
-          TensorList squares, TensorList largest, TensorList steps, double lr, double beta1, double beta2,
-          double weight_decay, double eps, bool amsgrad, bool maximize) {
-  check_params(name, self);
-  check_list(name, "grads", self, grads);
-  check_list(name, "exp_avgs", self, averages);
-  check_list(name, "exp_avg_sqs", self, squares);
-  if (amsgrad) check_list(name, "max_exp_avg_sqs", self, largest);
-  check_steps(name, self, steps);
-  for (size_t i = 0; i < self.size(); ++i) {
-    const cpu::AdamStep step{lr, beta1, beta2, eps, weight_decay, count_of(steps[i]), decoupled, maximize};
-    const Dense param(self[i]), average(averages[i]), square(squares[i]);
-    const Tensor grad = to_contiguous(grads[i]);
-    if (amsgrad) {
-      const Dense top(largest[i]);
-      cpu::adam_step(self[i].dtype(), self[i].numel(), param.data(), grad.ptr<char>(), average.data(),
-                     square.data(), top.data(), step);
+// `Args` are those of _fused_adam_ or, with decoupled weight decay, of _fused_adamw_.
+template <class Args>
+void adam(const char* name, bool decoupled, const Args& a) {
+  check_params(name, a.self);
+  check_list(name, "grads", a.self, a.grads);
+  check_list(name, "exp_avgs", a.self, a.exp_avgs);
+  check_list(name, "exp_avg_sqs", a.self, a.exp_avg_sqs);
+  if (a.amsgrad) check_list(name, "max_exp_avg_sqs", a.self, a.max_exp_avg_sqs);
+  check_steps(name, a.self, a.state_steps);
+  for (size_t i = 0; i < a.self.size(); ++i) {
+    const DType type = a.self[i].dtype();
+    const int64_t n = a.self[i].numel();
+    const cpu::AdamStep step{a.lr,      a.beta1,   a.beta2, a.eps, a.weight_decay, count_of(a.state_steps[i]),
+                             decoupled, a.maximize};
+    const Dense param(a.self[i]), exp_avg(a.exp_avgs[i]), exp_avg_sq(a.exp_avg_sqs[i]);
+    const Tensor grad = to_contiguous(a.grads[i]);
+    if (a.amsgrad) {
+      const Dense max_exp_avg_sq(a.max_exp_avg_sqs[i]);
+      cpu::adam_step(type, n, param.data(), grad.ptr<char>(), exp_avg.data(), exp_avg_sq.data(),
+                     max_exp_avg_sq.data(), step);
     } else {
-      cpu::adam_step(self[i].dtype(), self[i].numel(), param.data(), grad.ptr<char>(), average.data(),
-                     square.data(), nullptr, step);
+      cpu::adam_step(type, n, param.data(), grad.ptr<char>(), exp_avg.data(), exp_avg_sq.data(), nullptr,
+                     step);
     }
   }
 }
 
-void fused_adam(TensorList self, TensorList grads, TensorList averages, TensorList squares,
-                TensorList largest, TensorList steps, double lr, double beta1, double beta2,
-                double weight_decay, double eps, bool amsgrad, bool maximize) {
-  adam("_fused_adam_", false, self, grads, averages, squares, largest, steps, lr, beta1, beta2, weight_decay,
-       eps, amsgrad, maximize);
-}
-void fused_adamw(TensorList self, TensorList grads, TensorList averages, TensorList squares,
-                 TensorList largest, TensorList steps, double lr, double beta1, double beta2,
-                 double weight_decay, double eps, bool amsgrad, bool maximize) {
-  adam("_fused_adamw_", true, self, grads, averages, squares, largest, steps, lr, beta1, beta2, weight_decay,
-       eps, amsgrad, maximize);
-}
-void fused_adagrad(TensorList self, TensorList grads, TensorList sums, TensorList steps, double lr,
-                   double lr_decay, double weight_decay, double eps, bool maximize) {
-  check_params("_fused_adagrad_", self);
-  check_list("_fused_adagrad_", "grads", self, grads);
-  check_list("_fused_adagrad_", "state_sums", self, sums);
-  check_steps("_fused_adagrad_", self, steps);
-  for (size_t i = 0; i < self.size(); ++i) {
-    const cpu::AdagradStep step{lr, lr_decay, weight_decay, eps, count_of(steps[i]), maximize};
-    const Dense param(self[i]), sum(sums[i]);
-    const Tensor grad = to_contiguous(grads[i]);
-    cpu::adagrad_step(self[i].dtype(), self[i].numel(), param.data(), grad.ptr<char>(), sum.data(), step);
+void fused_adam(const FusedAdamArgs& a) { adam("_fused_adam_", false, a); }
+void fused_adamw(const FusedAdamwArgs& a) { adam("_fused_adamw_", true, a); }
+
+void fused_adagrad(const FusedAdagradArgs& a) {
+  check_params("_fused_adagrad_", a.self);
+  check_list("_fused_adagrad_", "grads", a.self, a.grads);
+  check_list("_fused_adagrad_", "state_sums", a.self, a.state_sums);
+  check_steps("_fused_adagrad_", a.self, a.state_steps);
+  for (size_t i = 0; i < a.self.size(); ++i) {
+    const cpu::AdagradStep step{a.lr,      a.lr_decay, a.weight_decay, a.eps, count_of(a.state_steps[i]),
+                                a.maximize};
+    const Dense param(a.self[i]), sum(a.state_sums[i]);
+    const Tensor grad = to_contiguous(a.grads[i]);
+    cpu::adagrad_step(a.self[i].dtype(), a.self[i].numel(), param.data(), grad.ptr<char>(), sum.data(), step);
   }
 }
 }  // namespace

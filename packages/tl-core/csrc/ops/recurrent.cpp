@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "kernels/cpu/fused/recurrent_cell.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "ops.h"
@@ -133,65 +134,90 @@ void check_layer(const Tensor& rows, const Tensor& h0, OptTensor c0, const Tenso
            rows.size(0));
 }
 
-// What the backward pass has besides the arguments of the layer.
-void check_kept(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad_state, const Tensor& h0,
-                const Tensor& output, const Tensor& saved, const Tensor& cells, Cell cell) {
-  const int64_t n = h0.size(1), total = output.size(0);
-  const DType type = opmath_type(output.dtype());
-  expect(kLayer, "output", output, output.dtype(), DimVector{total, n});
-  expect(kLayer, "saved", saved, type, DimVector{total, saved_count(cell) * n});
-  expect(kLayer, "cells", cells, type, DimVector{cell == Cell::Lstm ? total : 0, n});
-  if (grad_output) expect(kLayer, "grad_output", *grad_output, grad_output->dtype(), output.sizes());
-  for (OptTensor t : {grad_hidden, grad_state})
-    if (t) expect(kLayer, "grad_hidden", *t, t->dtype(), h0.sizes());
+// What the backward pass has besides the arguments of the layer. `Args` are those of
+// _recurrent_layer_backward or of _recurrent_layer_gradients.
+template <class Args>
+void check_layer_backward(const Args& a) {
+  check_layer(a.output, a.h0, a.c0, a.w_hh, a.b_hh, a.mode, a.batch_sizes);
+  const auto cell = static_cast<Cell>(a.mode);
+  const int64_t n = a.h0.size(1), total = a.output.size(0);
+  const DType type = opmath_type(a.output.dtype());
+  expect(kLayer, "output", a.output, a.output.dtype(), DimVector{total, n});
+  expect(kLayer, "saved", a.saved, type, DimVector{total, saved_count(cell) * n});
+  expect(kLayer, "cells", a.cells, type, DimVector{cell == Cell::Lstm ? total : 0, n});
+  if (a.grad_output) expect(kLayer, "grad_output", *a.grad_output, a.grad_output->dtype(), a.output.sizes());
+  for (OptTensor t : {a.grad_hidden, a.grad_state})
+    if (t) expect(kLayer, "grad_hidden", *t, t->dtype(), a.h0.sizes());
 }
 
-Five layer(const Tensor& gates_in, const Tensor& h0, OptTensor c0, const Tensor& w_hh, OptTensor b_hh,
-           int64_t mode, bool reverse, IntSpan batch_sizes) {
-  check_layer(gates_in, h0, c0, w_hh, b_hh, mode, batch_sizes);
-  expect(kLayer, "gates", gates_in, gates_in.dtype(),
-         DimVector{gates_in.size(0), gate_count(static_cast<Cell>(mode)) * h0.size(1)});
-  const auto cell = static_cast<Cell>(mode);
-  const int64_t n = h0.size(1), total = gates_in.size(0);
-  const DType own = gates_in.dtype(), type = opmath_type(own);
-  const TensorOptions options{type, gates_in.device()};
-  const Tensor output = empty(DimVector{total, n}, options),
-               saved = empty(DimVector{total, saved_count(cell) * n}, options);
-  const Tensor cells = empty(DimVector{cell == Cell::Lstm ? total : 0, n}, options);
-  if (gates_in.is_meta())
-    return {to_dtype(output, own), empty(h0.sizes(), {own, h0.device()}),
-            empty(c0 ? c0->sizes() : IntSpan(DimVector{0}), {own, h0.device()}), saved, cells};
-  const Steps steps(batch_sizes, reverse);
-  const Tensor gates = typed(gates_in, type), weight = typed(w_hh, type),
-               hidden = ops::clone(typed(h0, type));
-  const Tensor state = c0 ? ops::clone(typed(*c0, type)) : empty(DimVector{0}, options);
-  const Tensor bias = b_hh ? typed(*b_hh, type) : Tensor();
-  const Tensor hidden_gates = cell == Cell::Gru ? empty(DimVector{h0.size(0), 3 * n}, options) : Tensor();
+// What the steps of a forward pass read and write, dense and in the opmath type.
+struct LayerForward {
+  Cell cell;
+  DType type;
+  Tensor gates, weight, bias;   // the input's products, updated in place by a GRU; w_hh and b_hh
+  Tensor hidden, state;         // of the previous step, replaced by each
+  Tensor hidden_gates;          // a GRU's products with the hidden state
+  Tensor output, saved, cells;  // results for every row
+  int64_t n() const { return hidden.size(1); }
+};
+
+// All steps: a product with the hidden state, accumulated onto the input's, and the cell.
+void run_forward(const LayerForward& f, const Steps& steps, size_t n_steps) {
   const One one;
-  const int64_t width = gate_count(cell) * n;
-  const StepWeight factor(transposed(weight), n, width, type, batch_sizes.size());
-  // Sums stand where the step's results go, but a GRU's.
-  const Tensor& sums = hidden_gates ? gates : cell == Cell::Lstm ? saved : output;
-  steps.run_divided(false, h0.size(0), [&](Steps::Step s) {
-    const cpu::MatrixView to = hidden_gates ? rows_at(hidden_gates, s.state) : rows_at(sums, s.first);
+  const int64_t n = f.n(), width = gate_count(f.cell) * n;
+  const bool gru = f.cell == Cell::Gru;
+  const StepWeight factor(transposed(f.weight), n, width, f.type, n_steps);
+  // The sums are written where the step's results go, except a GRU's.
+  const Tensor& sums = gru ? f.gates : f.cell == Cell::Lstm ? f.saved : f.output;
+  const bool adds = !gru || f.bias;
+  steps.run_divided(false, f.hidden.size(0), [&](Steps::Step s) {
+    const cpu::MatrixView to = gru ? rows_at(f.hidden_gates, s.state) : rows_at(sums, s.first);
     const cpu::MatrixView added =
-        hidden_gates ? cpu::MatrixView{bias ? bias.ptr<char>() : nullptr, 0, 1} : rows_at(gates, s.first);
-    const bool adds = !hidden_gates || bias;
+        gru ? cpu::MatrixView{f.bias ? f.bias.ptr<char>() : nullptr, 0, 1} : rows_at(f.gates, s.first);
     factor.multiply({s.rows,
                      width,
                      n,
-                     rows_at(hidden, s.state),
+                     rows_at(f.hidden, s.state),
                      {},
                      to,
                      added,
-                     one.of(type),
-                     adds ? one.of(type) : nullptr});
-    cpu::recurrent_step(type, cell,
-                        {s.rows, n, row_at(sums, s.first, width), row_at(hidden_gates, s.state, width),
-                         row_at(saved, s.first, 4 * n), row_at(state, s.state, n), row_at(cells, s.first, n),
-                         row_at(hidden, s.state, n), row_at(output, s.first, n)});
+                     one.of(f.type),
+                     adds ? one.of(f.type) : nullptr});
+    cpu::recurrent_step(
+        f.type, f.cell,
+        {s.rows, n, row_at(sums, s.first, width), row_at(f.hidden_gates, s.state, width),
+         row_at(f.saved, s.first, 4 * n), row_at(f.state, s.state, n), row_at(f.cells, s.first, n),
+         row_at(f.hidden, s.state, n), row_at(f.output, s.first, n)});
   });
-  return {to_dtype(output, own), to_dtype(hidden, own), to_dtype(state, own), saved, cells};
+}
+
+Five layer(const RecurrentLayerArgs& a) {
+  check_layer(a.gates, a.h0, a.c0, a.w_hh, a.b_hh, a.mode, a.batch_sizes);
+  expect(kLayer, "gates", a.gates, a.gates.dtype(),
+         DimVector{a.gates.size(0), gate_count(static_cast<Cell>(a.mode)) * a.h0.size(1)});
+  const auto cell = static_cast<Cell>(a.mode);
+  const int64_t n = a.h0.size(1), total = a.gates.size(0);
+  const DType own = a.gates.dtype(), type = opmath_type(own);
+  const TensorOptions options{type, a.gates.device()};
+  const Tensor output = empty(DimVector{total, n}, options),
+               saved = empty(DimVector{total, saved_count(cell) * n}, options);
+  const Tensor cells = empty(DimVector{cell == Cell::Lstm ? total : 0, n}, options);
+  if (a.gates.is_meta())
+    return {to_dtype(output, own), empty(a.h0.sizes(), {own, a.h0.device()}),
+            empty(a.c0 ? a.c0->sizes() : IntSpan(DimVector{0}), {own, a.h0.device()}), saved, cells};
+  const LayerForward f{cell,
+                       type,
+                       typed(a.gates, type),
+                       typed(a.w_hh, type),
+                       a.b_hh ? typed(*a.b_hh, type) : Tensor(),
+                       ops::clone(typed(a.h0, type)),
+                       a.c0 ? ops::clone(typed(*a.c0, type)) : empty(DimVector{0}, options),
+                       cell == Cell::Gru ? empty(DimVector{a.h0.size(0), 3 * n}, options) : Tensor(),
+                       output,
+                       saved,
+                       cells};
+  run_forward(f, Steps(a.batch_sizes, a.reverse), a.batch_sizes.size());
+  return {to_dtype(output, own), to_dtype(f.hidden, own), to_dtype(f.state, own), saved, cells};
 }
 
 // The state before each row's step.
@@ -207,63 +233,86 @@ Tensor previous_states(const Steps& steps, const Tensor& output, const Tensor& h
   return all;
 }
 
-Five layer_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad_state, const Tensor& h0,
-                    OptTensor c0, const Tensor& w_hh, OptTensor b_hh, const Tensor& output_in,
-                    const Tensor& saved, const Tensor& cells, int64_t mode, bool reverse,
-                    IntSpan batch_sizes) {
-  check_layer(output_in, h0, c0, w_hh, b_hh, mode, batch_sizes);
-  check_kept(grad_output, grad_hidden, grad_state, h0, output_in, saved, cells, static_cast<Cell>(mode));
-  const auto cell = static_cast<Cell>(mode);
-  const int64_t n = h0.size(1), width = gate_count(cell) * n;
-  const DType own = output_in.dtype(), type = opmath_type(own);
-  const TensorOptions options{type, h0.device()};
-  const auto started = [&](OptTensor g, const Tensor& like) {
-    const Tensor t = empty(like.sizes(), options);
-    if (t.is_meta()) return t;
-    if (g)
-      copy_elements(t, *g);
-    else
-      fill_elements(t, Scalar(0.0));
-    return t;
-  };
-  const Tensor hidden = started(grad_hidden, h0), state = c0 ? started(grad_state, *c0) : Tensor();
-  const Tensor gates = empty(DimVector{output_in.size(0), width}, options);
+// What the steps of a backward pass read and write, dense and in the opmath type.
+struct LayerBackward {
+  Cell cell;
+  DType type;
+  Tensor saved, cells, previous, output,
+      weight;                            // of the forward pass; `previous` is each row's hidden state
+  Tensor grad_output;                    // or none
+  Tensor grad_hidden, grad_state;        // of the step's results, replaced by those of the previous step
+  Tensor grad_gates, grad_hidden_gates;  // results for every row; one tensor except for a GRU
+};
+
+// All steps from the last on: the cell, and the product of its gates' gradients with the weight.
+void run_backward(const LayerBackward& b, const Steps& steps, size_t n_steps) {
+  const One one;
+  const int64_t n = b.grad_hidden.size(1), width = b.grad_gates.size(1);
+  const bool adds = b.cell == Cell::Gru;
+  const StepWeight factor(rows_at(b.weight, 0), width, n, b.type, n_steps);
+  steps.run_divided(true, b.grad_hidden.size(0), [&](Steps::Step s) {
+    cpu::recurrent_step_backward(
+        b.type, b.cell,
+        {s.rows, n, row_at(b.saved, s.first, 4 * n), row_at(b.cells, s.first, n),
+         row_at(b.previous, s.first, n), row_at(b.output, s.first, n), row_at(b.grad_output, s.first, n),
+         row_at(b.grad_hidden, s.state, n), row_at(b.grad_state, s.state, n),
+         row_at(b.grad_gates, s.first, width), row_at(b.grad_hidden_gates, s.first, width)});
+    const cpu::MatrixView to = rows_at(b.grad_hidden, s.state);
+    factor.multiply({s.rows,
+                     n,
+                     width,
+                     rows_at(b.grad_hidden_gates, s.first),
+                     {},
+                     to,
+                     adds ? to : cpu::MatrixView{},
+                     one.of(b.type),
+                     adds ? one.of(b.type) : nullptr});
+  });
+}
+
+// A gradient to accumulate into: a copy of what is given, or zeros.
+Tensor started(OptTensor grad, const Tensor& like, const TensorOptions& options) {
+  const Tensor t = empty(like.sizes(), options);
+  if (t.is_meta()) return t;
+  if (grad)
+    copy_elements(t, *grad);
+  else
+    fill_elements(t, Scalar(0.0));
+  return t;
+}
+
+Five layer_backward(const RecurrentLayerBackwardArgs& a) {
+  check_layer_backward(a);
+  const auto cell = static_cast<Cell>(a.mode);
+  const DType own = a.output.dtype(), type = opmath_type(own);
+  const TensorOptions options{type, a.h0.device()};
+  const Tensor hidden = started(a.grad_hidden, a.h0, options),
+               state = a.c0 ? started(a.grad_state, *a.c0, options) : Tensor();
+  const Tensor gates = empty(DimVector{a.output.size(0), gate_count(cell) * a.h0.size(1)}, options);
   const auto in_own_type = [own](const Tensor& t) { return t ? to_dtype(t, own) : t; };
   const auto results = [&](const Tensor& grad_weight, const Tensor& grad_bias) -> Five {
     return {in_own_type(gates), in_own_type(hidden), in_own_type(state), in_own_type(grad_weight),
             in_own_type(grad_bias)};
   };
-  if (h0.is_meta())
-    return results(empty(w_hh.sizes(), options), b_hh ? empty(b_hh->sizes(), options) : Tensor());
-  const Steps steps(batch_sizes, reverse);
-  const Tensor kept = to_contiguous(saved), kept_cells = to_contiguous(cells);
-  const Tensor weight = typed(w_hh, type), output = typed(output_in, type),
-               g = grad_output ? typed(*grad_output, type) : Tensor();
-  const Tensor previous = previous_states(steps, output, typed(h0, type));
-  const Tensor hidden_gates = cell == Cell::Gru ? empty(gates.sizes(), options) : gates;
-  const One one;
-  const StepWeight factor(rows_at(weight, 0), width, n, type, batch_sizes.size());
-  steps.run_divided(true, h0.size(0), [&](Steps::Step s) {
-    cpu::recurrent_step_backward(
-        type, cell,
-        {s.rows, n, row_at(kept, s.first, 4 * n), row_at(kept_cells, s.first, n),
-         row_at(previous, s.first, n), row_at(output, s.first, n), row_at(g, s.first, n),
-         row_at(hidden, s.state, n), row_at(state, s.state, n), row_at(gates, s.first, width),
-         row_at(hidden_gates, s.first, width)});
-    const cpu::MatrixView to = rows_at(hidden, s.state);
-    const bool adds = cell == Cell::Gru;
-    factor.multiply({s.rows,
-                     n,
-                     width,
-                     rows_at(hidden_gates, s.first),
-                     {},
-                     to,
-                     adds ? to : cpu::MatrixView{},
-                     one.of(type),
-                     adds ? one.of(type) : nullptr});
-  });
-  const Tensor grad_weight = ops::mm(ops::t(hidden_gates), previous);
-  const Tensor grad_bias = b_hh ? ops::sum_dim_IntList(hidden_gates, DimVector{0}, false) : Tensor();
+  if (a.h0.is_meta())
+    return results(empty(a.w_hh.sizes(), options), a.b_hh ? empty(a.b_hh->sizes(), options) : Tensor());
+  const Steps steps(a.batch_sizes, a.reverse);
+  const Tensor output = typed(a.output, type);
+  const LayerBackward b{cell,
+                        type,
+                        to_contiguous(a.saved),
+                        to_contiguous(a.cells),
+                        previous_states(steps, output, typed(a.h0, type)),
+                        output,
+                        typed(a.w_hh, type),
+                        a.grad_output ? typed(*a.grad_output, type) : Tensor(),
+                        hidden,
+                        state,
+                        gates,
+                        cell == Cell::Gru ? empty(gates.sizes(), options) : gates};
+  run_backward(b, steps, a.batch_sizes.size());
+  const Tensor grad_weight = ops::mm(ops::t(b.grad_hidden_gates), b.previous);
+  const Tensor grad_bias = a.b_hh ? ops::sum_dim_IntList(b.grad_hidden_gates, DimVector{0}, false) : Tensor();
   return results(grad_weight, grad_bias);
 }
 
@@ -302,13 +351,13 @@ StepGradients gru_gradients(const Tensor& g, const Tensor& saved, const Tensor& 
                             const Tensor& grad_saved) {
   const std::vector<Tensor> parts = ops::chunk(saved, 4, 1), more = ops::chunk(grad_saved, 4, 1);
   const Tensor &reset = parts[0], &update = parts[1], &fresh = parts[2], &part = parts[3];
-  const Tensor kept = ops::mul(g, update);
-  const Tensor sum = ops::tanh_backward(ops::add(more[2], ops::sub(g, kept)), fresh);
-  const Tensor by_reset = ops::sigmoid_backward(ops::addcmul(more[0], sum, part), reset);
-  const Tensor by_update = ops::sigmoid_backward(ops::addcmul(more[1], g, ops::sub(before, fresh)), update);
-  return {ops::cat(std::vector<Tensor>{by_reset, by_update, sum}, 1),
-          ops::cat(std::vector<Tensor>{by_reset, by_update, ops::addcmul(more[3], sum, reset)}, 1),
-          kept,
+  const Tensor direct = ops::mul(g, update);
+  const Tensor sum = ops::tanh_backward(ops::add(more[2], ops::sub(g, direct)), fresh);
+  const Tensor grad_reset = ops::sigmoid_backward(ops::addcmul(more[0], sum, part), reset);
+  const Tensor grad_update = ops::sigmoid_backward(ops::addcmul(more[1], g, ops::sub(before, fresh)), update);
+  return {ops::cat(std::vector<Tensor>{grad_reset, grad_update, sum}, 1),
+          ops::cat(std::vector<Tensor>{grad_reset, grad_update, ops::addcmul(more[3], sum, reset)}, 1),
+          direct,
           {}};
 }
 
@@ -326,34 +375,30 @@ std::vector<Tensor> states_before(const Steps& steps, const std::vector<Tensor>&
   return before;
 }
 
-// Differentiable in turn: what the layer kept are results of it, which have gradients as the others do.
-Five recorded_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad_state,
-                       OptTensor grad_saved, OptTensor grad_cells, const Tensor& h0, OptTensor c0,
-                       const Tensor& w_hh, OptTensor b_hh, const Tensor& output, const Tensor& saved,
-                       const Tensor& cells, int64_t mode, bool reverse, IntSpan batch_sizes) {
-  check_layer(output, h0, c0, w_hh, b_hh, mode, batch_sizes);
-  const auto cell = static_cast<Cell>(mode);
-  check_kept(grad_output, grad_hidden, grad_state, h0, output, saved, cells, cell);
-  const DType own = output.dtype(), type = opmath_type(own);
+// Differentiable in turn: what the layer saved are results of it, which have gradients as the others do.
+Five recorded_backward(const RecurrentLayerGradientsArgs& a) {
+  check_layer_backward(a);
+  const auto cell = static_cast<Cell>(a.mode);
+  const DType own = a.output.dtype(), type = opmath_type(own);
   const auto typed = [type](const Tensor& t) { return ops::to_dtype(t, type); };
   const auto started = [&](OptTensor g, const Tensor& like) { return typed(g ? *g : ops::zeros_like(like)); };
-  const auto each = [&](const Tensor& t) { return ops::split_with_sizes(typed(t), batch_sizes, 0); };
+  const auto each = [&](const Tensor& t) { return ops::split_with_sizes(typed(t), a.batch_sizes, 0); };
   const bool saves = saved_count(cell) > 0, lstm = cell == Cell::Lstm;
   const std::vector<Tensor> none,
-      outputs = each(output), grads = each(started(grad_output, output)), kept = saves ? each(saved) : none,
-      more = saves ? each(started(grad_saved, saved)) : none, kept_cells = lstm ? each(cells) : none,
-      more_cells = lstm ? each(started(grad_cells, cells)) : none;
-  const Steps steps(batch_sizes, reverse);
-  const std::vector<Tensor> before = states_before(steps, outputs, typed(h0));
+      outputs = each(a.output), grads = each(started(a.grad_output, a.output)),
+      saved = saves ? each(a.saved) : none, grad_saved = saves ? each(started(a.grad_saved, a.saved)) : none,
+      cells = lstm ? each(a.cells) : none, grad_cells = lstm ? each(started(a.grad_cells, a.cells)) : none;
+  const Steps steps(a.batch_sizes, a.reverse);
+  const std::vector<Tensor> before = states_before(steps, outputs, typed(a.h0));
   std::vector<Tensor> gates(outputs.size()), hidden_gates(outputs.size());
-  Tensor hidden = started(grad_hidden, h0), state = lstm ? started(grad_state, *c0) : Tensor();
-  const Tensor weight = typed(w_hh);
+  Tensor hidden = started(a.grad_hidden, a.h0), state = lstm ? started(a.grad_state, *a.c0) : Tensor();
+  const Tensor weight = typed(a.w_hh);
   steps.run(true, [&](Steps::Step s) {
     const size_t i = s.number;
     const Tensor g = ops::add(first_rows(hidden, s.rows), grads[i]);
     const StepGradients r =
-        lstm ? lstm_gradients(g, first_rows(state, s.rows), kept[i], kept_cells[i], more[i], more_cells[i])
-        : cell == Cell::Gru ? gru_gradients(g, kept[i], before[i], more[i])
+        lstm ? lstm_gradients(g, first_rows(state, s.rows), saved[i], cells[i], grad_saved[i], grad_cells[i])
+        : cell == Cell::Gru ? gru_gradients(g, saved[i], before[i], grad_saved[i])
                             : simple_gradients(g, outputs[i], cell == Cell::Relu);
     const Tensor product = ops::mm(r.hidden_gates, weight);
     hidden = with_first_rows(hidden, r.hidden ? ops::add(product, r.hidden) : product);
@@ -365,21 +410,16 @@ Five recorded_backward(OptTensor grad_output, OptTensor grad_hidden, OptTensor g
   const auto in_own_type = [own](const Tensor& t) { return t ? ops::to_dtype(t, own) : t; };
   return {in_own_type(cell == Cell::Gru ? ops::cat(gates, 0) : sums), in_own_type(hidden), in_own_type(state),
           in_own_type(ops::mm(ops::t(sums), ops::cat(before, 0))),
-          in_own_type(b_hh ? ops::sum_dim_IntList(sums, DimVector{0}, false) : Tensor())};
+          in_own_type(a.b_hh ? ops::sum_dim_IntList(sums, DimVector{0}, false) : Tensor())};
 }
 
-Five layer_gradients(OptTensor grad_output, OptTensor grad_hidden, OptTensor grad_state, OptTensor grad_saved,
-                     OptTensor grad_cells, const Tensor& h0, OptTensor c0, const Tensor& w_hh, OptTensor b_hh,
-                     const Tensor& output, const Tensor& saved, const Tensor& cells, int64_t mode,
-                     bool reverse, IntSpan batch_sizes) {
-  if (!grad_enabled() && !grad_saved && !grad_cells)
-    return ops::_recurrent_layer_backward(grad_output, grad_hidden, grad_state, h0, c0, w_hh, b_hh, output,
-                                          saved, cells, mode, reverse, batch_sizes);
-  return recorded_backward(grad_output, grad_hidden, grad_state, grad_saved, grad_cells, h0, c0, w_hh, b_hh,
-                           output, saved, cells, mode, reverse, batch_sizes);
+Five layer_gradients(const RecurrentLayerGradientsArgs& a) {
+  if (grad_enabled() || a.grad_saved || a.grad_cells) return recorded_backward(a);
+  return ops::_recurrent_layer_backward(a.grad_output, a.grad_hidden, a.grad_state, a.h0, a.c0, a.w_hh,
+                                        a.b_hh, a.output, a.saved, a.cells, a.mode, a.reverse, a.batch_sizes);
 }
 
-// ---- layers over layers -----------------------------------------------------------------------------------
+// ---- stacked layers ---------------------------------------------------------------------------------------
 
 struct Options {
   Cell cell;
@@ -540,32 +580,31 @@ void check_lstm_state(TensorList hx) {
            "Hidden states of an LSTM must have 3 dimensions, got ", hx[0].dim(), " and ", hx[1].dim());
 }
 
-Three lstm_input(const Tensor& input, TensorList hx, TensorList params, bool biases, int64_t layers,
-                 double dropout, bool train, bool bidirectional, bool batch_first) {
-  check_lstm_state(hx);
-  const StackResult r = run_padded(input, hx[0], &hx[1], params,
-                                   {Cell::Lstm, biases, train, bidirectional, layers, dropout}, batch_first);
+template <class Args>
+Options options_of(const Args& a, Cell cell) {
+  return {cell, a.has_biases, a.train, a.bidirectional, a.num_layers, a.dropout};
+}
+
+Three lstm_input(const LstmInputArgs& a) {
+  check_lstm_state(a.hx);
+  const StackResult r =
+      run_padded(a.input, a.hx[0], &a.hx[1], a.params, options_of(a, Cell::Lstm), a.batch_first);
   return {r.output, r.hidden, r.state};
 }
-Three lstm_data(const Tensor& data, const Tensor& batch_sizes, TensorList hx, TensorList params, bool biases,
-                int64_t layers, double dropout, bool train, bool bidirectional) {
-  check_lstm_state(hx);
-  const StackResult r = run_packed(data, batch_sizes, hx[0], &hx[1], params,
-                                   {Cell::Lstm, biases, train, bidirectional, layers, dropout});
+Three lstm_data(const LstmDataArgs& a) {
+  check_lstm_state(a.hx);
+  const StackResult r =
+      run_packed(a.data, a.batch_sizes, a.hx[0], &a.hx[1], a.params, options_of(a, Cell::Lstm));
   return {r.output, r.hidden, r.state};
 }
-template <Cell cell>
-Two rnn_input(const Tensor& input, const Tensor& hx, TensorList params, bool biases, int64_t layers,
-              double dropout, bool train, bool bidirectional, bool batch_first) {
-  const StackResult r = run_padded(input, hx, nullptr, params,
-                                   {cell, biases, train, bidirectional, layers, dropout}, batch_first);
+template <Cell cell, class Args>
+Two rnn_input(const Args& a) {
+  const StackResult r = run_padded(a.input, a.hx, nullptr, a.params, options_of(a, cell), a.batch_first);
   return {r.output, r.hidden};
 }
-template <Cell cell>
-Two rnn_data(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, TensorList params, bool biases,
-             int64_t layers, double dropout, bool train, bool bidirectional) {
-  const StackResult r = run_packed(data, batch_sizes, hx, nullptr, params,
-                                   {cell, biases, train, bidirectional, layers, dropout});
+template <Cell cell, class Args>
+Two rnn_data(const Args& a) {
+  const StackResult r = run_packed(a.data, a.batch_sizes, a.hx, nullptr, a.params, options_of(a, cell));
   return {r.output, r.hidden};
 }
 
@@ -614,12 +653,12 @@ TL_KERNEL(_recurrent_layer_backward, layer_backward)
 TL_KERNEL(_recurrent_layer_gradients, layer_gradients)
 TL_KERNEL(lstm_input, lstm_input)
 TL_KERNEL(lstm_data, lstm_data)
-TL_KERNEL(gru_input, rnn_input<Cell::Gru>)
-TL_KERNEL(gru_data, rnn_data<Cell::Gru>)
-TL_KERNEL(rnn_tanh_input, rnn_input<Cell::Tanh>)
-TL_KERNEL(rnn_tanh_data, rnn_data<Cell::Tanh>)
-TL_KERNEL(rnn_relu_input, rnn_input<Cell::Relu>)
-TL_KERNEL(rnn_relu_data, rnn_data<Cell::Relu>)
+TL_KERNEL(gru_input, (rnn_input<Cell::Gru, GruInputArgs>))
+TL_KERNEL(gru_data, (rnn_data<Cell::Gru, GruDataArgs>))
+TL_KERNEL(rnn_tanh_input, (rnn_input<Cell::Tanh, RnnTanhInputArgs>))
+TL_KERNEL(rnn_tanh_data, (rnn_data<Cell::Tanh, RnnTanhDataArgs>))
+TL_KERNEL(rnn_relu_input, (rnn_input<Cell::Relu, RnnReluInputArgs>))
+TL_KERNEL(rnn_relu_data, (rnn_data<Cell::Relu, RnnReluDataArgs>))
 TL_KERNEL(lstm_cell, lstm_cell)
 TL_KERNEL(gru_cell, simple_cell<Cell::Gru>)
 TL_KERNEL(rnn_tanh_cell, simple_cell<Cell::Tanh>)
