@@ -1,3 +1,5 @@
+// Convolution: choice among direct, implicit-GEMM and int64 kernels; other layouts and halves through dense
+// planes.
 #include "kernels/cpu/conv/conv.h"
 
 #include <algorithm>
@@ -115,9 +117,9 @@ void move_planes(Way way, DType dtype, const ConvolutionData& d, const Convoluti
   parallel_for(0, count * parts, (1 << 15) / (part * channels + 1) + 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t n = i / parts, r = i % parts;
-      char* far = d.data + ((first + n) * d.batch + r / n1 * d.axis[0] + r % n1 * d.axis[1]) * item;
-      char* near = planes + (n * channels * plane + r * n2) * wide_item;
-      char* const data[] = {in ? near : far, in ? far : near};
+      char* image_row = d.data + ((first + n) * d.batch + r / n1 * d.axis[0] + r % n1 * d.axis[1]) * item;
+      char* plane_row = planes + (n * channels * plane + r * n2) * wide_item;
+      char* const data[] = {in ? plane_row : image_row, in ? image_row : plane_row};
       const int64_t f0 = d.channel * item, f1 = d.axis[2] * item, w0 = plane * wide_item, w1 = wide_item;
       if (in) {  // the output's densest dimension goes innermost
         const int64_t strides[] = {w1, f1, w0, f0};

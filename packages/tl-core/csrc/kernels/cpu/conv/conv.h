@@ -1,5 +1,5 @@
-// Convolutions of one to three axes as what they read: the products' engine gathers the windows while it
-// packs them, so that no memory grows with the kernel's area.
+// Convolution of one to three spatial axes, by implicit GEMM: windows are gathered while they are packed, so
+// that no memory grows with the kernel's area.
 #pragma once
 
 #include "kernels/cpu/loops/loop_table.h"

@@ -1,5 +1,6 @@
 // isa: all
-// Convolutions of groups too small for products of matrices, such as one channel each: row by row.
+// Direct convolution, a row of outputs at a time, for groups too small for GEMM such as depthwise
+// convolution.
 #include "base/parallel.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/kernels.h"

@@ -1,4 +1,5 @@
-// Positions and taps of a convolution: where a tap reads, and for which positions it reads inside.
+// Convolution geometry: the input index that a tap reads at an output position, and for which positions it
+// reads inside.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // isa: all, by hand
-// Convolutions as products of matrices, whose operands are gathered from the images while they are packed.
+// Convolution as implicit GEMM: windows are gathered from the images while the packed operands are written.
 #include <limits>
 
 #include "kernels/cpu/conv/kernels.h"
@@ -29,7 +29,7 @@ class Panel {
   explicit Panel(const ConvolutionGeometry& g) : g_(g), c_(g.c), output_(g.c) {}
 
   // At the positions [begin, end) of a group.
-  void place(int64_t group, int64_t begin, int64_t end) {
+  void set_positions(int64_t group, int64_t begin, int64_t end) {
     columns_ = static_cast<int>(end - begin);
     in_ = at<T>(c_.in.data, group * c_.channels * c_.in.channel);
     PositionRun runs[kCols];
@@ -191,7 +191,7 @@ class GatherProduct {
     const int64_t count = task.last_panel - task.first_panel;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t begin = (task.first_panel + i) * S::kCols;
-      panels[i].place(task.group, begin, std::min(begin + S::kCols, columns));
+      panels[i].set_positions(task.group, begin, std::min(begin + S::kCols, columns));
     }
     for (int64_t block = 0; block == 0 || block < depth_.blocks; ++block) {
       const int64_t depth = depth_.blocks ? depth_.size(block) : 0;

@@ -1,4 +1,4 @@
-// What convolution.cpp chooses among, for float and double.
+// Convolution kernels that conv.cpp chooses among, for float and double.
 #pragma once
 
 #include "kernels/cpu/conv/conv.h"

@@ -1,4 +1,4 @@
-// Where the sums of a panel's columns go in a convolution's result.
+// Write-out of a panel: adds the bias and stores tiles of sums to the positions of the result.
 #pragma once
 
 #include "kernels/cpu/conv/geometry.h"
@@ -30,7 +30,7 @@ class PanelOutput {
     runs_[n_runs_++] = {offset, run.at, run.count};
   }
 
-  // Brings `rows` rows from row i on near before the sums for them are there.
+  // Prefetches `rows` rows from row i on before the sums for them are there.
   void prefetch(int64_t group, int64_t i, int rows) const {
     const T* out = first_row(group * c_.rows + i);
     for (int r = 0; r < rows; ++r, out += c_.out.channel) {

@@ -1,4 +1,4 @@
-// The weights of a convolution as the rows of products: their depth goes over channels and taps.
+// Weights of a convolution as the packed left operand of its GEMM: K goes over channels and taps.
 #pragma once
 
 #include <cstring>
@@ -47,9 +47,9 @@ class Weight {
         depth_(depth),
         tiles_(ceil_div(g.c.rows, S::kRows)),
         in_order_(is_in_order(g)),
-        in_place_(in_order_ && g.c.batch * g.positions() <= kFewPanels * S::kCols),
-        data_(in_place_ ? 0 : g.c.groups * tiles_ * S::kRows * depth.total + kLanes<T>) {
-    if (in_place_) return;
+        unpacked_(in_order_ && g.c.batch * g.positions() <= kFewPanels * S::kCols),
+        data_(unpacked_ ? 0 : g.c.groups * tiles_ * S::kRows * depth.total + kLanes<T>) {
+    if (unpacked_) return;
     const int64_t grain = (1 << 14) / (S::kRows * depth.total + 1) + 1;
     parallel_for(0, g.c.groups * tiles_, grain, [&](int64_t begin, int64_t end) {
       Workspace<T> rows(S::kRows * depth_.total + kLanes<T>);
@@ -58,11 +58,11 @@ class Weight {
   }
 
   WeightRows<T> rows(int64_t group, int64_t block, int64_t row) const {
-    if (!in_place_) return {data(group, block, row / S::kRows), 1, S::kRows};
+    if (!unpacked_) return {data(group, block, row / S::kRows), 1, S::kRows};
     return {first(group, row) + depth_.begin(block), c_.weight.row, 1};
   }
   const Micro<T>* micros(int vectors) const {
-    return in_place_ ? loose_micros(T{}, vectors) : packed_micros(T{}, vectors);
+    return unpacked_ ? loose_micros(T{}, vectors) : packed_micros(T{}, vectors);
   }
 
  private:
@@ -122,7 +122,7 @@ class Weight {
   const Convolution& c_;
   Depth<T> depth_;
   int64_t tiles_;
-  bool in_order_, in_place_;
+  bool in_order_, unpacked_;
   Workspace<T> data_;
 };
 

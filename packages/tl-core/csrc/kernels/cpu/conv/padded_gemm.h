@@ -1,4 +1,4 @@
-// Convolutions as products whose columns are read where they lie, in planes.
+// Convolution of stride 1 as GEMM on padded planes: columns are read in them, without gathering.
 #pragma once
 
 #include "kernels/cpu/conv/output.h"
@@ -45,7 +45,7 @@ class PlaneProduct {
   }
 
  private:
-  static constexpr int64_t kElements = 1 << 18;  // of the copies, so that they stay near
+  static constexpr int64_t kElements = 1 << 18;  // of the copies, so that they stay in the cache
   static constexpr int64_t kGroup = 8;           // panels that share a pass over the weights
 
   // Panels and tiles are independent: how they are shared out changes no result.
@@ -61,7 +61,7 @@ class PlaneProduct {
                       panel = part_begin(number, shares, panels_),
                       count = part_begin(number + 1, shares, panels_) - panel;
         for (int64_t p = 0; p < count; ++p)
-          place(outputs[static_cast<size_t>(p)], first + image, (panel + p) * kCols);
+          set_positions(outputs[static_cast<size_t>(p)], first + image, (panel + p) * kCols);
         const int64_t plane = (image * c_.groups + group) * c_.channels;
         some_panels(planes_.data() + plane * from_.size() + panel * kCols, group, outputs.data(), count);
       }
@@ -69,7 +69,7 @@ class PlaneProduct {
   }
 
   // The positions among a panel's columns.
-  void place(PanelOutput<T>& output, int64_t image, int64_t begin) const {
+  void set_positions(PanelOutput<T>& output, int64_t image, int64_t begin) const {
     const int64_t end = std::min(begin + kCols, from_.span()), pitch = from_.pitch(1),
                   rows = from_.pitch(0) / pitch;
     output.clear();

@@ -1,4 +1,4 @@
-// Images copied with their padding around them: for steps of one, what a tap reads at consecutive positions
+// Padded planes: images copied with their padding. For stride 1, what a tap reads at consecutive positions
 // lies together, over the ends of rows. What is computed across an end goes nowhere.
 #pragma once
 

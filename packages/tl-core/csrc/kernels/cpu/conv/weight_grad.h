@@ -1,5 +1,5 @@
-// The gradient of a small weight as products of planes, a vector of positions at a time: those of the
-// result's gradient are spaced as positions lie in the images' planes, with zeros between.
+// Weight gradient of a small convolution: inner products of padded planes, a vector of positions at a time:
+// those of the result's gradient are spaced as positions lie in the images' planes, with zeros between.
 #pragma once
 
 #include <array>
@@ -32,8 +32,8 @@ class PlaneWeight {
         length_((ceil_div(from_.span(), W) + 1) * W),
         tiles_(ceil_div(c.rows, kRows)),
         column_tiles_(ceil_div(columns_, kColumns)),
-        near_(fitting(kNear)),
-        images_(num_threads() == 1 ? near_ : fitting(kElements / c.groups)),
+        cache_images_(fitting(kCacheElements)),
+        images_(num_threads() == 1 ? cache_images_ : fitting(kElements / c.groups)),
         planes_(images_ * c.groups * c.channels * from_.size()),
         gradients_((images_ * c.groups * c.rows + 1) * length_),
         sums_(c.groups * tiles_ * column_tiles_ * kTile) {
@@ -58,8 +58,9 @@ class PlaneWeight {
 
  private:
   static constexpr int kRows = kIsaLevel >= 4 ? 6 : 2, kColumns = 4, kTile = kRows * kColumns * W;
-  static constexpr int64_t kNear = 10 << 10;     // elements of images that a thread goes over at once
-  static constexpr int64_t kElements = 1 << 18;  // of those that threads share, so that they stay near
+  static constexpr int64_t kCacheElements = 10 << 10;  // elements of images that a thread goes over at once
+  static constexpr int64_t kElements = 1
+                                       << 18;  // of those that threads share, so that they stay in the cache
 
   // Some rows, and columns whose distances are at `columns`.
   struct Operands {
@@ -101,8 +102,8 @@ class PlaneWeight {
   }
 
   void some_tiles(int64_t begin, int64_t end, int64_t images) const {
-    for (int64_t n = 0; n < images; n += near_)
-      for (int64_t i = begin; i < end; ++i) one_tile(i, n, std::min(near_, images - n));
+    for (int64_t n = 0; n < images; n += cache_images_)
+      for (int64_t i = begin; i < end; ++i) one_tile(i, n, std::min(cache_images_, images - n));
   }
 
   void one_tile(int64_t tile, int64_t first, int64_t images) const {
@@ -163,7 +164,7 @@ class PlaneWeight {
   ConvolutionGeometry g_;
   const Convolution& c_;
   Planes<T> from_;
-  int64_t columns_, length_, tiles_, column_tiles_, near_, images_;
+  int64_t columns_, length_, tiles_, column_tiles_, cache_images_, images_;
   Workspace<T> planes_, gradients_, sums_;
   std::vector<int64_t> columns_at_;
 };

@@ -48,8 +48,8 @@ TL_INLINE void for_vectors(int64_t n, F body) {
 
 // Where rows of infinities are shifted by nothing.
 template <class V>
-TL_INLINE V finite(V top) {
-  return select<V>(abs(top) == std::numeric_limits<Lane<V>>::infinity(), V{}, top);
+TL_INLINE V finite(V max) {
+  return select<V>(abs(max) == std::numeric_limits<Lane<V>>::infinity(), V{}, max);
 }
 
 template <class T>
@@ -57,22 +57,22 @@ OpMath<T> row_log_sum(const char* row, int64_t n) {
   using A = OpMath<T>;
   using V = Vec<A>;
   using S = Scores<T>;
-  V tops[4], sums[4] = {};
-  for (V& top : tops) top = broadcast<V>(S::lowest);
+  V row_max[4], sums[4] = {};
+  for (V& max : row_max) max = broadcast<V>(S::lowest);
   int part = 0;
   for_vectors<S::W>(n, [&](int64_t i, int count) {
-    tops[part] = maximum(tops[part], S::get(row, i, count, S::lowest));
+    row_max[part] = maximum(row_max[part], S::get(row, i, count, S::lowest));
     part = (part + 1) % 4;
   });
-  const V all = maximum(maximum(tops[0], tops[1]), maximum(tops[2], tops[3]));
-  const V top = finite(broadcast<V>(horizontal_max(all)));
+  const V all = maximum(maximum(row_max[0], row_max[1]), maximum(row_max[2], row_max[3]));
+  const V max = finite(broadcast<V>(horizontal_max(all)));
   part = 0;
   for_vectors<S::W>(n, [&](int64_t i, int count) {
-    sums[part] += exp(S::get(row, i, count, S::lowest) - top);
+    sums[part] += exp(S::get(row, i, count, S::lowest) - max);
     part = (part + 1) % 4;
   });
   const A sum = horizontal_sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
-  return log(broadcast<V>(sum))[0] + top[0];
+  return log(broadcast<V>(sum))[0] + max[0];
 }
 
 // Neighbouring positions are lanes.
@@ -80,11 +80,11 @@ template <class T>
 Vec<OpMath<T>> column_log_sum(const char* first, int64_t classes, int64_t step, int count) {
   using V = Vec<OpMath<T>>;
   using S = Scores<T>;
-  V top = broadcast<V>(S::lowest), sum{};
-  for (int64_t k = 0; k < classes; ++k) top = maximum(top, S::get(first, k * step, count, 0));
-  top = finite(top);
-  for (int64_t k = 0; k < classes; ++k) sum += exp(S::get(first, k * step, count, 0) - top);
-  return log(sum) + top;
+  V max = broadcast<V>(S::lowest), sum{};
+  for (int64_t k = 0; k < classes; ++k) max = maximum(max, S::get(first, k * step, count, 0));
+  max = finite(max);
+  for (int64_t k = 0; k < classes; ++k) sum += exp(S::get(first, k * step, count, 0) - max);
+  return log(sum) + max;
 }
 
 // body(first sample, last sample) in parallel.

@@ -62,13 +62,14 @@ void sgd(int64_t n, char* const* data, const SgdStep& s) {
   });
 }
 
-// Adam (Kingma & Ba 2015), AMSGrad (Reddi et al. 2018) where `largest` is given, and AdamW (Loshchilov &
-// Hutter 2019) where the decay is decoupled.
+// Adam (Kingma & Ba 2015), AMSGrad (Reddi et al. 2018) where `max_exp_avg_sq` is given, and AdamW (Loshchilov
+// & Hutter 2019) where the decay is decoupled.
 template <class T>
 void adam(int64_t n, char* const* data, const AdamStep& s) {
   using A = OpMath<T>;
   using V = Vec<A>;
-  const Array<T> param{data[0]}, grad{data[1]}, average{data[2]}, square{data[3]}, largest{data[4]};
+  const Array<T> param{data[0]}, grad{data[1]}, exp_avg{data[2]}, exp_avg_sq{data[3]},
+      max_exp_avg_sq{data[4]};
   // lr / (1 - beta1^t) * m / (sqrt(v) / root + eps) = size * m / (sqrt(v) + eps * root): one division less an
   // element.
   const double correction1 = 1 - std::pow(s.beta1, s.step), root = std::sqrt(1 - std::pow(s.beta2, s.step));
@@ -82,13 +83,13 @@ void adam(int64_t n, char* const* data, const AdamStep& s) {
     const V p = param.get(i, count) * shrink;
     V g = grad.get(i, count) * sign;
     if (decay != 0) g = g + decay * p;
-    const V m0 = average.get(i, count), m = m0 + (g - m0) * rest1;
-    V v = square.get(i, count) * beta2 + g * g * rest2;
-    average.set(i, count, m);
-    square.set(i, count, v);
-    if (largest.data) {
-      v = maximum(largest.get(i, count), v);
-      largest.set(i, count, v);
+    const V m0 = exp_avg.get(i, count), m = m0 + (g - m0) * rest1;
+    V v = exp_avg_sq.get(i, count) * beta2 + g * g * rest2;
+    exp_avg.set(i, count, m);
+    exp_avg_sq.set(i, count, v);
+    if (max_exp_avg_sq.data) {
+      v = maximum(max_exp_avg_sq.get(i, count), v);
+      max_exp_avg_sq.set(i, count, v);
     }
     param.set(i, count, p - size * m / (sqrt(v) + eps));
   });
@@ -143,9 +144,9 @@ void sgd_step(DType dtype, int64_t n, char* param, const char* grad, char* buffe
   TL_SELECT(sgd_kernels)[column(dtype)](n, data, step);
 }
 
-void adam_step(DType dtype, int64_t n, char* param, const char* grad, char* average, char* average_square,
-               char* largest, const AdamStep& step) {
-  char* const data[] = {param, const_cast<char*>(grad), average, average_square, largest};
+void adam_step(DType dtype, int64_t n, char* param, const char* grad, char* exp_avg, char* exp_avg_sq,
+               char* max_exp_avg_sq, const AdamStep& step) {
+  char* const data[] = {param, const_cast<char*>(grad), exp_avg, exp_avg_sq, max_exp_avg_sq};
   TL_SELECT(adam_kernels)[column(dtype)](n, data, step);
 }
 

@@ -20,9 +20,9 @@ struct AdamStep {
   bool decoupled = false;  // AdamW: the decay acts on the parameter, not through the gradient
   bool maximize = false;
 };
-// `largest` (AMSGrad's running maximum) may be null.
-void adam_step(DType dtype, int64_t n, char* param, const char* grad, char* average, char* average_square,
-               char* largest, const AdamStep& step);
+// `max_exp_avg_sq` (AMSGrad's running maximum) may be null.
+void adam_step(DType dtype, int64_t n, char* param, const char* grad, char* exp_avg, char* exp_avg_sq,
+               char* max_exp_avg_sq, const AdamStep& step);
 
 struct AdagradStep {
   double lr, lr_decay, weight_decay, eps;

@@ -1,5 +1,6 @@
 // isa: all
-// Layer, group and batch normalization and their gradients.
+// Layer, group, RMS and batch normalization, forward and backward: blocked two-pass moments, merged by Chan
+// et al.
 #include "kernels/cpu/norm/norm.h"
 
 #include <cmath>
@@ -17,7 +18,7 @@ namespace {
 constexpr int64_t kGrain = 1 << 15;
 constexpr int64_t kBlock = 2048;     // elements whose statistics are taken at once, from the cache
 constexpr int64_t kColumnRows = 64;  // as many rows, where neighbours belong to different units
-constexpr int64_t kRowChunks = 64;   // parts into which samples are split for the gradients of weights
+constexpr int64_t kRowChunks = 64;   // chunks into which samples are split for the gradients of weights
 
 int64_t grain_for(int64_t size) { return kGrain / (size + 1) + 1; }
 
@@ -53,7 +54,7 @@ struct Table {
 };
 
 template <class A>
-TL_INLINE Vec<A> kept(Vec<A> v, int count) {
+TL_INLINE Vec<A> masked_lanes(Vec<A> v, int count) {
   return select<Vec<A>>(iota<Mask<Vec<A>>>() < static_cast<Lane<Mask<Vec<A>>>>(count), v, Vec<A>{});
 }
 
@@ -76,7 +77,7 @@ TL_INLINE A sum_of(int64_t n, F term) {
     for (int k = 0; k < 4; ++k) s[k] += term(i + k * W, W);
   }
   for (; i + W <= n; i += W) s[0] += term(i, W);
-  if (i < n) s[1] += kept<A>(term(i, static_cast<int>(n - i)), static_cast<int>(n - i));
+  if (i < n) s[1] += masked_lanes<A>(term(i, static_cast<int>(n - i)), static_cast<int>(n - i));
   return horizontal_sum((s[0] + s[1]) + (s[2] + s[3]));
 }
 
@@ -98,15 +99,15 @@ TL_INLINE void sum_both(int64_t n, double& a, double& b, F terms) {
     for (; i < end; i += W) {
       const int count = end - i < W ? static_cast<int>(end - i) : W;
       terms(i, count, x, y);
-      s[0] += kept<A>(x, count);
-      t[0] += kept<A>(y, count);
+      s[0] += masked_lanes<A>(x, count);
+      t[0] += masked_lanes<A>(y, count);
     }
     a += static_cast<double>(horizontal_sum(s[0] + s[1]));
     b += static_cast<double>(horizontal_sum(t[0] + t[1]));
   }
 }
 
-// Count, mean and sum of squared deviations, joined by the rule of Chan, Golub and LeVeque.
+// Count, mean and sum of squared deviations, merged by the rule of Chan, Golub and LeVeque (1983).
 struct Moments {
   double n = 0, mean = 0, squares = 0;
 
@@ -164,7 +165,7 @@ Moments unit_moments(const char* input, const Runs& r, bool centered) {
 }
 
 template <class A>
-void keep_statistics(const NormForward& c, int64_t unit, const Moments& m) {
+void store_statistics(const NormForward& c, int64_t unit, const Moments& m) {
   const double variance = m.squares / m.n;
   static_cast<A*>(c.mean)[unit] = static_cast<A>(m.mean);
   static_cast<A*>(c.rstd)[unit] = static_cast<A>(1 / std::sqrt(variance + c.eps));
@@ -202,7 +203,7 @@ void forward_units(const NormShape& s, const NormForward& c) {
   parallel_for(0, s.units(), grain_for(s.unit_size()), [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
       const Runs runs(s, unit);
-      if (!c.fixed) keep_statistics<OpMath<T>>(c, unit, unit_moments<T>(c.input, runs, c.centered));
+      if (!c.fixed) store_statistics<OpMath<T>>(c, unit, unit_moments<T>(c.input, runs, c.centered));
       apply_unit<T>(c, runs, unit);
     }
   });
@@ -210,21 +211,25 @@ void forward_units(const NormShape& s, const NormForward& c) {
 
 // ---- backward ---------------------------------------------------------------------------------------------
 
-// dx = scale * g - shift - slope * (x - mean), where g is already multiplied by the weight.
+// With h = weight * grad, xn = rstd (x - mean) and n elements a unit, the backward pass is
+//   dx = rstd (h - mean(h) - xn mean(h xn)) = scale * h - shift - projection * (x - mean),
+// where scale = rstd, shift = rstd sum(h) / n and projection = rstd^3 sum(h (x - mean)) / n: h less its
+// chunk_sums along the constants and along xn, as the mean and rstd depend on x. Both are 0 with fixed
+// statistics, shift also without a mean.
 template <class A>
-struct Pull {
-  A mean, scale, shift = 0, slope = 0;
+struct BackwardCoefficients {
+  A mean, scale, shift = 0, projection = 0;
 
-  Pull(const NormBackward& c, int64_t unit, double n, double sum, double product)
+  BackwardCoefficients(const NormBackward& c, int64_t unit, double n, double sum, double product)
       : mean(static_cast<const A*>(c.mean)[unit]), scale(static_cast<const A*>(c.rstd)[unit]) {
     if (c.fixed) return;
     const double r = static_cast<double>(scale);
     shift = c.centered ? static_cast<A>(r * sum / n) : 0;
-    slope = static_cast<A>(r * r * r * product / n);
+    projection = static_cast<A>(r * r * r * product / n);
   }
 };
 
-// Gradients of weight and bias, kept apart for the parts in which they were summed.
+// Gradients of weight and bias, separate for each chunk of samples.
 template <class A>
 struct WeightSums {
   A *weight, *bias;
@@ -246,7 +251,7 @@ void backward_row(const NormBackward& c, const Runs& r, int64_t unit, WeightSums
       x = E::get(grad, i, m) * weight.get(r.weight + i, m);
       y = x * (E::get(in, i, m) - mean);
     });
-  const Pull<A> pull(c, unit, static_cast<double>(n), sum, product);
+  const BackwardCoefficients<A> coefficients(c, unit, static_cast<double>(n), sum, product);
   char* const dw = reinterpret_cast<char*>(sums.weight);
   char* const db = reinterpret_cast<char*>(sums.bias);
   for_vectors<A>(n, [&](int64_t i, int m) {
@@ -255,7 +260,8 @@ void backward_row(const NormBackward& c, const Runs& r, int64_t unit, WeightSums
     if (dw) S::set(dw, w, m, S::get(dw, w, m) + g * d * rstd);
     if (db) S::set(db, w, m, S::get(db, w, m) + g);
     if (c.grad_input)
-      E::set(c.grad_input + offset, i, m, g * weight.get(w, m) * pull.scale - pull.shift - d * pull.slope);
+      E::set(c.grad_input + offset, i, m,
+             g * weight.get(w, m) * coefficients.scale - coefficients.shift - d * coefficients.projection);
   });
 }
 
@@ -284,18 +290,19 @@ void backward_runs(const NormBackward& c, const Runs& r, int64_t unit, WeightSum
     if (sums.bias) sums.bias[w] = static_cast<A>(shared_sum);
   }
   if (!c.grad_input) return;
-  const Pull<A> pull(c, unit, static_cast<double>(r.count * r.length), sum, product);
+  const BackwardCoefficients<A> coefficients(c, unit, static_cast<double>(r.count * r.length), sum, product);
   for (int64_t k = 0; k < r.count; ++k) {
-    const A scale = pull.scale * weight.at(r.weight + k * r.weight_step);
+    const A scale = coefficients.scale * weight.at(r.weight + k * r.weight_step);
     for_vectors<A>(r.length, [&](int64_t i, int m) {
       const int64_t at = k * r.step + i;
       const auto d = E::get(in, at, m) - mean;
-      E::set(c.grad_input + offset, at, m, E::get(grad, at, m) * scale - pull.shift - d * pull.slope);
+      E::set(c.grad_input + offset, at, m,
+             E::get(grad, at, m) * scale - coefficients.shift - d * coefficients.projection);
     });
   }
 }
 
-// The gradients of weights that many samples share: each chunk of samples has sums of its own, joined in
+// The gradients of weights that many samples share: each chunk of samples has sums of its own, merged in
 // order.
 template <class T>
 void backward_samples(const NormShape& s, const NormBackward& c) {
@@ -306,10 +313,10 @@ void backward_samples(const NormShape& s, const NormBackward& c) {
   if (chunk < smallest) chunk = smallest;
   if (!rows) chunk = 1;
   const int64_t chunks = (s.samples + chunk - 1) / chunk;
-  Scratch<A> parts(sums ? 2 * n * chunks : 1);
+  Scratch<A> chunk_sums(sums ? 2 * n * chunks : 1);
   parallel_for(0, chunks, grain_for(chunk * n * s.length), [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
-      A* const at = parts.data() + 2 * n * k;
+      A* const at = chunk_sums.data() + 2 * n * k;
       if (sums && rows) __builtin_memset(at, 0, static_cast<size_t>(2 * n) * sizeof(A));
       const WeightSums<A> own{c.grad_weight ? at : nullptr, c.grad_bias ? at + n : nullptr};
       const int64_t last = (k + 1) * chunk < s.samples ? (k + 1) * chunk : s.samples;
@@ -324,8 +331,8 @@ void backward_samples(const NormShape& s, const NormBackward& c) {
   for (int64_t w = 0; sums && w < n; ++w) {
     double weight = 0, bias = 0;
     for (int64_t k = 0; k < chunks; ++k) {
-      if (c.grad_weight) weight += static_cast<double>(parts[2 * n * k + w]);
-      if (c.grad_bias) bias += static_cast<double>(parts[2 * n * k + n + w]);
+      if (c.grad_weight) weight += static_cast<double>(chunk_sums[2 * n * k + w]);
+      if (c.grad_bias) bias += static_cast<double>(chunk_sums[2 * n * k + n + w]);
     }
     if (c.grad_weight) static_cast<A*>(c.grad_weight)[w] = static_cast<A>(weight);
     if (c.grad_bias) static_cast<A*>(c.grad_bias)[w] = static_cast<A>(bias);
@@ -370,7 +377,7 @@ void column_moments(const NormShape& s, const NormForward& c, int64_t first, int
   write(reinterpret_cast<char*>(means), mean);
   write(reinterpret_cast<char*>(sums), squares);
   for (int k = 0; k < count; ++k)
-    keep_statistics<A>(
+    store_statistics<A>(
         c, first + k,
         Moments{static_cast<double>(s.samples), static_cast<double>(means[k]), static_cast<double>(sums[k])});
 }
@@ -435,30 +442,31 @@ void backward_columns(const NormShape& s, const NormBackward& c) {
   using A = OpMath<T>;
   using E = Elements<T>;
   const int64_t n = s.groups;
-  Scratch<A> tables(4 * n);  // sums, products; then shifts, slopes; scales
+  Scratch<A> tables(4 * n);  // sums, products; then shifts, projections; scales
   A *const sum = tables.data(), *const product = sum + n, *const scale = product + n;
   for_columns<A>(n, s.samples,
                  [&](int64_t first, int count) { column_sums<T>(s, c, first, count, sum, product); });
   const Table<A> mean{static_cast<const A*>(c.mean), 0}, weight{static_cast<const A*>(c.weight), 1};
   for (int64_t k = 0; k < n; ++k) {
     const double w = static_cast<double>(weight.at(k));
-    const Pull<A> pull(c, k, static_cast<double>(s.samples), static_cast<double>(sum[k]) * w,
-                       static_cast<double>(product[k]) * w);
+    const BackwardCoefficients<A> coefficients(c, k, static_cast<double>(s.samples),
+                                               static_cast<double>(sum[k]) * w,
+                                               static_cast<double>(product[k]) * w);
     if (c.grad_bias) static_cast<A*>(c.grad_bias)[k] = sum[k];
     if (c.grad_weight) static_cast<A*>(c.grad_weight)[k] = product[k] * static_cast<const A*>(c.rstd)[k];
-    sum[k] = pull.shift;
-    product[k] = pull.slope;
-    scale[k] = pull.scale * weight.at(k);
+    sum[k] = coefficients.shift;
+    product[k] = coefficients.projection;
+    scale[k] = coefficients.scale * weight.at(k);
   }
   if (!c.grad_input) return;
-  const Table<A> shifts{sum, 0}, slopes{product, 0}, scales{scale, 1};
+  const Table<A> shifts{sum, 0}, projections{product, 0}, scales{scale, 1};
   parallel_for(0, s.samples, grain_for(n), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       for_vectors<A>(n, [&](int64_t i, int m) {
         const int64_t at = row * n + i;
         const auto d = E::get(c.input, at, m) - mean.get(i, m);
         E::set(c.grad_input, at, m,
-               E::get(c.grad, at, m) * scales.get(i, m) - shifts.get(i, m) - d * slopes.get(i, m));
+               E::get(c.grad, at, m) * scales.get(i, m) - shifts.get(i, m) - d * projections.get(i, m));
       });
     }
   });

@@ -1,5 +1,5 @@
 // isa: all
-// Softmax and log-softmax along one dim, and their gradients.
+// Softmax and log-softmax along one dim and their gradients: maximum, sum of exponentials, scaling.
 #include "kernels/cpu/norm/softmax.h"
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-// Interleaved partial results, 256 bytes of lanes on every level, so that all levels add in the same order.
+// Interleaved partial results, 256 bytes of lanes on every ISA, so that all add in the same order.
 inline constexpr int kParts = 256 / kVecBytes;
 
-// A line seen as vectors. Dense lines: neighbouring elements of one line are lanes, and the first `whole`
-// vectors have all of them in memory. Otherwise: neighbouring lines are lanes, and every reduction over the
-// line is one over vectors.
+// A row (a slice along the dim) as vectors. Dense rows: neighbouring elements of one row are lanes, and the
+// first `full_vectors` vectors have all of them in memory. Otherwise: neighbouring rows are lanes, and every
+// reduction over the row is one over vectors.
 template <class T>
-struct DenseLine {
+struct DenseRow {
   using A = OpMath<T>;
   using V = Vec<A>;
   static constexpr int W = kLanes<A>;
@@ -30,7 +30,7 @@ struct DenseLine {
   int64_t n;
 
   int64_t steps() const { return (n + W - 1) / W; }
-  int64_t whole() const { return n / W; }
+  int64_t full_vectors() const { return n / W; }
   template <bool full>
   TL_INLINE V read(const char* p, int64_t, int64_t i, A rest) const {
     const char* from = p + i * W * static_cast<int64_t>(sizeof(T));
@@ -57,34 +57,34 @@ struct DenseLine {
 };
 
 template <class T>
-struct ParallelLines {
+struct ParallelRows {
   using A = OpMath<T>;
   using V = Vec<A>;
   static constexpr int W = kLanes<A>;
   static constexpr bool kUnrolled = false;  // the cases of its reads and writes would take as much
   int64_t n;
-  int lines;
-  const int64_t* line_strides;  // by operand
+  int rows;
+  const int64_t* row_strides;  // by operand
   const int64_t* along;
 
   int64_t steps() const { return n; }
   template <bool full>
   V read(const char* p, int64_t operand, int64_t i, A) const {
     const char* from = p + i * along[operand];
-    const int64_t stride = line_strides[operand];
-    if (stride != static_cast<int64_t>(sizeof(T))) return load_strided<T>(from, stride, lines);
-    return lines == W ? load<T>(from) : load_partial<T>(from, lines);
+    const int64_t stride = row_strides[operand];
+    if (stride != static_cast<int64_t>(sizeof(T))) return load_strided<T>(from, stride, rows);
+    return rows == W ? load<T>(from) : load_partial<T>(from, rows);
   }
   template <bool full>
   void write(char* p, int64_t operand, int64_t i, V v) const {
     char* to = p + i * along[operand];
-    const int64_t stride = line_strides[operand];
+    const int64_t stride = row_strides[operand];
     if (stride != static_cast<int64_t>(sizeof(T)))
-      store_strided<T>(to, stride, lines, v);
-    else if (lines == W)
+      store_strided<T>(to, stride, rows, v);
+    else if (rows == W)
       store<T>(to, v);
     else
-      store_partial<T>(to, lines, v);
+      store_partial<T>(to, rows, v);
   }
   template <class F>
   static V fold(V v, F) {
@@ -92,183 +92,183 @@ struct ParallelLines {
   }
 };
 
-template <class Line, class F>
-TL_INLINE typename Line::V joined(typename Line::V* parts, F join) {
+template <class Row, class F>
+TL_INLINE typename Row::V joined(typename Row::V* parts, F join) {
   for (int half = kParts / 2; half > 0; half /= 2) {
     for (int k = 0; k < half; ++k) parts[k] = join(parts[k], parts[k + half]);
   }
-  return Line::fold(parts[0], join);
+  return Row::fold(parts[0], join);
 }
 // body(step, whether all lanes are in memory). Where steps are not unrolled, one piece of code is for all of
 // them.
-template <class Line, class F>
-TL_INLINE void for_steps(const Line& line, F body) {
+template <class Row, class F>
+TL_INLINE void for_steps(const Row& row, F body) {
   int64_t i = 0;
-  if constexpr (Line::kUnrolled) {
-    for (const int64_t whole = line.whole(); i + kParts <= whole; i += kParts) {
+  if constexpr (Row::kUnrolled) {
+    for (const int64_t full_vectors = row.full_vectors(); i + kParts <= full_vectors; i += kParts) {
 #pragma GCC unroll kParts
       for (int k = 0; k < kParts; ++k) body(i + k, std::true_type{});
     }
   }
-  for (; i < line.steps(); ++i) body(i, std::false_type{});
+  for (; i < row.steps(); ++i) body(i, std::false_type{});
 }
 
 // The terms of all steps, joined: term(step, whether all lanes are in memory).
-template <class Line, class F, class Join>
-TL_INLINE typename Line::V accumulated(const Line& line, typename Line::V start, F term, Join join) {
-  using V = typename Line::V;
+template <class Row, class F, class Join>
+TL_INLINE typename Row::V accumulated(const Row& row, typename Row::V start, F term, Join join) {
+  using V = typename Row::V;
   V parts[kParts], rest[kParts];  // apart, so that the first stay in registers
   for (int k = 0; k < kParts; ++k) parts[k] = rest[k] = start;
   int64_t i = 0;
-  if constexpr (Line::kUnrolled) {
-    for (const int64_t whole = line.whole(); i + kParts <= whole; i += kParts) {
+  if constexpr (Row::kUnrolled) {
+    for (const int64_t full_vectors = row.full_vectors(); i + kParts <= full_vectors; i += kParts) {
 #pragma GCC unroll kParts
       for (int k = 0; k < kParts; ++k) parts[k] = join(parts[k], term(i + k, std::true_type{}));
     }
   }
-  for (; i < line.steps(); ++i) {
+  for (; i < row.steps(); ++i) {
     V& part = rest[i % kParts];
     part = join(part, term(i, std::false_type{}));
   }
   for (int k = 0; k < kParts; ++k) parts[k] = join(parts[k], rest[k]);
-  return joined<Line>(parts, join);
+  return joined<Row>(parts, join);
 }
 
-template <class Line, class F>
-TL_INLINE typename Line::V sum_of(const Line& line, F term) {
-  using V = typename Line::V;
-  return accumulated(line, V{}, term, [](V a, V b) { return a + b; });
+template <class Row, class F>
+TL_INLINE typename Row::V sum_of(const Row& row, F term) {
+  using V = typename Row::V;
+  return accumulated(row, V{}, term, [](V a, V b) { return a + b; });
 }
 
 // A NaN may be passed over here: it comes back with its own exponential.
-template <class Line>
-TL_INLINE typename Line::V largest(const Line& line, const char* in) {
-  using A = typename Line::A;
-  using V = typename Line::V;
+template <class Row>
+TL_INLINE typename Row::V largest(const Row& row, const char* in) {
+  using A = typename Row::A;
+  using V = typename Row::V;
   constexpr A lowest = -std::numeric_limits<A>::infinity();
   return accumulated(
-      line, broadcast<V>(lowest),
-      [&](int64_t i, auto full) { return line.template read<full>(in, 1, i, lowest); },
+      row, broadcast<V>(lowest),
+      [&](int64_t i, auto full) { return row.template read<full>(in, 1, i, lowest); },
       [](V a, V b) { return select<V>(a < b, b, a); });
 }
 
-// What a line's elements are shifted and divided by.
-template <class Line>
+// What a row's elements are shifted and divided by.
+template <class Row>
 struct Scale {
-  typename Line::V top, total;
+  typename Row::V max, total;
 };
 
-// The exponentials go to keep(step, whole, exponential).
-template <class Line, class F>
-TL_INLINE Scale<Line> exponentials(const Line& line, const char* in, F keep) {
-  using V = typename Line::V;
-  constexpr auto lowest = -std::numeric_limits<typename Line::A>::infinity();
-  const V top = largest(line, in);
-  const V total = sum_of(line, [&](int64_t i, auto full) {
-    const V e = exp(line.template read<full>(in, 1, i, lowest) - top);
+// The exponentials go to keep(step, full_vectors, exponential).
+template <class Row, class F>
+TL_INLINE Scale<Row> exponentials(const Row& row, const char* in, F keep) {
+  using V = typename Row::V;
+  constexpr auto lowest = -std::numeric_limits<typename Row::A>::infinity();
+  const V max = largest(row, in);
+  const V total = sum_of(row, [&](int64_t i, auto full) {
+    const V e = exp(row.template read<full>(in, 1, i, lowest) - max);
     keep(i, full, e);
     return e;
   });
-  return {top, total};
+  return {max, total};
 }
 
-// The exponentials of a line stand in the output where it loses nothing, else beside it.
-template <class T, class Line>
-void softmax_line(const Line& line, char* const* at) {
-  using V = typename Line::V;
-  const auto put = [&](int64_t i, auto full, V v) { line.template write<full>(at[0], 0, i, v); };
+// The exponentials of a row stand in the output where it loses nothing, else beside it.
+template <class T, class Row>
+void softmax_row(const Row& row, char* const* at) {
+  using V = typename Row::V;
+  const auto put = [&](int64_t i, auto full, V v) { row.template write<full>(at[0], 0, i, v); };
   if constexpr (!kIs16<T>) {
-    const Scale<Line> s = exponentials(line, at[1], put);
-    for_steps(line, [&](int64_t i, auto full) {
-      put(i, full, line.template read<full>(at[0], 0, i, 0) * (1 / s.total));
+    const Scale<Row> s = exponentials(row, at[1], put);
+    for_steps(row, [&](int64_t i, auto full) {
+      put(i, full, row.template read<full>(at[0], 0, i, 0) * (1 / s.total));
     });
   } else {
     constexpr int64_t size = sizeof(V);
-    Scratch<char, 8192> kept(line.steps() * size);
-    char* const e = kept.data();
-    const Scale<Line> s = exponentials(line, at[1], [&](int64_t i, auto, V v) { write(e + i * size, v); });
-    for_steps(line, [&](int64_t i, auto full) { put(i, full, read<V>(e + i * size) * (1 / s.total)); });
+    Scratch<char, 8192> exponentials_buffer(row.steps() * size);
+    char* const e = exponentials_buffer.data();
+    const Scale<Row> s = exponentials(row, at[1], [&](int64_t i, auto, V v) { write(e + i * size, v); });
+    for_steps(row, [&](int64_t i, auto full) { put(i, full, read<V>(e + i * size) * (1 / s.total)); });
   }
 }
 
-template <class T, class Line>
-TL_INLINE void log_line(const Line& line, char* const* at, typename Line::V top, typename Line::V shift) {
-  for_steps(line, [&](int64_t i, auto full) {
-    line.template write<full>(at[0], 0, i, line.template read<full>(at[1], 1, i, 0) - top - shift);
+template <class T, class Row>
+TL_INLINE void log_row(const Row& row, char* const* at, typename Row::V max, typename Row::V shift) {
+  for_steps(row, [&](int64_t i, auto full) {
+    row.template write<full>(at[0], 0, i, row.template read<full>(at[1], 1, i, 0) - max - shift);
   });
 }
-template <class Line>
-TL_INLINE Scale<Line> log_scale(const Line& line, const char* in) {
-  return exponentials(line, in, [](int64_t, auto, auto) {});
+template <class Row>
+TL_INLINE Scale<Row> log_scale(const Row& row, const char* in) {
+  return exponentials(row, in, [](int64_t, auto, auto) {});
 }
 
 template <class T>
-void log_softmax_line(const ParallelLines<T>& line, char* const* at) {
-  const auto s = log_scale(line, at[1]);
-  log_line<T>(line, at, s.top, log(s.total));
+void log_softmax_row(const ParallelRows<T>& row, char* const* at) {
+  const auto s = log_scale(row, at[1]);
+  log_row<T>(row, at, s.max, log(s.total));
 }
 
-// Of some dense lines the logarithms are taken at once.
+// Of some dense rows the logarithms are taken at once.
 template <class T>
-void log_softmax_lines(const DenseLine<T>& line, char* const* at, const int64_t* strides, int64_t lines) {
-  using V = typename DenseLine<T>::V;
-  V tops{}, totals = V{} + 1;
-  for (int64_t i = 0; i < lines; ++i) {
-    const auto s = log_scale(line, at[1] + i * strides[1]);
-    tops[i] = s.top[0];
+void log_softmax_rows(const DenseRow<T>& row, char* const* at, const int64_t* strides, int64_t rows) {
+  using V = typename DenseRow<T>::V;
+  V row_max{}, totals = V{} + 1;
+  for (int64_t i = 0; i < rows; ++i) {
+    const auto s = log_scale(row, at[1] + i * strides[1]);
+    row_max[i] = s.max[0];
     totals[i] = s.total[0];
   }
   const V shifts = log(totals);
-  for (int64_t i = 0; i < lines; ++i) {
+  for (int64_t i = 0; i < rows; ++i) {
     char* const here[] = {at[0] + i * strides[0], at[1] + i * strides[1]};
-    log_line<T>(line, here, broadcast<V>(tops[i]), broadcast<V>(shifts[i]));
+    log_row<T>(row, here, broadcast<V>(row_max[i]), broadcast<V>(shifts[i]));
   }
 }
 
-template <bool log_form, class T, class Line>
-void backward_line(const Line& line, char* const* at) {
-  using V = typename Line::V;
-  const V total = sum_of(line, [&](int64_t i, auto full) {
-    const V g = line.template read<full>(at[1], 1, i, 0);
+template <bool log_form, class T, class Row>
+void backward_row(const Row& row, char* const* at) {
+  using V = typename Row::V;
+  const V total = sum_of(row, [&](int64_t i, auto full) {
+    const V g = row.template read<full>(at[1], 1, i, 0);
     if constexpr (log_form)
       return g;
     else
-      return g * line.template read<full>(at[2], 2, i, 0);
+      return g * row.template read<full>(at[2], 2, i, 0);
   });
-  for_steps(line, [&](int64_t i, auto full) {
-    const V g = line.template read<full>(at[1], 1, i, 0), y = line.template read<full>(at[2], 2, i, 0);
+  for_steps(row, [&](int64_t i, auto full) {
+    const V g = row.template read<full>(at[1], 1, i, 0), y = row.template read<full>(at[2], 2, i, 0);
     if constexpr (log_form)
-      line.template write<full>(at[0], 0, i, g - exp(y) * total);
+      row.template write<full>(at[0], 0, i, g - exp(y) * total);
     else
-      line.template write<full>(at[0], 0, i, (g - total) * y);
+      row.template write<full>(at[0], 0, i, (g - total) * y);
   });
 }
 
-template <bool log_form, bool backward, class T, class Line>
-void one_line(const Line& line, char* const* at) {
+template <bool log_form, bool backward, class T, class Row>
+void one_row(const Row& row, char* const* at) {
   if constexpr (backward)
-    backward_line<log_form, T>(line, at);
+    backward_row<log_form, T>(row, at);
   else if constexpr (log_form)
-    log_softmax_line<T>(line, at);
+    log_softmax_row<T>(row, at);
   else
-    softmax_line<T>(line, at);
+    softmax_row<T>(row, at);
 }
 
-constexpr int64_t kNear = 1 << 12;  // elements that are still in the first-level cache when they come again
+constexpr int64_t kCacheElements =
+    1 << 12;  // elements that are still in the first-level cache when they come again
 
 template <bool log_form, bool backward, class T>
-void dense_lines(const AlongShape& s, char* const* data) {
+void dense_rows(const AlongShape& s, char* const* data) {
   constexpr int operands = backward ? 3 : 2;
-  const DenseLine<T> line{s.n};
+  const DenseRow<T> row{s.n};
   if constexpr (log_form && !backward) {
     const int64_t strides[] = {s.dims ? s.strides[0][0] : 0, s.dims ? s.strides[1][0] : 0};
-    const int64_t group = std::clamp<int64_t>(kNear / s.n, 1, DenseLine<T>::W);
-    for_each_lines<operands>(s, data, group, [&](char* const* at, int64_t lines) {
-      log_softmax_lines<T>(line, at, strides, lines);
-    });
+    const int64_t group = std::clamp<int64_t>(kCacheElements / s.n, 1, DenseRow<T>::W);
+    for_each_lines<operands>(
+        s, data, group, [&](char* const* at, int64_t rows) { log_softmax_rows<T>(row, at, strides, rows); });
   } else {
     for_each_lines<operands>(s, data, 1,
-                             [&](char* const* at, int64_t) { one_line<log_form, backward, T>(line, at); });
+                             [&](char* const* at, int64_t) { one_row<log_form, backward, T>(row, at); });
   }
 }
 
@@ -278,12 +278,12 @@ void run(const AlongShape& s, char* const* data) {
   bool dense = true;
   for (int k = 0; k < operands; ++k) dense &= s.along[k] == static_cast<int64_t>(sizeof(T));
   const bool many_short =
-      s.n <= 32 && s.dims > 0 && s.sizes[0] >= 8;  // then it pays to work on many lines at once
-  if (dense && !many_short) return dense_lines<log_form, backward, T>(s, data);
+      s.n <= 32 && s.dims > 0 && s.sizes[0] >= 8;  // then it pays to work on many rows at once
+  if (dense && !many_short) return dense_rows<log_form, backward, T>(s, data);
   int64_t strides[operands];
   for (int k = 0; k < operands; ++k) strides[k] = s.dims ? s.strides[k][0] : 0;
-  for_each_lines<operands>(s, data, kLanes<OpMath<T>>, [&](char* const* at, int64_t lines) {
-    one_line<log_form, backward, T>(ParallelLines<T>{s.n, static_cast<int>(lines), strides, s.along}, at);
+  for_each_lines<operands>(s, data, kLanes<OpMath<T>>, [&](char* const* at, int64_t rows) {
+    one_row<log_form, backward, T>(ParallelRows<T>{s.n, static_cast<int>(rows), strides, s.along}, at);
   });
 }
 
