@@ -14,7 +14,7 @@ def _product(signature, grad, doc):
 
 
 def _spatial(n, names):
-    """`int[n] stride=[1, …], …` with the reference's defaults."""
+    """`int[n] stride=[1, …], …` with PyTorch's defaults."""
     start = {"stride": 1, "padding": 0, "dilation": 1, "output_padding": 0}
     return [f"int[{n}] {name}=[{', '.join([str(start[name])] * n)}]" for name in names]
 

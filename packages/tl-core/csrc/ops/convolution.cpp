@@ -1,4 +1,4 @@
-// Convolutions of one to three axes.
+// Convolution and transposed convolution of one to three axes: checks, output sizes and the three products.
 #include <algorithm>
 #include <numeric>
 

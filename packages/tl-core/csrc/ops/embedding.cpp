@@ -1,4 +1,4 @@
-// Tables of vectors.
+// Embedding lookup, embedding bags and their dense and sparse gradients.
 #include "kernels/cpu/index/embedding.h"
 
 #include <algorithm>

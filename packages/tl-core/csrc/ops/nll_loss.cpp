@@ -1,4 +1,4 @@
-// Negative log-likelihood and cross-entropy losses of scores against class indices.
+// Negative log-likelihood and cross-entropy against class indices: checks, forward, backward, double backward.
 #include "kernels/cpu/fused/nll_loss.h"
 
 #include "iter/dtypes.h"

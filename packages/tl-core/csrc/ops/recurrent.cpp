@@ -1,4 +1,4 @@
-// LSTM, GRU and Elman layers over sequences, and their cells.
+// LSTM, GRU and Elman layers over sequences by backpropagation through time, and their cells.
 #include <algorithm>
 #include <cstring>
 #include <limits>
