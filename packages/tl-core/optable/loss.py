@@ -1,4 +1,4 @@
-"""Losses."""
+"""Losses against class indices: negative log-likelihood and cross-entropy."""
 
 from opgen.row import Composite, Op
 

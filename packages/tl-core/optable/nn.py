@@ -1,4 +1,4 @@
-"""Operators of neural networks."""
+"""Softmax and log-softmax."""
 
 from opgen.row import Composite, Op
 

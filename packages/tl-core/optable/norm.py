@@ -1,4 +1,4 @@
-"""Normalization: the mean taken away, the standard deviation divided out, then scaled and shifted."""
+"""Normalization: subtract the mean, divide by the standard deviation, scale and shift."""
 
 from opgen.row import Composite, Op
 
@@ -32,7 +32,7 @@ ROWS = [
     Composite("_norm_double_backward(Tensor? grad_input_grad, Tensor? grad_weight_grad, Tensor? grad_bias_grad, Tensor grad, Tensor input, "
               "Tensor? weight, Tensor? mean, Tensor? rstd, int[] sizes, int[] dims, int[] weight_sizes, float eps, bool centered) "
               "-> (Tensor, Tensor, Tensor)", function=False, method=False,
-              doc="The gradients of a normalization's gradients."),
+              doc="The double backward of a normalization: the gradients of its backward pass."),
     Composite("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
               method=False, doc="Normalizes over the last dimensions, those of `normalized_shape`.",
               example=">>> tl.layer_norm(tl.tensor([1.0, 3.0]), (2,))\ntensor([-1.0000,  1.0000])"),

@@ -1,4 +1,4 @@
-"""One step of an optimizer over all its parameters at once."""
+"""Fused optimizer steps: one step over all parameters at once."""
 
 from opgen.row import Op
 

@@ -1,10 +1,10 @@
-"""Recurrent layers."""
+"""Recurrent layers and cells: LSTM, GRU and Elman."""
 
 from opgen.row import Composite, Op
 
 LAYERS = "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
 CELL = "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None"
-KEPT = ("Tensor h0, Tensor? c0, Tensor w_hh, Tensor? b_hh, Tensor output, Tensor saved, Tensor cells, int mode, bool reverse, "
+SAVED = ("Tensor h0, Tensor? c0, Tensor w_hh, Tensor? b_hh, Tensor output, Tensor saved, Tensor cells, int mode, bool reverse, "
         "int[] batch_sizes) -> (Tensor, Tensor, Tensor, Tensor, Tensor)")  # fmt: skip
 UNRECORDED = "none:only runs where nothing is recorded"
 
@@ -27,10 +27,10 @@ ROWS = [
        grad={"gates, h0, c0, w_hh, b_hh": "_recurrent_layer_gradients(g0, g1, g2, g3, g4, h0, c0, w_hh, b_hh, output, saved, cells, mode, reverse, "
                                           "batch_sizes)"},
        doc="One direction of one layer, from the gates' products with the input; mode 0 LSTM, 1 GRU, 2 tanh, 3 relu."),
-    Op(f"_recurrent_layer_backward(Tensor? grad_output, Tensor? grad_hidden, Tensor? grad_state, {KEPT}", function=False, method=False,
-       grad=UNRECORDED, jvp=UNRECORDED, batch="loop", doc="The gradients of _recurrent_layer, in one loop over its steps."),
+    Op(f"_recurrent_layer_backward(Tensor? grad_output, Tensor? grad_hidden, Tensor? grad_state, {SAVED}", function=False, method=False,
+       grad=UNRECORDED, jvp=UNRECORDED, batch="loop", doc="The gradients of _recurrent_layer, by backpropagation through time."),
     Composite("_recurrent_layer_gradients(Tensor? grad_output, Tensor? grad_hidden, Tensor? grad_state, Tensor? grad_saved, Tensor? grad_cells, "
-              f"{KEPT}", function=False, method=False, doc="The gradients of _recurrent_layer, in operators where they are recorded."),
+              f"{SAVED}", function=False, method=False, doc="The gradients of _recurrent_layer, in operators where they are recorded."),
     *_layers("lstm", "Tensor[]", "(Tensor, Tensor, Tensor)", "Long short-term memory"),
     *_layers("gru", "Tensor", "(Tensor, Tensor)", "Gated recurrent units"),
     *_layers("rnn_tanh", "Tensor", "(Tensor, Tensor)", "A recurrent layer with tanh"),
