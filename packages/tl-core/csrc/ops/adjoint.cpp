@@ -31,8 +31,8 @@ Tensor pow_backward(const Tensor& g, const Tensor& self, const Operand& exponent
     return ops::mul(g, conj(ops::mul(ops::pow_Tensor_Tensor(self, less), e)));
   }
   const Tensor& e = exponent.tensor();
-  const Tensor slope = ops::mul(e, ops::pow_Tensor_Tensor(self, ops::sub(e, Scalar(1))));
-  return ops::where_self(ops::eq(e, Scalar(0)), Scalar(0.0), ops::mul(g, conj(slope)));
+  const Tensor derivative = ops::mul(e, ops::pow_Tensor_Tensor(self, ops::sub(e, Scalar(1))));
+  return ops::where_self(ops::eq(e, Scalar(0)), Scalar(0.0), ops::mul(g, conj(derivative)));
 }
 
 // d/dy x**y = x**y log x, and zero at x = 0 for y >= 0.
@@ -43,12 +43,12 @@ Tensor pow_backward_exponent(const Tensor& g, const Operand& self, const Tensor&
   if (!self.is_tensor()) {
     const Tensor base =
         ops::scalar_tensor(self.scalar(), promote(scalar_dtype(self.scalar()), result.dtype()));
-    const Tensor slope = ops::mul(g, conj(ops::mul(result, ops::log(base))));
-    return is_number_equal(self, 0) ? ops::where_self(still, Scalar(0.0), slope) : slope;
+    const Tensor derivative = ops::mul(g, conj(ops::mul(result, ops::log(base))));
+    return is_number_equal(self, 0) ? ops::where_self(still, Scalar(0.0), derivative) : derivative;
   }
   const Tensor& base = self.tensor();
-  const Tensor slope = ops::mul(g, conj(ops::mul(result, ops::log(base))));
-  return ops::where_self(ops::logical_and(ops::eq(base, Scalar(0)), still), Scalar(0.0), slope);
+  const Tensor derivative = ops::mul(g, conj(ops::mul(result, ops::log(base))));
+  return ops::where_self(ops::logical_and(ops::eq(base, Scalar(0)), still), Scalar(0.0), derivative);
 }
 }  // namespace
 

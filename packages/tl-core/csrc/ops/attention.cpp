@@ -65,7 +65,7 @@ void check_rng_state(OptTensor rng_state, const Tensor& q, double dropout) {
            dropout);
   if (rng_state)
     expect("attention", "rng_state", *rng_state, DType::Int32,
-           DimVector{q.size(0) * q.size(1), cpu::drawn_tiles(q.size(2)), cpu::kDrawnState});
+           DimVector{q.size(0) * q.size(1), cpu::dropout_tiles(q.size(2)), cpu::kRngStateWords});
 }
 
 void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask) {
@@ -112,11 +112,11 @@ Tensor attention_rng_state(const Tensor& q, const Tensor& k) {
            k.sizes());
   const int64_t heads = checked_mul(q.size(0), q.size(1));
   const Tensor state =
-      empty(DimVector{heads, cpu::drawn_tiles(q.size(2)), cpu::kDrawnState}, {DType::Int32, q.device()});
+      empty(DimVector{heads, cpu::dropout_tiles(q.size(2)), cpu::kRngStateWords}, {DType::Int32, q.device()});
   if (state.is_meta() || state.numel() == 0) return state;
   Generator& g = default_generator();
   const std::lock_guard lock(g.mutex);
-  cpu::save_rng_states(g, heads, q.size(2), k.size(2), state.ptr<int32_t>());
+  cpu::save_dropout_states(g, heads, q.size(2), k.size(2), state.ptr<int32_t>());
   return state;
 }
 
@@ -126,15 +126,15 @@ Tensor attention_dropout_mask(const Tensor& rng_state, int64_t queries, int64_t 
   TL_CHECK(rng_state.dim() == 3, Runtime, op, "(): rng_state must have 3 dimensions, got ",
            rng_state.sizes());
   expect(op, "rng_state", rng_state, DType::Int32,
-         DimVector{rng_state.size(0), cpu::drawn_tiles(queries), cpu::kDrawnState});
+         DimVector{rng_state.size(0), cpu::dropout_tiles(queries), cpu::kRngStateWords});
   const Tensor mask = empty(DimVector{rng_state.size(0), queries, keys}, {DType::Bool, rng_state.device()});
   if (mask.is_meta()) return mask;
   const Tensor dense = to_contiguous(rng_state);
   for (int64_t head = 0; head < rng_state.size(0); ++head) {
     int64_t tile = head * rng_state.size(1);
-    for (int64_t row = 0; row < queries; row += cpu::kDrawnRows, ++tile)
-      cpu::draw_dropout_mask(dense.ptr<int32_t>() + tile * cpu::kDrawnState,
-                             std::min(cpu::kDrawnRows, queries - row), keys, keys, dropout,
+    for (int64_t row = 0; row < queries; row += cpu::kDropoutTileRows, ++tile)
+      cpu::fill_dropout_mask(dense.ptr<int32_t>() + tile * cpu::kRngStateWords,
+                             std::min(cpu::kDropoutTileRows, queries - row), keys, keys, dropout,
                              mask.ptr<uint8_t>() + (head * queries + row) * keys);
   }
   return mask;

@@ -95,10 +95,10 @@ std::vector<int> spelled(const Subscripts& s, int64_t ellipsis_dims) {
 }
 
 // The last dimension moved to a place further in front.
-Tensor last_to(const Tensor& t, int64_t place) {
+Tensor last_to(const Tensor& t, int64_t dim) {
   DimVector order;
   for (int64_t d = 0; d + 1 < t.dim(); ++d) order.push_back(d);
-  order.insert(static_cast<size_t>(place), t.dim() - 1);
+  order.insert(static_cast<size_t>(dim), t.dim() - 1);
   return ops::permute(t, order);
 }
 
@@ -294,11 +294,12 @@ Labels needed_by_others(const Contraction& c, const Pair& p) {
 
 // Multiplications, then elements of the result.
 std::pair<double, double> cost(const Contraction& c, const Pair& p) {
-  const Labels both = c.terms[p.first].set() | c.terms[p.second].set(), kept = both & needed_by_others(c, p);
+  const Labels both = c.terms[p.first].set() | c.terms[p.second].set(),
+               retained = both & needed_by_others(c, p);
   double work = 1, size = 1;
   for (size_t label = 0; label < kLabels; ++label) {
     if (both[label]) work *= static_cast<double>(c.sizes[label]);
-    if (kept[label]) size *= static_cast<double>(c.sizes[label]);
+    if (retained[label]) size *= static_cast<double>(c.sizes[label]);
   }
   return {work, size};
 }

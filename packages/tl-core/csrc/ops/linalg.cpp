@@ -39,8 +39,8 @@ bool shares_memory(const Tensor& a, const Tensor& b) {
   return a.storage() == b.storage() && a.numel() && b.numel();
 }
 
-cpu::Product product_of(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added = nullptr,
-                        const void* alpha = nullptr, const void* beta = nullptr) {
+cpu::GemmArgs product_of(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added = nullptr,
+                         const void* alpha = nullptr, const void* beta = nullptr) {
   return {a.size(0),
           b.size(1),
           a.size(1),
@@ -57,9 +57,9 @@ void product_into(const Tensor& c, const Tensor& a, const Tensor& b, const Tenso
                   const void* alpha = nullptr, const void* beta = nullptr) {
   if (c.is_meta() || c.numel() == 0) return;
   if (!shares_memory(c, a) && !shares_memory(c, b))
-    return cpu::matmul(c.dtype(), product_of(c, a, b, added, alpha, beta));
+    return cpu::gemm(c.dtype(), product_of(c, a, b, added, alpha, beta));
   const Tensor fresh = empty(c.sizes(), {c.dtype(), {}});
-  cpu::matmul(c.dtype(), product_of(fresh, a, b, added, alpha, beta));
+  cpu::gemm(c.dtype(), product_of(fresh, a, b, added, alpha, beta));
   copy_elements(c, fresh);
 }
 
@@ -97,7 +97,7 @@ Tensor int_mm(const Tensor& self, const Tensor& mat2, Out out) {
     TL_CHECK(result.is_contiguous(), Runtime, kName, ": Expected result to be contiguous.");
   }
   const Tensor c = prepare_out(out, shape, {DType::Int32, self.device()});
-  if (!c.is_meta()) cpu::matmul_int8(product_of(c, self, mat2));
+  if (!c.is_meta()) cpu::gemm_int8(product_of(c, self, mat2));
   return c;
 }
 
@@ -138,8 +138,8 @@ void check_added(const Tensor& self, const Tensor& factor) {
 
 // The result may be what is added, but only in the same layout.
 Tensor apart_from(const Tensor& c, const Tensor& added) {
-  const bool in_place = c.data() == added.data() && std::ranges::equal(c.strides(), added.strides());
-  return shares_memory(c, added) && !in_place ? ops::clone(added) : added;
+  const bool same_storage_view = c.data() == added.data() && std::ranges::equal(c.strides(), added.strides());
+  return shares_memory(c, added) && !same_storage_view ? ops::clone(added) : added;
 }
 
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
@@ -161,17 +161,17 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const S
 }
 
 void run_batched(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added, const Factors* f) {
-  const cpu::Product p{a.size(1),
-                       b.size(2),
-                       a.size(2),
-                       matrix(a),
-                       matrix(b),
-                       matrix(c),
-                       added ? matrix(*added) : cpu::MatrixView{},
-                       f ? f->alpha_at : nullptr,
-                       added ? f->beta_at : nullptr};
-  cpu::matmul_batched(c.dtype(), p, a.size(0), a.stride(0), b.stride(0), c.stride(0),
-                      added ? added->stride(0) : 0);
+  const cpu::GemmArgs p{a.size(1),
+                        b.size(2),
+                        a.size(2),
+                        matrix(a),
+                        matrix(b),
+                        matrix(c),
+                        added ? matrix(*added) : cpu::MatrixView{},
+                        f ? f->alpha_at : nullptr,
+                        added ? f->beta_at : nullptr};
+  cpu::gemm_batched(c.dtype(), p, a.size(0), a.stride(0), b.stride(0), c.stride(0),
+                    added ? added->stride(0) : 0);
 }
 
 void batched_into(const Tensor& c, const Tensor& a, const Tensor& b, const Tensor* added = nullptr,

@@ -91,19 +91,19 @@ Tensor inner(const Tensor& self, const Tensor& other, Out out) {
 Tensor as_operand(const Tensor& t, const DimVector& dims, bool summed_last) {
   const uint64_t mask = dim_mask(dims, t.dim(), false);
   DimVector order;
-  int64_t kept = 1, summed = 1;
+  int64_t retained = 1, summed = 1;
   for (int64_t d = 0; d < t.dim(); ++d) {
     if (mask >> d & 1) continue;
     order.push_back(d);
-    kept *= t.size(d);
+    retained *= t.size(d);
   }
-  size_t place = summed_last ? order.size() : 0;
+  size_t position = summed_last ? order.size() : 0;
   for (const int64_t d : dims) {
-    order.insert(place++, d);
+    order.insert(position++, d);
     summed *= t.size(d);
   }
   return ops::reshape(ops::permute(t, order),
-                      summed_last ? DimVector{kept, summed} : DimVector{summed, kept});
+                      summed_last ? DimVector{retained, summed} : DimVector{summed, retained});
 }
 
 Tensor tensordot(const Tensor& self, const Tensor& other, IntSpan dims_self, IntSpan dims_other, Out out) {

@@ -87,9 +87,9 @@ class StepWeight {
     packed_ = empty(DimVector{cpu::packed_size(type, k, n)}, {type, {}});
     cpu::pack(type, w, k, n, packed_.ptr<char>());
   }
-  void multiply(cpu::Product p) const {
+  void multiply(cpu::GemmArgs p) const {
     p.b = packed_ ? cpu::MatrixView{packed_.ptr<char>(), 0, 0} : weight_;
-    packed_ ? cpu::matmul_packed(type_, p) : cpu::matmul(type_, p);
+    packed_ ? cpu::gemm_packed(type_, p) : cpu::gemm(type_, p);
   }
 
  private:

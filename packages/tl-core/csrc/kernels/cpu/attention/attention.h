@@ -17,9 +17,11 @@ struct AttentionTensor {
   int64_t batch = 0, head = 0, row = 0, column = 0;
 };
 
-inline constexpr int64_t kDrawnRows = 64, kDrawnState = Mt19937::kWords + 2;
-// How many tiles of kDrawnRows so many queries take, up to the largest number.
-constexpr int64_t drawn_tiles(int64_t queries) { return queries / kDrawnRows + (queries % kDrawnRows != 0); }
+inline constexpr int64_t kDropoutTileRows = 64, kRngStateWords = Mt19937::kWords + 2;
+// How many tiles of kDropoutTileRows so many queries take, up to the largest number.
+constexpr int64_t dropout_tiles(int64_t queries) {
+  return queries / kDropoutTileRows + (queries % kDropoutTileRows != 0);
+}
 
 // `heads` is a multiple of `key_heads`: neighbouring query heads share keys and values.
 struct AttentionShape {
@@ -34,17 +36,19 @@ struct Attention {
   bool mask_is_bool, causal;
   double scale;
   void* log_sums;
-  const int32_t* draws = nullptr;  // with dropout
+  const int32_t* rng_states = nullptr;  // with dropout
   double dropout = 0;
 };
 
 // Where the tiles' parts of a dense mask of probabilities (heads, queries, keys) begin in the generator's
-// stream, which passes over the mask: (heads, tiles, kDrawnState) numbers, with tiles of kDrawnRows queries.
-void begin_draws(Generator& g, int64_t heads, int64_t queries, int64_t keys, int32_t* draws);
+// stream, which passes over the mask: (heads, tiles, kRngStateWords) numbers, with tiles of kDropoutTileRows
+// queries.
+void save_dropout_states(Generator& g, int64_t heads, int64_t queries, int64_t keys, int32_t* rng_states);
 
 // For the rows of a tile, whether each of the first `seen` of `keys` elements is kept; rows follow one
 // another.
-void draw_kept(const int32_t* draw, int64_t rows, int64_t keys, int64_t seen, double dropout, uint8_t* kept);
+void fill_dropout_mask(const int32_t* draw, int64_t rows, int64_t keys, int64_t visible, double dropout,
+                       uint8_t* dropout_mask);
 
 struct AttentionGradients {
   AttentionTensor grad, query, key, value, mask;  // mask: summed into, unless null

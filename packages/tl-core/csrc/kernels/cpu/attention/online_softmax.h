@@ -46,7 +46,8 @@ TL_INLINE Vec<OpMath<F>> exponential(Vec<OpMath<F>> x, OpMath<F> factor, OpMath<
 template <class F>
 struct FactorRow {
   using A = OpMath<F>;
-  static constexpr int64_t kSquare = 256, kPair = std::is_same_v<F, BFloat16> ? kSquare : 3 * kSquare;
+  static constexpr int64_t kTileElements = 256,
+                           kPair = std::is_same_v<F, BFloat16> ? kTileElements : 3 * kTileElements;
   A* row;
   float* squares;
 
@@ -73,15 +74,15 @@ struct FactorRow {
     _mm512_storeu_ps(to, reinterpret_cast<__m512>(_mm512_cvtne2ps_pbh(y, x)));
   }
   TL_INLINE static void put_in_squares(float* to, const SplitBf16<false>& x, const SplitBf16<false>& y) {
-    store_pairs<false>(x, y, to, kSquare);
+    store_pairs<false>(x, y, to, kTileElements);
   }
 #endif
 };
 
 // Turns a row of scores into exponentials, of which some are kept. Returns their sum before.
 template <class F>
-TL_NARROWS OpMath<F> exponentials(int64_t pairs, OpMath<F> factor, OpMath<F> shift, const char* kept,
-                                  OpMath<F> kept_scale, FactorRow<F> to) {
+TL_NARROWS OpMath<F> exponentials(int64_t pairs, OpMath<F> factor, OpMath<F> shift, const char* dropout_mask,
+                                  OpMath<F> dropout_scale, FactorRow<F> to) {
   using A = OpMath<F>;
   constexpr int64_t W = kLanes<A>;
   Vec<A> total{}, more{};
@@ -90,9 +91,9 @@ TL_NARROWS OpMath<F> exponentials(int64_t pairs, OpMath<F> factor, OpMath<F> shi
          y = exponential<F>(at(to.row, 2 * k + 1), factor, shift);
     total += x;
     more += y;
-    if (kept) {
-      x = select<Vec<A>>(load<bool, A>(kept + 2 * k * W), x * kept_scale, Vec<A>{});
-      y = select<Vec<A>>(load<bool, A>(kept + (2 * k + 1) * W), y * kept_scale, Vec<A>{});
+    if (dropout_mask) {
+      x = select<Vec<A>>(load<bool, A>(dropout_mask + 2 * k * W), x * dropout_scale, Vec<A>{});
+      y = select<Vec<A>>(load<bool, A>(dropout_mask + (2 * k + 1) * W), y * dropout_scale, Vec<A>{});
     }
     to.put(k, x, y);
   }

@@ -31,8 +31,8 @@ struct Scores {
   A scale() const { return static_cast<A>(call.scale); }
   A factor() const { return scaled() ? A(1) : scale(); }  // that scores have yet to be multiplied by
 
-  void compute(const Sides* sides, Side q, Side turned_keys) const {
-    multiply<T>(sides, queries, keys, call.shape.size, q, turned_keys, rows, false);
+  void compute(const TileGemm* tile_gemm, PackedOperand q, PackedOperand transposed_keys) const {
+    multiply<T>(tile_gemm, queries, keys, call.shape.size, q, transposed_keys, rows, false);
     for (int64_t i = 0; i < queries; ++i) {
       A* const s = row(i);
       for (int64_t j = 0; scaled() && j < keys; ++j) s[j] *= scale();
@@ -45,8 +45,8 @@ struct Scores {
     const int64_t at = batch * m.batch + head * m.head + (query + i) * m.row + key * m.column, n = visible(i);
     A* const s = row(i);
     if (call.mask_is_bool) {
-      const char* seen = m.data + at;
-      for (int64_t j = 0; j < n; ++j) s[j] = seen[j * m.column] ? s[j] : lowest;
+      const char* attends = m.data + at;
+      for (int64_t j = 0; j < n; ++j) s[j] = attends[j * m.column] ? s[j] : lowest;
     } else {
       const A* added = reinterpret_cast<const A*>(m.data) + at;
       for (int64_t j = 0; j < n; ++j) s[j] += added[j * m.column];

@@ -8,72 +8,74 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 namespace {  // a part of attention.cpp
 
 // A matrix, and the same packed if products read it so: then with at least as many terms.
-struct Side {
+struct PackedOperand {
   MatrixView view;
   const char* packed = nullptr;
   int64_t terms = 0;
 };
 
 template <class T>
-const Sides* packing(const Attention& c) {
+const TileGemm* packing(const Attention& c) {
   constexpr int64_t kFew = std::is_same_v<T, BFloat16> ? 8 : 64,
                     kNarrow = 48;      // of which packing is not worth it
   constexpr double kLargest = 0x1p40;  // a scale that what is lost in tiles stays small with
   const int64_t size = c.shape.size, value_size = c.shape.value_size;
   const bool narrow = !std::is_same_v<T, BFloat16> && size + value_size < kNarrow;
   const bool plain = kIsaLevel < 4 || std::is_same_v<T, double> || narrow || c.shape.queries < kFew ||
-                     std::max(size, value_size) > Sides::kMost || !(std::abs(c.scale) < kLargest);
-  return plain ? nullptr : sides(dtype_of<Factor<T>>);
+                     std::max(size, value_size) > TileGemm::kMaxK || !(std::abs(c.scale) < kLargest);
+  return plain ? nullptr : tile_gemm(dtype_of<Factor<T>>);
 }
 
-int64_t whole(int64_t lines) { return (lines + Sides::kLines - 1) / Sides::kLines * Sides::kLines; }
+int64_t whole(int64_t lines) {
+  return (lines + TileGemm::kTileRows - 1) / TileGemm::kTileRows * TileGemm::kTileRows;
+}
 // For rows or columns of sums: those of packed sides stand in whole blocks.
-int64_t room(const Sides* sides, int64_t lines) { return sides ? whole(lines) : lines; }
+int64_t room(const TileGemm* tile_gemm, int64_t lines) { return tile_gemm ? whole(lines) : lines; }
 
 // While a thread multiplies packed sides.
 class TileConfig {
  public:
-  explicit TileConfig(const Sides* sides) : sides_(sides) {
-    if (sides_) sides_->begin();
+  explicit TileConfig(const TileGemm* tile_gemm) : tile_gemm_(tile_gemm) {
+    if (tile_gemm_) tile_gemm_->begin();
   }
   ~TileConfig() {
-    if (sides_) sides_->end();
+    if (tile_gemm_) tile_gemm_->end();
   }
   TileConfig(const TileConfig&) = delete;
   TileConfig& operator=(const TileConfig&) = delete;
 
  private:
-  const Sides* sides_;
+  const TileGemm* tile_gemm_;
 };
 
 // Of a left side, from a strip on.
 template <class T>
-Side rows_of(const Sides* sides, Side s, int64_t first) {
+PackedOperand rows_of(const TileGemm* tile_gemm, PackedOperand s, int64_t first) {
   s.view.data += first * s.view.row_stride * static_cast<int64_t>(sizeof(Factor<T>));
-  if (sides) s.packed += sides->bytes(first, s.terms);
+  if (tile_gemm) s.packed += tile_gemm->bytes(first, s.terms);
   return s;
 }
 
 // Memory for one packed side.
 class Packed {
  public:
-  Packed(const Sides* sides, int64_t lines, int64_t terms)
-      : sides_(sides), memory_(sides ? sides->bytes(lines, terms) : 1) {}
+  Packed(const TileGemm* tile_gemm, int64_t lines, int64_t terms)
+      : tile_gemm_(tile_gemm), memory_(tile_gemm ? tile_gemm->bytes(lines, terms) : 1) {}
 
   char* data() { return memory_.data(); }
-  Side left(MatrixView m, int64_t rows, int64_t terms) {
-    if (!sides_) return {m};
-    sides_->pack_left({rows, 0, terms, m, {}, {}, {}}, memory_.data());
+  PackedOperand left(MatrixView m, int64_t rows, int64_t terms) {
+    if (!tile_gemm_) return {m};
+    tile_gemm_->pack_left({rows, 0, terms, m, {}, {}, {}}, memory_.data());
     return {m, memory_.data(), terms};
   }
-  Side right(MatrixView m, int64_t terms, int64_t columns) {
-    if (!sides_) return {m};
-    sides_->pack_right({0, columns, terms, {}, m, {}, {}}, memory_.data());
+  PackedOperand right(MatrixView m, int64_t terms, int64_t columns) {
+    if (!tile_gemm_) return {m};
+    tile_gemm_->pack_right({0, columns, terms, {}, m, {}, {}}, memory_.data());
     return {m, memory_.data(), terms};
   }
 
  private:
-  const Sides* sides_;
+  const TileGemm* tile_gemm_;
   Scratch<char> memory_;
 };
 
@@ -81,15 +83,15 @@ class Packed {
 template <class T>
 class HeadTiles {
  public:
-  HeadTiles(const Sides* sides, const AttentionTensor& t, int64_t height, int64_t rows, int64_t columns,
-            int ways)
-      : sides_(sides),
+  HeadTiles(const TileGemm* tile_gemm, const AttentionTensor& t, int64_t height, int64_t rows,
+            int64_t columns, int layouts)
+      : tile_gemm_(tile_gemm),
         tensor_(t),
         height_(height),
         rows_(rows),
         columns_(columns),
-        step_(sides ? sides->bytes(columns, height) : 0),
-        ways_(ways),
+        step_(tile_gemm ? tile_gemm->bytes(columns, height) : 0),
+        layouts_(layouts),
         values_(kReadsAsIs<T> ? 1 : rows * columns + 1),
         packed_((rows + height - 1) / height * step_ * 2 + 1) {}
 
@@ -100,14 +102,18 @@ class HeadTiles {
     if (batch != head_.batch || head != head_.head) head_ = {batch, head, 0};
     for (; head_.row < end; head_.row += height_) prepare(head_.row);
   }
-  Side straight(int64_t row) const { return {view(row), sides_ ? packed(row, 0) : nullptr, rows_from(row)}; }
-  Side turned(int64_t row) const {
-    return {cpu::TL_ISA_NAMESPACE::turned(view(row)), sides_ ? packed(row, 1) : nullptr, columns_};
+  PackedOperand row_major(int64_t row) const {
+    return {view(row), tile_gemm_ ? packed(row, 0) : nullptr, rows_from(row)};
+  }
+  PackedOperand transposed(int64_t row) const {
+    return {cpu::TL_ISA_NAMESPACE::transposed(view(row)), tile_gemm_ ? packed(row, 1) : nullptr, columns_};
   }
 
  private:
   int64_t rows_from(int64_t row) const { return least(height_, rows_ - row); }
-  char* packed(int64_t row, int way) const { return packed_.data() + (row / height_ * 2 + way) * step_; }
+  char* packed(int64_t row, int layout) const {
+    return packed_.data() + (row / height_ * 2 + layout) * step_;
+  }
   MatrixView view(int64_t row) const {
     if constexpr (kReadsAsIs<T>)
       return {address<T>(tensor_, {head_.batch, head_.head, row}), tensor_.row, tensor_.column};
@@ -117,47 +123,47 @@ class HeadTiles {
   void prepare(int64_t row) {
     const int64_t n = rows_from(row);
     tile<T>(tensor_, {head_.batch, head_.head, row}, n, columns_, values_.data() + row * columns_);
-    if (!sides_) return;
-    const Side a = straight(row), b = turned(row);
-    if (ways_ & kRowMajor) sides_->pack_right({0, columns_, n, {}, a.view, {}, {}}, packed(row, 0));
-    if (ways_ & kTransposed) sides_->pack_right({0, n, columns_, {}, b.view, {}, {}}, packed(row, 1));
+    if (!tile_gemm_) return;
+    const PackedOperand a = row_major(row), b = transposed(row);
+    if (layouts_ & kRowMajor) tile_gemm_->pack_right({0, columns_, n, {}, a.view, {}, {}}, packed(row, 0));
+    if (layouts_ & kTransposed) tile_gemm_->pack_right({0, n, columns_, {}, b.view, {}, {}}, packed(row, 1));
   }
 
-  const Sides* sides_;
+  const TileGemm* tile_gemm_;
   const AttentionTensor& tensor_;
   int64_t height_, rows_, columns_, step_;  // of a tile and of the head
-  int ways_;
+  int layouts_;
   Workspace<OpMath<T>> values_;
   Workspace<char> packed_;
-  Place head_{-1, -1, 0};
+  RowIndex head_{-1, -1, 0};
 };
 
 // c = a b, or what is added to c.
 template <class T>
-void multiply(const Sides* sides, int64_t m, int64_t n, int64_t k, Side a, Side b, Sums<OpMath<T>> c,
-              bool adds) {
+void multiply(const TileGemm* tile_gemm, int64_t m, int64_t n, int64_t k, PackedOperand a, PackedOperand b,
+              Sums<OpMath<T>> c, bool adds) {
   if constexpr (!std::is_same_v<T, double>) {
-    if (sides) return sides->multiply({m, n, k, a.packed, b.packed, b.terms, c.data, c.stride, adds});
+    if (tile_gemm) return tile_gemm->multiply({m, n, k, a.packed, b.packed, b.terms, c.data, c.stride, adds});
   }
   const OpMath<T> one = 1;
   const MatrixView to = dense(c.data, c.stride);
-  const Product p{m, n, k, a.view, b.view, to, adds ? to : MatrixView{}, &one, adds ? &one : nullptr};
+  const GemmArgs p{m, n, k, a.view, b.view, to, adds ? to : MatrixView{}, &one, adds ? &one : nullptr};
   if constexpr (std::is_same_v<Factor<T>, OpMath<T>>)
-    matmul(dtype_of<OpMath<T>>, p);
+    gemm(dtype_of<OpMath<T>>, p);
   else
-    matmul_in_float(p);
+    gemm_bf16_f32(p);
 }
 
 // ---- what tiles' products of floats cannot ----------------------------------------------------------------
 
 template <class A>
-inline constexpr A kSeen = A(0x1p-80);  // from where on what is lost is not seen
+inline constexpr A kVisibleThreshold = A(0x1p-80);  // from where on what is lost is not seen
 
 // Neither not finite nor so small.
 template <class A>
-TL_INLINE auto sure(Vec<A> v) {
+TL_INLINE auto certain(Vec<A> v) {
   const Vec<A> size = abs(v);
-  return (size <= std::numeric_limits<A>::max()) & ((size >= kSeen<A>) | (size == A(0)));
+  return (size <= std::numeric_limits<A>::max()) & ((size >= kVisibleThreshold<A>) | (size == A(0)));
 }
 template <class A>
 TL_INLINE Vec<A> some(const A* row, int64_t j, int64_t columns) {
@@ -165,20 +171,20 @@ TL_INLINE Vec<A> some(const A* row, int64_t j, int64_t columns) {
   return load_partial<A>(reinterpret_cast<const char*>(row + j), left);
 }
 template <class A>
-bool all_sure(Sums<A> sums, int64_t rows, int64_t columns) {
+bool all_certain(Sums<A> sums, int64_t rows, int64_t columns) {
   auto good = Vec<A>{} == Vec<A>{};
   for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; j += kLanes<A>) good &= sure<A>(some(sums.row(i), j, columns));
+    for (int64_t j = 0; j < columns; j += kLanes<A>) good &= certain<A>(some(sums.row(i), j, columns));
   return !any(~good);
 }
 template <class A>
-void replace_unsure(Sums<A> sums, Sums<A> exact, int64_t rows, int64_t columns) {
+void replace_suspect(Sums<A> sums, Sums<A> exact, int64_t rows, int64_t columns) {
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; j += kLanes<A>) {
       const Vec<A> v = some(sums.row(i), j, columns);
       const auto left = static_cast<int>(least(kLanes<A>, columns - j));
       store_partial<A>(reinterpret_cast<char*>(sums.row(i) + j), left,
-                       select<Vec<A>>(sure<A>(v), v, some(exact.row(i), j, columns)));
+                       select<Vec<A>>(certain<A>(v), v, some(exact.row(i), j, columns)));
     }
   }
 }
@@ -193,14 +199,14 @@ class HeadCopy {
   AttentionTensor tensor() const {
     return {memory_.data() - first_ * rows_ * columns_ * kSize, 0, rows_ * columns_, columns_, 1};
   }
-  void replace_unsure(const AttentionTensor& t, Place head) const {
+  void replace_suspect(const AttentionTensor& t, RowIndex head) const {
     for (int64_t i = 0; t.data && i < rows_; ++i) {
-      const Place at{head.batch, head.head, i};
+      const RowIndex at{head.batch, head.head, i};
       for (int64_t j = 0; j < columns_; ++j) {
         char* to = address<T>(t, at) + j * t.column * kSize;
         const OpMath<T> size = std::abs(load_one<T>(to));
-        const bool good =
-            size <= std::numeric_limits<OpMath<T>>::max() && (size >= kSeen<OpMath<T>> || size == 0);
+        const bool good = size <= std::numeric_limits<OpMath<T>>::max() &&
+                          (size >= kVisibleThreshold<OpMath<T>> || size == 0);
         if (!good) std::memcpy(to, address<T>(tensor(), at) + j * kSize, kSize);
       }
     }

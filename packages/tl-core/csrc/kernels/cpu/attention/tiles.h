@@ -28,7 +28,7 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 // Rows of a tile: few where half of a tile is hidden, as many as a mask is drawn for, else as even as the
 // products' 32 rows at a time allow.
 int64_t tile_queries(const Attention& c) {
-  if (c.causal || c.draws) return kDrawnRows;
+  if (c.causal || c.rng_states) return kDropoutTileRows;
   const int64_t tiles = (c.shape.queries + kQueries - 1) / kQueries,
                 even = (c.shape.queries + tiles - 1) / tiles;
   return (even + 31) / 32 * 32;
@@ -39,12 +39,12 @@ int64_t tile_keys(const Attention& c, int64_t most) { return least(most, c.shape
 // How far apart rows stand: not by a power of two, as these would meet in the same places of a cache.
 constexpr int64_t apart(int64_t width) { return width + 32; }
 
-struct Place {
+struct RowIndex {
   int64_t batch, head, row;
 };
 
 template <class T>
-char* address(const AttentionTensor& t, Place at) {
+char* address(const AttentionTensor& t, RowIndex at) {
   return t.data + (at.batch * t.batch + at.head * t.head + at.row * t.row) * static_cast<int64_t>(sizeof(T));
 }
 
@@ -52,13 +52,13 @@ char* address(const AttentionTensor& t, Place at) {
 template <class T>
 using Factor = std::conditional_t<std::is_same_v<T, BFloat16>, T, OpMath<T>>;
 template <class T>
-inline constexpr bool kInParts = kIsaLevel >= 4 && std::is_same_v<Factor<T>, float>;  // by tiles
+inline constexpr bool kSplitBf16 = kIsaLevel >= 4 && std::is_same_v<Factor<T>, float>;  // by tiles
 template <class T>
 inline constexpr bool kReadsAsIs = std::is_same_v<Factor<T>, T>;
 
 // Rows of a tensor as factors: where they stand, or packed into memory of the caller.
 template <class T>
-MatrixView tile(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, OpMath<T>* packed) {
+MatrixView tile(const AttentionTensor& t, RowIndex at, int64_t rows, int64_t columns, OpMath<T>* packed) {
   char* first = address<T>(t, at);
   if constexpr (kReadsAsIs<T>) {
     return {first, t.row, t.column};
@@ -87,7 +87,7 @@ struct Sums {
 };
 
 template <class T>
-void put(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, Sums<OpMath<T>> from) {
+void put(const AttentionTensor& t, RowIndex at, int64_t rows, int64_t columns, Sums<OpMath<T>> from) {
   using A = OpMath<T>;
   constexpr int W = kLanes<A>;
   for (int64_t i = 0; i < rows; ++i) {
@@ -105,7 +105,7 @@ void put(const AttentionTensor& t, Place at, int64_t rows, int64_t columns, Sums
 
 // Likewise what is the transpose of all a head's rows.
 template <class T>
-void put_transposed(const AttentionTensor& t, Place head, int64_t rows, int64_t columns,
+void put_transposed(const AttentionTensor& t, RowIndex head, int64_t rows, int64_t columns,
                     Sums<OpMath<T>> from) {
   using A = OpMath<T>;
   constexpr int64_t W = kLanes<A>, size = sizeof(A);
@@ -114,8 +114,8 @@ void put_transposed(const AttentionTensor& t, Place head, int64_t rows, int64_t 
     const int64_t n = least(W, rows - i);
     int64_t j = 0;
     for (; n == W && j + W <= columns; j += W)
-      Square<A>::transpose(reinterpret_cast<char*>(some.data() + j), columns * size,
-                           reinterpret_cast<const char*>(from.row(j) + i), from.stride * size);
+      RegisterTranspose<A>::transpose(reinterpret_cast<char*>(some.data() + j), columns * size,
+                                      reinterpret_cast<const char*>(from.row(j) + i), from.stride * size);
     for (; j < columns; ++j)
       for (int64_t r = 0; r < n; ++r) some[r * columns + j] = from.row(j)[i + r];
     put<T>(t, {head.batch, head.head, i}, n, columns, {some.data(), columns});
@@ -126,7 +126,7 @@ template <class A>
 MatrixView dense(A* data, int64_t columns) {
   return {reinterpret_cast<char*>(data), columns, 1};
 }
-MatrixView turned(MatrixView m) { return {m.data, m.column_stride, m.row_stride}; }
+MatrixView transposed(MatrixView m) { return {m.data, m.column_stride, m.row_stride}; }
 
 }  // namespace
 

@@ -217,7 +217,7 @@ class GatherProduct {
                 int64_t row, int rows, bool first) const {
     if (!first) panel.output().prefetch(group, row, rows);
     alignas(64) T sums[PanelOutput<T>::kRoom];
-    const Micro<T>* micros = weight_.micros(vectors_for<T>(panel.columns()));
+    const MicroKernel<T>* micros = weight_.micros(vectors_for<T>(panel.columns()));
     micros[rows - 1]({sums, S::kCols}, a.data, a.row, a.step, b, S::kCols, depth);
     panel.output().finish(sums, group, row, rows, first);
   }

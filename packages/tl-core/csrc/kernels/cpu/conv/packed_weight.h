@@ -61,7 +61,7 @@ class Weight {
     if (!unpacked_) return {data(group, block, row / S::kRows), 1, S::kRows};
     return {first(group, row) + depth_.begin(block), c_.weight.row, 1};
   }
-  const Micro<T>* micros(int vectors) const {
+  const MicroKernel<T>* micros(int vectors) const {
     return unpacked_ ? loose_micros(T{}, vectors) : packed_micros(T{}, vectors);
   }
 

@@ -33,7 +33,7 @@ class PlaneProduct {
                                     c.batch)),
         planes_(images_ * c.groups * c.channels * from_.size() + kCols) {
     for (int64_t k = 0; k < depth_.total; ++k) terms_.push_back(from_.offset(k / g_.taps(), k % g_.taps()));
-    terms_.resize(terms_.size() + kTermsAhead, terms_.empty() ? 0 : terms_.back());
+    terms_.resize(terms_.size() + kPrefetchDistance, terms_.empty() ? 0 : terms_.back());
   }
 
   void run() const {

@@ -20,11 +20,11 @@ class TiledProduct {
       : a_(a), b_(b), m_(m), n_(n), k_(k) {}
 
   // Blocks of depth after the first add to the result.
-  void run(const Output<E>& first) const {
+  void run(const Epilogue<E>& first) const {
     for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
-      const Output<E> o = p == 0 ? first : continued(first);
+      const Epilogue<E> o = p == 0 ? first : continued(first);
       run_some(p, std::min(k_ - p, kDepth), [&](const E* sums, int64_t i, int64_t j, int rows, int columns) {
-        finish<S::kCols>(sums, o, i, j, rows, columns);
+        write_epilogue<S::kCols>(sums, o, i, j, rows, columns);
       });
     }
   }
@@ -36,8 +36,8 @@ class TiledProduct {
   }
 
  private:
-  static constexpr int64_t terms_of(int64_t elements) { return elements / S::kRound * S::kTerms; }
-  static constexpr int64_t kDepth = terms_of(512), kNear = terms_of(128);  // of a block, and of the few
+  static constexpr int64_t terms_of(int64_t elements) { return elements / S::kStep * S::kPack; }
+  static constexpr int64_t kDepth = terms_of(512), kPanelDepth = terms_of(128);  // of a block, and of the few
   static constexpr int64_t kBlockColumns = 2048;
 
   // How many tiles of rows fill half of the second-level cache.
@@ -94,12 +94,12 @@ class TiledProduct {
   void panel(const Memory& memory, TileIndex at, int rows, Done done) const {
     const int columns = columns_from(at.j);
     const int64_t depth = packed_terms<S>(at.terms);
-    alignas(64) E near[kNear / S::kTerms * S::kRound * S::kCols];
-    for (int64_t q = 0; q == 0 || q < at.terms; q += kNear) {
-      const int64_t terms = std::min(at.terms - q, kNear), round = packed_terms<S>(terms);
+    alignas(64) E panel_buffer[kPanelDepth / S::kPack * S::kStep * S::kCols];
+    for (int64_t q = 0; q == 0 || q < at.terms; q += kPanelDepth) {
+      const int64_t terms = std::min(at.terms - q, kPanelDepth), round = packed_terms<S>(terms);
       const bool last = q + terms == at.terms;
-      const E* b = memory.columns ? memory.columns + packed_terms<S>(q) * S::kCols : near;
-      if (!memory.columns) S::pack_columns(near, columns_at(at.p + q, at.j), columns, terms, round);
+      const E* b = memory.columns ? memory.columns + packed_terms<S>(q) * S::kCols : panel_buffer;
+      if (!memory.columns) S::pack_columns(panel_buffer, columns_at(at.p + q, at.j), columns, terms, round);
       for (int i = 0; i < rows; i += S::kRows) {
         const int r = std::min(rows - i, S::kRows);
         const E* a = memory.rows + i * depth;

@@ -75,11 +75,11 @@ struct InTiles {
   using Storage = typename F::Storage;
   static constexpr bool kLosesTerms = false;
   static constexpr int kSide = 16, kRows = 32, kCols = 32;
-  static constexpr int64_t kRound = kSide, kTerms = kSide * F::kTerms;
+  static constexpr int64_t kStep = kSide, kPack = kSide * F::kPack;
 
   static void pack_columns(E* packed, Operand<Storage> b, int columns, int64_t terms, int64_t depth) {
     pack_columns_as<F, kCols>(packed, b, columns, terms);
-    const int64_t used = (terms + F::kTerms - 1) / F::kTerms;
+    const int64_t used = (terms + F::kPack - 1) / F::kPack;
     std::memset(packed + used * kCols, 0, sizeof(E) * static_cast<size_t>((depth - used) * kCols));
   }
 
@@ -88,15 +88,16 @@ struct InTiles {
     for (int64_t q = 0; q < depth; q += slice)
       for (int r = 0; r < rows || r % kRows; r += kSide)
         for (int64_t p = q; p < q + slice; p += kSide)
-          pack_square(packed + r * depth + p * kSide, {a.at(r, p * F::kTerms), a.row, a.column}, rows - r,
-                      terms - p * F::kTerms);
+          pack_transposed_tile(packed + r * depth + p * kSide, {a.at(r, p * F::kPack), a.row, a.column},
+                               rows - r, terms - p * F::kPack);
   }
 
   // To the sums of 16 or 32 rows, of which the second half stands `below`.
   template <bool two>
   static TL_TILES void add(const E* a, const E* below, const E* b, int64_t depth) {
-    constexpr int kSquare = kSide * kSide, kRow = 2 * kSide * sizeof(E);
-    for (int64_t p = 0; p < depth; p += kSide, a += kSquare, below += kSquare, b += 2 * kSquare) {
+    constexpr int kTileElements = kSide * kSide, kRow = 2 * kSide * sizeof(E);
+    for (int64_t p = 0; p < depth;
+         p += kSide, a += kTileElements, below += kTileElements, b += 2 * kTileElements) {
       _tile_loadd(4, a, 64);
       if (two) _tile_loadd(5, below, 64);
       _tile_loadd(6, b, kRow);
@@ -108,15 +109,15 @@ struct InTiles {
  private:
   using V = Vec<E>;
 
-  static void pack_square(E* out, Operand<Storage> a, int rows, int64_t terms) {
+  static void pack_transposed_tile(E* out, Operand<Storage> a, int rows, int64_t terms) {
     V square[kSide];
-    const bool whole = terms >= kSide * F::kTerms;
+    const bool whole = terms >= kSide * F::kPack;
     if (whole && a.column == 1) {
       for (int i = 0; i < kSide; ++i) square[i] = i < rows ? F::along(a.at(i, 0)) : V{};
     } else if (whole && a.row == 1 && rows > 0) {
       for (int e = 0; e < kSide; ++e)
-        square[e] = F::across(a.at(0, e * F::kTerms), a.column, rows < kSide ? rows : kSide);
-      Square<E>::transpose(square);
+        square[e] = F::across(a.at(0, e * F::kPack), a.column, rows < kSide ? rows : kSide);
+      RegisterTranspose<E>::transpose(square);
     } else {
       for (int i = 0; i < kSide; ++i) square[i] = some_elements(a, i < rows ? i : -1, terms);
     }
@@ -125,8 +126,8 @@ struct InTiles {
 
   static V some_elements(Operand<Storage> a, int row, int64_t terms) {
     V v = {};
-    for (int e = 0; row >= 0 && e < kSide && e * F::kTerms < terms; ++e)
-      v[e] = F::one(a.at(row, e * F::kTerms), a.column, static_cast<int>(terms) - e * F::kTerms);
+    for (int e = 0; row >= 0 && e < kSide && e * F::kPack < terms; ++e)
+      v[e] = F::one(a.at(row, e * F::kPack), a.column, static_cast<int>(terms) - e * F::kPack);
     return v;
   }
 };
@@ -134,7 +135,7 @@ struct InTiles {
 // How many elements some terms are when `S` has packed them.
 template <class S>
 int64_t packed_terms(int64_t terms) {
-  return (terms + S::kTerms - 1) / S::kTerms * S::kRound;
+  return (terms + S::kPack - 1) / S::kPack * S::kStep;
 }
 
 // Sums in memory, whose rows lie `stride` apart, and whether they are added to.

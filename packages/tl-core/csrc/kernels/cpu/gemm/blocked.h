@@ -17,7 +17,7 @@ inline constexpr int64_t kGemmGrain = 1 << 20;  // multiplications that are wort
 
 // c = beta * added + alpha * sums; a bias has a row stride of 0.
 template <class T>
-struct Output {
+struct Epilogue {
   T* c;
   int64_t row, column;
   const T* added;
@@ -27,7 +27,8 @@ struct Output {
 
 // For whole vectors of columns, dense in memory.
 template <bool adds, int kCols, class T>
-void finish_vectors(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
+void write_epilogue_vectors(const T* sums, const Epilogue<T>& o, int64_t i0, int64_t j0, int rows,
+                            int columns) {
   using V = Vec<T>;
   constexpr int W = kLanes<T>;
   for (int64_t i = i0; i < i0 + rows; ++i, sums += kCols) {
@@ -42,12 +43,12 @@ void finish_vectors(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, i
 
 // For a corner of a tile at (i, j), whose sums are kCols to a row.
 template <int kCols, class T>
-void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
+void write_epilogue(const T* sums, const Epilogue<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
   using V = Vec<T>;
   constexpr int W = kLanes<T>;
   if (columns % W == 0 && o.column == 1) {
-    if (o.beta == 0) return finish_vectors<false, kCols>(sums, o, i0, j0, rows, columns);
-    if (o.added_column == 1) return finish_vectors<true, kCols>(sums, o, i0, j0, rows, columns);
+    if (o.beta == 0) return write_epilogue_vectors<false, kCols>(sums, o, i0, j0, rows, columns);
+    if (o.added_column == 1) return write_epilogue_vectors<true, kCols>(sums, o, i0, j0, rows, columns);
   }
   const bool dense = o.column == 1 && (o.beta == 0 || o.added_column == 1 || o.added_column == 0);
   for (int i = 0; i < rows; ++i) {
@@ -80,26 +81,26 @@ void finish(const T* sums, const Output<T>& o, int64_t i0, int64_t j0, int rows,
 // run(to) puts sums of whole vectors into a AccumulatorTarget: c itself where they are not multiplied any
 // more.
 template <int kRows, int kCols, class T, class Run>
-TL_INLINE void run_epilogue(const Output<T>& o, int64_t i, int64_t j, int rows, int columns, Run run) {
+TL_INLINE void run_epilogue(const Epilogue<T>& o, int64_t i, int64_t j, int rows, int columns, Run run) {
   const bool plain = columns % kLanes<T> == 0 && o.column == 1 && o.alpha == 1;
   if (plain && o.beta == 0) return run(AccumulatorTarget<T>{o.c + i * o.row + j, o.row});
   if (plain && o.beta == 1 && o.added_column == 1)
     return run(AccumulatorTarget<T>{o.c + i * o.row + j, o.row, o.added + i * o.added_row + j, o.added_row});
   alignas(64) T sums[kRows * kCols];
   run(AccumulatorTarget<T>{sums, kCols});
-  finish<kCols>(sums, o, i, j, rows, columns);
+  write_epilogue<kCols>(sums, o, i, j, rows, columns);
 }
 
 // Brings a corner of c near before its sums are there: its rows lie far apart.
 template <class T>
-TL_INLINE void prefetch(const Output<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
+TL_INLINE void prefetch(const Epilogue<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
   if (o.column != 1) return;
   for (int i = 0; i < rows; ++i) prefetch<true>(o.c + (i0 + i) * o.row + j0, columns * sizeof(T));
 }
 
 // Blocks of depth after the first add to what is there.
 template <class T>
-Output<T> continued(const Output<T>& o) {
+Epilogue<T> continued(const Epilogue<T>& o) {
   return {o.c, o.row, o.column, o.c, o.row, o.column, o.alpha, T(1)};
 }
 
@@ -149,12 +150,12 @@ class GemmTasks {
     constexpr int64_t kFewTiles = 6, kFewPanels = 8;
     const int64_t threads =
         std::clamp<int64_t>(tiles_ * S::kRows * panels_ * S::kCols * terms_ / kGemmGrain, 1, num_threads());
-    const auto sides = [&](int64_t blocks) {
+    const auto perimeter = [&](int64_t blocks) {
       return tiles_ * S::kRows / blocks + panels_ * S::kCols * blocks / threads;
     };
     int64_t best = 1;
     for (int64_t blocks = 2; blocks <= threads; ++blocks)
-      if (threads % blocks == 0 && sides(blocks) <= sides(best)) best = blocks;
+      if (threads % blocks == 0 && perimeter(blocks) <= perimeter(best)) best = blocks;
     blocks_ = std::min(best, tiles_), shares_ = std::min(threads / best, panels_);
     const int64_t high = (tiles_ + blocks_ - 1) / blocks_, wide = panels_ / shares_;
     const int64_t parts = threads > 1 ? std::clamp<int64_t>(high / kFewTiles, 1, 4) : 1;
@@ -171,13 +172,13 @@ template <class F>
 struct BlockedGemm {
   using E = typename F::Element;
   using S = Tile<E>;
-  static constexpr int64_t kDepth = S::kDepth * F::kTerms;
+  static constexpr int64_t kDepth = S::kDepth * F::kPack;
 
   Operand<typename F::Storage> a, b;
   int64_t m, n, k;
-  const Micro<E>* (*micros)(int vectors);
+  const MicroKernel<E>* (*micros)(int vectors);
 
-  void run(const Output<E>& first) const {
+  void run(const Epilogue<E>& first) const {
     const int64_t panels = Panels<E>(n).count(), blocks = (n + S::kBlockCols - 1) / S::kBlockCols,
                   block = (panels + blocks - 1) / blocks * S::kCols;
     for (int64_t j = 0; j < n; j += block)
@@ -186,8 +187,8 @@ struct BlockedGemm {
   }
 
  private:
-  static int64_t elements(int64_t terms) { return (terms + F::kTerms - 1) / F::kTerms; }
-  static int lines(int64_t left, int most) { return static_cast<int>(std::min<int64_t>(left, most)); }
+  static int64_t elements(int64_t terms) { return (terms + F::kPack - 1) / F::kPack; }
+  static int clipped(int64_t left, int most) { return static_cast<int>(std::min<int64_t>(left, most)); }
 
   void pack_columns(E* packed, int64_t p, int64_t j, int64_t terms, int columns) const {
     pack_columns_as<F>(packed, {b.at(p, j), b.row, b.column}, columns, terms);
@@ -203,12 +204,12 @@ struct BlockedGemm {
 
   // Tile by tile. Where columns are dense all tiles read a few of them before any reads more.
   void pack_rows(E* packed, int64_t i, int64_t p, int rows, int64_t terms) const {
-    constexpr int64_t kSlice = 32 * F::kTerms;
+    constexpr int64_t kSlice = 32 * F::kPack;
     const int64_t slice = a.row == 1 && a.column != 1 ? kSlice : terms;
     for (int64_t q = 0; q < terms; q += slice)
       for (int r = 0; r < rows; r += S::kRows)
-        pack_rows_as<F>(packed + r * elements(terms) + q / F::kTerms * S::kRows,
-                        {a.at(i + r, p + q), a.row, a.column}, lines(rows - r, S::kRows),
+        pack_rows_as<F>(packed + r * elements(terms) + q / F::kPack * S::kRows,
+                        {a.at(i + r, p + q), a.row, a.column}, clipped(rows - r, S::kRows),
                         std::min(terms - q, slice));
   }
 
@@ -218,7 +219,7 @@ struct BlockedGemm {
     return std::clamp<int64_t>(fit, S::kRows, S::kBlockRows) / S::kRows;
   }
 
-  void multiply(int64_t p, int64_t j, int64_t terms, int64_t columns, const Output<E>& o) const {
+  void multiply(int64_t p, int64_t j, int64_t terms, int64_t columns, const Epilogue<E>& o) const {
     const int64_t depth = elements(terms), room = S::kCols * depth;
     const GemmTasks<S> tasks(m, columns, terms, most_tiles(depth));
     const Panels<E> panels(columns);
@@ -226,25 +227,25 @@ struct BlockedGemm {
     const Workspace<E> packed(before ? panels.count() * room : 0);
     if (before) pack_panels(packed.data(), p, j, terms, panels);
     tasks.run([&](int64_t begin, int64_t end) {
-      const Workspace<E> rows(tasks.height() * depth + kLanes<E>), near(before ? 0 : room);
+      const Workspace<E> rows(tasks.height() * depth + kLanes<E>), panel_buffer(before ? 0 : room);
       for (int64_t i = begin; i < end; ++i) {
         const auto task = tasks[i];
         pack_rows(rows.data(), task.row, p, task.rows, terms);
         for (int64_t panel = task.panel; panel < task.last_panel; ++panel) {
           const int64_t at = j + panels.begin(panel);
-          if (!before) pack_columns(near.data(), p, at, terms, panels.columns(panel));
-          one_panel(rows.data(), before ? packed.data() + panel * room : near.data(), depth, o, task.row, at,
-                    task.rows, panels.columns(panel));
+          if (!before) pack_columns(panel_buffer.data(), p, at, terms, panels.columns(panel));
+          one_panel(rows.data(), before ? packed.data() + panel * room : panel_buffer.data(), depth, o,
+                    task.row, at, task.rows, panels.columns(panel));
         }
       }
     });
   }
 
-  void one_panel(const E* a_block, const E* panel, int64_t depth, const Output<E>& o, int64_t i0, int64_t j0,
-                 int rows, int columns) const {
-    const Micro<E>* kernels = micros(vectors_for<E>(columns));
+  void one_panel(const E* a_block, const E* panel, int64_t depth, const Epilogue<E>& o, int64_t i0,
+                 int64_t j0, int rows, int columns) const {
+    const MicroKernel<E>* kernels = micros(vectors_for<E>(columns));
     for (int i = 0; i < rows; i += S::kRows) {
-      const int r = lines(rows - i, S::kRows);
+      const int r = clipped(rows - i, S::kRows);
       prefetch(o, i0 + i, j0, r, columns);
       run_epilogue<S::kRows, S::kCols>(o, i0 + i, j0, r, columns, [&](const AccumulatorTarget<E>& to) {
         kernels[r - 1](to, a_block + i * depth, 1, S::kRows, panel, S::kCols, depth);
@@ -265,7 +266,7 @@ Operand<T> operand(const MatrixView& v) {
 
 // Of elements in the type that is computed in.
 template <class T>
-Output<T> output(const Product& p) {
+Epilogue<T> epilogue_of(const GemmArgs& p) {
   return {reinterpret_cast<T*>(p.c.data),
           p.c.row_stride,
           p.c.column_stride,
@@ -304,7 +305,7 @@ void narrow_block(const float* sums, int64_t rows, int64_t columns, const Matrix
 
 // Sums of a narrow type stay in float until they are whole: rows and columns go in blocks.
 template <class T, class Run>
-void narrow_gemm(const Product& p, Run run) {
+void narrow_gemm(const GemmArgs& p, Run run) {
   constexpr int64_t kRows = 1024, kColumns = 2048;
   const float alpha = number_or<float>(p.alpha, 1), beta = number_or<float>(p.beta, 0);
   Workspace<float> sums((p.m < kRows ? p.m : kRows) * (p.n < kColumns ? p.n : kColumns));
@@ -316,8 +317,8 @@ void narrow_gemm(const Product& p, Run run) {
     for (int64_t j = 0; j < p.n; j += kColumns) {
       const int64_t rows = p.m - i < kRows ? p.m - i : kRows,
                     columns = p.n - j < kColumns ? p.n - j : kColumns;
-      run(Product{rows, columns, p.k, shifted(p.a, i, 0), shifted(p.b, 0, j), {}, {}, nullptr, nullptr},
-          Output<float>{sums.data(), columns, 1, nullptr, 0, 0, 1, 0});
+      run(GemmArgs{rows, columns, p.k, shifted(p.a, i, 0), shifted(p.b, 0, j), {}, {}, nullptr, nullptr},
+          Epilogue<float>{sums.data(), columns, 1, nullptr, 0, 0, 1, 0});
       narrow_block<T>(sums.data(), rows, columns, shifted(p.c, i, j), shifted(p.added, i, j), alpha, beta);
     }
   }

@@ -25,18 +25,18 @@ class ExactRecompute {
   void operator()(const TileSums& sums, TileIndex at, const float* packed_rows) const {
     if (!sums.any_suspect()) [[likely]]
       return;
-    Lines rows = 0, columns = 0;
+    RowMask rows = 0, columns = 0;
     if (sums.any_zero())
       rows = subnormal_rows<S>(packed_rows, packed_terms<S>(at.terms)), columns = subnormal_columns_at(at);
     for (int i = 0; i < sums.rows(); ++i) {
-      const Lines zeros = sums.zeros(i), tiny = rows >> i & 1 ? ~Lines{} : columns;
-      if (const Lines wrong = (sums.suspect(i) & ~zeros) | (zeros & tiny))
+      const RowMask zeros = sums.zeros(i), subnormal = rows >> i & 1 ? ~RowMask{} : columns;
+      if (const RowMask wrong = (sums.suspect(i) & ~zeros) | (zeros & subnormal))
         sums.replace(i, wrong, exact_row(at, i).sums);
     }
   }
 
  private:
-  Lines subnormal_columns_at(TileIndex at) const {
+  RowMask subnormal_columns_at(TileIndex at) const {
     const int columns = static_cast<int>(std::min<int64_t>(n_ - at.j, S::kCols));
     const int64_t depth = packed_terms<S>(at.terms);
     Workspace<float> panel(depth * S::kCols);

@@ -34,7 +34,7 @@ class PanelProduct {
     });
   }
 
-  void run(const Output<E>& first) const {
+  void run(const Epilogue<E>& first) const {
     if (!packed_ && SkinnyTransposedGemm<T>::suits(b_, m_))
       return SkinnyTransposedGemm<T>{a_, b_, m_, n_, k_}.run(first);
     if (!packed_ && SkinnyGemm<T>::suits(b_, m_, n_, k_)) return SkinnyGemm<T>(a_, b_, m_, n_, k_).run(first);
@@ -50,7 +50,7 @@ class PanelProduct {
   }
 
  private:
-  void packed_panel(const Output<E>& first, int64_t i) const {
+  void packed_panel(const Epilogue<E>& first, int64_t i) const {
     for (int64_t p = 0; p == 0 || p < k_; p += kDepth) {
       const int64_t depth = k_ - p < kDepth ? k_ - p : kDepth;
       rows(packed_ + (i * k_ + p) * kCols, kCols, p, depth, p == 0 ? first : continued(first),
@@ -58,7 +58,7 @@ class PanelProduct {
     }
   }
 
-  void one_panel(const Output<E>& first, int64_t i, E* panel) const {
+  void one_panel(const Epilogue<E>& first, int64_t i, E* panel) const {
     const int64_t j = panels_.begin(i);
     const int columns = panels_.columns(i);
     const bool loose = std::is_same_v<T, E> && b_.column == 1 && columns % kLanes<E> == 0;
@@ -76,9 +76,9 @@ class PanelProduct {
     for (int64_t q = p; q < p + depth; ++q) prefetch(b_.at(q, j), kCols * sizeof(E));
   }
 
-  void rows(const E* b, int64_t b_step, int64_t p, int64_t depth, const Output<E>& o, int64_t j,
+  void rows(const E* b, int64_t b_step, int64_t p, int64_t depth, const Epilogue<E>& o, int64_t j,
             int columns) const {
-    const Micro<E>* kernels = loose_micros(E{}, vectors_for<E>(columns));
+    const MicroKernel<E>* kernels = loose_micros(E{}, vectors_for<E>(columns));
     for (int64_t i = 0; i < m_; i += S::kRows) {
       const int r = static_cast<int>(m_ - i < S::kRows ? m_ - i : S::kRows);
       run_epilogue<S::kRows, kCols>(o, i, j, r, columns, [&](const AccumulatorTarget<E>& to) {
@@ -99,40 +99,41 @@ void pack_panels(const MatrixView& b, int64_t k, int64_t n, char* packed) {
   PanelProduct<T>({}, operand<T>(b), 0, n, k).pack(reinterpret_cast<T*>(packed));
 }
 template <class T>
-void packed_panels(const Product& p) {
-  PanelProduct<T>(operand<T>(p.a), {}, p.m, p.n, p.k, reinterpret_cast<const T*>(p.b.data)).run(output<T>(p));
+void packed_panels(const GemmArgs& p) {
+  PanelProduct<T>(operand<T>(p.a), {}, p.m, p.n, p.k, reinterpret_cast<const T*>(p.b.data))
+      .run(epilogue_of<T>(p));
 }
 
 // ---- which way
 // -----------------------------------------------------------------------------------------------
 
 template <class T>
-const Micro<T>* packed(int vectors) {
+const MicroKernel<T>* packed(int vectors) {
   return packed_micros(T{}, vectors);
 }
 
 template <class T>
-void blocked(const Product& p, const Output<OpMath<T>>& out) {
+void blocked(const GemmArgs& p, const Epilogue<OpMath<T>>& out) {
   BlockedGemm<Plain<T>>{operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k, &packed<OpMath<T>>}.run(out);
 }
 
 // Whether a is so small that reading it again for every panel costs less than packing it.
-bool stays_near(const Product& p) {
+bool stays_cached(const GemmArgs& p) {
   constexpr int64_t kDepth = 256, kElements = 1 << 15, kStride = 512;
   const bool in_rows = p.a.column_stride == 1 && p.a.row_stride <= kStride && p.b.row_stride <= kStride;
   return p.k <= kDepth && p.m <= (in_rows ? 2 * kElements : kElements) / std::max<int64_t>(p.k, 1);
 }
 
 template <class T>
-void product(const Product& p) {
-  if (p.m <= 2 * Tile<T>::kRows || p.m * p.n * p.k <= 64 * 64 * 64 || stays_near(p))
-    PanelProduct<T>(operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k).run(output<T>(p));
+void product(const GemmArgs& p) {
+  if (p.m <= 2 * Tile<T>::kRows || p.m * p.n * p.k <= 64 * 64 * 64 || stays_cached(p))
+    PanelProduct<T>(operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k).run(epilogue_of<T>(p));
   else
-    blocked<T>(p, output<T>(p));
+    blocked<T>(p, epilogue_of<T>(p));
 }
 
 template <class T>
-void few_half_rows(const Product& p, const Output<float>& out) {
+void few_half_rows(const GemmArgs& p, const Epilogue<float>& out) {
   Workspace<float> a(p.m * p.k);
   const Operand<T> from = operand<T>(p.a);
   for (int64_t i = 0; i < p.m; ++i) {
@@ -147,16 +148,16 @@ void few_half_rows(const Product& p, const Output<float>& out) {
 }
 
 template <class T>
-void half_rows(const Product& p, const Output<float>& out) {
+void half_rows(const GemmArgs& p, const Epilogue<float>& out) {
   p.m <= 2 * Tile<float>::kRows ? few_half_rows<T>(p, out) : blocked<T>(p, out);
 }
 template <class T>
-void half_gemm(const Product& p) {
+void half_gemm(const GemmArgs& p) {
   narrow_gemm<T>(p, &half_rows<T>);
 }
 template <class T>
-void half_product_in_float(const Product& p) {
-  half_rows<T>(p, output<float>(p));
+void half_product_in_float(const GemmArgs& p) {
+  half_rows<T>(p, epilogue_of<float>(p));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ using namespace base;
 template <class R>
 class ComplexGemm {
  public:
-  explicit ComplexGemm(const Product& p) : p_(p), alpha_{1, 0}, beta_{0, 0} {
+  explicit ComplexGemm(const GemmArgs& p) : p_(p), alpha_{1, 0}, beta_{0, 0} {
     if (p.alpha) std::memcpy(alpha_, p.alpha, sizeof alpha_);
     if (p.beta) std::memcpy(beta_, p.beta, sizeof beta_);
   }
@@ -70,19 +70,20 @@ class ComplexGemm {
     });
     const MatrixView factor{reinterpret_cast<char*>(b.data()), width, 1};
     const bool adds = p_.beta && (beta_[0] != 0 || beta_[1] != 0);
-    const bool in_place =
+    const bool overwrites_added =
         p_.c.column_stride == 1 && alpha_[1] == 0 && beta_[1] == 0 && (!adds || p_.added.column_stride == 1);
-    if (in_place)
-      return matmul(kReal,
-                    {p_.m, width, 2 * p_.k, a, factor, real(p_.c, 0, first),
-                     adds ? real(p_.added, 0, first) : MatrixView{}, &alpha_[0], adds ? &beta_[0] : nullptr});
+    if (overwrites_added)
+      return gemm(kReal,
+                  {p_.m, width, 2 * p_.k, a, factor, real(p_.c, 0, first),
+                   adds ? real(p_.added, 0, first) : MatrixView{}, &alpha_[0], adds ? &beta_[0] : nullptr});
     Workspace<R> sums(p_.m * width);
-    matmul(kReal, {p_.m, width, 2 * p_.k, a, factor, {reinterpret_cast<char*>(sums.data()), width, 1}, {}});
+    gemm(kReal, {p_.m, width, 2 * p_.k, a, factor, {reinterpret_cast<char*>(sums.data()), width, 1}, {}});
     for (int64_t i = 0; i < p_.m; ++i)
-      for (int64_t j = 0; j < columns; ++j) finish(sums.data() + i * width + 2 * j, i, first + j, adds);
+      for (int64_t j = 0; j < columns; ++j)
+        write_epilogue(sums.data() + i * width + 2 * j, i, first + j, adds);
   }
 
-  void finish(const R* sum, int64_t i, int64_t j, bool adds) const {
+  void write_epilogue(const R* sum, int64_t i, int64_t j, bool adds) const {
     R re = alpha_[0] * sum[0] - alpha_[1] * sum[1], im = alpha_[0] * sum[1] + alpha_[1] * sum[0];
     if (adds) {
       const R* more = at(p_.added, i, j);
@@ -94,7 +95,7 @@ class ComplexGemm {
     to[1] = im;
   }
 
-  const Product& p_;
+  const GemmArgs& p_;
   R alpha_[2], beta_[2];
 };
 
@@ -116,7 +117,7 @@ void narrow_matrix(DType to, DType from, const MatrixView& out, char* in, int64_
 }
 
 // Rows go in blocks, so that the widened copies stay small; b is widened once.
-void widened_gemm(DType dtype, DType wide, const Product& p) {
+void widened_gemm(DType dtype, DType wide, const GemmArgs& p) {
   constexpr int64_t kRows = 512;
   const int64_t size = item_size(wide), item = item_size(dtype);
   Workspace<char> b(p.k * p.n * size);
@@ -131,30 +132,30 @@ void widened_gemm(DType dtype, DType wide, const Product& p) {
     widen_matrix(wide, dtype, a.data(), from(p.a), rows, p.k);
     if (p.beta) widen_matrix(wide, dtype, c.data(), from(p.added), rows, p.n);
     const MatrixView sums{c.data(), p.n, 1};
-    matmul(wide, {rows, p.n, p.k, {a.data(), p.k, 1}, {b.data(), p.n, 1}, sums, sums, p.alpha, p.beta});
+    gemm(wide, {rows, p.n, p.k, {a.data(), p.k, 1}, {b.data(), p.n, 1}, sums, sums, p.alpha, p.beta});
     narrow_matrix(dtype, wide, from(p.c), c.data(), rows, p.n);
   }
 }
 
 // By pairs where the processor can; packing a few rows' operands would cost more than it saves.
-void by_pairs_or(GemmKernel pairs, GemmKernel otherwise, const Product& p) {
+void by_pairs_or(GemmKernel pairs, GemmKernel otherwise, const GemmArgs& p) {
   (pairs && p.m >= 8 ? pairs : otherwise)(p);
 }
 
 // In parts where fewer bits are allowed and packing is worth it.
-GemmKernel float_kernel(const Product& p) {
-  constexpr int64_t kRows = 16, kLines = 32, kElements = 1 << 14;
+GemmKernel float_kernel(const GemmArgs& p) {
+  constexpr int64_t kRows = 16, kMinExtent = 32, kElements = 1 << 14;
   const MatmulPrecision precision = matmul_precision.load(std::memory_order_relaxed);
-  if (precision == MatmulPrecision::Highest || needs_all_bits || p.m < kRows || std::min(p.n, p.k) < kLines ||
-      p.n * p.k < kElements)
+  if (precision == MatmulPrecision::Highest || needs_all_bits || p.m < kRows ||
+      std::min(p.n, p.k) < kMinExtent || p.n * p.k < kElements)
     return float_gemm();
-  const GemmKernel parts = float_parts_product(precision == MatmulPrecision::High ? 2 : 1);
+  const GemmKernel parts = split_bf16_kernel(precision == MatmulPrecision::High ? 2 : 1);
   return parts ? parts : float_gemm();
 }
 
 }  // namespace
 
-void matmul(DType dtype, const Product& p) {
+void gemm(DType dtype, const GemmArgs& p) {
   if (p.m == 0 || p.n == 0) return;
   if (const GemmKernel column = p.n == 1 && p.k > 0 ? gemv(dtype) : nullptr) return column(p);
   switch (dtype) {
@@ -177,16 +178,16 @@ void matmul(DType dtype, const Product& p) {
   }
 }
 
-void matmul_int8(const Product& p) {
+void gemm_int8(const GemmArgs& p) {
   if (p.m == 0 || p.n == 0) return;
   if (const GemmKernel tiles = int8_gemm()) return tiles(p);
   Workspace<char> a(p.m * p.k * item_size(DType::Int32)), b(p.k * p.n * item_size(DType::Int32));
   widen_matrix(DType::Int32, DType::Int8, a.data(), p.a, p.m, p.k);
   widen_matrix(DType::Int32, DType::Int8, b.data(), p.b, p.k, p.n);
-  matmul(DType::Int32, {p.m, p.n, p.k, {a.data(), p.k, 1}, {b.data(), p.n, 1}, p.c, {}});
+  gemm(DType::Int32, {p.m, p.n, p.k, {a.data(), p.k, 1}, {b.data(), p.n, 1}, p.c, {}});
 }
 
-void matmul_in_float(const Product& p) {
+void gemm_bf16_f32(const GemmArgs& p) {
   if (p.m > 0 && p.n > 0) by_pairs_or(bfloat16_vnni_gemm_to_float(), bfloat16_gemm_to_float(), p);
 }
 
@@ -194,21 +195,21 @@ int64_t packed_size(DType dtype, int64_t k, int64_t n) { return packed_gemm(dtyp
 void pack(DType dtype, const MatrixView& b, int64_t k, int64_t n, char* packed) {
   packed_gemm(dtype).pack(b, k, n, packed);
 }
-void matmul_packed(DType dtype, const Product& p) {
+void gemm_packed(DType dtype, const GemmArgs& p) {
   if (p.m > 0 && p.n > 0) packed_gemm(dtype).run(p);
 }
 
-void matmul_batched(DType dtype, const Product& first, int64_t count, int64_t a_step, int64_t b_step,
-                    int64_t c_step, int64_t added_step) {
+void gemm_batched(DType dtype, const GemmArgs& first, int64_t count, int64_t a_step, int64_t b_step,
+                  int64_t c_step, int64_t added_step) {
   const int64_t item = item_size(dtype);
   const auto one = [&, all = needs_all_bits](int64_t i) {
     const AllBits all_bits(all);  // in other threads, too
-    Product p = first;
+    GemmArgs p = first;
     p.a.data += i * a_step * item;
     p.b.data += i * b_step * item;
     p.c.data += i * c_step * item;
     if (p.added.data) p.added.data += i * added_step * item;
-    matmul(dtype, p);
+    gemm(dtype, p);
   };
   const int64_t work = first.m * first.n * first.k;
   if (work > (1 << 22)) {  // each is divided among the threads

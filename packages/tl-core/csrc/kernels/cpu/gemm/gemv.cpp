@@ -22,7 +22,7 @@ class ColumnProduct {
   static constexpr int64_t kBlock = 512;      // terms that are summed apart where a row's terms go one by one
   static constexpr int64_t kGrain = 1 << 16;
 
-  explicit ColumnProduct(const Product& p)
+  explicit ColumnProduct(const GemmArgs& p)
       : p_(p), chunks_((p.k + kChunk - 1) / kChunk), x_(p.k + W), sums_(p.m * chunks_ + 4 * W) {
     for (int64_t i = 0; i < p.k; ++i) x_.data()[i] = load_one<T>(at(p.b, i * p.b.row_stride));
   }
@@ -32,7 +32,7 @@ class ColumnProduct {
       by_columns();
     else
       by_rows();
-    finish();
+    write_epilogue();
   }
 
  private:
@@ -139,7 +139,7 @@ class ColumnProduct {
       store_partial<E>(reinterpret_cast<char*>(out + v * W), whole ? W : lanes, sums[v]);
   }
 
-  void finish() const {
+  void write_epilogue() const {
     const E alpha = p_.alpha ? *static_cast<const E*>(p_.alpha) : E(1);
     const E beta = p_.beta ? *static_cast<const E*>(p_.beta) : E(0);
     for (int64_t i = 0; i < p_.m; ++i) {
@@ -151,13 +151,13 @@ class ColumnProduct {
     }
   }
 
-  const Product& p_;
+  const GemmArgs& p_;
   int64_t chunks_;
   Workspace<E> x_, sums_;
 };
 
 template <class T>
-void gemv(const Product& p) {
+void gemv(const GemmArgs& p) {
   ColumnProduct<T>(p).run();
 }
 

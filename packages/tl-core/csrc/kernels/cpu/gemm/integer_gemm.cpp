@@ -15,10 +15,10 @@ template <class T, class C = T>
 struct RowProduct {
   static constexpr int kRows = 4, kColumns = 4 * kVecBytes / static_cast<int>(sizeof(C));
   static constexpr int64_t kBlock = 64;  // rows that share the columns' copy
-  const Product& p;
+  const GemmArgs& p;
   C alpha, beta;
 
-  explicit RowProduct(const Product& product)
+  explicit RowProduct(const GemmArgs& product)
       : p(product),
         alpha(product.alpha ? C(*static_cast<const T*>(product.alpha)) : one_like(C{})),
         beta(product.beta ? C(*static_cast<const T*>(product.beta)) : C{}) {}
@@ -82,7 +82,7 @@ struct RowProduct {
 };
 
 template <class T, class C = T>
-void rows(const Product& p) {
+void rows(const GemmArgs& p) {
   RowProduct<T, C>(p).run();
 }
 

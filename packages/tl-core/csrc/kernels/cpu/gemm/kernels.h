@@ -5,7 +5,7 @@
 
 namespace tl::cpu {
 
-using GemmKernel = void (*)(const Product& product);
+using GemmKernel = void (*)(const GemmArgs& product);
 
 GemmKernel float_gemm();
 GemmKernel double_gemm();
@@ -14,8 +14,8 @@ GemmKernel bfloat16_gemm();
 GemmKernel bfloat16_gemm_to_float();  // the result, and what is added to it, of float
 GemmKernel bfloat16_vnni_gemm();      // by the processor's instructions; null where it has none
 GemmKernel bfloat16_vnni_gemm_to_float();
-GemmKernel float_parts_product(int parts);  // of float32 as the sum of one or two bfloat16; null likewise
-GemmKernel int8_gemm();                     // of int8, in int32; null likewise
+GemmKernel split_bf16_kernel(int parts);  // of float32 as the sum of one or two bfloat16; null likewise
+GemmKernel int8_gemm();                   // of int8, in int32; null likewise
 GemmKernel integer_gemm(DType dtype);
 
 struct PackedGemm {

@@ -38,8 +38,8 @@ void micro(const AccumulatorTarget<T>& to, const T* a, int64_t a_row, int64_t a_
   RegisterTile<Vec<T>, R, N> sums;
   for (int64_t p = 0; p < depth; ++p, a += a_step, b += b_step) {
     if constexpr (packed) {
-      prefetch(a + kTermsAhead * a_step, Tile<T>::kRows * sizeof(T));
-      prefetch(b + kTermsAhead * b_step, N * kVecBytes);
+      prefetch(a + kPrefetchDistance * a_step, Tile<T>::kRows * sizeof(T));
+      prefetch(b + kPrefetchDistance * b_step, N * kVecBytes);
     }
     add(sums, a, a_row, b);
   }
@@ -47,14 +47,14 @@ void micro(const AccumulatorTarget<T>& to, const T* a, int64_t a_row, int64_t a_
 }
 
 template <class T, int N, bool packed, size_t... R>
-constexpr std::array<Micro<T>, sizeof...(R)> micros(std::index_sequence<R...>) {
+constexpr std::array<MicroKernel<T>, sizeof...(R)> micros(std::index_sequence<R...>) {
   return {&micro<T, static_cast<int>(R) + 1, N, packed>...};
 }
 template <class T, int N, bool packed>
 constexpr auto kMicros = micros<T, N, packed>(std::make_index_sequence<Tile<T>::kRows>{});
 
 template <class T, bool packed>
-const Micro<T>* for_vectors(int vectors) {
+const MicroKernel<T>* for_vectors(int vectors) {
   if (vectors == 1) return kMicros<T, 1, packed>.data();
   if (vectors == 2) return kMicros<T, 2, packed>.data();
   return kMicros<T, Tile<T>::kVectors, packed>.data();
@@ -65,7 +65,7 @@ void spread(T* out, const T* a, const T* b, const int64_t* offsets, int64_t dept
   constexpr int N = Tile<T>::kVectors;
   RegisterTile<Vec<T>, R, N> sums;
   for (int64_t p = 0; p < depth; ++p, a += Tile<T>::kRows) {
-    prefetch(b + offsets[p + kTermsAhead], N * kVecBytes);
+    prefetch(b + offsets[p + kPrefetchDistance], N * kVecBytes);
     add(sums, a, 1, b + offsets[p]);
   }
   put(sums, AccumulatorTarget<T>{out, Tile<T>::kCols});
@@ -87,9 +87,9 @@ SpreadMicro<double> spread_micro(double, int rows) {
   return spread_for<double>(rows, std::make_index_sequence<Tile<double>::kRows / 2>{});
 }
 
-const Micro<float>* packed_micros(float, int vectors) { return for_vectors<float, true>(vectors); }
-const Micro<double>* packed_micros(double, int vectors) { return for_vectors<double, true>(vectors); }
-const Micro<float>* loose_micros(float, int vectors) { return for_vectors<float, false>(vectors); }
-const Micro<double>* loose_micros(double, int vectors) { return for_vectors<double, false>(vectors); }
+const MicroKernel<float>* packed_micros(float, int vectors) { return for_vectors<float, true>(vectors); }
+const MicroKernel<double>* packed_micros(double, int vectors) { return for_vectors<double, true>(vectors); }
+const MicroKernel<float>* loose_micros(float, int vectors) { return for_vectors<float, false>(vectors); }
+const MicroKernel<double>* loose_micros(double, int vectors) { return for_vectors<double, false>(vectors); }
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE

@@ -17,21 +17,21 @@ struct AccumulatorTarget {
 // out[i, j] = added[i, j] + sum over p of a[i, p] * b[p, j]. Packed: a[p * kRows + i], whatever the strides
 // say.
 template <class T>
-using Micro = void (*)(const AccumulatorTarget<T>& to, const T* a, int64_t a_row, int64_t a_step, const T* b,
-                       int64_t b_step, int64_t depth);
+using MicroKernel = void (*)(const AccumulatorTarget<T>& to, const T* a, int64_t a_row, int64_t a_step,
+                             const T* b, int64_t b_step, int64_t depth);
 
 // For so many vectors of columns, the loops for 1, 2, … rows.
-const Micro<float>* packed_micros(float, int vectors);
-const Micro<double>* packed_micros(double, int vectors);
-const Micro<float>* loose_micros(float, int vectors);
-const Micro<double>* loose_micros(double, int vectors);
+const MicroKernel<float>* packed_micros(float, int vectors);
+const MicroKernel<double>* packed_micros(double, int vectors);
+const MicroKernel<float>* loose_micros(float, int vectors);
+const MicroKernel<double>* loose_micros(double, int vectors);
 
 // How many terms ahead of the sums operands are called for: where a processor's other thread needs the caches
 // as well, what comes from the second level comes late.
-inline constexpr int64_t kTermsAhead = 16;
+inline constexpr int64_t kPrefetchDistance = 16;
 
-// For a panel's columns whose terms are spread: b[offsets[p] + j], with kTermsAhead more offsets after the
-// last. a is packed; out may get a row more.
+// For a panel's columns whose terms are spread: b[offsets[p] + j], with kPrefetchDistance more offsets after
+// the last. a is packed; out may get a row more.
 template <class T>
 using SpreadMicro = void (*)(T* out, const T* a, const T* b, const int64_t* offsets, int64_t depth);
 

@@ -58,7 +58,7 @@ template <class T>
 struct Plain {
   using Storage = T;
   using Element = OpMath<T>;
-  static constexpr int kTerms = 1;  // terms of the sum in an element
+  static constexpr int kPack = 1;  // terms of the sum in an element
 
   // The elements of consecutive terms; those of `n` consecutive rows or columns, whose terms lie `step`
   // apart.
@@ -80,8 +80,8 @@ template <class F>
 void pack_rows_as(typename F::Element* out, Operand<typename F::Storage> a, int rows, int64_t terms) {
   using E = typename F::Element;
   using V = Vec<E>;
-  constexpr int kRows = Tile<E>::kRows, W = kLanes<E>, kGroups = (kRows + W - 1) / W, kTerms = F::kTerms;
-  const int64_t depth = (terms + kTerms - 1) / kTerms, whole = terms / kTerms;
+  constexpr int kRows = Tile<E>::kRows, W = kLanes<E>, kGroups = (kRows + W - 1) / W, kPack = F::kPack;
+  const int64_t depth = (terms + kPack - 1) / kPack, whole = terms / kPack;
   int64_t p = 0;
   if (a.column == 1) {
     constexpr int kRuns = W % kRows ? 1 : W / kRows;  // of W terms, in a square
@@ -91,11 +91,11 @@ void pack_rows_as(typename F::Element* out, Operand<typename F::Storage> a, int 
       for (int g = 0; g < kGroups; ++g) {
         for (int i = 0; i < W; ++i) {
           const int run = kRuns > 1 ? i / kRows : 0, row = g * W + i - run * kRows;
-          const int64_t term = (p + run * W) * kTerms;
+          const int64_t term = (p + run * W) * kPack;
           squares[g][i] = row < rows ? F::along(a.at(row, term)) : V{};
           if (row < rows) __builtin_prefetch(a.at(row + kRows, term), 0, 2);
         }
-        Square<E>::transpose(squares[g]);
+        RegisterTranspose<E>::transpose(squares[g]);
       }
       // Ascending: what a vector writes beyond its panel's rows is overwritten by the next.
       for (int q = 0; q < W; ++q) {
@@ -112,7 +112,7 @@ void pack_rows_as(typename F::Element* out, Operand<typename F::Storage> a, int 
     for (; p < whole; ++p) {
       for (int g = 0; g < kGroups; ++g) {
         const int n = rows - g * W < W ? rows - g * W : W, room = kRows - g * W;
-        const V v = n > 0 ? F::across(a.at(g * W, p * kTerms), a.column, n) : V{};
+        const V v = n > 0 ? F::across(a.at(g * W, p * kPack), a.column, n) : V{};
         char* to = reinterpret_cast<char*>(out + p * kRows + g * W);
         if (room < W && p + 1 == whole)
           store_partial<E>(to, room, v);
@@ -122,9 +122,9 @@ void pack_rows_as(typename F::Element* out, Operand<typename F::Storage> a, int 
     }
   }
   for (; p < depth; ++p) {
-    const int left = static_cast<int>(terms - p * kTerms);
+    const int left = static_cast<int>(terms - p * kPack);
     for (int i = 0; i < kRows; ++i)
-      out[p * kRows + i] = i < rows ? F::one(a.at(i, p * kTerms), a.column, left) : E{};
+      out[p * kRows + i] = i < rows ? F::one(a.at(i, p * kPack), a.column, left) : E{};
   }
 }
 
@@ -133,37 +133,37 @@ template <class F, int kCols = Tile<typename F::Element>::kCols>
 void pack_columns_as(typename F::Element* out, Operand<typename F::Storage> b, int columns, int64_t terms) {
   using E = typename F::Element;
   using V = Vec<E>;
-  constexpr int W = kLanes<E>, kTerms = F::kTerms;
-  const int64_t depth = (terms + kTerms - 1) / kTerms, whole = terms / kTerms;
+  constexpr int W = kLanes<E>, kPack = F::kPack;
+  const int64_t depth = (terms + kPack - 1) / kPack, whole = terms / kPack;
   int64_t p = 0;
   if (b.column == 1 && columns == kCols) {
     for (; p < whole; ++p) {
       for (int j = 0; j < kCols; j += W)
-        write(reinterpret_cast<char*>(out + p * kCols + j), F::across(b.at(p * kTerms, j), b.row, W));
-      for (int j = kCols; j < 2 * kCols; j += W) __builtin_prefetch(b.at(p * kTerms, j), 0, 2);
+        write(reinterpret_cast<char*>(out + p * kCols + j), F::across(b.at(p * kPack, j), b.row, W));
+      for (int j = kCols; j < 2 * kCols; j += W) __builtin_prefetch(b.at(p * kPack, j), 0, 2);
     }
   } else if (b.column == 1) {
     for (; p < whole; ++p) {
       for (int j = 0; j < kCols; j += W) {
         const int n = columns - j < W ? columns - j : W;
         write(reinterpret_cast<char*>(out + p * kCols + j),
-              n > 0 ? F::across(b.at(p * kTerms, j), b.row, n) : V{});
+              n > 0 ? F::across(b.at(p * kPack, j), b.row, n) : V{});
       }
     }
   } else if (b.row == 1) {
     for (; p + W <= whole; p += W) {
       for (int j = 0; j < kCols; j += W) {
         V square[W];
-        for (int i = 0; i < W; ++i) square[i] = j + i < columns ? F::along(b.at(p * kTerms, j + i)) : V{};
-        if (j < columns) Square<E>::transpose(square);
+        for (int i = 0; i < W; ++i) square[i] = j + i < columns ? F::along(b.at(p * kPack, j + i)) : V{};
+        if (j < columns) RegisterTranspose<E>::transpose(square);
         for (int q = 0; q < W; ++q) write(reinterpret_cast<char*>(out + (p + q) * kCols + j), square[q]);
       }
     }
   }
   for (; p < depth; ++p) {
-    const int left = static_cast<int>(terms - p * kTerms);
+    const int left = static_cast<int>(terms - p * kPack);
     for (int j = 0; j < kCols; ++j)
-      out[p * kCols + j] = j < columns ? F::one(b.at(p * kTerms, j), b.row, left) : E{};
+      out[p * kCols + j] = j < columns ? F::one(b.at(p * kPack, j), b.row, left) : E{};
   }
 }
 

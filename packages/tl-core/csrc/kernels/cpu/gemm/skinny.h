@@ -24,7 +24,7 @@ struct SkinnyTransposedGemm {
 
   static bool suits(Operand<T> b, int64_t m) { return m <= kMostRows && b.row == 1; }
 
-  void run(const Output<E>& first) const {
+  void run(const Epilogue<E>& first) const {
     const Sum kernel = needs_prefetch() ? sum_of<true>(m) : sum_of<false>(m);
     parallel_for(0, (n + W - 1) / W, kSkinnyGrain / (k * W + 1) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t j = begin * W; j < n && j < end * W; j += W) {
@@ -32,7 +32,7 @@ struct SkinnyTransposedGemm {
         for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
           alignas(64) E sums[kMostRows * W];
           (this->*kernel)(sums, p, std::min(k, p + kDepth), j, columns);
-          finish<W>(sums, p == 0 ? first : continued(first), 0, j, static_cast<int>(m), columns);
+          write_epilogue<W>(sums, p == 0 ? first : continued(first), 0, j, static_cast<int>(m), columns);
         }
       }
     });
@@ -69,7 +69,7 @@ struct SkinnyTransposedGemm {
         square[c] = c < columns ? Plain<T>::along(b.at(p, j + c)) : V{};
         if constexpr (ahead) __builtin_prefetch(b.at(p, j + c + W));
       }
-      Square<E>::transpose(square);
+      RegisterTranspose<E>::transpose(square);
       for (int t = 0; t < W; ++t) add(p + t, square[t]);
     }
     for (; p < end; ++p)
@@ -88,16 +88,16 @@ class SkinnyGemm {
 
   // What is near panels read as quickly; and they keep sums in registers, which counts with more rows.
   static bool suits(Operand<T> b, int64_t m, int64_t n, int64_t k) {
-    constexpr int64_t kFew = 4, kNear = 1 << 15;
+    constexpr int64_t kFew = 4, kCachedBytes = 1 << 15;
     const int64_t bytes = n * k * static_cast<int64_t>(sizeof(T));
     return m <= kMostRows && b.column == 1 && n >= 4 * Tile<E>::kCols &&
-           bytes > (m <= kFew ? kNear : cpu_cache_bytes() / 2);
+           bytes > (m <= kFew ? kCachedBytes : cpu_cache_bytes() / 2);
   }
 
   SkinnyGemm(Operand<E> a, Operand<T> b, int64_t m, int64_t n, int64_t k)
       : a_(a), b_(b), m_(m), n_(n), k_(k), strip_(m <= kMostRows / 2 ? kStrip : kStrip / 2) {}
 
-  void run(const Output<E>& first) const {
+  void run(const Epilogue<E>& first) const {
     parallel_for(0, (n_ + strip_ - 1) / strip_, kSkinnyGrain / (k_ * strip_ + 1) + 1,
                  [&](int64_t begin, int64_t end) {
                    for (int64_t i = begin; i < end; ++i) one_strip(first, i * strip_);
@@ -106,21 +106,21 @@ class SkinnyGemm {
 
  private:
   using V = Vec<E>;
-  static constexpr int W = kLanes<E>, kStrip = 512, kMostRows = 16, kRows = 4, kTerms = 4;
+  static constexpr int W = kLanes<E>, kStrip = 512, kMostRows = 16, kRows = 4, kPack = 4;
   static constexpr int64_t kDepth = Tile<E>::kDepth;
 
-  void one_strip(const Output<E>& first, int64_t j) const {
+  void one_strip(const Epilogue<E>& first, int64_t j) const {
     const int columns = static_cast<int>(std::min(n_ - j, strip_));
     alignas(64) E sums[kMostRows * kStrip];
     for (int64_t p = 0; p < k_; p += kDepth) {
       std::memset(sums, 0, sizeof(E) * static_cast<size_t>(m_ * kStrip));
       add_terms(sums, p, std::min(k_, p + kDepth), j, columns);
-      finish<kStrip>(sums, p == 0 ? first : continued(first), 0, j, static_cast<int>(m_), columns);
+      write_epilogue<kStrip>(sums, p == 0 ? first : continued(first), 0, j, static_cast<int>(m_), columns);
     }
   }
 
   void add_terms(E* sums, int64_t p, int64_t end, int64_t j, int columns) const {
-    for (; p + kTerms <= end; p += kTerms) all_rows<kTerms>(sums, p, j, columns);
+    for (; p + kPack <= end; p += kPack) all_rows<kPack>(sums, p, j, columns);
     for (; p < end; ++p) all_rows<1>(sums, p, j, columns);
   }
 

@@ -18,14 +18,14 @@ struct SplitBf16Format {
   using Storage = float;
   static constexpr bool kLosesTerms = true;
   static constexpr int kSide = 16, kRows = 32, kCols = 32;
-  static constexpr int64_t kRound = parts * kSide, kTerms = 2 * kSide;  // of the terms that go together
+  static constexpr int64_t kStep = parts * kSide, kPack = 2 * kSide;  // of the terms that go together
 
   static void pack_rows(float* packed, Operand<float> a, int rows, int64_t terms, int64_t depth) {
-    const int64_t slice = a.row == 1 && a.column != 1 ? kTerms : terms;  // of terms whose rows are dense
+    const int64_t slice = a.row == 1 && a.column != 1 ? kPack : terms;  // of terms whose rows are dense
     for (int64_t p = 0; p < terms; p += slice)
       for (int r = 0; r < rows || r % kRows; r += kSide)
-        pack_strip<true>(packed + r * depth + p / kTerms * kRound * kSide, kSide,
-                         {a.at(r, p), a.row, a.column}, rows - r, std::min(terms - p, slice));
+        pack_strip<true>(packed + r * depth + p / kPack * kStep * kSide, kSide, {a.at(r, p), a.row, a.column},
+                         rows - r, std::min(terms - p, slice));
   }
   static void pack_columns(float* packed, Operand<float> b, int columns, int64_t terms, int64_t) {
     for (int j = 0; j < kCols; j += kSide)
@@ -35,14 +35,14 @@ struct SplitBf16Format {
   // To the sums of 16 or, if two, 32 rows, of which the second half stands `below`: what is least first.
   template <bool two>
   static TL_TILES void add(const float* a, const float* below, const float* b, int64_t depth) {
-    constexpr int kSquare = kSide * kSide, kRow = kCols * sizeof(float);
-    for (int64_t p = 0; p < depth; p += kRound) {
+    constexpr int kTileElements = kSide * kSide, kRow = kCols * sizeof(float);
+    for (int64_t p = 0; p < depth; p += kStep) {
 #pragma GCC unroll 6
       for (size_t i = 0; i < kOrder.size(); ++i) {
         const auto [part, other] = kOrder[i];
         if (i == 0 || part != kOrder[i - 1].part) {
-          _tile_loadd(4, a + p * kSide + part * kSquare, 64);
-          if (two) _tile_loadd(5, below + p * kSide + part * kSquare, 64);
+          _tile_loadd(4, a + p * kSide + part * kTileElements, 64);
+          if (two) _tile_loadd(5, below + p * kSide + part * kTileElements, 64);
         }
         if (i == 0 || other != kOrder[i - 1].other) {
           _tile_loadd(6, b + (p + other * kSide) * kCols, kRow);
@@ -93,7 +93,7 @@ struct SplitBf16Format {
         lines[i] =
             along ? line(a.at(i, 0), 1, i < rows ? terms : 0) : line(a.at(0, i), a.row, i < terms ? rows : 0);
     }
-    if (along != in_rows) Square<float>::transpose(lines);
+    if (along != in_rows) RegisterTranspose<float>::transpose(lines);
     for (int i = 0; i < kSide; ++i) write(bytes(out + i * kSide), lines[i]);
   }
 
@@ -111,9 +111,9 @@ struct SplitBf16Format {
   template <bool in_rows>
   static void pack_strip(float* out, int64_t step, Operand<float> a, int64_t rows, int64_t terms) {
     const bool lies_so = rows >= kSide && (in_rows ? a.column : a.row) == 1;
-    for (int64_t p = 0; p < terms; p += kTerms, out += kRound * step) {
-      if (lies_so && terms - p >= kTerms) {
-        pack_lines(out, step, a.at(0, p), a.at(0, p + kSide), in_rows ? a.row : a.column, kTerms * a.column);
+    for (int64_t p = 0; p < terms; p += kPack, out += kStep * step) {
+      if (lies_so && terms - p >= kPack) {
+        pack_lines(out, step, a.at(0, p), a.at(0, p + kSide), in_rows ? a.row : a.column, kPack * a.column);
       } else {
         alignas(64) float squares[2][kSide * kSide];
         square<in_rows>(squares[0], {a.at(0, p), a.row, a.column}, rows, terms - p);

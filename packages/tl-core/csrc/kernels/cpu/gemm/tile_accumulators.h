@@ -8,7 +8,7 @@
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
 // The lines that a tile's rows or columns stand for, a bit each.
-using Lines = uint32_t;
+using RowMask = uint32_t;
 
 // Sums of a tile, 32 columns apart.
 class TileSums {
@@ -16,17 +16,17 @@ class TileSums {
   static constexpr int kCols = 32, W = 16;
 
   TileSums(float* sums, int rows, int columns)
-      : sums_(sums), rows_(rows), columns_(columns < kCols ? (Lines{1} << columns) - 1 : ~Lines{}) {}
+      : sums_(sums), rows_(rows), columns_(columns < kCols ? (RowMask{1} << columns) - 1 : ~RowMask{}) {}
 
   int rows() const { return rows_; }
   float* row(int i) const { return sums_ + i * kCols; }
 
   // Those not finite or so small that what is lost may be seen, and zeros.
-  Lines suspect(int i) const { return of(i, &in_doubt) & columns_; }
-  Lines zeros(int i) const { return of(i, &is_zero) & columns_; }
+  RowMask suspect(int i) const { return of(i, &in_doubt) & columns_; }
+  RowMask zeros(int i) const { return of(i, &is_zero) & columns_; }
   bool any_suspect() const { return any(&TileSums::suspect); }
   bool any_zero() const { return any(&TileSums::zeros); }
-  void replace(int i, Lines which, const float* by) const {
+  void replace(int i, RowMask which, const float* by) const {
     for (int v = 0; v < 2; ++v)
       _mm512_mask_storeu_ps(row(i) + v * W, static_cast<__mmask16>(which >> v * W),
                             _mm512_loadu_ps(by + v * W));
@@ -35,32 +35,32 @@ class TileSums {
  private:
   static TL_INLINE __mmask16 in_doubt(__m512 v) {
     const __m512 size = _mm512_abs_ps(v);
-    constexpr float seen = 0x1p-80F;
+    constexpr float kVisibleThreshold = 0x1p-80F;
     return static_cast<__mmask16>(
         ~_mm512_cmp_ps_mask(size, _mm512_set1_ps(std::numeric_limits<float>::max()), _CMP_LE_OQ) |
-        _mm512_cmp_ps_mask(size, _mm512_set1_ps(seen), _CMP_LT_OQ));
+        _mm512_cmp_ps_mask(size, _mm512_set1_ps(kVisibleThreshold), _CMP_LT_OQ));
   }
   static TL_INLINE __mmask16 is_zero(__m512 v) {
     return _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_EQ_OQ);
   }
   template <class F>
-  TL_INLINE bool any(F lines) const {
-    Lines some = 0;
-    for (int i = 0; i < rows_; ++i) some |= (this->*lines)(i);
+  TL_INLINE bool any(F rows) const {
+    RowMask some = 0;
+    for (int i = 0; i < rows_; ++i) some |= (this->*rows)(i);
     return some;
   }
   template <class F>
-  TL_INLINE Lines of(int i, F which) const {
-    return which(_mm512_loadu_ps(row(i))) | Lines{which(_mm512_loadu_ps(row(i) + W))} << W;
+  TL_INLINE RowMask of(int i, F which) const {
+    return which(_mm512_loadu_ps(row(i))) | RowMask{which(_mm512_loadu_ps(row(i) + W))} << W;
   }
 
   float* sums_;
   int rows_;
-  Lines columns_;
+  RowMask columns_;
 };
 
 // Whose product with another such term may be too small for a tile.
-TL_INLINE __mmask32 tiny_terms(const float* pairs) {
+TL_INLINE __mmask32 subnormal_terms(const float* pairs) {
   constexpr int16_t least = 2 * 0x2000;  // 2^-63 as a bfloat16 without its sign
   const __m512i p = _mm512_loadu_si512(pairs);
   const __m512i twice = _mm512_add_epi16(_mm512_add_epi16(p, p), _mm512_set1_epi16(-1));
@@ -69,23 +69,23 @@ TL_INLINE __mmask32 tiny_terms(const float* pairs) {
 
 // Lines of 32 packed rows, or of a panel's columns, that have such terms.
 template <class S>
-Lines subnormal_rows(const float* packed, int64_t depth) {
+RowMask subnormal_rows(const float* packed, int64_t depth) {
   constexpr int kSide = S::kSide;
-  Lines some = 0;
+  RowMask some = 0;
   for (int strip = 0; strip < 2; ++strip, packed += depth * kSide)
-    for (int64_t p = 0; p < depth; p += S::kRound)
+    for (int64_t p = 0; p < depth; p += S::kStep)
       for (int i = 0; i < kSide; ++i)
-        some |= Lines{tiny_terms(packed + (p + i) * kSide) != 0} << (strip * kSide + i);
+        some |= RowMask{subnormal_terms(packed + (p + i) * kSide) != 0} << (strip * kSide + i);
   return some;
 }
 template <class S>
-Lines subnormal_columns(const float* packed, int64_t depth) {
+RowMask subnormal_columns(const float* packed, int64_t depth) {
   constexpr int kSide = S::kSide;
-  Lines some = 0;
-  for (int64_t p = 0; p < depth; p += S::kRound) {
+  RowMask some = 0;
+  for (int64_t p = 0; p < depth; p += S::kStep) {
     for (int i = 0; i < 2 * kSide; ++i) {
-      const __mmask32 terms = tiny_terms(packed + p * S::kCols + i * kSide);
-      some |= Lines{_pext_u32(terms | terms >> 1, 0x55555555)} << (i % 2 * kSide);
+      const __mmask32 terms = subnormal_terms(packed + p * S::kCols + i * kSide);
+      some |= RowMask{_pext_u32(terms | terms >> 1, 0x55555555)} << (i % 2 * kSide);
     }
   }
   return some;

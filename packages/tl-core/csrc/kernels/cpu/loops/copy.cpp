@@ -35,8 +35,8 @@ struct SmallSquare {
 
 // Elements that are lanes of a vector are transposed in registers.
 template <class T>
-using SquareOf =
-    std::conditional_t<std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>, Square<T>, SmallSquare<T>>;
+using SquareOf = std::conditional_t<std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>,
+                                    RegisterTranspose<T>, SmallSquare<T>>;
 
 template <class T>
 TL_INLINE void copy_elements(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t n) {

@@ -9,7 +9,7 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 // By repeated perfect shuffles.
 template <class T>
-struct Square {
+struct RegisterTranspose {
   static constexpr int kSide = kVecBytes / static_cast<int>(sizeof(T));
   using V = Vec<T>;
 
