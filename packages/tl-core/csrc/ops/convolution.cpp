@@ -282,7 +282,7 @@ struct Parameters {
   Parameters(const Tensor& w, OptTensor b) : weight(computed(w)), bias(b ? computed(*b) : Tensor()) {}
 
  private:
-  static Tensor computed(const Tensor& t) { return is_half(t.dtype()) ? to_dtype(t, DType::Float32) : t; }
+  static Tensor computed(const Tensor& t) { return to_dtype(t, opmath_type(t.dtype())); }
 };
 
 void run_forward(const Tensor& out, const Tensor& input, const Tensor& weight, OptTensor bias,
@@ -324,11 +324,6 @@ Tensor part(const Tensor& t, int64_t i) {
   return view_of(t, t.sizes(), strides, t.offset() * 2 + i, to_real(t.dtype()));
 }
 
-DType kernel_type(DType d) {
-  if (is_complex(d)) return d == DType::Complex128 ? d : DType::Complex64;
-  return is_integral(d, true) ? DType::Int64 : d;
-}
-
 Tensor blank(const Tensor& like) {
   return empty_strided(like.sizes(), preserved_strides(like.sizes(), like.strides()),
                        {to_real(like.dtype()), {}});
@@ -350,7 +345,7 @@ void complex_product(const Tensor& out, const Tensor& a, const Tensor& b, OptTen
 template <class Run>
 void product_into(const Tensor& out, const Tensor& a, const Tensor& b, OptTensor bias, Run run) {
   if (out.is_meta() || out.numel() == 0) return;
-  const DType type = kernel_type(out.dtype());
+  const DType type = common_kernel_type(out.dtype());
   if (type != out.dtype()) {
     const Tensor wide = empty_strided(out.sizes(), preserved_strides(out.sizes(), out.strides()), {type, {}});
     const Tensor wide_bias = bias ? to_dtype(*bias, type) : Tensor();

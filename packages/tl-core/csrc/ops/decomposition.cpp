@@ -182,8 +182,6 @@ Tensor qr_backward(OptTensor grad_Q, OptTensor grad_R, const Tensor& Q, const Te
 // ---- singular values
 using Triple = std::tuple<Tensor, Tensor, Tensor>;
 
-DType double_type(DType d) { return is_complex(d) ? DType::Complex128 : DType::Float64; }
-
 Triple empty_factors(const Tensor& A) {
   const int64_t fewer = std::min(rows_of(A), last(A));
   DimVector values(batch_of(A));
@@ -197,7 +195,7 @@ Triple empty_factors(const Tensor& A) {
 // A tall matrix is Q R, and R = turns^H diag(values) w. In double precision: float needs no loops of its own.
 Triple tall_factors(const Tensor& A) {
   const int64_t n = last(A), count = A.numel() / (rows_of(A) * n);
-  const HouseholderQr f = householder_qr(to_dtype(A, double_type(A.dtype())));
+  const HouseholderQr f = householder_qr(to_dtype(A, double_precision(A.dtype())));
   const Tensor w = to_contiguous(ops::triu(ops::narrow(f.a, -2, 0, n), 0));
   const Tensor turns = empty(w.sizes(), {w.dtype(), {}}), values = empty(f.tau.sizes(), {DType::Float64, {}});
   cpu::jacobi_svd(w.dtype(), w.ptr<char>(), turns.ptr<char>(), values.ptr<double>(), count, n);
@@ -379,7 +377,7 @@ Tensor exponential(const Tensor& self) {
 Tensor linalg_matrix_exp(const Tensor& self) {
   check_square("linalg.matrix_exp", "A", self);
   if (self.is_meta() || self.numel() == 0) return ops::empty_like(self);
-  return to_dtype(exponential(to_dtype(self, double_type(self.dtype()))), self.dtype());
+  return to_dtype(exponential(to_dtype(self, double_precision(self.dtype()))), self.dtype());
 }
 
 // exp of [[A^H, g], [0, A^H]] holds it in its corner (Najfeld and Havel, Derivatives of the matrix

@@ -15,21 +15,10 @@ using OptSide = std::optional<std::string_view>;
 
 // The type in which the kernel compares.
 DType compared_in(DType d) {
-  switch (d) {
-    case DType::Float16:
-    case DType::BFloat16:
-    case DType::Float32:
-      return DType::Float32;
-    case DType::Float64:
-      return DType::Float64;
-    case DType::Int64:
-    case DType::UInt32:
-      return DType::Int64;
-    default:
-      TL_CHECK(is_integral(d, true) && d != DType::UInt64, NotImplemented,
-               "\"searchsorted\" not implemented for '", scalar_type_name(d), "'");
-      return DType::Int32;
-  }
+  if (is_floating(d)) return opmath_type(d);
+  TL_CHECK(is_integral(d, true) && d != DType::UInt64, NotImplemented,
+           "\"searchsorted\" not implemented for '", scalar_type_name(d), "'");
+  return d == DType::Int64 || d == DType::UInt32 ? DType::Int64 : DType::Int32;
 }
 
 bool from_right(bool right, OptSide side) {

@@ -324,7 +324,7 @@ class Spread {
   void add(int64_t channels, const T* in, int64_t p, int64_t count) {
     V rows[W];
     for (int64_t c = 0; c < W; ++c) rows[c] = c < channels ? load_some<T>(in + c * s_.points, count) : V{};
-    Square<T>::transpose(rows);
+    RegisterTranspose<T>::transpose(rows);
     if (side_ == 1) return add_rows<1>(rows, p, count);
     if (side_ == W / 4) return add_rows<(W + 3) / 4>(rows, p, count);
     if (side_ == W / 2) return add_rows<W / 2>(rows, p, count);
@@ -347,7 +347,7 @@ class Spread {
     V rows[W];
     for (int64_t i = 0; i < W; ++i)
       rows[i] = i < count ? load_some<T>(sums_.data() + (first + i) * side_, side_) : V{};
-    Square<T>::transpose(rows);
+    RegisterTranspose<T>::transpose(rows);
     for (int64_t c = 0; c < channels; ++c) store_some<T>(out + c * s_.positions(), count, rows[c]);
   }
 
