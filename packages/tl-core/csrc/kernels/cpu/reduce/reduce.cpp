@@ -250,12 +250,14 @@ struct Tasks {
               (has_dense_columns(item) || (has_short_rows() && !(dense_rows && takes_short_rows)));
     const int64_t inner = s.retained_dims ? s.retained_sizes[0] : 1,
                   outer = outer_product(s.retained_sizes, s.retained_dims);
-    const bool few_rows = inner * outer <= kFewResults && elements > 2 * kChunk;
-    width = columns ? kColumns : few_rows ? 1 : std::clamp<int64_t>(kChunk / 4 / (elements + 1), 1, kColumns);
+    const bool splits_rows = inner * outer <= kFewResults && elements > 2 * kChunk;
+    width = columns       ? kColumns
+            : splits_rows ? 1
+                          : std::clamp<int64_t>(kChunk / 4 / (elements + 1), 1, kColumns);
     width = std::clamp<int64_t>(inner, 1, width);
     per_row = (inner + width - 1) / width;
     count = per_row * outer;
-    chunked = columns ? count <= 4 : few_rows;
+    chunked = columns ? count <= 4 : splits_rows;
   }
 
   bool has_dense_columns(int64_t item) const {
