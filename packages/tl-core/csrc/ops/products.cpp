@@ -106,6 +106,7 @@ Tensor as_operand(const Tensor& t, const DimVector& dims, bool summed_last) {
                       summed_last ? DimVector{retained, summed} : DimVector{summed, retained});
 }
 
+// Tensor contraction: both operands are permuted to matrices, multiplied by one GEMM and reshaped.
 Tensor tensordot(const Tensor& self, const Tensor& other, IntSpan dims_self, IntSpan dims_other, Out out) {
   TL_CHECK(dims_self.size() == dims_other.size(), Runtime,
            "both dimension lists should have same length, got ", dims_self.size(), " and ",

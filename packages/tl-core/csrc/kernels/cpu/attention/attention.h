@@ -1,4 +1,4 @@
-// softmax(scale * query key' + mask) value, in tiles: the matrix of probabilities never stands in memory.
+// Scaled dot-product attention, softmax(scale * Q K' + mask) V, by tiles with an online softmax.
 #pragma once
 
 #include "base/dtype.h"
@@ -28,7 +28,7 @@ struct AttentionShape {
   int64_t batch, heads, key_heads, queries, keys, size, value_size;
 };
 
-// Tensors are of the call's dtype; `log_sums`, `mask` unless it is bool, and `grad_mask` are of its compute
+// Tensors are of the call's dtype; `log_sums`, `mask` unless it is bool, and `grad_mask` are of its opmath
 // type. log_sums is dense (batch, heads, queries).
 struct Attention {
   AttentionShape shape;
@@ -40,13 +40,13 @@ struct Attention {
   double dropout = 0;
 };
 
-// Where the tiles' parts of a dense mask of probabilities (heads, queries, keys) begin in the generator's
-// stream, which passes over the mask: (heads, tiles, kRngStateWords) numbers, with tiles of kDropoutTileRows
-// queries.
+// Saves the generator's state at the first element of each tile of a dense dropout mask (heads, queries,
+// keys), and advances the generator past the mask: (heads, tiles, kRngStateWords) numbers, with tiles of
+// kDropoutTileRows queries.
 void save_dropout_states(Generator& g, int64_t heads, int64_t queries, int64_t keys, int32_t* rng_states);
 
-// For the rows of a tile, whether each of the first `seen` of `keys` elements is kept; rows follow one
-// another.
+// Generates the dropout mask of a tile's rows: 1 for each of the first `visible` of `keys` elements that
+// dropout retains. Rows are contiguous.
 void fill_dropout_mask(const int32_t* draw, int64_t rows, int64_t keys, int64_t visible, double dropout,
                        uint8_t* dropout_mask);
 

@@ -166,9 +166,9 @@ void differentiate(const Attention& c, const BackwardRow<T>& r, const Scores<T>&
   const int64_t steps = 2 * scores.pairs();
   for (int64_t i = 0; i < r.rows; ++i) {
     A *const s = scores.row(i), *const d = grad_probs.row(i);
-    const auto grad_probs_of = differentiator<T>(c, r, scores, i, dropout_mask);
+    const auto softmax_backward = differentiator<T>(c, r, scores, i, dropout_mask);
     for (int64_t k = 0; k < steps; ++k) {
-      const auto both = grad_probs_of(at(s, k), at(d, k), k);
+      const auto both = softmax_backward(at(s, k), at(d, k), k);
       set(s, k, both.p);
       set(d, k, both.d);
     }
@@ -180,7 +180,7 @@ void differentiate(const Attention& c, const BackwardRow<T>& r, const Scores<T>&
 }
 
 #if TL_ISA_LEVEL >= 4
-// A right side's rows as products by tiles read them: pairs of rows, in panels of 32 columns.
+// A packed right operand: VNNI pairs of rows, in panels of 32 columns.
 template <class F>
 struct FactorPanels {
   static constexpr bool kNarrow = std::is_same_v<F, BFloat16>;
@@ -202,7 +202,8 @@ struct FactorPanels {
   }
 };
 
-// Likewise of a strip of rows, which become factors of three products.
+// Likewise for a strip of rows on AMX: P and dS are packed as operands of the three GEMMs that give dQ, dK
+// and dV.
 template <class T>
 TL_NARROWS void differentiate_strip(const Attention& c, const BackwardRow<T>& r, const Scores<T>& scores,
                                     Sums<float> grad_probs, int64_t first, DropoutMask<float>& dropout_mask,
@@ -243,10 +244,11 @@ TL_NARROWS void differentiate_strip(const Attention& c, const BackwardRow<T>& r,
 }
 #endif
 
-// What a tile gives to the gradients: its probabilities, and its scores' gradients as either side.
+// The operands of a tile's gradients: P, and dS packed as left and as right operand.
 struct BackwardFactors {
-  PackedOperand probabilities, grad_probs, right_dscores;
+  PackedOperand probabilities, left_dscores, right_dscores;
 };
+// Recomputes P and dS of a tile, strip by strip, and packs them.
 template <class T>
 BackwardFactors backward_factors(const Attention& c, const AttentionGradients& g, BackwardMemory<T>& memory,
                                  const BackwardRow<T>& r, int64_t key, int64_t n) {
@@ -305,7 +307,7 @@ int64_t backward_row(const Attention& c, const AttentionGradients& g, BackwardMe
     const BackwardFactors f = backward_factors<T>(c, g, memory, r, key, n);
     multiply<T>(memory.tile_gemm, s.value_size, n, r.rows, r.transposed_grad, f.probabilities,
                 {memory.grad_value.data + key, memory.grad_value.stride}, true);
-    multiply<T>(memory.tile_gemm, r.rows, s.size, n, f.grad_probs, memory.keys.row_major(key),
+    multiply<T>(memory.tile_gemm, r.rows, s.size, n, f.left_dscores, memory.keys.row_major(key),
                 memory.grad_query, key > 0);
     multiply<T>(memory.tile_gemm, s.size, n, r.rows, r.transposed_query, f.right_dscores,
                 {memory.grad_key.data + key, memory.grad_key.stride}, true);

@@ -60,6 +60,7 @@ void attend(const Attention& c, ForwardMemory<T>& memory, const Scores<T>& s, Pa
               s.key > 0);
 }
 
+// Attention of a tile of queries over all tiles of keys, in ascending order.
 template <class T>
 void attend_tile(const Attention& c, ForwardMemory<T>& memory, RowIndex at, int64_t rows) {
   using A = OpMath<T>;

@@ -42,7 +42,7 @@ TL_INLINE Vec<OpMath<F>> exponential(Vec<OpMath<F>> x, OpMath<F> factor, OpMath<
   return exp(fma(x, V{} + factor, V{} - shift));
 }
 
-// A row of factors: in its scores' place, or in the order in which products by tiles read 16 rows.
+// A row of factors: over its scores, or packed as AMX tiles of 16 rows.
 template <class F>
 struct FactorRow {
   using A = OpMath<F>;
@@ -79,7 +79,7 @@ struct FactorRow {
 #endif
 };
 
-// Turns a row of scores into exponentials, of which some are kept. Returns their sum before.
+// Replaces a row of scores by exponentials and applies the dropout mask. Returns their sum before dropout.
 template <class F>
 TL_NARROWS OpMath<F> exponentials(int64_t pairs, OpMath<F> factor, OpMath<F> shift, const char* dropout_mask,
                                   OpMath<F> dropout_scale, FactorRow<F> to) {

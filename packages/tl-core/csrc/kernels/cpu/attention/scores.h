@@ -1,4 +1,4 @@
-// A tile of scores: scaled, masked, and as factors of the next product.
+// Tile of attention scores S = Q K': scale, mask, and conversion to operands of the next GEMM.
 #pragma once
 
 #include "kernels/cpu/attention/tile_gemm.h"
@@ -8,7 +8,7 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {  // a part of attention.cpp
 
-// A tile of scores: `keys` of a row's places are filled, those behind them hold -infinity.
+// A tile of scores: `keys` elements of a row are valid, the padding after them holds -infinity.
 template <class T>
 struct Scores {
   using A = OpMath<T>;

@@ -1,4 +1,4 @@
-// Products of tiles, by instructions for tiles where there are, and what those cannot do.
+// GEMM of attention tiles, on AMX where it pays, and exact recomputation of its suspect results.
 #pragma once
 
 #include "kernels/cpu/attention/tiles.h"
@@ -7,13 +7,14 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {  // a part of attention.cpp
 
-// A matrix, and the same packed if products read it so: then with at least as many terms.
+// A matrix and, for AMX, its packed copy, whose K is at least the matrix's.
 struct PackedOperand {
   MatrixView view;
   const char* packed = nullptr;
   int64_t terms = 0;
 };
 
+// The packed GEMM for a call, or null where packing would not pay or lose precision.
 template <class T>
 const TileGemm* packing(const Attention& c) {
   constexpr int64_t kFew = std::is_same_v<T, BFloat16> ? 8 : 64,
@@ -29,10 +30,10 @@ const TileGemm* packing(const Attention& c) {
 int64_t whole(int64_t lines) {
   return (lines + TileGemm::kTileRows - 1) / TileGemm::kTileRows * TileGemm::kTileRows;
 }
-// For rows or columns of sums: those of packed sides stand in whole blocks.
+// Rows or columns to allocate for accumulators: packed GEMM writes full blocks.
 int64_t room(const TileGemm* tile_gemm, int64_t lines) { return tile_gemm ? whole(lines) : lines; }
 
-// While a thread multiplies packed sides.
+// Keeps the thread's AMX tiles configured during its lifetime.
 class TileConfig {
  public:
   explicit TileConfig(const TileGemm* tile_gemm) : tile_gemm_(tile_gemm) {
@@ -48,7 +49,7 @@ class TileConfig {
   const TileGemm* tile_gemm_;
 };
 
-// Of a left side, from a strip on.
+// A left operand from row `first` on.
 template <class T>
 PackedOperand rows_of(const TileGemm* tile_gemm, PackedOperand s, int64_t first) {
   s.view.data += first * s.view.row_stride * static_cast<int64_t>(sizeof(Factor<T>));
@@ -56,7 +57,7 @@ PackedOperand rows_of(const TileGemm* tile_gemm, PackedOperand s, int64_t first)
   return s;
 }
 
-// Memory for one packed side.
+// Workspace for one packed operand.
 class Packed {
  public:
   Packed(const TileGemm* tile_gemm, int64_t lines, int64_t terms)
@@ -79,7 +80,7 @@ class Packed {
   Scratch<char> memory_;
 };
 
-// The keys or values of a head, as right sides: as they are, turned, or both.
+// The keys or values of a head packed as right operands: row-major, transposed, or both.
 template <class T>
 class HeadTiles {
  public:
@@ -97,7 +98,7 @@ class HeadTiles {
 
   static constexpr int kRowMajor = 1, kTransposed = 2;
 
-  // Makes ready those of a head that begin before a row.
+  // Packs the tiles of a head that begin before row `end`.
   void reach(int64_t batch, int64_t head, int64_t end) {
     if (batch != head_.batch || head != head_.head) head_ = {batch, head, 0};
     for (; head_.row < end; head_.row += height_) prepare(head_.row);
@@ -138,7 +139,7 @@ class HeadTiles {
   RowIndex head_{-1, -1, 0};
 };
 
-// c = a b, or what is added to c.
+// c = a b, or c += a b.
 template <class T>
 void multiply(const TileGemm* tile_gemm, int64_t m, int64_t n, int64_t k, PackedOperand a, PackedOperand b,
               Sums<OpMath<T>> c, bool adds) {
@@ -154,12 +155,13 @@ void multiply(const TileGemm* tile_gemm, int64_t m, int64_t n, int64_t k, Packed
     gemm_bf16_f32(p);
 }
 
-// ---- what tiles' products of floats cannot ----------------------------------------------------------------
+// ---- exact recompute of split-bfloat16 sums
+// ----------------------------------------------------------------
 
 template <class A>
-inline constexpr A kVisibleThreshold = A(0x1p-80);  // from where on what is lost is not seen
+inline constexpr A kVisibleThreshold = A(0x1p-80);  // above it the error of flushed subnormals is not visible
 
-// Neither not finite nor so small.
+// Finite, and 0 or not below the threshold.
 template <class A>
 TL_INLINE auto certain(Vec<A> v) {
   const Vec<A> size = abs(v);

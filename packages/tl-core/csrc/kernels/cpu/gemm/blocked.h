@@ -1,5 +1,5 @@
-// Products of matrices by blocks: operands are packed into panels as a format says, sums come from
-// micro-kernels.
+// Blocked GEMM (Goto and van de Geijn, 2008): operands are packed into panels in the layout of a format, and
+// a micro-kernel computes each mr x nr tile of c.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include "base/cpu_capability.h"
 #include "base/parallel.h"
+#include "kernels/cpu/gemm/epilogue.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/gemm/micro_kernel.h"
 #include "kernels/cpu/loops/workspace.h"
@@ -14,95 +15,6 @@
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
 inline constexpr int64_t kGemmGrain = 1 << 20;  // multiplications that are worth a thread's while
-
-// c = beta * added + alpha * sums; a bias has a row stride of 0.
-template <class T>
-struct Epilogue {
-  T* c;
-  int64_t row, column;
-  const T* added;
-  int64_t added_row, added_column;
-  T alpha, beta;
-};
-
-// For whole vectors of columns, dense in memory.
-template <bool adds, int kCols, class T>
-void write_epilogue_vectors(const T* sums, const Epilogue<T>& o, int64_t i0, int64_t j0, int rows,
-                            int columns) {
-  using V = Vec<T>;
-  constexpr int W = kLanes<T>;
-  for (int64_t i = i0; i < i0 + rows; ++i, sums += kCols) {
-    for (int j = 0; j < columns; j += W) {
-      V value = read<V>(reinterpret_cast<const char*>(sums + j)) * o.alpha;
-      if (adds)
-        value = read<V>(reinterpret_cast<const char*>(o.added + i * o.added_row + j0 + j)) * o.beta + value;
-      write(reinterpret_cast<char*>(o.c + i * o.row + j0 + j), value);
-    }
-  }
-}
-
-// For a corner of a tile at (i, j), whose sums are kCols to a row.
-template <int kCols, class T>
-void write_epilogue(const T* sums, const Epilogue<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
-  using V = Vec<T>;
-  constexpr int W = kLanes<T>;
-  if (columns % W == 0 && o.column == 1) {
-    if (o.beta == 0) return write_epilogue_vectors<false, kCols>(sums, o, i0, j0, rows, columns);
-    if (o.added_column == 1) return write_epilogue_vectors<true, kCols>(sums, o, i0, j0, rows, columns);
-  }
-  const bool dense = o.column == 1 && (o.beta == 0 || o.added_column == 1 || o.added_column == 0);
-  for (int i = 0; i < rows; ++i) {
-    char* c = reinterpret_cast<char*>(o.c + (i0 + i) * o.row + j0 * o.column);
-    const T* add = o.added + (i0 + i) * o.added_row + j0 * o.added_column;
-    const T* sum = sums + i * kCols;
-    for (int j = 0; dense && j < columns; j += W) {
-      const int left = columns - j < W ? columns - j : W;
-      V value = read<V>(reinterpret_cast<const char*>(sum + j)) * o.alpha;
-      if (o.beta != 0) {
-        const char* from = reinterpret_cast<const char*>(add + j * o.added_column);
-        const V more = o.added_column == 0 ? broadcast<V>(*add)
-                       : left == W         ? read<V>(from)
-                                           : load_partial<T>(from, left);
-        value = more * o.beta + value;
-      }
-      if (left == W)
-        write(c + j * sizeof(T), value);
-      else
-        store_partial<T>(c + j * sizeof(T), left, value);
-    }
-    for (int j = 0; !dense && j < columns; ++j) {
-      T value = sum[j] * o.alpha;
-      if (o.beta != 0) value = add[j * o.added_column] * o.beta + value;
-      reinterpret_cast<T*>(c)[j * o.column] = value;
-    }
-  }
-}
-
-// run(to) puts sums of whole vectors into a AccumulatorTarget: c itself where they are not multiplied any
-// more.
-template <int kRows, int kCols, class T, class Run>
-TL_INLINE void run_epilogue(const Epilogue<T>& o, int64_t i, int64_t j, int rows, int columns, Run run) {
-  const bool plain = columns % kLanes<T> == 0 && o.column == 1 && o.alpha == 1;
-  if (plain && o.beta == 0) return run(AccumulatorTarget<T>{o.c + i * o.row + j, o.row});
-  if (plain && o.beta == 1 && o.added_column == 1)
-    return run(AccumulatorTarget<T>{o.c + i * o.row + j, o.row, o.added + i * o.added_row + j, o.added_row});
-  alignas(64) T sums[kRows * kCols];
-  run(AccumulatorTarget<T>{sums, kCols});
-  write_epilogue<kCols>(sums, o, i, j, rows, columns);
-}
-
-// Brings a corner of c near before its sums are there: its rows lie far apart.
-template <class T>
-TL_INLINE void prefetch(const Epilogue<T>& o, int64_t i0, int64_t j0, int rows, int columns) {
-  if (o.column != 1) return;
-  for (int i = 0; i < rows; ++i) prefetch<true>(o.c + (i0 + i) * o.row + j0, columns * sizeof(T));
-}
-
-// Blocks of depth after the first add to what is there.
-template <class T>
-Epilogue<T> continued(const Epilogue<T>& o) {
-  return {o.c, o.row, o.column, o.c, o.row, o.column, o.alpha, T(1)};
-}
 
 // The tasks of a product: blocks of rows against shares of the panels of columns. Every task packs its rows,
 // `most` tiles of S at most, and reads panels that another thread may have packed.
@@ -255,59 +167,15 @@ struct BlockedGemm {
 };
 
 template <class T>
-T number_or(const void* p, T otherwise) {
-  return p ? *static_cast<const T*>(p) : otherwise;
-}
-
-template <class T>
 Operand<T> operand(const MatrixView& v) {
   return {reinterpret_cast<const T*>(v.data), v.row_stride, v.column_stride};
-}
-
-// Of elements in the type that is computed in.
-template <class T>
-Epilogue<T> epilogue_of(const GemmArgs& p) {
-  return {reinterpret_cast<T*>(p.c.data),
-          p.c.row_stride,
-          p.c.column_stride,
-          reinterpret_cast<const T*>(p.added.data),
-          p.added.row_stride,
-          p.added.column_stride,
-          number_or<T>(p.alpha, 1),
-          number_or<T>(p.beta, 0)};
-}
-
-template <class T>
-void narrow_row(const float* sums, int64_t columns, char* c, int64_t step, const char* added,
-                int64_t added_step, float alpha, float beta) {
-  constexpr int W = kLanes<float>;
-  for (int64_t j = 0; j < columns; j += W) {
-    const int left = static_cast<int>(columns - j < W ? columns - j : W);
-    VecF value = load_partial<float>(reinterpret_cast<const char*>(sums + j), left) * alpha;
-    if (beta != 0) value = load_strided<T>(added + j * added_step, added_step, left) * beta + value;
-    if (step == sizeof(T) && left == W)
-      store<T>(c + j * step, value);
-    else
-      store_strided<T>(c + j * step, step, left, value);
-  }
-}
-
-template <class T>
-void narrow_block(const float* sums, int64_t rows, int64_t columns, const MatrixView& c,
-                  const MatrixView& added, float alpha, float beta) {
-  constexpr int64_t size = sizeof(T);
-  parallel_for(0, rows, (1 << 15) / columns + 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      narrow_row<T>(sums + i * columns, columns, c.data + i * c.row_stride * size, c.column_stride * size,
-                    added.data + i * added.row_stride * size, added.column_stride * size, alpha, beta);
-  });
 }
 
 // Sums of a narrow type stay in float until they are whole: rows and columns go in blocks.
 template <class T, class Run>
 void narrow_gemm(const GemmArgs& p, Run run) {
   constexpr int64_t kRows = 1024, kColumns = 2048;
-  const float alpha = number_or<float>(p.alpha, 1), beta = number_or<float>(p.beta, 0);
+  const float alpha = scalar_or<float>(p.alpha, 1), beta = scalar_or<float>(p.beta, 0);
   Workspace<float> sums((p.m < kRows ? p.m : kRows) * (p.n < kColumns ? p.n : kColumns));
   const auto shifted = [](const MatrixView& v, int64_t i, int64_t j) {
     return MatrixView{v.data + (i * v.row_stride + j * v.column_stride) * static_cast<int64_t>(sizeof(T)),

@@ -54,6 +54,7 @@ class ComplexGemm {
       for (int64_t q = 0; q < p_.k; ++q, to += 2) std::memcpy(to, at(p_.a, i, q), 2 * sizeof(R));
   }
 
+  // Multiplies by a block of columns of b, as real matrices of twice the width.
   void column_block(const MatrixView& a, int64_t first, int64_t columns) const {
     const int64_t width = 2 * columns;
     Workspace<R> b(2 * p_.k * width);

@@ -1,5 +1,5 @@
-// Matrix products on any strides. The terms of a sum over k are added in one fixed order, so that a row of
-// the product does not depend on how many rows there are, nor on the number of threads.
+// GEMM on any strides, batched and packed. Within a kernel the order of summation over K is fixed: it depends
+// neither on the number of rows nor on the number of threads.
 #pragma once
 
 #include "kernels/cpu/loops/loop_table.h"
@@ -14,7 +14,7 @@ struct MatrixView {
 
 // c = beta * added + alpha * a b, for a: m x k, b: k x n. `added` is not read when beta is 0; a bias has a
 // row stride of 0; it may be c itself, with c's strides. alpha and beta are numbers of the dtype (of its
-// compute type for halves), null meaning 1 and 0.
+// opmath type for halves), null meaning 1 and 0.
 struct GemmArgs {
   int64_t m, n, k;
   MatrixView a, b, c, added;
@@ -25,13 +25,13 @@ struct GemmArgs {
 // All dtypes but bool. Half types accumulate in float, integers wrap around.
 void gemm(DType dtype, const GemmArgs& product);
 
-// Of int8 in int32, which takes no alpha and beta.
+// GEMM of int8 accumulated in int32, which takes no alpha and beta.
 void gemm_int8(const GemmArgs& product);
 
-// Of bfloat16 in float32, which alpha, beta and what is added are of as well.
+// GEMM of bfloat16 with c, alpha, beta and `added` in float32.
 void gemm_bf16_f32(const GemmArgs& product);
 
-// c = a b, or what is added to c, of floats: both sides packed, c's rows `stride` apart and with room for
+// c = a b or c += a b in float32: both operands packed, c's rows `stride` apart and with room for
 // whole multiples of TileGemm::kTileRows rows and columns. What a float32 has no exact parts for comes out as
 // NaN, sums below 2^-80 not exact.
 struct TileGemmArgs {
@@ -43,14 +43,14 @@ struct TileGemmArgs {
   bool adds;
 };
 
-// Products by tiles, of BFloat16 or, in parts, of Float32: what copies a side into the order in which they
-// read it, and multiplies sides of up to kMaxK terms.
+// GEMM of packed operands on AMX tiles, of bfloat16 or of float32 by split bfloat16: functions that pack an
+// operand and multiply packed operands of K up to kMaxK.
 struct TileGemm {
   static constexpr int64_t kTileRows = 32, kMaxK = 512;
   int64_t (*bytes)(int64_t lines, int64_t terms);  // of a's rows or b's columns
   void (*pack_left)(const GemmArgs& of, char* packed);
   void (*pack_right)(const GemmArgs& of, char* packed);
-  void (*begin)();  // a thread's products
+  void (*begin)();  // configures the thread's tiles
   void (*multiply)(const TileGemmArgs& product);
   void (*end)();
 };
@@ -60,7 +60,7 @@ const TileGemm* tile_gemm(DType dtype);  // null where the processor has no tile
 void gemm_batched(DType dtype, const GemmArgs& first, int64_t count, int64_t a_step, int64_t b_step,
                   int64_t c_step, int64_t added_step);
 
-// The right side of several products (float32, float64), copied once into the order in which they read it:
+// The right operand of several GEMMs (float32, float64), packed once:
 // `packed` takes packed_size(dtype, k, n) elements.
 int64_t packed_size(DType dtype, int64_t k, int64_t n);
 void pack(DType dtype, const MatrixView& b, int64_t k, int64_t n, char* packed);

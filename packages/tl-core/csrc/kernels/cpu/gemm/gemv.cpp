@@ -1,6 +1,5 @@
 // isa: all
-// Products of a matrix and a vector: memory is read once, a row's sum has one order whatever the other rows
-// are.
+// GEMV: the matrix is read once, and the order of a row's sum does not depend on the other rows.
 #include "base/parallel.h"
 #include "kernels/cpu/gemm/kernels.h"
 #include "kernels/cpu/loops/workspace.h"
@@ -13,16 +12,16 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 namespace {
 
 template <class T>
-class ColumnProduct {
+class Gemv {
  public:
   using E = OpMath<T>;
   using V = Vec<E>;
   static constexpr int W = kLanes<E>;
-  static constexpr int64_t kChunk = 1 << 14;  // terms that are summed apart
-  static constexpr int64_t kBlock = 512;      // terms that are summed apart where a row's terms go one by one
+  static constexpr int64_t kChunk = 1 << 14;  // K of a partial sum
+  static constexpr int64_t kBlock = 512;      // K of a partial sum where a row is read element by element
   static constexpr int64_t kGrain = 1 << 16;
 
-  explicit ColumnProduct(const GemmArgs& p)
+  explicit Gemv(const GemmArgs& p)
       : p_(p), chunks_((p.k + kChunk - 1) / kChunk), x_(p.k + W), sums_(p.m * chunks_ + 4 * W) {
     for (int64_t i = 0; i < p.k; ++i) x_.data()[i] = load_one<T>(at(p.b, i * p.b.row_stride));
   }
@@ -158,7 +157,7 @@ class ColumnProduct {
 
 template <class T>
 void gemv(const GemmArgs& p) {
-  ColumnProduct<T>(p).run();
+  Gemv<T>(p).run();
 }
 
 }  // namespace

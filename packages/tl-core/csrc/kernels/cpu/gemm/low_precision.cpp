@@ -96,7 +96,7 @@ void bfloat16_by_tiles(const GemmArgs& p) {
   using S = InTiles<Pairs>;
   constexpr int64_t size = sizeof(BFloat16), kPack = 4096;
   if (p.k > kPack) return narrow_gemm<BFloat16>(p, &by_tiles_to<S>);
-  const float alpha = number_or<float>(p.alpha, 1), beta = number_or<float>(p.beta, 0);
+  const float alpha = scalar_or<float>(p.alpha, 1), beta = scalar_or<float>(p.beta, 0);
   const auto at = [](const MatrixView& v, int64_t i, int64_t j) {
     return v.data + (i * v.row_stride + j * v.column_stride) * size;
   };

@@ -20,14 +20,14 @@ template <class T>
 using MicroKernel = void (*)(const AccumulatorTarget<T>& to, const T* a, int64_t a_row, int64_t a_step,
                              const T* b, int64_t b_step, int64_t depth);
 
-// For so many vectors of columns, the loops for 1, 2, … rows.
+// For so many vectors of columns, the micro-kernels for 1, 2, … rows.
 const MicroKernel<float>* packed_micros(float, int vectors);
 const MicroKernel<double>* packed_micros(double, int vectors);
 const MicroKernel<float>* loose_micros(float, int vectors);
 const MicroKernel<double>* loose_micros(double, int vectors);
 
-// How many terms ahead of the sums operands are called for: where a processor's other thread needs the caches
-// as well, what comes from the second level comes late.
+// How many steps of K ahead micro-kernels prefetch operands: with both hyper-threads of a core busy, loads
+// from the second-level cache have a long latency.
 inline constexpr int64_t kPrefetchDistance = 16;
 
 // For a panel's columns whose terms are spread: b[offsets[p] + j], with kPrefetchDistance more offsets after

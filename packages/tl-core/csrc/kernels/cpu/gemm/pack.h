@@ -75,52 +75,74 @@ TL_INLINE auto upper_half(V v, std::index_sequence<I...>) {
   return __builtin_shufflevector(v, v, (static_cast<int>(sizeof...(I) + I))...);
 }
 
-// Rows i.. of a, `rows` of them, terms 0..depth: out[p * kRows + i]. The panel has room for one vector more.
+// Packs rows whose K is contiguous, transposing blocks in registers. Returns how many steps of K it packed.
 template <class F>
-void pack_rows_as(typename F::Element* out, Operand<typename F::Storage> a, int rows, int64_t terms) {
+TL_INLINE int64_t pack_contiguous_k(typename F::Element* out, Operand<typename F::Storage> a, int rows,
+                                    int64_t whole) {
   using E = typename F::Element;
   using V = Vec<E>;
   constexpr int kRows = Tile<E>::kRows, W = kLanes<E>, kGroups = (kRows + W - 1) / W, kPack = F::kPack;
-  const int64_t depth = (terms + kPack - 1) / kPack, whole = terms / kPack;
   int64_t p = 0;
-  if (a.column == 1) {
-    constexpr int kRuns = W % kRows ? 1 : W / kRows;  // of W terms, in a square
-    static_assert(kRuns <= 2);
-    for (; p + kRuns * W <= whole; p += kRuns * W) {
-      V squares[kGroups][W];
-      for (int g = 0; g < kGroups; ++g) {
-        for (int i = 0; i < W; ++i) {
-          const int run = kRuns > 1 ? i / kRows : 0, row = g * W + i - run * kRows;
-          const int64_t term = (p + run * W) * kPack;
-          squares[g][i] = row < rows ? F::along(a.at(row, term)) : V{};
-          if (row < rows) __builtin_prefetch(a.at(row + kRows, term), 0, 2);
-        }
-        RegisterTranspose<E>::transpose(squares[g]);
+  constexpr int kRuns = W % kRows ? 1 : W / kRows;  // of W steps of K, in a transpose
+  static_assert(kRuns <= 2);
+  for (; p + kRuns * W <= whole; p += kRuns * W) {
+    V squares[kGroups][W];
+    for (int g = 0; g < kGroups; ++g) {
+      for (int i = 0; i < W; ++i) {
+        const int run = kRuns > 1 ? i / kRows : 0, row = g * W + i - run * kRows;
+        const int64_t term = (p + run * W) * kPack;
+        squares[g][i] = row < rows ? F::along(a.at(row, term)) : V{};
+        if (row < rows) __builtin_prefetch(a.at(row + kRows, term), 0, 2);
       }
-      // Ascending: what a vector writes beyond its panel's rows is overwritten by the next.
-      for (int q = 0; q < W; ++q) {
-        for (int g = 0; g < kGroups; ++g)
-          write(reinterpret_cast<char*>(out + (p + q) * kRows + g * W), squares[g][q]);
-      }
-      if constexpr (kRuns == 2) {
-        for (int q = 0; q < W; ++q)
-          write(reinterpret_cast<char*>(out + (p + W + q) * kRows),
-                upper_half(squares[0][q], std::make_index_sequence<W / 2>{}));
-      }
+      RegisterTranspose<E>::transpose(squares[g]);
     }
-  } else if (a.row == 1) {
-    for (; p < whole; ++p) {
-      for (int g = 0; g < kGroups; ++g) {
-        const int n = rows - g * W < W ? rows - g * W : W, room = kRows - g * W;
-        const V v = n > 0 ? F::across(a.at(g * W, p * kPack), a.column, n) : V{};
-        char* to = reinterpret_cast<char*>(out + p * kRows + g * W);
-        if (room < W && p + 1 == whole)
-          store_partial<E>(to, room, v);
-        else
-          write(to, v);
-      }
+    // Ascending: what a vector writes beyond its panel's rows is overwritten by the next.
+    for (int q = 0; q < W; ++q) {
+      for (int g = 0; g < kGroups; ++g)
+        write(reinterpret_cast<char*>(out + (p + q) * kRows + g * W), squares[g][q]);
+    }
+    if constexpr (kRuns == 2) {
+      for (int q = 0; q < W; ++q)
+        write(reinterpret_cast<char*>(out + (p + W + q) * kRows),
+              upper_half(squares[0][q], std::make_index_sequence<W / 2>{}));
     }
   }
+  return p;
+}
+
+// Packs rows that are contiguous for each k. Returns how many steps of K it packed.
+template <class F>
+TL_INLINE int64_t pack_contiguous_rows(typename F::Element* out, Operand<typename F::Storage> a, int rows,
+                                       int64_t whole) {
+  using E = typename F::Element;
+  using V = Vec<E>;
+  constexpr int kRows = Tile<E>::kRows, W = kLanes<E>, kGroups = (kRows + W - 1) / W, kPack = F::kPack;
+  int64_t p = 0;
+  for (; p < whole; ++p) {
+    for (int g = 0; g < kGroups; ++g) {
+      const int n = rows - g * W < W ? rows - g * W : W, room = kRows - g * W;
+      const V v = n > 0 ? F::across(a.at(g * W, p * kPack), a.column, n) : V{};
+      char* to = reinterpret_cast<char*>(out + p * kRows + g * W);
+      if (room < W && p + 1 == whole)
+        store_partial<E>(to, room, v);
+      else
+        write(to, v);
+    }
+  }
+  return p;
+}
+
+// Packs `rows` rows of a, K from 0 to `terms`: out[p * kRows + i]. The panel has room for one vector more.
+template <class F>
+void pack_rows_as(typename F::Element* out, Operand<typename F::Storage> a, int rows, int64_t terms) {
+  using E = typename F::Element;
+  constexpr int kRows = Tile<E>::kRows, kPack = F::kPack;
+  const int64_t depth = (terms + kPack - 1) / kPack, whole = terms / kPack;
+  int64_t p = 0;
+  if (a.column == 1)
+    p = pack_contiguous_k<F>(out, a, rows, whole);
+  else if (a.row == 1)
+    p = pack_contiguous_rows<F>(out, a, rows, whole);
   for (; p < depth; ++p) {
     const int left = static_cast<int>(terms - p * kPack);
     for (int i = 0; i < kRows; ++i)

@@ -1,4 +1,4 @@
-// A float as the sum of three bfloat16, or the first of them, in pairs as instructions for tiles read them.
+// Split of a float32 into up to three bfloat16, stored in VNNI pairs.
 #pragma once
 
 #include "kernels/cpu/simd/load_store.h"

@@ -1,7 +1,6 @@
-// Products of floats by the instructions for tiles of bfloat16. A float is the sum of three bfloat16, so that
-// a product is that of six pairs of parts and of three more, which are left out: together they are below half
-// a unit in its last place. With fewer parts it has fewer bits. Instructions for tiles take what is denormal
-// for 0.
+// Float32 GEMM by split bfloat16 on AMX tiles (Henry, Tang and Heinecke, 2019). A float32 is the sum of three
+// bfloat16; of the nine products of their pairs six are computed, and the three left out are together below
+// half a unit in the last place of the product. Fewer bfloat16 give fewer bits. AMX flushes subnormals to 0.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +96,7 @@ struct SplitBf16Format {
     for (int i = 0; i < kSide; ++i) write(bytes(out + i * kSide), lines[i]);
   }
 
-  // Of x and y, `next` apart, while what comes `ahead` is brought near.
+  // Of x and y, `next` apart, while what comes `ahead` is prefetched.
   static TL_INLINE void pack_lines(float* out, int64_t step, const float* x, const float* y, int64_t next,
                                    int64_t ahead) {
     for (int i = 0; i < kSide; ++i, x += next, y += next, out += step) {

@@ -1,4 +1,4 @@
-// Sums that tiles made, and what tells those that they may have got wrong: packed terms that are very small.
+// Accumulators of AMX tiles, and the tests for suspect sums: non-finite, small, or with subnormal operands.
 #pragma once
 
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
-// The lines that a tile's rows or columns stand for, a bit each.
+// A bit for each row or column of a tile.
 using RowMask = uint32_t;
 
 // Sums of a tile, 32 columns apart.
@@ -21,7 +21,8 @@ class TileSums {
   int rows() const { return rows_; }
   float* row(int i) const { return sums_ + i * kCols; }
 
-  // Those not finite or so small that what is lost may be seen, and zeros.
+  // Columns of suspect sums (not finite, or below the threshold where flushed subnormals matter), and of
+  // zeros.
   RowMask suspect(int i) const { return of(i, &in_doubt) & columns_; }
   RowMask zeros(int i) const { return of(i, &is_zero) & columns_; }
   bool any_suspect() const { return any(&TileSums::suspect); }
@@ -67,7 +68,7 @@ TL_INLINE __mmask32 subnormal_terms(const float* pairs) {
   return _mm512_cmplt_epu16_mask(twice, _mm512_set1_epi16(least - 1));
 }
 
-// Lines of 32 packed rows, or of a panel's columns, that have such terms.
+// Which of 32 packed rows, or of a panel's columns, contain subnormal elements.
 template <class S>
 RowMask subnormal_rows(const float* packed, int64_t depth) {
   constexpr int kSide = S::kSide;
