@@ -17,6 +17,12 @@ FILE = Path(__file__).parent / "device_answers.json"
 EXPECTED = json.loads(FILE.read_text(encoding="utf-8"))
 KINDS = ("cpu", "cuda", "mps", "mtia", "xpu")
 
+# PyTorch's underscore names that programs call.
+UNDERSCORED = {
+    "tl_backends.cuda.jiterator": ["_create_jit_fn", "_create_multi_output_jit_fn"],
+    "tl_backends.cuda.memory": ["_dump_snapshot", "_record_memory_history", "_snapshot"],
+}
+
 
 def modules():
     """The device modules and their submodules."""
@@ -47,36 +53,42 @@ def signature(value):
 
 
 def members(cls):
-    """The signatures of a class's public methods, and the names of its properties."""
+    """The signatures and docstrings of a class's public methods, and the names of its properties."""
     found = {}
     for name in sorted(dir(cls)):
         member = inspect.getattr_static(cls, name)
         if name.startswith("_") or getattr(object, name, None) is member:
             continue
-        found[name] = "property" if isinstance(member, property) else signature(getattr(cls, name))
+        found[name] = {
+            "signature": "property" if isinstance(member, property) else signature(getattr(cls, name)),
+            "doc": inspect.getdoc(member),
+        }
     return found
 
 
 def described(value):
-    """A public name: its kind, signature and answer."""
+    """A public name: its kind, signature, docstring and answer."""
     if inspect.ismodule(value):
-        return {"module": value.__name__}
+        return {"module": value.__name__, "doc": inspect.getdoc(value)}
     if not callable(value):
         return {"value": type(value).__name__ if " at 0x" in repr(value) else repr(value)}
     entry = {"path": f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else None}
-    entry |= {"signature": signature(value), "call": called(value)}
+    entry |= {"signature": signature(value), "call": called(value), "doc": inspect.getdoc(value)}
     if inspect.isclass(value):
         entry |= {"bases": [base.__name__ for base in value.__mro__], "members": members(value)}
     return entry
 
 
+def names(module):
+    """The names that a module offers, in order."""
+    public = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
+    return sorted([*public, *UNDERSCORED.get(module.__name__, [])])
+
+
 def recorded():
     """All answers, by module and name."""
     return {
-        module.__name__: {
-            name: described(getattr(module, name))
-            for name in sorted(getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")]))
-        }
+        module.__name__: {name: described(getattr(module, name)) for name in names(module)}
         for module in modules()
     }
 
