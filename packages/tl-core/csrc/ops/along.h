@@ -1,4 +1,4 @@
-// The geometry of an operation along one dimension of tensors of one shape.
+// Geometry of an operation along one dim: sizes and byte strides for the kernels' AlongShape.
 #pragma once
 
 #include <initializer_list>

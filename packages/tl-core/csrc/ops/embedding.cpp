@@ -29,7 +29,7 @@ void check_index_type(const char* name, const Tensor& t) {
 Tensor checked_indices(const Tensor& t, int64_t rows) {
   const Tensor dense = to_contiguous(to_dtype(t, DType::Int64));
   const int64_t* data = dense.ptr<int64_t>();
-  const int64_t bad = cpu::find_outside(data, dense.numel(), 0, rows);
+  const int64_t bad = cpu::find_out_of_bounds(data, dense.numel(), 0, rows);
   TL_CHECK(bad == dense.numel(), Index, "index out of range in self: index ", data[bad], " at position ", bad,
            " of a table of ", rows, " rows");
   return dense;

@@ -6,7 +6,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
-#include "ops/places.h"
+#include "ops/index_loops.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -57,7 +57,7 @@ class Planner {
   Planner(const Tensor& self, TensorList indices, const Tensor* written)
       : self_(self), indices_(spelled_out(self, indices)) {
     for (Tensor& i : indices_)
-      if (i && written) i = apart_from(*written, i);
+      if (i && written) i = unaliased(*written, i);
     for (const Tensor& i : indices_)
       if (i) broadcast_ = first_ ? DimVector(i.sizes()) : broadcast(i), first_ = false;
   }
@@ -118,7 +118,7 @@ class Planner {
     if (std::ranges::count_if(indices_, given) != 1) return false;
     const int64_t d = static_cast<int64_t>(first_indexed());
     const Tensor index = to_contiguous(indices_[d]);
-    if (cpu::find_outside(index.ptr<int64_t>(), index.numel(), 0, self_.size(d)) < index.numel())
+    if (cpu::find_out_of_bounds(index.ptr<int64_t>(), index.numel(), 0, self_.size(d)) < index.numel())
       return false;
     p.offsets = index;
     p.step = self_.byte_stride(d);
@@ -351,7 +351,7 @@ Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool 
   }
   if (!index.is_meta()) {
     const Tensor dense = to_contiguous(index);
-    const int64_t bad = cpu::find_outside(dense.ptr<int64_t>(), dense.numel(), -n, n);
+    const int64_t bad = cpu::find_out_of_bounds(dense.ptr<int64_t>(), dense.numel(), -n, n);
     TL_CHECK(bad == dense.numel(), Index, "out of range: tried to access index ", dense.ptr<int64_t>()[bad],
              " on a tensor of ", n, " elements.");
   }

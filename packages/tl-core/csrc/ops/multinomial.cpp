@@ -1,4 +1,4 @@
-// Drawing places by given weights.
+// Multinomial sampling: inversion of the cumulative sums, or exponential races without replacement.
 #include <cmath>
 
 #include "iter/dtypes.h"

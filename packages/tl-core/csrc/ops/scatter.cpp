@@ -7,7 +7,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
-#include "ops/places.h"
+#include "ops/index_loops.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -48,7 +48,7 @@ Tensor checked_positions(const Tensor& index, const Along& a, ErrorKind kind) {
   for (int64_t d = 0; d < positions.dim(); ++d)
     if (positions.stride(d) == 0 && sizes[d] > 0) sizes[d] = 1;
   const Tensor once = to_contiguous(view_of(positions, sizes, positions.strides(), positions.offset()));
-  const int64_t bad = cpu::find_outside(once.ptr<int64_t>(), once.numel(), 0, a.size);
+  const int64_t bad = cpu::find_out_of_bounds(once.ptr<int64_t>(), once.numel(), 0, a.size);
   if (bad < once.numel())
     fail(kind, "index ", once.ptr<int64_t>()[bad], " is out of bounds for dimension ", a.dim, " with size ",
          a.size);
@@ -91,7 +91,7 @@ Tensor gather_into(const Tensor& result, const Tensor& self, const Along& a, con
 }
 
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& given, bool, Out out) {
-  const Tensor index = out ? apart_from(*out, given) : given;
+  const Tensor index = out ? unaliased(*out, given) : given;
   check_index_dtype("gather", index);
   const Along a = along(self, dim);
   if (index.numel()) check_index_shape("input", self, index, a.dim, true);
@@ -125,7 +125,7 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index, Out ou
     TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime,
              "index_select(): self and result must have the same scalar type");
   const DimVector shape = with_size(self.sizes(), a.dim, index.numel());
-  const Tensor places = expanded_index(out ? apart_from(*out, index) : index, a.dim, shape);
+  const Tensor places = expanded_index(out ? unaliased(*out, index) : index, a.dim, shape);
   const Tensor result = prepare_out(out, shape, {self.dtype(), self.device()});
   return gather_into(result, self, a, places, ErrorKind::Index);
 }
@@ -179,7 +179,7 @@ void scatter_onto(const Tensor& result, Combine combine, int64_t dim, const Tens
   if (result.is_meta() || index.numel() == 0) return;
   const Along a = along(result, dim);
   const bool later = fresh && are_used_once(index);
-  const Tensor apart = apart_from(result, index);
+  const Tensor apart = unaliased(result, index);
   const Tensor positions =
       later ? to_dtype(apart, DType::Int64) : checked_positions(apart, a, ErrorKind::Runtime);
   const Tensor values = src.storage() == result.storage() ? ops::clone(src) : src;
@@ -195,7 +195,7 @@ void scatter_onto(const Tensor& result, Combine combine, int64_t dim, const Tens
 Tensor scatter_into(const char* name, Combine combine, const Tensor& self, int64_t dim, const Tensor& index,
                     const Tensor& src, Out out) {
   check_scatter(name, self, dim, index, src);
-  const Tensor places = out ? apart_from(*out, index) : index, values = out ? apart_from(*out, src) : src;
+  const Tensor places = out ? unaliased(*out, index) : index, values = out ? unaliased(*out, src) : src;
   const Tensor result = scattered_copy(self, out);
   scatter_onto(result, combine, dim, places, values, !out);
   return result;
@@ -299,8 +299,8 @@ Scalar neutral(Fold fold, DType dtype) {
 
 Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index_in, const Tensor& src_in,
                           std::string_view reduce, bool include_self, Out out) {
-  const Tensor index = out ? apart_from(*out, index_in) : index_in,
-               src = out ? apart_from(*out, src_in) : src_in;
+  const Tensor index = out ? unaliased(*out, index_in) : index_in,
+               src = out ? unaliased(*out, src_in) : src_in;
   const Fold fold = fold_named(reduce);
   const bool ordered = fold == Fold::Amax || fold == Fold::Amin;
   check_scatter("scatter_reduce", self, dim, index, src);

@@ -1,4 +1,5 @@
 // isa: all
+// Embedding: row gather by memcpy, row scatter_add by strips of columns.
 #include "kernels/cpu/index/embedding.h"
 
 #include <cstring>

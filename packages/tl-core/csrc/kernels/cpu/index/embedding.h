@@ -1,4 +1,4 @@
-// Rows looked up and added up by index.
+// Embedding: gathers rows of a table by index, and scatter_add of rows for its gradient.
 #pragma once
 
 #include "base/dtype.h"

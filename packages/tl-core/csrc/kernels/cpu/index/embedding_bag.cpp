@@ -1,4 +1,5 @@
 // isa: all
+// Embedding bag: reduces rows in registers, a strip of columns at a time, with prefetch of later rows.
 #include "kernels/cpu/index/embedding_bag.h"
 
 #include <algorithm>
@@ -26,14 +27,14 @@ struct ColumnSums {
 template <class A>
 struct ColumnMaxima {
   static constexpr int kMost = ColumnSums<A>::kMost / 2;
-  using Places = Mask<Vec<A>>;
+  using Positions = Mask<Vec<A>>;
   Vec<A> maxima = {};
-  Places places = Places{} - 1;  // in the bag
+  Positions positions = Positions{} - 1;  // in the bag
 
-  TL_INLINE void add(Vec<A> row, A, int64_t place) {
-    const auto wins = (row > maxima) | (places < 0);
+  TL_INLINE void add(Vec<A> row, A, int64_t position) {
+    const auto wins = (row > maxima) | (positions < 0);
     maxima = select<Vec<A>>(wins, row, maxima);
-    places = select<Places>(wins, Places{} + static_cast<Lane<Places>>(place), places);
+    positions = select<Positions>(wins, Positions{} + static_cast<Lane<Positions>>(position), positions);
   }
   TL_INLINE Vec<A> result(BagMode, int64_t) const { return maxima; }
 };
@@ -63,7 +64,7 @@ class BagLoop {
   }
 
  private:
-  static constexpr int64_t kSize = sizeof(T), kAhead = 8;  // rows that are called for
+  static constexpr int64_t kSize = sizeof(T), kAhead = 8;  // prefetch distance in rows
   static constexpr int kWidth = kLanes<A>;
 
   template <class Columns>
@@ -97,10 +98,11 @@ class BagLoop {
   template <class Columns>
   TL_INLINE void put(const Columns& columns, int64_t b, int64_t at, int lanes) const {
     store_some(out_ + b * table_.width + at, lanes, columns.result(bags_.mode, sizes_[b]));
-    if constexpr (requires { columns.places; }) {
+    if constexpr (requires { columns.positions; }) {
       const int64_t* const indices = bags_.indices + bags_.offsets[b];
       int64_t* const winners = winners_ + b * table_.width + at;
-      for (int l = 0; l < lanes; ++l) winners[l] = columns.places[l] < 0 ? -1 : indices[columns.places[l]];
+      for (int l = 0; l < lanes; ++l)
+        winners[l] = columns.positions[l] < 0 ? -1 : indices[columns.positions[l]];
     }
   }
 

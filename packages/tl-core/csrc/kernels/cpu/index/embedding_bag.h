@@ -1,4 +1,4 @@
-// Rows of a table, reduced in bags.
+// Embedding bag: sum, mean or maximum of the table rows of each bag.
 #pragma once
 
 #include "kernels/cpu/index/embedding.h"

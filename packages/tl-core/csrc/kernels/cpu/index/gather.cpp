@@ -1,4 +1,5 @@
 // isa: all
+// Gather and index_put by copy, and the bounds check of indices.
 #include "kernels/cpu/index/index.h"
 #include "kernels/cpu/index/index_loop.h"
 #include "kernels/cpu/loops/item_sizes.h"
@@ -42,13 +43,13 @@ struct SetItem {
 }  // namespace
 
 ElementwiseLoop gather_loop(int64_t item_size) {
-  return by_size(item_size, []<class T>(T*) -> ElementwiseLoop { return &PlaceLoop<SetItem<T>, 1>::run; });
+  return by_size(item_size, []<class T>(T*) -> ElementwiseLoop { return &IndexLoop<SetItem<T>, 1>::run; });
 }
 ElementwiseLoop set_loop(int64_t item_size) {
-  return by_size(item_size, []<class T>(T*) -> ElementwiseLoop { return &PlaceLoop<SetItem<T>, 0>::run; });
+  return by_size(item_size, []<class T>(T*) -> ElementwiseLoop { return &IndexLoop<SetItem<T>, 0>::run; });
 }
 
-int64_t find_outside(const int64_t* places, int64_t n, int64_t low, int64_t high) {
+int64_t find_out_of_bounds(const int64_t* indices, int64_t n, int64_t low, int64_t high) {
   const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   constexpr int64_t kBlock = 512;
   int64_t begin = 0;
@@ -57,10 +58,10 @@ int64_t find_outside(const int64_t* places, int64_t n, int64_t low, int64_t high
     uint64_t outside = 0;
     for (int64_t i = begin; i < end; ++i)
       outside |=
-          static_cast<uint64_t>(static_cast<uint64_t>(places[i]) - static_cast<uint64_t>(low) >= range);
+          static_cast<uint64_t>(static_cast<uint64_t>(indices[i]) - static_cast<uint64_t>(low) >= range);
     if (outside) break;
   }
-  while (begin < n && places[begin] >= low && places[begin] < high) ++begin;
+  while (begin < n && indices[begin] >= low && indices[begin] < high) ++begin;
   return begin < n ? begin : n;
 }
 
@@ -68,14 +69,14 @@ int64_t find_outside(const int64_t* places, int64_t n, int64_t low, int64_t high
 
 #if TL_ISA_LEVEL == 1
 TL_LEVELS(ElementwiseLoop gather_loop(int64_t item_size); ElementwiseLoop set_loop(int64_t item_size);
-          int64_t find_outside(const int64_t* places, int64_t n, int64_t low, int64_t high))
+          int64_t find_out_of_bounds(const int64_t* indices, int64_t n, int64_t low, int64_t high))
 
 namespace tl::cpu {
 
 ElementwiseLoop gather_loop(int64_t item_size) { return TL_SELECT(gather_loop)(item_size); }
 ElementwiseLoop set_loop(int64_t item_size) { return TL_SELECT(set_loop)(item_size); }
-int64_t find_outside(const int64_t* places, int64_t n, int64_t low, int64_t high) {
-  return TL_SELECT(find_outside)(places, n, low, high);
+int64_t find_out_of_bounds(const int64_t* indices, int64_t n, int64_t low, int64_t high) {
+  return TL_SELECT(find_out_of_bounds)(indices, n, low, high);
 }
 
 }  // namespace tl::cpu

@@ -61,13 +61,13 @@ int64_t count_dtype(const Block& b) {
   return count;
 }
 
-// The places in [begin, end) of a row whose elements aren't zero; returns how many. No branch for each.
+// The indices in [begin, end) of a row whose elements aren't zero; returns how many. No branch for each.
 constexpr int64_t kPlaces = 256;
 template <class T>
-int64_t places_in(const char* row, int64_t stride, int64_t begin, int64_t end, int64_t* places) {
+int64_t places_in(const char* row, int64_t stride, int64_t begin, int64_t end, int64_t* indices) {
   int64_t m = 0;
   for (int64_t i = begin; i < end; ++i) {
-    places[m] = i;
+    indices[m] = i;
     m += functions::truth(load_one<T>(row + i * stride));
   }
   return m;
@@ -78,17 +78,17 @@ void nonzero_dtype(const Block& b, int64_t* out, int64_t row_stride, int64_t col
   const Rows rows(b);
   each_row(b, [&](int64_t offset, const int64_t* index) {
     for (int64_t begin = 0; begin < rows.n; begin += kPlaces) {
-      int64_t places[kPlaces];
+      int64_t indices[kPlaces];
       const int64_t end = begin + kPlaces < rows.n ? begin + kPlaces : rows.n;
-      const int64_t m = places_in<T>(b.data + offset, rows.stride, begin, end, places);
+      const int64_t m = places_in<T>(b.data + offset, rows.stride, begin, end, indices);
       for (int d = 0; d + 1 < b.dims; ++d) {
         for (int64_t i = 0; i < m; ++i) out[d * column_stride + i * row_stride] = index[d];
       }
       int64_t* last = out + (b.dims - 1) * column_stride;
       if (row_stride == 1 && b.dims > 0) {
-        __builtin_memcpy(last, places, static_cast<size_t>(m) * sizeof(int64_t));
+        __builtin_memcpy(last, indices, static_cast<size_t>(m) * sizeof(int64_t));
       } else if (b.dims > 0) {
-        for (int64_t i = 0; i < m; ++i) last[i * row_stride] = places[i];
+        for (int64_t i = 0; i < m; ++i) last[i * row_stride] = indices[i];
       }
       out += m * row_stride;
     }

@@ -1,26 +1,26 @@
-// Reading and writing at places that tensors hold. The loops are elementwise ones (see loop.h) over the
-// places: int64 each, times `stride` bytes from where the operand they move begins. They are within bounds.
+// Reading and writing at indices that tensors hold. The loops are elementwise ones (see loop.h) over the
+// indices: int64 each, times `stride` bytes from where the operand they move begins. They are within bounds.
 #pragma once
 
 #include "kernels/cpu/loops/loop_table.h"
 
 namespace tl::cpu {
 
-struct Places {
+struct IndexParams {
   int64_t stride;
 };
 
-// data: output, moved input, places; params: Places. A row with one place moves as a whole.
+// data: output, moved input, indices; params: IndexParams. A row with one index moves as a whole.
 ElementwiseLoop gather_loop(int64_t item_size);
 
-// data: moved output, input, places; params: Places. What two places write to the same element is combined in
-// the order of the loop. Null for the extremes of complex numbers.
+// data: moved output, input, indices; params: IndexParams. What two indices write to the same element is
+// combined in the order of the loop. Null for the extremes of complex numbers.
 enum class Combine { Set, Add, Multiply, Max, Min };
 ElementwiseLoop scatter_loop(Combine combine, DType dtype);
 ElementwiseLoop set_loop(int64_t item_size);  // that of Combine::Set
 
-// The first of n places that is not in [low, high), or n.
-int64_t find_outside(const int64_t* places, int64_t n, int64_t low, int64_t high);
+// The first of n indices that is not in [low, high), or n.
+int64_t find_out_of_bounds(const int64_t* indices, int64_t n, int64_t low, int64_t high);
 
 // ---- masks: dense rows of bools, any value but zero being true
 // -----------------------------------------------------------------------------------------

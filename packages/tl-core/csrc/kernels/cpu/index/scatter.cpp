@@ -1,4 +1,5 @@
 // isa: all
+// Scatter with a reduction (add, multiply, max, min), in the order of the indices.
 #include "kernels/cpu/elementwise/binary.h"
 #include "kernels/cpu/index/index.h"
 #include "kernels/cpu/index/index_loop.h"
@@ -57,7 +58,7 @@ constexpr ElementwiseLoop entry() {
   if constexpr (refused || (kIsaLevel > 1 && !is_common<T>))
     return nullptr;
   else
-    return &PlaceLoop<CombineItem<T, combine>, 0>::run;
+    return &IndexLoop<CombineItem<T, combine>, 0>::run;
 }
 
 }  // namespace

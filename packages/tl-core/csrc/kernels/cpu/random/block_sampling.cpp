@@ -1,4 +1,5 @@
 // isa: all
+// Sampling in blocks: uniform floats from 24 or 53 bits, Box-Muller with polynomial sine and cosine.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Random words into numbers, a block at a time, at every level.
+// Sampling in blocks: maps random words to uniform, normal and Bernoulli samples, for every instruction set.
 #pragma once
 
 #include <cstdint>

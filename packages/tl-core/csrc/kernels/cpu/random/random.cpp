@@ -1,3 +1,4 @@
+// Random sampling from mt19937: uniform, normal (Box-Muller), inversion, Bernoulli, integers, permutations.
 #include "kernels/cpu/random/random.h"
 
 #include <algorithm>

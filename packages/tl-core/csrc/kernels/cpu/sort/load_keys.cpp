@@ -1,4 +1,5 @@
 // isa: all
+// Radix keys: loads a row as order-preserving unsigned integers, and finds the range of keys.
 #include "kernels/cpu/sort/load_keys.h"
 
 #include "kernels/cpu/simd/complex.h"

@@ -1,4 +1,4 @@
-// Reading the keys of a line.
+// Radix keys of a row: an order-preserving transform of elements to unsigned integers.
 #pragma once
 
 #include "base/dtype.h"

@@ -1,4 +1,4 @@
-// Finding single ranks of a line's order, and its first elements, without sorting the line.
+// Quickselect with a sampled interval (Floyd & Rivest 1975) and radix select; the k smallest keys for topk.
 #pragma once
 
 #include <algorithm>
@@ -26,11 +26,11 @@ int64_t find_key(const K* keys, int64_t n, K wanted) {
 
 // Narrows a long line to the keys between two that a sample says stand close around the wanted rank.
 template <class K>
-class Sieve {
+class SampleBounds {
  public:
   static constexpr int64_t kSample = 2048, kMargin = 64;
 
-  Sieve(const K* keys, int64_t n, int64_t rank) {
+  SampleBounds(const K* keys, int64_t n, int64_t rank) {
     Scratch<K> sample(kSample);
     const int64_t step = n / kSample;
     for (int64_t i = 0; i < kSample; ++i) sample[i] = keys[i * step + i % step];
@@ -40,11 +40,11 @@ class Sieve {
   }
 
   // The keys between the two, ends included, into `kept`; returns how many are below.
-  int64_t keep(const K* keys, int64_t n, K* kept, int64_t& count) const {
+  int64_t narrow(const K* keys, int64_t n, K* candidates, int64_t& count) const {
     const K width = high_ - low_;
     int64_t below = 0, m = 0;
     for (int64_t i = 0; i < n; ++i) {
-      kept[m] = keys[i];
+      candidates[m] = keys[i];
       m += static_cast<K>(keys[i] - low_) <= width;
       below += keys[i] < low_;
     }
@@ -63,7 +63,7 @@ class Sieve {
 
 // Narrows keys to those that share a digit with the wanted one, until few are left or all are equal.
 template <class K>
-K key_by_digits(K* keys, int64_t n, int64_t rank) {
+K radix_select(K* keys, int64_t n, int64_t rank) {
   constexpr int kWidth = 8;
   constexpr int64_t kFew = 24;
   while (n > kFew) {
@@ -78,13 +78,13 @@ K key_by_digits(K* keys, int64_t n, int64_t rank) {
     for (int64_t i = 0; i < n; ++i) ++counts[(keys[i] - low) >> shift];
     K digit = 0;
     for (; rank >= counts[digit]; ++digit) rank -= counts[digit];
-    int64_t kept = 0;
+    int64_t candidates = 0;
     for (int64_t i = 0; i < n; ++i) {
       const K key = keys[i];
-      keys[kept] = key;
-      kept += (key - low) >> shift == digit;
+      keys[candidates] = key;
+      candidates += (key - low) >> shift == digit;
     }
-    n = kept;
+    n = candidates;
   }
   std::nth_element(keys, keys + rank, keys + n);
   return keys[rank];
@@ -92,28 +92,29 @@ K key_by_digits(K* keys, int64_t n, int64_t rank) {
 
 // The key that stands at a rank of the order.
 template <class K>
-K key_of_rank(const K* keys, int64_t n, int64_t rank) {
-  Scratch<K> kept(n + 1);
+K quickselect(const K* keys, int64_t n, int64_t rank) {
+  Scratch<K> candidates(n + 1);
   int64_t count = n, below = 0;
-  if (n >= 8 * Sieve<K>::kSample) below = Sieve<K>(keys, n, rank).keep(keys, n, kept.data(), count);
+  if (n >= 8 * SampleBounds<K>::kSample)
+    below = SampleBounds<K>(keys, n, rank).narrow(keys, n, candidates.data(), count);
   if (rank < below || rank >= below + count || count == n) {  // all, or the sample misled
-    std::copy_n(keys, n, kept.data());
+    std::copy_n(keys, n, candidates.data());
     count = n, below = 0;
   }
-  return key_by_digits(kept.data(), count, rank - below);
+  return radix_select(candidates.data(), count, rank - below);
 }
 
 // The lowest keys of a line, equal ones in the order of their places.
 template <class K>
-class Lowest {
+class SmallestK {
  public:
   struct Item {
     K key;
-    int64_t number;
-    bool operator<(const Item& o) const { return key != o.key ? key < o.key : number < o.number; }
+    int64_t index;
+    bool operator<(const Item& o) const { return key != o.key ? key < o.key : index < o.index; }
   };
 
-  explicit Lowest(int64_t count) : count_(count), room_(2 * count + 4 * kKeyBlock), items_(room_) {}
+  explicit SmallestK(int64_t count) : count_(count), room_(2 * count + 4 * kKeyBlock), items_(room_) {}
 
   // read(first, n, keys): a part of the line, which is taken piece by piece as it comes from memory.
   template <class F>
@@ -142,12 +143,12 @@ class Lowest {
     limit_ = items_[count_ - 1].key;
   }
 
-  void take(const K* keys, int64_t number, int64_t begin, int64_t end) {
+  void take(const K* keys, int64_t index, int64_t begin, int64_t end) {
     const bool few = count_ <= kFew;
     const int64_t step = few ? kKeyBlock / 4 : kKeyBlock;
     for (int64_t i = begin; i < end; i += step) {
       const int64_t n = std::min(step, end - i);
-      if (any_below(keys + i, n)) few ? insert(keys + i, number + i, n) : add(keys + i, number + i, n);
+      if (any_below(keys + i, n)) few ? insert(keys + i, index + i, n) : add(keys + i, index + i, n);
     }
   }
   static constexpr int64_t kFew = 32;  // are kept in order all the time
@@ -158,19 +159,19 @@ class Lowest {
     return found;
   }
 
-  void insert(const K* keys, int64_t number, int64_t n) {
+  void insert(const K* keys, int64_t index, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       if (keys[i] >= limit_) continue;
       int64_t at = count_ - 1;
       for (; at > 0 && items_[at - 1].key > keys[i]; --at) items_[at] = items_[at - 1];
-      items_[at] = {keys[i], number + i};
+      items_[at] = {keys[i], index + i};
       limit_ = items_[count_ - 1].key;
     }
   }
 
-  void add(const K* keys, int64_t number, int64_t n) {
+  void add(const K* keys, int64_t index, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
-      items_[held_] = {keys[i], number + i};
+      items_[held_] = {keys[i], index + i};
       held_ += keys[i] < limit_;
     }
     if (held_ > room_ - kKeyBlock) prune();

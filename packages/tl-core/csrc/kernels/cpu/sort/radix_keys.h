@@ -56,19 +56,19 @@ TL_INLINE void write_element(char* to, Key<T> key, const char* source) {
 // Where a line's elements and their numbers go; operands: values, indices, input. Kept by value, as what is
 // written may be anything.
 template <class T>
-class LineOutput {
+class RowOutput {
  public:
-  LineOutput(char* const* at, const AlongShape& s)
-      : values_(at[0]), numbers_(at[1]), in_(at[2]), strides_{s.along[0], s.along[1], s.along[2]} {}
+  RowOutput(char* const* at, const AlongShape& s)
+      : values_(at[0]), indices_(at[1]), in_(at[2]), strides_{s.along[0], s.along[1], s.along[2]} {}
 
-  TL_INLINE void put(int64_t place, Key<T> key, int64_t number) const {
-    write_element<T>(values_ + place * strides_[0], key, in_ + number * strides_[2]);
-    write<int64_t>(numbers_ + place * strides_[1], number);
+  TL_INLINE void put(int64_t position, Key<T> key, int64_t index) const {
+    write_element<T>(values_ + position * strides_[0], key, in_ + index * strides_[2]);
+    write<int64_t>(indices_ + position * strides_[1], index);
   }
 
   // n items from a place on, whose keys `flip` has turned around and which ascend.
   template <class Item>
-  void put(int64_t place, const Item* items, int64_t n, Key<T> flip) const {
+  void put(int64_t position, const Item* items, int64_t n, Key<T> flip) const {
     if (n <= 0) return;
     const auto among = [&](Key<T> key) {
       return items[0].key <= (key ^ flip) && (key ^ flip) <= items[n - 1].key;
@@ -76,19 +76,19 @@ class LineOutput {
     const bool copied = has_nan<T> && (among(key_of<T>(0)) || among(~Key<T>{}));
     const bool dense = strides_[0] == static_cast<int64_t>(sizeof(T)) && strides_[1] == 8;
     if (copied || !dense) {
-      for (int64_t i = 0; i < n; ++i) put(place + i, items[i].key ^ flip, items[i].number);
+      for (int64_t i = 0; i < n; ++i) put(position + i, items[i].key ^ flip, items[i].index);
       return;
     }
-    char* values = values_ + place * static_cast<int64_t>(sizeof(T));
-    char* numbers = numbers_ + place * 8;
+    char* values = values_ + position * static_cast<int64_t>(sizeof(T));
+    char* indices = indices_ + position * 8;
     for (int64_t i = 0; i < n; ++i) {
       store_one<T>(values + i * static_cast<int64_t>(sizeof(T)), element_of<T>(items[i].key ^ flip));
-      write<int64_t>(numbers + i * 8, items[i].number);
+      write<int64_t>(indices + i * 8, items[i].index);
     }
   }
 
  private:
-  char *values_, *numbers_;
+  char *values_, *indices_;
   const char* in_;
   int64_t strides_[3];
 };

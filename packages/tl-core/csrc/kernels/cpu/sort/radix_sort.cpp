@@ -1,3 +1,4 @@
+// Radix sort: a parallel MSD partition into buckets that fit the cache, then LSD passes in each bucket.
 #include "kernels/cpu/sort/radix_sort.h"
 
 #include <algorithm>
@@ -20,13 +21,13 @@ template <class K>
 struct Line {
   const K* keys;
   TL_INLINE K key(int64_t i) const { return keys[i]; }
-  TL_INLINE Numbered<K> operator[](int64_t i) const { return {keys[i], static_cast<uint32_t>(i)}; }
+  TL_INLINE IndexedKey<K> operator[](int64_t i) const { return {keys[i], static_cast<uint32_t>(i)}; }
 };
 template <class K>
 struct Part {
-  const Numbered<K>* items;
+  const IndexedKey<K>* items;
   TL_INLINE K key(int64_t i) const { return items[i].key; }
-  TL_INLINE Numbered<K> operator[](int64_t i) const { return items[i]; }
+  TL_INLINE IndexedKey<K> operator[](int64_t i) const { return items[i]; }
 };
 
 // 2^bits keys, from `low` on.
@@ -52,38 +53,38 @@ Interval<K> interval_of(KeyRange<K> range) {
 }
 
 // Counts become the places where what was counted begins.
-inline void sum_up(uint32_t* counts, int64_t n) {
-  uint32_t place = 0;
-  for (int64_t i = 0; i < n; ++i) place += std::exchange(counts[i], place);
+inline void exclusive_prefix_sum(uint32_t* counts, int64_t n) {
+  uint32_t position = 0;
+  for (int64_t i = 0; i < n; ++i) position += std::exchange(counts[i], position);
 }
 
 // Items that fit the cache, in up to two passes by the upper bits of their keys, the lower digit first. Words
 // stand for them meanwhile: these bits above the item's place.
 template <class K>
-class SmallSort {
+class LsdRadixSort {
  public:
-  using Item = Numbered<K>;
+  using Item = IndexedKey<K>;
   static constexpr int64_t kMost = 1 << 15;
 
-  explicit SmallSort(int64_t n) : words_(n), moved_(n), sorted_(n) {}
+  explicit LsdRadixSort(int64_t n) : words_(n), moved_(n), sorted_(n) {}
 
   template <class From>
   [[gnu::noinline]] const Item* run(From from, int64_t n, Interval<K> keys) {
     if (n <= kFew) return compare(from, n);
-    const int place_bits = std::bit_width(static_cast<uint64_t>(n - 1));
-    const int widest = std::clamp(place_bits - 1, kMinWidth, kMaxWidth);
-    const int bits = std::min({keys.bits, 2 * widest, 32 - place_bits}), rest = keys.bits - bits;
+    const int index_bits = std::bit_width(static_cast<uint64_t>(n - 1));
+    const int widest = std::clamp(index_bits - 1, kMinWidth, kMaxWidth);
+    const int bits = std::min({keys.bits, 2 * widest, 32 - index_bits}), rest = keys.bits - bits;
     const int low_bits = bits <= widest ? 0 : (bits + 1) / 2;
     for (int64_t i = 0; i < n; ++i) words_[i] = static_cast<uint32_t>((from.key(i) - keys.low) >> rest);
     count(n, low_bits, bits);
     if (low_bits == 0) {
       for (int64_t i = 0; i < n; ++i) sorted_[high_[words_[i]]++] = from[i];
     } else {
-      const uint32_t low_mask = (1u << low_bits) - 1, place_mask = (1u << place_bits) - 1;
+      const uint32_t low_mask = (1u << low_bits) - 1, index_mask = (1u << index_bits) - 1;
       for (int64_t i = 0; i < n; ++i)
-        moved_[low_[words_[i] & low_mask]++] = words_[i] << place_bits | static_cast<uint32_t>(i);
+        moved_[low_[words_[i] & low_mask]++] = words_[i] << index_bits | static_cast<uint32_t>(i);
       for (int64_t i = 0; i < n; ++i)
-        sorted_[high_[moved_[i] >> place_bits >> low_bits]++] = from[moved_[i] & place_mask];
+        sorted_[high_[moved_[i] >> index_bits >> low_bits]++] = from[moved_[i] & index_mask];
     }
     if (rest) finish(n, keys.low, rest);
     return sorted_.data();
@@ -112,8 +113,8 @@ class SmallSort {
       ++low_[words_[i] & (low_digits - 1)];
       ++high_[words_[i] >> low_bits];
     }
-    sum_up(low_, low_digits);
-    sum_up(high_, high_digits);
+    exclusive_prefix_sum(low_, low_digits);
+    exclusive_prefix_sum(high_, high_digits);
   }
 
   // Where items are out of order, all that agree in the sorted bits are sorted by the rest.
@@ -125,7 +126,7 @@ class SmallSort {
       while (begin > 0 && upper(begin - 1) == upper(i)) --begin;
       while (end < n && upper(end) == upper(i)) ++end;
       const Part<K> part{sorted_.data() + begin};
-      SmallSort few(end - begin);
+      LsdRadixSort few(end - begin);
       const Item* items = few.run(part, end - begin, interval_of(range_in(part, end - begin)));
       std::copy_n(items, end - begin, sorted_.data() + begin);
       i = end - 1;
@@ -141,12 +142,12 @@ constexpr int64_t kMostBuckets = 256;
 
 // Items on their way to buckets: gathered in lines that go to memory whole.
 template <class Item>
-class Lines {
+class WriteCombiningBuffers {
  public:
   static constexpr int64_t kBytes = 256, kItems = kBytes / sizeof(Item);
 
   // begins: where in `to` each bucket's items go
-  Lines(Item* to, const int64_t* begins, int64_t buckets, bool far)
+  WriteCombiningBuffers(Item* to, const int64_t* begins, int64_t buckets, bool far)
       : far_(far), buckets_(buckets), memory_((buckets + 1) * kItems) {
     char* memory = reinterpret_cast<char*>(memory_.data());
     lines_ = reinterpret_cast<Item*>(memory + -reinterpret_cast<uintptr_t>(memory) % kBytes);
@@ -192,15 +193,15 @@ class Lines {
 // Many items: moved into buckets of about as many each, by the upper bits of their keys. They are cut into
 // chunks, one a thread at a time.
 template <class K, class From>
-class Partition {
+class MsdPartition {
  public:
-  using Item = Numbered<K>;
+  using Item = IndexedKey<K>;
   struct Bucket {
     int64_t begin, end;
     Interval<K> keys;
   };
 
-  Partition(From from, int64_t n, Interval<K> keys)
+  MsdPartition(From from, int64_t n, Interval<K> keys)
       : from_(from),
         n_(n),
         low_(keys.low),
@@ -213,9 +214,10 @@ class Partition {
 
   void run(Item* to) {
     each_chunk([&](int64_t chunk, int64_t begin, int64_t end) { count(counts(chunk), begin, end); });
-    find_buckets();
+    merge_digits_into_buckets();
     each_chunk([&](int64_t chunk, int64_t begin, int64_t end) {
-      Lines<Item> lines(to, begins(chunk), found_, n_ * static_cast<int64_t>(sizeof(Item)) >= kFar);
+      WriteCombiningBuffers<Item> lines(to, begins(chunk), found_,
+                                        n_ * static_cast<int64_t>(sizeof(Item)) >= kFar);
       move(lines, begin, end);
       lines.end();
     });
@@ -262,7 +264,7 @@ class Partition {
     std::fill_n(counts, bins_, 0u);
     each_digit(begin, end, [=](int64_t, uint32_t digit) { ++counts[digit]; });
   }
-  void move(Lines<Item>& lines, int64_t begin, int64_t end) const {
+  void move(WriteCombiningBuffers<Item>& lines, int64_t begin, int64_t end) const {
     const uint8_t* bucket_of = bucket_of_;
     const From from = from_;
     each_digit(begin, end, [&](int64_t i, uint32_t digit) { lines.put(bucket_of[digit], from[i]); });
@@ -270,7 +272,7 @@ class Partition {
 
   // Digits that are neighbours share a bucket while they are few: any two buckets together have more than
   // `most` items, so there are less than 2 n / most + 1 of them.
-  void find_buckets() {
+  void merge_digits_into_buckets() {
     const int64_t most = bins_ <= kMostBuckets ? 0 : std::max(n_ / (kMostBuckets / 2 - 1), kFewest);
     int64_t first = 0, last = 0, begin = 0, end = 0;
     const auto close = [&] {
@@ -311,11 +313,11 @@ class Partition {
 };
 
 template <class K, class From>
-void sort_many(From from, int64_t n, KeyRange<K> range, int64_t place, Taker<K> taker) {
-  constexpr int64_t kMost = SmallSort<K>::kMost;
-  Scratch<Numbered<K>> memory(n);
-  Numbered<K>* items = memory.data();
-  Partition<K, From> partition(from, n, interval_of(range));
+void msd_radix_sort(From from, int64_t n, KeyRange<K> range, int64_t position, SortedRunSink<K> sink) {
+  constexpr int64_t kMost = LsdRadixSort<K>::kMost;
+  Scratch<IndexedKey<K>> memory(n);
+  IndexedKey<K>* items = memory.data();
+  MsdPartition<K, From> partition(from, n, interval_of(range));
   partition.run(items);
   for (int64_t b = 0; b < partition.buckets(); ++b) {
     const auto [begin, end, keys] = partition.bucket(b);
@@ -323,19 +325,19 @@ void sort_many(From from, int64_t n, KeyRange<K> range, int64_t place, Taker<K> 
     const Part<K> part{items + begin};
     const KeyRange<K> inner = range_in(part, end - begin);
     if (inner.low == inner.high)
-      taker(place + begin, part.items, end - begin);
+      sink(position + begin, part.items, end - begin);
     else
-      sort_many(part, end - begin, inner, place + begin, taker);
+      msd_radix_sort(part, end - begin, inner, position + begin, sink);
   }
   parallel_for(0, partition.buckets(), 1, [&](int64_t first, int64_t last) {
     for (int64_t b = first; b < last; ++b) {
       const auto [begin, end, keys] = partition.bucket(b);
       const Part<K> part{items + begin};
       if (keys.bits == 0) {
-        taker(place + begin, part.items, end - begin);
+        sink(position + begin, part.items, end - begin);
       } else if (end - begin <= kMost) {
-        SmallSort<K> small(end - begin);
-        taker(place + begin, small.run(part, end - begin, keys), end - begin);
+        LsdRadixSort<K> small(end - begin);
+        sink(position + begin, small.run(part, end - begin, keys), end - begin);
       }
     }
   });
@@ -343,29 +345,29 @@ void sort_many(From from, int64_t n, KeyRange<K> range, int64_t place, Taker<K> 
 
 // Where all keys are equal.
 template <class K>
-void take_line(Line<K> line, int64_t n, Taker<K> taker) {
+void take_line(Line<K> line, int64_t n, SortedRunSink<K> sink) {
   constexpr int64_t kAtOnce = 1024;
-  Numbered<K> items[kAtOnce];
+  IndexedKey<K> items[kAtOnce];
   for (int64_t begin = 0; begin < n; begin += kAtOnce) {
     const int64_t count = std::min(kAtOnce, n - begin);
     for (int64_t i = 0; i < count; ++i) items[i] = line[begin + i];
-    taker(begin, items, count);
+    sink(begin, items, count);
   }
 }
 
 template <class K>
-void sort_line(const K* keys, int64_t n, Taker<K> taker) {
+void sort_line(const K* keys, int64_t n, SortedRunSink<K> sink) {
   const Line<K> line{keys};
   const KeyRange<K> range = range_of(keys, n);
-  if (range.low == range.high) return take_line(line, n, taker);
-  if (n > SmallSort<K>::kMost) return sort_many(line, n, range, 0, taker);
-  SmallSort<K> small(n);
-  taker(0, small.run(line, n, interval_of(range)), n);
+  if (range.low == range.high) return take_line(line, n, sink);
+  if (n > LsdRadixSort<K>::kMost) return msd_radix_sort(line, n, range, 0, sink);
+  LsdRadixSort<K> small(n);
+  sink(0, small.run(line, n, interval_of(range)), n);
 }
 
 }  // namespace
 
-void sort_keys(const uint32_t* keys, int64_t n, Taker<uint32_t> taker) { sort_line(keys, n, taker); }
-void sort_keys(const uint64_t* keys, int64_t n, Taker<uint64_t> taker) { sort_line(keys, n, taker); }
+void sort_keys(const uint32_t* keys, int64_t n, SortedRunSink<uint32_t> sink) { sort_line(keys, n, sink); }
+void sort_keys(const uint64_t* keys, int64_t n, SortedRunSink<uint64_t> sink) { sort_line(keys, n, sink); }
 
 }  // namespace tl::cpu

@@ -29,9 +29,9 @@ template <class T>
 void sort_lines(const AlongShape& s, char* const* data, int64_t count, bool descending) {
   const Key<T> flip = descending ? ~Key<T>{} : Key<T>{};
   each_line<Key<T>>(dtype_of<T>, s, data, descending, [&](char* const* at, const Key<T>* keys) {
-    const LineOutput<T> out(at, s);
-    in_order(keys, s.n, [&](int64_t place, const Numbered<Key<T>>* items, int64_t n) {
-      out.put(place, items, std::min(n, count - place), flip);
+    const RowOutput<T> out(at, s);
+    for_each_sorted_run(keys, s.n, [&](int64_t position, const IndexedKey<Key<T>>* items, int64_t n) {
+      out.put(position, items, std::min(n, count - position), flip);
     });
   });
 }
@@ -41,9 +41,9 @@ template <class K, class F>
 void pick_in_lines(DType dtype, const AlongShape& s, char* const* data, F find) {
   const size_t size = static_cast<size_t>(item_size(dtype));
   each_line<K>(dtype, s, data, false, [&](char* const* at, const K* keys) {
-    const int64_t number = find(keys);
-    __builtin_memcpy(at[0], at[2] + number * s.along[2], size);
-    write<int64_t>(at[1], number);
+    const int64_t index = find(keys);
+    __builtin_memcpy(at[0], at[2] + index * s.along[2], size);
+    write<int64_t>(at[1], index);
   });
 }
 
@@ -67,7 +67,7 @@ int64_t rank_in_line(const K* keys, int64_t n, bool may_be_nan, Rank rank, int64
 
 template <class K>
 int64_t find_mode(const K* keys, int64_t n) {
-  Scratch<Numbered<K>> sorted(n);
+  Scratch<IndexedKey<K>> sorted(n);
   sort_keys(keys, n, sorted.data());
   int64_t most = 0, last = 0;
   for (int64_t i = 0; i < n;) {
@@ -76,7 +76,7 @@ int64_t find_mode(const K* keys, int64_t n) {
     if (end - i > most) most = end - i, last = end - 1;
     i = end;
   }
-  return sorted[last].number;
+  return sorted[last].index;
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ int64_t find_mode(const K* keys, int64_t n) {
 void sort(DType dtype, const AlongShape& shape, int64_t count, bool descending, char* values, char* indices,
           const char* in) {
   char* const data[] = {values, indices, const_cast<char*>(in)};
-  if (8 * count <= shape.n) return top(dtype, shape, count, descending, data);
+  if (8 * count <= shape.n) return topk(dtype, shape, count, descending, data);
   with_sortable(dtype, [&]<class T>(T*) { sort_lines<T>(shape, data, count, descending); });
 }
 
@@ -93,8 +93,8 @@ void select_rank(DType dtype, const AlongShape& shape, Rank rank, int64_t n, cha
   char* const data[] = {values, indices, const_cast<char*>(in)};
   with_keys(dtype, [&]<class K>(K*) {
     pick_in_lines<K>(dtype, shape, data, [&](const K* keys) {
-      const int64_t place = rank_in_line(keys, shape.n, is_floating(dtype), rank, n);
-      return find_key(keys, shape.n, key_of_rank(keys, shape.n, place));
+      const int64_t position = rank_in_line(keys, shape.n, is_floating(dtype), rank, n);
+      return find_key(keys, shape.n, quickselect(keys, shape.n, position));
     });
   });
 }

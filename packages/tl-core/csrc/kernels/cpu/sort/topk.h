@@ -1,4 +1,4 @@
-// The first elements of lines in their order, without sorting the lines.
+// Topk along a dim: the k smallest or largest elements of each row, sorted, without sorting the row.
 #pragma once
 
 #include "base/dtype.h"
@@ -6,9 +6,9 @@
 
 namespace tl::cpu {
 
-using TopKernel = void (*)(const AlongShape& shape, char* const* data, int64_t count, bool descending);
+using TopkKernel = void (*)(const AlongShape& shape, char* const* data, int64_t count, bool descending);
 
 // data: values, indices (int64), input. Not for complex numbers.
-void top(DType dtype, const AlongShape& shape, int64_t count, bool descending, char* const* data);
+void topk(DType dtype, const AlongShape& shape, int64_t count, bool descending, char* const* data);
 
 }  // namespace tl::cpu

@@ -58,24 +58,24 @@ int64_t group_counted(const Key<T>* keys, int64_t n, Key<T> low, int64_t buckets
     ++count[keys[i] - low];
   }
   Recorder<T> recorder(in, groups);
-  int64_t place = 0, found = 0;
+  int64_t position = 0, found = 0;
   for (int64_t b = 0; b < buckets; ++b) {
     if (count[b] == 0) continue;
-    recorder.begin(first[b], low + static_cast<Key<T>>(b), place);
-    place += count[b];
+    recorder.begin(first[b], low + static_cast<Key<T>>(b), position);
+    position += count[b];
     count[b] = found++;  // from here on the group
   }
   if (groups.of_rows) {
     for (int64_t i = 0; i < n; ++i) groups.of_rows[i] = count[keys[i] - low];
   }
-  return recorder.end(place);
+  return recorder.end(position);
 }
 
 // Of single keys; a sorted entry tells its key without a look at where it stood.
 template <class T>
 int64_t group_sorted(const Key<T>* keys, int64_t n, const char* in, const Groups& groups) {
   using K = Key<T>;
-  Scratch<Numbered<K>> sorted(n);
+  Scratch<IndexedKey<K>> sorted(n);
   sort_keys(keys, n, sorted.data());
   Recorder<T> recorder(in, groups);
   K last{};

@@ -1,4 +1,4 @@
-#include "ops/unwritten.h"
+#include "ops/uninitialized_fill.h"
 
 #include <atomic>
 #include <limits>
@@ -21,17 +21,17 @@ Scalar marker(DType dtype) {
 }
 }  // namespace
 
-void set_fill_unwritten(bool fill) { g_fill.store(fill, std::memory_order_relaxed); }
+void set_fill_uninitialized(bool fill) { g_fill.store(fill, std::memory_order_relaxed); }
 
-Tensor unwritten(Tensor t) {
+Tensor uninitialized(Tensor t) {
   if (g_fill.load(std::memory_order_relaxed)) fill(t, marker(t.dtype()));
   return t;
 }
 
-void fill_unwritten_after(const Tensor& t, size_t bytes) {
+void fill_uninitialized_after(const Tensor& t, size_t bytes) {
   if (!g_fill.load(std::memory_order_relaxed) || t.is_meta()) return;
   const int64_t first = static_cast<int64_t>(bytes) / t.itemsize(), end = t.offset() + t.numel();
-  if (first < end) unwritten(view_of(t, DimVector{end - first}, DimVector{1}, first));
+  if (first < end) uninitialized(view_of(t, DimVector{end - first}, DimVector{1}, first));
 }
 
 }  // namespace tl

@@ -1,4 +1,4 @@
-#include "ops/places.h"
+#include "ops/index_loops.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,37 +7,37 @@
 
 namespace tl {
 
-Tensor apart_from(const Tensor& target, const Tensor& positions) {
-  return positions.storage() == target.storage() ? ops::clone(positions) : positions;
+Tensor unaliased(const Tensor& target, const Tensor& indices) {
+  return indices.storage() == target.storage() ? ops::clone(indices) : indices;
 }
 
 void run_gather(const LoopNest& nest, int64_t item_size, int64_t stride) {
   const cpu::ElementwiseLoop loop = cpu::gather_loop(item_size);
-  const cpu::Places places{stride};
-  nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) { loop(d, s, n0, n1, &places); });
+  const cpu::IndexParams indices{stride};
+  nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) { loop(d, s, n0, n1, &indices); });
 }
 
 namespace {
-// Whether the places of n1 rows of n0 are in [0, size); strides in bytes.
+// Whether the indices of n1 rows of n0 are in [0, size); strides in bytes.
 bool are_within(const char* p, int64_t stride0, int64_t stride1, int64_t n0, int64_t n1, int64_t size) {
   for (int64_t j = 0; j < n1; ++j) {
     const char* row = p + j * stride1;
     if (stride0 == sizeof(int64_t)) {
-      if (cpu::find_outside(reinterpret_cast<const int64_t*>(row), n0, 0, size) < n0) return false;
+      if (cpu::find_out_of_bounds(reinterpret_cast<const int64_t*>(row), n0, 0, size) < n0) return false;
       continue;
     }
     for (int64_t i = 0; i < n0; ++i) {
-      const int64_t place = *reinterpret_cast<const int64_t*>(row + i * stride0);
-      if (place < 0 || place >= size) return false;
+      const int64_t index = *reinterpret_cast<const int64_t*>(row + i * stride0);
+      if (index < 0 || index >= size) return false;
     }
   }
   return true;
 }
 
-// f(data, n0, n1) for pieces of the rows, after a look at their places; false at the first with one outside.
+// f(data, n0, n1) for pieces of the rows, after a look at their indices; false at the first with one outside.
 template <class F>
 bool each_piece_within(char* const* d, const int64_t* s, int64_t n0, int64_t n1, int64_t size, F f) {
-  constexpr int64_t kPiece = 2048;  // places that stay in the cache between the look and the use
+  constexpr int64_t kPiece = 2048;  // indices that stay in the cache between the look and the use
   const int64_t width = std::min(n0, kPiece), height = kPiece / width;
   for (int64_t j = 0; j < n1; j += height) {
     for (int64_t i = 0; i < n0; i += width) {
@@ -54,10 +54,10 @@ bool each_piece_within(char* const* d, const int64_t* s, int64_t n0, int64_t n1,
 
 bool run_gather_within(const LoopNest& nest, int64_t item_size, int64_t stride, int64_t size) {
   const cpu::ElementwiseLoop loop = cpu::gather_loop(item_size);
-  const cpu::Places places{stride};
+  const cpu::IndexParams indices{stride};
   std::atomic<bool> good = true;
   nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
-    const auto piece = [&](char* const* at, int64_t m0, int64_t m1) { loop(at, s, m0, m1, &places); };
+    const auto piece = [&](char* const* at, int64_t m0, int64_t m1) { loop(at, s, m0, m1, &indices); };
     if (!each_piece_within(d, s, n0, n1, size, piece)) good = false;
   });
   return good;
@@ -66,12 +66,12 @@ bool run_gather_within(const LoopNest& nest, int64_t item_size, int64_t stride, 
 namespace {
 struct Scatter {
   cpu::ElementwiseLoop loop;
-  cpu::Places places;
+  cpu::IndexParams indices;
 
   void operator()(char* const* d, const int64_t* s, int64_t n0, int64_t n1) const {
     char* const data[] = {d[1], d[0], d[2]};
     const int64_t strides[] = {s[1], s[0], s[2], s[4], s[3], s[5]};
-    loop(data, strides, n0, n1, &places);
+    loop(data, strides, n0, n1, &indices);
   }
 };
 }  // namespace

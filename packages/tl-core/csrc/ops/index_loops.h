@@ -1,5 +1,5 @@
 // Running the loops of kernels/cpu/index/index.h over a nest of values, the tensor that is indexed, and
-// places.
+// indices.
 #pragma once
 
 #include "iter/loop_nest.h"
@@ -7,15 +7,15 @@
 
 namespace tl {
 
-// The positions, in memory that writing to `target` does not change.
-Tensor apart_from(const Tensor& target, const Tensor& positions);
+// The indices, in memory that writing to `target` does not change.
+Tensor unaliased(const Tensor& target, const Tensor& indices);
 
-// values[...] = tensor[places * stride], strides in bytes. The form with a size looks at each place before it
-// uses it: false, and what was written so far, if one is not in [0, size).
+// values[...] = tensor[indices * stride], strides in bytes. The form with a size looks at each index before
+// it uses it: false, and what was written so far, if one is not in [0, size).
 void run_gather(const LoopNest& nest, int64_t item_size, int64_t stride);
 bool run_gather_within(const LoopNest& nest, int64_t item_size, int64_t stride, int64_t size);
 
-// tensor[places * stride] combined with values[...]. On one thread: what is written twice to a place is then
+// tensor[indices * stride] combined with values[...]. On one thread: what is written twice to a index is then
 // always the same. The form with a size as above.
 void run_scatter(const LoopNest& nest, cpu::Combine combine, DType dtype, int64_t stride);
 bool run_scatter_within(const LoopNest& nest, cpu::Combine combine, DType dtype, int64_t stride,
