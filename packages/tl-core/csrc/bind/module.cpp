@@ -33,7 +33,7 @@
 #include "iter/dtypes.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
 #include "ops.h"
-#include "ops/unwritten.h"
+#include "ops/uninitialized_fill.h"
 #include "ops/warn.h"
 #include "tensor/geometry.h"
 
@@ -91,7 +91,7 @@ void add_modes(py::module_& m) {
   m.def("get_default_dtype",
         [] { return py::reinterpret_borrow<py::object>(dtype_object(default_dtype())); });
   m.def("_set_default_dtype", [](py::object o) { set_default_dtype(dtype_argument(o)); });
-  m.def("_set_fill_unwritten", set_fill_unwritten);
+  m.def("_set_fill_unwritten", set_fill_uninitialized);
   m.def("_get_default_device", [] { return take(device_object(default_device())); });
   m.def("_set_default_device", [](py::object o) {
     Device d;

@@ -12,7 +12,7 @@
 #include "kernels/cpu/loops/staging.h"
 #include "ops.h"
 #include "ops/elementwise.h"
-#include "ops/unwritten.h"
+#include "ops/uninitialized_fill.h"
 #include "ops/warn.h"
 #include "tensor/device_registry.h"
 #include "tensor/geometry.h"
@@ -216,7 +216,7 @@ Tensor resize_(const Tensor& self, IntSpan size, std::optional<MemoryFormat> for
     resize(self, size, strides_for(size, *format));
   else
     resize(self, size);
-  fill_unwritten_after(self, bytes);
+  fill_uninitialized_after(self, bytes);
   return self;
 }
 
@@ -224,7 +224,7 @@ Tensor resize_as_(const Tensor& self, const Tensor& like, std::optional<MemoryFo
   if (format != MemoryFormat::Preserve) return ops::resize_(self, like.sizes(), format);
   const size_t bytes = self.storage()->bytes;
   resize(self, like.sizes(), preserved_strides(like.sizes(), like.strides()));
-  fill_unwritten_after(self, bytes);
+  fill_uninitialized_after(self, bytes);
   return self;
 }
 

@@ -10,7 +10,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
-#include "ops/unwritten.h"
+#include "ops/uninitialized_fill.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -40,10 +40,10 @@ Tensor empty_memory_format(IntSpan size, OptDType dtype, OptLayout layout, OptDe
                            OptFormat format, Out out) {
   const MemoryFormat f = format.value_or(MemoryFormat::Contiguous);
   if (out || f == MemoryFormat::Contiguous)
-    return unwritten(fresh(size, dtype, layout, device, default_dtype(), out));
+    return uninitialized(fresh(size, dtype, layout, device, default_dtype(), out));
   TL_CHECK(f != MemoryFormat::Preserve, Runtime, "empty(): memory_format preserve_format is not supported");
   checked_numel(size);
-  return unwritten(
+  return uninitialized(
       empty_strided(size, strides_for(size, f), options(dtype, layout, device, default_dtype())));
 }
 
@@ -76,7 +76,7 @@ Tensor empty_strided_form(IntSpan size, IntSpan stride, OptDType dtype, OptLayou
            stride, " differ in length");
   for (int64_t s : stride)
     TL_CHECK(s >= 0, Runtime, "empty_strided: strides must not be negative, got ", stride);
-  return unwritten(empty_strided(size, stride, options(dtype, layout, device, default_dtype())));
+  return uninitialized(empty_strided(size, stride, options(dtype, layout, device, default_dtype())));
 }
 
 // The dimensions from the slowest in memory to the fastest.
@@ -99,7 +99,7 @@ Tensor empty_permuted(IntSpan size, IntSpan physical_layout, OptDType dtype, Opt
     strides[d] = static_cast<int64_t>(step);
     step *= static_cast<uint64_t>(std::max<int64_t>(size[d], 1));
   }
-  return unwritten(empty_strided(size, strides, options(dtype, layout, device, default_dtype())));
+  return uninitialized(empty_strided(size, strides, options(dtype, layout, device, default_dtype())));
 }
 
 Tensor empty_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool,
@@ -107,7 +107,7 @@ Tensor empty_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevic
   const MemoryFormat f = format.value_or(MemoryFormat::Preserve);
   const DimVector strides = f == MemoryFormat::Preserve ? preserved_strides(self.sizes(), self.strides())
                                                         : strides_for(self.sizes(), f);
-  return unwritten(empty_strided(
+  return uninitialized(empty_strided(
       self.sizes(), strides,
       options(dtype ? dtype : self.dtype(), layout, device ? device : self.device(), self.dtype())));
 }

@@ -137,7 +137,7 @@ void check_added(const Tensor& self, const Tensor& factor) {
 }
 
 // The result may be what is added, but only in the same layout.
-Tensor apart_from(const Tensor& c, const Tensor& added) {
+Tensor unaliased(const Tensor& c, const Tensor& added) {
   const bool same_storage_view = c.data() == added.data() && std::ranges::equal(c.strides(), added.strides());
   return shares_memory(c, added) && !same_storage_view ? ops::clone(added) : added;
 }
@@ -154,7 +154,7 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const S
   const DimVector shape{mat1.size(0), mat2.size(1)};
   const Tensor added = expanded("addmm", self, shape), c = product_out(out, shape, mat1);
   const Factors f(c.dtype(), alpha, beta);
-  const Tensor safe = apart_from(c, added);
+  const Tensor safe = unaliased(c, added);
   product_into(c, mat1, mat2, is_zero(beta) ? nullptr : &safe, f.alpha_at,
                is_zero(beta) ? nullptr : f.beta_at);
   return c;
@@ -206,7 +206,7 @@ Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, c
   const DimVector shape{batch1.size(0), batch1.size(1), batch2.size(2)};
   const Tensor added = expanded("baddbmm", self, shape), c = product_out(out, shape, batch1);
   const Factors f(c.dtype(), alpha, beta);
-  const Tensor safe = apart_from(c, added);
+  const Tensor safe = unaliased(c, added);
   batched_into(c, batch1, batch2, is_zero(beta) ? nullptr : &safe, &f);
   return c;
 }
@@ -240,7 +240,7 @@ Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Sca
   const DimVector shape{mat.size(0)};
   const Tensor added = expanded("addmv", self, shape), c = product_out(out, shape, mat);
   const Factors f(c.dtype(), alpha, beta);
-  const Tensor safe = as_matrix(apart_from(c, added), 1, DimVector{c.size(0), 1});
+  const Tensor safe = as_matrix(unaliased(c, added), 1, DimVector{c.size(0), 1});
   product_into(as_matrix(c, 1, DimVector{c.size(0), 1}), mat, as_matrix(vec, 1, DimVector{vec.size(0), 1}),
                is_zero(beta) ? nullptr : &safe, f.alpha_at, is_zero(beta) ? nullptr : f.beta_at);
   return c;

@@ -1,4 +1,5 @@
-// Negative log-likelihood and cross-entropy against class indices: checks, forward, backward, double backward.
+// Negative log-likelihood and cross-entropy against class indices: checks, forward, backward, double
+// backward.
 #include "kernels/cpu/fused/nll_loss.h"
 
 #include "iter/dtypes.h"

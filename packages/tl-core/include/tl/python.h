@@ -36,8 +36,8 @@ typedef struct TlPython {
    */
   int (*extend_tensor)(PyMethodDef* methods, PyGetSetDef* getset);
   /* Addresses of the instructions that this thread's Python frames have reached, innermost first, without a
-   * reference to anything; how many of the n places were filled. Needs no GIL. `tl_core.source_location` finds the
-   * lines. */
+   * reference to anything; how many of the n places were filled. Needs no GIL. `tl_core.source_location`
+   * finds the lines. */
   int (*frames)(const void** out, int n);
 } TlPython;
 
