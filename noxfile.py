@@ -123,6 +123,8 @@ def check(session: nox.Session) -> None:
         ["ruff", "format", "--check", "."],
         ["clang-format", "--dry-run", "--Werror", *c_files()],
         ["python", "-m", "tools.layers"],
+        ["python", "-m", "tools.kernel_rules"],
+        ["python", "-m", "tools.format_rows", "--check"],
         ["python", "-m", "tools.package_tables"],
         ["python", "-m", "tools.vocabulary"],
         ["python", "-m", "tools.abi", "diff"],

@@ -234,9 +234,11 @@ def rows_formatted(source: str) -> str:
 
 
 def wide_call(source: str) -> ast.Call | None:
-    """The last outermost call with keywords that has a line which is too wide."""
+    """The last call of a function by its name that has a line which is too wide."""
     wide = {number for number, line in enumerate(source.splitlines(), 1) if len(line) > WIDTH}
-    calls = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call) and n.keywords]
+    calls = [
+        n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    ]
     found = [c for c in calls if wide.intersection(range(c.lineno, (c.end_lineno or c.lineno) + 1))]
     return max(found, key=lambda call: (call.lineno, -call.col_offset), default=None)
 

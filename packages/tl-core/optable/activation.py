@@ -11,105 +11,357 @@ def _unit(signature: str, cpu: str, *, grad: str, doc: str, dtypes: str = "float
     """A function of one tensor."""
     fields.setdefault("namespace", "_nn")
     fields.setdefault("method", False)
-    return Pointwise(f"{signature} -> Tensor", inputs=1, cpu=cpu, dtypes=dtypes, loops="wide", hot=ONE, grad={"self": grad}, doc=doc, **fields)
+    return Pointwise(
+        f"{signature} -> Tensor",
+        inputs=1,
+        cpu=cpu,
+        **fields,
+        dtypes=dtypes,
+        loops="wide",
+        hot=ONE,
+        grad={"self": grad},
+        doc=doc,
+    )
 
 
-def _backward(signature: str, cpu: str, *, grad_output: str, self: str = "zeros_like(g)", dtypes: str = "float", **fields):
+def _backward(
+    signature: str,
+    cpu: str,
+    *,
+    grad_output: str,
+    self: str = "zeros_like(g)",
+    dtypes: str = "float",
+    **fields,
+):
     """A derivative: of the gradient and the input."""
     name = signature.partition("(")[0].removesuffix("_backward")
-    return Pointwise(f"{signature} -> Tensor", inputs=2, cpu=cpu, dtypes=dtypes, loops="wide", hot=ONE, inplace=False, method=False, namespace="_nn",
-                     grad={"grad_output": grad_output, "self": self}, doc=f"The gradient of {name}.", **fields)
+    return Pointwise(
+        f"{signature} -> Tensor",
+        inputs=2,
+        cpu=cpu,
+        **fields,
+        dtypes=dtypes,
+        loops="wide",
+        hot=ONE,
+        inplace=False,
+        method=False,
+        namespace="_nn",
+        grad={"grad_output": grad_output, "self": self},
+        doc=f"The gradient of {name}.",
+    )
 
 
 ROWS = [
-    # ---- piecewise linear ---------------------------------------------------------------------------------------------
-    _unit("threshold(Tensor self, Scalar threshold, Scalar value)", "threshold", dtypes="int float", namespace="", expr="x <= threshold ? value : x",
-          grad="threshold_backward(g, self, threshold)", doc="Each element above the threshold, the value where it is not.",
-          example=">>> tl.threshold(tl.tensor([-1.0, 0.5, 2.0]), 1, 0)\ntensor([0., 0., 2.])"),
-    _unit("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)", "hardtanh", dtypes="int float", expr="min(max(x, min_val), max_val)",
-          grad="hardtanh_backward(g, self, min_val, max_val)", doc="Each element, moved to the nearer of two bounds if it lies outside."),
-    _backward("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val)", "hardtanh_backward",
-           expr="(min_val < y) & (y < max_val) ? x : 0", grad_output="hardtanh_backward(g, self, min_val, max_val)"),
-    _unit("leaky_relu(Tensor self, Scalar negative_slope=0.01)", "leaky_relu", expr="x > 0 ? x : x * negative_slope",
-          grad="_leaky_relu_backward(g, self, negative_slope)", doc="Each element, scaled where it is negative."),
-    _backward("_leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope)", "leaky_relu_backward", expr="y > 0 ? x : x * negative_slope",
-           grad_output="_leaky_relu_backward(g, self, negative_slope)"),
-    Composite("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor", method=False, namespace="_nn",
-              doc="The gradient of leaky_relu."),
-    _unit("hardsigmoid(Tensor self)", "hardsigmoid", expr="min(max(x + 3, 0), 6) / 6", grad="hardsigmoid_backward(g, self)",
-          doc="min(max(x + 3, 0), 6) / 6, a piecewise linear sigmoid."),
-    _backward("hardsigmoid_backward(Tensor grad_output, Tensor self)", "hardsigmoid_backward", expr="(-3 < y) & (y < 3) ? x / 6 : 0",
-           grad_output="hardsigmoid_backward(g, self)"),
-    _unit("hardswish(Tensor self)", "hardswish", expr="x * min(max(x + 3, 0), 6) / 6", grad="hardswish_backward(g, self)",
-          doc="x min(max(x + 3, 0), 6) / 6."),
-    _backward("hardswish_backward(Tensor grad_output, Tensor self)", "hardswish_backward", expr="abs(y) < 3 ? x * (y / 3 + 0.5) : x * (y > 0)",
-           grad_output="hardswish_backward(g, self)", self="where((self > -3) & (self < 3), g * grad_output / 3, 0)"),
-    _unit("hardshrink(Tensor self, Scalar lambd=0.5)", "hardshrink", namespace="", method=True, shown="input, lambd=0.5", expr="abs(x) <= lambd ? 0 : x",
-          grad="hardshrink_backward(g, self, lambd)", doc="Each element whose size exceeds lambd, else 0.",
-          example=">>> tl.hardshrink(tl.tensor([-1.0, 0.2, 0.7]))\ntensor([-1.0000,  0.0000,  0.7000])"),
-    Op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", devices="Any", inplace=False, out=True, method=False, namespace="_nn", jvp="elementwise", batch="elementwise",
-       shown="input, lambd=0.5", grad={"self": "softshrink_backward(g, self, lambd)"}, doc="Each element moved towards 0 by lambd; 0 where it would pass it."),
-    Pointwise("_softshrink(Tensor self, Scalar lambd) -> Tensor", inputs=1, cpu="softshrink", dtypes="float", loops="wide", hot=ONE, function=False, method=False,
-              expr="sign(x) * max(abs(x) - lambd, 0)", grad="none:a part of softshrink", jvp="none:a part of softshrink", doc="What softshrink runs."),
-    *(_backward(f"{name}(Tensor grad_output, Tensor self, Scalar lambd)", "shrink_backward", expr="abs(y) <= lambd ? 0 : x",
-             grad_output=f"{name}(g, self, lambd)") for name in ("hardshrink_backward", "softshrink_backward")),
-    Composite("prelu(Tensor self, Tensor weight) -> Tensor", doc="Each element, scaled where it is negative by the weight of its channel.",
-              example=">>> tl.prelu(tl.tensor([-2.0, 3.0]), tl.tensor([0.25]))\ntensor([-0.5000,  3.0000])"),
-    Op("_prelu_kernel(Tensor self, Tensor weight) -> Tensor", devices="Any", function=False, method=False, jvp="elementwise", batch="elementwise",
-       grad={"self": "where(self > 0, g, g * weight)", "weight": "where(self > 0, 0, g * self)"}, doc="What prelu runs on a weight that broadcasts."),
-    Composite("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor", inplace=True,
-              method=False, random=True, doc="Each element, scaled where it isn't positive: by a slope drawn from [lower, upper), or their mean unless training.",
-              example=">>> tl.rrelu(tl.tensor([-1.0, 2.0]), 0.5, 0.5)\ntensor([-0.5000,  2.0000])"),
-    # ---- exponential units -------------------------------------------------------------------------------------------
-    _unit("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)", "elu", expr="x > 0 ? x * scale : expm1(min(x, 0) * input_scale) * alpha * scale",
-          grad="elu_backward(g, alpha, scale, input_scale, False, self)", doc="Each element; below zero alpha (exp(x) - 1)."),
-    Op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", devices="Any", inplace=True, method=False, jvp="elementwise", batch="elementwise",
-       grad={"self": "elu_backward(g, alpha, 1, 1 / alpha, False, self)"}, doc="Each element; below zero alpha (exp(x / alpha) - 1).",
-       example=">>> tl.celu(tl.tensor([-1.0, 2.0]))\ntensor([-0.6321,  2.0000])"),
-    Op("selu(Tensor self) -> Tensor", devices="Any", inplace=True, method=False, jvp="elementwise", batch="elementwise",
-       grad={"self": "elu_backward(g, 1.6732632423543772, 1.0507009873554805, 1, False, self)"}, doc="elu, scaled so that mean 0 and variance 1 stay.",
-       example=">>> tl.selu(tl.tensor([-1.0, 2.0]))\ntensor([-1.1113,  2.1014])"),
-    Op("elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor", devices="Any", method=False,
-       namespace="_nn", jvp="double-vjp", batch="elementwise", doc="The gradient of elu.",
-       grad={"grad_output": "elu_backward(g, alpha, scale, input_scale, is_result, self_or_result)",
-             "self_or_result": "elu_double_backward(g * grad_output, alpha, scale, input_scale, is_result, self_or_result)"}),
-    Composite("elu_double_backward(Tensor grad, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor", function=False, method=False,
-              doc="The second derivative of elu."),
-    Pointwise("_elu_backward(Tensor grad_output, Tensor self_or_result, Scalar alpha, Scalar scale, Scalar input_scale, Scalar is_result) -> Tensor", inputs=2,
-              cpu="elu_backward", dtypes="float", loops="wide", hot=ONE, grad=PART, jvp=PART, inplace=False, function=False, method=False,
-              expr="y <= 0 ? x * input_scale * (y + alpha * scale) : x * scale", doc="What elu_backward runs."),
-    # ---- gates -------------------------------------------------------------------------------------------------------
-    _unit("silu(Tensor self)", "silu", dtypes="float complex", expr="x / (1 + exp(-x))", grad="silu_backward(g, self)", doc="x sigmoid(x), also called swish."),
-    _backward("silu_backward(Tensor grad_output, Tensor self)", "silu_backward", dtypes="float complex", samples=real(-3, 3),
-           expr="x * conj(1 / (1 + exp(-y)) * (1 + y * (1 - 1 / (1 + exp(-y)))))",
-           grad_output="silu_backward(g, self.conj())", self="silu_double_backward(g.conj() * grad_output, self)"),
-    Composite("silu_double_backward(Tensor grad, Tensor self) -> Tensor", function=False, method=False, doc="The second derivative of silu."),
-    _unit("mish(Tensor self)", "mish", expr="x * tanh(log1p(exp(x)))", grad="mish_backward(g, self)", doc="x tanh(softplus(x))."),
-    _backward("mish_backward(Tensor grad_output, Tensor self)", "mish_backward", grad_output="mish_backward(g, self)", self="mish_double_backward(g * grad_output, self)",
-           expr="x * (tanh(log1p(exp(y))) + y / (1 + exp(-y)) * (1 - tanh(log1p(exp(y))) ** 2))"),
-    Composite("mish_double_backward(Tensor grad, Tensor self) -> Tensor", function=False, method=False, doc="The second derivative of mish."),
-    Op("gelu(Tensor self, *, str approximate='none') -> Tensor", devices="Any", inplace=True, out=True, method=False, namespace="_nn", jvp="elementwise", batch="elementwise",
-       shown="input, *, approximate='none'", grad={"self": "gelu_backward(g, self, approximate=approximate)"}, doc="x times the probability that a normal number is smaller than x."),
-    Op("gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor", devices="Any", method=False, namespace="_nn", jvp="double-vjp",
-       batch="elementwise", doc="The gradient of gelu.",
-       grad={"grad_output": "gelu_backward(g, self, approximate=approximate)", "self": "gelu_double_backward(g * grad_output, self, approximate)"}),
-    Composite("gelu_double_backward(Tensor grad, Tensor self, str approximate) -> Tensor", function=False, method=False, doc="The second derivative of gelu."),
-    *(Pointwise(f"_{name}(Tensor self) -> Tensor", inputs=1, cpu=name, dtypes="float", loops="wide", hot=ONE, also="bfloat16", grad=PART, jvp=PART, function=False, method=False,
-                expr=expr, doc="What gelu runs.")
-      for name, expr in (("gelu", "x * 0.5 * (1 + erf(x * 0.7071067811865476))"),
-                         ("gelu_tanh", "x * 0.5 * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x ** 3)))"))),
-    *(Pointwise(f"_{name}(Tensor grad_output, Tensor self) -> Tensor", inputs=2, cpu=name, dtypes="float", loops="wide", hot=ONE, grad=PART, jvp=PART, inplace=False,
-                function=False, method=False, expr=expr, doc="What gelu_backward runs.")
-      for name, expr in (("gelu_backward", "x * (0.5 * (1 + erf(y * 0.7071067811865476)) + y * exp(y * y * -0.5) * 0.3989422804014327)"),
-                         ("gelu_tanh_backward", f"x * 0.5 * (1 + {TANH} + y * (1 - {TANH} ** 2) * 0.7978845608028654 * (1 + 0.134145 * y * y))"))),
-    Composite("glu(Tensor self, int dim=-1) -> Tensor", out=True, method=False, namespace="_nn", doc="The first half along a dimension times the sigmoid of the second."),
-    # ---- in terms of log(1 + exp(x)) -----------------------------------------------------------------------------------
-    _unit("softplus(Tensor self, Scalar beta=1, Scalar threshold=20)", "softplus", inplace=False, shown="input, beta=1, threshold=20", expr="x * beta > threshold ? x : log1p(exp(x * beta)) / beta",
-          grad="softplus_backward(g, self, beta, threshold)", doc="log(1 + exp(beta x)) / beta; x where beta x exceeds the threshold."),
-    _backward("softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)", "softplus_backward", expr="y * beta > threshold ? x : x / (1 + exp(-y * beta))",
-           grad_output="softplus_backward(g, self, beta, threshold)",
-           self="where(self * beta > threshold, 0, sigmoid_backward(g * grad_output * beta, (self * beta).sigmoid()))"),
-    _unit("log_sigmoid(Tensor self)", "log_sigmoid", inplace=False, shown="input", expr="-log1p(exp(-x))", grad="log_sigmoid_backward(g, self)", doc="log(1 / (1 + exp(-x)))."),
-    _backward("log_sigmoid_backward(Tensor grad_output, Tensor self)", "log_sigmoid_backward", expr="x / (1 + exp(y))", grad_output="log_sigmoid_backward(g, self)",
-           self="-sigmoid_backward(g * grad_output, self.sigmoid())"),
+    # ---- piecewise linear ----------------------------------------------------------------------------------
+    _unit(
+        "threshold(Tensor self, Scalar threshold, Scalar value)", "threshold",
+        dtypes="int float",
+        namespace="",
+        grad="threshold_backward(g, self, threshold)",
+        expr="x <= threshold ? value : x",
+        doc="Each element above the threshold, the value where it is not.",
+        example=">>> tl.threshold(tl.tensor([-1.0, 0.5, 2.0]), 1, 0)\ntensor([0., 0., 2.])",
+    ),
+    _unit(
+        "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)", "hardtanh",
+        dtypes="int float",
+        grad="hardtanh_backward(g, self, min_val, max_val)",
+        expr="min(max(x, min_val), max_val)",
+        doc="Each element, moved to the nearer of two bounds if it lies outside.",
+    ),
+    _backward(
+        "hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val)",
+        "hardtanh_backward", grad_output="hardtanh_backward(g, self, min_val, max_val)",
+        expr="(min_val < y) & (y < max_val) ? x : 0",
+    ),
+    _unit(
+        "leaky_relu(Tensor self, Scalar negative_slope=0.01)", "leaky_relu",
+        grad="_leaky_relu_backward(g, self, negative_slope)",
+        expr="x > 0 ? x : x * negative_slope",
+        doc="Each element, scaled where it is negative.",
+    ),
+    _backward(
+        "_leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope)", "leaky_relu_backward",
+        grad_output="_leaky_relu_backward(g, self, negative_slope)",
+        expr="y > 0 ? x : x * negative_slope",
+    ),
+    Composite(
+        (
+            "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool "
+            "self_is_result) -> Tensor"
+        ),
+        method=False, namespace="_nn",
+        doc="The gradient of leaky_relu.",
+    ),
+    _unit(
+        "hardsigmoid(Tensor self)", "hardsigmoid",
+        grad="hardsigmoid_backward(g, self)",
+        expr="min(max(x + 3, 0), 6) / 6",
+        doc="min(max(x + 3, 0), 6) / 6, a piecewise linear sigmoid.",
+    ),
+    _backward(
+        "hardsigmoid_backward(Tensor grad_output, Tensor self)", "hardsigmoid_backward",
+        grad_output="hardsigmoid_backward(g, self)",
+        expr="(-3 < y) & (y < 3) ? x / 6 : 0",
+    ),
+    _unit(
+        "hardswish(Tensor self)", "hardswish",
+        grad="hardswish_backward(g, self)",
+        expr="x * min(max(x + 3, 0), 6) / 6",
+        doc="x min(max(x + 3, 0), 6) / 6.",
+    ),
+    _backward(
+        "hardswish_backward(Tensor grad_output, Tensor self)", "hardswish_backward",
+        grad_output="hardswish_backward(g, self)",
+        self="where((self > -3) & (self < 3), g * grad_output / 3, 0)",
+        expr="abs(y) < 3 ? x * (y / 3 + 0.5) : x * (y > 0)",
+    ),
+    _unit(
+        "hardshrink(Tensor self, Scalar lambd=0.5)", "hardshrink",
+        method=True, namespace="", shown="input, lambd=0.5",
+        grad="hardshrink_backward(g, self, lambd)",
+        expr="abs(x) <= lambd ? 0 : x",
+        doc="Each element whose size exceeds lambd, else 0.",
+        example=">>> tl.hardshrink(tl.tensor([-1.0, 0.2, 0.7]))\ntensor([-1.0000,  0.0000,  0.7000])",
+    ),
+    Op(
+        "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+        inplace=False, out=True, method=False, namespace="_nn", shown="input, lambd=0.5", devices="Any",
+        grad={"self": "softshrink_backward(g, self, lambd)"},
+        jvp="elementwise", batch="elementwise",
+        doc="Each element moved towards 0 by lambd; 0 where it would pass it.",
+    ),
+    Pointwise(
+        "_softshrink(Tensor self, Scalar lambd) -> Tensor", inputs=1, cpu="softshrink",
+        dtypes="float", loops="wide", hot=ONE,
+        function=False, method=False,
+        grad="none:a part of softshrink",
+        jvp="none:a part of softshrink",
+        expr="sign(x) * max(abs(x) - lambd, 0)",
+        doc="What softshrink runs.",
+    ),
+    *(
+        _backward(
+            f"{name}(Tensor grad_output, Tensor self, Scalar lambd)", "shrink_backward",
+            grad_output=f"{name}(g, self, lambd)",
+            expr="abs(y) <= lambd ? 0 : x",
+        )
+        for name in ("hardshrink_backward", "softshrink_backward")
+    ),
+    Composite(
+        "prelu(Tensor self, Tensor weight) -> Tensor",
+        doc="Each element, scaled where it is negative by the weight of its channel.",
+        example=">>> tl.prelu(tl.tensor([-2.0, 3.0]), tl.tensor([0.25]))\ntensor([-0.5000,  3.0000])",
+    ),
+    Op(
+        "_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
+        function=False, method=False, devices="Any",
+        grad={"self": "where(self > 0, g, g * weight)", "weight": "where(self > 0, 0, g * self)"},
+        jvp="elementwise", batch="elementwise",
+        doc="What prelu runs on a weight that broadcasts.",
+    ),
+    Composite(
+        (
+            "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, "
+            "Generator? generator=None) -> Tensor"
+        ),
+        inplace=True, method=False, random=True,
+        doc=(
+            "Each element, scaled where it isn't positive: by a slope drawn from [lower, upper), or their "
+            "mean unless training."
+        ),
+        example=">>> tl.rrelu(tl.tensor([-1.0, 2.0]), 0.5, 0.5)\ntensor([-0.5000,  2.0000])",
+    ),
+    # ---- exponential units ---------------------------------------------------------------------------------
+    _unit(
+        "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)", "elu",
+        grad="elu_backward(g, alpha, scale, input_scale, False, self)",
+        expr="x > 0 ? x * scale : expm1(min(x, 0) * input_scale) * alpha * scale",
+        doc="Each element; below zero alpha (exp(x) - 1).",
+    ),
+    Op(
+        "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
+        inplace=True, method=False, devices="Any",
+        grad={"self": "elu_backward(g, alpha, 1, 1 / alpha, False, self)"},
+        jvp="elementwise", batch="elementwise",
+        doc="Each element; below zero alpha (exp(x / alpha) - 1).",
+        example=">>> tl.celu(tl.tensor([-1.0, 2.0]))\ntensor([-0.6321,  2.0000])",
+    ),
+    Op(
+        "selu(Tensor self) -> Tensor",
+        inplace=True, method=False, devices="Any",
+        grad={"self": "elu_backward(g, 1.6732632423543772, 1.0507009873554805, 1, False, self)"},
+        jvp="elementwise", batch="elementwise",
+        doc="elu, scaled so that mean 0 and variance 1 stay.",
+        example=">>> tl.selu(tl.tensor([-1.0, 2.0]))\ntensor([-1.1113,  2.1014])",
+    ),
+    Op(
+        (
+            "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool "
+            "is_result, Tensor self_or_result) -> Tensor"
+        ),
+        method=False, namespace="_nn", devices="Any",
+        grad={
+            "grad_output": "elu_backward(g, alpha, scale, input_scale, is_result, self_or_result)",
+            "self_or_result": (
+                "elu_double_backward(g * grad_output, alpha, scale, input_scale, is_result, self_or_result)"
+            ),
+        },
+        jvp="double-vjp", batch="elementwise",
+        doc="The gradient of elu.",
+    ),
+    Composite(
+        (
+            "elu_double_backward(Tensor grad, Scalar alpha, Scalar scale, Scalar input_scale, bool "
+            "is_result, Tensor self_or_result) -> Tensor"
+        ),
+        function=False, method=False,
+        doc="The second derivative of elu.",
+    ),
+    Pointwise(
+        (
+            "_elu_backward(Tensor grad_output, Tensor self_or_result, Scalar alpha, Scalar scale, Scalar "
+            "input_scale, Scalar is_result) -> Tensor"
+        ),
+        inputs=2, cpu="elu_backward",
+        dtypes="float", loops="wide", hot=ONE,
+        inplace=False, function=False, method=False,
+        grad=PART,
+        jvp=PART,
+        expr="y <= 0 ? x * input_scale * (y + alpha * scale) : x * scale",
+        doc="What elu_backward runs.",
+    ),
+    # ---- gates ---------------------------------------------------------------------------------------------
+    _unit(
+        "silu(Tensor self)", "silu",
+        dtypes="float complex",
+        grad="silu_backward(g, self)",
+        expr="x / (1 + exp(-x))",
+        doc="x sigmoid(x), also called swish.",
+    ),
+    _backward(
+        "silu_backward(Tensor grad_output, Tensor self)", "silu_backward",
+        grad_output="silu_backward(g, self.conj())",
+        self="silu_double_backward(g.conj() * grad_output, self)",
+        dtypes="float complex",
+        expr="x * conj(1 / (1 + exp(-y)) * (1 + y * (1 - 1 / (1 + exp(-y)))))", samples=real(-3, 3),
+    ),
+    Composite(
+        "silu_double_backward(Tensor grad, Tensor self) -> Tensor",
+        function=False, method=False,
+        doc="The second derivative of silu.",
+    ),
+    _unit(
+        "mish(Tensor self)", "mish",
+        grad="mish_backward(g, self)",
+        expr="x * tanh(log1p(exp(x)))",
+        doc="x tanh(softplus(x)).",
+    ),
+    _backward(
+        "mish_backward(Tensor grad_output, Tensor self)", "mish_backward",
+        grad_output="mish_backward(g, self)", self="mish_double_backward(g * grad_output, self)",
+        expr="x * (tanh(log1p(exp(y))) + y / (1 + exp(-y)) * (1 - tanh(log1p(exp(y))) ** 2))",
+    ),
+    Composite(
+        "mish_double_backward(Tensor grad, Tensor self) -> Tensor",
+        function=False, method=False,
+        doc="The second derivative of mish.",
+    ),
+    Op(
+        "gelu(Tensor self, *, str approximate='none') -> Tensor",
+        inplace=True, out=True, method=False, namespace="_nn", shown="input, *, approximate='none'",
+        devices="Any",
+        grad={"self": "gelu_backward(g, self, approximate=approximate)"},
+        jvp="elementwise", batch="elementwise",
+        doc="x times the probability that a normal number is smaller than x.",
+    ),
+    Op(
+        "gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor",
+        method=False, namespace="_nn", devices="Any",
+        grad={
+            "grad_output": "gelu_backward(g, self, approximate=approximate)",
+            "self": "gelu_double_backward(g * grad_output, self, approximate)",
+        },
+        jvp="double-vjp", batch="elementwise",
+        doc="The gradient of gelu.",
+    ),
+    Composite(
+        "gelu_double_backward(Tensor grad, Tensor self, str approximate) -> Tensor",
+        function=False, method=False,
+        doc="The second derivative of gelu.",
+    ),
+    *(
+        Pointwise(
+            f"_{name}(Tensor self) -> Tensor", inputs=1, cpu=name,
+            dtypes="float", loops="wide", hot=ONE, also="bfloat16",
+            function=False, method=False,
+            grad=PART,
+            jvp=PART,
+            expr=expr,
+            doc="What gelu runs.",
+        )
+        for name, expr in (
+            ("gelu", "x * 0.5 * (1 + erf(x * 0.7071067811865476))"),
+            ("gelu_tanh", "x * 0.5 * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x ** 3)))"),
+        )
+    ),
+    *(
+        Pointwise(
+            f"_{name}(Tensor grad_output, Tensor self) -> Tensor", inputs=2, cpu=name,
+            dtypes="float", loops="wide", hot=ONE,
+            inplace=False, function=False, method=False,
+            grad=PART,
+            jvp=PART,
+            expr=expr,
+            doc="What gelu_backward runs.",
+        )
+        for name, expr in (
+            (
+                "gelu_backward",
+                "x * (0.5 * (1 + erf(y * 0.7071067811865476)) + y * exp(y * y * -0.5) * 0.3989422804014327)",
+            ),
+            (
+                "gelu_tanh_backward",
+                (
+                    f"x * 0.5 * (1 + {TANH} + y * (1 - {TANH} ** 2) * 0.7978845608028654 * (1 + 0.134145 * y "
+                    f"* y))"
+                ),
+            ),
+        )
+    ),
+    Composite(
+        "glu(Tensor self, int dim=-1) -> Tensor",
+        out=True, method=False, namespace="_nn",
+        doc="The first half along a dimension times the sigmoid of the second.",
+    ),
+    # ---- in terms of log(1 + exp(x)) -----------------------------------------------------------------------
+    _unit(
+        "softplus(Tensor self, Scalar beta=1, Scalar threshold=20)", "softplus",
+        inplace=False, shown="input, beta=1, threshold=20",
+        grad="softplus_backward(g, self, beta, threshold)",
+        expr="x * beta > threshold ? x : log1p(exp(x * beta)) / beta",
+        doc="log(1 + exp(beta x)) / beta; x where beta x exceeds the threshold.",
+    ),
+    _backward(
+        "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)",
+        "softplus_backward", grad_output="softplus_backward(g, self, beta, threshold)",
+        self=(
+            "where(self * beta > threshold, 0, sigmoid_backward(g * grad_output * beta, (self * "
+            "beta).sigmoid()))"
+        ),
+        expr="y * beta > threshold ? x : x / (1 + exp(-y * beta))",
+    ),
+    _unit(
+        "log_sigmoid(Tensor self)", "log_sigmoid",
+        inplace=False, shown="input",
+        grad="log_sigmoid_backward(g, self)",
+        expr="-log1p(exp(-x))",
+        doc="log(1 / (1 + exp(-x))).",
+    ),
+    _backward(
+        "log_sigmoid_backward(Tensor grad_output, Tensor self)", "log_sigmoid_backward",
+        grad_output="log_sigmoid_backward(g, self)",
+        self="-sigmoid_backward(g * grad_output, self.sigmoid())",
+        expr="x / (1 + exp(y))",
+    ),
 ]  # fmt: skip

@@ -3,25 +3,61 @@
 from opgen.row import Composite, Op
 
 NOT_DIFFERENTIABLE = "none:random numbers do not depend on the values of a tensor"
-GRADIENTS = ("(Tensor grad, Tensor query, Tensor key, Tensor value, Tensor? mask, Tensor output, Tensor log_sums, bool causal, float scale, "
-             "Tensor? rng_state, float dropout, bool want_query, bool want_key, bool want_value, bool want_mask) -> (Tensor, Tensor, Tensor, Tensor)")  # fmt: skip
+GRADIENTS = (
+    "(Tensor grad, Tensor query, Tensor key, Tensor value, Tensor? mask, Tensor output, Tensor log_sums, "
+    "bool causal, float scale, Tensor? rng_state, float dropout, "
+    "bool want_query, bool want_key, bool want_value, bool want_mask) -> (Tensor, Tensor, Tensor, Tensor)"
+)
 
 ROWS = [
-    Op("_attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool causal, float scale, bool rows_outside, "
-       "Tensor? rng_state=None, float dropout=0.0) -> (Tensor output, Tensor log_sums)",
-       function=False, method=False, jvp="double-vjp", batch="loop",
-       grad={"query, key, value, mask": "_attention_gradients(g0, query, key, value, mask, output, log_sums, causal, scale, "
-                                        "rng_state, dropout, needs[0], needs[1], needs[2], needs[3])"},
-       doc="Attention of (batch, heads, rows, columns) in tiles, and the logarithms of the softmax's sums."),
-    Op(f"_attention_backward{GRADIENTS}", function=False, method=False, jvp="none:only runs where nothing is recorded", batch="loop",
-       grad="none:only runs where nothing is recorded", doc="The gradients of _attention, in tiles."),
-    Op("_attention_rng_state(Tensor query, Tensor key) -> Tensor", function=False, method=False, random=True, grad=NOT_DIFFERENTIABLE, jvp=NOT_DIFFERENTIABLE, batch="loop",
-       doc="The generator's state at each tile of the dropout mask of _attention."),
-    Op("_attention_dropout_mask(Tensor rng_state, int queries, int keys, float dropout) -> Tensor", function=False, method=False, grad=NOT_DIFFERENTIABLE, jvp=NOT_DIFFERENTIABLE, batch="loop",
-       doc="The dropout mask of _attention, true where a probability stays: (heads, queries, keys)."),
-    Composite(f"_attention_gradients{GRADIENTS}", function=False, method=False,
-              doc="The gradients of _attention, in operators where they are recorded."),
-    Composite("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, "
-              "float? scale=None, bool enable_gqa=False) -> Tensor", method=False, namespace="_nn", random=True,
-              doc="softmax(scale * query @ key.mT + mask) @ value."),
+    Op(
+        (
+            "_attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool causal, float scale, bool "
+            "rows_outside, Tensor? rng_state=None, float dropout=0.0) -> (Tensor output, Tensor log_sums)"
+        ),
+        function=False, method=False,
+        grad={
+            "query, key, value, mask": (
+                "_attention_gradients(g0, query, key, value, mask, output, log_sums, causal, scale, "
+                "rng_state, dropout, needs[0], needs[1], needs[2], needs[3])"
+            ),
+        },
+        jvp="double-vjp", batch="loop",
+        doc="Attention of (batch, heads, rows, columns) in tiles, and the logarithms of the softmax's sums.",
+    ),
+    Op(
+        f"_attention_backward{GRADIENTS}",
+        function=False, method=False,
+        grad="none:only runs where nothing is recorded",
+        jvp="none:only runs where nothing is recorded", batch="loop",
+        doc="The gradients of _attention, in tiles.",
+    ),
+    Op(
+        "_attention_rng_state(Tensor query, Tensor key) -> Tensor",
+        function=False, method=False, random=True,
+        grad=NOT_DIFFERENTIABLE,
+        jvp=NOT_DIFFERENTIABLE, batch="loop",
+        doc="The generator's state at each tile of the dropout mask of _attention.",
+    ),
+    Op(
+        "_attention_dropout_mask(Tensor rng_state, int queries, int keys, float dropout) -> Tensor",
+        function=False, method=False,
+        grad=NOT_DIFFERENTIABLE,
+        jvp=NOT_DIFFERENTIABLE, batch="loop",
+        doc="The dropout mask of _attention, true where a probability stays: (heads, queries, keys).",
+    ),
+    Composite(
+        f"_attention_gradients{GRADIENTS}",
+        function=False, method=False,
+        doc="The gradients of _attention, in operators where they are recorded.",
+    ),
+    Composite(
+        (
+            "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+            "float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> "
+            "Tensor"
+        ),
+        method=False, namespace="_nn", random=True,
+        doc="softmax(scale * query @ key.mT + mask) @ value.",
+    ),
 ]  # fmt: skip

@@ -2,8 +2,8 @@
 
 from opgen.row import Composite, Op
 
-# What a forward, an input's and a weight's product share; each is linear in both of its tensors and the gradients
-# of each are the other two.
+# What the forward, input-gradient and weight-gradient products share: each is linear in both of its
+# tensors and the gradients of each are the other two.
 _HOW = "int[] stride, int[] padding, int[] dilation, int groups"
 _ARGS = "stride, padding, dilation, groups"
 _BIAS = "g.sum([d for d in range(g.ndim) if d != 1])"
@@ -22,26 +22,43 @@ def _spatial(n, names):
 def _forward(n):
     stride, padding, dilation = _spatial(n, ("stride", "padding", "dilation"))
     shown = "input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1"
-    doc = f"The sums of the input's windows times the weight, over channels and {n} axes; groups of channels stay apart.\n\nShapes: input "
-    doc += "(N, C, *in) or (C, *in), weight (K, C / groups, *window), bias (K), result (N, K, *out)."
-    example = f">>> tl.conv{n}d(tl.ones(1, 3{', 8' * n}), tl.ones(5, 3{', 3' * n})).shape\ntorch.Size([1, 5{', 6' * n}])"
+    doc = (
+        f"The sums of the input's windows times the weight, over channels and {n} axes; groups of channels "
+        "stay apart.\n\nShapes: input (N, C, *in) or (C, *in), weight (K, C / groups, *window), "
+        "bias (K), result (N, K, *out)."
+    )
+    example = (
+        f">>> tl.conv{n}d(tl.ones(1, 3{', 8' * n}), tl.ones(5, 3{', 3' * n})).shape\n"
+        f"torch.Size([1, 5{', 6' * n}])"
+    )
     head = "(Tensor input, Tensor weight, Tensor? bias=None, "
     return [
-        Composite(f"conv{n}d{head}{stride}, {padding}, {dilation}, int groups=1) -> Tensor", method=False, shown=shown, doc=doc,
-                  example=example),
+        Composite(
+            f"conv{n}d{head}{stride}, {padding}, {dilation}, int groups=1) -> Tensor",
+            method=False, shown=shown,
+            doc=doc,
+            example=example,
+        ),
         Composite(f'conv{n}d.padding{head}{stride}, str padding="valid", {dilation}, int groups=1) -> Tensor',
                   method=False, doc=f"{doc} The padding 'same' keeps the size, 'valid' is none."),
     ]  # fmt: skip
 
 
 def _transposed(n):
-    stride, padding, output_padding, dilation = _spatial(n, ("stride", "padding", "output_padding", "dilation"))
+    stride, padding, output_padding, dilation = _spatial(
+        n, ("stride", "padding", "output_padding", "dilation")
+    )
     overload = "" if n == 1 else ".input"
     return Composite(
-        f"conv_transpose{n}d{overload}(Tensor input, Tensor weight, Tensor? bias=None, {stride}, {padding}, {output_padding}, "
-        f"int groups=1, {dilation}) -> Tensor",
-        method=False, shown="input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1",
-        doc=f"The adjoint of the convolution over {n} axes: each element spreads the weight over the result.")  # fmt: skip
+        (
+            f"conv_transpose{n}d{overload}(Tensor input, Tensor weight, Tensor? bias=None, {stride}, "
+            f"{padding}, {output_padding}, "
+            f"int groups=1, {dilation}) -> Tensor"
+        ),
+        method=False,
+        shown="input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1",
+        doc=f"The adjoint of the convolution over {n} axes: each element spreads the weight over the result.",
+    )
 
 
 _BLOCKS = "int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride"
@@ -49,34 +66,81 @@ _BLOCK_ARGS = "kernel_size, dilation, padding, stride"
 
 ROWS = [
     *(row for n in (1, 2, 3) for row in _forward(n)),
-    *(_transposed(n) for n in (1, 2, 3)),
-    Op("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
-       "int[] output_padding, int groups) -> Tensor", out=True, method=False, jvp="double-vjp", batch="loop",
-       grad={"input": f"_convolve(g, weight.conj(), None, input.shape, {_ARGS}) if transposed else "
-                      f"_convolve_input(g, weight.conj(), None, input.shape, {_ARGS})",
-             "weight": f"_convolve_weight(input.conj(), g, weight.shape, {_ARGS}) if transposed else "
-                       f"_convolve_weight(g, input.conj(), weight.shape, {_ARGS})",
-             "bias": _BIAS},
-       doc="The convolution of any number of axes, or its adjoint.",
-       example=">>> tl.convolution(tl.ones(1, 3, 8), tl.ones(5, 3, 3), None, [1], [0], [1], False, [0], 1).shape\ntorch.Size([1, 5, 6])"),
-    Composite("convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding, "
-              "int[] dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-              function=False, method=False, doc="The gradients of a convolution's input, weight and bias, as far as the mask asks."),
-    _product(f"_convolve(Tensor input, Tensor weight, Tensor? bias, int[] output_size, {_HOW}) -> Tensor",
-             {"input": f"_convolve_input(g, weight.conj(), None, input.shape, {_ARGS})",
-              "weight": f"_convolve_weight(g, input.conj(), weight.shape, {_ARGS})", "bias": _BIAS},
-             "The convolution, as far as the output's shape goes."),
-    _product(f"_convolve_input(Tensor grad_output, Tensor weight, Tensor? bias, int[] input_size, {_HOW}) -> Tensor",
-             {"grad_output": f"_convolve(g, weight.conj(), None, grad_output.shape, {_ARGS})",
-              "weight": f"_convolve_weight(grad_output.conj(), g, weight.shape, {_ARGS})", "bias": _BIAS},
-             "The gradient of a convolution's input: the transposed convolution."),
-    _product(f"_convolve_weight(Tensor grad_output, Tensor input, int[] weight_size, {_HOW}) -> Tensor",
-             {"grad_output": f"_convolve(input.conj(), g, None, grad_output.shape, {_ARGS})",
-              "input": f"_convolve_input(grad_output.conj(), g, None, input.shape, {_ARGS})"},
-             "The gradient of a convolution's weight."),
-    Op(f"im2col(Tensor self, {_BLOCKS}) -> Tensor", out=True, method=False, namespace="_nn", jvp="linear", batch="loop",
-       grad={"self": f"col2im(g, self.shape[self.ndim - 2:], {_BLOCK_ARGS})"},
-       doc="The sliding blocks of the last two axes as columns, shape (N, C * block, number of blocks)."),
-    Op(f"col2im(Tensor self, int[2] output_size, {_BLOCKS}) -> Tensor", out=True, method=False, namespace="_nn", jvp="linear", batch="loop",
-       grad={"self": f"im2col(g, {_BLOCK_ARGS})"}, doc="The sum of columns as overlapping blocks of an image: the adjoint of im2col."),
+    *(
+        _transposed(n)
+        for n in (1, 2, 3)
+    ),
+    Op(
+        (
+            "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] "
+            "dilation, bool transposed, int[] output_padding, int groups) -> Tensor"
+        ),
+        out=True, method=False,
+        grad={
+            "input": (
+                f"_convolve(g, weight.conj(), None, input.shape, {_ARGS}) if transposed else "
+                f"_convolve_input(g, weight.conj(), None, input.shape, {_ARGS})"
+            ),
+            "weight": (
+                f"_convolve_weight(input.conj(), g, weight.shape, {_ARGS}) if transposed else "
+                f"_convolve_weight(g, input.conj(), weight.shape, {_ARGS})"
+            ),
+            "bias": _BIAS,
+        },
+        jvp="double-vjp", batch="loop",
+        doc="The convolution of any number of axes, or its adjoint.",
+        example=(
+            ">>> tl.convolution(tl.ones(1, 3, 8), tl.ones(5, 3, 3), None, [1], [0], [1], False, [0], "
+            "1).shape\ntorch.Size([1, 5, 6])"
+        ),
+    ),
+    Composite(
+        (
+            "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] "
+            "stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, "
+            "bool[3] output_mask) -> (Tensor, Tensor, Tensor)"
+        ),
+        function=False, method=False,
+        doc="The gradients of a convolution's input, weight and bias, as far as the mask asks.",
+    ),
+    _product(
+        f"_convolve(Tensor input, Tensor weight, Tensor? bias, int[] output_size, {_HOW}) -> Tensor",
+        {
+            "input": f"_convolve_input(g, weight.conj(), None, input.shape, {_ARGS})",
+            "weight": f"_convolve_weight(g, input.conj(), weight.shape, {_ARGS})",
+            "bias": _BIAS,
+        }, "The convolution, as far as the output's shape goes.",
+    ),
+    _product(
+        (
+            f"_convolve_input(Tensor grad_output, Tensor weight, Tensor? bias, int[] input_size, {_HOW}) -> "
+            f"Tensor"
+        ),
+        {
+            "grad_output": f"_convolve(g, weight.conj(), None, grad_output.shape, {_ARGS})",
+            "weight": f"_convolve_weight(grad_output.conj(), g, weight.shape, {_ARGS})",
+            "bias": _BIAS,
+        }, "The gradient of a convolution's input: the transposed convolution.",
+    ),
+    _product(
+        f"_convolve_weight(Tensor grad_output, Tensor input, int[] weight_size, {_HOW}) -> Tensor",
+        {
+            "grad_output": f"_convolve(input.conj(), g, None, grad_output.shape, {_ARGS})",
+            "input": f"_convolve_input(grad_output.conj(), g, None, input.shape, {_ARGS})",
+        }, "The gradient of a convolution's weight.",
+    ),
+    Op(
+        f"im2col(Tensor self, {_BLOCKS}) -> Tensor",
+        out=True, method=False, namespace="_nn",
+        grad={"self": f"col2im(g, self.shape[self.ndim - 2:], {_BLOCK_ARGS})"},
+        jvp="linear", batch="loop",
+        doc="The sliding blocks of the last two axes as columns, shape (N, C * block, number of blocks).",
+    ),
+    Op(
+        f"col2im(Tensor self, int[2] output_size, {_BLOCKS}) -> Tensor",
+        out=True, method=False, namespace="_nn",
+        grad={"self": f"im2col(g, {_BLOCK_ARGS})"},
+        jvp="linear", batch="loop",
+        doc="The sum of columns as overlapping blocks of an image: the adjoint of im2col.",
+    ),
 ]  # fmt: skip

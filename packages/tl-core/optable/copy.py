@@ -3,47 +3,130 @@
 from opgen.row import Composite, Op
 
 ROWS = [
-    Op("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", function=False, devices="Any", sparse="sparse_copy_",
-       grad={"self": "zeros_like(g)", "src": "_to_copy(g, dtype=src.dtype, device=src.device)"}, jvp="linear", batch="elementwise",
-       doc="The elements of `src`, broadcast and converted, written here."),
-    Op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", sparse="sparse_clone", devices="Any", grad={"self": "g"}, jvp="linear",
-       batch="elementwise", doc="A copy with memory of its own.",
-       example=">>> tl.clone(tl.tensor([1, 2]))\ntensor([1, 2])"),
-    Composite("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous) -> Tensor(a)", function=False,
-              doc="The tensor itself if its elements lie in that order, else a copy in which they do.",
-              example=">>> tl.zeros(2, 3).t().contiguous().is_contiguous()\nTrue"),
-    Op("_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
-       "bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", method=False, devices="Any", sparse="sparse_to_copy",
-       grad={"self": "_to_copy(g, dtype=self.dtype, device=self.device)"}, jvp="linear", batch="elementwise",
-       doc="A copy in another type or on another device."),
-    Composite("to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, *, MemoryFormat? memory_format=None) -> Tensor(a)",
-              function=False, sparse="itself", doc="In another type; the tensor itself if nothing changes and copy is not asked for."),
-    Composite("to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, *, MemoryFormat? memory_format=None) -> Tensor(a)",
-              function=False, sparse="itself", doc="On another device."),
-    Composite("to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, *, MemoryFormat? memory_format=None) -> Tensor(a)",
-              function=False, sparse="itself", doc="With the other tensor's type and device."),
-    Composite("to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Device? device=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-              function=False, sparse="itself", doc="With the given type, device and memory format."),
-    Op("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", devices="CpuMeta", grad={"self": "zeros_like(g)"},
-       jvp="none:the result does not depend on self", batch="elementwise", doc="One value written to every element."),
-    Op("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", devices="CpuMeta",
-       grad={"self": "zeros_like(g)", "value": "g.sum()"}, jvp="linear", batch="elementwise", doc="The one element of `value` written everywhere."),
-    Op("fill.Scalar(Tensor self, Scalar value) -> Tensor", method=False, devices="Any", grad={"self": "zeros_like(g)"},
-       jvp="none:the result does not depend on self", batch="elementwise", doc="A tensor of one value, shaped as the input.",
-       example=">>> tl.fill(tl.zeros(2), 7)\ntensor([7., 7.])"),
-    Op("fill.Tensor(Tensor self, Tensor value) -> Tensor", method=False, devices="Any", grad={"self": "zeros_like(g)", "value": "g.sum()"},
-       jvp="linear", batch="elementwise", doc="The one element of `value`, shaped as the input."),
-    Op("zero_(Tensor(a!) self) -> Tensor(a!)", sparse="sparse_zero_", devices="CpuMeta", grad={"self": "zeros_like(g)"},
-       jvp="none:the result does not depend on self", batch="elementwise", doc="Zero written everywhere."),
-    Op("resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", marked=True, function=False, devices="Any",
-       grad="none:resizing has no derivative", jvp="none:resizing has no derivative", batch="loop",
-       doc="Another shape in place; the memory grows if it must and new elements are uninitialised."),
-    Op("resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)", marked=True, devices="Any",
-       grad="none:resizing has no derivative", jvp="none:resizing has no derivative", batch="loop",
-       doc="The template's shape in place; the memory grows if it must and new elements are uninitialised."),
-    Op("_local_scalar_dense(Tensor self) -> Scalar", method=False, devices="CpuOnly", grad="none:the result is not a tensor",
-       jvp="none:the result is not a tensor", batch="loop", doc="The one element as a number."),
-    Composite("sum_to_size(Tensor self, int[] size) -> Tensor", function=False, sparse="itself",
-              doc="Summed over the dimensions in which `size` was broadcast to the tensor's shape.",
-              example=">>> tl.ones(2, 3).sum_to_size(1, 3)\ntensor([[2., 2., 2.]])"),
+    Op(
+        "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
+        function=False, devices="Any", sparse="sparse_copy_",
+        grad={"self": "zeros_like(g)", "src": "_to_copy(g, dtype=src.dtype, device=src.device)"},
+        jvp="linear", batch="elementwise",
+        doc="The elements of `src`, broadcast and converted, written here.",
+    ),
+    Op(
+        "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+        devices="Any", sparse="sparse_clone",
+        grad={"self": "g"},
+        jvp="linear", batch="elementwise",
+        doc="A copy with memory of its own.",
+        example=">>> tl.clone(tl.tensor([1, 2]))\ntensor([1, 2])",
+    ),
+    Composite(
+        "contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous) -> Tensor(a)",
+        function=False,
+        doc="The tensor itself if its elements lie in that order, else a copy in which they do.",
+        example=">>> tl.zeros(2, 3).t().contiguous().is_contiguous()\nTrue",
+    ),
+    Op(
+        (
+            "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+            "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor"
+        ),
+        method=False, devices="Any", sparse="sparse_to_copy",
+        grad={"self": "_to_copy(g, dtype=self.dtype, device=self.device)"},
+        jvp="linear", batch="elementwise",
+        doc="A copy in another type or on another device.",
+    ),
+    Composite(
+        (
+            "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, *, "
+            "MemoryFormat? memory_format=None) -> Tensor(a)"
+        ),
+        function=False, sparse="itself",
+        doc="In another type; the tensor itself if nothing changes and copy is not asked for.",
+    ),
+    Composite(
+        (
+            "to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool "
+            "copy=False, *, MemoryFormat? memory_format=None) -> Tensor(a)"
+        ),
+        function=False, sparse="itself",
+        doc="On another device.",
+    ),
+    Composite(
+        (
+            "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, *, "
+            "MemoryFormat? memory_format=None) -> Tensor(a)"
+        ),
+        function=False, sparse="itself",
+        doc="With the other tensor's type and device.",
+    ),
+    Composite(
+        (
+            "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Device? device=None, bool "
+            "non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)"
+        ),
+        function=False, sparse="itself",
+        doc="With the given type, device and memory format.",
+    ),
+    Op(
+        "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
+        devices="CpuMeta",
+        grad={"self": "zeros_like(g)"},
+        jvp="none:the result does not depend on self", batch="elementwise",
+        doc="One value written to every element.",
+    ),
+    Op(
+        "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
+        devices="CpuMeta",
+        grad={"self": "zeros_like(g)", "value": "g.sum()"},
+        jvp="linear", batch="elementwise",
+        doc="The one element of `value` written everywhere.",
+    ),
+    Op(
+        "fill.Scalar(Tensor self, Scalar value) -> Tensor",
+        method=False, devices="Any",
+        grad={"self": "zeros_like(g)"},
+        jvp="none:the result does not depend on self", batch="elementwise",
+        doc="A tensor of one value, shaped as the input.",
+        example=">>> tl.fill(tl.zeros(2), 7)\ntensor([7., 7.])",
+    ),
+    Op(
+        "fill.Tensor(Tensor self, Tensor value) -> Tensor",
+        method=False, devices="Any",
+        grad={"self": "zeros_like(g)", "value": "g.sum()"},
+        jvp="linear", batch="elementwise",
+        doc="The one element of `value`, shaped as the input.",
+    ),
+    Op(
+        "zero_(Tensor(a!) self) -> Tensor(a!)",
+        devices="CpuMeta", sparse="sparse_zero_",
+        grad={"self": "zeros_like(g)"},
+        jvp="none:the result does not depend on self", batch="elementwise",
+        doc="Zero written everywhere.",
+    ),
+    Op(
+        "resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+        function=False, devices="Any", marked=True,
+        grad="none:resizing has no derivative",
+        jvp="none:resizing has no derivative", batch="loop",
+        doc="Another shape in place; the memory grows if it must and new elements are uninitialised.",
+    ),
+    Op(
+        "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+        devices="Any", marked=True,
+        grad="none:resizing has no derivative",
+        jvp="none:resizing has no derivative", batch="loop",
+        doc="The template's shape in place; the memory grows if it must and new elements are uninitialised.",
+    ),
+    Op(
+        "_local_scalar_dense(Tensor self) -> Scalar",
+        method=False, devices="CpuOnly",
+        grad="none:the result is not a tensor",
+        jvp="none:the result is not a tensor", batch="loop",
+        doc="The one element as a number.",
+    ),
+    Composite(
+        "sum_to_size(Tensor self, int[] size) -> Tensor",
+        function=False, sparse="itself",
+        doc="Summed over the dimensions in which `size` was broadcast to the tensor's shape.",
+        example=">>> tl.ones(2, 3).sum_to_size(1, 3)\ntensor([[2., 2., 2.]])",
+    ),
 ]  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 from opgen.row import Foreach, Row
 
 _UNARY = (
-    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
-    "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg "
+    "reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
 )
 # The operator, the names of its second argument as a list of tensors, of numbers, and as one number.
 _BINARY = (
@@ -76,23 +76,30 @@ ROWS = [
     *(row for name in _UNARY.split() for row in _unary(name)),
     *(row for binary in _BINARY for row in _binary(*binary)),
     *(row for name in _TERNARY for row in _ternary(name)),
-    *_lerp(),
+    *_lerp(
+    ),
     Foreach(
-        "_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]",
-        each="pow.Scalar",
+        "_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]", each="pow.Scalar",
         doc="One number to the power of every tensor.",
     ),
-    Foreach("_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]", each="mm", doc="`mm` of two lists' matrices."),
-    Foreach("_foreach_max(Tensor[] self) -> Tensor[]", each="max", doc="The largest element of every tensor."),
     Foreach(
-        "_foreach_clone(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]",
-        each="clone",
+        "_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]", each="mm",
+        doc="`mm` of two lists' matrices.",
+    ),
+    Foreach(
+        "_foreach_max(Tensor[] self) -> Tensor[]", each="max",
+        doc="The largest element of every tensor.",
+    ),
+    Foreach(
+        "_foreach_clone(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]", each="clone",
         doc="A copy of every tensor.",
     ),
     Foreach(
-        "_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()",
-        each="copy_",
+        "_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()", each="copy_",
         doc="Every tensor overwritten by that of another list.",
     ),
-    Foreach("_foreach_zero_(Tensor(a!)[] self) -> ()", each="zero_", doc="Zero written to every element."),
-]
+    Foreach(
+        "_foreach_zero_(Tensor(a!)[] self) -> ()", each="zero_",
+        doc="Zero written to every element.",
+    ),
+]  # fmt: skip

@@ -3,81 +3,209 @@
 from opgen.row import Composite, Op
 
 ROWS = [
-    Op("mm(Tensor self, Tensor mat2) -> Tensor", sparse="sparse_mm", out=True, grad={"self": "g.mm(mat2.t().conj())", "mat2": "self.t().conj().mm(g)"},
-       jvp="double-vjp", batch="dims", ref="numpy.matmul", doc="The product of two matrices.",
-       example=">>> tl.mm(tl.tensor([[1, 2]]), tl.tensor([[3], [4]]))\ntensor([[11]])"),
-    Op("_int_mm(Tensor self, Tensor mat2) -> Tensor", out=True, method=False, grad="none: integers", jvp="none: integers", batch="loop",
-       doc="The product of two matrices of int8, in int32.",
-       example=">>> a = tl.tensor([[100, 100]], dtype=tl.int8)\n>>> tl._int_mm(a, a.t())\ntensor([[20000]], dtype=torch.int32)"),
-    Op("bmm(Tensor self, Tensor mat2) -> Tensor", out=True,
-       grad={"self": "g.bmm(mat2.transpose(1, 2).conj())", "mat2": "self.transpose(1, 2).conj().bmm(g)"}, jvp="double-vjp", batch="dims",
-       ref="numpy.matmul", doc="The products of the matrices of two batches.",
-       example=">>> tl.bmm(tl.ones(2, 3, 4), tl.ones(2, 4, 5)).shape\ntorch.Size([2, 3, 5])"),
-    Op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out=True, inplace=True,
-       grad={"self": "g * beta", "mat1": "g.mm(mat2.t().conj()) * alpha", "mat2": "mat1.t().conj().mm(g) * alpha"},
-       jvp="double-vjp", batch="dims", shown="input, mat1, mat2, *, beta=1, alpha=1, out=None",
-       doc="beta times the input plus alpha times the product of two matrices; with beta 0 the input is not read.",
-       example=">>> tl.addmm(tl.tensor([1.0]), tl.ones(1, 2), tl.ones(2, 1), alpha=10)\ntensor([[21.]])"),
-    Op("mv(Tensor self, Tensor vec) -> Tensor", out=True, grad={"self": "g.unsqueeze(1) * vec.conj()", "vec": "self.t().conj().mv(g)"},
-       jvp="double-vjp", batch="dims", ref="numpy.matmul", doc="The product of a matrix and a vector.",
-       example=">>> tl.mv(tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 1]))\ntensor([3, 7])"),
-    Op("dot(Tensor self, Tensor tensor) -> Tensor", out=True, grad={"self": "g * tensor.conj()", "tensor": "g * self.conj()"},
-       jvp="double-vjp", batch="dims", ref="numpy.dot", doc="The sum of the products of two vectors' elements; nothing is conjugated.",
-       example=">>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))\ntensor(11)"),
-    Composite("matmul(Tensor self, Tensor other) -> Tensor", out=True, sparse="sparse_matmul", ref="numpy.matmul",
-              doc="The matrix product of tensors of any dimensions: vectors join as rows or columns, further dimensions are batches.",
-              example=">>> tl.matmul(tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 1]))\ntensor([3, 7])"),
-    Op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out=True, inplace=True,
-       grad={"self": "g * beta", "batch1": "g.bmm(batch2.transpose(1, 2).conj()) * alpha", "batch2": "batch1.transpose(1, 2).conj().bmm(g) * alpha"},
-       jvp="double-vjp", batch="dims", shown="input, batch1, batch2, *, beta=1, alpha=1, out=None",
-       doc="beta times the input plus alpha times the products of two batches' matrices; with beta 0 the input is not read.",
-       example=">>> tl.baddbmm(tl.ones(1, 1, 1), tl.ones(1, 1, 2), tl.ones(1, 2, 1))\ntensor([[[3.]]])"),
-    Composite("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out=True, inplace=True,
-              shown="input, batch1, batch2, *, beta=1, alpha=1, out=None",
-              doc="beta times the input plus alpha times the sum of the products of two batches' matrices.",
-              example=">>> tl.addbmm(tl.zeros(1, 1), tl.ones(3, 1, 2), tl.ones(3, 2, 1))\ntensor([[6.]])"),
-    Op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out=True, inplace=True,
-       grad={"self": "g * beta", "mat": "g.unsqueeze(1) * vec.conj() * alpha", "vec": "mat.t().conj().mv(g) * alpha"},
-       jvp="double-vjp", batch="dims", shown="input, mat, vec, *, beta=1, alpha=1, out=None",
-       doc="beta times the input plus alpha times the product of a matrix and a vector; with beta 0 the input is not read.",
-       example=">>> tl.addmv(tl.tensor([1.0]), tl.ones(1, 2), tl.ones(2))\ntensor([3.])"),
-    Composite("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out=True, inplace=True,
-              shown="input, vec1, vec2, *, beta=1, alpha=1, out=None",
-              doc="beta times the input plus alpha times the products of each element of one vector with each of another.",
-              example=">>> tl.addr(tl.zeros(2, 2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))\ntensor([[3., 4.],\n        [6., 8.]])"),
-    Composite("vdot(Tensor self, Tensor other) -> Tensor", out=True, ref="numpy.vdot",
-              doc="The sum of the products of two vectors' elements, the first ones conjugated.",
-              example=">>> tl.vdot(tl.tensor([1j]), tl.tensor([1j]))\ntensor(1.+0.j)"),
-    Composite("outer(Tensor self, Tensor vec2) -> Tensor", out=True, aliases=("ger",), ref="numpy.outer",
-              doc="The products of each element of one vector with each of another.",
-              example=">>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))\ntensor([[3, 4],\n        [6, 8]])"),
-    Composite("inner(Tensor self, Tensor other) -> Tensor", out=True, ref="numpy.inner",
-              doc="The sums of products along the last dimensions, for each pair of the other positions.",
-              example=">>> tl.inner(tl.tensor([1, 2]), tl.tensor([3, 4]))\ntensor(11)"),
-    Composite("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", out=True, method=False,
-              doc="The sums of products over dimensions of one tensor paired with dimensions of another.",
-              example=">>> tl.tensordot(tl.ones(2, 3, 4), tl.ones(3, 4, 5), dims=2).shape\ntorch.Size([2, 5])"),
-    Composite("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", method=False,
-              doc="Sums of products of elements, whose dimensions are named by subscripts.",
-              example=">>> tl.einsum(\"ij,jk->ik\", tl.ones(2, 3), tl.ones(3, 4)).shape\ntorch.Size([2, 4])"),
-    Composite("chain_matmul(Tensor[] matrices) -> Tensor", out=True, method=False,
-              doc="The product of several matrices, in the order with the fewest multiplications.",
-              example=">>> tl.chain_matmul(tl.ones(2, 3), tl.ones(3, 4), tl.ones(4, 5)).shape\ntorch.Size([2, 5])"),
-    Composite("linalg_multi_dot(Tensor[] tensors) -> Tensor", out=True, method=False, namespace="_linalg",
-              doc="The product of several matrices, in the cheapest order; the first and the last may be vectors.",
-              example=">>> tl.linalg.multi_dot([tl.ones(2, 3), tl.ones(3, 4), tl.ones(4)]).shape\ntorch.Size([2])"),
-    Op("tril(Tensor self, int diagonal=0) -> Tensor", devices="Any", inplace=True, out=True, grad={"self": "g.tril(diagonal)"}, jvp="linear",
-       batch="dims", ref="numpy.tril", doc="The matrices' lower triangles, up to the given diagonal; zeros elsewhere.",
-       example=">>> tl.tril(tl.ones(2, 2))\ntensor([[1., 0.],\n        [1., 1.]])"),
-    Op("triu(Tensor self, int diagonal=0) -> Tensor", devices="Any", inplace=True, out=True, grad={"self": "g.triu(diagonal)"}, jvp="linear",
-       batch="dims", ref="numpy.triu", doc="The matrices' upper triangles, from the given diagonal on; zeros elsewhere.",
-       example=">>> tl.triu(tl.ones(2, 2))\ntensor([[1., 1.],\n        [0., 1.]])"),
-    Composite("matrix_rows(Tensor self) -> Tensor", method=False, function=False,
-              doc="The vectors along the last dimension as the rows of one matrix; a matrix is returned as it is."),
-    Op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", out=True, method=False, namespace="_nn", devices="Any",
-       grad={"input": "g.matmul(weight.conj()) if weight.ndim == 2 else g.unsqueeze(-1) * weight.conj()",
-             "weight": "matrix_rows(g).t().mm(matrix_rows(input).conj()) if weight.ndim == 2 "
-                       "else matrix_rows(input).t().conj().mv(g.reshape((-1,)))",
-             "bias": "g"}, jvp="double-vjp", batch="dims",
-       doc="The input, shape (*, in), times the transposed weight, shape (out, in) or (in,), plus the bias, shape (out,)."),
+    Op(
+        "mm(Tensor self, Tensor mat2) -> Tensor",
+        out=True, sparse="sparse_mm",
+        grad={"self": "g.mm(mat2.t().conj())", "mat2": "self.t().conj().mm(g)"},
+        jvp="double-vjp", batch="dims",
+        ref="numpy.matmul",
+        doc="The product of two matrices.",
+        example=">>> tl.mm(tl.tensor([[1, 2]]), tl.tensor([[3], [4]]))\ntensor([[11]])",
+    ),
+    Op(
+        "_int_mm(Tensor self, Tensor mat2) -> Tensor",
+        out=True, method=False,
+        grad="none: integers",
+        jvp="none: integers", batch="loop",
+        doc="The product of two matrices of int8, in int32.",
+        example=(
+            ">>> a = tl.tensor([[100, 100]], dtype=tl.int8)\n>>> tl._int_mm(a, a.t())\ntensor([[20000]], "
+            "dtype=torch.int32)"
+        ),
+    ),
+    Op(
+        "bmm(Tensor self, Tensor mat2) -> Tensor",
+        out=True,
+        grad={"self": "g.bmm(mat2.transpose(1, 2).conj())", "mat2": "self.transpose(1, 2).conj().bmm(g)"},
+        jvp="double-vjp", batch="dims",
+        ref="numpy.matmul",
+        doc="The products of the matrices of two batches.",
+        example=">>> tl.bmm(tl.ones(2, 3, 4), tl.ones(2, 4, 5)).shape\ntorch.Size([2, 3, 5])",
+    ),
+    Op(
+        "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        inplace=True, out=True, shown="input, mat1, mat2, *, beta=1, alpha=1, out=None",
+        grad={
+            "self": "g * beta",
+            "mat1": "g.mm(mat2.t().conj()) * alpha",
+            "mat2": "mat1.t().conj().mm(g) * alpha",
+        },
+        jvp="double-vjp", batch="dims",
+        doc=(
+            "beta times the input plus alpha times the product of two matrices; with beta 0 the input is not "
+            "read."
+        ),
+        example=">>> tl.addmm(tl.tensor([1.0]), tl.ones(1, 2), tl.ones(2, 1), alpha=10)\ntensor([[21.]])",
+    ),
+    Op(
+        "mv(Tensor self, Tensor vec) -> Tensor",
+        out=True,
+        grad={"self": "g.unsqueeze(1) * vec.conj()", "vec": "self.t().conj().mv(g)"},
+        jvp="double-vjp", batch="dims",
+        ref="numpy.matmul",
+        doc="The product of a matrix and a vector.",
+        example=">>> tl.mv(tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 1]))\ntensor([3, 7])",
+    ),
+    Op(
+        "dot(Tensor self, Tensor tensor) -> Tensor",
+        out=True,
+        grad={"self": "g * tensor.conj()", "tensor": "g * self.conj()"},
+        jvp="double-vjp", batch="dims",
+        ref="numpy.dot",
+        doc="The sum of the products of two vectors' elements; nothing is conjugated.",
+        example=">>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))\ntensor(11)",
+    ),
+    Composite(
+        "matmul(Tensor self, Tensor other) -> Tensor",
+        out=True, sparse="sparse_matmul",
+        ref="numpy.matmul",
+        doc=(
+            "The matrix product of tensors of any dimensions: vectors join as rows or columns, further "
+            "dimensions are batches."
+        ),
+        example=">>> tl.matmul(tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 1]))\ntensor([3, 7])",
+    ),
+    Op(
+        "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        inplace=True, out=True, shown="input, batch1, batch2, *, beta=1, alpha=1, out=None",
+        grad={
+            "self": "g * beta",
+            "batch1": "g.bmm(batch2.transpose(1, 2).conj()) * alpha",
+            "batch2": "batch1.transpose(1, 2).conj().bmm(g) * alpha",
+        },
+        jvp="double-vjp", batch="dims",
+        doc=(
+            "beta times the input plus alpha times the products of two batches' matrices; with beta 0 the "
+            "input is not read."
+        ),
+        example=">>> tl.baddbmm(tl.ones(1, 1, 1), tl.ones(1, 1, 2), tl.ones(1, 2, 1))\ntensor([[[3.]]])",
+    ),
+    Composite(
+        "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        inplace=True, out=True, shown="input, batch1, batch2, *, beta=1, alpha=1, out=None",
+        doc="beta times the input plus alpha times the sum of the products of two batches' matrices.",
+        example=">>> tl.addbmm(tl.zeros(1, 1), tl.ones(3, 1, 2), tl.ones(3, 2, 1))\ntensor([[6.]])",
+    ),
+    Op(
+        "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        inplace=True, out=True, shown="input, mat, vec, *, beta=1, alpha=1, out=None",
+        grad={
+            "self": "g * beta",
+            "mat": "g.unsqueeze(1) * vec.conj() * alpha",
+            "vec": "mat.t().conj().mv(g) * alpha",
+        },
+        jvp="double-vjp", batch="dims",
+        doc=(
+            "beta times the input plus alpha times the product of a matrix and a vector; with beta 0 the "
+            "input is not read."
+        ),
+        example=">>> tl.addmv(tl.tensor([1.0]), tl.ones(1, 2), tl.ones(2))\ntensor([3.])",
+    ),
+    Composite(
+        "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        inplace=True, out=True, shown="input, vec1, vec2, *, beta=1, alpha=1, out=None",
+        doc=(
+            "beta times the input plus alpha times the products of each element of one vector with each of "
+            "another."
+        ),
+        example=(
+            ">>> tl.addr(tl.zeros(2, 2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))\ntensor([[3., 4.],\n  "
+            "      [6., 8.]])"
+        ),
+    ),
+    Composite(
+        "vdot(Tensor self, Tensor other) -> Tensor",
+        out=True,
+        ref="numpy.vdot",
+        doc="The sum of the products of two vectors' elements, the first ones conjugated.",
+        example=">>> tl.vdot(tl.tensor([1j]), tl.tensor([1j]))\ntensor(1.+0.j)",
+    ),
+    Composite(
+        "outer(Tensor self, Tensor vec2) -> Tensor",
+        out=True, aliases=("ger",),
+        ref="numpy.outer",
+        doc="The products of each element of one vector with each of another.",
+        example=">>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))\ntensor([[3, 4],\n        [6, 8]])",
+    ),
+    Composite(
+        "inner(Tensor self, Tensor other) -> Tensor",
+        out=True,
+        ref="numpy.inner",
+        doc="The sums of products along the last dimensions, for each pair of the other positions.",
+        example=">>> tl.inner(tl.tensor([1, 2]), tl.tensor([3, 4]))\ntensor(11)",
+    ),
+    Composite(
+        "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+        out=True, method=False,
+        doc="The sums of products over dimensions of one tensor paired with dimensions of another.",
+        example=">>> tl.tensordot(tl.ones(2, 3, 4), tl.ones(3, 4, 5), dims=2).shape\ntorch.Size([2, 5])",
+    ),
+    Composite(
+        "einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+        method=False,
+        doc="Sums of products of elements, whose dimensions are named by subscripts.",
+        example=">>> tl.einsum(\"ij,jk->ik\", tl.ones(2, 3), tl.ones(3, 4)).shape\ntorch.Size([2, 4])",
+    ),
+    Composite(
+        "chain_matmul(Tensor[] matrices) -> Tensor",
+        out=True, method=False,
+        doc="The product of several matrices, in the order with the fewest multiplications.",
+        example=">>> tl.chain_matmul(tl.ones(2, 3), tl.ones(3, 4), tl.ones(4, 5)).shape\ntorch.Size([2, 5])",
+    ),
+    Composite(
+        "linalg_multi_dot(Tensor[] tensors) -> Tensor",
+        out=True, method=False, namespace="_linalg",
+        doc="The product of several matrices, in the cheapest order; the first and the last may be vectors.",
+        example=">>> tl.linalg.multi_dot([tl.ones(2, 3), tl.ones(3, 4), tl.ones(4)]).shape\ntorch.Size([2])",
+    ),
+    Op(
+        "tril(Tensor self, int diagonal=0) -> Tensor",
+        inplace=True, out=True, devices="Any",
+        grad={"self": "g.tril(diagonal)"},
+        jvp="linear", batch="dims",
+        ref="numpy.tril",
+        doc="The matrices' lower triangles, up to the given diagonal; zeros elsewhere.",
+        example=">>> tl.tril(tl.ones(2, 2))\ntensor([[1., 0.],\n        [1., 1.]])",
+    ),
+    Op(
+        "triu(Tensor self, int diagonal=0) -> Tensor",
+        inplace=True, out=True, devices="Any",
+        grad={"self": "g.triu(diagonal)"},
+        jvp="linear", batch="dims",
+        ref="numpy.triu",
+        doc="The matrices' upper triangles, from the given diagonal on; zeros elsewhere.",
+        example=">>> tl.triu(tl.ones(2, 2))\ntensor([[1., 1.],\n        [0., 1.]])",
+    ),
+    Composite(
+        "matrix_rows(Tensor self) -> Tensor",
+        function=False, method=False,
+        doc="The vectors along the last dimension as the rows of one matrix; a matrix is returned as it is.",
+    ),
+    Op(
+        "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+        out=True, method=False, namespace="_nn", devices="Any",
+        grad={
+            "input": "g.matmul(weight.conj()) if weight.ndim == 2 else g.unsqueeze(-1) * weight.conj()",
+            "weight": (
+                "matrix_rows(g).t().mm(matrix_rows(input).conj()) if weight.ndim == 2 else "
+                "matrix_rows(input).t().conj().mv(g.reshape((-1,)))"
+            ),
+            "bias": "g",
+        },
+        jvp="double-vjp", batch="dims",
+        doc=(
+            "The input, shape (*, in), times the transposed weight, shape (out, in) or (in,), plus the bias, "
+            "shape (out,)."
+        ),
+    ),
 ]  # fmt: skip

@@ -8,24 +8,77 @@ def _private(signature, **fields):
 
 
 ROWS = [
-    _private("nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor output, Tensor total_weight)",
-             grad={"self": "_nll_loss_backward(g0, target, weight, self.shape, reduction, ignore_index, total_weight)"},
-             doc="The negative scores of the target classes, and the sum of their weights."),
-    _private("_nll_loss_backward(Tensor grad, Tensor target, Tensor? weight, int[] sizes, int reduction, int ignore_index, Tensor total_weight) -> Tensor",
-             grad={"grad": "nll_loss_forward(g, target, weight, reduction, ignore_index)"},
-             doc="The gradient of nll_loss_forward."),
-    _private("_cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) "
-             "-> (Tensor output, Tensor log_sums, Tensor total_weight)",
-             grad={"self": "_cross_entropy_backward(g0, self, log_sums, total_weight, target, weight, reduction, ignore_index)"},
-             doc="The cross entropy of scores and target classes, without the logarithms of all probabilities in memory."),
-    _private("_cross_entropy_backward(Tensor grad, Tensor self, Tensor log_sums, Tensor total_weight, Tensor target, Tensor? weight, int reduction, "
-             "int ignore_index) -> Tensor",
-             grad={"grad, self": "_cross_entropy_double_backward(g, grad, self, total_weight, target, weight, reduction, ignore_index)"},
-             doc="The gradient of _cross_entropy."),
-    Composite("_cross_entropy_double_backward(Tensor u, Tensor grad, Tensor self, Tensor total_weight, Tensor target, Tensor? weight, int reduction, "
-              "int ignore_index) -> (Tensor, Tensor)", function=False, method=False, doc="The gradients of cross_entropy's gradient."),
-    Composite("nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor",
-              method=False, namespace="_nn", doc="The negative log-likelihood of the target classes."),
-    Composite("cross_entropy_of_classes(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor",
-              method=False, namespace="_nn", doc="The cross entropy of scores and target classes."),
+    _private(
+        (
+            "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) "
+            "-> (Tensor output, Tensor total_weight)"
+        ),
+        grad={
+            "self": (
+                "_nll_loss_backward(g0, target, weight, self.shape, reduction, ignore_index, total_weight)"
+            ),
+        },
+        doc="The negative scores of the target classes, and the sum of their weights.",
+    ),
+    _private(
+        (
+            "_nll_loss_backward(Tensor grad, Tensor target, Tensor? weight, int[] sizes, int reduction, int "
+            "ignore_index, Tensor total_weight) -> Tensor"
+        ),
+        grad={"grad": "nll_loss_forward(g, target, weight, reduction, ignore_index)"},
+        doc="The gradient of nll_loss_forward.",
+    ),
+    _private(
+        (
+            "_cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> "
+            "(Tensor output, Tensor log_sums, Tensor total_weight)"
+        ),
+        grad={
+            "self": (
+                "_cross_entropy_backward(g0, self, log_sums, total_weight, target, weight, reduction, "
+                "ignore_index)"
+            ),
+        },
+        doc=(
+            "The cross entropy of scores and target classes, without the logarithms of all probabilities in "
+            "memory."
+        ),
+    ),
+    _private(
+        (
+            "_cross_entropy_backward(Tensor grad, Tensor self, Tensor log_sums, Tensor total_weight, Tensor "
+            "target, Tensor? weight, int reduction, int ignore_index) -> Tensor"
+        ),
+        grad={
+            "grad, self": (
+                "_cross_entropy_double_backward(g, grad, self, total_weight, target, weight, reduction, "
+                "ignore_index)"
+            ),
+        },
+        doc="The gradient of _cross_entropy.",
+    ),
+    Composite(
+        (
+            "_cross_entropy_double_backward(Tensor u, Tensor grad, Tensor self, Tensor total_weight, Tensor "
+            "target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)"
+        ),
+        function=False, method=False,
+        doc="The gradients of cross_entropy's gradient.",
+    ),
+    Composite(
+        (
+            "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int "
+            "ignore_index=-100) -> Tensor"
+        ),
+        method=False, namespace="_nn",
+        doc="The negative log-likelihood of the target classes.",
+    ),
+    Composite(
+        (
+            "cross_entropy_of_classes(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int "
+            "ignore_index=-100) -> Tensor"
+        ),
+        method=False, namespace="_nn",
+        doc="The cross entropy of scores and target classes.",
+    ),
 ]  # fmt: skip

@@ -10,49 +10,139 @@ def _private(signature, **fields):
 
 
 ROWS = [
-    _private("_sample_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int S, int groups, float eps, bool centered) "
-             "-> (Tensor output, Tensor mean, Tensor rstd)",
-             grad={"input, weight, bias": "_sample_norm_backward(g0, input, mean, rstd, weight, bias, N, C, S, groups, eps, centered, "
-                                          "needs[0], needs[1], needs[2])"},
-             doc="Normalizes each group of the channels of each sample of an input of N samples, C channels and S elements."),
-    _private("_sample_norm_backward(Tensor grad, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, int N, int C, int S, "
-             f"int groups, float eps, bool centered, {WANTED}) -> (Tensor, Tensor, Tensor)",
-             grad={"grad, input, weight": "_norm_double_backward(g0, g1, g2, grad, input, weight, None, None, [N, groups, C // groups, S], [2, 3], "
-                                          "[1, groups, C // groups, 1], eps, centered)"},
-             doc="The gradients of _sample_norm."),
-    _private("_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, "
-             "float eps) -> (Tensor output, Tensor mean, Tensor rstd)",
-             grad={"input, weight, bias": "_batch_norm_backward(g0, input, mean, rstd, weight, training, eps, needs[0], needs[1], needs[2])"},
-             doc="Normalizes each channel over all samples, or with given statistics unless training; updates the running ones."),
-    _private("_batch_norm_backward(Tensor grad, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, bool training, float eps, "
-             f"{WANTED}) -> (Tensor, Tensor, Tensor)",
-             grad={"grad, input, weight": "_norm_double_backward(g0, g1, g2, grad, input, weight, None if training else mean, None if training else rstd, "
-                                          "[input.size(0), input.size(1), -1], [0, 2], [1, input.size(1), 1], eps, True)"},
-             doc="The gradients of _batch_norm."),
-    Composite("_norm_double_backward(Tensor? grad_input_grad, Tensor? grad_weight_grad, Tensor? grad_bias_grad, Tensor grad, Tensor input, "
-              "Tensor? weight, Tensor? mean, Tensor? rstd, int[] sizes, int[] dims, int[] weight_sizes, float eps, bool centered) "
-              "-> (Tensor, Tensor, Tensor)", function=False, method=False,
-              doc="The double backward of a normalization: the gradients of its backward pass."),
-    Composite("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
-              method=False, doc="Normalizes over the last dimensions, those of `normalized_shape`.",
-              example=">>> tl.layer_norm(tl.tensor([1.0, 3.0]), (2,))\ntensor([-1.0000,  1.0000])"),
-    Composite("native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
-              out=True, method=False, doc="layer_norm with the mean and the reciprocal standard deviation of each row."),
-    Composite("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-              method=False, doc="Divides by the root of the mean square over the last dimensions, those of `normalized_shape`.",
-              example=">>> tl.rms_norm(tl.tensor([3.0, 4.0]), (2,))\ntensor([0.8485, 1.1314])"),
-    Composite("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
-              method=False, doc="Normalizes each group of channels of each sample.",
-              example=">>> tl.group_norm(tl.tensor([[1.0, 3.0]]), 1)\ntensor([[-1.0000,  1.0000]])"),
-    Composite("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
-              out=True, method=False, doc="group_norm with the mean and the reciprocal standard deviation of each group."),
-    Composite("batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, "
-              "bool cudnn_enabled) -> Tensor", method=False,
-              doc="Normalizes each channel over all samples, or with the running statistics unless training."),
-    Composite("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, "
-              "float eps) -> (Tensor, Tensor, Tensor)", out=True, method=False,
-              doc="batch_norm with the mean and the reciprocal standard deviation of each channel."),
-    Composite("instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, "
-              "float eps, bool cudnn_enabled) -> Tensor", method=False,
-              doc="Normalizes each channel of each sample."),
+    _private(
+        (
+            "_sample_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int S, int groups, float "
+            "eps, bool centered) -> (Tensor output, Tensor mean, Tensor rstd)"
+        ),
+        grad={
+            "input, weight, bias": (
+                "_sample_norm_backward(g0, input, mean, rstd, weight, bias, N, C, S, groups, eps, centered, "
+                "needs[0], needs[1], needs[2])"
+            ),
+        },
+        doc=(
+            "Normalizes each group of the channels of each sample of an input of N samples, C channels and S "
+            "elements."
+        ),
+    ),
+    _private(
+        (
+            "_sample_norm_backward(Tensor grad, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, "
+            "Tensor? bias, int N, int C, int S, "
+            f"int groups, float eps, bool centered, {WANTED}) -> (Tensor, Tensor, Tensor)"
+        ),
+        grad={
+            "grad, input, weight": (
+                "_norm_double_backward(g0, g1, g2, grad, input, weight, None, None, [N, groups, C // groups, "
+                "S], [2, 3], [1, groups, C // groups, 1], eps, centered)"
+            ),
+        },
+        doc="The gradients of _sample_norm.",
+    ),
+    _private(
+        (
+            "_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+            "running_var, bool training, float momentum, float eps) -> (Tensor output, Tensor mean, Tensor "
+            "rstd)"
+        ),
+        grad={
+            "input, weight, bias": (
+                "_batch_norm_backward(g0, input, mean, rstd, weight, training, eps, needs[0], needs[1], "
+                "needs[2])"
+            ),
+        },
+        doc=(
+            "Normalizes each channel over all samples, or with given statistics unless training; updates the "
+            "running ones."
+        ),
+    ),
+    _private(
+        (
+            "_batch_norm_backward(Tensor grad, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, bool "
+            "training, float eps, "
+            f"{WANTED}) -> (Tensor, Tensor, Tensor)"
+        ),
+        grad={
+            "grad, input, weight": (
+                "_norm_double_backward(g0, g1, g2, grad, input, weight, None if training else mean, None if "
+                "training else rstd, [input.size(0), input.size(1), -1], [0, 2], [1, input.size(1), 1], eps, "
+                "True)"
+            ),
+        },
+        doc="The gradients of _batch_norm.",
+    ),
+    Composite(
+        (
+            "_norm_double_backward(Tensor? grad_input_grad, Tensor? grad_weight_grad, Tensor? "
+            "grad_bias_grad, Tensor grad, Tensor input, Tensor? weight, Tensor? mean, Tensor? rstd, int[] "
+            "sizes, int[] dims, int[] weight_sizes, float eps, bool centered) -> (Tensor, Tensor, Tensor)"
+        ),
+        function=False, method=False,
+        doc="The double backward of a normalization: the gradients of its backward pass.",
+    ),
+    Composite(
+        (
+            "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
+            "eps=1e-05, bool cudnn_enable=True) -> Tensor"
+        ),
+        method=False,
+        doc="Normalizes over the last dimensions, those of `normalized_shape`.",
+        example=">>> tl.layer_norm(tl.tensor([1.0, 3.0]), (2,))\ntensor([-1.0000,  1.0000])",
+    ),
+    Composite(
+        (
+            "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float "
+            "eps) -> (Tensor, Tensor, Tensor)"
+        ),
+        out=True, method=False,
+        doc="layer_norm with the mean and the reciprocal standard deviation of each row.",
+    ),
+    Composite(
+        "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+        method=False,
+        doc="Divides by the root of the mean square over the last dimensions, those of `normalized_shape`.",
+        example=">>> tl.rms_norm(tl.tensor([3.0, 4.0]), (2,))\ntensor([0.8485, 1.1314])",
+    ),
+    Composite(
+        (
+            "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
+            "eps=1e-05, bool cudnn_enabled=True) -> Tensor"
+        ),
+        method=False,
+        doc="Normalizes each group of channels of each sample.",
+        example=">>> tl.group_norm(tl.tensor([[1.0, 3.0]]), 1)\ntensor([[-1.0000,  1.0000]])",
+    ),
+    Composite(
+        (
+            "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, "
+            "float eps) -> (Tensor, Tensor, Tensor)"
+        ),
+        out=True, method=False,
+        doc="group_norm with the mean and the reciprocal standard deviation of each group.",
+    ),
+    Composite(
+        (
+            "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+            "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor"
+        ),
+        method=False,
+        doc="Normalizes each channel over all samples, or with the running statistics unless training.",
+    ),
+    Composite(
+        (
+            "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+            "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"
+        ),
+        out=True, method=False,
+        doc="batch_norm with the mean and the reciprocal standard deviation of each channel.",
+    ),
+    Composite(
+        (
+            "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+            "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor"
+        ),
+        method=False,
+        doc="Normalizes each channel of each sample.",
+    ),
 ]  # fmt: skip

@@ -4,20 +4,57 @@ from opgen.row import Composite, Op
 
 
 def _border(name, kind, dims, **fields):
-    return Op(f"{name}(Tensor self, int[{2 * dims}] padding) -> Tensor" if dims else f"{name}(Tensor self, int[] pad) -> Tensor",
-              method=False, namespace="_nn", out=dims > 0, jvp="linear", batch="dims",
-              grad={"self": f"_border_adjoint(g, self.shape, {'padding' if dims else 'pad'}, '{kind}')"}, **fields)  # fmt: skip
+    return Op(
+        f"{name}(Tensor self, int[{2 * dims}] padding) -> Tensor"
+        if dims
+        else f"{name}(Tensor self, int[] pad) -> Tensor",
+        **fields,
+        out=dims > 0,
+        method=False,
+        namespace="_nn",
+        grad={"self": f"_border_adjoint(g, self.shape, {'padding' if dims else 'pad'}, '{kind}')"},
+        jvp="linear",
+        batch="dims",
+    )
 
 
 ROWS = [
-    Composite("pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor", method=False, namespace="_nn",
-              doc="A larger tensor, filled around the input with a number or from the input."),
-    Op("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", devices="Any", method=False, jvp="linear", batch="dims",
-       grad={"self": "constant_pad_nd(g, [-n for n in pad], 0)"}, doc="A number around the tensor; a negative width cuts.",
-       example=">>> tl.constant_pad_nd(tl.tensor([1, 2]), (1, 2))\ntensor([0, 1, 2, 0, 0])"),
-    *(_border(f"reflection_pad{n}d", "reflect", n, doc="The tensor mirrored at its borders, which are not repeated.") for n in (1, 2, 3)),
-    *(_border(f"replication_pad{n}d", "replicate", n, doc="The tensor's borders repeated.") for n in (1, 2, 3)),
-    _border("_pad_circular", "circular", 0, doc="The tensor's other side at each border."),
-    Op("_border_adjoint(Tensor grad, int[] sizes, int[] padding, str mode) -> Tensor", method=False, function=False, jvp="linear",
-       batch="dims", grad={"grad": "pad(g, padding, mode, None)"}, doc="The adjoint of padding from the tensor itself."),
+    Composite(
+        "pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor",
+        method=False, namespace="_nn",
+        doc="A larger tensor, filled around the input with a number or from the input.",
+    ),
+    Op(
+        "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
+        method=False, devices="Any",
+        grad={"self": "constant_pad_nd(g, [-n for n in pad], 0)"},
+        jvp="linear", batch="dims",
+        doc="A number around the tensor; a negative width cuts.",
+        example=">>> tl.constant_pad_nd(tl.tensor([1, 2]), (1, 2))\ntensor([0, 1, 2, 0, 0])",
+    ),
+    *(
+        _border(
+            f"reflection_pad{n}d", "reflect", n,
+            doc="The tensor mirrored at its borders, which are not repeated.",
+        )
+        for n in (1, 2, 3)
+    ),
+    *(
+        _border(
+            f"replication_pad{n}d", "replicate", n,
+            doc="The tensor's borders repeated.",
+        )
+        for n in (1, 2, 3)
+    ),
+    _border(
+        "_pad_circular", "circular", 0,
+        doc="The tensor's other side at each border.",
+    ),
+    Op(
+        "_border_adjoint(Tensor grad, int[] sizes, int[] padding, str mode) -> Tensor",
+        function=False, method=False,
+        grad={"grad": "pad(g, padding, mode, None)"},
+        jvp="linear", batch="dims",
+        doc="The adjoint of padding from the tensor itself.",
+    ),
 ]  # fmt: skip

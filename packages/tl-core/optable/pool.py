@@ -5,7 +5,16 @@ from opgen.row import Composite, Op
 
 def _private(signature, grad, doc, **fields):
     """A row under the public names: lists are as long as the grid has dimensions."""
-    return Op(signature, method=False, function=False, grad=grad, jvp="double-vjp", batch="loop", doc=doc, **fields)
+    return Op(
+        signature,
+        **fields,
+        function=False,
+        method=False,
+        grad=grad,
+        jvp="double-vjp",
+        batch="loop",
+        doc=doc,
+    )
 
 
 def _public(signature, doc, namespace="_nn", **fields):
@@ -27,54 +36,164 @@ AVG = "kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_overr
 AVG_TAIL = "bool count_include_pad=True, int? divisor_override=None"
 
 ROWS = [
-    _private("_max_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor values, Tensor indices)",
-             {"self": PUT.format(size="kernel_size")}, "The largest element of each window, and where it stood in its plane."),
-    _private("_adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor values, Tensor indices)",
-             {"self": PUT.format(size="output_size")}, "The largest element of each of as many windows as the result has elements."),
-    _private("_fractional_max_pool(Tensor self, int[] kernel_size, int[] output_size, Tensor random_samples) -> (Tensor values, Tensor indices)",
-             {"self": PUT.format(size="kernel_size")}, "The largest element of windows at random places."),
-    _private("_put_by_index(Tensor source, Tensor indices, int[] sizes, int spatial) -> Tensor",
-             {"source": "_take_by_index(g, indices, spatial)"}, "Elements added at their positions in a plane."),
-    _private("_unpool(Tensor source, Tensor indices, int[] output_size) -> Tensor",
-             {"source": "_take_by_index(g, indices, len(output_size))"}, "Elements written at their positions in a plane."),
-    _public("_take_by_index(Tensor self, Tensor indices, int spatial) -> Tensor", "Elements at positions in their plane.", function=False),
-    _private("_avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
-             {"self": f"_avg_pool_adjoint(g, self.shape, {AVG})"}, "The mean of each window."),
-    _private("_avg_pool_adjoint(Tensor grad, int[] sizes, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
-             {"grad": f"_avg_pool(g, {AVG})"}, "The adjoint of _avg_pool."),
-    _private("_adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor",
-             {"self": "_adaptive_avg_pool_adjoint(g, self.shape, len(output_size))"},
-             "The mean of each of as many windows as the result has elements."),
-    _private("_adaptive_avg_pool_adjoint(Tensor grad, int[] sizes, int spatial) -> Tensor",
-             {"grad": "_adaptive_avg_pool(g, grad.shape[len(grad.shape) - spatial:])"}, "The adjoint of _adaptive_avg_pool."),
-    _public(f"max_pool1d_with_indices(Tensor self, {_window(1)}) -> (Tensor, Tensor)", "The largest element of each window, and its position.", namespace=""),
-    _public(f"avg_pool1d(Tensor self, {_window(1, False)}, bool count_include_pad=True) -> Tensor", "The mean of each window.", namespace="", out=True,
-            example=">>> tl.avg_pool1d(tl.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)\ntensor([[2., 6.]])"),
-    _public("adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", "The means of as many windows as are asked for.", namespace="", out=True,
-            example=">>> tl.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)\ntensor([[2., 6.]])"),
-    _public("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
-            "The largest elements of as many windows as are asked for, and their positions.", namespace="",
-            example=">>> tl.adaptive_max_pool1d(tl.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)\n(tensor([[3., 7.]]), tensor([[1, 3]]))"),
-    *(_public(f"max_pool{n}d(Tensor self, {_window(n)}) -> Tensor", "The largest element of each window.", namespace="",
-              example=f">>> tl.max_pool{n}d(tl.ones(1, 3{', 8' * n}), 2).shape\ntorch.Size([1, 3{', 4' * n}])") for n in (1, 2, 3)),
+    _private(
+        (
+            "_max_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool "
+            "ceil_mode) -> (Tensor values, Tensor indices)"
+        ),
+        {"self": PUT.format(size="kernel_size")},
+        "The largest element of each window, and where it stood in its plane.",
+    ),
+    _private(
+        "_adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor values, Tensor indices)",
+        {"self": PUT.format(size="output_size")},
+        "The largest element of each of as many windows as the result has elements.",
+    ),
+    _private(
+        (
+            "_fractional_max_pool(Tensor self, int[] kernel_size, int[] output_size, Tensor random_samples) "
+            "-> (Tensor values, Tensor indices)"
+        ),
+        {"self": PUT.format(size="kernel_size")}, "The largest element of windows at random places.",
+    ),
+    _private(
+        "_put_by_index(Tensor source, Tensor indices, int[] sizes, int spatial) -> Tensor",
+        {"source": "_take_by_index(g, indices, spatial)"}, "Elements added at their positions in a plane.",
+    ),
+    _private(
+        "_unpool(Tensor source, Tensor indices, int[] output_size) -> Tensor",
+        {"source": "_take_by_index(g, indices, len(output_size))"},
+        "Elements written at their positions in a plane.",
+    ),
+    _public(
+        "_take_by_index(Tensor self, Tensor indices, int spatial) -> Tensor",
+        "Elements at positions in their plane.",
+        function=False,
+    ),
+    _private(
+        (
+            "_avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool "
+            "count_include_pad, int? divisor_override) -> Tensor"
+        ),
+        {"self": f"_avg_pool_adjoint(g, self.shape, {AVG})"}, "The mean of each window.",
+    ),
+    _private(
+        (
+            "_avg_pool_adjoint(Tensor grad, int[] sizes, int[] kernel_size, int[] stride, int[] padding, "
+            "bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"
+        ),
+        {"grad": f"_avg_pool(g, {AVG})"}, "The adjoint of _avg_pool.",
+    ),
+    _private(
+        "_adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor",
+        {"self": "_adaptive_avg_pool_adjoint(g, self.shape, len(output_size))"},
+        "The mean of each of as many windows as the result has elements.",
+    ),
+    _private(
+        "_adaptive_avg_pool_adjoint(Tensor grad, int[] sizes, int spatial) -> Tensor",
+        {"grad": "_adaptive_avg_pool(g, grad.shape[len(grad.shape) - spatial:])"},
+        "The adjoint of _adaptive_avg_pool.",
+    ),
+    _public(
+        f"max_pool1d_with_indices(Tensor self, {_window(1)}) -> (Tensor, Tensor)",
+        "The largest element of each window, and its position.",
+        namespace="",
+    ),
+    _public(
+        f"avg_pool1d(Tensor self, {_window(1, False)}, bool count_include_pad=True) -> Tensor",
+        "The mean of each window.",
+        out=True, namespace="",
+        example=">>> tl.avg_pool1d(tl.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)\ntensor([[2., 6.]])",
+    ),
+    _public(
+        "adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
+        "The means of as many windows as are asked for.",
+        out=True, namespace="",
+        example=">>> tl.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)\ntensor([[2., 6.]])",
+    ),
+    _public(
+        "adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
+        "The largest elements of as many windows as are asked for, and their positions.",
+        namespace="",
+        example=(
+            ">>> tl.adaptive_max_pool1d(tl.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)\n(tensor([[3., 7.]]), "
+            "tensor([[1, 3]]))"
+        ),
+    ),
+    *(
+        _public(
+            f"max_pool{n}d(Tensor self, {_window(n)}) -> Tensor", "The largest element of each window.",
+            namespace="",
+            example=f">>> tl.max_pool{n}d(tl.ones(1, 3{', 8' * n}), 2).shape\ntorch.Size([1, 3{', 4' * n}])",
+        )
+        for n in (1, 2, 3)
+    ),
     *(row for n in (2, 3) for row in (
         _public(f"max_pool{n}d_with_indices(Tensor self, {_window(n)}) -> (Tensor, Tensor)",
                 "The largest element of each window, and its position in its plane.", out=True),
-        _public(f"max_pool{n}d_with_indices_backward(Tensor grad_output, Tensor self, {_backward_window(n)}, Tensor indices) -> Tensor",
-                f"The gradient of max_pool{n}d_with_indices."),
-        _public(f"avg_pool{n}d(Tensor self, {_window(n, False)}, {AVG_TAIL}) -> Tensor", "The mean of each window.", out=True),
-        _public(f"avg_pool{n}d_backward(Tensor grad_output, Tensor self, {_backward_window(n, False)}, bool count_include_pad, int? divisor_override) -> Tensor",
-                f"The gradient of avg_pool{n}d."),
-        _public(f"adaptive_avg_pool{n}d(Tensor self, int[{n}] output_size) -> Tensor", "The means of as many windows as are asked for.", out=True),
-        _public(f"_adaptive_avg_pool{n}d(Tensor self, int[{n}] output_size) -> Tensor", f"As adaptive_avg_pool{n}d.", namespace=""),
-        _public(f"_adaptive_avg_pool{n}d_backward(Tensor grad_output, Tensor self) -> Tensor", f"The gradient of adaptive_avg_pool{n}d.", namespace=""),
-        _public(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)",
-                "The largest elements of as many windows as are asked for, and their positions in their plane.", out=True),
-        _public(f"adaptive_max_pool{n}d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", f"The gradient of adaptive_max_pool{n}d."),
-        _public(f"fractional_max_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] output_size, Tensor random_samples) -> (Tensor, Tensor)",
-                "The largest elements of windows at random places, and their positions in their plane.", out=True),
+        _public(
+            (
+                f"max_pool{n}d_with_indices_backward(Tensor grad_output, Tensor self, {_backward_window(n)}, "
+                f"Tensor indices) -> Tensor"
+            ),
+            f"The gradient of max_pool{n}d_with_indices.",
+        ),
+        _public(
+            f"avg_pool{n}d(Tensor self, {_window(n, False)}, {AVG_TAIL}) -> Tensor",
+            "The mean of each window.",
+            out=True,
+        ),
+        _public(
+            (
+                f"avg_pool{n}d_backward(Tensor grad_output, Tensor self, {_backward_window(n, False)}, bool "
+                f"count_include_pad, int? divisor_override) -> Tensor"
+            ),
+            f"The gradient of avg_pool{n}d.",
+        ),
+        _public(
+            f"adaptive_avg_pool{n}d(Tensor self, int[{n}] output_size) -> Tensor",
+            "The means of as many windows as are asked for.",
+            out=True,
+        ),
+        _public(
+            f"_adaptive_avg_pool{n}d(Tensor self, int[{n}] output_size) -> Tensor",
+            f"As adaptive_avg_pool{n}d.",
+            namespace="",
+        ),
+        _public(
+            f"_adaptive_avg_pool{n}d_backward(Tensor grad_output, Tensor self) -> Tensor",
+            f"The gradient of adaptive_avg_pool{n}d.",
+            namespace="",
+        ),
+        _public(
+            f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)",
+            "The largest elements of as many windows as are asked for, and their positions in their plane.",
+            out=True,
+        ),
+        _public(
+            f"adaptive_max_pool{n}d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor",
+            f"The gradient of adaptive_max_pool{n}d.",
+        ),
+        _public(
+            (
+                f"fractional_max_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] output_size, Tensor "
+                f"random_samples) -> (Tensor, Tensor)"
+            ),
+            "The largest elements of windows at random places, and their positions in their plane.",
+            out=True,
+        ),
     )),
-    _public("max_unpool2d(Tensor self, Tensor indices, int[2] output_size) -> Tensor", "Elements put back where a maximum was; zeros elsewhere.", out=True),
-    _public("max_unpool3d(Tensor self, Tensor indices, int[3] output_size, int[3] stride, int[3] padding) -> Tensor",
-            "Elements put back where a maximum was; zeros elsewhere.", out=True),
+    _public(
+        "max_unpool2d(Tensor self, Tensor indices, int[2] output_size) -> Tensor",
+        "Elements put back where a maximum was; zeros elsewhere.",
+        out=True,
+    ),
+    _public(
+        (
+            "max_unpool3d(Tensor self, Tensor indices, int[3] output_size, int[3] stride, int[3] padding) -> "
+            "Tensor"
+        ),
+        "Elements put back where a maximum was; zeros elsewhere.",
+        out=True,
+    ),
 ]  # fmt: skip

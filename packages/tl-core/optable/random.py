@@ -5,7 +5,10 @@ from opgen.row import Composite, Op
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 LIKE = OPTIONS + ", MemoryFormat? memory_format=None"
 NONE = "none:the result does not depend on the values of a tensor"
-SHOWN = "generator=None, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False, pin_memory=False"
+SHOWN = (
+    "generator=None, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False, "
+    "pin_memory=False"
+)
 SHOWN_LIKE = "dtype=None, layout=None, device=None, requires_grad=False, memory_format=torch.preserve_format"
 
 
@@ -62,77 +65,157 @@ INTEGERS = "Integers from low, 0 if it isn't given, up to, but without, high, al
 PERMUTATION = "The integers from 0 up to, but without, n in random order."
 
 ROWS = [
-    *_create("rand", "int[] size", UNIFORM, shown=f"*size, {SHOWN}",
-             example=">>> tl.rand(2, 3).shape\ntorch.Size([2, 3])"),
-    *_like("rand_like", "Tensor self", UNIFORM, ("", ".generator"), shown=f"input, *, {SHOWN_LIKE}",
-           example=">>> tl.rand_like(tl.zeros(2, 3)).shape\ntorch.Size([2, 3])"),
-    *_create("randn", "int[] size", NORMAL, shown=f"*size, {SHOWN}",
-             example=">>> tl.randn(2, 3).shape\ntorch.Size([2, 3])"),
-    *_like("randn_like", "Tensor self", NORMAL, ("", ".generator"), shown=f"input, *, {SHOWN_LIKE}",
-           example=">>> tl.randn_like(tl.zeros(2, 3)).shape\ntorch.Size([2, 3])"),
-    *_create("randint", "int high, int[] size", INTEGERS, shown=f"low, high=None, size=None, *, {SHOWN}",
-             example=">>> tl.randint(0, 10, (2, 3)).shape\ntorch.Size([2, 3])"),
+    *_create(
+        "rand", "int[] size", UNIFORM,
+        shown=f"*size, {SHOWN}",
+        example=">>> tl.rand(2, 3).shape\ntorch.Size([2, 3])",
+    ),
+    *_like(
+        "rand_like", "Tensor self", UNIFORM, ("", ".generator"),
+        shown=f"input, *, {SHOWN_LIKE}",
+        example=">>> tl.rand_like(tl.zeros(2, 3)).shape\ntorch.Size([2, 3])",
+    ),
+    *_create(
+        "randn", "int[] size", NORMAL,
+        shown=f"*size, {SHOWN}",
+        example=">>> tl.randn(2, 3).shape\ntorch.Size([2, 3])",
+    ),
+    *_like(
+        "randn_like", "Tensor self", NORMAL, ("", ".generator"),
+        shown=f"input, *, {SHOWN_LIKE}",
+        example=">>> tl.randn_like(tl.zeros(2, 3)).shape\ntorch.Size([2, 3])",
+    ),
+    *_create(
+        "randint", "int high, int[] size", INTEGERS,
+        shown=f"low, high=None, size=None, *, {SHOWN}",
+        example=">>> tl.randint(0, 10, (2, 3)).shape\ntorch.Size([2, 3])",
+    ),
     *_create("randint", "int low, int high, int[] size", INTEGERS, low="low"),
-    *_like("randint_like", "Tensor self, int high", INTEGERS, ("", ".generator"),
-           shown=f"input, low, high=None, *, {SHOWN_LIKE}",
-           example=">>> tl.randint_like(tl.zeros(2, 3), 10).shape\ntorch.Size([2, 3])"),
+    *_like(
+        "randint_like", "Tensor self, int high", INTEGERS, ("", ".generator"),
+        shown=f"input, low, high=None, *, {SHOWN_LIKE}",
+        example=">>> tl.randint_like(tl.zeros(2, 3), 10).shape\ntorch.Size([2, 3])",
+    ),
     *_like("randint_like", "Tensor self, Tensor high", INTEGERS, (".Tensor", ".Tensor_generator")),
-    *_like("randint_like", "Tensor self, int low, int high", INTEGERS, (".low_dtype", ".low_generator_dtype")),
-    *_create("randperm", "int n", PERMUTATION, shown=f"n, *, {SHOWN}",
-             example=">>> tl.randperm(5).sort().values\ntensor([0, 1, 2, 3, 4])"),
-
+    *_like(
+        "randint_like", "Tensor self, int low, int high", INTEGERS, (".low_dtype", ".low_generator_dtype"),
+    ),
+    *_create(
+        "randperm", "int n", PERMUTATION,
+        shown=f"n, *, {SHOWN}",
+        example=">>> tl.randperm(5).sort().values\ntensor([0, 1, 2, 3, 4])",
+    ),
     # ---- in place ------------------------------------------------------------------------------------------
-    _fill(f"uniform_(Tensor(a!) self, float from=0, float to=1, {GENERATOR})", doc="Uniform numbers in [from, to)."),
-    _fill(f"normal_(Tensor(a!) self, float mean=0, float std=1, {GENERATOR})",
-          doc="Normal numbers of that mean and standard deviation."),
-    _fill(f"exponential_(Tensor(a!) self, float lambd=1, {GENERATOR})",
-          doc="Exponential numbers with density lambd * exp(-lambd * x)."),
-    _fill(f"cauchy_(Tensor(a!) self, float median=0, float sigma=1, {GENERATOR})",
-          doc="Cauchy numbers around the median, of width sigma."),
-    _fill(f"log_normal_(Tensor(a!) self, float mean=1, float std=2, {GENERATOR})",
-          doc="Numbers whose logarithms are normal, of that mean and standard deviation."),
-    _fill(f"geometric_(Tensor(a!) self, float p, {GENERATOR})",
-          doc="How many trials it takes until the first success, when each succeeds with probability p."),
-    _fill(f"random_.from(Tensor(a!) self, int from, int? to, {GENERATOR})",
-          doc="Integers from `from` up to, but without, `to`; or up to the largest that the dtype holds exactly."),
-    _fill(f"random_.to(Tensor(a!) self, int to, {GENERATOR})", doc="Integers from 0 up to, but without, `to`."),
-    _fill(f"random_(Tensor(a!) self, {GENERATOR})",
-          doc="Integers from 0 up to the largest that the dtype holds exactly."),
-    _fill(f"bernoulli_.Tensor(Tensor(a!) self, Tensor p, {GENERATOR})",
-          grad={"self": "zeros_like(g)", "p": "zeros_like(p)"},
-          doc="One with the probability that `p` gives for the element, else zero."),
-    _fill(f"bernoulli_.float(Tensor(a!) self, float p=0.5, {GENERATOR})", doc="One with probability p, else zero."),
-
+    _fill(
+        f"uniform_(Tensor(a!) self, float from=0, float to=1, {GENERATOR})",
+        doc="Uniform numbers in [from, to).",
+    ),
+    _fill(
+        f"normal_(Tensor(a!) self, float mean=0, float std=1, {GENERATOR})",
+        doc="Normal numbers of that mean and standard deviation.",
+    ),
+    _fill(
+        f"exponential_(Tensor(a!) self, float lambd=1, {GENERATOR})",
+        doc="Exponential numbers with density lambd * exp(-lambd * x).",
+    ),
+    _fill(
+        f"cauchy_(Tensor(a!) self, float median=0, float sigma=1, {GENERATOR})",
+        doc="Cauchy numbers around the median, of width sigma.",
+    ),
+    _fill(
+        f"log_normal_(Tensor(a!) self, float mean=1, float std=2, {GENERATOR})",
+        doc="Numbers whose logarithms are normal, of that mean and standard deviation.",
+    ),
+    _fill(
+        f"geometric_(Tensor(a!) self, float p, {GENERATOR})",
+        doc="How many trials it takes until the first success, when each succeeds with probability p.",
+    ),
+    _fill(
+        f"random_.from(Tensor(a!) self, int from, int? to, {GENERATOR})",
+        doc=(
+            "Integers from `from` up to, but without, `to`; or up to the largest that the dtype holds "
+            "exactly."
+        ),
+    ),
+    _fill(
+        f"random_.to(Tensor(a!) self, int to, {GENERATOR})",
+        doc="Integers from 0 up to, but without, `to`.",
+    ),
+    _fill(
+        f"random_(Tensor(a!) self, {GENERATOR})",
+        doc="Integers from 0 up to the largest that the dtype holds exactly.",
+    ),
+    _fill(
+        f"bernoulli_.Tensor(Tensor(a!) self, Tensor p, {GENERATOR})",
+        grad={"self": "zeros_like(g)", "p": "zeros_like(p)"},
+        doc="One with the probability that `p` gives for the element, else zero.",
+    ),
+    _fill(
+        f"bernoulli_.float(Tensor(a!) self, float p=0.5, {GENERATOR})",
+        doc="One with probability p, else zero.",
+    ),
     # ---- parameters in tensors -----------------------------------------------------------------------------
-    _draw(f"bernoulli(Tensor self, {GENERATOR})", {"self": "zeros_like(g)"},
-          "One with the probability that the element states, else zero.", out=True,
-          example=">>> tl.bernoulli(tl.tensor([0.0, 1.0]))\ntensor([0., 1.])"),
-    _draw(f"bernoulli.p(Tensor self, float p, {GENERATOR})", {"self": "zeros_like(g)"},
-          "One with probability p, else zero, shaped as the input."),
+    _draw(
+        f"bernoulli(Tensor self, {GENERATOR})", {"self": "zeros_like(g)"},
+        "One with the probability that the element states, else zero.",
+        out=True,
+        example=">>> tl.bernoulli(tl.tensor([0.0, 1.0]))\ntensor([0., 1.])",
+    ),
+    _draw(
+        f"bernoulli.p(Tensor self, float p, {GENERATOR})", {"self": "zeros_like(g)"},
+        "One with probability p, else zero, shaped as the input.",
+    ),
     # The reference tries them in this order: a tensor without dimensions would pass for a number.
-    _draw(f"normal.Tensor_Tensor(Tensor mean, Tensor std, {GENERATOR})",
-          {"mean": "zeros_like(g)", "std": "zeros_like(g)"},
-          "Normal numbers, the parameters of each given.", out=True,
-          example=">>> tl.normal(tl.zeros(3), 1.0).shape\ntorch.Size([3])"),
-    _draw(f"normal.Tensor_float(Tensor mean, float std=1, {GENERATOR})", {"mean": "zeros_like(g)"},
-          "Normal numbers; mean, standard deviation or both may be given element by element.", out=True,
-          shown="mean, std, *, generator=None, out=None"),
-    _draw(f"normal.float_Tensor(float mean, Tensor std, {GENERATOR})", {"std": "zeros_like(g)"},
-          "Normal numbers of one mean.", out=True),
-    _factory(f"normal.float_float(float mean, float std, int[] size, {GENERATOR}, {OPTIONS}) -> Tensor",
-             out=True, doc="Normal numbers of one mean and standard deviation."),
-
+    _draw(
+        f"normal.Tensor_Tensor(Tensor mean, Tensor std, {GENERATOR})",
+        {"mean": "zeros_like(g)", "std": "zeros_like(g)"}, "Normal numbers, the parameters of each given.",
+        out=True,
+        example=">>> tl.normal(tl.zeros(3), 1.0).shape\ntorch.Size([3])",
+    ),
+    _draw(
+        f"normal.Tensor_float(Tensor mean, float std=1, {GENERATOR})", {"mean": "zeros_like(g)"},
+        "Normal numbers; mean, standard deviation or both may be given element by element.",
+        out=True, shown="mean, std, *, generator=None, out=None",
+    ),
+    _draw(
+        f"normal.float_Tensor(float mean, Tensor std, {GENERATOR})", {"std": "zeros_like(g)"},
+        "Normal numbers of one mean.",
+        out=True,
+    ),
+    _factory(
+        f"normal.float_float(float mean, float std, int[] size, {GENERATOR}, {OPTIONS}) -> Tensor",
+        out=True,
+        doc="Normal numbers of one mean and standard deviation.",
+    ),
     # ---- dropout -------------------------------------------------------------------------------------------
-    Op("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", random=True, method=False,
-       grad={"input": "native_dropout_backward(g, result1, 1.0 if train == False else 0.0 if p == 1 else 1 / (1 - p))"},
-       jvp="linear", batch="loop",
-       doc="Zeros with probability p, what is left scaled by 1 / (1 - p), and the mask of what was left."),
-    Op("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", method=False,
-       grad={"grad_output": "native_dropout_backward(g, mask, scale)"}, jvp="linear", batch="elementwise",
-       doc="The gradient of what dropout left."),
-    Composite("dropout(Tensor input, float p, bool train) -> Tensor", method=False, random=True,
-              doc="Zeros with probability p, what is left scaled by 1 / (1 - p); the input itself unless training.",
-              example=">>> tl.dropout(tl.ones(3), 0.5, False)\ntensor([1., 1., 1.])"),
-    Composite("dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", method=False, random=True,
-              doc="Dropout in place."),
+    Op(
+        "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+        method=False, random=True,
+        grad={
+            "input": (
+                "native_dropout_backward(g, result1, 1.0 if train == False else 0.0 if p == 1 else 1 / (1 - "
+                "p))"
+            ),
+        },
+        jvp="linear", batch="loop",
+        doc="Zeros with probability p, what is left scaled by 1 / (1 - p), and the mask of what was left.",
+    ),
+    Op(
+        "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+        method=False,
+        grad={"grad_output": "native_dropout_backward(g, mask, scale)"},
+        jvp="linear", batch="elementwise",
+        doc="The gradient of what dropout left.",
+    ),
+    Composite(
+        "dropout(Tensor input, float p, bool train) -> Tensor",
+        method=False, random=True,
+        doc="Zeros with probability p, what is left scaled by 1 / (1 - p); the input itself unless training.",
+        example=">>> tl.dropout(tl.ones(3), 0.5, False)\ntensor([1., 1., 1.])",
+    ),
+    Composite(
+        "dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+        method=False, random=True,
+        doc="Dropout in place.",
+    ),
 ]  # fmt: skip

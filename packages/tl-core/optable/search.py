@@ -11,53 +11,138 @@ def _search(signature, text, **fields):
 
 
 def _groups(signature, text):
-    return Op(f"{signature} -> (Tensor, Tensor, Tensor)", devices="CpuOnly", function=False, method=False, jvp="double-vjp",
-              batch="loop", grad="none:not implemented for unique", doc=text)  # fmt: skip
+    return Op(
+        f"{signature} -> (Tensor, Tensor, Tensor)",
+        function=False,
+        method=False,
+        devices="CpuOnly",
+        grad="none:not implemented for unique",
+        jvp="double-vjp",
+        batch="loop",
+        doc=text,
+    )
 
 
 def _isin(overload, arguments, text):
-    return Composite(f"isin.{overload}({arguments}, *, bool assume_unique=False, bool invert=False) -> Tensor", out=True, method=False,
-                     doc=text,
-                     example=">>> tl.isin(tl.tensor([1, 2, 3]), tl.tensor([2, 3]))\ntensor([False,  True,  True])")  # fmt: skip
+    return Composite(
+        f"isin.{overload}({arguments}, *, bool assume_unique=False, bool invert=False) -> Tensor",
+        out=True,
+        method=False,
+        doc=text,
+        example=">>> tl.isin(tl.tensor([1, 2, 3]), tl.tensor([2, 3]))\ntensor([False,  True,  True])",
+    )
 
 
 SEARCH = "*, bool out_int32=False, bool right=False"
 
 ROWS = [
-    _search(f"searchsorted.Tensor(Tensor sorted_sequence, Tensor self, {SEARCH}, str? side=None, Tensor? sorter=None)", method=False,
-            shown="sorted_sequence, input, *, out_int32=False, right=False, side=None, out=None, sorter=None", out_name="searchsorted.Tensor_out",
-            text="How many elements of each sorted line are less than (right: at most) each element: where it would be inserted.",
-            example=">>> tl.searchsorted(tl.tensor([1, 3, 5]), tl.tensor([3, 4]))\ntensor([1, 2])"),
-    _search(f"searchsorted.Scalar(Tensor sorted_sequence, Scalar self, {SEARCH}, str? side=None, Tensor? sorter=None)", method=False,
-            text="Where a number would be inserted into a sorted line."),
-    _search(f"bucketize.Tensor(Tensor self, Tensor boundaries, {SEARCH})", out_name="bucketize.Tensor_out", method=False,
-            text="The number of the bucket between sorted boundaries that each element belongs to.",
-            example=">>> tl.bucketize(tl.tensor([3, 4]), tl.tensor([1, 3, 5]))\ntensor([1, 2])"),
-    _search(f"bucketize.Scalar(Scalar self, Tensor boundaries, {SEARCH})", method=False,
-            text="The number of the bucket that a number belongs to."),
-    _isin("Tensor_Tensor", "Tensor elements, Tensor test_elements", "Whether each element is among those of the other tensor."),
+    _search(
+        (
+            f"searchsorted.Tensor(Tensor sorted_sequence, Tensor self, {SEARCH}, str? side=None, Tensor? "
+            f"sorter=None)"
+        ),
+        text=(
+            "How many elements of each sorted line are less than (right: at most) each element: where it "
+            "would be inserted."
+        ),
+        out_name="searchsorted.Tensor_out", method=False,
+        shown="sorted_sequence, input, *, out_int32=False, right=False, side=None, out=None, sorter=None",
+        example=">>> tl.searchsorted(tl.tensor([1, 3, 5]), tl.tensor([3, 4]))\ntensor([1, 2])",
+    ),
+    _search(
+        (
+            f"searchsorted.Scalar(Tensor sorted_sequence, Scalar self, {SEARCH}, str? side=None, Tensor? "
+            f"sorter=None)"
+        ),
+        text="Where a number would be inserted into a sorted line.",
+        method=False,
+    ),
+    _search(
+        f"bucketize.Tensor(Tensor self, Tensor boundaries, {SEARCH})",
+        text="The number of the bucket between sorted boundaries that each element belongs to.",
+        out_name="bucketize.Tensor_out", method=False,
+        example=">>> tl.bucketize(tl.tensor([3, 4]), tl.tensor([1, 3, 5]))\ntensor([1, 2])",
+    ),
+    _search(
+        f"bucketize.Scalar(Scalar self, Tensor boundaries, {SEARCH})",
+        text="The number of the bucket that a number belongs to.",
+        method=False,
+    ),
+    _isin(
+        "Tensor_Tensor", "Tensor elements, Tensor test_elements",
+        "Whether each element is among those of the other tensor.",
+    ),
     _isin("Tensor_Scalar", "Tensor elements, Scalar test_element", "Whether each element is the number."),
-    _isin("Scalar_Tensor", "Scalar element, Tensor test_elements", "Whether the number is among the elements."),
-    _groups("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False)",
-            "The different elements in their order, where each element went, and how often each is there."),
-    _groups("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)",
-            "The different slices of a dimension."),
-    _groups("unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)",
-            "The elements, or slices of a dimension, that differ from the one before."),
-    Op("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", devices="CpuOnly", grad=COUNTS, jvp=COUNTS, batch="loop",
-       ref="numpy.bincount", doc="How often each integer from zero on is there; with weights, their sums.",
-       example=">>> tl.bincount(tl.tensor([0, 2, 2]))\ntensor([1, 0, 2])"),
-    Op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", out=True, devices="CpuOnly", grad=COUNTS, jvp=COUNTS,
-       batch="loop", doc="How many elements lie in each of equal intervals from min to max; where they are equal, of the data.",
-       example=">>> tl.histc(tl.tensor([1.0, 2.0, 2.0, 4.0]), bins=3, min=1, max=4)\ntensor([1., 2., 1.])"),
-    Op("histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-       out=True, devices="CpuOnly", grad=COUNTS, jvp=COUNTS, batch="loop",
-       shown="input, bins, *, range=None, weight=None, density=False, out=None",
-       doc="How many elements, or what weight, lie between neighbouring edges; `density` makes their integral one."),
-    Op("histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-       out=True, devices="CpuOnly", grad=COUNTS, jvp=COUNTS, batch="loop",
-       doc="A histogram over that many equal intervals of the range, or of the data."),
-    Op("multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", out=True, random=True,
-       grad=INTEGER, jvp=INTEGER, batch="loop", devices="Any", doc="Positions drawn by their weights, a row for each row of weights.",
-       example=">>> tl.multinomial(tl.tensor([0.0, 1.0, 0.0]), 2, replacement=True)\ntensor([1, 1])"),
+    _isin(
+        "Scalar_Tensor", "Scalar element, Tensor test_elements", "Whether the number is among the elements.",
+    ),
+    _groups(
+        "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False)",
+        "The different elements in their order, where each element went, and how often each is there.",
+    ),
+    _groups(
+        (
+            "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool "
+            "return_counts=False)"
+        ),
+        "The different slices of a dimension.",
+    ),
+    _groups(
+        "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)",
+        "The elements, or slices of a dimension, that differ from the one before.",
+    ),
+    Op(
+        "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
+        devices="CpuOnly",
+        grad=COUNTS,
+        jvp=COUNTS, batch="loop",
+        ref="numpy.bincount",
+        doc="How often each integer from zero on is there; with weights, their sums.",
+        example=">>> tl.bincount(tl.tensor([0, 2, 2]))\ntensor([1, 0, 2])",
+    ),
+    Op(
+        "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+        out=True, devices="CpuOnly",
+        grad=COUNTS,
+        jvp=COUNTS, batch="loop",
+        doc=(
+            "How many elements lie in each of equal intervals from min to max; where they are equal, of the "
+            "data."
+        ),
+        example=">>> tl.histc(tl.tensor([1.0, 2.0, 2.0, 4.0]), bins=3, min=1, max=4)\ntensor([1., 2., 1.])",
+    ),
+    Op(
+        (
+            "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> "
+            "(Tensor hist, Tensor bin_edges)"
+        ),
+        out=True, shown="input, bins, *, range=None, weight=None, density=False, out=None", devices="CpuOnly",
+        grad=COUNTS,
+        jvp=COUNTS, batch="loop",
+        doc=(
+            "How many elements, or what weight, lie between neighbouring edges; `density` makes their "
+            "integral one."
+        ),
+    ),
+    Op(
+        (
+            "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool "
+            "density=False) -> (Tensor hist, Tensor bin_edges)"
+        ),
+        out=True, devices="CpuOnly",
+        grad=COUNTS,
+        jvp=COUNTS, batch="loop",
+        doc="A histogram over that many equal intervals of the range, or of the data.",
+    ),
+    Op(
+        (
+            "multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) "
+            "-> Tensor"
+        ),
+        out=True, devices="Any", random=True,
+        grad=INTEGER,
+        jvp=INTEGER, batch="loop",
+        doc="Positions drawn by their weights, a row for each row of weights.",
+        example=">>> tl.multinomial(tl.tensor([0.0, 1.0, 0.0]), 2, replacement=True)\ntensor([1, 1])",
+    ),
 ]  # fmt: skip

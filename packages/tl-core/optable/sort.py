@@ -9,8 +9,15 @@ INTEGER = "none:the result is an integer"
 
 def _pick(signature, name, **fields):
     """One element of each line and where it stands."""
-    return Op(f"{signature} -> (Tensor values, Tensor indices)", out=True, out_name=name, grad=PICKED_ONE, jvp="double-vjp",
-              batch="dims", **fields)  # fmt: skip
+    return Op(
+        f"{signature} -> (Tensor values, Tensor indices)",
+        **fields,
+        out=True,
+        out_name=name,
+        grad=PICKED_ONE,
+        jvp="double-vjp",
+        batch="dims",
+    )
 
 
 def _quantile(name, text):
@@ -23,39 +30,115 @@ def _quantile(name, text):
 
 
 ROWS = [
-    Op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", out=True, out_name="sort.values",
-       grad=PICKED, jvp="double-vjp", batch="dims", shown="input, dim=-1, descending=False, *, stable=False, out=None",
-       doc="The elements in order along a dimension and where each stood; equal ones keep their order, NaN counts as the largest.",
-       example=">>> tl.sort(tl.tensor([3, 1, 2]))\ntorch.return_types.sort(\nvalues=tensor([1, 2, 3]),\nindices=tensor([1, 2, 0]))"),
-    Op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", out=True,
-       out_name="sort.values_stable", grad=PICKED, jvp="double-vjp", batch="dims", doc="As sort, which is always stable."),
-    Op("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", devices="Any", grad=INTEGER, jvp=INTEGER, batch="dims",
-       shown="input, dim=-1, descending=False, *, stable=False", doc="The places of the elements in order along a dimension.",
-       example=">>> tl.argsort(tl.tensor([3, 1, 2]))\ntensor([1, 2, 0])"),
-    Op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", devices="Any", grad=INTEGER, jvp=INTEGER,
-       batch="dims", doc="As argsort, which is always stable."),
-    Composite("msort(Tensor self) -> Tensor", out=True, doc="The elements in order along the first dimension.",
-              example=">>> tl.msort(tl.tensor([[3, 1], [2, 4]]))\ntensor([[2, 1],\n        [3, 4]])"),
-    Op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", out=True,
-       out_name="topk.values", grad=PICKED, jvp="double-vjp", batch="dims",
-       doc="The k largest, or smallest, elements along a dimension and where they stand; of equal ones the first.",
-       example=">>> tl.topk(tl.tensor([3, 1, 2]), 2)\ntorch.return_types.topk(\nvalues=tensor([3, 2]),\nindices=tensor([0, 2]))"),
-    _pick("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", "kthvalue.values",
-          doc="The k-th smallest elements along a dimension, counted from one, and where they stand.",
-          example=">>> tl.kthvalue(tl.tensor([3, 1, 2]), 2)\ntorch.return_types.kthvalue(\nvalues=tensor(2),\nindices=tensor(2))"),
-    Op("median(Tensor self) -> Tensor", grad={"self": "amax_backward(g, self, result, [], False)"}, jvp="double-vjp", batch="dims",
-       doc="The element in the middle of the order; of an even number, the lower one. NaN if there is one.",
-       example=">>> tl.median(tl.tensor([3, 1, 2]))\ntensor(2)"),
-    _pick("median.dim(Tensor self, int dim, bool keepdim=False)", "median.dim_values",
-          doc="The elements in the middle of the order along a dimension and where they stand."),
-    Op("nanmedian(Tensor self) -> Tensor", grad={"self": "amax_backward(g, self, result, [], False)"}, jvp="double-vjp", batch="dims",
-       doc="The median of the elements that are not NaN.",
-       example=">>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))\ntensor(2.)"),
-    _pick("nanmedian.dim(Tensor self, int dim, bool keepdim=False)", "nanmedian.dim_values",
-          doc="The medians of the elements that are not NaN along a dimension and where they stand."),
-    _pick("mode(Tensor self, int dim=-1, bool keepdim=False)", "mode.values",
-          doc="The most frequent elements along a dimension, of several the smallest, and where they stand last.",
-          example=">>> tl.mode(tl.tensor([1, 2, 2]))\ntorch.return_types.mode(\nvalues=tensor(2),\nindices=tensor(2))"),
-    *_quantile("quantile", "The elements at the given shares of the order along a dimension, or between two: linear, lower, higher, midpoint or nearest."),
+    Op(
+        "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+        out=True, out_name="sort.values", shown="input, dim=-1, descending=False, *, stable=False, out=None",
+        grad=PICKED,
+        jvp="double-vjp", batch="dims",
+        doc=(
+            "The elements in order along a dimension and where each stood; equal ones keep their order, NaN "
+            "counts as the largest."
+        ),
+        example=(
+            ">>> tl.sort(tl.tensor([3, 1, 2]))\ntorch.return_types.sort(\nvalues=tensor([1, 2, 3]),\n"
+            "indices=tensor([1, 2, 0]))"
+        ),
+    ),
+    Op(
+        (
+            "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, "
+            "Tensor indices)"
+        ),
+        out=True, out_name="sort.values_stable",
+        grad=PICKED,
+        jvp="double-vjp", batch="dims",
+        doc="As sort, which is always stable.",
+    ),
+    Op(
+        "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+        shown="input, dim=-1, descending=False, *, stable=False", devices="Any",
+        grad=INTEGER,
+        jvp=INTEGER, batch="dims",
+        doc="The places of the elements in order along a dimension.",
+        example=">>> tl.argsort(tl.tensor([3, 1, 2]))\ntensor([1, 2, 0])",
+    ),
+    Op(
+        "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+        devices="Any",
+        grad=INTEGER,
+        jvp=INTEGER, batch="dims",
+        doc="As argsort, which is always stable.",
+    ),
+    Composite(
+        "msort(Tensor self) -> Tensor",
+        out=True,
+        doc="The elements in order along the first dimension.",
+        example=">>> tl.msort(tl.tensor([[3, 1], [2, 4]]))\ntensor([[2, 1],\n        [3, 4]])",
+    ),
+    Op(
+        (
+            "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, "
+            "Tensor indices)"
+        ),
+        out=True, out_name="topk.values",
+        grad=PICKED,
+        jvp="double-vjp", batch="dims",
+        doc=(
+            "The k largest, or smallest, elements along a dimension and where they stand; of equal ones the "
+            "first."
+        ),
+        example=(
+            ">>> tl.topk(tl.tensor([3, 1, 2]), 2)\ntorch.return_types.topk(\nvalues=tensor([3, 2]),\n"
+            "indices=tensor([0, 2]))"
+        ),
+    ),
+    _pick(
+        "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", "kthvalue.values",
+        doc="The k-th smallest elements along a dimension, counted from one, and where they stand.",
+        example=(
+            ">>> tl.kthvalue(tl.tensor([3, 1, 2]), 2)\ntorch.return_types.kthvalue(\nvalues=tensor(2),\n"
+            "indices=tensor(2))"
+        ),
+    ),
+    Op(
+        "median(Tensor self) -> Tensor",
+        grad={"self": "amax_backward(g, self, result, [], False)"},
+        jvp="double-vjp", batch="dims",
+        doc="The element in the middle of the order; of an even number, the lower one. NaN if there is one.",
+        example=">>> tl.median(tl.tensor([3, 1, 2]))\ntensor(2)",
+    ),
+    _pick(
+        "median.dim(Tensor self, int dim, bool keepdim=False)", "median.dim_values",
+        doc="The elements in the middle of the order along a dimension and where they stand.",
+    ),
+    Op(
+        "nanmedian(Tensor self) -> Tensor",
+        grad={"self": "amax_backward(g, self, result, [], False)"},
+        jvp="double-vjp", batch="dims",
+        doc="The median of the elements that are not NaN.",
+        example=">>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))\ntensor(2.)",
+    ),
+    _pick(
+        "nanmedian.dim(Tensor self, int dim, bool keepdim=False)", "nanmedian.dim_values",
+        doc="The medians of the elements that are not NaN along a dimension and where they stand.",
+    ),
+    _pick(
+        "mode(Tensor self, int dim=-1, bool keepdim=False)", "mode.values",
+        doc=(
+            "The most frequent elements along a dimension, of several the smallest, and where they stand "
+            "last."
+        ),
+        example=(
+            ">>> tl.mode(tl.tensor([1, 2, 2]))\ntorch.return_types.mode(\nvalues=tensor(2),\n"
+            "indices=tensor(2))"
+        ),
+    ),
+    *_quantile(
+        "quantile",
+        (
+            "The elements at the given shares of the order along a dimension, or between two: linear, lower, "
+            "higher, midpoint or nearest."
+        ),
+    ),
     *_quantile("nanquantile", "The quantiles of the elements that are not NaN."),
 ]  # fmt: skip

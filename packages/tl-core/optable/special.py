@@ -10,63 +10,211 @@ def _rare(name: str, grad, doc: str, **fields):
 
 
 def _special(name: str, grad, doc: str, **fields):
-    return _rare(f"special_{name}", grad, doc, cpu=fields.pop("cpu", name), method=False, inplace=False, namespace="_special", **fields)
+    return _rare(
+        f"special_{name}",
+        grad,
+        doc,
+        cpu=fields.pop("cpu", name),
+        **fields,
+        inplace=False,
+        method=False,
+        namespace="_special",
+    )
 
 
 APART = "none:not differentiable"
 
 ROWS = [
-    Op("polygamma(int n, Tensor self) -> Tensor", devices="Any", inplace=False, out=True, jvp="elementwise", batch="elementwise", grad={"self": "g * polygamma(n + 1, self)"},
-       doc="The n-th derivative of digamma.",
-       example=">>> tl.polygamma(1, tl.tensor([1.0]))\ntensor([1.6449])"),
-    Pointwise("_polygamma(Tensor self, Scalar n) -> Tensor", inputs=1, cpu="polygamma", to="float", dtypes="float", once=True, expr="polygamma(n, x)", samples=real(0.3, 5),
-              grad="none:a part of polygamma", jvp="none:a part of polygamma", function=False, method=False, doc="What polygamma runs."),
-    Composite("mvlgamma(Tensor self, int p) -> Tensor", inplace=True, out=True, doc="The logarithm of the multivariate gamma function of dimension p.",
-              example=">>> tl.mvlgamma(tl.tensor([3.0]), 2)\ntensor([1.5502])"),
-    _rare("i0", "g * special_i1(self)", "The modified Bessel function of order 0.", ref="scipy.special.i0",
-          example=">>> tl.i0(tl.tensor([0.0, 1.0]))\ntensor([1.0000, 1.2661])"),
-    _special("i0e", "g * (special_i1e(self) - self.sgn() * result)", "i0(x) exp(-|x|).", ref="scipy.special.i0e"),
-    _special("i1", "g * (i0(self) - special_i1_over(self, result))", "The modified Bessel function of order 1.", ref="scipy.special.i1"),
-    _special("i1e", "g * (special_i0e(self) - special_i1_over(self, result) - self.sgn() * result)", "i1(x) exp(-|x|).", ref="scipy.special.i1e"),
-    Composite("special_i1_over(Tensor self, Tensor result) -> Tensor", function=False, method=False, doc="result / self, and its limit 1/2 at 0."),
-    _special("erfcx", "g * (2 * self * result - 1.1283791670955126)", "erfc(x) exp(x^2).", ref="scipy.special.erfcx"),
-    _special("ndtri", "g * 2.5066282746310002 * (result.square() * 0.5).exp()", "The normal distribution's quantiles.", ref="scipy.special.ndtri", samples=real(0.05, 0.95)),
-    _special("log_ndtr", "g / special_erfcx(self * -0.7071067811865476) * 0.7978845608028654", "The logarithm of the normal distribution function.", ref="scipy.special.log_ndtr"),
-    _special("entr", "g * (-self.log() - 1)", "-x log(x), 0 at 0, and -inf below.", ref="scipy.special.entr", samples=real(0.1, 4)),
-    *(_special(name, APART, f"The Bessel function of the {kind} kind of order {order}.", ref=f"scipy.special.{ref}", samples=real(0.2, 8), jvp=APART)
-      for name, kind, order, ref in (("bessel_j0", "first", 0, "j0"), ("bessel_j1", "first", 1, "j1"), ("bessel_y0", "second", 0, "y0"), ("bessel_y1", "second", 1, "y1"))),
-    Binary("special_zeta", overload="", cpu="zeta", to="float", dtypes="float", once=True, method=False, inplace=False, namespace="_special",
-           expr="zeta(x, y)", ref="scipy.special.zeta", samples=real(1.2, 5), grad="none:not implemented for special.zeta", jvp="none:not implemented for special.zeta", doc="The Hurwitz zeta function."),
-    Pointwise("special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", inputs=2, cpu="zeta", to="float", dtypes="float", once=True, method=False, inplace=False,
-              out=False, namespace="_special", expr="zeta(x, y)", ref="scipy.special.zeta", samples=real(1.2, 5), grad="none:not implemented for special.zeta",
-              jvp="none:not implemented for special.zeta", doc="The Hurwitz zeta function."),
-    # ---- floating-point numbers --------------------------------------------------------------------------------------
-    Op("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", kernel="frexp", devices="Any", out=True, out_name="frexp.Tensor_out", jvp="elementwise",
-       batch="elementwise", grad={"self": "g0 / exponent.exp2()"}, doc="Each element as a mantissa in [1/2, 1) and an exponent of two.",
-       example=">>> tl.frexp(tl.tensor([8.0, 0.75]))\ntorch.return_types.frexp(\nmantissa=tensor([0.5000, 0.7500]),\nexponent=tensor([4, 0], dtype=torch.int32))"),
-    *(Unary(f"_frexp_{part}", cpu=f"frexp_{part}", dtypes="float", once=True, expr="x", ref=ref, grad="none:a part of frexp", jvp="none:a part of frexp", function=False,
-            method=False, doc=f"The {part} that frexp gives.")
-      for part, ref in (("mantissa", "row_cases.frexp_mantissa"), ("exponent", "row_cases.frexp_exponent"))),
-    Op("nextafter(Tensor self, Tensor other) -> Tensor", devices="Any", inplace=True, out=True, batch="elementwise",
-       grad={"self": "where(self == other, 0, g)", "other": "zeros_like(g)"}, jvp="none:not implemented for nextafter", doc="The next number of the type towards the other.",
-       example=">>> tl.nextafter(tl.tensor([1.0]), tl.tensor([2.0])) > 1\ntensor([True])"),
-    Binary("_nextafter", overload="", other="Tensor", cpu="nextafter", dtypes="float32 float64", loops="float32 float64", once=True, inplace=False, expr="nextafter(x, y)",
-           ref="numpy.nextafter", grad="none:a part of nextafter", jvp="none:a part of nextafter", function=False, method=False, doc="What nextafter runs."),
-    Pointwise("_nextafter_bits(Tensor self, Tensor other, Scalar infinity) -> Tensor", inputs=2, cpu="nextafter_bits", dtypes="int16", loops="int16", once=True, samples=real(0, 9),
-              inplace=False, expr="next_bits(x, y, infinity)", grad="none:a part of nextafter", jvp="none:a part of nextafter", function=False, method=False,
-              doc="What nextafter runs on the bits of 16-bit numbers."),
-    # ---- complex numbers ---------------------------------------------------------------------------------------------
-    Unary("angle", to="real float", dtypes="float complex", once=True, inplace=False, expr="angle(x)", ref="numpy.angle",
-          grad={"self": "angle_backward(g, self)"}, doc="The angle of each complex number; 0 or pi of a real one.",
-          example=">>> tl.angle(tl.tensor([1j, -1 + 0j]))\ntensor([1.5708, 3.1416])"),
-    Composite("angle_backward(Tensor grad, Tensor self) -> Tensor", function=False, method=False, doc="The gradient of angle; 0 at 0 and of real numbers."),
-    Op("complex(Tensor real, Tensor imag) -> Tensor", devices="Any", out=True, method=False, jvp="linear", batch="elementwise",
-       grad={"real": "g.real()", "imag": "g.imag()"}, doc="Complex numbers from their parts.",
-       example=">>> tl.complex(tl.tensor([1.0]), tl.tensor([2.0]))\ntensor([1.+2.j])"),
-    Op("polar(Tensor abs, Tensor angle) -> Tensor", devices="Any", out=True, method=False, jvp="elementwise", batch="elementwise",
-       grad={"abs": "(g.conj() * sgn(result)).real()", "angle": "(g.conj() * (result * 1j)).real()"}, doc="Complex numbers from their lengths and angles.",
-       example=">>> tl.polar(tl.tensor([2.0]), tl.tensor([0.0]))\ntensor([2.+0.j])"),
-    *(Binary(f"_{name}", cpu=name, overload="", other="Tensor", to="complex", dtypes=dtypes, loops=loops, once=True, inplace=False, expr=expr,
-             grad=f"none:a part of {name}", jvp=f"none:a part of {name}", function=False, method=False, doc=f"What {name} runs.")
-      for name, dtypes, loops, expr in (("complex", "float16 float32 float64", "float32 float64", "x + 1j * y"), ("polar", "float32 float64", "float64", "x * exp(1j * y)"))),
+    Op(
+        "polygamma(int n, Tensor self) -> Tensor",
+        inplace=False, out=True, devices="Any",
+        grad={"self": "g * polygamma(n + 1, self)"},
+        jvp="elementwise", batch="elementwise",
+        doc="The n-th derivative of digamma.",
+        example=">>> tl.polygamma(1, tl.tensor([1.0]))\ntensor([1.6449])",
+    ),
+    Pointwise(
+        "_polygamma(Tensor self, Scalar n) -> Tensor", inputs=1, cpu="polygamma",
+        to="float", dtypes="float", once=True,
+        function=False, method=False,
+        grad="none:a part of polygamma",
+        jvp="none:a part of polygamma",
+        expr="polygamma(n, x)", samples=real(0.3, 5),
+        doc="What polygamma runs.",
+    ),
+    Composite(
+        "mvlgamma(Tensor self, int p) -> Tensor",
+        inplace=True, out=True,
+        doc="The logarithm of the multivariate gamma function of dimension p.",
+        example=">>> tl.mvlgamma(tl.tensor([3.0]), 2)\ntensor([1.5502])",
+    ),
+    _rare(
+        "i0", "g * special_i1(self)", "The modified Bessel function of order 0.",
+        ref="scipy.special.i0",
+        example=">>> tl.i0(tl.tensor([0.0, 1.0]))\ntensor([1.0000, 1.2661])",
+    ),
+    _special(
+        "i0e", "g * (special_i1e(self) - self.sgn() * result)", "i0(x) exp(-|x|).",
+        ref="scipy.special.i0e",
+    ),
+    _special(
+        "i1", "g * (i0(self) - special_i1_over(self, result))", "The modified Bessel function of order 1.",
+        ref="scipy.special.i1",
+    ),
+    _special(
+        "i1e", "g * (special_i0e(self) - special_i1_over(self, result) - self.sgn() * result)",
+        "i1(x) exp(-|x|).",
+        ref="scipy.special.i1e",
+    ),
+    Composite(
+        "special_i1_over(Tensor self, Tensor result) -> Tensor",
+        function=False, method=False,
+        doc="result / self, and its limit 1/2 at 0.",
+    ),
+    _special(
+        "erfcx", "g * (2 * self * result - 1.1283791670955126)", "erfc(x) exp(x^2).",
+        ref="scipy.special.erfcx",
+    ),
+    _special(
+        "ndtri", "g * 2.5066282746310002 * (result.square() * 0.5).exp()",
+        "The normal distribution's quantiles.",
+        ref="scipy.special.ndtri", samples=real(0.05, 0.95),
+    ),
+    _special(
+        "log_ndtr", "g / special_erfcx(self * -0.7071067811865476) * 0.7978845608028654",
+        "The logarithm of the normal distribution function.",
+        ref="scipy.special.log_ndtr",
+    ),
+    _special(
+        "entr", "g * (-self.log() - 1)", "-x log(x), 0 at 0, and -inf below.",
+        ref="scipy.special.entr", samples=real(0.1, 4),
+    ),
+    *(
+        _special(
+            name, APART, f"The Bessel function of the {kind} kind of order {order}.",
+            jvp=APART,
+            ref=f"scipy.special.{ref}", samples=real(0.2, 8),
+        )
+        for name, kind, order, ref in (
+            ("bessel_j0", "first", 0, "j0"),
+            ("bessel_j1", "first", 1, "j1"),
+            ("bessel_y0", "second", 0, "y0"),
+            ("bessel_y1", "second", 1, "y1"),
+        )
+    ),
+    Binary(
+        "special_zeta", overload="", cpu="zeta",
+        to="float", dtypes="float", once=True,
+        inplace=False, method=False, namespace="_special",
+        grad="none:not implemented for special.zeta",
+        jvp="none:not implemented for special.zeta",
+        expr="zeta(x, y)", ref="scipy.special.zeta", samples=real(1.2, 5),
+        doc="The Hurwitz zeta function.",
+    ),
+    Pointwise(
+        "special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", inputs=2, cpu="zeta",
+        to="float", dtypes="float", once=True,
+        inplace=False, out=False, method=False, namespace="_special",
+        grad="none:not implemented for special.zeta",
+        jvp="none:not implemented for special.zeta",
+        expr="zeta(x, y)", ref="scipy.special.zeta", samples=real(1.2, 5),
+        doc="The Hurwitz zeta function.",
+    ),
+    # ---- floating-point numbers ----------------------------------------------------------------------------
+    Op(
+        "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", kernel="frexp",
+        out=True, out_name="frexp.Tensor_out", devices="Any",
+        grad={"self": "g0 / exponent.exp2()"},
+        jvp="elementwise", batch="elementwise",
+        doc="Each element as a mantissa in [1/2, 1) and an exponent of two.",
+        example=(
+            ">>> tl.frexp(tl.tensor([8.0, 0.75]))\ntorch.return_types.frexp(\nmantissa=tensor([0.5000, "
+            "0.7500]),\nexponent=tensor([4, 0], dtype=torch.int32))"
+        ),
+    ),
+    *(
+        Unary(
+            f"_frexp_{part}", cpu=f"frexp_{part}",
+            dtypes="float", once=True,
+            function=False, method=False,
+            grad="none:a part of frexp",
+            jvp="none:a part of frexp",
+            expr="x", ref=ref,
+            doc=f"The {part} that frexp gives.",
+        )
+        for part, ref in (("mantissa", "row_cases.frexp_mantissa"), ("exponent", "row_cases.frexp_exponent"))
+    ),
+    Op(
+        "nextafter(Tensor self, Tensor other) -> Tensor",
+        inplace=True, out=True, devices="Any",
+        grad={"self": "where(self == other, 0, g)", "other": "zeros_like(g)"},
+        jvp="none:not implemented for nextafter", batch="elementwise",
+        doc="The next number of the type towards the other.",
+        example=">>> tl.nextafter(tl.tensor([1.0]), tl.tensor([2.0])) > 1\ntensor([True])",
+    ),
+    Binary(
+        "_nextafter", overload="", other="Tensor", cpu="nextafter",
+        dtypes="float32 float64", loops="float32 float64", once=True,
+        inplace=False, function=False, method=False,
+        grad="none:a part of nextafter",
+        jvp="none:a part of nextafter",
+        expr="nextafter(x, y)", ref="numpy.nextafter",
+        doc="What nextafter runs.",
+    ),
+    Pointwise(
+        "_nextafter_bits(Tensor self, Tensor other, Scalar infinity) -> Tensor", inputs=2,
+        cpu="nextafter_bits",
+        dtypes="int16", loops="int16", once=True,
+        inplace=False, function=False, method=False,
+        grad="none:a part of nextafter",
+        jvp="none:a part of nextafter",
+        expr="next_bits(x, y, infinity)", samples=real(0, 9),
+        doc="What nextafter runs on the bits of 16-bit numbers.",
+    ),
+    # ---- complex numbers -----------------------------------------------------------------------------------
+    Unary(
+        "angle",
+        to="real float", dtypes="float complex", once=True,
+        inplace=False,
+        grad={"self": "angle_backward(g, self)"},
+        expr="angle(x)", ref="numpy.angle",
+        doc="The angle of each complex number; 0 or pi of a real one.",
+        example=">>> tl.angle(tl.tensor([1j, -1 + 0j]))\ntensor([1.5708, 3.1416])",
+    ),
+    Composite(
+        "angle_backward(Tensor grad, Tensor self) -> Tensor",
+        function=False, method=False,
+        doc="The gradient of angle; 0 at 0 and of real numbers.",
+    ),
+    Op(
+        "complex(Tensor real, Tensor imag) -> Tensor",
+        out=True, method=False, devices="Any",
+        grad={"real": "g.real()", "imag": "g.imag()"},
+        jvp="linear", batch="elementwise",
+        doc="Complex numbers from their parts.",
+        example=">>> tl.complex(tl.tensor([1.0]), tl.tensor([2.0]))\ntensor([1.+2.j])",
+    ),
+    Op(
+        "polar(Tensor abs, Tensor angle) -> Tensor",
+        out=True, method=False, devices="Any",
+        grad={"abs": "(g.conj() * sgn(result)).real()", "angle": "(g.conj() * (result * 1j)).real()"},
+        jvp="elementwise", batch="elementwise",
+        doc="Complex numbers from their lengths and angles.",
+        example=">>> tl.polar(tl.tensor([2.0]), tl.tensor([0.0]))\ntensor([2.+0.j])",
+    ),
+    *(
+        Binary(
+            f"_{name}", cpu=name, overload="", other="Tensor",
+            to="complex", dtypes=dtypes, loops=loops, once=True,
+            inplace=False, function=False, method=False,
+            grad=f"none:a part of {name}",
+            jvp=f"none:a part of {name}",
+            expr=expr,
+            doc=f"What {name} runs.",
+        )
+        for name, dtypes, loops, expr in (
+            ("complex", "float16 float32 float64", "float32 float64", "x + 1j * y"),
+            ("polar", "float32 float64", "float64", "x * exp(1j * y)"),
+        )
+    ),
 ]  # fmt: skip

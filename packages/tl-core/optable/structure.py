@@ -5,62 +5,175 @@ from opgen.row import Composite, Op
 
 def _adjoint(signature, grad, **fields):
     """A linear private row: the transpose of a view."""
-    return Op(signature, method=False, function=False, devices="Any", grad=grad, jvp="linear", batch="dims", **fields)
+    return Op(
+        signature,
+        **fields,
+        function=False,
+        method=False,
+        devices="Any",
+        grad=grad,
+        jvp="linear",
+        batch="dims",
+    )
 
 
 ROWS = [
-    Op("cat(Tensor[] tensors, int dim=0) -> Tensor", out=True, grad={"tensors": "cat_backward(g, tensors, dim)"}, jvp="linear",
-       batch="dims", method=False, aliases=("concat", "concatenate"), doc="Tensors one after another along a dimension.",
-       example=">>> tl.cat((tl.tensor([1]), tl.tensor([2, 3])))\ntensor([1, 2, 3])"),
-    Op("stack(Tensor[] tensors, int dim=0) -> Tensor", out=True, grad={"tensors": "unbind(g, dim)"}, jvp="linear", batch="dims",
-       method=False, doc="Tensors of one shape along a new dimension.",
-       example=">>> tl.stack((tl.tensor([1, 2]), tl.tensor([3, 4])))\ntensor([[1, 2],\n        [3, 4]])"),
-    Composite("cat_backward(Tensor grad, Tensor[] tensors, int dim) -> Tensor[]", method=False, function=False,
-              doc="The gradient's stretches, one a tensor."),
-    _adjoint("permute_backward(Tensor grad, int[] dims) -> Tensor", {"grad": "g.permute(dims)"}, doc="The adjoint of permute."),
-    _adjoint("slice_backward(Tensor grad, int[] input_sizes, int dim, int? start, int? end, int step) -> Tensor",
-             {"grad": "slice(g, dim, start, end, step)"}, doc="The adjoint of slice."),
-    _adjoint("select_backward(Tensor grad, int[] input_sizes, int dim, int index) -> Tensor", {"grad": "g.select(dim, index)"},
-             doc="The adjoint of select."),
-    _adjoint("diagonal_backward(Tensor grad, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
-             {"grad": "g.diagonal(offset, dim1, dim2)"}, doc="The adjoint of diagonal."),
-    _adjoint("unfold_backward(Tensor grad, int[] input_sizes, int dim, int size, int step) -> Tensor",
-             {"grad": "g.unfold(dim, size, step)"}, doc="The adjoint of unfold."),
-    _adjoint("as_strided_backward(Tensor grad, int[] input_sizes, int[] input_strides, int input_offset, int[] size, int[] stride, int? storage_offset) -> Tensor",
-             {"grad": "_as_strided_gather(g, input_sizes, input_strides, input_offset, size, stride, storage_offset)"},
-             doc="The adjoint of as_strided."),
-    _adjoint("_as_strided_gather(Tensor grad, int[] input_sizes, int[] input_strides, int input_offset, int[] size, int[] stride, int? storage_offset) -> Tensor",
-             {"grad": "as_strided_backward(g, input_sizes, input_strides, input_offset, size, stride, storage_offset)"},
-             doc="The adjoint of as_strided_backward."),
-    Op("slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", devices="Any", out=True,
-       grad={"self": "slice_scatter(g, zeros_like(src), dim, start, end, step)", "src": "slice(g, dim, start, end, step)"}, jvp="linear", batch="dims",
-       doc="A copy with a slice replaced.",
-       example=">>> tl.slice_scatter(tl.zeros(4), tl.ones(2), start=1, end=3)\ntensor([0., 1., 1., 0.])"),
-    Op("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", devices="Any", out=True,
-       grad={"self": "select_scatter(g, zeros_like(src), dim, index)", "src": "g.select(dim, index)"}, jvp="linear", batch="dims",
-       doc="A copy with one position of a dimension replaced.",
-       example=">>> tl.select_scatter(tl.zeros(2, 2), tl.ones(2), 0, 1)\ntensor([[0., 0.],\n        [1., 1.]])"),
-    Op("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", devices="Any", out=True,
-       grad={"self": "diagonal_scatter(g, zeros_like(src), offset, dim1, dim2)", "src": "g.diagonal(offset, dim1, dim2)"}, jvp="linear", batch="dims",
-       doc="A copy with a diagonal replaced.",
-       example=">>> tl.diagonal_scatter(tl.zeros(2, 2), tl.ones(2))\ntensor([[1., 0.],\n        [0., 1.]])"),
-    Op("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor", devices="Any", out=True,
-       grad={"self": "as_strided_scatter(g.contiguous(), zeros_like(src), size, stride, storage_offset)",
-             "src": "g.contiguous().as_strided(size, stride, storage_offset)"}, jvp="linear", batch="loop",
-       doc="A copy with the elements of a strided view replaced."),
-    _adjoint("split_backward(Tensor?[] grads, int[] input_sizes, int split_size, int dim) -> Tensor", {"grads": "split(g, split_size, dim)"},
-             doc="The adjoint of split."),
-    _adjoint("split_with_sizes_backward(Tensor?[] grads, int[] input_sizes, int[] split_sizes, int dim) -> Tensor",
-             {"grads": "split_with_sizes(g, split_sizes, dim)"}, doc="The adjoint of split_with_sizes."),
-    _adjoint("unbind_backward(Tensor?[] grads, int[] input_sizes, int dim) -> Tensor", {"grads": "unbind(g, dim)"},
-             doc="The adjoint of unbind."),
-    _adjoint("unsum(Tensor grad, int[] input_sizes, int[]? dim, bool keepdim) -> Tensor", {"grad": "g.sum(dim, keepdim)"},
-             doc="A reduction's gradient spread over what was reduced."),
-    _adjoint("index_backward(Tensor grad, int[] input_sizes, Tensor?[] indices) -> Tensor", {"grad": "index(g, indices)"},
-             doc="The adjoint of reading through indices."),
-    Composite("sgn_backward(Tensor self, Tensor grad, Tensor sgn) -> Tensor", method=False, function=False, doc="The derivative of sgn."),
-    Composite("pow_backward(Tensor grad, Tensor self, Operand exponent) -> Tensor", method=False, function=False,
-              doc="The derivative of pow by its base."),
-    Composite("pow_backward_exponent(Tensor grad, Operand self, Tensor exponent, Tensor result) -> Tensor", method=False, function=False,
-              doc="The derivative of pow by its exponent."),
+    Op(
+        "cat(Tensor[] tensors, int dim=0) -> Tensor",
+        out=True, method=False, aliases=("concat", "concatenate"),
+        grad={"tensors": "cat_backward(g, tensors, dim)"},
+        jvp="linear", batch="dims",
+        doc="Tensors one after another along a dimension.",
+        example=">>> tl.cat((tl.tensor([1]), tl.tensor([2, 3])))\ntensor([1, 2, 3])",
+    ),
+    Op(
+        "stack(Tensor[] tensors, int dim=0) -> Tensor",
+        out=True, method=False,
+        grad={"tensors": "unbind(g, dim)"},
+        jvp="linear", batch="dims",
+        doc="Tensors of one shape along a new dimension.",
+        example=">>> tl.stack((tl.tensor([1, 2]), tl.tensor([3, 4])))\ntensor([[1, 2],\n        [3, 4]])",
+    ),
+    Composite(
+        "cat_backward(Tensor grad, Tensor[] tensors, int dim) -> Tensor[]",
+        function=False, method=False,
+        doc="The gradient's stretches, one a tensor.",
+    ),
+    _adjoint(
+        "permute_backward(Tensor grad, int[] dims) -> Tensor", {"grad": "g.permute(dims)"},
+        doc="The adjoint of permute.",
+    ),
+    _adjoint(
+        "slice_backward(Tensor grad, int[] input_sizes, int dim, int? start, int? end, int step) -> Tensor",
+        {"grad": "slice(g, dim, start, end, step)"},
+        doc="The adjoint of slice.",
+    ),
+    _adjoint(
+        "select_backward(Tensor grad, int[] input_sizes, int dim, int index) -> Tensor",
+        {"grad": "g.select(dim, index)"},
+        doc="The adjoint of select.",
+    ),
+    _adjoint(
+        "diagonal_backward(Tensor grad, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
+        {"grad": "g.diagonal(offset, dim1, dim2)"},
+        doc="The adjoint of diagonal.",
+    ),
+    _adjoint(
+        "unfold_backward(Tensor grad, int[] input_sizes, int dim, int size, int step) -> Tensor",
+        {"grad": "g.unfold(dim, size, step)"},
+        doc="The adjoint of unfold.",
+    ),
+    _adjoint(
+        (
+            "as_strided_backward(Tensor grad, int[] input_sizes, int[] input_strides, int input_offset, "
+            "int[] size, int[] stride, int? storage_offset) -> Tensor"
+        ),
+        {
+            "grad": (
+                "_as_strided_gather(g, input_sizes, input_strides, input_offset, size, stride, "
+                "storage_offset)"
+            ),
+        },
+        doc="The adjoint of as_strided.",
+    ),
+    _adjoint(
+        (
+            "_as_strided_gather(Tensor grad, int[] input_sizes, int[] input_strides, int input_offset, int[] "
+            "size, int[] stride, int? storage_offset) -> Tensor"
+        ),
+        {
+            "grad": (
+                "as_strided_backward(g, input_sizes, input_strides, input_offset, size, stride, "
+                "storage_offset)"
+            ),
+        },
+        doc="The adjoint of as_strided_backward.",
+    ),
+    Op(
+        (
+            "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) "
+            "-> Tensor"
+        ),
+        out=True, devices="Any",
+        grad={
+            "self": "slice_scatter(g, zeros_like(src), dim, start, end, step)",
+            "src": "slice(g, dim, start, end, step)",
+        },
+        jvp="linear", batch="dims",
+        doc="A copy with a slice replaced.",
+        example=">>> tl.slice_scatter(tl.zeros(4), tl.ones(2), start=1, end=3)\ntensor([0., 1., 1., 0.])",
+    ),
+    Op(
+        "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
+        out=True, devices="Any",
+        grad={"self": "select_scatter(g, zeros_like(src), dim, index)", "src": "g.select(dim, index)"},
+        jvp="linear", batch="dims",
+        doc="A copy with one position of a dimension replaced.",
+        example=(
+            ">>> tl.select_scatter(tl.zeros(2, 2), tl.ones(2), 0, 1)\ntensor([[0., 0.],\n        [1., 1.]])"
+        ),
+    ),
+    Op(
+        "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+        out=True, devices="Any",
+        grad={
+            "self": "diagonal_scatter(g, zeros_like(src), offset, dim1, dim2)",
+            "src": "g.diagonal(offset, dim1, dim2)",
+        },
+        jvp="linear", batch="dims",
+        doc="A copy with a diagonal replaced.",
+        example=">>> tl.diagonal_scatter(tl.zeros(2, 2), tl.ones(2))\ntensor([[1., 0.],\n        [0., 1.]])",
+    ),
+    Op(
+        (
+            "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) "
+            "-> Tensor"
+        ),
+        out=True, devices="Any",
+        grad={
+            "self": "as_strided_scatter(g.contiguous(), zeros_like(src), size, stride, storage_offset)",
+            "src": "g.contiguous().as_strided(size, stride, storage_offset)",
+        },
+        jvp="linear", batch="loop",
+        doc="A copy with the elements of a strided view replaced.",
+    ),
+    _adjoint(
+        "split_backward(Tensor?[] grads, int[] input_sizes, int split_size, int dim) -> Tensor",
+        {"grads": "split(g, split_size, dim)"},
+        doc="The adjoint of split.",
+    ),
+    _adjoint(
+        "split_with_sizes_backward(Tensor?[] grads, int[] input_sizes, int[] split_sizes, int dim) -> Tensor",
+        {"grads": "split_with_sizes(g, split_sizes, dim)"},
+        doc="The adjoint of split_with_sizes.",
+    ),
+    _adjoint(
+        "unbind_backward(Tensor?[] grads, int[] input_sizes, int dim) -> Tensor", {"grads": "unbind(g, dim)"},
+        doc="The adjoint of unbind.",
+    ),
+    _adjoint(
+        "unsum(Tensor grad, int[] input_sizes, int[]? dim, bool keepdim) -> Tensor",
+        {"grad": "g.sum(dim, keepdim)"},
+        doc="A reduction's gradient spread over what was reduced.",
+    ),
+    _adjoint(
+        "index_backward(Tensor grad, int[] input_sizes, Tensor?[] indices) -> Tensor",
+        {"grad": "index(g, indices)"},
+        doc="The adjoint of reading through indices.",
+    ),
+    Composite(
+        "sgn_backward(Tensor self, Tensor grad, Tensor sgn) -> Tensor",
+        function=False, method=False,
+        doc="The derivative of sgn.",
+    ),
+    Composite(
+        "pow_backward(Tensor grad, Tensor self, Operand exponent) -> Tensor",
+        function=False, method=False,
+        doc="The derivative of pow by its base.",
+    ),
+    Composite(
+        "pow_backward_exponent(Tensor grad, Operand self, Tensor exponent, Tensor result) -> Tensor",
+        function=False, method=False,
+        doc="The derivative of pow by its exponent.",
+    ),
 ]  # fmt: skip

@@ -20,14 +20,29 @@ def _rows(name, n, corners):
     align, passed = ("bool align_corners, ", "align_corners, ") if corners else ("", "")
     scales = ", ".join(f"float? {s}=None" for s in SCALES[n].split(", "))
     common = {"method": False, "namespace": "_nn", "out": True, "jvp": "linear", "batch": "loop"}
-    yield Op(f"{name}(Tensor self, int[{n}] output_size, {align}{scales}) -> Tensor", doc="The grid read at other points, between its own.",
-             grad={"self": f"{name}_backward(g, output_size, self.shape, {passed}{SCALES[n]})"}, **common)  # fmt: skip
-    yield Op(f"{name}_backward(Tensor grad_output, int[{n}] output_size, int[{n + 2}] input_size, {align}{scales}) -> Tensor",
-             grad={"grad_output": f"{name}(g, output_size, {passed}{SCALES[n]})"}, doc=f"The adjoint of {name}.",
-             out_name=f"{name}_backward.grad_input", **common)  # fmt: skip
+    yield Op(
+        f"{name}(Tensor self, int[{n}] output_size, {align}{scales}) -> Tensor",
+        **common,
+        grad={"self": f"{name}_backward(g, output_size, self.shape, {passed}{SCALES[n]})"},
+        doc="The grid read at other points, between its own.",
+    )
+    yield Op(
+        (
+            f"{name}_backward(Tensor grad_output, int[{n}] output_size, int[{n + 2}] input_size, "
+            f"{align}{scales}) -> Tensor"
+        ),
+        **common,
+        out_name=f"{name}_backward.grad_input",
+        grad={"grad_output": f"{name}(g, output_size, {passed}{SCALES[n]})"},
+        doc=f"The adjoint of {name}.",
+    )
     tail = f"bool align_corners, float[{n}]? scale_factors" if corners else f"float[{n}]? scale_factors"
-    yield Composite(f"{name}.vec(Tensor input, int[]? output_size, {tail.replace(f'[{n}]', '[]')}) -> Tensor", method=False, namespace="_nn",
-                    doc="The same with the size or the factors of the result.")  # fmt: skip
+    yield Composite(
+        f"{name}.vec(Tensor input, int[]? output_size, {tail.replace(f'[{n}]', '[]')}) -> Tensor",
+        method=False,
+        namespace="_nn",
+        doc="The same with the size or the factors of the result.",
+    )
 
 
 ROWS = [row for kind in KINDS for row in _rows(*kind)]

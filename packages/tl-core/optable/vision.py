@@ -15,27 +15,66 @@ def _private(signature, grad, doc):
 
 
 ROWS = [
-    _private(f"_grid_sample(Tensor input, Tensor grid, {MODES}, int[] order) -> Tensor",
-             {"input": f"_grid_sample_adjoint(g, grid, input.shape, {PASSED}, order)",
-              "grid": f"_grid_sample_gradient(g, input, grid, {PASSED}, order)"},
-             "The input read at points, its weights differentiated `order` times by each coordinate."),
-    _private(f"_grid_sample_adjoint(Tensor grad, Tensor grid, int[] sizes, {MODES}, int[] order) -> Tensor",
-             {"grad": f"_grid_sample(g, grid, {PASSED}, order)", "grid": f"_grid_sample_gradient(grad, g, grid, {PASSED}, order)"},
-             "The adjoint of _grid_sample by its input."),
-    Op(f"_grid_sample_slope(Tensor grad, Tensor input, Tensor grid, {MODES}, int[] order) -> Tensor", method=False, function=False,
-       grad="none:only runs where nothing is recorded", jvp="none:only runs where nothing is recorded", batch="loop",
-       doc="The gradient of _grid_sample by its points."),
-    _public(f"_grid_sample_gradient(Tensor grad, Tensor input, Tensor grid, {MODES}, int[] order) -> Tensor",
-            "The gradient of _grid_sample by its points, in operators where it is recorded.", function=False),
-    _public(f"grid_sampler(Tensor input, Tensor grid, {MODES}) -> Tensor", "The input read at points given in units of its half size."),
-    _public(f"grid_sampler_2d(Tensor input, Tensor grid, {MODES}) -> Tensor", "Images read at points given in units of their half size."),
-    _public(f"grid_sampler_3d(Tensor input, Tensor grid, {MODES}) -> Tensor", "Volumes read at points given in units of their half size."),
-    _public("affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor", "The points that an affine map sends a grid to."),
-    _public("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", "Channels spread over squares of positions.",
-            example=">>> tl.pixel_shuffle(tl.zeros(1, 8, 2, 2), 2).shape\ntorch.Size([1, 2, 4, 4])"),
-    _public("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", "Squares of positions gathered into channels.",
-            example=">>> tl.pixel_unshuffle(tl.zeros(1, 2, 4, 4), 2).shape\ntorch.Size([1, 8, 2, 2])"),
-    _public("channel_shuffle(Tensor self, int groups) -> Tensor", "Channels taken from each group in turn.",
-            example=">>> tl.channel_shuffle(tl.arange(4.0).view(1, 4, 1, 1), 2).flatten()\ntensor([0., 2., 1., 3.])"),
-    _public("native_channel_shuffle(Tensor self, int groups) -> Tensor", "Channels taken from each group in turn."),
+    _private(
+        f"_grid_sample(Tensor input, Tensor grid, {MODES}, int[] order) -> Tensor",
+        {
+            "input": f"_grid_sample_adjoint(g, grid, input.shape, {PASSED}, order)",
+            "grid": f"_grid_sample_gradient(g, input, grid, {PASSED}, order)",
+        }, "The input read at points, its weights differentiated `order` times by each coordinate.",
+    ),
+    _private(
+        f"_grid_sample_adjoint(Tensor grad, Tensor grid, int[] sizes, {MODES}, int[] order) -> Tensor",
+        {
+            "grad": f"_grid_sample(g, grid, {PASSED}, order)",
+            "grid": f"_grid_sample_gradient(grad, g, grid, {PASSED}, order)",
+        }, "The adjoint of _grid_sample by its input.",
+    ),
+    Op(
+        f"_grid_sample_slope(Tensor grad, Tensor input, Tensor grid, {MODES}, int[] order) -> Tensor",
+        function=False, method=False,
+        grad="none:only runs where nothing is recorded",
+        jvp="none:only runs where nothing is recorded", batch="loop",
+        doc="The gradient of _grid_sample by its points.",
+    ),
+    _public(
+        f"_grid_sample_gradient(Tensor grad, Tensor input, Tensor grid, {MODES}, int[] order) -> Tensor",
+        "The gradient of _grid_sample by its points, in operators where it is recorded.",
+        function=False,
+    ),
+    _public(
+        f"grid_sampler(Tensor input, Tensor grid, {MODES}) -> Tensor",
+        "The input read at points given in units of its half size.",
+    ),
+    _public(
+        f"grid_sampler_2d(Tensor input, Tensor grid, {MODES}) -> Tensor",
+        "Images read at points given in units of their half size.",
+    ),
+    _public(
+        f"grid_sampler_3d(Tensor input, Tensor grid, {MODES}) -> Tensor",
+        "Volumes read at points given in units of their half size.",
+    ),
+    _public(
+        "affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor",
+        "The points that an affine map sends a grid to.",
+    ),
+    _public(
+        "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
+        "Channels spread over squares of positions.",
+        example=">>> tl.pixel_shuffle(tl.zeros(1, 8, 2, 2), 2).shape\ntorch.Size([1, 2, 4, 4])",
+    ),
+    _public(
+        "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+        "Squares of positions gathered into channels.",
+        example=">>> tl.pixel_unshuffle(tl.zeros(1, 2, 4, 4), 2).shape\ntorch.Size([1, 8, 2, 2])",
+    ),
+    _public(
+        "channel_shuffle(Tensor self, int groups) -> Tensor", "Channels taken from each group in turn.",
+        example=(
+            ">>> tl.channel_shuffle(tl.arange(4.0).view(1, 4, 1, 1), 2).flatten()\ntensor([0., 2., 1., 3.])"
+        ),
+    ),
+    _public(
+        "native_channel_shuffle(Tensor self, int groups) -> Tensor",
+        "Channels taken from each group in turn.",
+    ),
 ]  # fmt: skip
