@@ -15,7 +15,7 @@ from tools.packages import ROOT, TABLE, packages
 
 README, HOUSE, SETTINGS = "README.md", "docs/design/house.md", "pyproject.toml"
 WHEELS = ".github/workflows/wheels.yml"
-MARKED = re.compile(r"(<!-- packages -->\n).*?(<!-- /packages -->)", re.DOTALL)
+BEGIN, END = "<!-- packages -->\n", "<!-- /packages -->"
 
 
 def table(columns: list[str], rows: list[list[str]]) -> str:
@@ -47,6 +47,12 @@ def house_table(imports: dict[str, str]) -> str:
     return table(["package", "holds", "may import"], rows)
 
 
+def marked(text: str, rows: str) -> str:
+    """The text with another table between the marks."""
+    before, _, rest = text.partition(BEGIN)
+    return f"{before}{BEGIN}\n{rows}\n\n{END}{rest.partition(END)[2]}"
+
+
 def listed(text: str, before: str, names: list[str]) -> str:
     """The text with the one-line list after `before` exchanged."""
     return re.sub(rf"({re.escape(before)})\[[^\]]*\]", lambda m: f"{m[1]}[{', '.join(names)}]", text)
@@ -62,11 +68,8 @@ def wheel_lists(text: str) -> str:
 def updated(root: Path) -> Iterator[tuple[Path, str]]:
     """Each file with the text that it must have."""
     imports = {p.dist: p.import_name for p in packages(root).values()}
-    for name, text in ((README, readme_table(imports)), (HOUSE, house_table(imports))):
-        yield (
-            root / name,
-            MARKED.sub(lambda m, text=text: f"{m[1]}\n{text}\n\n{m[2]}", (root / name).read_text()),
-        )
+    for name, rows in ((README, readme_table(imports)), (HOUSE, house_table(imports))):
+        yield root / name, marked((root / name).read_text(), rows)
     first_party = [f'"{name}"' for name in sorted([*imports.values(), "tools"])]
     yield root / SETTINGS, listed((root / SETTINGS).read_text(), "known-first-party = ", first_party)
     yield root / WHEELS, wheel_lists((root / WHEELS).read_text())

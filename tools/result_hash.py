@@ -20,6 +20,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -186,11 +187,11 @@ def larger_calls(tl: Any) -> Iterator[Case]:
     }  # fmt: skip
     for name, (function, shapes) in graded.items():
         for dtype in ("float32", "float64", "bfloat16", "float16"):
-            yield f"{name} {dtype}", lambda a=function, b=shapes, c=dtype: differentiated(tl, a, b, c)
+            yield f"{name} {dtype}", partial(differentiated, tl, function, shapes, dtype)
     for dtype in ("uint8", "int32", "int64"):
-        yield f"mm {dtype}", lambda d=dtype: filled(tl, (70, 60), d, 11) @ filled(tl, (60, 50), d, 11)
+        yield f"mm {dtype}", partial(integer_mm, tl, dtype)
         for name in ("sort", "unique", "cumsum_0", "sum", "argmax", "amax"):
-            yield f"{name} {dtype}", lambda n=name, d=dtype: reduced(tl, n, filled(tl, (3000,), d, 101))
+            yield f"{name} {dtype}", partial(reduced, tl, name, dtype)
     for name in (
         "rand",
         "randn",
@@ -201,11 +202,17 @@ def larger_calls(tl: Any) -> Iterator[Case]:
         "geometric",
         "dropout",
     ):
-        yield name, lambda n=name: drawn(tl, n)
+        yield name, partial(drawn, tl, name)
 
 
-def reduced(tl: Any, name: str, t: Any) -> Any:
+def integer_mm(tl: Any, dtype: str) -> Any:
+    """A product of integers."""
+    return filled(tl, (70, 60), dtype, 11) @ filled(tl, (60, 50), dtype, 11)
+
+
+def reduced(tl: Any, name: str, dtype: str) -> Any:
     """An operator on one dimension."""
+    t = filled(tl, (3000,), dtype, 101)
     name, _, dim = name.partition("_")
     return getattr(tl, name)(t, 0) if dim else getattr(tl, name)(t)
 
@@ -234,7 +241,7 @@ def training_runs(tl: Any) -> Iterator[Case]:
     """A few steps of an MLP, a convolutional network, a transformer layer and an LSTM."""
     nn = tl.nn
 
-    class Last(nn.Module):  # type: ignore[misc, name-defined]
+    class Last(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.lstm, self.out = nn.LSTM(12, 24, 2, batch_first=True), nn.Linear(24, 10)
@@ -261,7 +268,7 @@ def training_runs(tl: Any) -> Iterator[Case]:
         "lstm": (Last, (8, 11, 12), tl.optim.RMSprop),
     }
     for name, (make, shape, optimizer) in programs.items():
-        yield f"training {name}", lambda a=make, b=shape, c=optimizer: trained(tl, a, b, c)
+        yield f"training {name}", partial(trained, tl, make, shape, optimizer)
 
 
 def trained(tl: Any, make: Callable[[], Any], shape: tuple[int, ...], optimizer: Any) -> list[Any]:

@@ -225,7 +225,7 @@ def terms(root: Path = ROOT) -> list[list[str]]:
 
 def named(root: Path) -> set[str]:
     """The tokens of every file, folder and heading."""
-    found = set()
+    found: set[str] = set()
     for path in files(root):
         if path == GLOSSARY:
             continue
