@@ -1,4 +1,4 @@
-// Functors of vec_more.h.
+// Transcendental functors: logarithms and powers to other bases, inverse circular and hyperbolic functions.
 #pragma once
 
 #include "kernels/cpu/elementwise/functor.h"

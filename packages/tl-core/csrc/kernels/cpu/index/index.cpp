@@ -1,3 +1,5 @@
+// Nonzero elements, counted and listed; elements compressed and spread by masks (masked_select,
+// masked_scatter).
 #include "kernels/cpu/index/index.h"
 
 #include "kernels/cpu/elementwise/binary.h"

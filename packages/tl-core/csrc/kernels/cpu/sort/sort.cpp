@@ -1,3 +1,4 @@
+// Sorting along a dimension, the largest elements, ranks and modes: which algorithm takes which length.
 #include "kernels/cpu/sort/sort.h"
 
 #include "kernels/cpu/loops/along_dim_driver.h"

@@ -1,3 +1,4 @@
+// Unique elements and rows: groups of equal ones in the order of their radix keys.
 #include "kernels/cpu/sort/unique.h"
 
 #include <algorithm>

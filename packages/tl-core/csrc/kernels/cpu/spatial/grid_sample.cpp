@@ -1,4 +1,6 @@
 // isa: all
+// Grid sampling: taps of a block of points, applied to every plane; forward, adjoint and derivatives by the
+// coordinates.
 #include "kernels/cpu/spatial/grid_sample.h"
 
 #include <algorithm>

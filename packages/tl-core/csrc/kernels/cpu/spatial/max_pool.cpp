@@ -1,4 +1,5 @@
 // isa: all
+// Max pooling in vectors, with the index of each maximum.
 #include "kernels/cpu/spatial/max_pool.h"
 
 #include <limits>

@@ -1,3 +1,4 @@
+// Padding by a gather of positions along each axis.
 #include "kernels/cpu/spatial/padding.h"
 
 #include <cstring>

@@ -1,4 +1,5 @@
 // isa: all
+// Separable resampling: one sparse map an axis, along dense rows by permutations of vectors.
 #include "kernels/cpu/spatial/resample.h"
 
 #include <algorithm>
