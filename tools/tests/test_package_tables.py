@@ -14,7 +14,7 @@ def test_all_files_follow_the_table():
     assert [path.name for path, text in package_tables.updated(ROOT) if path.read_text() != text] == []
 
 
-def test_a_table_stands_between_its_marks():
+def test_a_table_stands_between_its_comments():
     text = f"a\n{package_tables.BEGIN}old{package_tables.END}\nb\n"
     assert (
         package_tables.marked(text, "new") == f"a\n{package_tables.BEGIN}\nnew\n\n{package_tables.END}\nb\n"
