@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -93,6 +92,8 @@ RETIRED = (
 ALLOWED = {"negative_slope", "negative slope", "linear slope", "placement", "square", "squares"}
 
 SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".py", ".pyi", ".md"}
+WATCHED = ("packages", "tools", "docs", ".github")
+MADE = {"build", "dist", "vendor", "generated", "_build", "__pycache__", ".venv"}
 OURS = "tools/vocabulary.py", "tools/tests/test_vocabulary.py", GLOSSARY
 
 Found = tuple[str, int, str]
@@ -171,9 +172,10 @@ def headings(text: str) -> Iterator[tuple[int, str]]:
 
 
 def files(root: Path) -> list[str]:
-    """The paths of the texts in the repository."""
-    listed = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True, text=True)
-    return [f for f in listed.stdout.splitlines() if Path(f).suffix in SUFFIXES and (root / f).is_file()]
+    """The paths of the texts in the repository, without what builds leave behind."""
+    found = [f for name in WATCHED for f in (root / name).rglob("*")] + list(root.glob("*"))
+    relative = (f.relative_to(root) for f in found if f.suffix in SUFFIXES and f.is_file())
+    return sorted(str(f) for f in relative if not MADE.intersection(f.parts))
 
 
 def said_in(path: str, text: str) -> Iterator[tuple[int, str, bool]]:
