@@ -368,3 +368,23 @@ def test_other_negative_powers():
     assert (tl.tensor([2, 4]) ** -1.0).tolist() == [0.5, 0.25]
     assert (tl.tensor([2.0, 4.0]) ** -1).tolist() == [0.5, 0.25]
     assert tl.pow(2, tl.tensor([-1, 0, 1])).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["floor_divide_", "remainder_", "fmod_"])
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
+def test_an_integer_division_by_zero_is_refused_before_anything_is_written(name, dtype):
+    x = tl.tensor([7, 8, 9], dtype=getattr(tl, dtype))
+    for divisor in (
+        tl.tensor([1, 0, 2], dtype=x.dtype),
+        tl.tensor([[2, 1], [1, 0], [1, 1]], dtype=x.dtype)[:, 1],
+        0,
+    ):
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            getattr(x, name)(divisor)
+        assert x.tolist() == [7, 8, 9]
+
+
+def test_zero_divisors_of_an_empty_result_are_not_looked_at():
+    empty = tl.ones((0, 3), dtype=tl.int64)
+    assert (empty // tl.zeros(3, dtype=tl.int64)).shape == (0, 3)
+    assert (empty // 0).shape == (0, 3)

@@ -52,13 +52,16 @@ void store_params(const ElementwiseDef& def, const TlValue* values, DType common
 // -------------------------------------------------------------------------------------------
 
 bool any_zero(const Tensor& divisor) {
+  const int64_t size = divisor.itemsize();
+  if (divisor.is_contiguous() && divisor.numel() <= kGrain)
+    return cpu::has_zero(divisor.ptr<char>(), size, divisor.numel(), size);
   LoopNest nest(divisor.sizes());
   nest.add(divisor);
   nest.plan();
   std::atomic<bool> found = false;
   nest.run([&](char* const* data, const int64_t* strides, int64_t n0, int64_t n1) {
     for (int64_t i = 0; i < n1; ++i)
-      if (cpu::has_zero(data[0] + i * strides[1], strides[0], n0, divisor.itemsize())) found = true;
+      if (cpu::has_zero(data[0] + i * strides[1], strides[0], n0, size)) found = true;
   });
   return found;
 }
