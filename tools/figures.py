@@ -21,9 +21,18 @@ from tools.packages import ROOT
 MARKED = re.compile(r"(<!-- figures -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
 
+def missed(bound: str, measured: str) -> bool:
+    """Whether a measured number lies on the wrong side of a bound like `≤ 0.5`."""
+    numbers = [re.search(r"\d+(?:\.\d+)?", text) for text in (bound, measured)]
+    if None in numbers:
+        return False
+    asked, found = (float(n[0]) for n in numbers if n)
+    return found > asked if bound.startswith("≤") else bound.startswith("≥") and found < asked
+
+
 def line(what: str, bound: str, measured: str) -> str:
-    """A row of the table."""
-    return f"| {what} | {bound} | {measured} |"
+    """A row of the table; a figure that misses its bound is marked."""
+    return f"| {what} | {bound} | {measured}{' (missed)' * missed(bound, measured)} |"
 
 
 def bound(value: float | None, sign: str = "≤") -> str:
