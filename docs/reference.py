@@ -135,7 +135,7 @@ def directive(module: str, name: str, value: Any, package: str) -> list[str]:
     lines = [f".. auto{kind_of(value)}:: {dotted}"]
     home = package_of(public_names.home_of(value))
     borrowed = home != package and home in {p.import_name for p in packages().values()}
-    again = inspect.isclass(value) and indexed.setdefault(value, dotted) != dotted
+    again = not borrowed and inspect.isclass(value) and indexed.setdefault(value, dotted) != dotted
     if borrowed or again:
         lines.append("   :no-index:")
     return [*lines, "", f"   *package:* ``{package.replace('_', '-')}``", ""]
