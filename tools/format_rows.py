@@ -14,7 +14,7 @@ import tokenize
 
 from tools.packages import ROOT
 
-WIDTH, INDENT = 110, "        "
+WIDTH = 110
 OPTABLE = ROOT / "packages" / "tl-core" / "optable"
 GROUPS = (
     ("to", "dtypes", "not_bool", "loops", "hot", "also", "once", "condition", "moves"),

@@ -12,12 +12,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools.includes import SUFFIXES
 from tools.packages import ROOT
 
 NATIVE = Path("packages/tl-core/csrc")
 KERNELS = NATIVE / "kernels"
 OPMATH_HOME = NATIVE / "iter/dtypes.cpp"
-SUFFIXES = {".h", ".hpp", ".c", ".cpp"}
 
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 RAISES = re.compile(r"\b(?:fail|raise_\w+)\s*\(|\bTL_CHECK\b|\bthrow\b")
@@ -29,9 +29,9 @@ OPMATH = re.compile(
 Found = tuple[Path, int, str]
 
 
-def code_of(file: Path) -> str:
-    """The text with comments and strings blanked out, line by line."""
-    return COMMENT_OR_STRING.sub(lambda m: "\n" * m[0].count("\n"), file.read_text(errors="replace"))
+def without_comments(text: str) -> str:
+    """C++ with its comments and strings blanked out, line by line."""
+    return COMMENT_OR_STRING.sub(lambda m: "\n" * m[0].count("\n"), text)
 
 
 def sources(folder: Path) -> Iterator[Path]:
@@ -42,7 +42,7 @@ def sources(folder: Path) -> Iterator[Path]:
 def matches(folder: Path, pattern: re.Pattern[str]) -> Iterator[tuple[Path, int, str]]:
     """(file, line, text) of each match."""
     for file in sources(folder):
-        text = code_of(file)
+        text = without_comments(file.read_text(errors="replace"))
         for match in pattern.finditer(text):
             yield file, text.count("\n", 0, match.start()) + 1, " ".join(match[0].split())
 
