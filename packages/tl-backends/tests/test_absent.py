@@ -6,7 +6,8 @@ import inspect
 import pytest
 
 import tl_core
-from tl_backends import absent, accelerator, backends, cuda, mps, mtia, xpu
+from tl_backends import accelerator, backends, cuda, mps, mtia, xpu
+from tl_backends.absent_device import ACCELERATOR, CUDA, MPS, MTIA, XPU
 
 ANYTHING = object()
 
@@ -15,7 +16,7 @@ def plain_functions(module, *submodules):
     """The public functions of a module that take no argument, by name."""
     for owner in (module, *submodules):
         for name, function in vars(owner).items():
-            if inspect.isfunction(function) and function.__module__.startswith("tl_backends"):
+            if inspect.isroutine(function) and function.__module__.startswith("tl_backends"):
                 required = [
                     p for p in inspect.signature(function).parameters.values() if p.default is p.empty
                 ]
@@ -140,6 +141,6 @@ def test_the_device_of_a_tensor_on_the_cpu(module):
 
 
 def test_every_error_says_what_there_is():
-    for make in (absent.cuda, absent.xpu, absent.mtia, absent.mps, absent.accelerator):
-        assert "tl.something" in str(make("tl.something"))
-        assert "the CPU" in str(make("tl.something"))
+    for absent in (CUDA, XPU, MTIA, MPS, ACCELERATOR):
+        assert "tl.something" in str(absent.error_of("something"))
+        assert "the CPU" in str(absent.error_of("something"))

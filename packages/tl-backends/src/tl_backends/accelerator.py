@@ -5,8 +5,8 @@ What needs one raises RuntimeError.
 
 from typing import Any
 
-from tl_backends import absent
-from tl_backends.devices import StreamBlock
+from tl_backends.absent_device import ACCELERATOR
+from tl_backends.devices import StreamContext
 
 __all__ = [
     "current_accelerator",
@@ -22,15 +22,8 @@ __all__ = [
     "synchronize",
 ]
 
-
-def device_count() -> int:
-    """The number of devices of the current kind: 0."""
-    return 0
-
-
-def is_available() -> bool:
-    """Whether there is such a device: False."""
-    return False
+device_count = ACCELERATOR.device_count
+is_available = ACCELERATOR.is_available
 
 
 def current_accelerator(check_available: bool = False) -> Any:
@@ -45,12 +38,12 @@ def current_accelerator(check_available: bool = False) -> Any:
 
 def current_device_index() -> int:
     """The index of the selected device."""
-    raise absent.accelerator("tl.accelerator.current_device_index")
+    raise ACCELERATOR.error("current_device_index")
 
 
 def set_device_index(device: Any, /) -> None:
     """Selects a device, by its index or name."""
-    raise absent.accelerator(f"tl.accelerator.set_device_index({device!r})")
+    raise ACCELERATOR.error(f"set_device_index({device!r})")
 
 
 current_device_idx = current_device_index
@@ -59,20 +52,20 @@ set_device_idx = set_device_index
 
 def current_stream(device: Any = None, /) -> Any:
     """The current stream of a device, the selected one if none is given."""
-    raise absent.accelerator("tl.accelerator.current_stream")
-
-
-def set_stream(stream: Any) -> None:
-    """Makes a stream the current one, and its device the selected one."""
-    raise absent.accelerator("tl.accelerator.set_stream")
+    raise ACCELERATOR.error("current_stream")
 
 
 def synchronize(device: Any = None, /) -> None:
     """Waits until a device, the selected one if none is given, has done all its work."""
-    raise absent.accelerator("tl.accelerator.synchronize")
+    raise ACCELERATOR.error("synchronize")
 
 
-class device_index(StreamBlock):
+def set_stream(stream: Any) -> None:
+    """Makes a stream the current one, and its device the selected one."""
+    raise ACCELERATOR.error("set_stream")
+
+
+class device_index(StreamContext):
     """A `with` block in which another device is selected; None selects nothing."""
 
     def __init__(self, device: int | None, /):
@@ -81,5 +74,5 @@ class device_index(StreamBlock):
 
     def __enter__(self) -> "device_index":
         if self.idx is not None:
-            raise absent.accelerator(f"tl.accelerator.device_index({self.idx})")
+            raise ACCELERATOR.error(f"device_index({self.idx})")
         return self

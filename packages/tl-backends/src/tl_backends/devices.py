@@ -127,7 +127,7 @@ class AbsentEvent:
         raise _needs_support(self.kind, "Event.wait")
 
 
-class StreamBlock:
+class StreamContext:
     """A `with` block in which a stream is the current one; None changes nothing."""
 
     def __init__(self, stream: Any):
@@ -138,6 +138,11 @@ class StreamBlock:
 
     def __exit__(self, *error: object) -> None:
         pass
+
+
+def stream(stream: Any) -> StreamContext:
+    """A `with` block in which a stream is the current one; None changes nothing."""
+    return StreamContext(stream)
 
 
 def _needs_support(kind: str, name: str) -> RuntimeError:

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 from warnings import warn
 
-from tl_backends import absent
+from tl_backends.absent_device import CUDA
 from tl_backends.switch import Switch, check_type
 from tl_core import get_float32_matmul_precision, set_float32_matmul_precision, switches
 
@@ -73,20 +73,20 @@ class _FourierPlanCache:
     @property
     def size(self) -> int:
         """The number of plans in the current device's cache."""
-        raise absent.cuda("cufft_plan_cache.size")
+        raise CUDA.error_of("backends.cuda.cufft_plan_cache.size")
 
     @property
     def max_size(self) -> int:
         """The number of plans that the current device's cache can hold."""
-        raise absent.cuda("cufft_plan_cache.max_size")
+        raise CUDA.error_of("backends.cuda.cufft_plan_cache.max_size")
 
     @max_size.setter
     def max_size(self, plans: int) -> None:
-        raise absent.cuda("cufft_plan_cache.max_size")
+        raise CUDA.error_of("backends.cuda.cufft_plan_cache.max_size")
 
     def clear(self) -> None:
         """Empties the current device's cache."""
-        raise absent.cuda("cufft_plan_cache.clear")
+        raise CUDA.error_of("backends.cuda.cufft_plan_cache.clear")
 
 
 matmul = _Matmul()

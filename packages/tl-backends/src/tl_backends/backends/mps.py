@@ -1,6 +1,6 @@
 """Metal, on macOS. tl doesn't use it."""
 
-from tl_backends import absent
+from tl_backends.absent_device import MPS
 
 __all__ = [
     "get_core_count",
@@ -38,7 +38,7 @@ def get_name() -> str:
     Raises:
         RuntimeError: there is none.
     """
-    raise absent.mps("tl.backends.mps.get_name")
+    raise MPS.error_of("backends.mps.get_name")
 
 
 def get_core_count() -> int:
@@ -47,4 +47,4 @@ def get_core_count() -> int:
     Raises:
         RuntimeError: there is none.
     """
-    raise absent.mps("tl.backends.mps.get_core_count")
+    raise MPS.error_of("backends.mps.get_core_count")

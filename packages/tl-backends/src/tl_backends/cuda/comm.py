@@ -2,24 +2,24 @@
 
 from typing import Any
 
-from tl_backends import absent
+from tl_backends.absent_device import CUDA
 
 __all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "scatter"]
 
 
 def broadcast(tensor: Any, devices: Any = None, *, out: Any = None) -> Any:
     """Copies a tensor to devices."""
-    raise absent.cuda("tl.cuda.comm.broadcast")
+    raise CUDA.error("comm.broadcast")
 
 
 def broadcast_coalesced(tensors: Any, devices: Any, buffer_size: int = 10485760) -> Any:
     """Copies tensors to devices, small ones together."""
-    raise absent.cuda("tl.cuda.comm.broadcast_coalesced")
+    raise CUDA.error("comm.broadcast_coalesced")
 
 
 def reduce_add(inputs: Any, destination: Any = None) -> Any:
     """Adds up tensors of several devices on one."""
-    raise absent.cuda("tl.cuda.comm.reduce_add")
+    raise CUDA.error("comm.reduce_add")
 
 
 def scatter(
@@ -32,9 +32,9 @@ def scatter(
     out: Any = None,
 ) -> Any:
     """Deals the parts of a tensor out to devices."""
-    raise absent.cuda("tl.cuda.comm.scatter")
+    raise CUDA.error("comm.scatter")
 
 
 def gather(tensors: Any, dim: int = 0, destination: Any = None, *, out: Any = None) -> Any:
     """Joins tensors of several devices on one."""
-    raise absent.cuda("tl.cuda.comm.gather")
+    raise CUDA.error("comm.gather")

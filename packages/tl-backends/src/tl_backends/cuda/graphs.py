@@ -2,7 +2,7 @@
 
 from typing import Any, Self
 
-from tl_backends import absent
+from tl_backends.absent_device import CUDA
 
 __all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]
 
@@ -15,37 +15,37 @@ class CUDAGraph:
     """
 
     def __init__(self, keep_graph: bool = False):
-        raise RuntimeError(str(absent.cuda("tl.cuda.CUDAGraph")))
+        raise CUDA.runtime_error("CUDAGraph")
 
     def capture_begin(
         self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
     ) -> None:
         """Begins to record."""
-        raise absent.cuda("tl.cuda.CUDAGraph.capture_begin")
+        raise CUDA.error("CUDAGraph.capture_begin")
 
     def capture_end(self) -> None:
         """Ends the record."""
-        raise absent.cuda("tl.cuda.CUDAGraph.capture_end")
+        raise CUDA.error("CUDAGraph.capture_end")
 
     def replay(self) -> None:
         """Does the recorded work."""
-        raise absent.cuda("tl.cuda.CUDAGraph.replay")
+        raise CUDA.error("CUDAGraph.replay")
 
     def reset(self) -> None:
         """Forgets the recorded work."""
-        raise absent.cuda("tl.cuda.CUDAGraph.reset")
+        raise CUDA.error("CUDAGraph.reset")
 
     def pool(self) -> Any:
         """What the memory of the recorded work is called."""
-        raise absent.cuda("tl.cuda.CUDAGraph.pool")
+        raise CUDA.error("CUDAGraph.pool")
 
     def enable_debug_mode(self) -> None:
         """Keeps what `debug_dump` writes."""
-        raise absent.cuda("tl.cuda.CUDAGraph.enable_debug_mode")
+        raise CUDA.error("CUDAGraph.enable_debug_mode")
 
     def debug_dump(self, debug_path: str) -> None:
         """Writes the recorded work to a file."""
-        raise absent.cuda("tl.cuda.CUDAGraph.debug_dump")
+        raise CUDA.error("CUDAGraph.debug_dump")
 
 
 class graph:
@@ -60,10 +60,10 @@ class graph:
         enable_annotations: bool = False,
         check_input_liveness: bool = False,
     ):
-        raise RuntimeError(str(absent.cuda("tl.cuda.graph")))
+        raise CUDA.runtime_error("graph")
 
     def __enter__(self) -> Self:
-        raise absent.cuda("tl.cuda.graph")
+        raise CUDA.error("graph")
 
     def __exit__(self, *error: object) -> None:
         pass
@@ -71,7 +71,7 @@ class graph:
 
 def graph_pool_handle() -> Any:
     """A new name for the memory of recorded work."""
-    raise RuntimeError(str(absent.cuda("tl.cuda.graph_pool_handle")))
+    raise CUDA.runtime_error("graph_pool_handle")
 
 
 def is_current_stream_capturing() -> bool:
@@ -87,4 +87,4 @@ def make_graphed_callables(
     pool: Any = None,
 ) -> Any:
     """Functions that replay what was recorded of others."""
-    raise absent.cuda("tl.cuda.make_graphed_callables")
+    raise CUDA.error("make_graphed_callables")

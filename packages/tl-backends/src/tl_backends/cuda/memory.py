@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from typing import Any, Self
 
-from tl_backends import absent
+from tl_backends.absent_device import CUDA
 
 __all__ = [
     "CUDAPluggableAllocator",
@@ -36,14 +36,15 @@ __all__ = [
     "use_mem_pool",
 ]
 
-
-def empty_cache() -> None:
-    """Gives memory that is kept for reuse back to the device; there is none."""
-
-
-def memory_stats(device: Any = None) -> dict[str, Any]:
-    """The statistics of a device's allocator: empty."""
-    return OrderedDict()
+empty_cache = CUDA.empty_cache
+memory_stats = CUDA.memory_stats
+memory_allocated = CUDA.memory_allocated
+max_memory_allocated = CUDA.max_memory_allocated
+memory_reserved = CUDA.memory_reserved
+max_memory_reserved = CUDA.max_memory_reserved
+mem_get_info = CUDA.mem_get_info
+reset_peak_memory_stats = CUDA.reset_peak_memory_stats
+reset_accumulated_memory_stats = CUDA.reset_accumulated_memory_stats
 
 
 def host_memory_stats() -> dict[str, Any]:
@@ -51,43 +52,13 @@ def host_memory_stats() -> dict[str, Any]:
     return OrderedDict()
 
 
-def memory_allocated(device: Any = None) -> int:
-    """The bytes that tensors take now: 0."""
-    return 0
-
-
-def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that tensors have taken: 0."""
-    return 0
-
-
-def memory_reserved(device: Any = None) -> int:
-    """The bytes that the allocator holds now: 0."""
-    return 0
-
-
-def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes that the allocator has held: 0."""
-    return 0
-
-
 memory_cached = memory_reserved
 max_memory_cached = max_memory_reserved
 
 
-def reset_peak_memory_stats(device: Any = None) -> None:
-    """Starts the measurement of the highest values anew."""
-    raise absent.cuda("tl.cuda.reset_peak_memory_stats")
-
-
-def reset_accumulated_memory_stats(device: Any = None) -> None:
-    """Starts the counts of all that happened anew."""
-    raise absent.cuda("tl.cuda.reset_accumulated_memory_stats")
-
-
 def reset_peak_host_memory_stats() -> None:
     """Starts the measurement of the highest values of pinned memory anew."""
-    raise absent.cuda("tl.cuda.reset_peak_host_memory_stats")
+    raise CUDA.error("reset_peak_host_memory_stats")
 
 
 reset_max_memory_allocated = reset_peak_memory_stats
@@ -96,42 +67,37 @@ reset_max_memory_cached = reset_peak_memory_stats
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     """The statistics as a table to be read."""
-    raise absent.cuda("tl.cuda.memory_summary")
+    raise CUDA.error("memory_summary")
 
 
 def memory_snapshot(mempool_id: Any = None, include_traces: bool = True) -> Any:
     """All blocks that the allocator holds."""
-    raise absent.cuda("tl.cuda.memory_snapshot")
-
-
-def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """The free and the total bytes of a device."""
-    raise absent.cuda("tl.cuda.mem_get_info")
+    raise CUDA.error("memory_snapshot")
 
 
 def list_gpu_processes(device: Any = None) -> str:
     """The processes that use a device, and their memory, as text."""
-    raise absent.cuda("tl.cuda.list_gpu_processes")
+    raise CUDA.error("list_gpu_processes")
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
     """The share of a device's memory that this process may take."""
-    raise absent.cuda("tl.cuda.get_per_process_memory_fraction")
+    raise CUDA.error("get_per_process_memory_fraction")
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
     """Sets the share of a device's memory that this process may take."""
-    raise absent.cuda(f"tl.cuda.set_per_process_memory_fraction({fraction!r})")
+    raise CUDA.error(f"set_per_process_memory_fraction({fraction!r})")
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
     """Allocates bytes on a device and returns their address."""
-    raise absent.cuda(f"tl.cuda.caching_allocator_alloc({size!r})")
+    raise CUDA.error(f"caching_allocator_alloc({size!r})")
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
     """Frees what `caching_allocator_alloc` has given."""
-    raise absent.cuda("tl.cuda.caching_allocator_delete")
+    raise CUDA.error("caching_allocator_delete")
 
 
 def caching_allocator_enable(value: bool = True) -> None:
@@ -140,44 +106,44 @@ def caching_allocator_enable(value: bool = True) -> None:
 
 def get_allocator_backend() -> str:
     """The name of the allocator in use."""
-    raise absent.cuda("tl.cuda.get_allocator_backend")
+    raise CUDA.error("get_allocator_backend")
 
 
 def change_current_allocator(allocator: Any) -> None:
     """Makes another allocator the one in use."""
-    raise absent.cuda("tl.cuda.change_current_allocator")
+    raise CUDA.error("change_current_allocator")
 
 
 class CUDAPluggableAllocator:
     """An allocator from a shared library."""
 
     def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str):
-        raise absent.cuda(f"tl.cuda.CUDAPluggableAllocator({path_to_so_file!r})")
+        raise CUDA.error(f"CUDAPluggableAllocator({path_to_so_file!r})")
 
 
 class MemPool:
     """A pool of memory of its own."""
 
     def __init__(self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False):
-        raise RuntimeError(str(absent.cuda("tl.cuda.MemPool")))
+        raise CUDA.runtime_error("MemPool")
 
     @property
     def id(self) -> tuple[int, int]:
         """What the pool is called in a snapshot."""
-        raise absent.cuda("tl.cuda.MemPool.id")
+        raise CUDA.error("MemPool.id")
 
     @property
     def allocator(self) -> Any:
         """Where the pool takes its memory from."""
-        raise absent.cuda("tl.cuda.MemPool.allocator")
+        raise CUDA.error("MemPool.allocator")
 
     def use_count(self) -> int:
         """How many hold the pool."""
-        raise absent.cuda("tl.cuda.MemPool.use_count")
+        raise CUDA.error("MemPool.use_count")
 
     def snapshot(self, include_traces: bool = True) -> Any:
         """All blocks of the pool."""
-        raise absent.cuda("tl.cuda.MemPool.snapshot")
+        raise CUDA.error("MemPool.snapshot")
 
 
 class use_mem_pool:
@@ -187,7 +153,7 @@ class use_mem_pool:
         self.pool, self.device = pool, device
 
     def __enter__(self) -> Self:
-        raise absent.cuda("tl.cuda.use_mem_pool")
+        raise CUDA.error("use_mem_pool")
 
     def __exit__(self, *error: object) -> None:
         pass
@@ -205,14 +171,14 @@ def _record_memory_history(
     skip_actions: list[str] | None = None,
 ) -> None:
     """Keeps where memory was allocated, for a snapshot."""
-    raise absent.cuda("tl.cuda.memory._record_memory_history")
+    raise CUDA.error("memory._record_memory_history")
 
 
 def _snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> Any:
     """All blocks that the allocator holds, and where they were allocated."""
-    raise absent.cuda("tl.cuda.memory._snapshot")
+    raise CUDA.error("memory._snapshot")
 
 
 def _dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
     """Writes a snapshot to a file."""
-    raise absent.cuda(f"tl.cuda.memory._dump_snapshot({filename!r})")
+    raise CUDA.error(f"memory._dump_snapshot({filename!r})")

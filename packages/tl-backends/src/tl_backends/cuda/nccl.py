@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tl_backends import absent
+from tl_backends.absent_device import CUDA
 
 __all__ = ["is_available", "version"]
 
@@ -14,4 +14,4 @@ def is_available(tensors: Any) -> bool:
 
 def version() -> tuple[int, ...]:
     """The version of NCCL."""
-    raise absent.cuda("tl.cuda.nccl.version")
+    raise CUDA.error("nccl.version")

@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tl_backends import absent
+from tl_backends.absent_device import CUDA
 
 __all__ = ["profile", "start", "stop"]
 
 
 def start() -> None:
     """Lets the profiler collect."""
-    raise absent.cuda("tl.cuda.profiler.start")
+    raise CUDA.error("profiler.start")
 
 
 def stop() -> None:
     """Lets the profiler stop collecting."""
-    raise absent.cuda("tl.cuda.profiler.stop")
+    raise CUDA.error("profiler.stop")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tl_backends import absent
+from tl_backends.absent_device import CUDA
 
 __all__ = [
     "clock_rate",
@@ -20,20 +20,12 @@ __all__ = [
     "utilization",
 ]
 
-
-def get_arch_list() -> list[str]:
-    """The architectures that kernels were compiled for: none."""
-    return []
-
-
-def get_gencode_flags() -> str:
-    """The compiler's flags for these architectures: none."""
-    return ""
-
-
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the selected device computes with bfloat16: False, as there is none."""
-    return False
+is_bf16_supported = CUDA.is_bf16_supported
+get_arch_list = CUDA.get_arch_list
+get_gencode_flags = CUDA.get_gencode_flags
+get_device_name = CUDA.get_device_name
+get_device_capability = CUDA.get_device_capability
+get_device_properties = CUDA.get_device_properties
 
 
 def is_tf32_supported() -> bool:
@@ -41,46 +33,31 @@ def is_tf32_supported() -> bool:
     return False
 
 
-def get_device_name(device: Any = None) -> str:
-    """The name of a device."""
-    raise absent.cuda("tl.cuda.get_device_name")
-
-
-def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The major and minor number of a device's capability."""
-    raise absent.cuda("tl.cuda.get_device_capability")
-
-
-def get_device_properties(device: Any = None) -> Any:
-    """All properties of a device."""
-    raise absent.cuda("tl.cuda.get_device_properties")
-
-
 def utilization(device: Any = None) -> int:
     """The percentage of the last moments in which the device computed."""
-    raise absent.cuda("tl.cuda.utilization")
+    raise CUDA.error("utilization")
 
 
 def memory_usage(device: Any = None) -> int:
     """The percentage of the last moments in which the device's memory was read or written."""
-    raise absent.cuda("tl.cuda.memory_usage")
+    raise CUDA.error("memory_usage")
 
 
 def device_memory_used(device: Any = None) -> int:
     """The bytes of a device's memory in use, by all processes."""
-    raise absent.cuda("tl.cuda.device_memory_used")
+    raise CUDA.error("device_memory_used")
 
 
 def temperature(device: Any = None) -> int:
     """The temperature of a device, in degrees Celsius."""
-    raise absent.cuda("tl.cuda.temperature")
+    raise CUDA.error("temperature")
 
 
 def power_draw(device: Any = None) -> int:
     """The power that a device draws, in milliwatts."""
-    raise absent.cuda("tl.cuda.power_draw")
+    raise CUDA.error("power_draw")
 
 
 def clock_rate(device: Any = None) -> int:
     """The clock rate of a device, in megahertz."""
-    raise absent.cuda("tl.cuda.clock_rate")
+    raise CUDA.error("clock_rate")

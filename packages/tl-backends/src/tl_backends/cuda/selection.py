@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tl_backends import absent
-from tl_backends.devices import SelectedDevice, index_of
+from tl_backends.absent_device import CUDA
+from tl_backends.devices import SelectedDevice
 
 __all__ = [
     "can_device_access_peer",
@@ -16,37 +16,16 @@ __all__ = [
     "synchronize",
 ]
 
-
-def is_available() -> bool:
-    """Whether a CUDA device can be used: False."""
-    return False
-
-
-def device_count() -> int:
-    """The number of CUDA devices: 0."""
-    return 0
-
-
-def current_device() -> int:
-    """The index of the selected device."""
-    raise absent.cuda("tl.cuda.current_device")
-
-
-def set_device(device: Any) -> None:
-    """Selects a device, by its index or name; a negative index selects nothing."""
-    index = index_of(device, "cuda")
-    if index is None or index >= 0:
-        raise absent.cuda(f"tl.cuda.set_device({device!r})")
-
-
-def synchronize(device: Any = None) -> None:
-    """Waits until a device, the selected one if none is given, has done all its work."""
-    raise absent.cuda("tl.cuda.synchronize")
+is_available = CUDA.is_available
+device_count = CUDA.device_count
+current_device = CUDA.current_device
+set_device = CUDA.set_device
+synchronize = CUDA.synchronize
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     """Whether one device can read the memory of another."""
-    raise absent.cuda(f"tl.cuda.can_device_access_peer({device!r}, {peer_device!r})")
+    raise CUDA.error(f"can_device_access_peer({device!r}, {peer_device!r})")
 
 
 class device(SelectedDevice):

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tl_backends import absent
-from tl_backends.devices import AbsentEvent, AbsentStream, StreamBlock
+from tl_backends.absent_device import CUDA
+from tl_backends.devices import AbsentEvent, AbsentStream, StreamContext, stream
 
 __all__ = [
     "Event",
@@ -17,6 +17,11 @@ __all__ = [
     "set_stream",
     "stream",
 ]
+
+current_stream = CUDA.current_stream
+default_stream = CUDA.default_stream
+set_stream = CUDA.set_stream
+get_stream_from_external = CUDA.get_stream_from_external
 
 
 class Stream(AbsentStream):
@@ -61,43 +66,13 @@ class Event(AbsentEvent):
     @classmethod
     def from_ipc_handle(cls, device: Any, handle: bytes) -> "Event":
         """The event that another process has given away."""
-        raise absent.cuda("tl.cuda.Event.from_ipc_handle")
+        raise CUDA.error("Event.from_ipc_handle")
 
     def ipc_handle(self) -> bytes:
         """What another process needs to use the event."""
-        raise absent.cuda("tl.cuda.Event.ipc_handle")
-
-
-class StreamContext(StreamBlock):
-    """A `with` block in which a stream is the current one; None changes nothing."""
-
-
-def stream(stream: Stream | None) -> StreamContext:
-    """A `with` block in which a stream is the current one; None changes nothing."""
-    return StreamContext(stream)
-
-
-def current_stream(device: Any = None) -> Stream:
-    """The current stream of a device, the selected one if none is given."""
-    raise absent.cuda("tl.cuda.current_stream")
-
-
-def default_stream(device: Any = None) -> Stream:
-    """The stream that is the current one at the start."""
-    raise absent.cuda("tl.cuda.default_stream")
-
-
-def set_stream(stream: Stream | None) -> None:
-    """Makes a stream the current one; None changes nothing."""
-    if stream is not None:
-        raise absent.cuda("tl.cuda.set_stream")
-
-
-def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
-    """The stream that another library has made."""
-    raise absent.cuda("tl.cuda.get_stream_from_external")
+        raise CUDA.error("Event.ipc_handle")
 
 
 def current_blas_handle() -> int:
     """The address of the handle of cuBLAS."""
-    raise absent.cuda("tl.cuda.current_blas_handle")
+    raise CUDA.error("current_blas_handle")

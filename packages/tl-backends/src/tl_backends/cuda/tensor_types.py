@@ -3,6 +3,19 @@
 import tl_core
 from tl_core.tensor_types import TensorType
 
+__all__ = [
+    "BFloat16Tensor",
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
+]
+
 FloatTensor = TensorType("FloatTensor", tl_core.float32, "cuda", __name__)
 DoubleTensor = TensorType("DoubleTensor", tl_core.float64, "cuda", __name__)
 HalfTensor = TensorType("HalfTensor", tl_core.float16, "cuda", __name__)

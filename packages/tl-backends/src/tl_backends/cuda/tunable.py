@@ -1,6 +1,6 @@
 """The choice among several kernels for one operator on CUDA devices. Nothing is tuned: there is no device."""
 
-from tl_backends import absent
+from tl_backends.absent_device import CUDA
 
 __all__ = [
     "enable",
@@ -57,7 +57,7 @@ def record_untuned_enable(val: bool = True) -> None:
 
 def _refuse(name: str, wanted: bool) -> None:
     if wanted:
-        raise absent.cuda(f"tl.cuda.tunable.{name}")
+        raise CUDA.error(f"tunable.{name}")
 
 
 def get_results() -> tuple:
@@ -72,54 +72,54 @@ def get_validators() -> tuple:
 
 def get_filename() -> str:
     """The file of results."""
-    raise absent.cuda("tl.cuda.tunable.get_filename")
+    raise CUDA.error("tunable.get_filename")
 
 
 def set_filename(filename: str, insert_device_ordinal: bool = False) -> None:
     """Sets the file of results."""
-    raise absent.cuda(f"tl.cuda.tunable.set_filename({filename!r})")
+    raise CUDA.error(f"tunable.set_filename({filename!r})")
 
 
 def read_file(filename: str | None = None) -> bool:
     """Reads results from a file."""
-    raise absent.cuda("tl.cuda.tunable.read_file")
+    raise CUDA.error("tunable.read_file")
 
 
 def get_max_tuning_duration() -> int:
     """The most milliseconds spent on one choice."""
-    raise absent.cuda("tl.cuda.tunable.get_max_tuning_duration")
+    raise CUDA.error("tunable.get_max_tuning_duration")
 
 
 def set_max_tuning_duration(duration: int) -> None:
     """Sets the most milliseconds spent on one choice."""
-    raise absent.cuda("tl.cuda.tunable.set_max_tuning_duration")
+    raise CUDA.error("tunable.set_max_tuning_duration")
 
 
 def get_max_tuning_iterations() -> int:
     """The most runs spent on one choice."""
-    raise absent.cuda("tl.cuda.tunable.get_max_tuning_iterations")
+    raise CUDA.error("tunable.get_max_tuning_iterations")
 
 
 def set_max_tuning_iterations(iterations: int) -> None:
     """Sets the most runs spent on one choice."""
-    raise absent.cuda("tl.cuda.tunable.set_max_tuning_iterations")
+    raise CUDA.error("tunable.set_max_tuning_iterations")
 
 
 def get_rotating_buffer_size() -> int:
     """The megabytes that inputs are spread over, so that no run finds them in the cache."""
-    raise absent.cuda("tl.cuda.tunable.get_rotating_buffer_size")
+    raise CUDA.error("tunable.get_rotating_buffer_size")
 
 
 def set_rotating_buffer_size(buffer_size: int) -> None:
     """Sets the megabytes that inputs are spread over."""
-    raise absent.cuda("tl.cuda.tunable.set_rotating_buffer_size")
+    raise CUDA.error("tunable.set_rotating_buffer_size")
 
 
 def tune_gemm_in_file(filename: str) -> None:
     """Measures the matrix products that a file lists."""
-    raise absent.cuda(f"tl.cuda.tunable.tune_gemm_in_file({filename!r})")
+    raise CUDA.error(f"tunable.tune_gemm_in_file({filename!r})")
 
 
 def mgpu_tune_gemm_in_file(filename_pattern: str, num_gpus: int) -> None:
     """Measures the matrix products that several files list, on several devices."""
-    raise absent.cuda(f"tl.cuda.tunable.mgpu_tune_gemm_in_file({filename_pattern!r})")
+    raise CUDA.error(f"tunable.mgpu_tune_gemm_in_file({filename_pattern!r})")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tl_backends import absent
+from tl_backends.absent_device import MPS
 from tl_backends.mps import event, profiler
 from tl_backends.mps.event import Event
 
@@ -25,71 +25,56 @@ __all__ = [
     "synchronize",
 ]
 
-
-def is_available() -> bool:
-    """Whether a Metal device can be used: False."""
-    return False
-
-
-def device_count() -> int:
-    """The number of Metal devices: 0."""
-    return 0
-
-
-def manual_seed(seed: int) -> None:
-    """Seeds the device's generator, if there is one.
-
-    Raises:
-        ValueError: the seed isn't a number.
-    """
-    int(seed)
+is_available = MPS.is_available
+device_count = MPS.device_count
+manual_seed = MPS.manual_seed
 
 
 def seed() -> None:
     """Seeds the device's generator with a random number."""
-    raise absent.mps("tl.mps.seed")
+    raise MPS.error("seed")
 
 
 def get_rng_state(device: Any = "mps") -> Any:
     """The state of the device's generator, as a tensor of bytes."""
-    raise absent.mps("tl.mps.get_rng_state")
+    raise MPS.error("get_rng_state")
 
 
 def set_rng_state(new_state: Any, device: Any = "mps") -> None:
     """Sets the state of the device's generator."""
-    raise absent.mps("tl.mps.set_rng_state")
+    raise MPS.error("set_rng_state")
 
 
 def synchronize() -> None:
     """Waits until the device has done all its work."""
-    raise absent.mps("tl.mps.synchronize")
+    raise MPS.error("synchronize")
 
 
 def empty_cache() -> None:
     """Gives memory that is kept for reuse back to the device."""
-    raise absent.mps("tl.mps.empty_cache")
+    raise MPS.error("empty_cache")
 
 
 def set_per_process_memory_fraction(fraction: float) -> None:
     """Sets the share of the device's memory that this process may take."""
-    raise absent.mps(f"tl.mps.set_per_process_memory_fraction({fraction!r})")
+    raise MPS.error(f"set_per_process_memory_fraction({fraction!r})")
 
 
 def current_allocated_memory() -> int:
     """The bytes that tensors take now."""
-    raise absent.mps("tl.mps.current_allocated_memory")
+    raise MPS.error("current_allocated_memory")
 
 
 def driver_allocated_memory() -> int:
     """The bytes that the driver has given to this process."""
-    raise absent.mps("tl.mps.driver_allocated_memory")
+    raise MPS.error("driver_allocated_memory")
 
 
 def recommended_max_memory() -> int:
     """The most bytes that this process should take."""
-    raise absent.mps("tl.mps.recommended_max_memory")
+    raise MPS.error("recommended_max_memory")
 
 
 def compile_shader(source: str) -> Any:
     """The functions of a Metal program."""
-    raise absent.mps("tl.mps.compile_shader")
+    raise MPS.error("compile_shader")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tl_backends import absent
+from tl_backends.absent_device import MPS
 
 __all__ = ["is_capturing_metal", "is_metal_capture_enabled", "metal_capture", "profile", "start", "stop"]
 
@@ -20,12 +20,12 @@ def is_capturing_metal() -> bool:
 
 def start(mode: str = "interval", wait_until_completed: bool = False) -> None:
     """Begins to report work to the system's profiler."""
-    raise absent.mps("tl.mps.profiler.start")
+    raise MPS.error("profiler.start")
 
 
 def stop() -> None:
     """Ends what `start` began."""
-    raise absent.mps("tl.mps.profiler.stop")
+    raise MPS.error("profiler.stop")
 
 
 @contextmanager
@@ -41,5 +41,5 @@ def profile(mode: str = "interval", wait_until_completed: bool = False) -> Itera
 @contextmanager
 def metal_capture(fname: str) -> Iterator[None]:
     """Writes the work of a `with` block to a file."""
-    raise absent.mps(f"tl.mps.profiler.metal_capture({fname!r})")
+    raise MPS.error(f"profiler.metal_capture({fname!r})")
     yield

@@ -2,10 +2,13 @@
 
 from typing import Any
 
-from tl_backends import absent
-from tl_backends.devices import AbsentEvent, AbsentStream, StreamBlock
+from tl_backends.absent_device import MTIA
+from tl_backends.devices import AbsentEvent, AbsentStream, StreamContext, stream
 
 __all__ = ["Event", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream"]
+
+current_stream = MTIA.current_stream
+default_stream = MTIA.default_stream
 
 
 class Stream(AbsentStream):
@@ -41,25 +44,6 @@ class Event(AbsentEvent):
         super().__init__(enable_timing, blocking, interprocess)
 
 
-class StreamContext(StreamBlock):
-    """A `with` block in which a stream is the current one; None changes nothing."""
-
-
-def stream(stream: Stream | None) -> StreamContext:
-    """A `with` block in which a stream is the current one; None changes nothing."""
-    return StreamContext(stream)
-
-
-def current_stream(device: Any = None) -> Stream:
-    """The current stream of a device, the selected one if none is given."""
-    raise absent.mtia("tl.mtia.current_stream")
-
-
-def default_stream(device: Any = None) -> Stream:
-    """The stream that is the current one at the start."""
-    raise absent.mtia("tl.mtia.default_stream")
-
-
 def set_stream(stream: Stream) -> None:
     """Makes a stream the current one."""
-    raise absent.mtia("tl.mtia.set_stream")
+    raise MTIA.error("set_stream")

@@ -6,155 +6,50 @@ needs a device raises AssertionError, or RuntimeError where it is a stream or an
 
 from typing import Any
 
-from tl_backends import absent
-from tl_backends.devices import SelectedDevice, index_of
+from tl_backends.absent_device import XPU
+from tl_backends.devices import SelectedDevice
 from tl_backends.xpu import memory, random, streams
-from tl_backends.xpu.memory import (
-    empty_cache,
-    max_memory_allocated,
-    max_memory_reserved,
-    mem_get_info,
-    memory_allocated,
-    memory_reserved,
-    memory_stats,
-    memory_stats_as_nested_dict,
-    reset_accumulated_memory_stats,
-    reset_peak_memory_stats,
-)
-from tl_backends.xpu.random import (
-    get_rng_state,
-    get_rng_state_all,
-    initial_seed,
-    manual_seed,
-    manual_seed_all,
-    seed,
-    seed_all,
-    set_rng_state,
-    set_rng_state_all,
-)
-from tl_backends.xpu.streams import (
-    Event,
-    Stream,
-    StreamContext,
-    current_stream,
-    get_stream_from_external,
-    set_stream,
-    stream,
-)
+from tl_backends.xpu.memory import *
+from tl_backends.xpu.random import *
+from tl_backends.xpu.streams import *
 
 __all__ = [
-    "Event",
-    "Stream",
-    "StreamContext",
     "current_device",
-    "current_stream",
     "device",
     "device_count",
     "device_of",
-    "empty_cache",
     "get_arch_list",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
     "get_gencode_flags",
-    "get_rng_state",
-    "get_rng_state_all",
-    "get_stream_from_external",
     "init",
-    "initial_seed",
     "is_available",
     "is_bf16_supported",
     "is_initialized",
-    "manual_seed",
-    "manual_seed_all",
-    "max_memory_allocated",
-    "max_memory_reserved",
-    "mem_get_info",
     "memory",
-    "memory_allocated",
-    "memory_reserved",
-    "memory_stats",
-    "memory_stats_as_nested_dict",
     "random",
-    "reset_accumulated_memory_stats",
-    "reset_peak_memory_stats",
-    "seed",
-    "seed_all",
     "set_device",
-    "set_rng_state",
-    "set_rng_state_all",
-    "set_stream",
-    "stream",
     "streams",
     "synchronize",
 ]
+__all__ += memory.__all__
+__all__ += random.__all__
+__all__ += streams.__all__
 
-
-def is_available() -> bool:
-    """Whether an XPU device can be used: False."""
-    return False
-
-
-def is_initialized() -> bool:
-    """Whether XPU has been started: False."""
-    return False
-
-
-def device_count() -> int:
-    """The number of XPU devices: 0."""
-    return 0
-
-
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the selected device computes with bfloat16: False, as there is none."""
-    return False
-
-
-def get_arch_list() -> list[str]:
-    """The architectures that kernels were compiled for: none."""
-    return []
-
-
-def get_gencode_flags() -> str:
-    """The compiler's flags for these architectures: none."""
-    return ""
-
-
-def init() -> None:
-    """Starts XPU."""
-    raise absent.xpu("tl.xpu.init")
-
-
-def current_device() -> int:
-    """The index of the selected device."""
-    raise absent.xpu("tl.xpu.current_device")
-
-
-def set_device(device: Any) -> None:
-    """Selects a device, by its index or name; a negative index selects nothing."""
-    index = index_of(device, "xpu")
-    if index is None or index >= 0:
-        raise absent.xpu(f"tl.xpu.set_device({device!r})")
-
-
-def synchronize(device: Any = None) -> None:
-    """Waits until a device, the selected one if none is given, has done all its work."""
-    raise absent.xpu("tl.xpu.synchronize")
-
-
-def get_device_name(device: Any = None) -> str:
-    """The name of a device."""
-    raise absent.xpu("tl.xpu.get_device_name")
-
-
-def get_device_capability(device: Any = None) -> dict[str, Any]:
-    """What a device can do."""
-    raise absent.xpu("tl.xpu.get_device_capability")
-
-
-def get_device_properties(device: Any = None) -> Any:
-    """All properties of a device."""
-    raise absent.xpu("tl.xpu.get_device_properties")
+is_available = XPU.is_available
+is_initialized = XPU.is_initialized
+device_count = XPU.device_count
+is_bf16_supported = XPU.is_bf16_supported
+get_arch_list = XPU.get_arch_list
+get_gencode_flags = XPU.get_gencode_flags
+init = XPU.init
+current_device = XPU.current_device
+set_device = XPU.set_device
+synchronize = XPU.synchronize
+get_device_name = XPU.get_device_name
+get_device_capability = XPU.get_device_capability
+get_device_properties = XPU.get_device_properties
 
 
 class device(SelectedDevice):

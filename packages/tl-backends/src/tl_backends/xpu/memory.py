@@ -1,9 +1,8 @@
 """The memory of XPU devices. There is none: counts are 0, statistics are empty, the rest needs a device."""
 
-from collections import OrderedDict
 from typing import Any
 
-from tl_backends import absent
+from tl_backends.absent_device import XPU
 
 __all__ = [
     "empty_cache",
@@ -18,51 +17,17 @@ __all__ = [
     "reset_peak_memory_stats",
 ]
 
-
-def empty_cache() -> None:
-    """Gives memory that is kept for reuse back to the device; there is none."""
-
-
-def memory_stats(device: Any = None) -> dict[str, Any]:
-    """The statistics of a device's allocator: empty."""
-    return OrderedDict()
+empty_cache = XPU.empty_cache
+memory_stats = XPU.memory_stats
+memory_allocated = XPU.memory_allocated
+max_memory_allocated = XPU.max_memory_allocated
+memory_reserved = XPU.memory_reserved
+max_memory_reserved = XPU.max_memory_reserved
+mem_get_info = XPU.mem_get_info
+reset_peak_memory_stats = XPU.reset_peak_memory_stats
+reset_accumulated_memory_stats = XPU.reset_accumulated_memory_stats
 
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
     """The statistics of a device's allocator as a dictionary of dictionaries: empty."""
     return {}
-
-
-def memory_allocated(device: Any = None) -> int:
-    """The bytes that tensors take now: 0."""
-    return 0
-
-
-def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that tensors have taken: 0."""
-    return 0
-
-
-def memory_reserved(device: Any = None) -> int:
-    """The bytes that the allocator holds now: 0."""
-    return 0
-
-
-def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes that the allocator has held: 0."""
-    return 0
-
-
-def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """The free and the total bytes of a device."""
-    raise absent.xpu("tl.xpu.mem_get_info")
-
-
-def reset_peak_memory_stats(device: Any = None) -> None:
-    """Starts the measurement of the highest values anew."""
-    raise absent.xpu("tl.xpu.reset_peak_memory_stats")
-
-
-def reset_accumulated_memory_stats(device: Any = None) -> None:
-    """Starts the counts of all that happened anew."""
-    raise absent.xpu("tl.xpu.reset_accumulated_memory_stats")

@@ -1,9 +1,7 @@
 """Streams and events of XPU devices."""
 
-from typing import Any
-
-from tl_backends import absent
-from tl_backends.devices import AbsentEvent, AbsentStream, StreamBlock
+from tl_backends.absent_device import XPU
+from tl_backends.devices import AbsentEvent, AbsentStream, StreamContext, stream
 
 __all__ = [
     "Event",
@@ -14,6 +12,10 @@ __all__ = [
     "set_stream",
     "stream",
 ]
+
+current_stream = XPU.current_stream
+set_stream = XPU.set_stream
+get_stream_from_external = XPU.get_stream_from_external
 
 
 class Stream(AbsentStream):
@@ -34,28 +36,3 @@ class Event(AbsentEvent):
     """
 
     kind = "xpu"
-
-
-class StreamContext(StreamBlock):
-    """A `with` block in which a stream is the current one; None changes nothing."""
-
-
-def stream(stream: Stream | None) -> StreamContext:
-    """A `with` block in which a stream is the current one; None changes nothing."""
-    return StreamContext(stream)
-
-
-def current_stream(device: Any = None) -> Stream:
-    """The current stream of a device, the selected one if none is given."""
-    raise absent.xpu("tl.xpu.current_stream")
-
-
-def set_stream(stream: Stream | None) -> None:
-    """Makes a stream the current one; None changes nothing."""
-    if stream is not None:
-        raise absent.xpu("tl.xpu.set_stream")
-
-
-def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
-    """The stream that another library has made."""
-    raise absent.xpu("tl.xpu.get_stream_from_external")
