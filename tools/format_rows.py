@@ -26,6 +26,7 @@ GROUPS = (
     ("jvp", "batch", "replay", "inverse"),
     ("expr", "ref", "samples"),
     ("doc",),
+    ("about",),
     ("example",),
 )
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from opgen.argument_docs import argument_text
 from opgen.operators import Form
 from opgen.row import INTS, Elementwise
 
@@ -14,18 +17,37 @@ BECOMES = {
     "real float": "Complex elements give real ones, integers and bool the default floating-point type.",
     "complex": "The result is complex.",
 }
+FEWEST = 3  # a function of fewer arguments says in its first line what they are
 
 
 def text(overloads: list[Form], signatures: list[str]) -> str:
-    """The text of a name that stands for these overloads."""
+    """The text of a name that stands for these overloads, which read as `signatures` in Python."""
     first = overloads[0]
-    parts = [first.row.doc, *facts(first)]
+    parts = [first.row.doc, *facts(first), *arguments(overloads, signatures)]
     if len(overloads) > 1:
         parts.append("Overloads::\n\n" + "\n".join(f"    {s}" for s in signatures))
     example = next((o.row.example for o in overloads if o.row.example), "")
     if example and first.variant == "functional":
         parts.append("Examples:\n" + "\n".join(f"    {line}".rstrip() for line in example.splitlines()))
     return "\n\n".join(parts)
+
+
+def arguments(overloads: list[Form], signatures: list[str]) -> list[str]:
+    """The `Args:` of a public function with three or more arguments."""
+    base = overloads[0].schema.base
+    names = list(dict.fromkeys(name for s in signatures for name in parameter_names(s)))
+    if base.startswith("_") or len(names) < FEWEST:
+        return []
+    own = {name: said for o in overloads for name, said in o.row.about.items()}
+    said = [(name, argument_text(base, name, own)) for name in names]
+    return ["Args:\n" + "\n".join(f"    {name}: {text}." for name, text in said if text)]
+
+
+def parameter_names(signature: str) -> list[str]:
+    """The names of the parameters of `f($self, x, y=(1, 2), *, out=None)`; `$self` isn't one."""
+    inside = re.sub(r"=\([^)]*\)|=\"[^\"]*\"", "", signature.partition("(")[2].removesuffix(")"))
+    names = [part.split("=")[0].split(":")[0].strip(" *") for part in inside.split(",")]
+    return [name for name in names if name and name[0] not in "$/_"]
 
 
 def facts(form: Form) -> list[str]:

@@ -89,6 +89,9 @@ class Row:
     samples: Samples = field(default_factory=Samples)
     doc: str = ""
     example: str = ""  # a session that calls it, with what is printed
+    about: dict[str, str] = field(
+        default_factory=dict
+    )  # what an argument is, where argument_docs does not say it
     inplace: bool = False
     out: bool = False
     out_name: str = ""
