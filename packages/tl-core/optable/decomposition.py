@@ -5,9 +5,8 @@ from opgen.row import Composite, Op
 
 def _named(signature, **fields):
     """A function of the module `linalg`."""
-    return Op(
-        signature, method=False, namespace="_linalg", out=True, jvp="double-vjp", batch="dims", **fields
-    )
+    fields.setdefault("jvp", "double-vjp")
+    return Op(signature, method=False, namespace="_linalg", out=True, batch="dims", **fields)
 
 
 def _derived(signature, **fields):
@@ -97,6 +96,222 @@ ROWS = [
         out=True, out_name="svd.U",
         doc="As linalg.svd, but with V in place of its adjoint; U and V are zeros unless compute_uv.",
     ),
+    # Cholesky.
+    _named(
+        (
+            "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, "
+            "Tensor info)"
+        ),
+        out_name="linalg_cholesky_ex.L",
+        grad={"self": "_cholesky_backward(g0, L, upper)"},
+        doc=(
+            "The Cholesky factors of Hermitian positive-definite matrices and LAPACK's code for each, which "
+            "is 0 where there is one. Only one triangle is read."
+        ),
+        about={
+            "upper": "whether the factor is an upper triangle, read from the upper one",
+            "check_errors": "whether a code that isn't 0 raises LinAlgError",
+        },
+        example=">>> tl.linalg.cholesky_ex(tl.tensor([[4.0]])).L\ntensor([[2.]])",
+    ),
+    _derived(
+        "_cholesky_backward(Tensor grad, Tensor factor, bool upper) -> Tensor",
+        doc="The gradient of cholesky.",
+    ),
+    Composite(
+        "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
+        out=True, method=False, namespace="_linalg",
+        doc="L with L L^H = A, a lower triangle, for Hermitian positive-definite A; LinAlgError if A isn't.",
+        example=(
+            ">>> tl.linalg.cholesky(tl.tensor([[4.0, 2.0], [2.0, 5.0]]))\ntensor([[2., 0.],\n        [1., "
+            "2.]])"
+        ),
+    ),
+    Composite(
+        "cholesky(Tensor self, bool upper=False) -> Tensor",
+        out=True,
+        doc="As linalg.cholesky.",
+        example=">>> tl.cholesky(tl.tensor([[9.0]]))\ntensor([[3.]])",
+    ),
+    # LU.
+    _named(
+        (
+            "linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, "
+            "Tensor pivots, Tensor info)"
+        ),
+        out_name="linalg_lu_factor_ex.out",
+        grad={"A": "_lu_backward(g0, LU, pivots)"},
+        doc=(
+            "As linalg.lu_factor, and LAPACK's code for each matrix: 0, or which element of U's diagonal is "
+            "zero."
+        ),
+        about={
+            "pivot": "whether rows are exchanged; the CPU cannot do without",
+            "check_errors": "whether a code that isn't 0 raises LinAlgError",
+        },
+        example=">>> tl.linalg.lu_factor_ex(tl.tensor([[4.0]])).info\ntensor(0, dtype=torch.int32)",
+    ),
+    _derived(
+        "_lu_backward(Tensor grad, Tensor LU, Tensor pivots) -> Tensor",
+        doc="The gradient of lu_factor_ex.",
+    ),
+    Composite(
+        "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+        out=True, out_name="linalg_lu_factor.out", method=False, namespace="_linalg",
+        doc=(
+            "The LU factors of matrices in one: U in the upper triangle, L, whose diagonal is ones, below "
+            "it; and which row was exchanged with each, from 1."
+        ),
+        example=(
+            ">>> tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 0.0]])).pivots\ntensor([2, 2], "
+            "dtype=torch.int32)"
+        ),
+    ),
+    Composite(
+        (
+            "_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor "
+            "pivots, Tensor info)"
+        ),
+        method=False,
+        doc="As linalg.lu_factor_ex.",
+    ),
+    Composite(
+        "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
+        out=True, out_name="linalg_lu.out", method=False, namespace="_linalg",
+        doc=(
+            "The factors of A = P L U: a permutation, a lower triangle with ones on its diagonal, an upper "
+            "triangle."
+        ),
+        example=(
+            ">>> tl.linalg.lu(tl.tensor([[0.0, 1.0], [2.0, 0.0]])).U\ntensor([[2., 0.],\n        [0., 1.]])"
+        ),
+    ),
+    Op(
+        (
+            "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> "
+            "(Tensor P, Tensor L, Tensor U)"
+        ),
+        out=True, out_name="lu_unpack.out", method=False,
+        grad={"LU_data": "_lu_unpack_backward(g1, g2, LU_data)"},
+        jvp="double-vjp", batch="dims",
+        doc="P, L and U from the compact form that lu_factor gives.",
+        about={
+            "LU_data": "the factors, (*, m, n)",
+            "LU_pivots": "the exchanges of rows, (*, min(m, n)), of int32",
+            "unpack_data": "whether L and U are made; otherwise they are empty",
+            "unpack_pivots": "whether P is made; otherwise it is empty",
+        },
+        example=">>> tl.lu_unpack(*tl.linalg.lu_factor(tl.tensor([[3.0]]))).U\ntensor([[3.]])",
+    ),
+    _derived(
+        "_lu_unpack_backward(Tensor? grad_L, Tensor? grad_U, Tensor LU) -> Tensor",
+        doc="The gradient of lu_unpack.",
+    ),
+    # Symmetric indefinite.
+    _named(
+        (
+            "linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor "
+            "LD, Tensor pivots, Tensor info)"
+        ),
+        out_name="linalg_ldl_factor_ex.out",
+        grad="none:not implemented for ldl_factor",
+        jvp="none:not implemented for ldl_factor",
+        doc="As linalg.ldl_factor, and LAPACK's code for each matrix, which is 0 where D is regular.",
+        about={
+            "hermitian": "whether complex matrices are Hermitian rather than symmetric",
+            "check_errors": "whether a code that isn't 0 raises LinAlgError",
+        },
+        example=">>> tl.linalg.ldl_factor_ex(tl.tensor([[4.0]])).info\ntensor(0, dtype=torch.int32)",
+    ),
+    Composite(
+        "linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
+        out=True, out_name="linalg_ldl_factor.out", method=False, namespace="_linalg",
+        doc=(
+            "The factors of A = L D L^T in one, D with blocks of one or two rows, for symmetric or Hermitian "
+            "matrices, of which the lower triangle is read."
+        ),
+        example=">>> tl.linalg.ldl_factor(tl.tensor([[4.0]])).LD\ntensor([[4.]])",
+    ),
+    # Eigenvalues.
+    Op(
+        (
+            "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor "
+            "eigenvectors)"
+        ),
+        function=False, method=False,
+        grad={"A": "_linalg_eigh_backward(g0, g1, eigenvalues, eigenvectors)"},
+        jvp="double-vjp", batch="dims",
+        doc=(
+            "Eigenvalues of Hermitian matrices in ascending order, and their vectors unless they are not "
+            "wanted."
+        ),
+    ),
+    _derived(
+        (
+            "_linalg_eigh_backward(Tensor? grad_L, Tensor? grad_V, Tensor eigenvalues, Tensor eigenvectors) "
+            "-> Tensor"
+        ),
+        doc="The gradient of _linalg_eigh.",
+    ),
+    Composite(
+        "linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
+        out=True, out_name="linalg_eigh.eigvals", method=False, namespace="_linalg",
+        doc=(
+            "The eigenvalues of symmetric or Hermitian matrices, ascending, and orthonormal eigenvectors as "
+            "columns. UPLO: which triangle is read."
+        ),
+        example=">>> tl.linalg.eigh(tl.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues\ntensor([1., 2.])",
+    ),
+    Composite(
+        "linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor",
+        out=True, method=False, namespace="_linalg",
+        doc="The eigenvalues of symmetric or Hermitian matrices, ascending. UPLO: which triangle is read.",
+        example=">>> tl.linalg.eigvalsh(tl.tensor([[2.0, 0.0], [0.0, 1.0]]))\ntensor([1., 2.])",
+    ),
+    _named(
+        "linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
+        out_name="linalg_eig.out",
+        grad={"self": "_linalg_eig_backward(g0, g1, eigenvalues, eigenvectors)"},
+        doc=(
+            "The complex eigenvalues of square matrices, and eigenvectors of length 1 as columns, in no set "
+            "order."
+        ),
+        example=">>> tl.linalg.eig(tl.tensor([[3.0]])).eigenvalues\ntensor([3.+0.j])",
+    ),
+    _derived(
+        (
+            "_linalg_eig_backward(Tensor? grad_L, Tensor? grad_V, Tensor eigenvalues, Tensor eigenvectors) "
+            "-> Tensor"
+        ),
+        doc="The gradient of linalg_eig.",
+    ),
+    Op(
+        "_linalg_eigvals(Tensor self) -> Tensor",
+        function=False, method=False,
+        grad="none:linalg_eigvals computes the vectors where gradients are asked for",
+        jvp="none:linalg_eigvals computes the vectors where gradients are asked for", batch="dims",
+        doc="The complex eigenvalues of square matrices.",
+    ),
+    Composite(
+        "linalg_eigvals(Tensor self) -> Tensor",
+        out=True, method=False, namespace="_linalg",
+        doc="The complex eigenvalues of square matrices, in no set order.",
+        example=">>> tl.linalg.eigvals(tl.tensor([[3.0]]))\ntensor([3.+0.j])",
+    ),
+    Composite(
+        "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
+        out=True,
+        doc="Q C, or C Q unless `left`, with the square Q of the reflectors that geqrf gives.",
+        about={
+            "input": "the vectors of the reflectors below the diagonal, (*, m, k)",
+            "input2": "their factors, (*, min(m, k))",
+            "input3": "C, (*, m, n), or (*, n, m) unless `left`",
+            "left": "whether Q stands on the left",
+            "transpose": "whether Q is replaced by its adjoint",
+        },
+        example=">>> tl.ormqr(*tl.geqrf(tl.tensor([[2.0]])), tl.ones(1, 1)).abs()\ntensor([[1.]])",
+    ),
+    # Equations.
     Op(
         "_linalg_solve(Tensor A, Tensor B) -> Tensor",
         function=False, method=False,

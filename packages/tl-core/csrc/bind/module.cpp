@@ -4,6 +4,7 @@
 #include "base/allocator.h"
 #include "base/denormals.h"
 #include "base/interrupt.h"
+#include "base/lapack.h"
 #include "base/live_allocations.h"
 #include "base/matmul_precision.h"
 #include "base/parallel.h"
@@ -199,6 +200,11 @@ void add_types_and_promotion(py::module_& m) {
 }
 
 void add_hooks(py::module_& m) {
+  m.def("_load_lapack", [](const std::string& path) { lapack::load(path.c_str()); });
+  m.def("_lapack_path", []() -> py::object {
+    const lapack::Library* library = lapack::loaded();
+    return library ? py::object(py::str(library->path)) : py::none();
+  });
   m.def("_set_python_helper", [](const char* name, py::object f) { set_python_helper(name, f.ptr()); });
   m.def("_set_override_handler", [](py::object f) { set_override_handler(f.ptr()); });
   m.def("_set_override_modes", set_override_modes);

@@ -1,6 +1,7 @@
 #include "bind/runtime_hooks.h"
 
 #include "base/interrupt.h"
+#include "base/lapack.h"
 #include "bind/error.h"
 
 namespace tl::bind {
@@ -21,9 +22,26 @@ void poll() {
 void* leave() { return known_to_python() && PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
 void enter(void* left) { PyEval_RestoreThread(static_cast<PyThreadState*>(left)); }
 
+// Which file holds LAPACK is Python's to say. No lock of ours is held meanwhile.
+void find_lapack() {
+  if (!Py_IsInitialized()) return;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject* module = PyImport_ImportModule("tl_core.lapack");
+  PyObject* result = module ? PyObject_CallMethod(module, "find", nullptr) : nullptr;
+  if (!result) pending_from_python();
+  const bool failed = !result;
+  Py_XDECREF(result);
+  Py_XDECREF(module);
+  PyGILState_Release(gil);
+  if (failed) throw_pending();
+}
+
 constexpr RuntimeHooks kHooks = {poll, leave, enter};
 }  // namespace
 
-void install_runtime_hooks() { set_runtime_hooks(&kHooks); }
+void install_runtime_hooks() {
+  set_runtime_hooks(&kHooks);
+  lapack::set_finder(find_lapack);
+}
 
 }  // namespace tl::bind

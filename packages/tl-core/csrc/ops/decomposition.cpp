@@ -10,34 +10,13 @@
 #include "ops/copy.h"
 #include "ops/elementwise.h"
 #include "ops/expect.h"
+#include "ops/matrices.h"
 #include "tensor/geometry.h"
 
 namespace tl {
 
 namespace {
 using Pair = std::tuple<Tensor, Tensor>;
-
-int64_t rows_of(const Tensor& t) { return t.size(t.dim() - 2); }
-int64_t last(const Tensor& t) { return t.size(t.dim() - 1); }  // columns of matrices, elements of vectors
-
-void check_matrix(const char* name, const char* argument, const Tensor& t) {
-  TL_CHECK(t.dim() >= 2, Runtime, name, ": The input tensor ", argument,
-           " must have at least 2 dimensions, got ", t.dim());
-  TL_CHECK(is_complex(t.dtype()) || is_floating(t.dtype()), Runtime, name,
-           ": Expected a floating point or complex tensor as input. Got ", scalar_type_name(t.dtype()));
-}
-
-void check_square(const char* name, const char* argument, const Tensor& t) {
-  check_matrix(name, argument, t);
-  TL_CHECK(rows_of(t) == last(t), Runtime, name, ": ", argument,
-           " must be batches of square matrices, but they are ", rows_of(t), " by ", last(t), " matrices");
-}
-
-// What the kernels have loops for.
-void check_decomposed(const char* name, const Tensor& t) {
-  TL_CHECK(!is_half(t.dtype()) && t.dtype() != DType::Complex32, NotImplemented, "\"", name,
-           "\" not implemented for '", scalar_type_name(t.dtype()), "'");
-}
 
 // The dtypes that the factorization kernels are instantiated for.
 void check_factorization_dtype(DType d) {
@@ -46,27 +25,32 @@ void check_factorization_dtype(DType d) {
   TL_CHECK(known, NotImplemented, "decompositions are not implemented for ", dtype_name(d));
 }
 
-Tensor adjoint(const Tensor& t) { return ops::conj_physical(ops::transpose_int(t, -2, -1)); }
-
-IntSpan batch_of(const Tensor& t) { return t.sizes().first(static_cast<size_t>(t.dim() - 2)); }
-
-DimVector with_matrix(IntSpan batch, int64_t rows, int64_t columns) {
-  DimVector shape(batch);
-  shape.push_back(rows);
-  shape.push_back(columns);
-  return shape;
-}
-
 // ---- Householder QR
 struct HouseholderQr {
   Tensor a, tau;
 };
+
+// LAPACK pays above this size; below it, and without the library, our own loops run.
+constexpr int64_t kOwnOrder = 24;
+
+const lapack::Library* library_for(const Tensor& t) {
+  return std::max(rows_of(t), last(t)) > kOwnOrder ? lapack::find() : nullptr;
+}
+
+HouseholderQr lapack_qr(const lapack::Library& library, const Tensor& self, IntSpan tau_shape) {
+  const lapack::SingleThreaded single(library);
+  HouseholderQr r{column_major(self), empty(tau_shape, {self.dtype(), self.device()})};
+  cpu::geqrf(lapack_batch(library, r.a), r.a.ptr<char>(), r.tau.ptr<char>());
+  return r;
+}
 
 // A dense copy of the matrices, decomposed in place.
 HouseholderQr householder_qr(const Tensor& self) {
   const int64_t rows = rows_of(self), columns = last(self), fewer = std::min(rows, columns);
   DimVector shape(batch_of(self));
   shape.push_back(fewer);
+  const lapack::Library* library = self.is_meta() || self.numel() == 0 ? nullptr : library_for(self);
+  if (library) return lapack_qr(*library, self, shape);
   HouseholderQr r{empty(self.sizes(), {self.dtype(), self.device()}),
                   empty(shape, {self.dtype(), self.device()})};
   if (self.is_meta() || self.numel() == 0) return r;
@@ -118,6 +102,20 @@ Tensor householder_product(const Tensor& input, const Tensor& tau, Out out) {
   return copied_out(accumulate_q(input, tau, last(input)), out);
 }
 
+// Q C, Q^H C, C Q or C Q^H with the whole square Q of the reflectors.
+Tensor ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, bool left, bool transpose,
+             Out out) {
+  check_matrix("torch.ormqr", "input", self);
+  check_matrix("torch.ormqr", "other", input3);
+  check_same_dtype("torch.ormqr", self, input3);
+  TL_CHECK(rows_of(self) == (left ? rows_of(input3) : last(input3)), Runtime, "torch.ormqr: other.shape[",
+           left ? "-2" : "-1", "] must be equal to input.shape[-2], got ", input3.sizes(), " and ",
+           self.sizes());
+  const Tensor q = accumulate_q(self, input2, rows_of(self));
+  const Tensor factor = transpose ? adjoint(q) : q;
+  return copied_out(left ? ops::matmul(factor, input3) : ops::matmul(input3, factor), out);
+}
+
 Tensor orgqr(const Tensor& self, const Tensor& input2, Out out) {
   return householder_product(self, input2, out);
 }
@@ -125,6 +123,22 @@ Tensor orgqr(const Tensor& self, const Tensor& input2, Out out) {
 void check_mode(std::string_view mode) {
   TL_CHECK(mode == "reduced" || mode == "complete" || mode == "r", Runtime, "qr received unrecognized mode '",
            mode, "' but expected one of 'reduced' (default), 'r', or 'complete'");
+}
+
+// The first `kept` columns of Q from the reflectors of LAPACK.
+Tensor lapack_q(const lapack::Library& library, const HouseholderQr& f, int64_t kept) {
+  const lapack::SingleThreaded single(library);
+  const int64_t reflectors = last(f.tau);
+  const Tensor q =
+      empty_column_major(with_matrix(batch_of(f.a), rows_of(f.a), kept), {f.a.dtype(), f.a.device()});
+  copy_elements(ops::narrow(q, -1, 0, reflectors), ops::narrow(f.a, -1, 0, reflectors));
+  cpu::orgqr(lapack_batch(library, q), reflectors, q.ptr<char>(), f.tau.ptr<char>());
+  return q;
+}
+
+Tensor orthonormal_columns(const HouseholderQr& f, int64_t kept) {
+  const lapack::Library* library = f.a.is_meta() || !f.a.numel() ? nullptr : library_for(f.a);
+  return library ? lapack_q(*library, f, kept) : accumulate_q(f.a, f.tau, kept);
 }
 
 Pair qr(const Tensor& A, std::string_view mode, Out out_q, Out out_r) {
@@ -135,8 +149,7 @@ Pair qr(const Tensor& A, std::string_view mode, Out out_q, Out out_r) {
   const int64_t kept = mode == "complete" ? rows : std::min(rows, columns);
   const HouseholderQr f = householder_qr(A);
   const Tensor r = ops::triu(ops::narrow(f.a, -2, 0, kept), 0);
-  const Tensor q =
-      mode == "r" ? empty(DimVector{0}, {A.dtype(), A.device()}) : accumulate_q(f.a, f.tau, kept);
+  const Tensor q = mode == "r" ? empty(DimVector{0}, {A.dtype(), A.device()}) : orthonormal_columns(f, kept);
   return {copied_out(q, out_q), copied_out(r, out_r)};
 }
 
@@ -203,6 +216,26 @@ Triple tall_factors(const Tensor& A) {
   return {to_dtype(u, A.dtype()), to_dtype(values, to_real(A.dtype())), to_dtype(w, A.dtype())};
 }
 
+Triple lapack_svd(const lapack::Library& library, const Tensor& A) {
+  const lapack::SingleThreaded single(library);
+  const int64_t few = std::min(rows_of(A), last(A));
+  const TensorOptions like{A.dtype(), A.device()};
+  const Tensor a = column_major(A), info = zero_info(batch_of(A), A.device());
+  const Tensor u = empty_column_major(with_matrix(batch_of(A), rows_of(A), few), like);
+  const Tensor s = empty(with_vector(batch_of(A), few), {to_real(A.dtype()), A.device()});
+  const Tensor vh = empty_column_major(with_matrix(batch_of(A), few, last(A)), like);
+  cpu::gesdd(lapack_batch(library, a), 'S', a.ptr<char>(), u.ptr<char>(), s.ptr<char>(), vh.ptr<char>(),
+             info.ptr<int32_t>());
+  check_info("linalg.svd", info, [](int32_t code) {
+    return cat(
+        "The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
+        "repeated "
+        "singular values (error code: ",
+        code, ").");
+  });
+  return {u, s, vh};
+}
+
 Triple svd_factors(const Tensor& A) {
   check_matrix("linalg.svd", "A", A);
   check_decomposed("linalg_svd_cpu", A);
@@ -210,6 +243,7 @@ Triple svd_factors(const Tensor& A) {
   TL_CHECK(
       !ops::any(ops::isnan(A)).ptr<bool>()[0], LinAlg,
       "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.");
+  if (const lapack::Library* library = library_for(A)) return lapack_svd(*library, A);
   if (rows_of(A) >= last(A)) return tall_factors(A);
   const auto [v, values, uh] = tall_factors(adjoint(A));
   return {to_contiguous(adjoint(uh)), values, to_contiguous(adjoint(v))};
@@ -276,6 +310,20 @@ Triple svd(const Tensor& self, bool some, bool compute_uv, Out out_u, Out out_s,
 }
 
 // ---- equations
+constexpr const char* kSingular = "The solver failed because the input matrix is singular.";
+
+Tensor lapack_solve(const lapack::Library& library, const Tensor& A, const Tensor& B, IntSpan shape) {
+  const lapack::SingleThreaded single(library);
+  const IntSpan batch = shape.first(shape.size() - 2);
+  const int64_t n = last(A);
+  const Tensor lu = column_major(A, with_matrix(batch, n, n)), x = column_major(B, shape);
+  const Tensor info = zero_info(batch, A.device()), pivots = empty(with_vector(batch, n), {DType::Int32, {}});
+  cpu::getrf(lapack_batch(library, lu), lu.ptr<char>(), pivots.ptr<int32_t>(), info.ptr<int32_t>());
+  check_info("linalg.solve", info, [](int32_t) { return std::string(kSingular); });
+  cpu::getrs(lapack_batch(library, x), 'N', lu.ptr<char>(), pivots.ptr<int32_t>(), x.ptr<char>());
+  return x;
+}
+
 Tensor solve_matrices(const Tensor& A, const Tensor& B) {
   check_square("linalg.solve", "A", A);
   check_matrix("linalg.solve", "B", B);
@@ -288,6 +336,8 @@ Tensor solve_matrices(const Tensor& A, const Tensor& B) {
            rows_of(A), "x", n, " and ", rows_of(B), "x", columns, ")");
   const DimVector batch = broadcast_shapes(batch_of(A), batch_of(B));
   const DimVector shape = with_matrix(batch, n, columns);
+  if (const lapack::Library* library = A.is_meta() || !checked_numel(shape) ? nullptr : library_for(A))
+    return lapack_solve(*library, A, B, shape);
   const Tensor x = empty(shape, {B.dtype(), B.device()});
   const int64_t count = checked_numel(batch);
   if (x.is_meta() || n == 0 || count == 0) return x;
@@ -298,14 +348,8 @@ Tensor solve_matrices(const Tensor& A, const Tensor& B) {
   const int64_t singular = cpu::solve(A.dtype(), left.ptr<char>(), x.ptr<char>(), count, n, columns);
   TL_CHECK(singular < 0, LinAlg,
            "linalg.solve: ", batch.empty() ? std::string() : cat("(Batch element ", singular, "): "),
-           "The solver failed because the input matrix is singular.");
+           kSingular);
   return x;
-}
-
-// B holds vectors if it has one dimension, or all of A's but the last.
-bool holds_vectors(const Tensor& A, const Tensor& B) {
-  return B.dim() == 1 || (A.dim() - 1 == B.dim() &&
-                          std::ranges::equal(B.sizes(), A.sizes().first(static_cast<size_t>(A.dim() - 1))));
 }
 
 Tensor solve(const Tensor& A, const Tensor& B, bool left, Out out) {
@@ -401,6 +445,7 @@ TL_KERNEL(linalg_qr, qr)
 TL_KERNEL(linalg_qr_backward, qr_backward)
 TL_KERNEL(linalg_householder_product, householder_product)
 TL_KERNEL(orgqr, orgqr)
+TL_KERNEL(ormqr, ormqr)
 TL_KERNEL(_linalg_svd, svd_factors)
 TL_KERNEL(_linalg_svd_backward, svd_backward)
 TL_KERNEL(linalg_svd, linalg_svd)

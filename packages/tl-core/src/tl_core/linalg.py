@@ -1,6 +1,7 @@
 """Linear algebra: what is solved and decomposed, for matrices and batches of them.
 
-Computed by tl itself, in float32, float64 and their complex types.
+In float32, float64 and their complex types: by LAPACK (`tl_core.lapack` says where it comes from), small matrices
+also by tl itself.
 
 >>> import tl_core as tl
 >>> from tl_core import linalg
@@ -22,18 +23,38 @@ from tl_core.type_info import finfo
 
 __all__ = [
     "LinAlgError",
+    "cholesky",
+    "cholesky_ex",
     "cond",
     "cross",
+    "det",
     "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
     "householder_product",
+    "inv",
+    "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
     "matmul",
     "matrix_exp",
     "matrix_norm",
     "matrix_rank",
     "multi_dot",
     "norm",
+    "pinv",
     "qr",
+    "slogdet",
     "solve",
+    "solve_triangular",
     "svd",
     "svdvals",
     "vector_norm",
@@ -44,6 +65,13 @@ cross, multi_dot, vector_norm = _OWN.linalg_cross, _OWN.linalg_multi_dot, _OWN.l
 householder_product, qr = _OWN.linalg_householder_product, _OWN.linalg_qr
 matrix_exp, solve = _OWN.linalg_matrix_exp, _OWN.linalg_solve
 svd, svdvals = _OWN.linalg_svd, _OWN.linalg_svdvals
+cholesky, cholesky_ex = _OWN.linalg_cholesky, _OWN.linalg_cholesky_ex
+lu, lu_factor, lu_factor_ex = _OWN.linalg_lu, _OWN.linalg_lu_factor, _OWN.linalg_lu_factor_ex
+ldl_factor, ldl_factor_ex = _OWN.linalg_ldl_factor, _OWN.linalg_ldl_factor_ex
+eig, eigvals, eigh, eigvalsh = _OWN.linalg_eig, _OWN.linalg_eigvals, _OWN.linalg_eigh, _OWN.linalg_eigvalsh
+det, slogdet, inv, inv_ex = _OWN.linalg_det, _OWN.linalg_slogdet, _OWN.linalg_inv, _OWN.linalg_inv_ex
+lu_solve, ldl_solve, lstsq = _OWN.linalg_lu_solve, _OWN.linalg_ldl_solve, _OWN.linalg_lstsq
+pinv, solve_triangular = _OWN.linalg_pinv, _OWN.linalg_solve_triangular
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
