@@ -205,12 +205,11 @@ struct LeastSquaresCall {
     const char op = 'N';
     int64_t result = 0;
     auto call = [&](auto... tail) {
-      b.library.call(how.driver, type, &b.rows, &b.columns, &how.rhs_columns, a, &lda, rhs, &ldb,
-                     tail...);
+      b.library.call(how.driver, type, &b.rows, &b.columns, &how.rhs_columns, a, &lda, rhs, &ldb, tail...);
     };
     if (how.driver == Routine::Gels)
-      b.library.call(how.driver, type, &op, &b.rows, &b.columns, &how.rhs_columns, a, &lda, rhs, &ldb,
-                     w.work, w.size, &result, kOne);
+      b.library.call(how.driver, type, &op, &b.rows, &b.columns, &how.rhs_columns, a, &lda, rhs, &ldb, w.work,
+                     w.size, &result, kOne);
     else if (how.driver == Routine::Gelsy)
       complex ? call(w.integers, rcond, rank, w.work, w.size, w.reals, &result)
               : call(w.integers, rcond, rank, w.work, w.size, &result);
