@@ -89,12 +89,18 @@ def test_functions_of_rectangles(name, shape, dtype):
 
 
 @FIELDS
+def test_residuals_of_least_squares(dtype):
+    inputs = drawn(5, 3, dtype=dtype, seed=7), drawn(5, 2, dtype=dtype, seed=8)
+    check(lambda a, b: linalg.lstsq(a, b, driver="gelsd").residuals, *inputs)
+
+
+@FIELDS
 def test_solutions_from_symmetric_factors(dtype):
     factors = linalg.ldl_factor(definite(drawn(3, 3, dtype=dtype, seed=5)).detach(), hermitian=True)
     check(lambda b: linalg.ldl_solve(*factors, b, hermitian=True), drawn(3, 2, dtype=dtype, seed=6))
 
 
-def test_a_singular_matrix_has_a_determinant_without_slope():
+def test_a_singular_matrix_has_a_determinant_with_zero_derivative():
     a = tl.zeros(2, 2, dtype=tl.float64, requires_grad=True)
     linalg.det(a).backward()
     assert not a.grad.any()

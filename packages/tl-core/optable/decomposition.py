@@ -39,6 +39,14 @@ ROWS = [
             "-1.]])"
         ),
     ),
+    Composite(
+        "qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
+        out=True, out_name="qr.Q",
+        doc="As linalg.qr; with `some` in mode reduced, else complete.",
+        example=(
+            ">>> tl.qr(tl.tensor([[0.0, 1.0], [2.0, 0.0]])).R.abs()\ntensor([[2., 0.],\n        [0., 1.]])"
+        ),
+    ),
     _derived(
         "linalg_qr_backward(Tensor? grad_Q, Tensor? grad_R, Tensor Q, Tensor R, str mode) -> Tensor",
         doc="The gradient of linalg_qr.",

@@ -168,6 +168,53 @@ ROWS = [
         doc="The product of several matrices, in the cheapest order; the first and the last may be vectors.",
         example=">>> tl.linalg.multi_dot([tl.ones(2, 3), tl.ones(3, 4), tl.ones(4)]).shape\ntorch.Size([2])",
     ),
+    Composite(
+        "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+        out=True, method=False, namespace="_linalg",
+        doc=(
+            "The sums along a dimension of the products of two tensors' elements, those of the first "
+            "conjugated."
+        ),
+        example=">>> tl.linalg.vecdot(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))\ntensor(11.)",
+    ),
+    Composite(
+        "linalg_vander(Tensor x, *, int? N=None) -> Tensor",
+        method=False, namespace="_linalg",
+        doc=(
+            "Vandermonde matrices: the powers of each element from 0 to N - 1, by default as many as there "
+            "are elements."
+        ),
+        example=">>> tl.linalg.vander(tl.tensor([2, 3]))\ntensor([[1, 2],\n        [1, 3]])",
+    ),
+    Composite(
+        "linalg_matrix_power(Tensor self, int n) -> Tensor",
+        out=True, method=False, namespace="_linalg",
+        doc="The n-th power of square matrices; a negative one is a power of the inverse.",
+        example=">>> tl.linalg.matrix_power(tl.tensor([[2.0]]), 3)\ntensor([[8.]])",
+    ),
+    Composite(
+        "matrix_power(Tensor self, int n) -> Tensor", kernel="linalg_matrix_power",
+        out=True,
+        doc="As linalg.matrix_power.",
+        example=">>> tl.matrix_power(tl.tensor([[2.0]]), -1)\ntensor([[0.5000]])",
+    ),
+    Composite(
+        "linalg_tensorinv(Tensor self, int ind=2) -> Tensor",
+        out=True, method=False, namespace="_linalg",
+        doc="The inverse of tensordot with a tensor over its last dimensions, all but the first `ind`.",
+        example=">>> tl.linalg.tensorinv(tl.eye(4).reshape(2, 2, 4)).shape\ntorch.Size([4, 2, 2])",
+    ),
+    Composite(
+        "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
+        out=True, method=False, namespace="_linalg",
+        doc=(
+            "X for which tensordot of a tensor with it over X's dimensions is the other; `dims` are moved to "
+            "the end first."
+        ),
+        example=(
+            ">>> tl.linalg.tensorsolve(tl.eye(4).reshape(2, 2, 4), tl.ones(2, 2))\ntensor([1., 1., 1., 1.])"
+        ),
+    ),
     Op(
         "tril(Tensor self, int diagonal=0) -> Tensor",
         inplace=True, out=True, devices="Any",

@@ -130,6 +130,21 @@ ROWS = [
         doc="The logarithms of determinants: NaN for a negative one, negative infinity for zero.",
         example=">>> tl.logdet(tl.tensor([[1.0]]))\ntensor(0.)",
     ),
+    _named(
+        (
+            "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor "
+            "result, Tensor info)"
+        ),
+        out_name="linalg_solve_ex.out",
+        doc="As linalg.solve, and LAPACK's code for each matrix, which is 0 where it has an inverse.",
+        about=_CHECKED,
+        example=">>> tl.linalg.solve_ex(tl.tensor([[2.0]]), tl.ones(1, 1)).result\ntensor([[0.5000]])",
+    ),
+    Composite(
+        "pinverse(Tensor self, float rcond=1e-15) -> Tensor",
+        doc="As linalg.pinv, with rtol = rcond.",
+        example=">>> tl.pinverse(tl.tensor([[2.0]]))\ntensor([[0.5000]])",
+    ),
     # Triangles.
     _solver(
         (
@@ -261,15 +276,24 @@ ROWS = [
             "_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver) -> (Tensor solution, Tensor "
             "residuals, Tensor rank, Tensor singular_values)"
         ),
-        grad={"self": "_lstsq_backward_a(g0, self, b)", "b": "_lstsq_backward_b(g0, self)"},
+        grad={
+            "self": "_lstsq_backward_a(g0, g1, self, b, solution)",
+            "b": "_lstsq_backward_b(g0, g1, self, b, solution)",
+        },
         doc="The least squares solutions of systems of matrices, by a named driver of LAPACK.",
     ),
     _derived(
-        "_lstsq_backward_a(Tensor grad, Tensor self, Tensor b) -> Tensor",
+        (
+            "_lstsq_backward_a(Tensor? grad, Tensor? grad_residuals, Tensor self, Tensor b, Tensor solution) "
+            "-> Tensor"
+        ),
         doc="The gradient of the matrices.",
     ),
     _derived(
-        "_lstsq_backward_b(Tensor grad, Tensor self) -> Tensor",
+        (
+            "_lstsq_backward_b(Tensor? grad, Tensor? grad_residuals, Tensor self, Tensor b, Tensor solution) "
+            "-> Tensor"
+        ),
         doc="The gradient of the right-hand sides.",
     ),
     _named(

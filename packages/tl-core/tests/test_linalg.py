@@ -262,3 +262,43 @@ def test_a_path_that_the_user_sets_comes_first():
         env=without_name() | {"TL_LAPACK": "/nowhere.so"},
     )
     assert done.returncode and "LAPACK cannot be loaded: /nowhere.so" in done.stderr
+
+
+def test_low_rank_is_found():
+    a = drawn(30, 4, dtype=tl.float64) @ drawn(4, 20, dtype=tl.float64, seed=1)
+    for matrix in (a, a.mT, a.expand(2, 30, 20)):
+        u, s, v = tl.svd_lowrank(matrix, q=6)
+        close((u * s.unsqueeze(-2)) @ v.mT, matrix, 1000)
+    u, s, v = tl.pca_lowrank(a, q=5)
+    close((u * s) @ v.mT, a - a.mean(0), 1000)
+    shift = drawn(30, 20, dtype=tl.float64, seed=2)
+    u, s, v = tl.svd_lowrank(a + shift, q=6, M=shift)
+    close((u * s) @ v.mT, a, 1000)
+    with pytest.raises(ValueError, match="not greater than min"):
+        tl.svd_lowrank(a, q=21)
+
+
+def test_functions_made_of_products():
+    a = drawn(2, 3, 3, dtype=tl.float64)
+    for n in (-2, -1, 0, 1, 2, 5):
+        close(linalg.matrix_power(a, n), np.linalg.matrix_power(a.numpy(), n), 5000)
+    x = drawn(2, 4, dtype=tl.complex128)
+    close(linalg.vecdot(x, x).real, (np.abs(x.numpy()) ** 2).sum(-1))
+    close(linalg.vander(x[0]), np.vander(x[0].numpy(), increasing=True))
+    t = drawn(2, 3, 6, dtype=tl.float64)
+    close(linalg.tensorinv(t), np.linalg.tensorinv(t.numpy()))
+    b = drawn(2, 3, dtype=tl.float64, seed=1)
+    close(linalg.tensorsolve(t, b), np.linalg.tensorsolve(t.numpy(), b.numpy()))
+    close(linalg.tensorsolve(t.permute(2, 0, 1), b, dims=(0,)), np.linalg.tensorsolve(t.numpy(), b.numpy()))
+    found = linalg.solve_ex(a, drawn(2, 3, 2, dtype=tl.float64))
+    close(a @ found.result, drawn(2, 3, 2, dtype=tl.float64))
+    assert linalg.solve_ex(tl.zeros(2, 2), tl.ones(2)).info.item() == 1
+
+
+def test_old_names():
+    a = definite(n=3, dtype=tl.float64)
+    factors, _ = tl.lu(a)
+    assert tl.equal(factors, linalg.lu_factor(a).LU) and len(a.lu(get_infos=True)) == 3
+    close(a.pinverse(), linalg.inv(a))
+    assert tl.equal(a.qr().R, linalg.qr(a).R) and tl.equal(a.inverse(), linalg.inv(a))
+    assert a.matrix_power(2).shape == (3, 3) and tl.equal(a.det(), linalg.det(a))

@@ -102,7 +102,7 @@ Tensor cholesky_inverse(const Tensor& self, bool upper, Out out) {
   });
   const Tensor stored = upper ? ops::triu(inverse, 0) : ops::tril(inverse, 0);
   const Tensor strict = upper ? ops::triu(inverse, 1) : ops::tril(inverse, -1);
-  return copied_out(ops::add(stored, adjoint(strict)), out);
+  return copied_out(column_major(ops::add(stored, adjoint(strict))), out);
 }
 
 Tensor cholesky_inverse_backward(const Tensor& grad, const Tensor& factor, bool upper,

@@ -58,6 +58,7 @@ HouseholderQr householder_qr(const Tensor& self) {
   check_factorization_dtype(self.dtype());
   cpu::geqrf(self.dtype(), r.a.ptr<char>(), r.tau.ptr<char>(), self.numel() / (rows * columns), rows,
              columns);
+  r.a = column_major(r.a);
   return r;
 }
 
@@ -85,6 +86,11 @@ Tensor accumulate_q(const Tensor& vectors, const Tensor& tau, int64_t columns) {
   return ops::sub(unit, ops::matmul(v, ops::_linalg_solve(ops::add(one, inner), right)));
 }
 
+// The same matrices with their columns one after the other, differentiably.
+Tensor columns_first(const Tensor& t) {
+  return ops::transpose_int(ops::clone(ops::transpose_int(t, -2, -1), MemoryFormat::Contiguous), -2, -1);
+}
+
 Tensor householder_product(const Tensor& input, const Tensor& tau, Out out) {
   check_matrix("linalg.householder_product", "input", input);
   TL_CHECK(rows_of(input) >= last(input), Runtime,
@@ -99,7 +105,7 @@ Tensor householder_product(const Tensor& input, const Tensor& tau, Out out) {
            "linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
   TL_CHECK(tau.dtype() == input.dtype(), Runtime, "linalg.householder_product: tau dtype ",
            scalar_type_name(tau.dtype()), " does not match input dtype ", scalar_type_name(input.dtype()));
-  return copied_out(accumulate_q(input, tau, last(input)), out);
+  return copied_out(columns_first(accumulate_q(input, tau, last(input))), out);
 }
 
 // Q C, Q^H C, C Q or C Q^H with the whole square Q of the reflectors.
@@ -138,7 +144,7 @@ Tensor lapack_q(const lapack::Library& library, const HouseholderQr& f, int64_t 
 
 Tensor orthonormal_columns(const HouseholderQr& f, int64_t kept) {
   const lapack::Library* library = f.a.is_meta() || !f.a.numel() ? nullptr : library_for(f.a);
-  return library ? lapack_q(*library, f, kept) : accumulate_q(f.a, f.tau, kept);
+  return library ? lapack_q(*library, f, kept) : column_major(accumulate_q(f.a, f.tau, kept));
 }
 
 Pair qr(const Tensor& A, std::string_view mode, Out out_q, Out out_r) {

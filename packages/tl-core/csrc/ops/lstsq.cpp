@@ -128,15 +128,35 @@ Tensor pinv_backward(const Tensor& grad, const Tensor& P, const Tensor& A) {
   return ops::sub(ops::add(first, second), ops::matmul(ops::matmul(PHK, P), A));
 }
 
-// X = P B.
-Tensor lstsq_backward_a(const Tensor& grad, const Tensor& A, const Tensor& B) {
-  const AllBits all_bits;
-  return pinv_backward(ops::matmul(grad, adjoint(B)), ops::linalg_pinv(A), A);
+// Of the residuals |A X - B|^2 of each column only the outer dependence counts: X makes them least.
+Tensor residual_gradient(const Tensor& grad, const Tensor& A, const Tensor& B, const Tensor& X) {
+  const Tensor rest = ops::sub(ops::matmul(A, X), B);
+  return ops::mul(rest, ops::mul(ops::unsqueeze(grad, -2), Scalar(2.0)));
 }
 
-Tensor lstsq_backward_b(const Tensor& grad, const Tensor& A) {
+// X = P B with the pseudoinverse P.
+Tensor lstsq_backward_a(OptTensor grad, OptTensor grad_residuals, const Tensor& A, const Tensor& B,
+                        const Tensor& X) {
   const AllBits all_bits;
-  return ops::matmul(adjoint(ops::linalg_pinv(A)), grad);
+  Tensor result;
+  if (grad) result = pinv_backward(ops::matmul(*grad, adjoint(B)), ops::linalg_pinv(A), A);
+  if (grad_residuals && X.numel() && grad_residuals->numel()) {
+    const Tensor part = ops::matmul(residual_gradient(*grad_residuals, A, B, X), adjoint(X));
+    result = result ? ops::add(result, part) : part;
+  }
+  return result ? result : ops::zeros_like(A);
+}
+
+Tensor lstsq_backward_b(OptTensor grad, OptTensor grad_residuals, const Tensor& A, const Tensor& B,
+                        const Tensor& X) {
+  const AllBits all_bits;
+  Tensor result;
+  if (grad) result = ops::matmul(adjoint(ops::linalg_pinv(A)), *grad);
+  if (grad_residuals && grad_residuals->numel()) {
+    const Tensor part = ops::neg(residual_gradient(*grad_residuals, A, B, X));
+    result = result ? ops::add(result, part) : part;
+  }
+  return result ? result : ops::zeros_like(B);
 }
 
 // V diag(1 / s) U^H of the singular values above the tolerance.

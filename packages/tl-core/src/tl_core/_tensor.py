@@ -8,6 +8,7 @@ from typing import Any
 from tl_core import _C, backend_registry, norms, sparse, statistics
 from tl_core._C import Tensor
 from tl_core.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
+from tl_core.lowrank import lu
 from tl_core.storage import TypedStorage, UntypedStorage
 from tl_core.tensor_types import construct, dtype_of, scalar_name, type_name
 from tl_core.unique import unique, unique_consecutive
@@ -400,7 +401,13 @@ def _set_grad(self: Tensor, grad: Any) -> None:
         self.grad = grad
 
 
+def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """As `lu`."""
+    return lu(self, pivot, get_infos)
+
+
 _METHODS = {
+    "lu": _lu,
     "type": _type, "type_as": _type_as, "cpu": _cpu, "cuda": _cuda, "numpy": _numpy, "__array__": _array,
     "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
     "untyped_storage": _untyped_storage, "storage": _storage, "set_": _set_, "__contains__": _contains,

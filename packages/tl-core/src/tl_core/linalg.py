@@ -47,6 +47,7 @@ __all__ = [
     "matmul",
     "matrix_exp",
     "matrix_norm",
+    "matrix_power",
     "matrix_rank",
     "multi_dot",
     "norm",
@@ -54,9 +55,14 @@ __all__ = [
     "qr",
     "slogdet",
     "solve",
+    "solve_ex",
     "solve_triangular",
     "svd",
     "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
+    "vecdot",
     "vector_norm",
 ]
 
@@ -71,7 +77,9 @@ ldl_factor, ldl_factor_ex = _OWN.linalg_ldl_factor, _OWN.linalg_ldl_factor_ex
 eig, eigvals, eigh, eigvalsh = _OWN.linalg_eig, _OWN.linalg_eigvals, _OWN.linalg_eigh, _OWN.linalg_eigvalsh
 det, slogdet, inv, inv_ex = _OWN.linalg_det, _OWN.linalg_slogdet, _OWN.linalg_inv, _OWN.linalg_inv_ex
 lu_solve, ldl_solve, lstsq = _OWN.linalg_lu_solve, _OWN.linalg_ldl_solve, _OWN.linalg_lstsq
-pinv, solve_triangular = _OWN.linalg_pinv, _OWN.linalg_solve_triangular
+solve_triangular, solve_ex = _OWN.linalg_solve_triangular, _OWN.linalg_solve_ex
+vecdot, vander, matrix_power = _OWN.linalg_vecdot, _OWN.linalg_vander, _OWN.linalg_matrix_power
+tensorinv, tensorsolve = _OWN.linalg_tensorinv, _OWN.linalg_tensorsolve
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
@@ -286,6 +294,46 @@ def matrix_rank(
         )
     limit = _C.maximum(limit, share * values.select(-1, 0))
     return _C.sum(values > limit.unsqueeze(-1), -1, out=out)
+
+
+@overridable
+def pinv(
+    A: Tensor,
+    rcond: Any = None,
+    hermitian: bool = False,
+    *,
+    atol: Any = None,
+    rtol: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The Moore-Penrose inverses of matrices, from their singular values.
+
+    Args:
+        A: the matrices, (*, m, n).
+        rcond: an older name of rtol.
+        hermitian: whether the matrices are Hermitian; only the lower triangles are read then.
+        atol: singular values up to it count as zero; a number, or a tensor with one for each matrix.
+        rtol: the same as a share of the largest singular value; None: the rounding error, or 0 beside an atol.
+        out: the tensor that takes the result, (*, n, m).
+
+    Raises:
+        RuntimeError: A has fewer than two dimensions, or is of an integer type.
+
+    Example:
+        >>> import tl_core as tl
+        >>> pinv(tl.tensor([[2.0], [0.0]]))
+        tensor([[0.5000, 0.0000]])
+    """
+    share = rcond if rtol is None else rtol
+    limits = (None if x is None else _real_tensor(x, A) for x in (atol, share))
+    least, relative = limits
+    return _OWN.linalg_pinv(A, atol=least, rtol=relative, hermitian=hermitian, out=out)
+
+
+def _real_tensor(number: Any, like: Tensor) -> Tensor:
+    if isinstance(number, Tensor):
+        return number
+    return _C.scalar_tensor(number, dtype=like.dtype.to_real(), device=like.device)
 
 
 def _as_tensor(number: Any, like: Tensor) -> Tensor:
