@@ -18,6 +18,7 @@ from tools.bench import (
     cases,
     checkpoints,
     elementwise,
+    factorizations,
     indexing,
     loading,
     peak,
@@ -34,7 +35,10 @@ from tools.packages import packages
 
 WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Linux
 
-FAMILIES = (cases, elementwise, reductions, indexing, products, training, loading, checkpoints, sharded)
+FAMILIES = (
+    *(cases, elementwise, reductions, indexing, products, factorizations, training),
+    *(loading, checkpoints, sharded),
+)
 
 
 def arguments() -> argparse.Namespace:

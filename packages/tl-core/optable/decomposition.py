@@ -93,6 +93,13 @@ ROWS = [
         ),
         example=">>> tl.linalg.svd(tl.tensor([[0.0, 2.0], [1.0, 0.0]])).S\ntensor([2., 1.])",
     ),
+    Op(
+        "_linalg_svdvals(Tensor A) -> Tensor",
+        function=False, method=False,
+        grad="none:linalg_svdvals computes the vectors where gradients are asked for",
+        jvp="none:linalg_svdvals computes the vectors where gradients are asked for", batch="dims",
+        doc="The singular values of matrices, without their vectors.",
+    ),
     Composite(
         "linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
         out=True, method=False, namespace="_linalg",

@@ -20,17 +20,32 @@ std::string not_definite(int32_t code) {
       code, " is not positive-definite).");
 }
 
+Tensor small_factor(const Tensor& self, bool upper, const Tensor& info) {
+  Tensor dense;
+  const Tensor factor = empty_column_major(self.sizes(), {self.dtype(), self.device()});
+  cpu::small_matrix_kernels(self.dtype())
+      .potrf(small_matrices(self, dense), upper, factor.ptr<char>(), info.ptr<int32_t>());
+  return factor;
+}
+
+Tensor lapack_factor(const Tensor& self, bool upper, const Tensor& info) {
+  const lapack::Library& library = lapack::require("linalg.cholesky");
+  const lapack::SingleThreaded single(library);
+  const Tensor factor = column_major(self);
+  cpu::potrf(lapack_batch(library, factor), upper ? 'U' : 'L', factor.ptr<char>(), info.ptr<int32_t>());
+  upper ? ops::triu_(factor) : ops::tril_(factor);
+  return factor;
+}
+
 Pair cholesky_ex(const Tensor& self, bool upper, bool check_errors, Out out, Out out_info) {
   check_square("linalg.cholesky", "A", self);
   check_decomposed("linalg_cholesky_cpu", self);
-  const Tensor factor = column_major(self), info = zero_info(batch_of(self), self.device());
-  if (!self.is_meta() && self.numel()) {
-    const lapack::Library& library = lapack::require("linalg.cholesky");
-    const lapack::SingleThreaded single(library);
-    cpu::potrf(lapack_batch(library, factor), upper ? 'U' : 'L', factor.ptr<char>(), info.ptr<int32_t>());
-  }
+  const Tensor info = zero_info(batch_of(self), self.device());
+  const bool small = cpu::is_small(self.dtype(), last(self));
+  const Tensor factor = self.is_meta() || !self.numel() ? column_major(self)
+                        : small                         ? small_factor(self, upper, info)
+                                                        : lapack_factor(self, upper, info);
   if (check_errors) check_info("linalg.cholesky", info, not_definite);
-  if (!self.is_meta()) upper ? ops::triu_(factor) : ops::tril_(factor);
   return {copied_out(factor, out), copied_out(info, out_info)};
 }
 

@@ -30,13 +30,6 @@ struct HouseholderQr {
   Tensor a, tau;
 };
 
-// LAPACK pays above this size; below it, and without the library, our own loops run.
-constexpr int64_t kOwnOrder = 24;
-
-const lapack::Library* library_for(const Tensor& t) {
-  return std::max(rows_of(t), last(t)) > kOwnOrder ? lapack::find() : nullptr;
-}
-
 HouseholderQr lapack_qr(const lapack::Library& library, const Tensor& self, IntSpan tau_shape) {
   const lapack::SingleThreaded single(library);
   HouseholderQr r{column_major(self), empty(tau_shape, {self.dtype(), self.device()})};
@@ -49,7 +42,7 @@ HouseholderQr householder_qr(const Tensor& self) {
   const int64_t rows = rows_of(self), columns = last(self), fewer = std::min(rows, columns);
   DimVector shape(batch_of(self));
   shape.push_back(fewer);
-  const lapack::Library* library = self.is_meta() || self.numel() == 0 ? nullptr : library_for(self);
+  const lapack::Library* library = self.is_meta() || self.numel() == 0 ? nullptr : lapack::find();
   if (library) return lapack_qr(*library, self, shape);
   HouseholderQr r{empty(self.sizes(), {self.dtype(), self.device()}),
                   empty(shape, {self.dtype(), self.device()})};
@@ -86,11 +79,6 @@ Tensor accumulate_q(const Tensor& vectors, const Tensor& tau, int64_t columns) {
   return ops::sub(unit, ops::matmul(v, ops::_linalg_solve(ops::add(one, inner), right)));
 }
 
-// The same matrices with their columns one after the other, differentiably.
-Tensor columns_first(const Tensor& t) {
-  return ops::transpose_int(ops::clone(ops::transpose_int(t, -2, -1), MemoryFormat::Contiguous), -2, -1);
-}
-
 Tensor householder_product(const Tensor& input, const Tensor& tau, Out out) {
   check_matrix("linalg.householder_product", "input", input);
   TL_CHECK(rows_of(input) >= last(input), Runtime,
@@ -119,7 +107,7 @@ Tensor ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, boo
            self.sizes());
   const Tensor q = accumulate_q(self, input2, rows_of(self));
   const Tensor factor = transpose ? adjoint(q) : q;
-  return copied_out(left ? ops::matmul(factor, input3) : ops::matmul(input3, factor), out);
+  return copied_out(columns_first(left ? ops::matmul(factor, input3) : ops::matmul(input3, factor)), out);
 }
 
 Tensor orgqr(const Tensor& self, const Tensor& input2, Out out) {
@@ -143,7 +131,7 @@ Tensor lapack_q(const lapack::Library& library, const HouseholderQr& f, int64_t 
 }
 
 Tensor orthonormal_columns(const HouseholderQr& f, int64_t kept) {
-  const lapack::Library* library = f.a.is_meta() || !f.a.numel() ? nullptr : library_for(f.a);
+  const lapack::Library* library = f.a.is_meta() || !f.a.numel() ? nullptr : lapack::find();
   return library ? lapack_q(*library, f, kept) : column_major(accumulate_q(f.a, f.tau, kept));
 }
 
@@ -154,7 +142,7 @@ Pair qr(const Tensor& A, std::string_view mode, Out out_q, Out out_r) {
   const int64_t rows = rows_of(A), columns = last(A);
   const int64_t kept = mode == "complete" ? rows : std::min(rows, columns);
   const HouseholderQr f = householder_qr(A);
-  const Tensor r = ops::triu(ops::narrow(f.a, -2, 0, kept), 0);
+  const Tensor r = column_major(ops::triu(ops::narrow(f.a, -2, 0, kept), 0));
   const Tensor q = mode == "r" ? empty(DimVector{0}, {A.dtype(), A.device()}) : orthonormal_columns(f, kept);
   return {copied_out(q, out_q), copied_out(r, out_r)};
 }
@@ -206,9 +194,9 @@ Triple empty_factors(const Tensor& A) {
   DimVector values(batch_of(A));
   values.push_back(fewer);
   const TensorOptions like{A.dtype(), A.device()};
-  return {empty(with_matrix(batch_of(A), rows_of(A), fewer), like),
+  return {empty_column_major(with_matrix(batch_of(A), rows_of(A), fewer), like),
           empty(values, {to_real(A.dtype()), A.device()}),
-          empty(with_matrix(batch_of(A), fewer, last(A)), like)};
+          empty_column_major(with_matrix(batch_of(A), fewer, last(A)), like)};
 }
 
 // A tall matrix is Q R, and R = turns^H diag(values) w. In double precision: float needs no loops of its own.
@@ -219,19 +207,17 @@ Triple tall_factors(const Tensor& A) {
   const Tensor turns = empty(w.sizes(), {w.dtype(), {}}), values = empty(f.tau.sizes(), {DType::Float64, {}});
   cpu::jacobi_svd(w.dtype(), w.ptr<char>(), turns.ptr<char>(), values.ptr<double>(), count, n);
   const Tensor u = ops::matmul(accumulate_q(f.a, f.tau, n), adjoint(turns));
-  return {to_dtype(u, A.dtype()), to_dtype(values, to_real(A.dtype())), to_dtype(w, A.dtype())};
+  return {column_major(to_dtype(u, A.dtype())), to_dtype(values, to_real(A.dtype())),
+          column_major(to_dtype(w, A.dtype()))};
 }
 
-Triple lapack_svd(const lapack::Library& library, const Tensor& A) {
+// Into the result; without vectors where `vectors` is false.
+void lapack_svd(const lapack::Library& library, const Tensor& A, const Triple& result, bool vectors) {
   const lapack::SingleThreaded single(library);
-  const int64_t few = std::min(rows_of(A), last(A));
-  const TensorOptions like{A.dtype(), A.device()};
   const Tensor a = column_major(A), info = zero_info(batch_of(A), A.device());
-  const Tensor u = empty_column_major(with_matrix(batch_of(A), rows_of(A), few), like);
-  const Tensor s = empty(with_vector(batch_of(A), few), {to_real(A.dtype()), A.device()});
-  const Tensor vh = empty_column_major(with_matrix(batch_of(A), few, last(A)), like);
-  cpu::gesdd(lapack_batch(library, a), 'S', a.ptr<char>(), u.ptr<char>(), s.ptr<char>(), vh.ptr<char>(),
-             info.ptr<int32_t>());
+  const auto& [u, s, vh] = result;
+  cpu::gesdd(lapack_batch(library, a), vectors ? 'S' : 'N', a.ptr<char>(), vectors ? u.ptr<char>() : nullptr,
+             s.ptr<char>(), vectors ? vh.ptr<char>() : nullptr, info.ptr<int32_t>());
   check_info("linalg.svd", info, [](int32_t code) {
     return cat(
         "The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
@@ -239,20 +225,40 @@ Triple lapack_svd(const lapack::Library& library, const Tensor& A) {
         "singular values (error code: ",
         code, ").");
   });
-  return {u, s, vh};
 }
 
-Triple svd_factors(const Tensor& A) {
+void check_svd_input(const Tensor& A) {
   check_matrix("linalg.svd", "A", A);
   check_decomposed("linalg_svd_cpu", A);
-  if (A.is_meta() || A.numel() == 0) return empty_factors(A);
+  if (A.is_meta() || A.numel() == 0) return;
   TL_CHECK(
       !ops::any(ops::isnan(A)).ptr<bool>()[0], LinAlg,
       "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.");
-  if (const lapack::Library* library = library_for(A)) return lapack_svd(*library, A);
+}
+
+Triple own_svd(const Tensor& A) {
   if (rows_of(A) >= last(A)) return tall_factors(A);
   const auto [v, values, uh] = tall_factors(adjoint(A));
-  return {to_contiguous(adjoint(uh)), values, to_contiguous(adjoint(v))};
+  return {column_major(adjoint(uh)), values, column_major(adjoint(v))};
+}
+
+Triple svd_factors(const Tensor& A) {
+  check_svd_input(A);
+  if (A.is_meta() || A.numel() == 0) return empty_factors(A);
+  const lapack::Library* library = lapack::find();
+  if (!library) return own_svd(A);
+  const Triple result = empty_factors(A);
+  lapack_svd(*library, A, result, true);
+  return result;
+}
+
+Tensor svd_values(const Tensor& A) {
+  check_svd_input(A);
+  if (!A.is_meta() && A.numel() && !lapack::find()) return std::get<1>(own_svd(A));
+  const DimVector shape = with_vector(batch_of(A), std::min(rows_of(A), last(A)));
+  const Tensor values = empty(shape, {to_real(A.dtype()), A.device()});
+  if (!A.is_meta() && A.numel()) lapack_svd(*lapack::find(), A, {Tensor(), values, Tensor()}, false);
+  return values;
 }
 
 // Townsend, Differentiating the Singular Value Decomposition, 2016. A complex pair of vectors is fixed up to
@@ -286,7 +292,7 @@ Tensor completed(const Tensor& u) {
   if (rows == columns) return u;
   const Tensor q = std::get<0>(ops::linalg_qr(ops::detach(u), "complete"));
   const std::array<Tensor, 2> parts{u, ops::narrow(q, -1, columns, rows - columns)};
-  return ops::cat(parts, -1);
+  return columns_first(ops::cat(parts, -1));
 }
 
 void check_driver(std::optional<std::string_view> driver) {
@@ -301,12 +307,13 @@ Triple linalg_svd(const Tensor& A, bool full_matrices, std::optional<std::string
   const auto [u, s, vh] = ops::_linalg_svd(A);
   if (!full_matrices) return {copied_out(u, out_u), copied_out(s, out_s), copied_out(vh, out_vh)};
   return {copied_out(completed(u), out_u), copied_out(s, out_s),
-          copied_out(adjoint(completed(adjoint(vh))), out_vh)};
+          copied_out(columns_first(adjoint(completed(adjoint(vh)))), out_vh)};
 }
 
 Tensor linalg_svdvals(const Tensor& A, std::optional<std::string_view> driver, Out out) {
   check_driver(driver);
-  return copied_out(std::get<1>(ops::_linalg_svd(A)), out);
+  const bool recorded = A.impl()->autograd != nullptr;
+  return copied_out(recorded ? std::get<1>(ops::_linalg_svd(A)) : ops::_linalg_svdvals(A), out);
 }
 
 Triple svd(const Tensor& self, bool some, bool compute_uv, Out out_u, Out out_s, Out out_v) {
@@ -316,18 +323,34 @@ Triple svd(const Tensor& self, bool some, bool compute_uv, Out out_u, Out out_s,
 }
 
 // ---- equations
-constexpr const char* kSingular = "The solver failed because the input matrix is singular.";
+std::string singular(int32_t) { return "The solver failed because the input matrix is singular."; }
 
-Tensor lapack_solve(const lapack::Library& library, const Tensor& A, const Tensor& B, IntSpan shape) {
+// `x` holds the right-hand sides and becomes the solutions; `a` is overwritten.
+void lapack_solve(const lapack::Library& library, const Tensor& a, const Tensor& x) {
   const lapack::SingleThreaded single(library);
-  const IntSpan batch = shape.first(shape.size() - 2);
-  const int64_t n = last(A);
-  const Tensor lu = column_major(A, with_matrix(batch, n, n)), x = column_major(B, shape);
-  const Tensor info = zero_info(batch, A.device()), pivots = empty(with_vector(batch, n), {DType::Int32, {}});
-  cpu::getrf(lapack_batch(library, lu), lu.ptr<char>(), pivots.ptr<int32_t>(), info.ptr<int32_t>());
-  check_info("linalg.solve", info, [](int32_t) { return std::string(kSingular); });
-  cpu::getrs(lapack_batch(library, x), 'N', lu.ptr<char>(), pivots.ptr<int32_t>(), x.ptr<char>());
-  return x;
+  const Tensor info = zero_info(batch_of(a), {});
+  const Tensor pivots = empty(with_vector(batch_of(a), last(a)), {DType::Int32, {}});
+  cpu::getrf(lapack_batch(library, a), a.ptr<char>(), pivots.ptr<int32_t>(), info.ptr<int32_t>());
+  check_info("linalg.solve", info, singular);
+  cpu::getrs(lapack_batch(library, x), 'N', a.ptr<char>(), pivots.ptr<int32_t>(), x.ptr<char>());
+}
+
+void small_solve(const Tensor& A, const Tensor& x) {
+  const Tensor a = ops::expand(A, with_matrix(batch_of(x), last(A), last(A)));
+  const Tensor info = zero_info(batch_of(a), {});
+  Tensor dense;
+  cpu::small_matrix_kernels(a.dtype()).solve(small_matrices(a, dense), x.ptr<char>(), last(x),
+                                             info.ptr<int32_t>());
+  check_info("linalg.solve", info, singular);
+}
+
+// Row-major copies, by our own loops, where there is no library.
+void own_solve(const Tensor& a, const Tensor& x) {
+  const Tensor left = to_contiguous(a), right = to_contiguous(x);
+  const int64_t count = matrix_count(x);
+  const int64_t failed = cpu::solve(a.dtype(), left.ptr<char>(), right.ptr<char>(), count, last(a), last(x));
+  if (failed >= 0) fail_matrix("linalg.solve", zero_info(batch_of(a), {}), failed, singular(1));
+  copy_elements(x, right);
 }
 
 Tensor solve_matrices(const Tensor& A, const Tensor& B) {
@@ -337,24 +360,19 @@ Tensor solve_matrices(const Tensor& A, const Tensor& B) {
   TL_CHECK(A.dtype() == B.dtype(), Runtime,
            "linalg.solve: Expected A and B to have the same dtype, but found A of type ",
            scalar_type_name(A.dtype()), " and B of type ", scalar_type_name(B.dtype()), " instead");
-  const int64_t n = last(A), columns = last(B);
+  const int64_t n = last(A);
   TL_CHECK(rows_of(B) == n, Runtime, "linalg.solve: Incompatible shapes of A and B for the equation AX = B (",
-           rows_of(A), "x", n, " and ", rows_of(B), "x", columns, ")");
+           rows_of(A), "x", n, " and ", rows_of(B), "x", last(B), ")");
   const DimVector batch = broadcast_shapes(batch_of(A), batch_of(B));
-  const DimVector shape = with_matrix(batch, n, columns);
-  if (const lapack::Library* library = A.is_meta() || !checked_numel(shape) ? nullptr : library_for(A))
-    return lapack_solve(*library, A, B, shape);
-  const Tensor x = empty(shape, {B.dtype(), B.device()});
-  const int64_t count = checked_numel(batch);
-  if (x.is_meta() || n == 0 || count == 0) return x;
-  const Tensor left = empty(with_matrix(batch, n, n), {A.dtype(), {}});
-  copy_elements(left, A);
-  copy_elements(x, B);
-  check_factorization_dtype(A.dtype());
-  const int64_t singular = cpu::solve(A.dtype(), left.ptr<char>(), x.ptr<char>(), count, n, columns);
-  TL_CHECK(singular < 0, LinAlg,
-           "linalg.solve: ", batch.empty() ? std::string() : cat("(Batch element ", singular, "): "),
-           kSingular);
+  const Tensor x = column_major(B, with_matrix(batch, n, last(B)));
+  if (x.is_meta() || n == 0 || matrix_count(x) == 0) return x;
+  if (cpu::is_small(A.dtype(), n)) {
+    small_solve(A, x);
+    return x;
+  }
+  const Tensor a = column_major(A, with_matrix(batch, n, n));
+  const lapack::Library* library = x.numel() == 0 ? nullptr : lapack::find();
+  library ? lapack_solve(*library, a, x) : own_solve(a, x);
   return x;
 }
 
@@ -453,6 +471,7 @@ TL_KERNEL(linalg_householder_product, householder_product)
 TL_KERNEL(orgqr, orgqr)
 TL_KERNEL(ormqr, ormqr)
 TL_KERNEL(_linalg_svd, svd_factors)
+TL_KERNEL(_linalg_svdvals, svd_values)
 TL_KERNEL(_linalg_svd_backward, svd_backward)
 TL_KERNEL(linalg_svd, linalg_svd)
 TL_KERNEL(linalg_svdvals, linalg_svdvals)

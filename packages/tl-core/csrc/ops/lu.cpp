@@ -22,18 +22,33 @@ void check_pivoting(const char* name, bool pivot) {
   TL_CHECK(pivot, Runtime, name, ": LU without pivoting is not implemented on the CPU");
 }
 
+Tensor small_lu(const Tensor& A, const Tensor& pivots, const Tensor& info) {
+  Tensor dense;
+  const Tensor lu = empty_column_major(A.sizes(), {A.dtype(), A.device()});
+  cpu::small_matrix_kernels(A.dtype()).getrf(small_matrices(A, dense), lu.ptr<char>(), pivots.ptr<int32_t>(),
+                                             info.ptr<int32_t>());
+  return lu;
+}
+
+Tensor lapack_lu(const Tensor& A, const Tensor& pivots, const Tensor& info) {
+  const lapack::Library& library = lapack::require("linalg.lu_factor");
+  const lapack::SingleThreaded single(library);
+  const Tensor lu = column_major(A);
+  cpu::getrf(lapack_batch(library, lu), lu.ptr<char>(), pivots.ptr<int32_t>(), info.ptr<int32_t>());
+  return lu;
+}
+
 Triple lu_factor_ex(const Tensor& A, bool pivot, bool check_errors, Out out, Out out_pivots, Out out_info) {
   check_matrix("torch.lu_factor", "A", A);
   check_decomposed("lu_factor_cpu", A);
   check_pivoting("linalg.lu_factor", pivot);
-  const Tensor lu = column_major(A), info = zero_info(batch_of(A), A.device());
+  const Tensor info = zero_info(batch_of(A), A.device());
   const Tensor pivots =
       empty(with_vector(batch_of(A), std::min(rows_of(A), last(A))), {DType::Int32, A.device()});
-  if (!A.is_meta() && A.numel()) {
-    const lapack::Library& library = lapack::require("linalg.lu_factor");
-    const lapack::SingleThreaded single(library);
-    cpu::getrf(lapack_batch(library, lu), lu.ptr<char>(), pivots.ptr<int32_t>(), info.ptr<int32_t>());
-  }
+  const bool small = rows_of(A) == last(A) && cpu::is_small(A.dtype(), last(A));
+  const Tensor lu = A.is_meta() || !A.numel() ? column_major(A)
+                    : small                   ? small_lu(A, pivots, info)
+                                              : lapack_lu(A, pivots, info);
   if (check_errors)
     check_info("torch.linalg.lu_factor_ex", info, [](int32_t code) {
       return cat("U[", code, ",", code,
@@ -183,7 +198,7 @@ Tensor lu_solve_left(const Tensor& LU, const Tensor& pivots, const Tensor& B, bo
   }
   const Tensor H = ops::conj(ops::transpose_int(LU, -2, -1));
   const Tensor y = ops::linalg_solve_triangular(H, B, false, true, false);
-  return ops::matmul(P, ops::linalg_solve_triangular(H, y, true, true, true));
+  return columns_first(ops::matmul(P, ops::linalg_solve_triangular(H, y, true, true, true)));
 }
 
 Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left,
@@ -211,18 +226,33 @@ std::string singular_diagonal(int32_t code) {
              " is zero, the inversion could not be completed because the input matrix is singular.");
 }
 
+Tensor small_inverse(const Tensor& A, const Tensor& info) {
+  Tensor dense;
+  const Tensor inverse = empty_column_major(A.sizes(), {A.dtype(), A.device()});
+  cpu::small_matrix_kernels(A.dtype()).invert(small_matrices(A, dense), inverse.ptr<char>(),
+                                              info.ptr<int32_t>());
+  return inverse;
+}
+
+Tensor lapack_inverse(const Tensor& A, const Tensor& info) {
+  const lapack::Library& library = lapack::require("linalg.inv");
+  const lapack::SingleThreaded single(library);
+  const Tensor inverse = column_major(A);
+  const Tensor pivots = empty(with_vector(batch_of(A), last(A)), {DType::Int32, {}});
+  const cpu::MatrixBatch batch = lapack_batch(library, inverse);
+  cpu::getrf(batch, inverse.ptr<char>(), pivots.ptr<int32_t>(), info.ptr<int32_t>());
+  cpu::getri(batch, inverse.ptr<char>(), pivots.ptr<int32_t>(), info.ptr<int32_t>());
+  return inverse;
+}
+
 Pair inv_ex(const Tensor& A, bool check_errors, Out out, Out out_info) {
   check_square("linalg.inv", "A", A);
   check_decomposed("linalg_inv_cpu", A);
-  const Tensor inverse = column_major(A), info = zero_info(batch_of(A), A.device());
-  if (!A.is_meta() && A.numel()) {
-    const lapack::Library& library = lapack::require("linalg.inv");
-    const lapack::SingleThreaded single(library);
-    const Tensor pivots = empty(with_vector(batch_of(A), last(A)), {DType::Int32, {}});
-    const cpu::MatrixBatch batch = lapack_batch(library, inverse);
-    cpu::getrf(batch, inverse.ptr<char>(), pivots.ptr<int32_t>(), info.ptr<int32_t>());
-    cpu::getri(batch, inverse.ptr<char>(), pivots.ptr<int32_t>(), info.ptr<int32_t>());
-  }
+  const Tensor info = zero_info(batch_of(A), A.device());
+  const bool small = cpu::is_small(A.dtype(), last(A));
+  const Tensor inverse = A.is_meta() || !A.numel() ? column_major(A)
+                         : small                   ? small_inverse(A, info)
+                                                   : lapack_inverse(A, info);
   if (check_errors) check_info("torch.linalg.inv_ex", info, singular_diagonal);
   return {copied_out(inverse, out), copied_out(info, out_info)};
 }

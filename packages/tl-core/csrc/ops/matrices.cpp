@@ -50,6 +50,10 @@ DimVector with_vector(IntSpan batch, int64_t n) {
 
 int64_t matrix_count(const Tensor& t) { return checked_numel(batch_of(t)); }
 
+Tensor columns_first(const Tensor& t) {
+  return ops::transpose_int(ops::clone(ops::transpose_int(t, -2, -1), MemoryFormat::Contiguous), -2, -1);
+}
+
 Tensor adjoint(const Tensor& t) { return ops::conj_physical(ops::transpose_int(t, -2, -1)); }
 
 Tensor empty_column_major(IntSpan sizes, TensorOptions options) {
@@ -93,6 +97,12 @@ int64_t first_failure(const Tensor& info) {
 void fail_matrix(const char* name, const Tensor& info, int64_t index, const std::string& text) {
   const std::string element = info.dim() ? cat("(Batch element ", index, "): ") : std::string();
   fail(ErrorKind::LinAlg, {name, ": ", element, text});
+}
+
+cpu::SmallMatrices small_matrices(const Tensor& a, Tensor& dense) {
+  const bool row_major = a.is_contiguous();
+  dense = row_major ? a : column_major(a);
+  return {dense.ptr<char>(), row_major, matrix_count(a), last(a)};
 }
 
 }  // namespace tl

@@ -4,6 +4,7 @@
 
 #include "base/lapack.h"
 #include "kernels/cpu/linalg/lapack.h"
+#include "kernels/cpu/linalg/small_matrices.h"
 #include "tensor/tensor.h"
 
 namespace tl {
@@ -27,6 +28,8 @@ int64_t matrix_count(const Tensor& t);
 
 // Conjugate transposes, as values.
 Tensor adjoint(const Tensor& t);
+// The same matrices with their columns one after the other, differentiably.
+Tensor columns_first(const Tensor& t);
 // Fresh matrices whose columns lie one after the other, and such a copy of others, broadcast to the shape.
 Tensor empty_column_major(IntSpan sizes, TensorOptions options);
 Tensor column_major(const Tensor& t, IntSpan sizes);
@@ -50,6 +53,9 @@ void check_info(const char* name, const Tensor& info, F text) {
   const int64_t index = first_failure(info);
   if (index >= 0) fail_matrix(name, info, index, text(info.ptr<int32_t>()[index]));
 }
+
+// Matrices as the kernels for small ones read them; `dense` holds a copy where they need one.
+cpu::SmallMatrices small_matrices(const Tensor& a, Tensor& dense);
 
 // The matrices of `t` as the kernels of LAPACK take them.
 inline cpu::MatrixBatch lapack_batch(const lapack::Library& library, const Tensor& t) {

@@ -60,7 +60,7 @@ Pair triangular_solve(const Tensor& self, const Tensor& A, bool upper, bool tran
   const Tensor system = transpose ? ops::transpose_int(A, -2, -1) : A;
   const Tensor x = ops::linalg_solve_triangular(system, self, upper != transpose, true, unitriangular);
   const DimVector batch = broadcast_shapes(batch_of(A), batch_of(self));
-  const Tensor copy = ops::clone(ops::expand(A, with_matrix(batch, rows_of(A), last(A))));
+  const Tensor copy = columns_first(ops::expand(A, with_matrix(batch, rows_of(A), last(A))));
   return {copied_out(x, out), copied_out(copy, out_a)};
 }
 }  // namespace

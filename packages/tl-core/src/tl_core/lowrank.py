@@ -133,7 +133,8 @@ def lu(
         >>> lu(tensor([[4.0]]))[0]
         tensor([[4.]])
     """
-    found = tuple(_C._lu_with_info(A, pivot=pivot, check_errors=not get_infos))[: 2 + get_infos]
+    found = _C._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
+    found = found if get_infos else tuple(found)[:2]
     if out is None:
         return found
     if len(out) != len(found):
