@@ -10,6 +10,7 @@ from pathlib import Path
 
 from opgen import doc
 from opgen.operators import Form, c_string, forms
+from opgen.python_names import SHOWN_METHOD, by_position, spellings
 from opgen.row import Row
 from opgen.schema import Arg, Schema
 
@@ -23,6 +24,11 @@ class Function:
     overloads: list[Form] = field(default_factory=list)
     function: bool = False
     method: bool = False
+
+    @property
+    def methods(self) -> list[Form]:
+        """The overloads that a tensor's method reaches."""
+        return [o for o in self.overloads if _is_method(o)]
 
     @property
     def doc(self) -> str:
@@ -40,8 +46,12 @@ def functions(rows: list[Row]) -> list[Function]:
             f = found.setdefault((form.row.namespace, name), Function(name, form.row.namespace))
             f.overloads.append(form)
             f.function |= form.row.function and _is_function(form)
-            f.method |= form.row.method and form.schema.args[:1] != () and form.schema.args[0].name == "self"
+            f.method |= _is_method(form)
     return list(found.values())
+
+
+def _is_method(form: Form) -> bool:
+    return form.row.method and bool(form.schema.args) and form.schema.args[0].name == "self"
 
 
 def _public_names(form: Form) -> list[str]:
@@ -61,21 +71,84 @@ def _is_function(form: Form) -> bool:
 # ---- signatures ----------------------------------------------------------------------------------------------------
 
 
-def signature(form: Form, method: bool) -> str:
-    """The text inspect.signature reads."""
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter as Python shows it."""
+
+    name: str
+    default: str | None = None  # None: it must be given
+    keyword_only: bool = False
+
+    def __str__(self) -> str:
+        return self.name if self.default is None else f"{self.name}={self.default}"
+
+
+def signature(form: Form, method: bool, name: str) -> str:
+    """One overload, under a public name."""
     if form.row.shown and not method and form.variant == "functional":
         return f"({readable(form.row.shown)})"
-    parts = ["$self"] if method else []
-    starred = False
-    args = form.schema.args[1:] if method else form.schema.args
-    for a in args:
-        if a.keyword_only and not starred:
+    return shown(parameters(form, method, name), method)
+
+
+def merged_signature(f: Function, method: bool) -> str:
+    """The text inspect.signature reads: one list that covers all overloads."""
+    overloads = f.methods if method else f.overloads
+    if not method and overloads[0].row.shown and overloads[0].variant == "functional":
+        return signature(overloads[0], method, f.name)
+    if method and f.name in SHOWN_METHOD:
+        return f"($self, {SHOWN_METHOD[f.name]})"
+    return shown(merged([parameters(o, method, f.name) for o in overloads]), method)
+
+
+def merged(lists: list[list[Parameter]]) -> list[Parameter]:
+    """The positional parameters of the longest list, then all others as keywords; what one list lacks is optional."""
+    positional = [[p for p in one if not p.keyword_only] for one in lists]
+    main = max(positional, key=len)
+    found = {p.name: replace(p, keyword_only=False) for p in main}
+    for p in (p for one in lists for p in one):
+        found.setdefault(p.name, replace(p, keyword_only=True))
+    optional, made = False, []
+    for p in found.values():
+        same = [q for one in lists for q in one if q.name == p.name]
+        default = next((q.default for q in same if q.default is not None), None)
+        optional = optional and not p.keyword_only
+        if default is None and (optional or len(same) < len(lists)):
+            default = "None"
+        optional = optional or default is not None
+        made.append(replace(p, default=default))
+    return [p for p in made if p.name != "out"] + [p for p in made if p.name == "out"]
+
+
+def shown(listed: list[Parameter], method: bool) -> str:
+    """`($self, dim, *, out=None)`."""
+    parts, starred = ["$self"] if method else [], False
+    for p in listed:
+        if p.keyword_only and not starred:
             parts.append("*")
             starred = True
-        parts.append(_parameter(a))
-    if form.row.out and not method and form.variant == "functional":
-        parts += ([] if starred else ["*"]) + ["out=None"]
+        parts.append(str(p))
     return f"({', '.join(parts)})"
+
+
+def parameters(form: Form, method: bool, name: str) -> list[Parameter]:
+    """What one overload takes under a public name."""
+    spelled, loose = spellings(name, method), by_position(name)
+    args = form.schema.args[1:] if method else form.schema.args
+    made = [Parameter(python_name(a, spelled), _shown_default(a), a.keyword_only and not loose) for a in args]
+    if any(a.name == "pin_memory" for a in form.schema.args):
+        made.append(Parameter("requires_grad", "False", True))
+    if form.row.out and not method and form.variant == "functional":
+        made.append(Parameter("out", "None", True))
+    return made
+
+
+def python_name(a: Arg, spelled: dict[str, str]) -> str:
+    """A list of tensors is called self even in a function; `from` is a word of the language."""
+    if a.name in spelled:
+        return spelled[a.name]
+    if a.name == "self" and not a.is_tensor_list:
+        return "input"
+    return "from_" if a.name == "from" else a.name
 
 
 def readable(parameters: str) -> str:
@@ -83,21 +156,22 @@ def readable(parameters: str) -> str:
     return re.sub(r"=torch\.\w+", "=None", parameters)
 
 
-def _parameter(a: Arg) -> str:
-    name = {"self": "input", "from": "from_"}.get(a.name, a.name)
+def _shown_default(a: Arg) -> str | None:
     if a.default is None:
-        return f"{name}=None" if a.optional and a.keyword_only else name
-    default = a.default
-    if default.startswith("["):
-        items = [x.strip() for x in default[1:-1].split(",") if x.strip()]
-        default = f"({', '.join(items)}{',' if items else ''})"
-    return f"{name}={'None' if a.type == 'MemoryFormat' else default}"
+        return "None" if a.optional and a.keyword_only else None
+    if a.default.startswith("["):
+        items = [x.strip() for x in a.default[1:-1].split(",") if x.strip()]
+        return f"({', '.join(items)}{',' if items else ''})"
+    return "None" if a.type == "MemoryFormat" else a.default
 
 
 def docstring(f: Function, method: bool) -> str:
     """Signature line for inspect, then the text."""
-    signatures = [f.name + signature(o, method) for o in f.overloads]
-    return f"{signatures[0]}\n--\n\n{doc.text(f.overloads, signatures)}"
+    overloads = f.methods if method else f.overloads
+    if not overloads:
+        return ""
+    signatures = [f.name + signature(o, method, f.name) for o in overloads]
+    return f"{f.name}{merged_signature(f, method)}\n--\n\n{doc.text(overloads, signatures)}"
 
 
 # ---- C++ -----------------------------------------------------------------------------------------------------------
@@ -109,11 +183,13 @@ def python_table_cpp(rows: list[Row]) -> str:
     lines = ['#include "bind/function.h"', "", "namespace tl::bind {", "namespace {"]
     for i, f in enumerate(table):
         lines.append(f"const uint16_t overloads{i}[] = {{{', '.join(str(o.index) for o in f.overloads)}}};")
+        lines += [_spellings(f, i, method) for method in (False, True) if spellings(f.name, method)]
     lines += ["}  // namespace", "const FunctionDef kFunctions[] = {"]
     for i, f in enumerate(table):
         lines.append(
             f"    {{{c_string(f.name)}, {c_string(f.namespace)}, overloads{i}, {len(f.overloads)}, "
-            f"{str(f.function).lower()}, {str(f.method).lower()}, {c_string(docstring(f, False))}, "
+            f"{str(f.function).lower()}, {str(f.method).lower()}, {_spelled(f, i)}, "
+            f"{str(by_position(f.name)).lower()}, {c_string(docstring(f, False))}, "
             f"{c_string(docstring(f, True))}, &entry_function<{i}>, "
             f"&entry_method<{i}>}},"
         )
@@ -123,6 +199,17 @@ def python_table_cpp(rows: list[Row]) -> str:
         f"PyObject* g_function_objects[{len(table)}][2];",
     ]
     return "\n".join([*lines, "}  // namespace tl::bind", ""])
+
+
+def _spellings(f: Function, i: int, method: bool) -> str:
+    """The table of the manual's names, ended by a null."""
+    pairs = [f"{{{c_string(to)}, {c_string(name)}}}" for name, to in spellings(f.name, method).items()]
+    return f"const Spelling spelled{i}_{int(method)}[] = {{{', '.join(pairs)}, {{nullptr, nullptr}}}};"
+
+
+def _spelled(f: Function, i: int) -> str:
+    tables = [f"spelled{i}_{int(m)}" if spellings(f.name, m) else "nullptr" for m in (False, True)]
+    return ", ".join(tables)
 
 
 # ---- for people ----------------------------------------------------------------------------------------------------
@@ -137,7 +224,7 @@ def ops_json(rows: list[Row]) -> str:
                 continue
             entries.append({
                 "name": f.name, "kind": kind, "namespace": f.namespace, "doc": f.doc,
-                "signature": signature(f.overloads[0], kind == "method").replace("$self", "self"),
+                "signature": merged_signature(f, kind == "method").replace("$self", "self"),
                 "schemas": [str(o.schema) for o in f.overloads],
             })  # fmt: skip
     return json.dumps(entries, indent=1)
@@ -159,18 +246,23 @@ def native_pyi(rows: list[Row]) -> str:
 
 def _stubs(f: Function, method: bool, indent: str) -> list[str]:
     marks = [f"{indent}@overload"] if len(f.overloads) > 1 else []
-    return [line for o in f.overloads for line in [*marks, f"{indent}def {f.name}{_typed(o, method)}: ..."]]
+    return [
+        line
+        for o in f.overloads
+        for line in [*marks, f"{indent}def {f.name}{_typed(o, method, f.name)}: ..."]
+    ]
 
 
-def _typed(form: Form, method: bool) -> str:
+def _typed(form: Form, method: bool, public: str) -> str:
     parts, starred = ["self"] if method else [], False
+    spelled, loose = spellings(public, method), by_position(public)
     args = form.schema.args[1:] if method else form.schema.args
     for i, a in enumerate(args):
-        if a.keyword_only and not starred:
+        if a.keyword_only and not loose and not starred:
             parts.append("*")
             starred = True
         default = " = ..." if a.default is not None or (a.optional and a.keyword_only) else ""
-        name = {"self": "input", "from": "from_"}.get(a.name, a.name)  # `from` is a word of the language
+        name = python_name(a, spelled)
         if _may_be_spread(args, i):
             parts += [f"{name}: builtins.int | {_hint(a)}", "*more: builtins.int"]
             starred = True

@@ -269,7 +269,7 @@ ROWS = [
     ),
     Op(
         "gelu(Tensor self, *, str approximate='none') -> Tensor",
-        inplace=True, out=True, method=False, namespace="_nn", shown="input, *, approximate='none'",
+        inplace=True, out=True, method=False, namespace="_nn", shown="input, approximate='none'",
         devices="Any",
         grad={"self": "gelu_backward(g, self, approximate=approximate)"},
         jvp="elementwise", batch="elementwise",

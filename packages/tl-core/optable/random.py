@@ -9,7 +9,10 @@ SHOWN = (
     "generator=None, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False, "
     "pin_memory=False"
 )
-SHOWN_LIKE = "dtype=None, layout=None, device=None, requires_grad=False, memory_format=torch.preserve_format"
+SHOWN_LIKE = (
+    "generator=None, dtype=None, layout=None, device=None, requires_grad=False, "
+    "memory_format=torch.preserve_format"
+)
 
 
 def _factory(signature, **fields):

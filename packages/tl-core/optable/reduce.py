@@ -101,7 +101,7 @@ def _spread(name, word):
 ROWS = [
     Op(
         "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-        out=True, shown="input, dim, keepdim=False, *, dtype=None", sparse="sparse_sum",
+        out=True, sparse="sparse_sum",
         grad={"self": "g.expand(self.shape)"},
         jvp="linear", batch="dims",
         ref="numpy.sum",

@@ -116,10 +116,11 @@ std::string given(const PyArgs& in) {
 
 [[gnu::cold]] PyObject* no_overload(const FunctionDef& f, const PyArgs& in) {
   std::string why;
+  const Callee callee = f.callee(in.self != nullptr);
   if (f.n_overloads == 1) {
     ParsedCall parsed;
     Scratch scratch;
-    parse_call(g_operators[f.overloads[0]], f.name, in, parsed, scratch, &why);
+    parse_call(g_operators[f.overloads[0]], callee, in, parsed, scratch, &why);
   } else {
     why = cat(f.name, "() received an invalid combination of arguments - got (", given(in),
               "), but expected one of:");
@@ -127,7 +128,7 @@ std::string given(const PyArgs& in) {
       std::string reason;
       ParsedCall parsed;
       Scratch scratch;
-      parse_call(g_operators[f.overloads[i]], f.name, in, parsed, scratch, &reason);
+      parse_call(g_operators[f.overloads[i]], callee, in, parsed, scratch, &reason);
       why += cat("\n * ", g_operators[f.overloads[i]].info.schema, "\n      ", reason);
     }
   }
@@ -145,11 +146,12 @@ PyObject* call_parsed(const FunctionDef& f, const PyArgs& in) {
   PyObject* object = g_function_objects[&f - kFunctions][in.self != nullptr];
   if (override_mode_active()) [[unlikely]]
     return call_override(object, in);
+  const Callee callee = f.callee(in.self != nullptr);
   for (int i = 0; i < f.n_overloads; ++i) {
     const Operator& op = g_operators[f.overloads[i]];
     ParsedCall parsed;
     Scratch scratch;
-    if (!parse_call(op, f.name, in, parsed, scratch, nullptr)) continue;
+    if (!parse_call(op, callee, in, parsed, scratch, nullptr)) continue;
     if (parsed.overloaded || (parsed.out && has_torch_function(parsed.out))) [[unlikely]]
       return call_override(object, in);
     return finish(op, f.name, parsed);
@@ -175,7 +177,7 @@ PyObject* call_named(PyObject* names, const PyArgs& in) {
     ParsedCall parsed;
     Scratch scratch;
     std::string reason;
-    if (parse_call(op, name, in, parsed, scratch, &reason)) return finish(op, name, parsed);
+    if (parse_call(op, {name}, in, parsed, scratch, &reason)) return finish(op, name, parsed);
     why += cat(i ? "\n" : "", reason);
   }
   fail(ErrorKind::Type, why);

@@ -3,7 +3,7 @@
 
 #include <Python.h>
 
-#include "dispatch/operator.h"
+#include "bind/parse.h"
 
 namespace tl::bind {
 
@@ -20,9 +20,15 @@ struct FunctionDef {
   const uint16_t* overloads;  // indices into g_operators, in the order in which they are tried
   int n_overloads;
   bool function, method;
+  const Spelling *function_spellings, *method_spellings;
+  bool by_position;
   const char* function_doc;
   const char* method_doc;
   FastEntry as_function, as_method;
+
+  Callee callee(bool method) const {
+    return {name, method ? method_spellings : function_spellings, by_position};
+  }
 };
 
 extern const FunctionDef kFunctions[];  // generated

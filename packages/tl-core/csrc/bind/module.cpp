@@ -145,10 +145,13 @@ void add_layers(py::module_& m) {
 void add_machine(py::module_& m) {
   m.def("get_num_threads", num_threads);
   m.def("_set_float32_matmul_precision", [](int fewer) { matmul_precision = MatmulPrecision(fewer); });
-  m.def("set_num_threads", [](int n) {
-    TL_CHECK(n > 0, Runtime, "set_num_threads expects a positive integer, got ", n);
-    set_num_threads(n);
-  });
+  m.def(
+      "set_num_threads",
+      [](int n) {
+        TL_CHECK(n > 0, Runtime, "set_num_threads expects a positive integer, got ", n);
+        set_num_threads(n);
+      },
+      py::arg("int"));
   m.def("_flush_denormals", flush_denormals);
   m.def("_capability_level", cpu::isa_level);
   m.def("_request_interrupt", request_interrupt);
@@ -176,27 +179,33 @@ void add_memory(py::module_& m) {
   });
 }
 
+py::object result_type(const py::object& a, const py::object& b) {
+  static constexpr TlArgInfo kOperand{"tensor", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
+  Promotion p;
+  for (const auto& o : {a, b}) {
+    TlValue v;
+    Scratch scratch;
+    bool ignored = false;
+    TL_CHECK(parse_value(o.ptr(), kOperand, v, scratch, ignored), Type,
+             "result_type(): expected a Tensor or a number, got ", Py_TYPE(o.ptr())->tp_name);
+    p.add(v);
+  }
+  return py::reinterpret_borrow<py::object>(dtype_object(p.result()));
+}
+
 void add_types_and_promotion(py::module_& m) {
-  m.def("promote_types", [](py::object a, py::object b) {
-    return py::reinterpret_borrow<py::object>(dtype_object(promote(dtype_argument(a), dtype_argument(b))));
-  });
+  m.def(
+      "promote_types",
+      [](py::object a, py::object b) {
+        return py::reinterpret_borrow<py::object>(
+            dtype_object(promote(dtype_argument(a), dtype_argument(b))));
+      },
+      py::arg("type1"), py::arg("type2"));
   m.def(
       "can_cast",
       [](py::object from, py::object to) { return can_cast(dtype_argument(from), dtype_argument(to)); },
       py::arg("from_"), py::arg("to"));
-  m.def("result_type", [](py::object a, py::object b) {
-    static constexpr TlArgInfo kOperand{"tensor", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
-    Promotion p;
-    for (const auto& o : {a, b}) {
-      TlValue v;
-      Scratch scratch;
-      bool ignored = false;
-      TL_CHECK(parse_value(o.ptr(), kOperand, v, scratch, ignored), Type,
-               "result_type(): expected a Tensor or a number, got ", Py_TYPE(o.ptr())->tp_name);
-      p.add(v);
-    }
-    return py::reinterpret_borrow<py::object>(dtype_object(p.result()));
-  });
+  m.def("result_type", result_type, py::arg("tensor1"), py::arg("tensor2"));
 }
 
 void add_hooks(py::module_& m) {

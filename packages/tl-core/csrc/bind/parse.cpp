@@ -390,20 +390,40 @@ const char* canonical(PyObject* keyword) {
   return nullptr;
 }
 
-int find_parameter(const TlOperatorInfo& info, PyObject* keyword) {
+int parameter_named(const TlOperatorInfo& info, const char* name) {
+  for (int i = 0; i < info.n_args; ++i)
+    if (std::strcmp(info.args[i].name, name) == 0) return i;
+  return -1;
+}
+
+// The same name may stand for one parameter or another, as the overload has it.
+int spelled_parameter(const TlOperatorInfo& info, const Spelling* spellings, PyObject* keyword) {
+  for (const Spelling* s = spellings; s && s->shown; ++s)
+    if (same_name(keyword, s->shown))
+      if (const int i = parameter_named(info, s->schema); i >= 0) return i;
+  return -1;
+}
+
+int find_parameter(const TlOperatorInfo& info, const Spelling* spellings, PyObject* keyword) {
   for (int i = 0; i < info.n_args; ++i)
     if (same_name(keyword, info.args[i].name)) return i;
-  if (const char* other = canonical(keyword))
-    for (int i = 0; i < info.n_args; ++i)
-      if (std::strcmp(info.args[i].name, other) == 0) return i;
-  return -1;
+  if (const int i = spelled_parameter(info, spellings, keyword); i >= 0) return i;
+  const char* other = canonical(keyword);
+  return other ? parameter_named(info, other) : -1;
 }
 
 class CallParser {
  public:
-  CallParser(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch,
+  CallParser(const Operator& op, const Callee& callee, const PyArgs& in, ParsedCall& out, Scratch& scratch,
              std::string* why)
-      : op_(op), info_(op.info), name_(name), in_(in), out_(out), scratch_(scratch), why_(why) {}
+      : op_(op),
+        info_(op.info),
+        name_(callee.name),
+        callee_(callee),
+        in_(in),
+        out_(out),
+        scratch_(scratch),
+        why_(why) {}
 
   bool parse() {
     n_ = info_.n_args;
@@ -482,7 +502,7 @@ class CallParser {
 
   bool positional(int param) {
     for (Py_ssize_t i = 0; i < in_.nargs; ++i, ++param) {
-      if (param >= n_ || info_.args[param].keyword_only)
+      if (param >= n_ || (info_.args[param].keyword_only && !callee_.by_position))
         return refuse(name_, "() takes ", positional_count(), " positional arguments but ", in_.nargs,
                       " were given");
       if (in_.nargs - i > 1 && spread(param, i)) return true;
@@ -501,7 +521,7 @@ class CallParser {
     for (Py_ssize_t i = 0, n = in_.n_keywords(); i < n; ++i) {
       PyObject* keyword = in_.keyword(i);
       PyObject* o = in_.keyword_value(i);
-      const int param = find_parameter(info_, keyword);
+      const int param = find_parameter(info_, callee_.spellings, keyword);
       if (param >= 0) {
         if (seen_ >> param & 1)
           return refuse(name_, "() got multiple values for argument '", PyUnicode_AsUTF8(keyword), "'");
@@ -558,6 +578,7 @@ class CallParser {
   const Operator& op_;
   const TlOperatorInfo& info_;
   const char* name_;
+  const Callee& callee_;
   const PyArgs& in_;
   ParsedCall& out_;
   Scratch& scratch_;
@@ -567,9 +588,9 @@ class CallParser {
 };
 }  // namespace
 
-bool parse_call(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch,
+bool parse_call(const Operator& op, const Callee& callee, const PyArgs& in, ParsedCall& out, Scratch& scratch,
                 std::string* why) {
-  return CallParser(op, name, in, out, scratch, why).parse();
+  return CallParser(op, callee, in, out, scratch, why).parse();
 }
 
 }  // namespace tl::bind

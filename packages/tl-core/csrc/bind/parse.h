@@ -65,9 +65,21 @@ struct ParsedCall {
   bool overloaded = false;            // an argument brings its own __torch_function__
 };
 
+// A parameter's name in the manual, and in the schema.
+struct Spelling {
+  const char *shown, *schema;
+};
+
+// How Python calls an operator.
+struct Callee {
+  const char* name;
+  const Spelling* spellings = nullptr;  // ended by a null; or NULL
+  bool by_position = false;             // keyword arguments are taken by position, too
+};
+
 // Whether the arguments fit the operator. On a mismatch `why` (if given) says which argument, what it got,
 // what it needs.
-bool parse_call(const Operator& op, const char* name, const PyArgs& in, ParsedCall& out, Scratch& scratch,
+bool parse_call(const Operator& op, const Callee& callee, const PyArgs& in, ParsedCall& out, Scratch& scratch,
                 std::string* why);
 
 namespace detail {

@@ -587,7 +587,7 @@ PyMethodDef kMethods[] = {
      "storage_offset($self)\n--\n\nElements in the storage before the first one."},
     {"data_ptr", data_ptr, METH_NOARGS, "data_ptr($self)\n--\n\nThe address of the first element."},
     {"is_contiguous", with_keywords<is_contiguous_>(), METH_VARARGS | METH_KEYWORDS,
-     "is_contiguous($self, memory_format=torch.contiguous_format)\n--\n\nWhether the elements lie in that "
+     "is_contiguous($self, memory_format=None)\n--\n\nWhether the elements lie in that "
      "order without gaps."},
     {"is_complex", is_complex_, METH_NOARGS, "is_complex($self)\n--\n\nWhether the elements are complex."},
     {"is_floating_point", is_floating_, METH_NOARGS,

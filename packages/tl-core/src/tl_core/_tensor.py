@@ -342,11 +342,24 @@ def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 
 
 def _new_tensor(
-    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = _C.strided,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A copy of the data with this tensor's type and device."""
+    if layout is not None and layout is not _C.strided:
+        raise RuntimeError(f"new_tensor(): layout must be torch.strided, got {layout}")
     return _C.tensor(
-        data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+        data,
+        dtype=dtype or self.dtype,
+        device=device or self.device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
     )
 
 
@@ -368,14 +381,35 @@ def _load_autograd(asked: str) -> None:
         )
 
 
-def _after_loading(name: str) -> Any:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        _load_autograd(f"Tensor.{name}")
-        return getattr(self, name)(*args, **kwargs)
+def _loaded(self: Tensor, name: str) -> Any:
+    _load_autograd(f"Tensor.{name}")
+    return getattr(self, name)
 
-    method.__name__ = name
-    method.__doc__ = "Provided by tl-autograd."
-    return method
+
+def _backward(
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: Any = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Provided by tl-autograd."""
+    _loaded(self, "backward")(gradient, retain_graph, create_graph, inputs)
+
+
+def _register_hook(self: Tensor, hook: Any) -> Any:
+    """Provided by tl-autograd."""
+    return _loaded(self, "register_hook")(hook)
+
+
+def _retain_grad(self: Tensor) -> None:
+    """Provided by tl-autograd."""
+    _loaded(self, "retain_grad")()
+
+
+def _register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> Any:
+    """Provided by tl-autograd."""
+    return _loaded(self, "register_post_accumulate_grad_hook")(hook)
 
 
 def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
@@ -406,8 +440,39 @@ def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     return lu(self, pivot, get_infos)
 
 
+def _unique(
+    self: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """As `unique`."""
+    return unique(self, sorted, return_inverse, return_counts, dim)
+
+
+def _unique_consecutive(
+    self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """As `unique_consecutive`."""
+    return unique_consecutive(self, return_inverse, return_counts, dim)
+
+
+def _cov(
+    self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """As `cov`."""
+    return statistics.cov(self, correction=correction, fweights=fweights, aweights=aweights)
+
+
+def _corrcoef(self: Tensor) -> Tensor:
+    """As `corrcoef`."""
+    return statistics.corrcoef(self)
+
+
 _METHODS = {
-    "lu": _lu,
+    "lu": _lu, "backward": _backward, "register_hook": _register_hook, "retain_grad": _retain_grad,
+    "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
     "type": _type, "type_as": _type_as, "cpu": _cpu, "cuda": _cuda, "numpy": _numpy, "__array__": _array,
     "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
     "untyped_storage": _untyped_storage, "storage": _storage, "set_": _set_, "__contains__": _contains,
@@ -418,21 +483,20 @@ _METHODS = {
     "share_memory_": _share_memory_, "is_shared": _is_shared, "new": _new_like, "new_tensor": _new_tensor,
     "dequantize": _dequantize,
     "requires_grad_": _requires_grad_, "detach_": _detach_, "norm": _norm, "pin_memory": _pin_memory,
-    "corrcoef": statistics.corrcoef, "cov": statistics.cov,
-    "unique": unique, "unique_consecutive": unique_consecutive,
+    "corrcoef": _corrcoef, "cov": _cov, "unique": _unique, "unique_consecutive": _unique_consecutive,
     "__array_priority__": 1000,
 }  # fmt: skip
 
 for _name, _method in _METHODS.items():
     setattr(Tensor, _name, _method)
+    if getattr(_method, "__module__", None) == __name__:  # as the reference page and pickle know them
+        _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
 for _name, _dtype in {
     "float": _C.float32, "double": _C.float64, "half": _C.float16, "bfloat16": _C.bfloat16, "long": _C.int64,
     "int": _C.int32, "short": _C.int16, "char": _C.int8, "byte": _C.uint8, "bool": _C.bool,
     "cfloat": _C.complex64, "cdouble": _C.complex128, "chalf": _C.complex32,
 }.items():  # fmt: skip
     setattr(Tensor, _name, _converter(_name, _dtype))
-for _name in ("backward", "register_hook", "retain_grad", "register_post_accumulate_grad_hook"):
-    setattr(Tensor, _name, _after_loading(_name))
 for _name in (
     "int_repr", "q_scale", "q_zero_point", "qscheme", "q_per_channel_scales", "q_per_channel_zero_points",
     "q_per_channel_axis",

@@ -87,12 +87,12 @@ class no_grad(_GradContext):
 
     _on = False
 
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, orig_func: Any = None) -> Any:
         made = object.__new__(cls)
-        if function is None:
+        if orig_func is None:
             return made
         made.__init__()  # type: ignore[misc]
-        return made(function)
+        return made(orig_func)
 
 
 class enable_grad(_GradContext):
@@ -100,12 +100,12 @@ class enable_grad(_GradContext):
 
     _on = True
 
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, orig_func: Any = None) -> Any:
         made = object.__new__(cls)
-        if function is None:
+        if orig_func is None:
             return made
         made.__init__()  # type: ignore[misc]
-        return made(function)
+        return made(orig_func)
 
 
 class set_grad_enabled(_ContextDecorator):

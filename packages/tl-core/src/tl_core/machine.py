@@ -28,12 +28,12 @@ def get_num_interop_threads() -> int:
     return _interop_threads
 
 
-def set_num_interop_threads(n: int) -> None:
+def set_num_interop_threads(int: int) -> None:
     """Remembered for programs that ask; tl runs one operator at a time."""
-    if n <= 0:
-        raise RuntimeError(f"Expected nthreads > 0, but got {n}")
+    if int <= 0:
+        raise RuntimeError(f"Expected nthreads > 0, but got {int}")
     global _interop_threads
-    _interop_threads = n
+    _interop_threads = int
 
 
 def cpu_capability() -> str:

@@ -1,0 +1,76 @@
+"""How the manual spells parameters whose names in the schema are others; Python takes both.
+
+FUNCTION and METHOD map a public name, without the underscore of its in-place form, to {schema's name: manual's}.
+"""
+
+from __future__ import annotations
+
+_SPLIT = {"sections": "split_size_or_sections", "indices": "split_size_or_sections"}
+_VALUE = {"other": "value"}
+_AXES = {"dim0": "axis0", "dim1": "axis1"}
+
+FUNCTION = {
+    "cholesky_inverse": {"self": "L"},
+    "cholesky_solve": {"self": "B", "input2": "L"},
+    "concatenate": {"dim": "axis"},
+    "lu_solve": {"self": "b"},
+    "matrix_exp": {"self": "A"},
+    "orgqr": {"input2": "tau"},
+    "ormqr": {"input2": "tau", "input3": "other"},
+    "searchsorted": {"self": "values"},
+    "swapaxes": _AXES,
+    "triangular_solve": {"self": "b"},
+    "true_divide": {"self": "dividend", "other": "divisor"},
+}
+
+METHOD = {
+    "bmm": {"mat2": "batch2"},
+    "broadcast_to": {"size": "shape"},
+    "div": _VALUE,
+    "divide": _VALUE,
+    "dot": {"tensor": "other"},
+    "dsplit": _SPLIT,
+    "floor_divide": _VALUE,
+    "fmod": {"other": "divisor"},
+    "hsplit": _SPLIT,
+    "index_copy": {"source": "tensor2"},
+    "index_copy_": {"source": "tensor"},
+    "masked_scatter": {"source": "tensor"},
+    "masked_scatter_": {},
+    "matmul": {"other": "tensor2"},
+    "mul": _VALUE,
+    "multiply": _VALUE,
+    "narrow": {"dim": "dimension"},
+    "remainder": {"other": "divisor"},
+    "resize_as_": {"the_template": "tensor"},
+    "swapaxes": _AXES,
+    "take": {"index": "indices"},
+    "tensor_split": {
+        "sections": "indices_or_sections",
+        "indices": "indices_or_sections",
+        "tensor_indices_or_sections": "indices_or_sections",
+    },
+    "to_sparse": {"sparse_dim": "sparseDims"},
+    "true_divide": _VALUE,
+    "vsplit": _SPLIT,
+}
+
+# Functions and methods whose keyword arguments are taken by position, too, as the manual writes them.
+BY_POSITION = {
+    "contiguous", "cumprod", "cumsum", "gelu", "nansum", "prod", "resize_as_", "round",
+    "scaled_dot_product_attention", "sum",
+}  # fmt: skip
+
+# Methods whose parameters no single list tells.
+SHOWN_METHOD = {"to": "*args, **kwargs", "view": "*shape", "resize_": "*sizes, memory_format=None"}
+
+
+def spellings(name: str, method: bool) -> dict[str, str]:
+    """{schema's name: manual's} of a public function or method."""
+    table = METHOD if method else FUNCTION
+    return table.get(name, table.get(name.removesuffix("_"), {}))
+
+
+def by_position(name: str) -> bool:
+    """Whether what the schema calls keyword arguments may be given by position."""
+    return name in BY_POSITION or name.removesuffix("_") in BY_POSITION
