@@ -38,6 +38,8 @@ class AliasLoader:
 
     def exec_module(self, module: ModuleType) -> None:
         # the import machinery has just written the alias's spec over the module's own
+        if module.__spec__ is not None:
+            _grafts.keep_object(module.__spec__.name)
         _packages.restore_spec(module, self.real)
         _grafts.adopt(_names.package_of(self.real))
 

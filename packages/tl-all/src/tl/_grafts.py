@@ -68,6 +68,32 @@ def _load(reference: str) -> "Any":
     return value
 
 
+class ObjectsFirst(ModuleType):
+    """A module of which an attribute that is no module isn't replaced by the submodule of its name."""
+
+    def __setattr__(self, name: str, value: "Any") -> None:
+        before = self.__dict__.get(name, value)
+        if not isinstance(value, ModuleType) or isinstance(before, ModuleType):
+            super().__setattr__(name, value)
+
+
+def keep_object(fullname: str) -> None:
+    """`autograd.gradcheck` is a function, and stays one when its module is imported under the façade's name.
+
+    The import machinery sets the attribute after the loader is done, and would hide the function that the package
+    has put there.
+    """
+    above, _, name = fullname.rpartition(".")
+    parent = sys.modules.get(above)
+    if parent is None or isinstance(parent, ObjectsFirst):
+        return
+    if not isinstance(parent.__dict__.get(name, parent), ModuleType):
+        kind = type(parent)
+        parent.__class__ = (
+            ObjectsFirst if kind is ModuleType else type(kind.__name__, (ObjectsFirst, kind), {})
+        )
+
+
 def adopt(package: str) -> None:
     """Extends all modules of a package that the façade serves, those loaded and those to come."""
     if package in _watch.watchers or package == "tl":

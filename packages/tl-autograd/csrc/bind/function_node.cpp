@@ -228,11 +228,11 @@ PyObject* sequence_nr(PyObject* self, PyObject*) {
 }
 
 PyMethodDef kMethods[] = {
-    {"name", name, METH_NOARGS, "name() -> str\n\nThe node's name."},
+    {"name", name, METH_NOARGS, "name($self)\n--\n\nThe node's name."},
     {"register_hook", register_hook, METH_O,
-     "register_hook(fn) -> handle\n\nCalls fn(grad_inputs, grad_outputs) after backward."},
+     "register_hook($self, fn)\n--\n\nCalls fn(grad_inputs, grad_outputs) after backward."},
     {"register_prehook", register_prehook, METH_O,
-     "register_prehook(fn) -> handle\n\nCalls fn(grad_outputs) before backward."},
+     "register_prehook($self, fn)\n--\n\nCalls fn(grad_outputs) before backward."},
     {"_sequence_nr", sequence_nr, METH_NOARGS, "The number by which the backward orders nodes."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -154,13 +154,13 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
 }
 
 PyMethodDef kMethods[] = {
-    {"name", name, METH_NOARGS, "name() -> str\n\nThe node's name."},
+    {"name", name, METH_NOARGS, "name($self)\n--\n\nThe node's name."},
     {"register_hook", register_hook, METH_O,
-     "register_hook(fn) -> handle\n\nCalls fn(grad_inputs, grad_outputs) each time gradients of the inputs "
+     "register_hook($self, fn)\n--\n\nCalls fn(grad_inputs, grad_outputs) each time gradients of the inputs "
      "were computed. It may "
      "return a tuple that replaces grad_inputs."},
     {"register_prehook", register_prehook, METH_O,
-     "register_prehook(fn) -> handle\n\nCalls fn(grad_outputs) before the node runs. It may return a tuple "
+     "register_prehook($self, fn)\n--\n\nCalls fn(grad_outputs) before the node runs. It may return a tuple "
      "that replaces them."},
     {"__dir__", dir, METH_NOARGS, nullptr},
     {"_sequence_nr", sequence_nr, METH_NOARGS, "The number by which the backward orders nodes."},

@@ -207,22 +207,23 @@ PyObject* get_backward_hooks(PyObject* self, void*) {
 PyMethodDef kMethods[] = {
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_backward)),
      METH_FASTCALL | METH_KEYWORDS,
-     "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n\nAdds the gradients of "
+     "backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\nAdds the "
+     "gradients of "
      "this tensor with respect to the "
      "leaves of its graph to their .grad; `gradient` is needed unless the tensor has one element."},
     {"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(requires_grad_)),
      METH_VARARGS | METH_KEYWORDS,
-     "requires_grad_(requires_grad=True) -> Tensor\n\nSwitches the recording of operations on this leaf, in "
+     "requires_grad_($self, requires_grad=True)\n--\n\nSwitches the recording of operations on this leaf, in "
      "place."},
     {"detach_", detach_, METH_NOARGS,
-     "detach_() -> Tensor\n\nTakes the tensor out of its graph, making it a leaf."},
+     "detach_($self)\n--\n\nTakes the tensor out of its graph, making it a leaf."},
     {"retain_grad", retain_grad_method, METH_NOARGS,
-     "retain_grad()\n\nLets a tensor that is no leaf have its .grad filled by the backward."},
+     "retain_grad($self)\n--\n\nLets a tensor that is no leaf have its .grad filled by the backward."},
     {"register_hook", register_hook, METH_O,
-     "register_hook(hook) -> handle\n\nCalls hook(grad) when the gradient of this tensor was computed; what "
+     "register_hook($self, hook)\n--\n\nCalls hook(grad) when the gradient of this tensor was computed; what "
      "it returns replaces the gradient."},
     {"register_post_accumulate_grad_hook", register_accumulated_hook, METH_O,
-     "register_post_accumulate_grad_hook(hook) -> handle\n\nCalls hook(param) after .grad of this leaf was "
+     "register_post_accumulate_grad_hook($self, hook)\n--\n\nCalls hook(param) after .grad of this leaf was "
      "accumulated."},
     {nullptr, nullptr, 0, nullptr},
 };
