@@ -190,6 +190,39 @@ ROWS = [
         out=True,
         doc="Normal numbers of one mean and standard deviation.",
     ),
+    Op(
+        "poisson(Tensor self, Generator? generator=None) -> Tensor",
+        method=False, random=True,
+        grad={"self": "zeros_like(g)"},
+        jvp=NONE, batch="loop",
+        doc="Poisson numbers, each of the rate that the element states.",
+        example=">>> tl.poisson(tl.tensor([0.0, 4.0])).shape\ntorch.Size([2])",
+    ),
+    Op(
+        "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
+        method=False, random=True,
+        grad="none:not implemented for binomial",
+        jvp=NONE, batch="loop",
+        doc="How many of `count` trials succeed when each does with probability `prob`.",
+        example=">>> tl.binomial(tl.tensor([3.0, 3.0]), tl.tensor([0.0, 1.0]))\ntensor([0., 3.])",
+    ),
+    Op(
+        "_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
+        method=False, random=True,
+        grad={"self": "g * _standard_gamma_grad(self, result)"},
+        jvp=NONE, batch="loop",
+        doc="Gamma numbers of scale 1 and of the shape that the element states.",
+    ),
+    Op(
+        "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
+        method=False, random=True,
+        grad="none:not implemented for _sample_dirichlet",
+        jvp=NONE, batch="loop",
+        doc=(
+            "Shares that sum to one along the last dimension, of Dirichlet distributions with these "
+            "concentrations."
+        ),
+    ),
     # ---- dropout -------------------------------------------------------------------------------------------
     Op(
         "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",

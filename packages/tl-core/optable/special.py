@@ -120,6 +120,28 @@ ROWS = [
         expr="zeta(x, y)", ref="scipy.special.zeta", samples=real(1.2, 5),
         doc="The Hurwitz zeta function.",
     ),
+    # ---- derivatives of samples ----------------------------------------------------------------------------
+    Pointwise(
+        "_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", inputs=2, cpu="standard_gamma_grad",
+        to="float", dtypes="float", once=True,
+        inplace=False, out=False, method=False,
+        grad="none:not implemented for _standard_gamma_grad",
+        jvp=APART,
+        expr="standard_gamma_grad(x, y)", ref="special_references.standard_gamma_grad", samples=real(0.3, 5),
+        doc="The derivative of gamma variates `output` by their shape.",
+    ),
+    Pointwise(
+        "_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", inputs=3, cpu="dirichlet_grad",
+        to="float", dtypes="float", once=True,
+        inplace=False, out=False, method=False,
+        grad="none:not implemented for _dirichlet_grad",
+        jvp=APART,
+        expr="dirichlet_grad(x, y, z)", ref="special_references.dirichlet_grad", samples=real(0.3, 0.95),
+        doc=(
+            "The derivative of beta variates `x` by their first parameter, divided by 1 - x; `total` is the "
+            "sum of both parameters."
+        ),
+    ),
     # ---- floating-point numbers ----------------------------------------------------------------------------
     Op(
         "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", kernel="frexp",

@@ -15,6 +15,8 @@
     }                                                                  \
   };
 #define TL_TWO T x, T y
+#define TL_THREE T x, T y, T z
 #define TL_UNARY(NAME, SIMD, ...) TL_FUNCTOR(NAME, 0, SIMD, T x, __VA_ARGS__)
 #define TL_UNARY_WITH(NAME, PARAMS, SIMD, ...) TL_FUNCTOR(NAME, PARAMS, SIMD, T x, __VA_ARGS__)
 #define TL_BINARY(NAME, PARAMS, SIMD, ...) TL_FUNCTOR(NAME, PARAMS, SIMD, TL_TWO, __VA_ARGS__)
+#define TL_TERNARY(NAME, PARAMS, SIMD, ...) TL_FUNCTOR(NAME, PARAMS, SIMD, TL_THREE, __VA_ARGS__)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/elementwise/functor.h"
+#include "kernels/cpu/elementwise/sample_gradients.h"
 #include "kernels/cpu/elementwise/special_functions.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE::functions {
@@ -23,6 +24,8 @@ TL_OF_LIBRARY(bessel_y1, ::y1)
 #undef TL_OF_LIBRARY
 TL_UNARY_WITH(polygamma, 1, false, return special::polygamma(p[0], x);)
 TL_BINARY(zeta, 0, false, return special::zeta(x, y);)
+TL_BINARY(standard_gamma_grad, 0, false, return special::standard_gamma_grad(x, y);)
+TL_TERNARY(dirichlet_grad, 0, false, return special::dirichlet_grad(x, y, z);)
 TL_UNARY(entr, false,
          return x > 0    ? -x * std::log(x)
                 : x == 0 ? T{}

@@ -9,6 +9,7 @@
 #include "base/interrupt.h"
 #include "base/parallel.h"
 #include "kernels/cpu/random/block_sampling.h"
+#include "kernels/cpu/random/one_draw.h"
 
 namespace tl::cpu {
 namespace {
@@ -109,10 +110,6 @@ void fill_uniform_half(T* out, int64_t n, float from, float to, Generator& g) {
     if (is_end(out[i])) out[i] = first;
 }
 
-double uniform(Generator& g) {
-  return static_cast<double>(g.random64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53;
-}
-
 // map(u) with u from [0, 1), in double.
 template <class Map>
 void map_uniform(DType dtype, void* out, int64_t n, Generator& g, Map map) {
@@ -126,19 +123,6 @@ void map_uniform(DType dtype, void* out, int64_t n, Generator& g, Map map) {
 // ----------------------------------------------------------------------------------------------------------
 
 constexpr int64_t kBlock = 16;  // eight pairs: the cosines stand before the sines
-
-// The Box-Muller transform; the second number of the pair waits in the generator.
-double normal(Generator& g) {
-  if (g.next_double_normal) {
-    const double waiting = *g.next_double_normal;
-    g.next_double_normal.reset();
-    return waiting;
-  }
-  const double u1 = uniform(g), u2 = uniform(g);
-  const double radius = std::sqrt(-2.0 * std::log1p(-u2)), theta = 2.0 * std::numbers::pi * u1;
-  g.next_double_normal = radius * std::sin(theta);
-  return radius * std::cos(theta);
-}
 
 void to_normal(float* values, int64_t n, double mean, double std) {
   TL_SELECT(normal_floats)(values, n, static_cast<float>(mean), static_cast<float>(std));
@@ -311,11 +295,11 @@ void fill_normal(DType dtype, void* out, int64_t n, double mean, double std, Gen
 }
 
 void fill_normal_in_turn(DType dtype, void* out, int64_t n, double mean, double std, Generator& g) {
-  one_by_one(dtype, out, n, [&] { return std::fma(normal(g), std, mean); });
+  one_by_one(dtype, out, n, [&] { return std::fma(draw_normal_double(g), std, mean); });
 }
 
 void fill_log_normal(DType dtype, void* out, int64_t n, double mean, double std, Generator& g) {
-  one_by_one(dtype, out, n, [&] { return std::exp(std::fma(normal(g), std, mean)); });
+  one_by_one(dtype, out, n, [&] { return std::exp(std::fma(draw_normal_double(g), std, mean)); });
 }
 
 void fill_exponential(DType dtype, void* out, int64_t n, double rate, Generator& g) {
