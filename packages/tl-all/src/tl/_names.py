@@ -22,10 +22,11 @@ OWN = frozenset(
 )
 
 MODULES = {
-    "__config__": "tl_core.__config__",
-    "__future__": "tl_core.__future__",
+    "__config__": "tl_core.build_config",
+    "__future__": "tl_core.conversion_switches",
     "_dynamo": "tl_compiler.dynamo",
     "_inductor": "tl_compiler.inductor",
+    "_logging": "tl_core.component_logging",
     "_tensor_str": "tl_core.printing",
     "accelerator": "tl_backends.accelerator",
     "amp": "tl_amp",
@@ -95,6 +96,11 @@ OBJECTS = {
     "nn.parallel.DistributedDataParallel": "tl_distributed.parallel:DistributedDataParallel",
     "pairwise_distance": "tl_nn.functional:pairwise_distance",
     "save": "tl_checkpoint:save",
+    "compiled_with_cxx11_abi": "tl_core.build_config:compiled_with_cxx11_abi",
+    "utils.get_cpp_backtrace": "tl_core.cpp_backtrace:get_cpp_backtrace",
+    "utils.rename_privateuse1_backend": "tl_core.extension_devices:rename_privateuse1_backend",
+    "utils.set_module": "tl_core.public_names:set_module",
+    "utils.swap_tensors": "tl_core.swapping:swap_tensors",
     "utils.hooks.BackwardHook": "tl_nn.modules.backward_hook:BackwardHook",
     "utils.hooks.RemovableHandle": "tl_autograd.hooks:RemovableHandle",
     "vmap": "tl_autograd.func:vmap",
@@ -116,6 +122,9 @@ _NAMES = {
     ),
 }
 OBJECTS |= {name: f"{module}:{name}" for module, names in _NAMES.items() for name in names.split()}
+OBJECTS["utils.generate_methods_for_privateuse1_backend"] = (
+    "tl_nn.extension_methods:generate_methods_for_privateuse1_backend"
+)
 OBJECTS["qscheme"] = "tl_quantization:QScheme"
 
 _FACADE = {CORE: ""} | {real: name for name, real in MODULES.items()}

@@ -1,5 +1,10 @@
 // The module tl_core._C: what isn't hot goes through pybind11 here.
+#include <execinfo.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstdlib>
+#include <memory>
 
 #include "base/allocator.h"
 #include "base/denormals.h"
@@ -142,6 +147,34 @@ void add_layers(py::module_& m) {
   });
 }
 
+// The stack of this thread from the caller on, a text a frame.
+std::vector<std::string> native_frames() {
+  void* addresses[256];
+  const int n = backtrace(addresses, 256);
+  std::unique_ptr<char*, decltype(&std::free)> texts(backtrace_symbols(addresses, n), std::free);
+  std::vector<std::string> frames;
+  for (int i = 1; texts && i < n; ++i) frames.emplace_back(texts.get()[i]);
+  return frames;
+}
+
+py::dict build_info() {
+  py::dict info;
+#ifdef __clang__
+  info["compiler"] = "Clang " __clang_version__;
+#else
+  info["compiler"] = "GCC " __VERSION__;
+#endif
+  info["cxx"] = static_cast<long>(__cplusplus);
+  info["cxx11_abi"] = _GLIBCXX_USE_CXX11_ABI != 0;
+#ifdef NDEBUG
+  info["assertions"] = false;
+#else
+  info["assertions"] = true;
+#endif
+  info["python"] = PY_VERSION;
+  return info;
+}
+
 void add_machine(py::module_& m) {
   m.def("get_num_threads", num_threads);
   m.def("_set_float32_matmul_precision", [](int fewer) { matmul_precision = MatmulPrecision(fewer); });
@@ -153,6 +186,8 @@ void add_machine(py::module_& m) {
       },
       py::arg("int"));
   m.def("_flush_denormals", flush_denormals);
+  m.def("_native_frames", native_frames);
+  m.def("_build_info", build_info);
   m.def("_capability_level", cpu::isa_level);
   m.def("_request_interrupt", request_interrupt);
 }
@@ -273,7 +308,14 @@ py::object with_storage(py::object source, py::object dtype, py::tuple sizes, py
   return take(wrap(on_storage(StoragePtr::share(t.storage()), d, n, by, offset)));
 }
 
+void swap_tensor_contents(py::object a, py::object b) {
+  tensor_argument(a);
+  tensor_argument(b);
+  swap_contents(a.ptr(), b.ptr());
+}
+
 void add_tensors(py::module_& m) {
+  m.def("_swap_tensors", swap_tensor_contents);
   m.def("_make_subclass", make_subclass, py::arg("cls"), py::arg("data"), py::arg("require_grad") = false);
   m.def("_as_subclass", as_subclass, py::arg("cls"), py::arg("data"));
   m.def("_storage_facts", storage_facts);

@@ -149,6 +149,22 @@ PyObject* wrap_as(Tensor t, PyTypeObject* type) {
   return reinterpret_cast<PyObject*>(o);
 }
 
+void swap_contents(PyObject* a, PyObject* b) {
+  if (a == b) return;
+  auto *x = reinterpret_cast<TensorObject*>(a), *y = reinterpret_cast<TensorObject*>(b);
+  for (const TensorObject* o : {x, y})
+    TL_CHECK(
+        o->impl->refs.load(std::memory_order_relaxed) == 1, Runtime, "Cannot swap t", o == x ? "1" : "2",
+        " because something else than its Python object holds it: a graph that has saved it, or a view of "
+        "it. Run backward or delete them first");
+  std::swap(x->impl, y->impl);
+  std::swap(x->dict, y->dict);
+  x->impl->py = a;
+  y->impl->py = b;
+  for (PyObject* o : {a, b})
+    if (!PyObject_GC_IsTracked(o)) PyObject_GC_Track(o);
+}
+
 void add_tensor_type(PyObject* module) {
   set_python_release(drop_owned_object);
   std::vector<PyType_Slot> slots = {

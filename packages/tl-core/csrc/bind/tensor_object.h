@@ -26,6 +26,8 @@ inline const Tensor& tensor_of(PyObject* o) {
 
 PyObject* wrap(Tensor t);                         // the tensor's one object
 PyObject* wrap_as(Tensor t, PyTypeObject* type);  // a fresh object of a subclass; the tensor must have none
+// Each object gets the other's tensor and attributes; raises where something else holds one of the tensors.
+void swap_contents(PyObject* a, PyObject* b);
 void add_tensor_type(PyObject* module);
 
 }  // namespace tl::bind

@@ -1,6 +1,7 @@
 """Tensors, their operators and kernels: the core of tl, and all of it that needs no other package."""
 
 from math import e, inf, nan, pi
+from os import environ as _environ
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -135,3 +136,8 @@ if TYPE_CHECKING:
 globals().update(
     {name: f for name, f in vars(_C).items() if name[0] == "_" and getattr(f, "__module__", "") == "tl_core"}
 )
+
+if "TORCH_LOGS" in _environ:
+    from tl_core import component_logging
+
+    component_logging.configure_from_environment()

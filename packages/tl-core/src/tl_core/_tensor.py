@@ -45,6 +45,19 @@ def _dequantize(self: Tensor) -> Tensor:
     return self.to(_C.float32)
 
 
+def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What `Module.load_state_dict` makes of an entry where modules swap their parameters.
+
+    Args:
+        other: the entry.
+        assign: whether the entry itself is taken; otherwise its elements are copied into this tensor.
+
+    Returns:
+        Tensor, outside the graph: the entry, or this tensor.
+    """
+    return other.detach() if assign else self.copy_(other).detach()
+
+
 def _of_quantized(name: str) -> Any:
     def refuse(self: Tensor) -> Any:
         raise RuntimeError(
@@ -471,7 +484,8 @@ def _corrcoef(self: Tensor) -> Tensor:
 
 
 _METHODS = {
-    "lu": _lu, "backward": _backward, "register_hook": _register_hook, "retain_grad": _retain_grad,
+    "lu": _lu, "module_load": _module_load,
+    "backward": _backward, "register_hook": _register_hook, "retain_grad": _retain_grad,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
     "type": _type, "type_as": _type_as, "cpu": _cpu, "cuda": _cuda, "numpy": _numpy, "__array__": _array,
     "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor, no_grad
+from tl_core.conversion_switches import get_swap_module_params_on_conversion
+from tl_core.swapping import swap_tensors
 
 from ..parameter import Parameter, is_lazy
 from .key_hints import key_hints
@@ -382,7 +384,9 @@ def _load_member(
         return
     try:
         with no_grad():
-            if assign:
+            if get_swap_module_params_on_conversion():
+                _swap(present, given, assign)
+            elif assign:
                 _assign(module, name, present, given)
             else:
                 _copy(key, present, given)
@@ -400,6 +404,21 @@ def _assign(module: Any, name: str, present: Tensor, given: Tensor) -> None:
         else:
             given = Parameter(given, requires_grad=present.requires_grad)
     setattr(module, name, given)
+
+
+def _swap(present: Tensor, given: Tensor, assign: bool) -> None:
+    """Puts what `module_load` makes of the entry into the place of the parameter or buffer, which stays the object."""
+    loaded = present.module_load(given, assign=assign)
+    if loaded is present or loaded is given:
+        raise RuntimeError(
+            "module_load returned one of self or other, please .detach() the result if returning one of the inputs "
+            "in module_load"
+        )
+    if isinstance(present, Parameter):
+        if not isinstance(loaded, Parameter):
+            loaded = Parameter(loaded, requires_grad=present.requires_grad)
+        loaded.requires_grad_(present.requires_grad)
+    swap_tensors(present, loaded)
 
 
 def _copy(key: str, present: Tensor, given: Tensor) -> None:

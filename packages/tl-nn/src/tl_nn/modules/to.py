@@ -7,6 +7,11 @@ from typing import Any, Self, TypeVar
 
 import tl_core
 from tl_core import Tensor, no_grad
+from tl_core.conversion_switches import (
+    get_overwrite_module_params_on_conversion,
+    get_swap_module_params_on_conversion,
+)
+from tl_core.swapping import swap_tensors
 
 from ..parameter import Parameter
 from .named_modules import _NamedModulesMixin
@@ -26,7 +31,7 @@ class _ToMixin(_NamedModulesMixin):
                 module._apply(fn)
         for name, parameter in self._parameters.items():
             if parameter is not None:
-                self._parameters[name] = _converted(parameter, fn)
+                self._parameters[name] = _converted(parameter, fn, f"{self._get_name()}.{name}")
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -136,20 +141,38 @@ def _move(module: _C, kind: str, device: Any) -> _C:
     return module._apply(lambda tensor: tensor.to(target))
 
 
-def _converted(parameter: Parameter, fn: Callable[[Tensor], Tensor]) -> Parameter:
+def _converted(parameter: Parameter, fn: Callable[[Tensor], Tensor], name: str) -> Parameter:
     """The parameter with converted values and gradient: the same object wherever that is possible."""
     grad = parameter.grad
     with no_grad():
         data = fn(parameter)
         grad_data = None if grad is None else fn(grad)
+    if get_swap_module_params_on_conversion():
+        return _swapped(parameter, data, grad_data, name)
     if data is parameter and grad_data is grad:
         return parameter
-    if data.is_meta != parameter.is_meta:
+    if get_overwrite_module_params_on_conversion() or data.is_meta != parameter.is_meta:
         parameter, grad = Parameter(data, parameter.requires_grad), grad_data
     else:
         parameter.grad = None
         parameter.data = data
         _exchange(grad, grad_data)
+    parameter.grad = grad
+    return parameter
+
+
+def _swapped(parameter: Parameter, data: Tensor, grad: Tensor | None, name: str) -> Parameter:
+    """The same object, which is what the conversion has made, whatever class or device that has."""
+    before = parameter.grad
+    parameter.grad = None
+    try:
+        made = data if isinstance(data, Parameter) and data is not parameter else Parameter(data.detach())
+        made.requires_grad_(parameter.requires_grad)
+        del data
+        swap_tensors(parameter, made)
+    except (RuntimeError, TypeError) as error:
+        parameter.grad = before
+        raise RuntimeError(f"_apply(): Couldn't swap {name}") from error
     parameter.grad = grad
     return parameter
 
