@@ -18,14 +18,21 @@ STANDS_FOR = {
     "utils.hooks.BackwardHook": "tl_nn.modules.backward_hook.BackwardHook",
     "utils.hooks.RemovableHandle": "tl_autograd.hooks.RemovableHandle",
     "_VF.lstm": "tl_core.lstm",
+    "_C._LinAlgError": "tl_core.linalg.LinAlgError",
+    "_C._TensorBase": "tl_core.Tensor",
+    "_C._disabled_torch_function_impl": "tl_core.parameter._disabled_torch_function",
+    "_C.ScriptModule": "tl_backends.jit.ScriptModule",
+    "_jit_internal.unused": "tl_backends.jit.unused",
+    "_lowrank.svd_lowrank": "tl_core.svd_lowrank",
+    "torch_version.TorchVersion": "tl._release.Release",
 }
 
 
 @pytest.mark.parametrize(("name", "real"), STANDS_FOR.items())
 def test_a_private_name_is_its_object(name, real):
-    place, _, last = name.rpartition(".")
+    parent, _, last = name.rpartition(".")
     module, _, real_name = real.rpartition(".")
-    assert getattr(importlib.import_module(f"tl.{place}"), last) is getattr(
+    assert getattr(importlib.import_module(f"tl.{parent}"), last) is getattr(
         importlib.import_module(module), real_name
     )
 
@@ -66,3 +73,187 @@ def test_conditions_on_tensors():
         tl._check_tensor_all(tl.tensor([True, False]), lambda: "rows")
     with pytest.raises(AssertionError, match="odd"):
         tl._assert(tl.tensor(False), "odd")
+
+
+# ---- torch._C ------------------------------------------------------------------------------------------------------
+def test_names_of_the_native_module_answer():
+    c = tl._C
+    assert c._get_accelerator() == tl.device("cpu") and c._get_default_device() == tl.device("cpu")
+    with pytest.raises(RuntimeError, match="no accelerator"):
+        c._get_accelerator(True)
+    assert c._get_tracing_state() is None and not c._is_tracing() and c._cuda_getDeviceCount() == 0
+    assert c._log_api_usage_once("library.name") is None
+    assert c._infer_size((2, 1), (3,)) == (2, 3)
+    assert c._VariableFunctions.add is tl.add
+    with tl.overrides.BaseTorchFunctionMode() as mode:
+        assert c._len_torch_function_stack() == 1 and c._get_function_stack_at(0) is mode
+        assert tl.overrides._get_current_function_mode() is mode
+        assert (tl.ones(2) + 1).tolist() == [2, 2]
+    assert tl.overrides._get_current_function_mode() is None
+
+
+def test_settings_of_torchscript_are_read_back():
+    assert tl._C._jit_set_profiling_executor(False) is True
+    assert tl._C._jit_set_profiling_executor(True) is False
+    assert (
+        tl._C._get_graph_executor_optimize(True) is False
+        and tl._C._get_graph_executor_optimize(False) is True
+    )
+
+
+def test_classes_of_torchscript_can_be_asked_about_but_not_made():
+    assert not isinstance(tl.ones(1), (tl._C.Value, tl._C.Graph)) and issubclass(tl._C.ListType, tl._C.Type)
+    with pytest.raises(RuntimeError, match="Graph is a part of TorchScript"):
+        tl._C.Graph()
+    with pytest.raises(RuntimeError, match="graphs of TorchScript"):
+        tl._C.parse_ir("graph():")
+
+
+def test_the_arguments_of_to_are_read():
+    assert tl._C._nn._parse_to("cpu", tl.float64)[:2] == (tl.device("cpu"), tl.float64)
+
+
+def test_an_asynchronous_assertion():
+    assert tl._assert_async(tl.tensor(True)) is None
+    with pytest.raises(RuntimeError, match="was zero"):
+        tl._assert_async(tl.tensor(0), "was zero")
+    with pytest.raises(RuntimeError, match="more than one value is ambiguous"):
+        tl._assert_async(tl.ones(2))
+
+
+# ---- torch._utils --------------------------------------------------------------------------------------------------
+def test_tensors_become_one_and_come_apart():
+    parts = [tl.arange(4.0).view(2, 2), tl.tensor(7.0), tl.empty(0)]
+    flat = tl._utils._flatten_dense_tensors(parts)
+    assert flat.tolist() == [0, 1, 2, 3, 7]
+    back = tl._utils._unflatten_dense_tensors(flat, parts)
+    assert [b.shape for b in back] == [p.shape for p in parts] and all(
+        b.equal(p) for b, p in zip(back, parts)
+    )
+    back[1].fill_(9)
+    assert flat[4] == 9
+
+
+def test_tensors_are_grouped_by_type_and_size():
+    xs = [tl.zeros(2), tl.zeros(2, dtype=tl.int64), tl.zeros(3), tl.zeros(2)]
+    groups = [[x.numel() for x in g] for g in tl._utils._take_tensors(xs, 16)]
+    assert groups == [[2], [3], [2], [2]] or sorted(map(tuple, groups)) == [(2,), (2,), (2,), (3,)]
+    assert all(len({x.dtype for x in g}) == 1 for g in tl._utils._take_tensors(xs, 10**6))
+    grouped = [x for g in tl._utils._take_tensors(xs, 10**6) for x in g]
+    assert [x.dtype for x in tl._utils._reorder_tensors_as(grouped, xs)] == [x.dtype for x in xs]
+
+
+class Picky(Exception):
+    def __init__(self, one, two):
+        super().__init__(one)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [(ValueError("v"), ValueError), (KeyError("k"), KeyError), (Picky(1, 2), RuntimeError)]
+)
+def test_an_error_is_raised_elsewhere_with_its_traceback(error, kind):
+    try:
+        raise error
+    except Exception:
+        wrapped = tl._utils.ExceptionWrapper(where="in worker 3")
+    with pytest.raises(kind, match=r"(?s)in worker 3.*Original Traceback.*test_private_names"):
+        wrapped.reraise()
+
+
+@pytest.mark.parametrize(("device", "index"), [(3, 3), ("cuda:2", 2)])
+def test_the_index_of_a_device(device, index):
+    assert tl._utils._get_device_index(device) == index
+
+
+def test_a_device_without_index_is_refused_unless_it_may():
+    assert tl._utils._get_device_index("cuda", optional=True) == 0
+    assert tl._utils._get_device_index("cpu", allow_cpu=True) == -1
+    for device in ("cuda", "cpu", None):
+        with pytest.raises(ValueError, match="Expected a"):
+            tl._utils._get_device_index(device)
+
+
+def test_properties_of_classes_and_old_keywords():
+    class A:
+        @tl._utils.classproperty
+        def label(cls):
+            return cls.__name__
+
+    assert A.label == A().label == "A"
+    assert tl._utils._get_async_or_non_blocking("f", False, {"async": True}) is True
+    with pytest.raises(TypeError, match="unexpected keyword argument 'x'"):
+        tl._utils._get_async_or_non_blocking("f", False, {"x": 1})
+    assert tl._utils.render_call(tl.add, (1,), {"alpha": 2}) == "torch.add(1, alpha=2)"
+    assert tl._utils._import_dotted_name("os.path.join") is importlib.import_module("os").path.join
+
+
+# ---- torch._prims_common, torch._jit_internal and others -----------------------------------------------------------
+def test_facts_about_element_types():
+    p = tl._prims_common
+    assert p.is_integer_dtype(tl.uint8) and not p.is_integer_dtype(tl.bool) and p.is_boolean_dtype(tl.bool)
+    assert p.corresponding_real_dtype(tl.complex64) is tl.float32
+    assert p.corresponding_complex_dtype(tl.float64) is tl.complex128
+    assert [p.dtype_to_type(d) for d in (tl.bool, tl.int8, tl.half, tl.cfloat)] == [bool, int, float, complex]
+    assert p.type_to_dtype(complex) is tl.complex64 and p.get_higher_type(int, float) is float
+    assert p.get_higher_dtype(tl.int8, tl.ones(1)) is tl.float32 and p.get_higher_dtype(None, None) is None
+    with pytest.raises(ValueError, match="expected bool, int, float or complex"):
+        p.type_to_dtype(str)
+
+
+@pytest.mark.parametrize(
+    ("args", "kind", "expected"),
+    [
+        ((tl.ones(1, dtype=tl.int32), 2.0), "DEFAULT", (tl.float32, tl.float32)),
+        ((tl.ones(1, dtype=tl.half), tl.ones((), dtype=tl.float64)), "DEFAULT", (tl.float32, tl.float16)),
+        ((tl.ones(1, dtype=tl.half),), "NO_OPMATH", (tl.float16, tl.float16)),
+        ((tl.ones(1, dtype=tl.int8),), "INT_TO_FLOAT", (tl.float32, tl.float32)),
+        ((tl.ones(1), 1), "ALWAYS_BOOL", (tl.float32, tl.bool)),
+        ((tl.ones(1, dtype=tl.cfloat),), "COMPLEX_TO_FLOAT", (tl.complex64, tl.float32)),
+        ((tl.ones(1, dtype=tl.bool),), "BOOL_TO_LONG", (tl.int64, tl.int64)),
+    ],
+)
+def test_types_of_elementwise_functions(args, kind, expected):
+    p = tl._prims_common
+    kinds = p.ELEMENTWISE_TYPE_PROMOTION_KIND
+    assert p.elementwise_dtypes(*args, type_promotion_kind=kinds[kind]) == expected
+
+
+def test_facts_about_shapes():
+    p = tl._prims_common
+    assert p.canonicalize_dim(3, -1) == 2 and p.canonicalize_dims(3, (-1, 0)) == (2, 0)
+    with pytest.raises(IndexError, match=r"\[-3, 2\], but got 3"):
+        p.canonicalize_dim(3, 3)
+    assert p.make_contiguous_strides_for((2, 3, 0)) == tl.empty(2, 3, 0).stride()
+    assert p.make_contiguous_strides_for((2, 3), row_major=False) == (1, 2)
+    assert p.compute_required_storage_length((2, 3), (3, 1), 4) == 10
+    assert p.compute_required_storage_length((2, 0), (3, 1), 4) == 0
+    assert p.is_non_overlapping_and_dense(tl.ones(2, 3).t()) and not p.is_non_overlapping_and_dense(
+        tl.ones(4)[::2]
+    )
+    assert p.suggest_memory_format(tl.ones(2, 3, 4, 4).to(memory_format=tl.channels_last)) is tl.channels_last
+    assert p.reduction_dims((2, 3), None) == (0, 1)
+    with pytest.raises(RuntimeError, match="duplicate"):
+        p.reduction_dims((2, 3), (0, -2))
+
+
+def test_decorators_for_torchscript_leave_functions_as_they_are():
+    j = tl._jit_internal
+    assert j._overload(len) is len and not j.is_scripting() and j.BroadcastingList2[int] is None
+    assert j.is_optional(int | None) and j.is_tuple(tuple[int, ...]) and not j.is_optional(int)
+    pick = j.boolean_dispatch("both", 1, False, lambda x, both: (x, x), lambda x, both=False: x, "m", "pick")
+    assert pick(1) == 1 and pick(1, True) == pick(1, both=True) == (1, 1) and pick.__name__ == "pick"
+    here = 5
+    assert j.createResolutionCallbackFromFrame()("here") is here
+
+
+def test_small_private_modules():
+    assert tl._six.string_classes is str and tl._six.inf == float("inf")
+    assert tl._linalg_utils.qform(None, tl.ones(2, 1)).tolist() == [[2.0]]
+    assert tl.utils._foreach_utils._get_fused_kernels_supported_devices() == ["cpu"]
+    grouped = tl.utils._foreach_utils._group_tensors_by_device_and_dtype(
+        [[tl.ones(1), tl.ones(2, dtype=tl.int64), tl.ones(3)], [tl.zeros(1), tl.zeros(2), tl.zeros(3)], []],
+        True,
+    )
+    lists, indices = grouped[tl.device("cpu"), tl.float32]
+    assert indices == [0, 2] and [len(x) for x in lists[0]] == [1, 3] and lists[2] == []
+    assert tl.torch_version.TorchVersion("2.10") > "2.9"

@@ -26,8 +26,14 @@ MODULES = {
     "__future__": "tl_core.conversion_switches",
     "_dynamo": "tl_compiler.dynamo",
     "_inductor": "tl_compiler.inductor",
+    "_jit_internal": "tl_backends.jit.internal",
+    "_linalg_utils": "tl_core.torch_names.linalg_utils",
     "_logging": "tl_core.component_logging",
+    "_lowrank": "tl_core.lowrank",
+    "_prims_common": "tl_core.torch_names.prims_common",
+    "_six": "tl_core.torch_names.six",
     "_tensor_str": "tl_core.printing",
+    "_utils": "tl_core.torch_names.utils",
     "accelerator": "tl_backends.accelerator",
     "amp": "tl_amp",
     "ao.nn": "tl_quantization.nn",
@@ -58,6 +64,7 @@ MODULES = {
     "onnx": "tl_backends.onnx",
     "optim": "tl_nn.optim",
     "serialization": "tl_checkpoint.serialization",
+    "utils._foreach_utils": "tl_core.torch_names.foreach_utils",
     "utils._mode_utils": "tl_core.dispatch_modes",
     "utils._pytree": "tl_core.pytree",
     "utils.checkpoint": "tl_autograd.checkpoint",
@@ -79,6 +86,18 @@ OBJECTS = {
     "_C.DisableTorchFunctionSubclass": "tl_core.overrides:DisableTorchFunctionSubclass",
     "_C.Function": "tl_autograd:Function",
     "_C.TensorBase": "tl_core:Tensor",
+    "_C.DisableTorchFunction": "tl_core.overrides:DisableTorchFunctionSubclass",
+    "_C.Future": "tl_core.futures:Future",
+    "_C.ScriptFunction": "tl_backends.jit:ScriptFunction",
+    "_C.ScriptModule": "tl_backends.jit:ScriptModule",
+    "_C.Size": "tl_core:Size",
+    "_C.StorageBase": "tl_core:UntypedStorage",
+    "_C._FunctionBase": "tl_autograd:Function",
+    "_C._LinAlgError": "tl_core.errors:LinAlgError",
+    "_C._StorageBase": "tl_core:UntypedStorage",
+    "_C._TensorBase": "tl_core:Tensor",
+    "_C._disabled_torch_function_impl": "tl_core.parameter:_disabled_torch_function",
+    "_C._nn._parse_to": "tl_nn.modules.to:_parse_to",
     "_C._DisableFuncTorch": "tl_core.dispatch_modes:no_transforms",
     "_C._TensorMeta": "tl_core._tensor:TensorMeta",
     "_subclasses.fake_tensor.is_fake": "tl_backends.compiler:is_fake",
@@ -89,6 +108,11 @@ OBJECTS = {
     "_utils._rebuild_tensor_v2": "tl_checkpoint.rebuild:tensor",
     "autocast": "tl_amp:autocast",
     "compile": "tl_backends.compiler:compile",
+    "_has_compatible_shallow_copy_type": "tl_core.torch_names.functions:_has_compatible_shallow_copy_type",
+    "_is_functional_tensor": "tl_core.torch_names.functions:_is_functional_tensor",
+    "_assert_async": "tl_core.torch_names.functions:_assert_async",
+    "_shape_as_tensor": "tl_core.torch_names.functions:_shape_as_tensor",
+    "_reshape_from_tensor": "tl_core.torch_names.functions:_reshape_from_tensor",
     "cosine_similarity": "tl_nn.functional:cosine_similarity",
     "func.functional_call": "tl_nn.func:functional_call",
     "get_device_module": "tl_backends.devices:get_device_module",
@@ -126,6 +150,23 @@ OBJECTS["utils.generate_methods_for_privateuse1_backend"] = (
     "tl_nn.extension_methods:generate_methods_for_privateuse1_backend"
 )
 OBJECTS["qscheme"] = "tl_quantization:QScheme"
+
+_NATIVE = (
+    "Block CompilationUnit FileCheck Graph ListType Node ScriptObject TensorType Type Value "
+    "_GLIBCXX_USE_CXX11_ABI _VariableFunctions _VariableFunctionsClass _add_docstr "
+    "_autograd_profiler_enabled _cuda_getDeviceCount _debug_set_autodiff_subgraph_inlining "
+    "_disabled_torch_dispatch_impl _get_accelerator _get_cpu_capability _get_function_stack_at "
+    "_get_graph_executor_optimize _get_privateuse1_backend_name _get_tracing_state _has_cuda _has_mkldnn "
+    "_has_mps _has_torch_function _has_xpu _infer_size _is_torch_function_enabled _is_tracing "
+    "_jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu _jit_set_bailout_depth "
+    "_jit_set_num_profiled_runs _jit_set_nvfuser_enabled _jit_set_nvfuser_guard_mode "
+    "_jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled "
+    "_len_torch_function_stack _log_api_usage_metadata _log_api_usage_once _rename_privateuse1_backend "
+    "_set_deterministic_algorithms _set_graph_executor_optimize _set_warnAlways has_lapack has_mkl "
+    "has_mkldnn has_openmp has_spectral is_autocast_enabled is_grad_enabled parse_ir"
+)
+OBJECTS |= {f"_C.{name}": f"tl_core.torch_names.native:{name}" for name in _NATIVE.split()}
+OBJECTS["torch_version.TorchVersion"] = "tl._release:Release"
 
 _FACADE = {CORE: ""} | {real: name for name, real in MODULES.items()}
 

@@ -42,6 +42,16 @@ def _modes() -> list[Any]:
     return _state.modes
 
 
+def _get_current_function_mode() -> Any:
+    """The innermost mode that is on; None without one."""
+    return _modes()[-1] if _modes() else None
+
+
+def _get_current_function_mode_stack() -> list[Any]:
+    """The modes that are on, the outermost first."""
+    return list(_modes())
+
+
 class DisableTorchFunctionSubclass:
     """Inside, subclasses take part in operators as plain tensors do."""
 
@@ -55,6 +65,16 @@ class DisableTorchFunctionSubclass:
 def has_torch_function(relevant_args: Any) -> bool:
     """Whether one of the arguments brings an override."""
     return bool(_modes()) or any(_overrides(a) for a in relevant_args)
+
+
+def has_torch_function_unary(obj: Any) -> bool:
+    """Whether the only argument brings an override."""
+    return has_torch_function((obj,))
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """Whether one of the arguments brings an override."""
+    return has_torch_function(args)
 
 
 def wrap_torch_function(dispatcher: Any) -> Any:
@@ -175,6 +195,13 @@ class TorchFunctionMode:
     def __exit__(self, *error: object) -> None:
         _modes().pop()
         _C._set_override_modes(len(_modes()))
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that leaves calls as they are."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
 
 
 def _dispatch(function: Any, args: Any, kwargs: Any) -> Any:

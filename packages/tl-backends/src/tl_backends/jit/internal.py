@@ -1,0 +1,139 @@
+"""`torch._jit_internal`: marks by which library code speaks to TorchScript, all of them without an effect here."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, Final
+
+from tl_backends.jit.marks import export, ignore, is_scripting, unused
+from tl_core.futures import Future
+
+__all__ = [
+    "Final", "Future", "FunctionModifiers", "boolean_dispatch", "export", "ignore", "is_optional", "is_scripting",
+    "is_tuple", "unused",
+]  # fmt: skip
+
+
+class BroadcastingListCls:
+    """In an annotation, `BroadcastingList2[int]`: two numbers, or one that stands for both."""
+
+    def __getitem__(self, types: Any) -> None:
+        return None
+
+
+BroadcastingList1 = BroadcastingListCls()
+for _n in range(2, 7):
+    globals()[f"BroadcastingList{_n}"] = BroadcastingList1
+
+
+class FunctionModifiers:
+    """What a mark says of a function."""
+
+    UNUSED = "unused (ignored and replaced with raising of an exception)"
+    IGNORE = "ignore (leave as a call to Python, cannot be torch.jit.save'd)"
+    EXPORT = "export (compile this function even if nothing calls it)"
+    DEFAULT = "default (compile if called from a exported function / forward)"
+    COPY_TO_SCRIPT_WRAPPER = "if this method is not scripted, copy the python method onto the scripted model"
+    _DROP = "_drop (function is fully ignored, declaration can be unscriptable)"
+
+
+def _overload(func: Any) -> Any:
+    """Marks one signature of several; the function is as before."""
+    return func
+
+
+def _overload_method(func: Any) -> Any:
+    """Marks one signature of several of a method; the function is as before."""
+    return func
+
+
+def _copy_to_script_wrapper(fn: Any) -> Any:
+    """Marks a method that a compiled module keeps; the function is as before."""
+    return fn
+
+
+def boolean_dispatch(
+    arg_name: str,
+    arg_index: int,
+    default: bool,
+    if_true: Callable[..., Any],
+    if_false: Callable[..., Any],
+    module_name: str,
+    func_name: str,
+) -> Callable[..., Any]:
+    """A function that calls one of two others, as a bool among its arguments says.
+
+    Args:
+        arg_name: the bool's name.
+        arg_index: its position.
+        default: what it is where it isn't given.
+        if_true: what True calls.
+        if_false: what False calls.
+        module_name: the module the new function belongs to.
+        func_name: its name.
+
+    Example:
+        >>> pick = boolean_dispatch("up", 0, False, lambda up: "rises", lambda up=False: "falls", "example", "pick")
+        >>> pick(), pick(True)
+        ('falls', 'rises')
+    """
+
+    def dispatching(*args: Any, **kwargs: Any) -> Any:
+        given = args[arg_index] if len(args) > arg_index else kwargs.get(arg_name, default)
+        return (if_true if given else if_false)(*args, **kwargs)
+
+    dispatching.__doc__ = if_false.__doc__ or if_true.__doc__
+    dispatching.__module__, dispatching.__name__, dispatching.__qualname__ = module_name, func_name, func_name
+    return dispatching
+
+
+def is_tuple(ann: Any) -> bool:
+    """Whether an annotation is of a tuple."""
+    return ann is tuple or typing.get_origin(ann) is tuple
+
+
+def is_list(ann: Any) -> bool:
+    """Whether an annotation is of a list."""
+    return ann is list or typing.get_origin(ann) is list
+
+
+def is_dict(ann: Any) -> bool:
+    """Whether an annotation is of a dict."""
+    return ann is dict or typing.get_origin(ann) is dict
+
+
+def is_union(ann: Any) -> bool:
+    """Whether an annotation is of several types."""
+    return typing.get_origin(ann) in (typing.Union, types.UnionType)
+
+
+def is_optional(ann: Any) -> bool:
+    """Whether an annotation is of one type or None."""
+    arguments = typing.get_args(ann)
+    return is_union(ann) and len(arguments) == 2 and type(None) in arguments
+
+
+def is_final(ann: Any) -> bool:
+    """Whether an annotation is `Final`."""
+    return ann is Final or typing.get_origin(ann) is Final
+
+
+def _qualified_name(obj: Any, mangle_name: bool = True) -> str:
+    """An object's name with its module's; RuntimeError for one without."""
+    name = getattr(obj, "__name__", None)
+    if name is None or name == "<lambda>":
+        raise RuntimeError(f"Could not get name of python class object {obj!r}")
+    return f"__torch__.{obj.__module__}.{name}" if mangle_name else f"{obj.__module__}.{name}"
+
+
+def createResolutionCallbackFromFrame(frames_up: int = 0) -> Callable[[str], Any]:
+    """A function that finds the value of a name where the caller stands."""
+    frame: Any = inspect.currentframe()
+    for _ in range(frames_up + 1):
+        frame = frame.f_back
+    scope = {**vars(builtins), **frame.f_globals, **frame.f_locals}
+    return scope.__getitem__

@@ -1,0 +1,221 @@
+"""`torch._utils`: flat buffers of many tensors, errors that travel between workers, names of devices."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import operator
+import sys
+import traceback
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+
+__all__: list[str] = []
+
+
+# ---- many tensors as one -------------------------------------------------------------------------------------------
+def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
+    """The elements of all tensors, one after another, in a new one of one dimension."""
+    return tl_core.cat([t.contiguous().view(-1) for t in tensors])
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """Views of a flat tensor with the shapes of the given ones, whose elements it holds in their order."""
+    views, at = [], 0
+    for t in tensors:
+        views.append(flat.narrow(0, at, t.numel()).view(t.shape))
+        at += t.numel()
+    return tuple(views)
+
+
+def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
+    """Groups of tensors of one type and about `size_limit` bytes, each group as soon as it is full."""
+    open_groups: dict[str, tuple[list[Tensor], int]] = defaultdict(lambda: ([], 0))
+    for t in tensors:
+        kind, size = t.type(), t.numel() * t.element_size()
+        group, held = open_groups[kind]
+        if group and held + size > size_limit:
+            yield group
+            group, held = [], 0
+        group.append(t)
+        open_groups[kind] = group, held + size
+    yield from (group for group, _ in open_groups.values() if group)
+
+
+def _reorder_tensors_as(tensors: Iterable[Tensor], ordered_tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """The tensors in an order in which their types are those of the others."""
+    by_type: dict[str, Iterator[Tensor]] = {}
+    groups: dict[str, list[Tensor]] = defaultdict(list)
+    for t in tensors:
+        groups[t.type()].append(t)
+    by_type = {kind: iter(group) for kind, group in groups.items()}
+    return tuple(next(by_type[t.type()]) for t in ordered_tensors)
+
+
+# ---- tensors from their parts --------------------------------------------------------------------------------------
+def _rebuild_tensor(storage: Any, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
+    """A tensor of this shape on a typed storage."""
+    return tl_core.empty(0, dtype=storage.dtype).set_(storage.untyped(), storage_offset, size, stride)
+
+
+def _accumulate(iterable: Iterable[Any], fn: Callable[[Any, Any], Any] = operator.add) -> Iterator[Any]:
+    """As `itertools.accumulate`."""
+    return itertools.accumulate(iterable, fn)
+
+
+def _import_dotted_name(name: str) -> Any:
+    """The object that a dotted name means."""
+    module, *attributes = name.split(".")
+    found: Any = importlib.import_module(module)
+    for attribute in attributes:
+        found = getattr(found, attribute)
+    return found
+
+
+# ---- errors from other processes and threads -----------------------------------------------------------------------
+class KeyErrorMessage(str):
+    """The text of a KeyError, printed as it is and not as a representation."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception with its traceback as text, which can be sent to another thread or process and raised there.
+
+    Args:
+        exc_info: what `sys.exc_info()` gives; by default the exception that is being handled.
+        where: where it happened, for the message.
+    """
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        exc_info = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type = exc_info[0]
+        self.exc_msg = "".join(traceback.format_exception(*exc_info))
+        self.where = where
+
+    def reraise(self) -> None:
+        """Raises an exception of the same class whose message has the traceback."""
+        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            raise KeyError(KeyErrorMessage(message))
+        try:
+            error = self.exc_type(message)
+        except Exception:  # the class takes other arguments
+            raise RuntimeError(message) from None
+        raise error
+
+
+# ---- devices -------------------------------------------------------------------------------------------------------
+def _get_available_device_type() -> str | None:
+    """The type of the accelerator that is there; None for none."""
+    return None
+
+
+def _get_device_attr(get_member: Callable[[Any], Any]) -> Any:
+    return None
+
+
+def _get_all_device_indices() -> list[int]:
+    """The indices of all accelerators: none."""
+    return []
+
+
+def _get_devices_properties(device_ids: Sequence[int]) -> list[Any]:
+    """What is known of accelerators; RuntimeError for any, as there is none."""
+    if device_ids:
+        raise RuntimeError(f"no accelerator is available, so none has the index {device_ids[0]}")
+    return []
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The index that a device names; without one, the current device's where `optional`, else ValueError.
+
+    Args:
+        device: a device, its name, its index, or None.
+        optional: whether one without index is taken.
+        allow_cpu: whether the CPU is taken, as -1.
+    """
+    if isinstance(device, int):
+        return device
+    if isinstance(device, str):
+        device = tl_core.device(device)
+    if isinstance(device, tl_core.device):
+        if device.type == "cpu":
+            if not allow_cpu:
+                raise ValueError(f"Expected a non cpu device, but got: {device}")
+            return -1
+        if device.index is not None:
+            return device.index
+    if not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return 0
+
+
+# ---- small things --------------------------------------------------------------------------------------------------
+def is_compiling() -> bool:
+    """Whether the code is being compiled: never, as everything runs eagerly."""
+    return False
+
+
+class classproperty:
+    """A property of a class: read through the class or its objects."""
+
+    def __init__(self, func: Callable[[Any], Any]) -> None:
+        self.func = func
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self.func(owner)
+
+
+def _get_async_or_non_blocking(function_name: str, non_blocking: bool, kwargs: dict[str, Any]) -> bool:
+    """The argument `non_blocking`, which older programs call `async`; TypeError for any other keyword."""
+    if not kwargs:
+        return non_blocking
+    if len(kwargs) != 1 or "async" not in kwargs:
+        unexpected = next(name for name in kwargs if name != "async")
+        raise TypeError(f"{function_name}() got an unexpected keyword argument '{unexpected}'")
+    return kwargs["async"]
+
+
+def render_call(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    """A call as text."""
+    name = tl_core.overrides.resolve_name(fn) or str(fn)
+    shown = [repr(a) for a in args] + [f"{k}={v!r}" for k, v in kwargs.items()]
+    return f"{name}({', '.join(shown)})"
+
+
+def annotate(ret: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    """A decorator that writes the annotations of a function."""
+
+    def decorate(function: Any) -> Any:
+        function.__annotations__ = {**kwargs, "return": ret}
+        return function
+
+    return decorate
+
+
+class CallbackRegistry:
+    """Functions that are called one after another when something happens; one that fails doesn't stop the others."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.callback_list: list[Callable[..., Any]] = []
+
+    def add_callback(self, cb: Callable[..., Any]) -> None:
+        """Adds a function."""
+        self.callback_list.append(cb)
+
+    def fire_callbacks(self, *args: Any, **kwargs: Any) -> None:
+        """Calls them all; what one raises is logged."""
+        import logging
+
+        for callback in self.callback_list:
+            try:
+                callback(*args, **kwargs)
+            except Exception:
+                logging.getLogger(__name__).exception("a callback of %s failed", self.name)
