@@ -59,11 +59,15 @@ TABLE = {
     ),
     "tl-data": Design("datasets, samplers, the `DataLoader` and its workers", ("tl_core",), MB // 4),
     "tl-quantization": Design("quantized tensors and layers, observers, fake quantization", MODULES, MB // 2),
+    "tl-distributions": Design(
+        "probability distributions, transforms, constraints, divergences", GRADIENTS, MB // 4
+    ),
     "tl-all": Design(
         "the façade that assembles the API under one name, examples, `tl.torch`",
         (
             *MODULES,
             *("tl_amp", "tl_data", "tl_checkpoint", "tl_distributed", "tl_backends", "tl_quantization"),
+            "tl_distributions",
         ),
         MB // 2,
     ),

@@ -64,6 +64,7 @@ EVERY = [
     "tl-data",
     "tl-distributed",
     "tl-quantization",
+    "tl-distributions",
     "tl-all",
 ]
 
@@ -75,7 +76,10 @@ EVERY = [
             ["packages/tl-core/csrc/a.cpp"],
             EVERY,
         ),
-        (["packages/tl-autograd/tests/test_a.py"], ["tl-autograd", "tl-nn", "tl-quantization", "tl-all"]),
+        (
+            ["packages/tl-autograd/tests/test_a.py"],
+            ["tl-autograd", "tl-nn", "tl-quantization", "tl-distributions", "tl-all"],
+        ),
         (["packages/tl-backends/src/tl_backends/a.py", "docs/index.md"], ["tl-backends", "tl-all"]),
         (["packages/tl-core/README.md", "packages/tl-core/changes/1.feature.md"], []),
         (["noxfile.py"], EVERY),

@@ -18,6 +18,7 @@ import tl_backends.onnx as _onnx
 import tl_backends.xpu as _xpu
 import tl_checkpoint.serialization as _serialization
 import tl_distributed as _distributed
+import tl_distributions as _distributions
 import tl_nn as _nn
 import tl_nn.optim as _optim
 import tl_quantization as _quantization
@@ -76,6 +77,7 @@ compiler = _compiler
 cpu = _cpu
 cuda = _cuda
 distributed = _distributed
+distributions = _distributions
 jit = _jit
 mps = _mps
 mtia = _mtia

@@ -76,7 +76,7 @@ MODULES = {
 }
 
 # Packages in the table that are still to be written: nobody may be told to install what others may own by that name.
-PLANNED = frozenset({"tl_compiler", "tl_distributions"})
+PLANNED = frozenset({"tl_compiler"})
 
 # Older names of whole namespaces.
 ALIASES = {"quantization": "ao.quantization"}

@@ -1,0 +1,116 @@
+"""Densities, distribution functions, quantiles, entropies and moments beside scipy's, in double precision.
+
+The bound is 1e-10 relative. A log density that is a difference of log-gamma functions has their rounding error on top,
+of a few units of the largest.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tl_core
+
+sys.path.insert(0, str(Path(__file__).parent))
+from scipy_cases import CONTINUOUS, DISCRETE
+
+RELATIVE = 1e-10
+EPSILONS = 16 * np.finfo(float).eps
+QUANTILES = np.array([1e-8, 1e-3, 0.05, 0.3, 0.5, 0.8, 0.99, 1 - 1e-6])
+
+
+def compare(ours, theirs, rounding=0.0):
+    """Asserts that two arrays agree, nan and inf included."""
+    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
+    bound = RELATIVE * np.abs(theirs) + EPSILONS * (1 + np.broadcast_to(rounding, theirs.shape))
+    equal = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    with np.errstate(invalid="ignore"):
+        close = equal | (np.abs(ours - theirs) <= bound)
+    worst = np.argwhere(~close)[:3].tolist()
+    assert close.all(), [(i, float(ours[tuple(i)]), float(theirs[tuple(i)])) for i in worst]
+
+
+def quantiles(case, reference):
+    """Values at which a distribution is compared, (quantile, setting)."""
+    middle = QUANTILES if case.extreme else QUANTILES[2:-1]
+    with np.errstate(all="ignore"):
+        return reference.ppf(middle[:, None])
+
+
+@pytest.mark.parametrize("case", CONTINUOUS + DISCRETE, ids=lambda c: c.name)
+def test_log_prob(case):
+    ours, theirs = case.pair()
+    x = quantiles(case, theirs)
+    within = np.isfinite(x)
+    x = np.where(within, x, x[4])
+    with np.errstate(all="ignore"):
+        expected = theirs.logpmf(x) if hasattr(theirs, "pmf") and case in DISCRETE else theirs.logpdf(x)
+    rounding = np.broadcast_to(case.rounding(*case.parameters()), x.shape)
+    ours._validate_args = False
+    actual = ours.log_prob(tl_core.from_numpy(x)).numpy()
+    usable = np.isfinite(expected)
+    assert usable.mean() > 0.75
+    compare(np.where(usable, actual, 0), np.where(usable, expected, 0), rounding)
+
+
+HAS_CDF = {
+    *("Cauchy", "Exponential", "GeneralizedPareto", "Gumbel", "HalfCauchy", "HalfNormal"),
+    *("Laplace", "LogNormal", "Normal", "Pareto", "Uniform", "Weibull"),
+}
+HAS_ICDF = HAS_CDF
+
+
+@pytest.mark.parametrize("case", [c for c in CONTINUOUS if c.name in HAS_CDF], ids=lambda c: c.name)
+def test_cdf(case):
+    ours, theirs = case.pair()
+    x = quantiles(case, theirs)
+    x = np.where(np.isfinite(x) & (x < 1e300), x, x[4])
+    ours._validate_args = False
+    with np.errstate(all="ignore"):
+        expected = theirs.cdf(x)
+    # a cdf passes on the rounding of its argument, which is x / scale for a location that is far away
+    slack = np.abs(x) * np.exp(np.clip(theirs.logpdf(x), -700, 700))
+    compare(ours.cdf(tl_core.from_numpy(x)).numpy(), expected, np.nan_to_num(slack, posinf=0))
+
+
+@pytest.mark.parametrize("case", [c for c in CONTINUOUS if c.name in HAS_ICDF], ids=lambda c: c.name)
+def test_icdf(case):
+    ours, theirs = case.pair()
+    p = np.broadcast_to(QUANTILES[:, None], (len(QUANTILES), len(case.parameters()[0]))).copy()
+    with np.errstate(all="ignore"):
+        expected = theirs.ppf(p)
+    actual = ours.icdf(tl_core.from_numpy(p)).numpy()
+    usable = np.isfinite(expected) & (np.abs(expected) < 1e300)
+    # 1 - p has the rounding of p; a location that is far away has its own
+    tail = np.maximum(np.abs(theirs.median() - expected), np.abs(theirs.median())) * 1e6 * (p > 0.5)
+    rounding = np.where(usable, np.maximum(tail, np.abs(theirs.median())), 0)
+    compare(np.where(usable, actual, 0), np.where(usable, expected, 0), rounding)
+
+
+NO_ENTROPY = {"FisherSnedecor", "NegativeBinomial", "VonMises", "Poisson", "Binomial"}
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CONTINUOUS + DISCRETE if c.name not in NO_ENTROPY], ids=lambda c: c.name
+)
+def test_entropy(case):
+    ours, theirs = case.pair()
+    compare(ours.entropy().numpy(), theirs.entropy(), case.rounding(*case.parameters()))
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CONTINUOUS + DISCRETE if c.name != "VonMises"], ids=lambda c: c.name
+)
+def test_moments(case):
+    ours, theirs = case.pair()
+    usable = np.broadcast_to(case.moments(*case.parameters()), ours.batch_shape)
+    assert usable.sum() >= 25
+    with np.errstate(all="ignore"):
+        mean, variance = theirs.stats(moments="mv")
+    usable = usable & np.isfinite(variance)
+    compare(np.where(usable, ours.mean.numpy(), 0), np.where(usable, mean, 0))
+    compare(np.where(usable, ours.variance.numpy(), 0), np.where(usable, variance, 0), 0.0)
+    assert np.array_equal(ours.stddev.numpy()[usable] > 0, variance[usable] > 0)
