@@ -13,9 +13,10 @@ _POLICIES = {
     "float32": """
         adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d cross_entropy_of_classes
         fractional_max_pool2d fractional_max_pool3d geqrf grid_sampler grid_sampler_2d grid_sampler_3d
-        linalg_householder_product linalg_qr linalg_solve linalg_svd linalg_svdvals max_pool3d
-        max_pool3d_with_indices max_unpool2d max_unpool3d nanquantile nll_loss_nd orgqr polar prod quantile
-        reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d replication_pad3d svd trace
+        fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft fft_irfft2 fft_irfftn
+        fft_rfft fft_rfft2 fft_rfftn linalg_householder_product linalg_qr linalg_solve linalg_svd linalg_svdvals
+        max_pool3d max_pool3d_with_indices max_unpool2d max_unpool3d nanquantile nll_loss_nd orgqr polar prod quantile
+        reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d replication_pad3d stft svd trace
         view_as_complex
     """,
     "widest": "cat gru gru_cell index_copy lstm_cell stack",

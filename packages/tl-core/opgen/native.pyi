@@ -162,6 +162,7 @@ api_v1: object
 python_v1: object
 _nn: ModuleType
 _linalg: ModuleType
+_fft: ModuleType
 _special: ModuleType
 
 def _set_default_dtype(d: dtype, /) -> None: ...

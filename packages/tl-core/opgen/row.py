@@ -97,7 +97,9 @@ class Row:
     out_name: str = ""
     function: bool = True
     method: bool = True
-    namespace: str = ""  # "" is the flat namespace; the private ones are "_nn", "_special" and "_linalg"
+    namespace: str = (
+        ""  # "" is the flat namespace; the private ones are "_nn", "_special", "_linalg" and "_fft"
+    )
     aliases: tuple[str, ...] = ()  # other public names of the function and method
     random: bool = False
     view: bool = False

@@ -153,7 +153,7 @@ ROWS = [
     View(
         "view_as_complex(Tensor(a) self) -> Tensor(a)",
         method=False,
-        grad={"self": "view_as_real(g.contiguous())"},
+        grad={"self": "view_as_real(g.resolve_conj().contiguous())"},
         replay="view_as_complex()", inverse="view_as_real()",
         doc="Pairs of the last dimension as complex numbers.",
         example=">>> tl.view_as_complex(tl.tensor([[1.0, 2.0]]))\ntensor([1.+2.j])",

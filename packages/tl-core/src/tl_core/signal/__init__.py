@@ -1,0 +1,5 @@
+"""Signal processing: window functions, in `windows`."""
+
+from tl_core.signal import windows
+
+__all__ = ["windows"]
