@@ -172,8 +172,8 @@ Tensor rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool 
   const Tensor drawn = empty(IntSpan(&n, 1), {DType::Float64, self.device()});
   ops::uniform_(drawn, low, high, generator);
   const Tensor slopes = ops::ones_like(self);
-  const Tensor index[] = {scaled};
-  ops::index_put_(slopes, TensorList(index), to_dtype(drawn, self.dtype()));
+  const Tensor index[] = {ops::unsqueeze(scaled, 0)};  // a dimension in front: of a scalar too
+  ops::index_put_(ops::unsqueeze(slopes, 0), TensorList(index), to_dtype(drawn, self.dtype()));
   return out ? ops::mul_(self, slopes) : ops::mul(ops::contiguous(self), slopes);
 }
 }  // namespace

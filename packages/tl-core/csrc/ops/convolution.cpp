@@ -174,9 +174,7 @@ void check_bias(OptTensor bias, int64_t channels) {
 // ---- the result's memory
 // ---------------------------------------------------------------------------------------------
 
-bool prefers_channels_last(const Tensor& t) {
-  return t.dim() >= 4 && !t.is_contiguous() && is_channels_last(t.sizes(), t.strides());
-}
+bool prefers_channels_last(const Tensor& t) { return preferred_format(t) != MemoryFormat::Contiguous; }
 
 Tensor result_like(Out out, IntSpan sizes, const Tensor& input, const Tensor& weight) {
   if (out || !(prefers_channels_last(input) || prefers_channels_last(weight)))

@@ -97,6 +97,14 @@ Tensor checked_out(Out out, IntSpan shape, const Tensor& like) {
   return prepare_out(out, shape, {like.dtype(), like.device()});
 }
 
+void check_positions(const char* what, const Blocks& b) {
+  TL_CHECK(b.count[0] >= 1 && b.count[1] >= 1, Runtime, "Given ", what, " (", b.size[0], ", ", b.size[1],
+           "), kernel_size=(", b.kernel[0], ", ", b.kernel[1], "), dilation=(", b.dilation[0], ", ",
+           b.dilation[1], "), padding=(", b.padding[0], ", ", b.padding[1],
+           "), calculated shape of the array of sliding blocks as (", b.count[0], ", ", b.count[1],
+           "), but its components must be at least one.");
+}
+
 // A view with a batch in front.
 Tensor with_batch(const Tensor& t, int64_t dims) { return t.dim() == dims ? ops::unsqueeze(t, 0) : t; }
 
@@ -110,11 +118,7 @@ Tensor im2col(const Tensor& self, IntSpan kernel_size, IntSpan dilation, IntSpan
   check_type("im2col", self);
   const int64_t n = self.dim();
   const Blocks b({self.size(n - 2), self.size(n - 1)}, kernel_size, dilation, padding, stride);
-  TL_CHECK(b.count[0] >= 1 && b.count[1] >= 1, Runtime, "Given input with spatial size (", b.size[0], ", ",
-           b.size[1], "), kernel_size=(", b.kernel[0], ", ", b.kernel[1], "), dilation=(", b.dilation[0],
-           ", ", b.dilation[1], "), padding=(", b.padding[0], ", ", b.padding[1],
-           "), calculated shape of the array of sliding blocks as (", b.count[0], ", ", b.count[1],
-           "), but its components must be at least one.");
+  check_positions("input with spatial size", b);
   DimVector shape{checked_mul(self.size(n - 3), b.taps()), b.total()};
   if (n == 4) shape.insert(0, self.size(0));
   const Tensor result = checked_out(out, shape, self);
@@ -134,10 +138,11 @@ void check_columns(const Tensor& self, const Blocks& b) {
            "Expected size of input's dimension 1 to be divisible by the product of "
            "kernel_size, but got input.size(1)=",
            rows, " and kernel_size=(", b.kernel[0], ", ", b.kernel[1], ").");
-  TL_CHECK(b.count[0] >= 1 && b.count[1] >= 1 && columns == b.total(), Runtime, "Given output_size=(",
-           b.size[0], ", ", b.size[1], "), kernel_size=(", b.kernel[0], ", ", b.kernel[1], "), dilation=(",
-           b.dilation[0], ", ", b.dilation[1], "), padding=(", b.padding[0], ", ", b.padding[1],
-           "), stride=(", b.stride[0], ", ", b.stride[1],
+  check_positions("output size", b);
+  TL_CHECK(columns == b.total(), Runtime, "Given output_size=(", b.size[0], ", ", b.size[1],
+           "), kernel_size=(", b.kernel[0], ", ", b.kernel[1], "), dilation=(", b.dilation[0], ", ",
+           b.dilation[1], "), padding=(", b.padding[0], ", ", b.padding[1], "), stride=(", b.stride[0], ", ",
+           b.stride[1],
            "), expected size of input's dimension 2 to match the calculated number of sliding blocks ",
            b.count[0], " * ", b.count[1], " = ", b.total(), ", but got input.size(2)=", columns, ".");
 }

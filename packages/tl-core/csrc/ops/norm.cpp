@@ -487,10 +487,8 @@ Three group_norm_with_statistics(const Tensor& input, OptTensor weight, OptTenso
 
 // channels_last inputs give channels_last results.
 Tensor in_format_of(const Tensor& result, const Tensor& input) {
-  if (input.is_contiguous() || input.dim() < 4 || !is_channels_last(input.sizes(), input.strides()))
-    return result;
-  return ops::contiguous(result,
-                         input.dim() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
+  const MemoryFormat format = preferred_format(input);
+  return format == MemoryFormat::Contiguous ? result : ops::contiguous(result, format);
 }
 
 Tensor group_norm(const Tensor& input, int64_t groups, OptTensor weight, OptTensor bias, double eps, bool) {

@@ -35,11 +35,6 @@ DimVector padded_sizes(const Tensor& self, Widths pad) {
   return sizes;
 }
 
-MemoryFormat format_of(const Tensor& t) {
-  if (t.is_contiguous() || !is_channels_last(t.sizes(), t.strides())) return MemoryFormat::Contiguous;
-  return t.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
-}
-
 Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
   TL_CHECK(pad.size() % 2 == 0, Runtime, "Length of pad must be even but instead it equals ", pad.size());
   TL_CHECK(pad.size() / 2 <= static_cast<size_t>(self.dim()), Runtime,
@@ -48,7 +43,7 @@ Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
   const Widths widths{pad};
   const DimVector sizes = padded_sizes(self, widths);
   checked_numel(sizes);
-  const Tensor out = ops::empty_strided(sizes, strides_for(sizes, format_of(self)), self.dtype(),
+  const Tensor out = ops::empty_strided(sizes, strides_for(sizes, preferred_format(self)), self.dtype(),
                                         std::nullopt, self.device());
   if (std::ranges::any_of(pad, [](int64_t n) { return n > 0; })) ops::fill__Scalar(out, value);
   Tensor inside = out, source = self;
@@ -144,7 +139,7 @@ Tensor bordered(Border border, const Tensor& self, IntSpan padding, const char* 
   TL_CHECK(border == Border::Circular || self.dtype() != DType::Bool, NotImplemented, "\"", op,
            "\" not implemented for 'Bool'");
   check_border(border, self.sizes(), pad);
-  const MemoryFormat format = format_of(self);
+  const MemoryFormat format = preferred_format(self);
   const DimVector sizes = padded_sizes(self, pad);
   checked_numel(sizes);
   const Tensor out = empty(sizes, {self.dtype(), self.device()});

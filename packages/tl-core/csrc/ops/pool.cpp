@@ -479,8 +479,8 @@ Tensor whole_mean(const Tensor& self) {
   DimVector dims;
   for (int64_t d = 0; d < n; ++d) dims.push_back(self.dim() - n + d);
   const Tensor mean = ops::mean_dim(self, dims, true);
-  if (self.is_contiguous() || !is_channels_last(self.sizes(), self.strides())) return mean;
-  return ops::contiguous(mean, n == 2 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
+  const MemoryFormat format = preferred_format(self);
+  return format == MemoryFormat::Contiguous ? mean : ops::contiguous(mean, format);
 }
 
 template <int n>

@@ -35,8 +35,7 @@ IntSpan grid_of(const char* op, IntSpan sizes, int64_t spatial) {
 
 namespace {
 bool keeps_channels_last(const Tensor& t, int64_t spatial) {
-  return t.dim() == spatial + 2 && t.dim() >= 4 && !t.is_contiguous() &&
-         is_channels_last(t.sizes(), t.strides());
+  return t.dim() == spatial + 2 && preferred_format(t) != MemoryFormat::Contiguous;
 }
 
 Tensor dense(const Tensor& t, bool channels_last) {

@@ -39,9 +39,8 @@ DimVector cat_shape(TensorList tensors, const Tensor& first, int64_t dim) {
 MemoryFormat common_format(TensorList tensors, const Tensor& first) {
   if (is_skipped(first)) return MemoryFormat::Contiguous;
   for (const Tensor& t : tensors)
-    if (!is_skipped(t) && (t.is_contiguous() || !is_channels_last(t.sizes(), t.strides())))
-      return MemoryFormat::Contiguous;
-  return first.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
+    if (!is_skipped(t) && preferred_format(t) == MemoryFormat::Contiguous) return MemoryFormat::Contiguous;
+  return preferred_format(first);
 }
 
 Tensor piece(const Tensor& out, int64_t dim, int64_t start, int64_t length) {

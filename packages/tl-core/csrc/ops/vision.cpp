@@ -8,6 +8,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/spatial.h"
+#include "tensor/geometry.h"
 
 namespace tl {
 
@@ -130,6 +131,9 @@ void check_sampler(const Tensor& input, const Tensor& grid, int64_t method, int6
   TL_CHECK(input.device() == grid.device(), Runtime,
            "grid_sampler(): expected input and grid to be on same device, but ", "input is on ",
            device_name(input.device()), " and grid is on ", device_name(grid.device()));
+  TL_CHECK(grid.dim() == 0 || input.dim() < 3 || grid.size(grid.dim() - 1) == input.dim() - 2, Runtime,
+           "grid_sampler(): expected grid to have size ", input.dim() - 2,
+           " in last dimension, but got grid with sizes ", grid.sizes());
   TL_CHECK((input.dim() == 4 || input.dim() == 5) && input.dim() == grid.dim(), Runtime,
            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input "
            "with sizes ",
@@ -142,9 +146,6 @@ void check_sampler(const Tensor& input, const Tensor& grid, int64_t method, int6
   TL_CHECK(input.size(0) == grid.size(0), Runtime,
            "grid_sampler(): expected grid and input to have same batch size, ", "but got input with sizes ",
            input.sizes(), " and grid with sizes ", grid.sizes());
-  TL_CHECK(grid.size(grid.dim() - 1) == input.dim() - 2, Runtime,
-           "grid_sampler(): expected grid to have size ", input.dim() - 2,
-           " in last dimension, but got grid with sizes ", grid.sizes());
   for (int64_t d = 2; d < input.dim(); ++d)
     TL_CHECK(input.size(d) > 0, Runtime,
              "grid_sampler(): expected input to have non-empty spatial dimensions, but ", "input has sizes ",
@@ -210,6 +211,13 @@ Tensor affine_grid(const Tensor& theta, IntSpan size, bool align) {
 
 // ---- rearranging
 // -----------------------------------------------------------------------------------------------------
+// Split, permuted and joined, in the memory format of the input.
+Tensor regrouped(const Tensor& self, IntSpan split, IntSpan order, IntSpan joined) {
+  const Tensor result = ops::reshape(ops::permute(ops::reshape(self, split), order), joined);
+  const MemoryFormat format = preferred_format(self);
+  return format == MemoryFormat::Contiguous ? result : ops::contiguous(result, format);
+}
+
 Tensor pixel_shuffle(const Tensor& self, int64_t r) {
   TL_CHECK(self.dim() >= 3, Runtime,
            "pixel_shuffle expects input to have at least 3 dimensions, but got input with ", self.dim(),
@@ -226,7 +234,7 @@ Tensor pixel_shuffle(const Tensor& self, int64_t r) {
   for (int64_t n : {c / square, r, r, h, w}) split.push_back(n);
   for (int64_t k : {0, 3, 1, 4, 2}) order.push_back(d - 3 + k);
   for (int64_t n : {c / square, checked_mul(h, r), checked_mul(w, r)}) joined.push_back(n);
-  return ops::reshape(ops::permute(ops::reshape(self, split), order), joined);
+  return regrouped(self, split, order, joined);
 }
 
 Tensor pixel_unshuffle(const Tensor& self, int64_t r) {
@@ -246,7 +254,7 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t r) {
   for (int64_t n : {c, h / r, r, w / r, r}) split.push_back(n);
   for (int64_t k : {0, 2, 4, 1, 3}) order.push_back(d - 3 + k);
   for (int64_t n : {checked_mul(c, checked_mul(r, r)), h / r, w / r}) joined.push_back(n);
-  return ops::reshape(ops::permute(ops::reshape(self, split), order), joined);
+  return regrouped(self, split, order, joined);
 }
 
 Tensor channel_shuffle(const Tensor& self, int64_t groups) {

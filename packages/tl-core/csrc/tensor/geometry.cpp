@@ -71,6 +71,28 @@ bool is_channels_last(IntSpan sizes, IntSpan strides) {
 }
 
 namespace {
+bool is_ordered_channels_last(IntSpan sizes, IntSpan strides) {
+  if ((sizes.size() != 4 && sizes.size() != 5) || strides[1] == 0) return false;
+  int64_t least = 0;
+  auto follows = [&](size_t d) {
+    if (sizes[d] == 0 || strides[d] < least) return false;
+    least = wrapped_mul(strides[d], sizes[d]);
+    return true;
+  };
+  if (!follows(1)) return false;
+  for (size_t d = sizes.size() - 1; d >= 2; --d)
+    if (!follows(d)) return false;
+  return least != strides[1] &&
+         follows(0);  // of one element an image either order holds: it counts as contiguous
+}
+}  // namespace
+
+MemoryFormat preferred_format(const Tensor& t) {
+  if (t.is_contiguous() || !is_ordered_channels_last(t.sizes(), t.strides())) return MemoryFormat::Contiguous;
+  return t.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
+}
+
+namespace {
 // Dimensions longer than one, the slowest first.
 DimVector by_stride(IntSpan sizes, IntSpan strides) {
   DimVector order;

@@ -13,6 +13,9 @@ DimVector strides_for(IntSpan sizes, MemoryFormat format);
 DimVector preserved_strides(IntSpan sizes, IntSpan strides);
 bool is_contiguous(IntSpan sizes, IntSpan strides);
 bool is_channels_last(IntSpan sizes, IntSpan strides);
+// The memory format that results take over from an input: channels_last where its strides, dense or not, are
+// in that order.
+MemoryFormat preferred_format(const Tensor& t);
 bool is_dense(IntSpan sizes, IntSpan strides);     // no gaps and no overlap, in some order of dimensions
 bool may_overlap(IntSpan sizes, IntSpan strides);  // two elements may share memory
 

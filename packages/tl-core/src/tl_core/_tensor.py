@@ -519,6 +519,7 @@ for _name in (
 Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type: ignore[assignment]
 Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment]
 Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment]
+Tensor._grad = property(lambda self: self.grad, lambda self, grad: setattr(self, "grad", grad))  # type: ignore[attr-defined]
 Tensor.grad_fn = property(lambda self: None)
 Tensor.output_nr = property(lambda self: 0)  # type: ignore[assignment]  # a number to those who read it
 Tensor.retains_grad = property(lambda self: False)  # type: ignore[assignment]  # a bool to those who read it

@@ -139,9 +139,9 @@ def multi_head_attention_forward(
     if need_weights:
         heads, weights = _weighted(q, k, v, attn_mask, dropped)
     else:
-        heads = _attended(q, k, v, attn_mask, dropped, is_causal, batch)
+        heads = _attended(q, k, v, attn_mask, dropped, is_causal, (batch, num_heads))
     output = heads.transpose(0, 1).contiguous().view(length * batch, features)
-    output = linear(output, out_proj_weight, out_proj_bias).view(length, batch, -1)
+    output = linear(output, out_proj_weight, out_proj_bias).view(length, batch, out_proj_weight.size(0))
     if weights is not None:
         weights = weights.view(batch, num_heads, length, -1)
         weights = weights.mean(1) if average_attn_weights else weights
@@ -291,11 +291,13 @@ def _weighted(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float) ->
 
 
 def _attended(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float, is_causal: bool, batch: int
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float, is_causal: bool, heads: tuple[int, int]
 ) -> Tensor:
+    """The heads' results; `heads` is the batch and the number of heads of each sample."""
+    batch, num_heads = heads
     if mask is not None:
         one = mask.dim() == 3 and mask.shape[0] == 1 and batch * q.shape[0] > 1
-        mask = mask.unsqueeze(0) if one else mask.view(batch, -1, *mask.shape[1:])
+        mask = mask.unsqueeze(0) if one else mask.unflatten(0, (batch, mask.shape[0] // max(batch, 1)))
         is_causal = False
-    q, k, v = (x.reshape(batch, -1, *x.shape[1:]) for x in (q, k, v))
+    q, k, v = (x.unflatten(0, (batch, num_heads)) for x in (q, k, v))
     return scaled_dot_product_attention(q, k, v, mask, p, is_causal).flatten(0, 1)

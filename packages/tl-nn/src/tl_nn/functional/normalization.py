@@ -65,7 +65,7 @@ def batch_norm(
                 [ 1.0000]])
     """
     if training:
-        _check_several(input)
+        _check_several(input.shape)
     return tl_core.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 
@@ -178,6 +178,8 @@ def group_norm(
     """
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    if num_groups > 0:
+        _check_several((input.size(0) * input.size(1) // num_groups, num_groups, *input.shape[2:]))
     return tl_core.group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -249,8 +251,7 @@ def normalize(
     return input / length if out is None else tl_core.div(input, length, out=out)
 
 
-def _check_several(input: Tensor) -> None:
+def _check_several(shape: Sequence[int]) -> None:
     """Refuse to take a variance of one value."""
-    shape = input.shape
     if len(shape) > 1 and shape[0] * prod(shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape}")

@@ -518,7 +518,7 @@ def _described(value: Any, kind_of: Callable[[Tensor], Any]) -> str:
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     size = "x".join(str(length) for length in value.shape)
-    where = "" if value.device.type == "cpu" else f" ({value.device})"
+    where = "" if value.device.type in ("cpu", "meta") else f" ({value.device})"
     return f"{kind} containing: [{kind_of(value)} of size {size}{where}]"
 
 

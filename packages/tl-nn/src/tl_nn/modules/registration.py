@@ -290,8 +290,9 @@ def _assign_buffer(module: _RegistrationMixin, name: str, value: Any) -> None:
     if value is not None and not isinstance(value, Tensor):
         _refuse_value("buffer", name, value, "torch.nn.Buffer, torch.Tensor or None expected")
     if isinstance(value, Buffer):
-        _forget(module, name, module._parameters, module._modules)
-        module.register_buffer(name, value, getattr(value, "persistent", True))
+        # Persistence is said only where it is unusual: a subclass may override register_buffer without it.
+        options = () if getattr(value, "persistent", True) else (False,)
+        module.register_buffer(name, value, *options)
     else:
         module._buffers[name] = _ask_hooks(module, _buffer_hooks, name, value)
 

@@ -189,17 +189,21 @@ def _parse_to(
     non_blocking: bool = False,
     tensor: Any = None,
     memory_format: Any = None,
+    copy: bool = False,
     **unknown: Any,
 ) -> tuple[Any, Any, bool, Any]:
     """The arguments of the forms of `to` as (device, dtype, non_blocking, memory_format)."""
+    if copy:
+        raise RuntimeError(".to() does not accept copy argument")
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
         tensor = rest.pop(0)
     elif rest and _names_device(rest[0]):
         device = rest.pop(0)
+    after = tensor is not None  # non_blocking follows a tensor or a dtype, not a device alone
     if rest and tensor is None and isinstance(rest[0], (tl_core.dtype, type(None))):
-        dtype = rest.pop(0)
-    if rest and isinstance(rest[0], bool):
+        dtype, after = rest.pop(0), True
+    if rest and after and isinstance(rest[0], bool):
         non_blocking = rest.pop(0)
     if rest or unknown:
         kinds = ", ".join([type(value).__name__ for value in args] + [f"{name}=..." for name in unknown])
