@@ -48,8 +48,8 @@ constexpr int kMaxArgs = 32;
 
 class Machine {
  public:
-  Machine(const Derivative& derivative, const Inputs& in, TlTensor** out)
-      : derivative_(derivative), program_(derivative.program), in_(in), out_(out) {
+  Machine(const Derivative& derivative, const Inputs& in, TlTensor** out, TlValue* values = nullptr)
+      : derivative_(derivative), program_(derivative.program), in_(in), out_(out), values_(values) {
     if (program_.n_registers > kInline) {
       spilled_ = std::make_unique<TlValue[]>(program_.n_registers);
       registers_ = spilled_.get();
@@ -73,8 +73,19 @@ class Machine {
     block_ = &block;
     const int end = block.first_step + block.n_steps;
     for (int at = block.first_step; at < end;) at = step(program_.steps[at], at);
-    for (int t = 0; t < block.n_targets; ++t)
-      store(block.first_target + t, program_.operands[block.results + t]);
+    for (int t = 0; t < block.n_targets; ++t) {
+      const uint16_t word = program_.operands[block.results + t];
+      if (values_)
+        hand_out(get(word), values_[t]);
+      else
+        store(block.first_target + t, word);
+    }
+  }
+
+  // A result that is no gradient: a list as the interface has it.
+  void hand_out(const TlValue& v, TlValue& out) {
+    const TlValue whole = v.tag == kList ? packed(v, TL_ARG_OPTIONAL_TENSOR_LIST) : v;
+    check(api->value_own(&whole, &out));
   }
 
   // Returns the number of the next step.
@@ -425,6 +436,7 @@ class Machine {
   const TlProgram& program_;
   const Inputs& in_;
   TlTensor** out_;
+  TlValue* values_;  // instead of out_
   const TlBlock* block_ = nullptr;
   TlValue inline_registers_[kInline];
   TlValue* registers_ = inline_registers_;
@@ -439,6 +451,10 @@ class Machine {
 
 void run_program(const Derivative& derivative, const Inputs& in, TlTensor** out) {
   Machine(derivative, in, out).run();
+}
+
+void run_program_values(const Derivative& derivative, const Inputs& in, TlValue* values) {
+  Machine(derivative, in, nullptr, values).run();
 }
 
 }  // namespace tl::autograd

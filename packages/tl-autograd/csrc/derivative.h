@@ -41,6 +41,8 @@ struct Inputs {
 
 // Writes an owned gradient, or leaves NULL, for each needed edge.
 void run_program(const Derivative& derivative, const Inputs& in, TlTensor** out);
+// The same for a program whose results are those of an operator: owned values, lists of tensors among them.
+void run_program_values(const Derivative& derivative, const Inputs& in, TlValue* values);
 
 bool target_needed(const Inputs& in, int target);
 bool block_needed(const Derivative& derivative, const Inputs& in, int block);

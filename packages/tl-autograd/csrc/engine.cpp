@@ -6,6 +6,7 @@
 #include "anomaly.h"
 #include "extra.h"
 #include "leaf.h"
+#include "levels/level.h"
 #include "ops.h"
 #include "thread.h"
 
@@ -52,8 +53,8 @@ void Run::add_input(Edge input) {
 
 Tensor Run::sum(Tensor a, Tensor b) const {
   const auto n = static_cast<size_t>(api->tensor_ndim(b.get()));
-  const bool in_place = !options_.create_graph && !options_.keep_mode && solely_owned(a.get()) &&
-                        api->tensor_is_contiguous(a.get()) &&
+  const bool in_place = !options_.create_graph && !options_.keep_mode && !in_transform() &&
+                        solely_owned(a.get()) && api->tensor_is_contiguous(a.get()) &&
                         api->tensor_dtype(a.get()) == api->tensor_dtype(b.get()) &&
                         same_shape(a.get(), n, api->tensor_sizes(b.get()));
   if (!in_place) return autograd::sum(a, b);

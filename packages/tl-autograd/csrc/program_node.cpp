@@ -4,6 +4,7 @@
 #include <new>
 
 #include "leaf.h"
+#include "levels/entry.h"
 #include "ops.h"
 #include "origin.h"
 #include "recorder.h"
@@ -173,8 +174,7 @@ TlValue ProgramNode::linked_tensor(const TlValue& v, const TlSaved& what, int el
   Edge has = slot ? read_slot(slot) : Edge{};
   if (auto* leaf = as_leaf(has.node); leaf && !leaf->requires_grad) has = {};
   if (has.node == wanted.node && has.output == wanted.output) return v;
-  Tensor alias(api->tensor_alias(v.u.t));
-  if (!alias) throw Pending();
+  Tensor alias = alias_in_levels(v.u.t);
   if (wanted.node && is_differentiable(api->tensor_dtype(v.u.t))) {
     wanted.node->retain();
     set_slot(alias.get(), wanted.node, wanted.output);

@@ -6,6 +6,7 @@
 #include "anomaly.h"
 #include "inplace.h"
 #include "leaf.h"
+#include "levels/entry.h"
 #include "ops.h"
 #include "saved_hooks.h"
 #include "thread.h"
@@ -97,8 +98,7 @@ void refuse_inference(const TlValue& v) {
 
 TlValue saved_result(TlTensor* t, SavedResults how) {
   if (how == SavedResults::Shared) return keep(value(t));
-  TlTensor* alias = api->tensor_alias(t);
-  if (!alias) throw Pending();
+  TlTensor* alias = alias_in_levels(t).take();
   if (packing()) [[unlikely]]
     return pack(Tensor(alias).get());
   return {TL_TENSOR, api->tensor_version(alias), {.t = alias}};

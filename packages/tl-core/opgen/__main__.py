@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from opgen import collect, derivative, elementwise, operators, python_table
+from opgen import collect, derivative, elementwise, operators, python_table, rules
 
 
 def outputs() -> dict[str, str]:
@@ -16,6 +16,7 @@ def outputs() -> dict[str, str]:
         "operators.cpp": operators.operators_cpp(rows, derivative.symbols(programs)),
         "programs.h": derivative.programs_h(programs),
         "programs.cpp": derivative.programs_cpp(programs),
+        "rules.cpp": rules.rules_cpp(rows),
         "ops.h": operators.ops_h(rows),
         "ops.cpp": operators.ops_cpp(rows),
         "kernel_args.h": operators.kernel_args_h(rows),

@@ -7,6 +7,8 @@ import pkgutil
 from dataclasses import replace
 
 from opgen.autocast import POLICY
+from opgen.batch_rules import BATCH
+from opgen.jvp_rules import JVP
 from opgen.row import Row
 
 
@@ -18,7 +20,14 @@ def rows() -> list[Row]:
     for module in sorted(pkgutil.iter_modules(optable.__path__), key=lambda m: m.name):
         family = importlib.import_module(f"optable.{module.name}")
         collected += [
-            replace(row, family=module.name, autocast=POLICY.get(row.base, "")) for row in family.ROWS
+            replace(
+                row,
+                family=module.name,
+                autocast=POLICY.get(row.base, ""),
+                batch=BATCH.get(row.name, row.batch),
+                jvp=JVP.get(row.name, row.jvp),
+            )
+            for row in family.ROWS
         ]
     _check(collected)
     return collected
@@ -32,5 +41,7 @@ def _check(collected: list[Row]) -> None:
             if schema.name in seen:
                 raise ValueError(f"two rows make the operator {schema.name}")
             seen.add(schema.name)
+    if missing := (BATCH.keys() | JVP.keys()) - {row.name for row in collected}:
+        raise ValueError(f"there are no rows for the rules of {', '.join(sorted(missing))}")
     if missing := POLICY.keys() - {row.base for row in collected}:
         raise ValueError(f"there are no rows for the policies of {', '.join(sorted(missing))}")

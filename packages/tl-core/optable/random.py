@@ -17,7 +17,7 @@ SHOWN_LIKE = (
 
 def _factory(signature, **fields):
     return Op(
-        signature, devices="Any", grad=NONE, jvp=NONE, batch="loop", random=True, method=False, **fields
+        signature, devices="Any", grad=NONE, jvp=NONE, batch="random", random=True, method=False, **fields
     )
 
 
@@ -44,7 +44,7 @@ def _like(name, args, doc, overloads, **fields):
 def _fill(signature, *, grad=None, doc):
     """Overwrites the tensor with random numbers."""
     return Op(f"{signature} -> Tensor(a!)", function=False, random=True,
-              grad=grad or {"self": "zeros_like(g)"}, jvp=NONE, batch="loop", doc=doc)  # fmt: skip
+              grad=grad or {"self": "zeros_like(g)"}, jvp=NONE, batch="random", doc=doc)  # fmt: skip
 
 
 def _draw(signature, grad, doc, **fields):
@@ -55,7 +55,7 @@ def _draw(signature, grad, doc, **fields):
         devices="Any",
         grad=grad,
         jvp=NONE,
-        batch="loop",
+        batch="random",
         doc=doc,
         **fields,
     )
@@ -233,7 +233,7 @@ ROWS = [
                 "p))"
             ),
         },
-        jvp="linear", batch="loop",
+        jvp="none:see opgen/jvp_rules.py", batch="random",
         doc="Zeros with probability p, what is left scaled by 1 / (1 - p), and the mask of what was left.",
     ),
     Op(

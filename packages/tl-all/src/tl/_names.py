@@ -127,6 +127,8 @@ OBJECTS = {
     "utils.swap_tensors": "tl_core.swapping:swap_tensors",
     "utils.hooks.BackwardHook": "tl_nn.modules.backward_hook:BackwardHook",
     "utils.hooks.RemovableHandle": "tl_autograd.hooks:RemovableHandle",
+    "func.replace_all_batch_norm_modules_": "tl_nn.func:replace_all_batch_norm_modules_",
+    "func.stack_module_state": "tl_nn.func:stack_module_state",
     "vmap": "tl_autograd.func:vmap",
 }
 

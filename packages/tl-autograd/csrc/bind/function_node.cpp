@@ -10,6 +10,7 @@
 #include "extra.h"
 #include "inplace.h"
 #include "leaf.h"
+#include "levels/entry.h"
 #include "ops.h"
 #include "saved_hooks.h"
 #include "view.h"
@@ -150,7 +151,7 @@ Tensor FunctionNode::linked(const Kept& k) {
   if (k.output >= 0) wanted = {this, static_cast<uint32_t>(k.output)};
   const Edge has = k.output >= 0 ? Edge{} : gradient_edge(t);
   if (has.node == wanted.node && has.output == wanted.output) return kept;
-  Tensor alias(api->tensor_alias(t));
+  Tensor alias = alias_in_levels(t);
   if (!alias) throw Pending();
   if (wanted.node && is_differentiable(api->tensor_dtype(t))) {
     wanted.node->retain();
@@ -379,7 +380,7 @@ class Finishing {
                 Py_TYPE(item)->tp_name);
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(results); ++k) {
       if (PyTuple_GET_ITEM(results, k) != item || gradient_edge(t).node != node_) continue;
-      Tensor alias(api->tensor_alias(t));
+      Tensor alias = alias_in_levels(t);
       if (!alias) throw Pending();
       return stored(std::move(alias), static_cast<int>(k), {});
     }
@@ -442,7 +443,7 @@ PyObject* delayed_error(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     Ref results = checked(PyTuple_New(n));
     for (Py_ssize_t i = 0; i < n; ++i) {
       TlTensor* t = bridge->unwrap(PyTuple_GET_ITEM(args[1], i));
-      Tensor alias = t ? Tensor(api->tensor_alias(t)) : Tensor();
+      Tensor alias = t ? alias_in_levels(t) : Tensor();
       if (t && is_differentiable(api->tensor_dtype(t))) {
         node->retain();
         set_slot(alias.get(), node, static_cast<uint32_t>(i));

@@ -3,13 +3,15 @@
 #include "bind/backward.h"
 #include "bind/function_node.h"
 #include "bind/hooks.h"
+#include "bind/levels.h"
 #include "bind/node_object.h"
 #include "bind/python.h"
 #include "bind/saved_hooks_functions.h"
 #include "bind/tensor_methods.h"
+#include "levels/rule.h"
+#include "levels/unwrap.h"
 #include "origin.h"
 #include "recorder.h"
-#include "transforms.h"
 #include "view.h"
 
 namespace tl::autograd {
@@ -62,46 +64,6 @@ PyObject* set_handle_factory_function(PyObject*, PyObject* factory) {
   return Py_NewRef(Py_None);
 }
 
-// ---- transforms
-// ----------------------------------------------------------------------------------------------------
-
-PyObject* enter_level_function(PyObject*, PyObject*) {
-  return guarded([&] {
-    enter_level();
-    return Py_NewRef(Py_None);
-  });
-}
-
-PyObject* leave_level_function(PyObject*, PyObject*) {
-  return guarded([&] {
-    leave_level();
-    return Py_NewRef(Py_None);
-  });
-}
-
-PyObject* level_input_function(PyObject*, PyObject* tensor) {
-  return guarded([&] { return wrapped(level_input(tensor_of(tensor))).take(); });
-}
-
-// leave_with_gradients(output, inputs)
-PyObject* leave_with_gradients_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
-  return guarded([&] {
-    if (n_args != 2 || !PyTuple_Check(args[1]))
-      raise(PyExc_TypeError, "leave_with_gradients takes a tensor and a tuple");
-    TlTensor* output = tensor_of(args[0]);
-    if (api->tensor_numel(output) != 1)
-      raise(PyExc_RuntimeError, "grad() expects a function whose result has one element");
-    std::vector<TlTensor*> inputs;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); ++i)
-      inputs.push_back(tensor_of(PyTuple_GET_ITEM(args[1], i)));
-    std::vector<Tensor> grads = leave_with_gradients(output, inputs);
-    Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(grads.size())));
-    for (size_t i = 0; i < grads.size(); ++i)
-      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(grads[i]).take());
-    return tuple.take();
-  });
-}
-
 template <class F>
 PyCFunction fast(F* f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
@@ -117,10 +79,6 @@ PyMethodDef kFunctions[] = {
     {"needs_input_grad", needs_input_grad, METH_O, nullptr},
     {"gradient_edge", gradient_edge_of, METH_O, nullptr},
     {"bump_version", bump_version, METH_O, nullptr},
-    {"enter_level", enter_level_function, METH_NOARGS, nullptr},
-    {"leave_level", leave_level_function, METH_NOARGS, nullptr},
-    {"level_input", level_input_function, METH_O, nullptr},
-    {"leave_with_gradients", fast(leave_with_gradients_function), METH_FASTCALL, nullptr},
     {"set_anomaly", fast(set_anomaly), METH_FASTCALL, nullptr},
     {"push_saved_hooks", fast(push_saved_hooks), METH_FASTCALL, nullptr},
     {"pop_saved_hooks", pop_saved_hooks, METH_NOARGS, nullptr},
@@ -137,6 +95,8 @@ void connect() {
   bridge = static_cast<const TlPython*>(PyCapsule_Import(TL_PYTHON_CAPSULE, 0));
   if (!bridge) throw PythonError();
   g_frames = bridge->frames;
+  set_transform_rules(static_cast<const TlRules*>(PyCapsule_Import(TL_RULES_CAPSULE, 0)));
+  if (!transform_rules()) throw PythonError();
   api = get_api(TL_API_MAJOR, TL_API_MINOR);
   if (!api) {
     bridge->raise_pending();
@@ -153,7 +113,9 @@ PyObject* make_module() {
     add_function_type(module.get());
     set_slot_traversal(traverse_slot, clear_slot_objects);
     check(install_layer());
-    install_transforms();
+    check(install_transforms());
+    check(install_unwrap());
+    add_level_functions(module.get());
     extend_tensor_type();
     return module.take();
   });

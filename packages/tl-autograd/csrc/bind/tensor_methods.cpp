@@ -5,6 +5,7 @@
 #include "bind/node_object.h"
 #include "extra.h"
 #include "leaf.h"
+#include "levels/level.h"
 #include "ops.h"
 #include "view.h"
 
@@ -109,12 +110,26 @@ int set_requires_grad_property(PyObject* self, PyObject* value, void*) {
   });
 }
 
+void refuse_inside_transform() {
+  const Level* top = in_transform() ? levels().top : nullptr;
+  if (!top || top->kind == LevelKind::Jvp) return;
+  raise(PyExc_RuntimeError,
+        "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
+        "APIs) inside "
+        "of a function being transformed by a functorch transform (level " +
+            std::to_string(top->number) +
+            "). This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
+            "jacfwd, "
+            "hessian) or call requires_grad_() outside of a function being transformed instead.");
+}
+
 PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
     static const char* names[] = {"requires_grad", nullptr};
     int on = 1;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &on))
       throw PythonError();
+    if (on) refuse_inside_transform();
     set_requires_grad(tensor_of(self), on);
     return Py_NewRef(self);
   });

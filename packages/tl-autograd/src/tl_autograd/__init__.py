@@ -52,7 +52,16 @@ __all__ = [
     "variable",
 ]
 
-_LATER = ("checkpoint", "forward_ad", "functional", "graph", "profiler", "profiler_legacy", "profiler_util")
+_LATER = (
+    "checkpoint",
+    "forward_ad",
+    "func",
+    "functional",
+    "graph",
+    "profiler",
+    "profiler_legacy",
+    "profiler_util",
+)
 
 
 def __getattr__(name: str) -> Any:

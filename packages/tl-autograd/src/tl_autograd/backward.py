@@ -89,6 +89,8 @@ def grad(
         inputs: tensors (or edges of the graph) that `outputs` were computed from.
         only_inputs: must be True; `backward` accumulates into leaves.
         allow_unused: give None for an input that `outputs` do not depend on, instead of raising.
+        is_grads_batched: `grad_outputs` have a first dimension more, which counts vectors; all are multiplied with the
+            Jacobian in one backward, as `vmap` would, and the results have that dimension too.
         materialize_grads: give zeros for such inputs, which require a gradient with `create_graph`.
 
     Raises:
@@ -103,11 +105,6 @@ def grad(
     if not only_inputs:
         raise ValueError(
             "only_inputs=False is not supported: use backward(), which accumulates into all leaves"
-        )
-    if is_grads_batched:
-        raise NotImplementedError(
-            "grad(..., is_grads_batched=True) needs vmap, which tl_autograd does "
-            "not have yet: loop over grad_outputs"
         )
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -132,12 +129,37 @@ def grad(
         raise ValueError("grad requires non-empty inputs.")
     keep = create_graph if retain_graph is None else bool(retain_graph)
     unused = materialize_grads if allow_unused is None else allow_unused
-    result = _C.run_backward(
-        roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), wanted, bool(unused), False
-    )
+    if is_grads_batched:
+        result = _of_batch(
+            roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), wanted, bool(unused)
+        )
+    else:
+        result = _C.run_backward(
+            roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), wanted, bool(unused), False
+        )
     if materialize_grads:
         result = tuple(_zeros(x, create_graph) if g is None else g for g, x in zip(result, wanted))
     return result
+
+
+def _of_batch(roots: tuple, vectors: tuple, keep: bool, create: bool, wanted: tuple, unused: bool) -> tuple:
+    """One backward for a batch of gradients of the outputs."""
+    from tl_autograd.func import vmap
+
+    given = [v for v in vectors if v is not None]
+    if not given:
+        raise RuntimeError("grad(..., is_grads_batched=True) needs grad_outputs")
+    missing: list[int] = []
+
+    def one(*batch: Tensor) -> tuple:
+        left = iter(batch)
+        grads = tuple(None if v is None else next(left) for v in vectors)
+        found = _C.run_backward(roots, grads, keep, create, wanted, unused, False)
+        missing.extend(i for i, g in enumerate(found) if g is None)
+        return tuple(zeros_like(given[0]) if g is None else g for g in found)
+
+    found = vmap(one, randomness="error")(*given)
+    return tuple(None if i in missing else g for i, g in enumerate(found))
 
 
 def _zeros(x: Any, recorded: bool) -> Tensor:

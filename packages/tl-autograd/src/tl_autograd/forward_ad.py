@@ -1,16 +1,15 @@
 """Forward-mode differentiation: tangents that go along with tensors.
 
-The tangents are computed when `unpack_dual` asks for them, by differentiating the backward: for a linear map g of a
-gradient v, the derivative of g by v applied to the tangents of the inputs is the tangent of the result. Every operator
-with a derivative therefore has tangents, at the cost of about two backwards; what runs under `no_grad` has none.
+A dual level is a level of transforms: while it lasts, operators on dual tensors compute tangents from their rows'
+rules, at about the cost of the operator itself, whether gradients are recorded or not.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import tl_core
-from tl_autograd.backward import grad
+from tl_autograd import _C
+from tl_autograd.func.levels import JVP
 from tl_core import Tensor
 
 __all__ = [
@@ -30,13 +29,7 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
-class _Level:
-    def __init__(self) -> None:
-        self.duals: list[tuple[Tensor, Tensor]] = []
-        self.recorded = False  # a primal or a tangent takes part in recording
-
-
-_levels: list[_Level] = []
+_levels: list[int] = []  # of this API: one at most
 
 
 def enter_dual_level() -> int:
@@ -47,7 +40,7 @@ def enter_dual_level() -> int:
     """
     if _levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    _levels.append(_Level())
+    _levels.append(_C.begin_level(JVP, 0, 0))
     return 0
 
 
@@ -59,7 +52,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """
     if not _levels or (level is not None and level != len(_levels) - 1):
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created.")
-    _levels.pop()
+    _C.end_level(_levels.pop())
 
 
 class dual_level:
@@ -85,10 +78,14 @@ class dual_level:
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """The tensor with a tangent of the same shape and type.
 
+    Args:
+        tensor: the primal; the dual tensor is a view of it.
+        tangent: its direction.
+        level: the number that `enter_dual_level` returned.
+
     Raises:
         RuntimeError: no level was entered, or shapes or types differ.
         ValueError: the tensor is not floating-point or complex.
-        NotImplementedError: gradients are switched off.
     """
     if not _levels:
         raise RuntimeError(
@@ -99,39 +96,27 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
     if tensor.shape != tangent.shape or tensor.dtype != tangent.dtype:
         raise RuntimeError(
-            f"make_dual: the tangent must have the tensor's shape and type, {tuple(tensor.shape)} {tensor.dtype}, got "
+            f"make_dual: the tangent must have the tensor's size and type, {tuple(tensor.shape)} {tensor.dtype}, got "
             f"{tuple(tangent.shape)} {tangent.dtype}"
         )
-    if not tl_core.is_grad_enabled():
-        raise NotImplementedError(
-            "make_dual under no_grad is not there yet: tangents are found through the graph"
-        )
-    recorded = tensor.requires_grad
-    dual = tensor.view_as(tensor) if recorded else tensor.detach().requires_grad_()
-    _levels[-1].recorded |= recorded or tangent.requires_grad
-    _levels[-1].duals.append((dual, tangent))
+    dual = tensor.view_as(tensor)
+    _C.set_tangent(dual, tangent, _levels[-1])
     return dual
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The tensor and its tangent."""
-    if not _levels:
+    """The tensor without its tangent, and the tangent.
+
+    Args:
+        tensor: any tensor.
+        level: the number that `enter_dual_level` returned.
+    """
+    tangent: Any = _C.tangent(tensor, _levels[-1]) if _levels else None
+    if tangent is None:
         return UnpackedDualTensor(tensor, None)
-    here = _levels[-1]
-    tangent = _tangent(tensor, here) if tensor.requires_grad else None
-    if here.recorded:
-        return UnpackedDualTensor(tensor, tangent)
-    return UnpackedDualTensor(tensor.detach(), None if tangent is None else tangent.detach())
-
-
-def _tangent(y: Tensor, here: _Level) -> Tensor | None:
-    with tl_core.enable_grad():
-        v = tl_core.zeros_like(y).requires_grad_()
-        found: Any = grad([y], [x for x, _ in here.duals], [v], create_graph=True, allow_unused=True)
-        pairs = [
-            (g, t) for g, (_, t) in zip(found, here.duals, strict=True) if g is not None and g.requires_grad
-        ]
-        if not pairs:
-            return None
-        pulled, tangents = zip(*pairs, strict=True)
-        return grad(pulled, [v], tangents, create_graph=here.recorded, allow_unused=True)[0]
+    before = _C.step_below(_levels[-1])
+    try:
+        primal = tensor.view_as(tensor)
+    finally:
+        _C.step_back(before)
+    return UnpackedDualTensor(primal, tangent)

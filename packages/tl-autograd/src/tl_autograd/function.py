@@ -161,18 +161,34 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Calls `forward` and records it."""
-        ctx = cls._backward_cls()
-        separate = cls.setup_context is not Function.setup_context
-        ctx.needs_input_grad = needs = _C.needs_input_grad(args)
-        recording = is_grad_enabled() and True in needs
-        with no_grad():
-            if separate:
-                output = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, args, output)
-            else:
-                output = cls.forward(ctx, *args, **kwargs)
-        return _record(ctx, args, output) if recording else _unrecorded(ctx, args, output)
+        """Calls `forward` and records it; inside of a transform, as the transform asks."""
+        if _C.transforms_active():
+            return in_transform[0](cls, args)
+        return apply_recorded(cls, args, kwargs)
+
+
+# What `apply` does inside of a transform: `func`, which begins all transforms, puts it here.
+in_transform: list[Callable[[Any, tuple], Any]] = []
+
+
+def apply_recorded(cls: Any, args: tuple, kwargs: dict) -> Any:
+    """Calls `forward` of a class and records it on the tensors as they are."""
+    ctx = cls._backward_cls()
+    separate = cls.setup_context is not Function.setup_context
+    ctx.needs_input_grad = needs = _C.needs_input_grad(args)
+    recording = is_grad_enabled() and True in needs
+    with no_grad():
+        if separate:
+            output = cls.forward(*args, **kwargs)
+            cls.setup_context(ctx, args, output)
+        else:
+            output = cls.forward(ctx, *args, **kwargs)
+    return _record(ctx, args, output) if recording else _unrecorded(ctx, args, output)
+
+
+def backward_of(cls: Any) -> Any:
+    """The one of `backward` and `vjp` that a class overrides."""
+    return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
 
 def _record(ctx: Any, args: tuple, output: Any) -> Any:

@@ -8,6 +8,7 @@
 #include "bind/tensor_object.h"
 #include "bind/tensor_writes.h"
 #include "ops.h"
+#include "ops/known_values.h"
 
 namespace tl::bind {
 
@@ -119,7 +120,7 @@ class Indexer {
   void tensor(const Tensor& index) {
     TL_CHECK(is_integral(index.dtype(), true), Index,
              "tensors used as indices must be long, int, byte or bool tensors");
-    if (index.dim() == 0 && !index.is_meta()) {
+    if (index.dim() == 0 && has_known_values(index)) {
       const int64_t i = ops::_local_scalar_dense(index).to_int();
       if (is_mask(index))
         boolean(i != 0);

@@ -10,6 +10,11 @@
 #include "bind/types.h"
 #include "c_abi/api.h"
 #include "tl/python.h"
+#include "tl/rules.h"
+
+namespace tl {
+extern const TlRules kRules;  // generated
+}
 
 namespace tl::bind {
 
@@ -76,6 +81,8 @@ void add_python_api(PyObject* module) {
   checked(PyModule_AddObjectRef(module, "python_v1", python.get()));
   PyRef api = checked(PyCapsule_New(reinterpret_cast<void*>(c_abi::get_api), TL_API_CAPSULE, nullptr));
   checked(PyModule_AddObjectRef(module, "api_v1", api.get()));
+  PyRef rules = checked(PyCapsule_New(const_cast<TlRules*>(&kRules), TL_RULES_CAPSULE, nullptr));
+  checked(PyModule_AddObjectRef(module, "rules_v1", rules.get()));
 }
 
 }  // namespace tl::bind

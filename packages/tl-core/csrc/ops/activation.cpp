@@ -6,6 +6,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/known_values.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -168,6 +169,11 @@ Tensor rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool 
     return out ? ops::leaky_relu_(self, Scalar((low + high) / 2))
                : ops::leaky_relu(self, Scalar((low + high) / 2));
   const Tensor scaled = ops::le(self, Scalar(0));
+  if (!has_known_values(self)) {
+    const Tensor all = ops::uniform_(ops::empty_like(self), low, high, generator);
+    const Tensor chosen = ops::where_self(scaled, all, ops::ones_like(self));
+    return out ? ops::mul_(self, chosen) : ops::mul(ops::contiguous(self), chosen);
+  }
   const int64_t n = ops::_local_scalar_dense(ops::sum(scaled)).to_int();
   const Tensor drawn = empty(IntSpan(&n, 1), {DType::Float64, self.device()});
   ops::uniform_(drawn, low, high, generator);

@@ -7,6 +7,7 @@
 #include "ops/copy.h"
 #include "ops/elementwise.h"
 #include "ops/index_loops.h"
+#include "ops/known_values.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -241,7 +242,9 @@ Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, 
 }
 
 Tensor index_put(const Tensor& self, TensorList indices, const Tensor& values, bool add) {
-  return ops::index_put_(ops::clone(self), indices, values, add);
+  std::vector<Tensor> given(indices.begin(), indices.end());
+  given.push_back(values);
+  return ops::index_put_(copy_to_write(self, given), indices, values, add);
 }
 
 Tensor index_backward(const Tensor& g, IntSpan sizes, TensorList indices) {
@@ -349,7 +352,7 @@ Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool 
     ops::index_put_(ops::view(self, DimVector{-1}), std::vector<Tensor>{index}, values, accumulate);
     return self;
   }
-  if (!index.is_meta()) {
+  if (has_known_values(index)) {
     const Tensor dense = to_contiguous(index);
     const int64_t bad = cpu::find_out_of_bounds(dense.ptr<int64_t>(), dense.numel(), -n, n);
     TL_CHECK(bad == dense.numel(), Index, "out of range: tried to access index ", dense.ptr<int64_t>()[bad],
@@ -359,7 +362,8 @@ Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool 
                          accumulate);
 }
 Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate, Out out) {
-  return put_(out ? *out : ops::clone(self), index, source, accumulate);
+  return put_(out ? *out : copy_to_write(self, std::initializer_list<Tensor>{index, source}), index, source,
+              accumulate);
 }
 
 // ---- positions of fixed number ----------------------------------------------------------------------------

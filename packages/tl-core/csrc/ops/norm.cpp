@@ -564,8 +564,9 @@ Tensor instance_norm(const InstanceNormArgs& a) {
   const NoGradGuard no_grad;
   for (const auto& [running, value] : {std::pair(running_mean, mean), std::pair(running_var, var)})
     if (running)
-      ops::copy_(*running, ops::mean_dim(ops::view(value, DimVector{N, C}),
-                                         std::optional<IntSpan>(DimVector{0}), false));
+      ops::copy_(
+          ops::view(*running, running->sizes()),
+          ops::mean_dim(ops::view(value, DimVector{N, C}), std::optional<IntSpan>(DimVector{0}), false));
   return in_format_of(result, input);
 }
 }  // namespace

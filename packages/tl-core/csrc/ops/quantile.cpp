@@ -4,6 +4,7 @@
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/elementwise.h"
+#include "ops/known_values.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -20,7 +21,7 @@ void check_quantile(const std::string& name, const Tensor& self, const Tensor& q
   TL_CHECK(how == "linear" || how == "lower" || how == "higher" || how == "midpoint" || how == "nearest",
            Runtime, name,
            "() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ", how);
-  if (q.is_meta()) return;
+  if (!has_known_values(q)) return;
   const Tensor inside = ops::logical_and(ops::ge(q, Scalar(0)), ops::le(q, Scalar(1)));
   TL_CHECK(ops::_local_scalar_dense(ops::all(inside)).to_bool(), Runtime, name,
            "() q values must be in the range [0, 1]");

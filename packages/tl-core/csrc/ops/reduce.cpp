@@ -8,6 +8,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/known_values.h"
 #include "ops/reduction.h"
 #include "tensor/geometry.h"
 
@@ -100,7 +101,7 @@ Tensor prod_dim(const Tensor& self, int64_t dim, bool keepdim, OptDType dtype, O
 
 bool holds_zero(const Tensor& t) {
   const Tensor zeros = ops::any(ops::eq(ops::detach(t), Scalar(0)));
-  return zeros.is_meta() || ops::_local_scalar_dense(zeros).to_bool();
+  return !has_known_values(zeros) || ops::_local_scalar_dense(zeros).to_bool();
 }
 Tensor flipped(const Tensor& t, int64_t d) {
   return ops::index_select(t, d,
@@ -144,7 +145,8 @@ Tensor nansum(const Tensor& self, OptDims dim, bool keepdim, OptDType dtype, Out
                : ops::sum_dim_IntList(self, dim, keepdim, dtype);
   if (!out) {  // most inputs hold no NaN, and then neither does the sum
     const Tensor sum = ops::sum_dim_IntList(self, dim, keepdim, dtype);
-    if (sum.is_meta() || !ops::_local_scalar_dense(ops::any(ops::isnan(sum))).to_bool()) return sum;
+    if (sum.is_meta()) return sum;
+    if (has_known_values(sum) && !ops::_local_scalar_dense(ops::any(ops::isnan(sum))).to_bool()) return sum;
   }
   const Tensor numbers = ops::masked_fill_Scalar(self, ops::isnan(self), Scalar(0));
   return out ? ops::sum_IntList_out(numbers, dim, keepdim, dtype, *out)

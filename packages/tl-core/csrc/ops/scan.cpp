@@ -9,6 +9,7 @@
 #include "ops.h"
 #include "ops/along.h"
 #include "ops/copy.h"
+#include "ops/known_values.h"
 #include "ops/out.h"
 #include "ops/reduction.h"
 #include "tensor/geometry.h"
@@ -72,7 +73,7 @@ Tensor cumprod_backward(const Tensor& g, const Tensor& self, int64_t dim, const 
   if (self.dim() == 0 || self.numel() == 0) return g;
   const int64_t d = wrap_dim(dim, self.dim());
   const Tensor zeros = ops::any(ops::eq(ops::detach(self), Scalar(0)));
-  if (zeros.is_meta() || !ops::_local_scalar_dense(zeros).to_bool())
+  if (zeros.is_meta() || (has_known_values(zeros) && !ops::_local_scalar_dense(zeros).to_bool()))
     return ops::div(ops::cumsum_backward(ops::mul(g, ops::conj_physical(result)), d),
                     ops::conj_physical(self));
   std::vector<Tensor> parts;

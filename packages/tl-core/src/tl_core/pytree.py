@@ -101,7 +101,17 @@ def _is_namedtuple_instance(tree: Any) -> bool:
 
 def _get_node_type(tree: Any) -> Any:
     """The class under which an object is registered, if it is."""
-    return namedtuple if _is_namedtuple_instance(tree) else type(tree)
+    if _is_namedtuple_instance(tree):
+        return namedtuple
+    # What operators with several results return: tuples of a class of its own.
+    if (
+        isinstance(tree, tuple)
+        and hasattr(type(tree), "n_sequence_fields")
+        and type(tree) not in SUPPORTED_NODES
+    ):
+        kind = type(tree)
+        register_pytree_node(kind, lambda values: (list(values), None), lambda values, _: kind(tuple(values)))
+    return type(tree)
 
 
 @dataclass

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import tl_core
 from tl_core import Tensor
 
+from .modules.batchnorm import _BatchNorm
 from .modules.module import Module
 
-__all__ = ["functional_call"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def functional_call(
@@ -55,6 +57,11 @@ def functional_call(
     """
     tensors = parameter_and_buffer_dicts
     if not isinstance(tensors, Mapping):
+        if not isinstance(tensors, (list, tuple)):
+            raise ValueError(
+                "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+                f"{type(tensors).__name__}"
+            )
         tensors = _joined(tensors)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
     with _exchanged(module, tensors, tie_weights, strict):
@@ -137,3 +144,73 @@ def _check_names(module: Module, given: Mapping[str, Any]) -> None:
     ]
     if parts:
         raise RuntimeError(f"Error(s) in loading for {type(module).__name__}: {' '.join(parts)}")
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters and the buffers of several modules of one class, each stacked along a new first dimension.
+
+    Parameters:
+        models : list of modules
+            All of one class and in the same mode of training.
+
+    Returns:
+        (parameters, buffers): dictionaries from names to tensors; where parameters require gradients, the stacks do.
+
+    Raises:
+        RuntimeError
+            If there is no module, or they differ in mode or class, or in whether a parameter requires gradients.
+
+    Examples:
+        >>> import tl_core, tl_nn.func
+        >>> parameters, buffers = tl_nn.func.stack_module_state([tl_nn.Linear(2, 3) for _ in range(4)])
+        >>> parameters["weight"].shape
+        torch.Size([4, 3, 2])
+    """
+    models = list(models)
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if any(m.training != models[0].training for m in models):
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if any(type(m) is not type(models[0]) for m in models):
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    return (
+        _stacked([dict(m.named_parameters()) for m in models]),
+        _stacked([dict(m.named_buffers()) for m in models]),
+    )
+
+
+def _stacked(states: list[dict[str, Any]]) -> dict[str, Any]:
+    return {name: _one_stack(name, [state[name] for state in states]) for name in states[0]}
+
+
+def _one_stack(name: str, tensors: list[Tensor]) -> Tensor:
+    follows = tensors[0].requires_grad
+    if any(t.requires_grad != follows for t in tensors):
+        raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
+    with tl_core.no_grad():
+        stack = tl_core.stack(tensors)
+    return stack.requires_grad_(follows) if follows else stack
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Take the running statistics out of every batch norm in a module, so that it computes those of each batch.
+
+    Parameters:
+        root : Module
+            The module, which is changed.
+
+    Returns:
+        The module.
+
+    Examples:
+        >>> import tl_nn.func
+        >>> tl_nn.func.replace_all_batch_norm_modules_(tl_nn.BatchNorm1d(3)).running_mean is None
+        True
+    """
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = None
+            module.running_var = None
+            module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

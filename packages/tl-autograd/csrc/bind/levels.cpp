@@ -1,0 +1,208 @@
+#include "bind/levels.h"
+
+#include "bind/python.h"
+#include "leaf.h"
+#include "levels/batch.h"
+#include "levels/entry.h"
+#include "levels/level.h"
+#include "ops.h"
+
+namespace tl::autograd {
+
+namespace {
+Level* level_from(PyObject* serial) {
+  const unsigned long long n = PyLong_AsUnsignedLongLong(serial);
+  if (n == static_cast<unsigned long long>(-1) && PyErr_Occurred()) throw PythonError();
+  return required_level(n);
+}
+
+int64_t integer(PyObject* o) {
+  const long long n = PyLong_AsLongLong(o);
+  if (n == -1 && PyErr_Occurred()) throw PythonError();
+  return n;
+}
+
+// begin_level(kind, batch_size, randomness) -> the level's serial number
+PyObject* begin_level_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&] {
+    if (n_args != 3) raise(PyExc_TypeError, "begin_level(kind, batch_size, randomness)");
+    const int64_t kind = integer(args[0]), size = integer(args[1]), randomness = integer(args[2]);
+    Level* level = begin_level(static_cast<LevelKind>(kind));
+    level->batch_size = size;
+    level->randomness = static_cast<Randomness>(randomness);
+    return PyLong_FromUnsignedLongLong(level->serial);
+  });
+}
+
+// Ends the level and those inside of it; nothing happens if it has ended.
+PyObject* end_level_function(PyObject*, PyObject* serial) {
+  return guarded([&] {
+    const unsigned long long n = PyLong_AsUnsignedLongLong(serial);
+    if (n == static_cast<unsigned long long>(-1) && PyErr_Occurred()) throw PythonError();
+    if (Level* level = level_of(n)) end_level(level);
+    return Py_NewRef(Py_None);
+  });
+}
+
+// step_below(serial) -> the number of the level that was the top; step_back(it)
+PyObject* step_below(PyObject*, PyObject* serial) {
+  return guarded([&] {
+    Level* level = level_from(serial);
+    Level* before = levels().top;
+    set_top(level->parent);
+    return PyLong_FromUnsignedLongLong(before ? before->serial : 0);
+  });
+}
+PyObject* step_back(PyObject*, PyObject* serial) {
+  return guarded([&] {
+    const unsigned long long n = PyLong_AsUnsignedLongLong(serial);
+    if (n == static_cast<unsigned long long>(-1) && PyErr_Occurred()) throw PythonError();
+    set_top(n ? required_level(n) : nullptr);
+    return Py_NewRef(Py_None);
+  });
+}
+
+// top_level() -> (serial, kind, number, batch size, randomness) or None
+PyObject* top_level(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    const Level* top = levels().top;
+    if (!top) return Py_NewRef(Py_None);
+    return checked(Py_BuildValue("(KiiLi)", static_cast<unsigned long long>(top->serial),
+                                 static_cast<int>(top->kind), top->number,
+                                 static_cast<long long>(top->batch_size), static_cast<int>(top->randomness)))
+        .take();
+  });
+}
+
+PyObject* transforms_active(PyObject*, PyObject*) { return PyBool_FromLong(levels().top != nullptr); }
+
+// follow(tensor, serial): the tensor at a level that differentiates with respect to it
+PyObject* follow(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&] {
+    if (n_args != 2) raise(PyExc_TypeError, "follow(tensor, level)");
+    Tensor t = wrap_for_gradients(tensor_of(args[0]), *level_from(args[1]));
+    set_requires_grad(t.get(), true);
+    return wrapped(std::move(t)).take();
+  });
+}
+
+// The same tensor without tangents of levels that have ended.
+PyObject* without_tangents(PyObject*, PyObject* tensor) {
+  return guarded([&] {
+    drop_ended_tangents(tensor_of(tensor));
+    return Py_NewRef(tensor);
+  });
+}
+
+// wrap_for_gradients(tensor, serial)
+PyObject* wrap_for_gradients_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&] {
+    if (n_args != 2) raise(PyExc_TypeError, "wrap_for_gradients(tensor, level)");
+    return wrapped(wrap_for_gradients(tensor_of(args[0]), *level_from(args[1]))).take();
+  });
+}
+
+// wrap_batch(tensor, dim, serial)
+PyObject* wrap_batch_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&] {
+    if (n_args != 3) raise(PyExc_TypeError, "wrap_batch(tensor, dim, level)");
+    TlTensor* t = tensor_of(args[0]);
+    const int64_t dim = integer(args[1]), n = api->tensor_ndim(t);
+    if (dim < 0 || dim >= n) raise(PyExc_IndexError, "wrap_batch: no such dimension");
+    return wrapped(wrap_batch(t, dim, *level_from(args[2]))).take();
+  });
+}
+
+// unwrap(tensor, serial) -> (value, dimension of the batch or None), or None if the level does not wrap it
+PyObject* unwrap_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&]() -> PyObject* {
+    if (n_args != 2) raise(PyExc_TypeError, "unwrap(tensor, level)");
+    TlTensor* t = tensor_of(args[0]);
+    const Entry* e = entry_of(t);
+    if (!e || !e->level || e->level != PyLong_AsUnsignedLongLong(args[1])) return Py_NewRef(Py_None);
+    PyObject* dim = e->kind == LevelKind::Batch ? PyLong_FromLongLong(e->dim) : Py_NewRef(Py_None);
+    return checked(Py_BuildValue("(NN)", wrapped(e->value).take(), dim)).take();
+  });
+}
+
+// wrapping(tensor) -> (serial, kind, number, value, dim, has the level ended) of the outermost wrapper, or
+// None
+PyObject* wrapping(PyObject*, PyObject* tensor) {
+  return guarded([&]() -> PyObject* {
+    const Entry* e = entry_of(tensor_of(tensor));
+    if (!e || !e->level) return Py_NewRef(Py_None);
+    return checked(Py_BuildValue("(KiiNLO)", static_cast<unsigned long long>(e->level),
+                                 static_cast<int>(e->kind), e->number, wrapped(e->value).take(),
+                                 static_cast<long long>(e->dim), level_of(e->level) ? Py_False : Py_True))
+        .take();
+  });
+}
+
+// set_tangent(tensor, tangent, serial); tangent(tensor, serial) -> tensor or None
+PyObject* set_tangent_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&] {
+    if (n_args != 3) raise(PyExc_TypeError, "set_tangent(tensor, tangent, level)");
+    set_tangent(tensor_of(args[0]), *level_from(args[2]), Tensor::share(tensor_of(args[1])));
+    return Py_NewRef(Py_None);
+  });
+}
+PyObject* tangent_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&] {
+    if (n_args != 2) raise(PyExc_TypeError, "tangent(tensor, level)");
+    return wrapped(Tensor::share(tangent_of(tensor_of(args[0]), *level_from(args[1])))).take();
+  });
+}
+
+// A tensor of its own in the same levels, without tangents or a place in the graph of this level.
+PyObject* alias_in_levels_function(PyObject*, PyObject* tensor) {
+  return guarded([&] { return wrapped(alias_in_levels(tensor_of(tensor))).take(); });
+}
+
+PyObject* g_warner = nullptr;
+
+void warn(const char* op) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  Ref done(g_warner ? PyObject_CallFunction(g_warner, "s", op) : nullptr);
+  const bool failed = g_warner && !done;
+  if (failed) bridge->pending_from_python();
+  PyGILState_Release(state);
+  if (failed) throw Pending();
+}
+
+// The function that is told the name of an operator that loops; None for nobody.
+PyObject* set_loop_warner(PyObject*, PyObject* function) {
+  PyObject* old = g_warner;
+  g_warner = function == Py_None ? nullptr : Py_NewRef(function);
+  warn_of_loop = g_warner ? warn : nullptr;
+  return old ? old : Py_NewRef(Py_None);
+}
+
+template <class F>
+PyCFunction fast(F* f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
+}
+
+PyMethodDef kFunctions[] = {
+    {"begin_level", fast(begin_level_function), METH_FASTCALL, nullptr},
+    {"end_level", end_level_function, METH_O, nullptr},
+    {"step_below", step_below, METH_O, nullptr},
+    {"step_back", step_back, METH_O, nullptr},
+    {"top_level", top_level, METH_NOARGS, nullptr},
+    {"transforms_active", transforms_active, METH_NOARGS, nullptr},
+    {"follow", fast(follow), METH_FASTCALL, nullptr},
+    {"without_tangents", without_tangents, METH_O, nullptr},
+    {"wrap_for_gradients", fast(wrap_for_gradients_function), METH_FASTCALL, nullptr},
+    {"wrap_batch", fast(wrap_batch_function), METH_FASTCALL, nullptr},
+    {"unwrap", fast(unwrap_function), METH_FASTCALL, nullptr},
+    {"wrapping", wrapping, METH_O, nullptr},
+    {"set_tangent", fast(set_tangent_function), METH_FASTCALL, nullptr},
+    {"tangent", fast(tangent_function), METH_FASTCALL, nullptr},
+    {"alias_in_levels", alias_in_levels_function, METH_O, nullptr},
+    {"set_loop_warner", set_loop_warner, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+}  // namespace
+
+void add_level_functions(PyObject* module) { checked(PyModule_AddFunctions(module, kFunctions)); }
+
+}  // namespace tl::autograd

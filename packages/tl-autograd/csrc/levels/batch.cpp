@@ -1,0 +1,200 @@
+// A level of a batch: which way a call goes, and what its results become.
+#include "levels/batch.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops.h"
+
+namespace tl::autograd {
+
+namespace {
+std::string name_of(const Rule& r) {
+  const std::string full = r.info->name;
+  return full.substr(0, full.find('.'));
+}
+
+// A rule whose result has no batch in front is wrong: it says so.
+Tensor wrapped_result(const Rule& r, const Level& level, TlTensor* value) {
+  if (api->tensor_ndim(value) == 0 || api->tensor_sizes(value)[0] != level.batch_size) {
+    // What a call was told to leave out.
+    if (api->tensor_ndim(value) == 1 && api->tensor_numel(value) == 0) return Tensor::share(value);
+    fail(TL_ERROR_RUNTIME, std::string("vmap: the rule of ") + r.info->name + " (batch=\"" +
+                               (r.row ? r.row->batch_text : "loop") +
+                               "\") gave a result without the batch of " + std::to_string(level.batch_size) +
+                               " as its first dimension: please report it");
+  }
+  return wrap_batch(value, 0, level);
+}
+
+void wrap(TlValue& v, const Rule& r, const Level& level) {
+  if (v.tag == TL_TENSOR) {
+    Tensor value(v.u.t);
+    v = none();
+    v = {TL_TENSOR, 0, {.t = wrapped_result(r, level, value.get()).take()}};
+  } else if (v.tag == TL_TENSOR_LIST) {
+    auto* list = const_cast<TlTensor**>(static_cast<TlTensor* const*>(v.u.p));
+    for (uint32_t i = 0; i < v.len; ++i) {
+      if (!list[i]) continue;
+      Tensor value(list[i]);
+      list[i] = nullptr;
+      list[i] = wrapped_result(r, level, value.get()).take();
+    }
+  }
+}
+
+void link_view(const TlOperatorInfo& info, const TlValue* args, TlValue& ret, int i) {
+  const int source = aliased_argument(info, i, false);
+  if (source < 0 || args[source].tag != TL_TENSOR) return;
+  TlTensor* from = args[source].u.t;
+  TlTensor* base = api->tensor_view_base(from);
+  each_tensor(&ret, 1, [&](TlTensor* t, int) { check(api->tensor_set_view_base(t, base ? base : from)); });
+}
+
+void hand_out(const Rule& r, const Level& level, const TlValue* args, Results& made, TlValue* rets,
+              int n_rets) {
+  for (int i = 0; i < n_rets; ++i) {
+    rets[i] = made[i];
+    made[i] = none();
+    wrap(rets[i], r, level);
+    link_view(*r.info, args, rets[i], i);
+  }
+}
+
+[[noreturn]] void refuse_unbatched(const Rule& r, const Level& level) {
+  fail(TL_ERROR_RUNTIME,
+       "vmap: " + name_of(r) + "(" + r.info->args[r.written].name +
+           ", *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+           "elements than `self`. This happened due to `other` being vmapped over but `self` not being "
+           "vmapped over "
+           "(level " +
+           std::to_string(level.number) +
+           "). Please try to use out-of-place operators instead of the inplace " + name_of(r) +
+           ". If said operator is being called inside the PyTorch framework, please file a bug report "
+           "instead.");
+}
+
+void run_kind(BatchCall& c, const TlOperator* op, int kind, Results& out) {
+  switch (kind) {
+    case TL_BATCH_ELEMENTWISE:
+      return c.elementwise(op, out);
+    case TL_BATCH_DIMS:
+      return c.dims(op, out);
+    case TL_BATCH_FRONT:
+      return c.front(op, out);
+    case TL_BATCH_FOLD:
+      return c.fold(op, out);
+    case TL_BATCH_RANDOM:
+      return c.random(op, out);
+    case TL_BATCH_FORMULA:
+      return c.formula(out);
+    case TL_BATCH_INDEX:
+      return c.index(out);
+    case TL_BATCH_REFUSE: {
+      const std::string text = c.rule.row->batch_text;
+      fail(TL_ERROR_RUNTIME, "vmap: " + name_of(c.rule) +
+                                 text.substr(std::min(text.size(), text.find(':') + 1)) + " (level " +
+                                 std::to_string(c.level.number) + ")");
+    }
+    default:
+      return c.loop(op, out);
+  }
+}
+
+// The view that an in-place change of geometry takes: "squeeze_.dim" -> "squeeze.dim".
+const TlOperator* view_form(const TlOperatorInfo& info) {
+  if (!std::strcmp(info.name, "transpose_")) return operator_named("transpose.int");
+  std::string name = info.name;
+  static const char* const kKnown[] = {"t_",         "squeeze_",   "squeeze_.dim", "squeeze_.dims",
+                                       "unsqueeze_", "as_strided_"};
+  if (std::none_of(std::begin(kKnown), std::end(kKnown), [&](const char* k) { return name == k; }))
+    return nullptr;
+  const size_t end = name.find("_.") != std::string::npos ? name.find("_.") : name.size() - 1;
+  name.erase(end, 1);
+  return operator_named(name.c_str());
+}
+
+void take_view(BatchCall& c, const TlOperator* view, TlValue* rets) {
+  TlValue ret = none();
+  check(api->op_call(view, c.args, c.n_args, &ret, 1));
+  Tensor wrapper(ret.u.t);
+  TlTensor* self = c.args[0].u.t;
+  replace_value(self, *entry_of(wrapper.get()));
+  api->tensor_retain(self);
+  rets[0] = c.args[0];
+}
+
+TlTensor* first_written(const BatchCall& c) {
+  const TlValue& v = c.args[c.rule.written];
+  return v.tag == TL_TENSOR ? v.u.t : nullptr;
+}
+
+// In place on the values, or by the functional form and a copy.
+void write(BatchCall& c, TlValue* rets, int n_rets) {
+  const Rule& r = c.rule;
+  TlTensor* self = first_written(c);
+  if (!self) fail(TL_ERROR_NOT_IMPLEMENTED, "vmap: " + name_of(r) + " writes a list of tensors");
+  if (r.info->is_random && !c.batched(r.written)) return c.refuse_random();
+  for (int i = 0; i < c.n_args; ++i)
+    if (r.info->args[i].written && !c.batched(i)) refuse_unbatched(r, c.level);
+  if (const TlOperator* view = view_form(*r.info)) return take_view(c, view, rets);
+  const Below below(c.level);
+  const int kind = r.batch_kind();
+  if (!r.functional || r.functional == r.op || kind == TL_BATCH_ELEMENTWISE || kind == TL_BATCH_RANDOM) {
+    Results made(std::max(n_rets, 1));
+    if (kind == TL_BATCH_LOOP && !r.functional) return c.loop_writing(rets, n_rets);
+    run_kind(c, r.op, kind, made);
+  } else {
+    Results made(api->op_info(r.functional)->n_rets);
+    run_kind(c, r.functional, kind, made);
+    int next = 0;
+    for (int i = 0; i < c.n_args; ++i)
+      if (r.info->args[i].written) copy_into(c.moved(c.args[i].u.t).get(), made[next++].u.t);
+  }
+  for (int i = 0; i < n_rets; ++i) {
+    const int arg = aliased_argument(*r.info, i, true);
+    if (arg < 0) continue;
+    api->tensor_retain(c.args[arg].u.t);
+    rets[i] = c.args[arg];
+  }
+}
+}  // namespace
+
+BatchCall::BatchCall(const Rule& r, Level& level, const TlValue* args, int n_args)
+    : rule(r), level(level), args(args), n_args(n_args), size(level.batch_size) {
+  each_tensor(args, n_args, [&](TlTensor* t, int) { any_ |= wrapped_value(t, level) != nullptr; });
+}
+
+bool BatchCall::batched(int arg) const {
+  bool any = false;
+  each_tensor(&args[arg], 1, [&](TlTensor* t, int) { any |= wrapped_value(t, level) != nullptr; });
+  return any;
+}
+
+int at_batch(const Rule& r, Level& level, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  BatchCall c(r, level, args, n_args);
+  const bool random = r.info->is_random;
+  if (!c.any() && !(random && level.randomness != Randomness::Same)) {
+    const Below below(level);
+    return api->op_call(r.op, args, n_args, rets, n_rets);
+  }
+  if (random && level.randomness == Randomness::Error)
+    fail(TL_ERROR_RUNTIME,
+         "vmap: called random operation (" + name_of(r) + ") while in randomness error mode (level " +
+             std::to_string(level.number) +
+             "). Please either use the 'same' or 'different' randomness flags on vmap or perform "
+             "the randomness operation out of vmap");
+  if (r.writes()) {
+    write(c, rets, n_rets);
+    return 0;
+  }
+  Results made(n_rets);
+  {
+    const Below below(level);
+    run_kind(c, r.op, r.batch_kind(), made);
+  }
+  hand_out(r, level, args, made, rets, n_rets);
+  return 0;
+}
+
+}  // namespace tl::autograd

@@ -1,0 +1,378 @@
+// A level of tangents: the call runs below, and its results get tangents by the row's rule.
+#include <algorithm>
+
+#include "engine.h"
+#include "leaf.h"
+#include "levels/entry.h"
+#include "levels/rule.h"
+#include "ops.h"
+#include "view.h"
+
+namespace tl::autograd {
+
+namespace {
+Tensor zeros_like(TlTensor* t) {
+  static const TlOperator* op = operator_named("zeros_like");
+  return call_one(op, {value(t), none(), none(), none(), none(), none()});
+}
+
+Tensor expanded(const Tensor& t, const TlTensor* like) {
+  static const TlOperator* op = operator_named("expand");
+  const auto n = static_cast<size_t>(api->tensor_ndim(like));
+  if (same_shape(t.get(), n, api->tensor_sizes(like))) return t;
+  return call_one(op, {value(t), ints(api->tensor_sizes(like), n), value(false)});
+}
+
+// A real tangent stays real where the result is complex.
+Tensor in_type(Tensor t, int64_t dtype) {
+  const int64_t own = api->tensor_dtype(t.get());
+  if (own == dtype || is_complex(own) != is_complex(dtype)) return t;
+  return converted(t.get(), dtype, api->tensor_device(t.get()));
+}
+
+// A call and the tangents of its arguments, one for each tensor in order.
+class TangentCall {
+ public:
+  TangentCall(const Rule& r, const Level& level, const TlValue* args, int n_args)
+      : r_(r), args_(args), n_args_(n_args) {
+    each_tensor(args, n_args, [&](TlTensor* t, int i) {
+      TlTensor* tangent = tangent_of(t, level);
+      any_ |= tangent != nullptr;
+      inputs_.push_back({i, t, tangent ? Tensor::share(tangent) : Tensor()});
+    });
+  }
+
+  bool any() const { return any_; }
+  // Tangents of the results, which may be missing; `results` are flat.
+  std::vector<Tensor> tangents(const TlOperator* op, const TlValue* rets, int n_rets);
+
+ private:
+  struct Input {
+    int arg;
+    TlTensor* tensor;
+    Tensor tangent;
+  };
+
+  std::vector<Tensor> linear(const TlOperator* op, int n_rets);
+  std::vector<Tensor> elementwise(const TlValue* rets, int n_rets);
+  std::vector<Tensor> double_vjp(const TlValue* rets, int n_rets);
+  std::vector<Tensor> formula(const TlValue* rets, int n_rets);
+  std::vector<TlValue> read_saved(const TlValue* rets, int n_rets, std::vector<TlValue>& owned) const;
+  void edges(std::vector<uint32_t>& first_edge, std::vector<const Input*>& of_edge) const;
+
+  const Rule& r_;
+  const TlValue* args_;
+  int n_args_;
+  std::vector<Input> inputs_;
+  bool any_ = false;
+};
+
+std::vector<TlTensor*> flat(const TlValue* rets, int n_rets) {
+  std::vector<TlTensor*> tensors;
+  for (int i = 0; i < n_rets; ++i) {
+    if (rets[i].tag == TL_TENSOR_LIST) {
+      auto* list = static_cast<TlTensor* const*>(rets[i].u.p);
+      tensors.insert(tensors.end(), list, list + rets[i].len);
+    } else {
+      tensors.push_back(rets[i].tag == TL_TENSOR ? rets[i].u.t : nullptr);
+    }
+  }
+  return tensors;
+}
+
+// The operator itself on the tangents; zeros stand for those that are missing.
+std::vector<Tensor> TangentCall::linear(const TlOperator* op, int n_rets) {
+  Arguments on(args_, n_args_);
+  size_t next = 0;
+  on.replace([&](TlTensor* t, int i) {
+    const Input& p = inputs_[next++];
+    const bool varies = r_.backward ? r_.is_target(i) : is_differentiable(api->tensor_dtype(t));
+    if (!varies || !is_differentiable(api->tensor_dtype(t))) return Tensor();
+    return p.tangent ? p.tangent : zeros_like(t);
+  });
+  Results rets(n_rets);
+  call(op, on.data(), n_args_, rets.data(), n_rets);
+  std::vector<Tensor> out;
+  for (TlTensor* t : flat(rets.data(), n_rets)) out.push_back(Tensor::share(t));
+  return out;
+}
+
+void TangentCall::edges(std::vector<uint32_t>& first_edge, std::vector<const Input*>& of_edge) const {
+  const TlProgram& p = r_.backward->program;
+  for (int t = 0; t < p.n_targets; ++t) {
+    first_edge.push_back(static_cast<uint32_t>(of_edge.size()));
+    const size_t before = of_edge.size();
+    for (const Input& input : inputs_)
+      if (input.arg == p.targets[t].arg) of_edge.push_back(&input);
+    if (of_edge.size() == before && !p.targets[t].is_list) of_edge.push_back(nullptr);
+  }
+  first_edge.push_back(static_cast<uint32_t>(of_edge.size()));
+}
+
+std::vector<TlValue> TangentCall::read_saved(const TlValue* rets, int n_rets,
+                                             std::vector<TlValue>& owned) const {
+  const TlProgram& p = r_.backward->program;
+  std::vector<TlValue> saved;
+  for (int i = 0; i < p.n_saved; ++i) {
+    const TlSaved& what = p.saved[i];
+    TlValue v = none();
+    if (what.source == TL_SOURCE_ARG)
+      v = args_[what.index];
+    else if (what.index < n_rets)
+      v = rets[what.index];
+    saved.push_back(what.meta == TL_META_VALUE ? v : owned.emplace_back(read_meta(v, what.meta)));
+  }
+  return saved;
+}
+
+struct Owned {
+  std::vector<TlValue> values;
+  ~Owned() {
+    for (TlValue& v : values) forget(v);
+  }
+};
+
+struct Gradients {
+  std::vector<TlTensor*> tensors;
+  explicit Gradients(size_t n) : tensors(n + 1) {}
+  ~Gradients() {
+    for (TlTensor* t : tensors)
+      if (t) api->tensor_release(t);
+  }
+};
+
+// For f of one element at a time the gradient g · conj(f′) gives the tangent t · f′ with g = conj(t),
+// conjugated.
+std::vector<Tensor> TangentCall::elementwise(const TlValue* rets, int n_rets) {
+  std::vector<Tensor> out(flat(rets, n_rets).size());
+  if (!r_.backward || out.empty() || !rets[0].u.t) return out;
+  TlTensor* result = rets[0].u.t;
+  Owned owned;
+  const std::vector<TlValue> saved = read_saved(rets, n_rets, owned.values);
+  std::vector<uint32_t> first_edge;
+  std::vector<const Input*> of_edge;
+  edges(first_edge, of_edge);
+  for (size_t e = 0; e < of_edge.size(); ++e) {
+    if (!of_edge[e] || !of_edge[e]->tangent) continue;
+    const bool complex =
+        is_complex(api->tensor_dtype(result)) || is_complex(api->tensor_dtype(of_edge[e]->tensor));
+    Tensor g = in_type(expanded(of_edge[e]->tangent, result), api->tensor_dtype(result));
+    if (complex && is_complex(api->tensor_dtype(g.get()))) g = conj_view(g.get());
+    std::vector<uint8_t> needs(of_edge.size() + 1);
+    needs[e] = 1;
+    Gradients grads(of_edge.size());
+    std::vector<TlTensor*> given(out.size());
+    given[0] = g.get();
+    run_program(*r_.backward,
+                {saved.data(), given.data(), static_cast<uint32_t>(given.size()), needs.data(),
+                 first_edge.data(), nullptr},
+                grads.tensors.data());
+    if (!grads.tensors[e]) continue;
+    Tensor part = Tensor::share(grads.tensors[e]);
+    if (is_complex(api->tensor_dtype(part.get()))) part = conj_view(part.get());
+    out[0] = out[0] ? sum(out[0], part) : part;
+  }
+  return out;
+}
+
+// The gradients h(g) are linear in g: the derivative of h by the tangents is the tangent of the result.
+std::vector<Tensor> TangentCall::double_vjp(const TlValue* rets, int n_rets) {
+  const std::vector<TlTensor*> results = flat(rets, n_rets);
+  std::vector<Tensor> out(results.size());
+  if (!r_.backward) return out;
+  Owned owned;
+  const std::vector<TlValue> saved = read_saved(rets, n_rets, owned.values);
+  std::vector<uint32_t> first_edge;
+  std::vector<const Input*> of_edge;
+  edges(first_edge, of_edge);
+  std::vector<uint8_t> needs(of_edge.size() + 1);
+  for (size_t e = 0; e < of_edge.size(); ++e) needs[e] = of_edge[e] && of_edge[e]->tangent;
+  std::vector<TensorMeta> metas;
+  for (TlTensor* t : results) metas.push_back(t ? meta_of(t) : TensorMeta{});
+
+  TemporaryLevel level(LevelKind::Grad);
+  std::vector<Tensor> seeds(results.size());
+  std::vector<TlTensor*> given(results.size());
+  GradMode recording(true);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i] || !is_differentiable(api->tensor_dtype(results[i]))) continue;
+    if (api->tensor_numel(results[i]) == 0) continue;  // what the call leaves out is of no size
+    Tensor zero;
+    {
+      const Below below(*level);
+      zero = zeros_like(results[i]);
+    }
+    seeds[i] = wrap_for_gradients(zero.get(), *level);
+    set_requires_grad(seeds[i].get(), true);
+    given[i] = seeds[i].get();
+  }
+  Gradients pulled(of_edge.size());
+  run_program(*r_.backward,
+              {saved.data(), given.data(), static_cast<uint32_t>(given.size()), needs.data(),
+               first_edge.data(), metas.data()},
+              pulled.tensors.data());
+  RunOptions options;
+  options.accumulate = false;
+  Run run(options);
+  bool any = false;
+  for (size_t e = 0; e < of_edge.size(); ++e) {
+    if (!pulled.tensors[e] || !needs[e]) continue;
+    Tensor h = Tensor::share(pulled.tensors[e]);
+    TlTensor* like = of_edge[e]->tensor;
+    const auto n = static_cast<size_t>(api->tensor_ndim(like));
+    if (!same_shape(h.get(), n, api->tensor_sizes(like)))
+      h = sum_to_size(h.get(), n, api->tensor_sizes(like));
+    h = converted(h.get(), api->tensor_dtype(like), api->tensor_device(like));
+    const Edge root = gradient_edge(h.get());
+    if (!root.node) continue;
+    run.add_root(root, of_edge[e]->tangent);
+    any = true;
+  }
+  std::vector<size_t> captured;
+  for (size_t i = 0; i < seeds.size(); ++i) {
+    if (!seeds[i]) continue;
+    run.add_input(gradient_edge(seeds[i].get()));
+    captured.push_back(i);
+  }
+  if (any) run.execute();
+  for (size_t k = 0; k < captured.size(); ++k) {
+    const Tensor& found = run.captured()[k];
+    if (!found) continue;
+    TlTensor* inner = wrapped_value(found.get(), *level);
+    out[captured[k]] = Tensor::share(inner ? inner : found.get());
+  }
+  return out;
+}
+
+std::vector<Tensor> TangentCall::formula(const TlValue* rets, int n_rets) {
+  FormulaInputs in{args_, rets, n_rets, {}, {}};
+  in.tangents.resize(static_cast<size_t>(n_args_));
+  in.extra.assign(static_cast<size_t>(n_args_) + 1, none());
+  std::vector<List> lists(static_cast<size_t>(n_args_));
+  for (const Input& p : inputs_) {
+    const auto i = static_cast<size_t>(p.arg);
+    if (args_[p.arg].tag == TL_TENSOR)
+      in.tangents[i] = p.tangent.get();
+    else
+      lists[i].push_back(value(p.tangent));
+    in.extra[i + 1] = {kList, 0, {.p = &lists[i]}};
+  }
+  Results found(n_rets);
+  run_formula(*r_.jvp, in, found.data(), n_rets);
+  std::vector<Tensor> out;
+  for (TlTensor* t : flat(found.data(), n_rets)) out.push_back(Tensor::share(t));
+  return out;
+}
+
+std::vector<Tensor> TangentCall::tangents(const TlOperator* op, const TlValue* rets, int n_rets) {
+  switch (r_.jvp_kind()) {
+    case TL_JVP_LINEAR:
+      return linear(op, n_rets);
+    case TL_JVP_ELEMENTWISE:
+      return elementwise(rets, n_rets);
+    case TL_JVP_DOUBLE_VJP:
+      return double_vjp(rets, n_rets);
+    case TL_JVP_FORMULA:
+      return formula(rets, n_rets);
+    default:
+      break;
+  }
+  const char* why = r_.row ? r_.row->jvp_text : "none:not implemented";
+  if (std::string(why).starts_with("none:not implemented"))
+    fail(TL_ERROR_NOT_IMPLEMENTED, std::string("Trying to use forward AD with ") + r_.info->name +
+                                       " that does not support it because it has not been implemented yet.");
+  return std::vector<Tensor>(flat(rets, n_rets).size());
+}
+
+void attach(const std::vector<TlTensor*>& results, std::vector<Tensor>& tangents, const Level& level) {
+  for (size_t i = 0; i < results.size() && i < tangents.size(); ++i) {
+    if (!results[i] || !tangents[i] || !is_differentiable(api->tensor_dtype(results[i]))) continue;
+    Tensor t = expanded(tangents[i], results[i]);
+    t = converted(t.get(), api->tensor_dtype(results[i]), api->tensor_device(results[i]));
+    set_tangent(results[i], level, std::move(t));
+  }
+}
+
+// The tangent of a tensor that is written: memory that its views share.
+Tensor writable_tangent(TlTensor* t, const Level& level) {
+  if (TlTensor* own = tangent_of(t, level)) return Tensor::share(own);
+  if (TlTensor* base = api->tensor_view_base(t)) {
+    set_tangent(base, level, zeros_like(base));
+    if (TlTensor* own = tangent_of(t, level)) return Tensor::share(own);
+  }
+  set_tangent(t, level, zeros_like(t));
+  return Tensor::share(tangent_of(t, level));
+}
+
+void write_tangent(TlTensor* written, const Tensor& tangent, const Level& level) {
+  if (!is_differentiable(api->tensor_dtype(written))) return;
+  if (tangent)
+    copy_into(writable_tangent(written, level).get(), tangent.get());
+  else if (TlTensor* own = tangent_of(written, level))
+    fill_zero(own);
+}
+
+// An in-place row without a functional form: the same on the tangents, or nothing.
+int write_alone(const Rule& r, const Level& level, TangentCall& tangents, const TlValue* args, int n_args,
+                TlValue* rets, int n_rets) {
+  TlTensor* written = args[r.written].tag == TL_TENSOR ? args[r.written].u.t : nullptr;
+  if (!written)
+    fail(TL_ERROR_NOT_IMPLEMENTED, std::string(r.info->name) + ": a list is written under forward AD");
+  if (r.jvp_kind() == TL_JVP_NONE) {
+    call(r.op, args, n_args, rets, n_rets);
+    write_tangent(written, Tensor(), level);
+    return 0;
+  }
+  if (r.jvp_kind() != TL_JVP_LINEAR)
+    fail(TL_ERROR_NOT_IMPLEMENTED, std::string(r.info->name) + " does not support forward AD");
+  writable_tangent(written, level);
+  const TangentCall with_own(r, level, args, n_args);
+  static_cast<void>(tangents);
+  TangentCall again(with_own);
+  call(r.op, args, n_args, rets, n_rets);
+  again.tangents(r.op, rets, n_rets);
+  return 0;
+}
+
+int write_functional(const Rule& r, const Level& level, TangentCall& tangents, const TlValue* args,
+                     int n_args, TlValue* rets, int n_rets) {
+  const int n_results = api->op_info(r.functional)->n_rets;
+  Results made(n_results);
+  call(r.functional, args, n_args, made.data(), n_results);
+  std::vector<Tensor> found = tangents.tangents(r.functional, made.data(), n_results);
+  const std::vector<TlTensor*> results = flat(made.data(), n_results);
+  std::vector<TlTensor*> written;
+  each_tensor(&args[r.written], 1, [&](TlTensor* t, int) { written.push_back(t); });
+  for (size_t i = 0; i < written.size() && i < results.size(); ++i) {
+    copy_into(written[i], results[i]);
+    Tensor tangent = found[i] ? expanded(found[i], results[i]) : Tensor();
+    write_tangent(written[i], tangent, level);
+  }
+  if (n_rets && args[r.written].tag == TL_TENSOR) {
+    api->tensor_retain(args[r.written].u.t);
+    rets[0] = args[r.written];
+  }
+  return 0;
+}
+}  // namespace
+
+int at_jvp(const Rule& r, Level& level, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  TangentCall tangents(r, level, args, n_args);
+  const Below below(level);
+  if (!tangents.any()) return api->op_call(r.op, args, n_args, rets, n_rets);
+  if (r.info->variant == TL_OUT)
+    fail(TL_ERROR_RUNTIME,
+         std::string(r.info->name) +
+             ": functions with out=... arguments don't support automatic differentiation, but one "
+             "of the arguments has a tangent");
+  if (r.writes())
+    return r.functional && r.functional != r.op
+               ? write_functional(r, level, tangents, args, n_args, rets, n_rets)
+               : write_alone(r, level, tangents, args, n_args, rets, n_rets);
+  call(r.op, args, n_args, rets, n_rets);
+  std::vector<Tensor> found = tangents.tangents(r.op, rets, n_rets);
+  attach(flat(rets, n_rets), found, level);
+  return 0;
+}
+
+}  // namespace tl::autograd

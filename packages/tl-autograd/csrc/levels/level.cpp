@@ -1,0 +1,92 @@
+#include "levels/level.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "thread.h"
+
+namespace tl::autograd {
+
+namespace {
+constexpr uint64_t kTransformsBit = uint64_t{1} << TL_LAYER_TRANSFORMS;
+std::atomic<uint64_t> g_serial{0};
+
+void switch_layer(const Levels& all) { api->thread_include(kTransformsBit, all.top != nullptr); }
+
+void set_excluded(uint64_t bits) {
+  api->thread_exclude(~uint64_t{0}, 0);
+  api->thread_exclude(bits, 1);
+}
+}  // namespace
+
+Levels& levels() {
+  ThreadData& t = thread_data();
+  if (!t.levels) t.levels = new Levels;
+  return *static_cast<Levels*>(t.levels);
+}
+
+bool in_transform() {
+  const auto* all = static_cast<const Levels*>(thread_data().levels);
+  return all && !all->begun.empty();
+}
+
+void set_top(Level* level) {
+  Levels& all = levels();
+  all.top = level;
+  switch_layer(all);
+}
+
+Level* begin_level(LevelKind kind) {
+  Levels& all = levels();
+  auto level = std::make_unique<Level>();
+  level->parent = all.top;
+  level->serial = g_serial.fetch_add(1, std::memory_order_relaxed) + 1;
+  level->number = all.top ? all.top->number + 1 : 1;
+  level->kind = kind;
+  level->grad_mode = api->grad_enabled();
+  all.begun.push_back(level.get());
+  all.top = level.release();
+  switch_layer(all);
+  return all.top;
+}
+
+void end_level(Level* level) {
+  Levels& all = levels();
+  all.top = level->parent;
+  while (!all.begun.empty()) {
+    std::unique_ptr<Level> last(all.begun.back());
+    all.begun.pop_back();
+    if (last.get() == level) break;
+  }
+  switch_layer(all);
+}
+
+Level* level_of(uint64_t serial) {
+  const auto& begun = levels().begun;
+  for (auto it = begun.rbegin(); it != begun.rend(); ++it)
+    if ((*it)->serial == serial) return *it;
+  return nullptr;
+}
+
+Level* required_level(uint64_t serial) {
+  Level* level = level_of(serial);
+  if (!level) fail(TL_ERROR_RUNTIME, "this transform has ended, or began on another thread");
+  return level;
+}
+
+Below::Below(Level& level) : top_(levels().top), excluded_(api->thread_excluded()) {
+  Levels& all = levels();
+  all.top = level.parent;
+  switch_layer(all);
+  if (level.kind == LevelKind::Grad) api->set_grad_enabled(level.grad_mode);
+}
+
+Below::~Below() {
+  Levels& all = levels();
+  all.top = top_;
+  switch_layer(all);
+  set_excluded(excluded_);
+}
+
+}  // namespace tl::autograd

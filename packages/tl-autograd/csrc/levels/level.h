@@ -1,0 +1,68 @@
+// The levels of function transforms: a stack on each thread, whose top handles a call and hands it to those
+// below.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core.h"
+
+namespace tl::autograd {
+
+enum class LevelKind : uint8_t { Grad, Jvp, Batch };
+enum class Randomness : uint8_t { Error, Same, Different };
+
+struct Level {
+  Level* parent;
+  uint64_t serial;  // no two levels of the process have the same
+  int number;       // 1 for the outermost
+  LevelKind kind;
+  bool grad_mode;         // whether gradients were recorded when it began: what holds for the levels below
+  uint64_t excluded = 0;  // the thread's layers while a call is on its way through this level
+  Randomness randomness = Randomness::Error;
+  int64_t batch_size = 0;
+};
+
+// What a thread keeps: the top, and every level that has begun and not ended, the outermost first.
+struct Levels {
+  Level* top = nullptr;
+  std::vector<Level*> begun;
+};
+Levels& levels();
+bool in_transform();  // a level has begun on this thread
+
+void set_top(Level* level);  // NULL: none
+Level* begin_level(LevelKind kind);
+void end_level(Level* level);            // and those that began later
+Level* level_of(uint64_t serial);        // NULL if it has ended
+Level* required_level(uint64_t serial);  // raises
+
+// The stack without a level and those above it, for a scope.
+class Below {
+ public:
+  explicit Below(Level& level);
+  ~Below();
+  Below(const Below&) = delete;
+
+ private:
+  Level* top_;
+  uint64_t excluded_;
+};
+
+// A level that ends with the scope.
+class TemporaryLevel {
+ public:
+  explicit TemporaryLevel(LevelKind kind) : level_(begin_level(kind)), serial_(level_->serial) {}
+  ~TemporaryLevel() {
+    if (level_of(serial_)) end_level(level_);
+  }
+  TemporaryLevel(const TemporaryLevel&) = delete;
+  Level& operator*() const { return *level_; }
+  Level* get() const { return level_; }
+
+ private:
+  Level* level_;
+  uint64_t serial_;
+};
+
+}  // namespace tl::autograd

@@ -1,0 +1,46 @@
+"""Which arguments a function is differentiated with respect to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["chosen", "replaced", "validated"]
+
+Argnums = int | tuple[int, ...]
+
+
+def validated(argnums: Argnums, n_args: int) -> Argnums:
+    """The numbers without negative ones; raises RuntimeError for what names no positional argument."""
+    if isinstance(argnums, int):
+        return _number(argnums, n_args)
+    if isinstance(argnums, tuple):
+        if not argnums:
+            raise RuntimeError("argnums must be non-empty")
+        numbers = tuple(_number(n, n_args) for n in argnums)
+        if len(set(numbers)) != len(numbers):
+            raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+        return numbers
+    raise RuntimeError(f"argnum must be int or Tuple[int, ...], got: {type(argnums).__name__}")
+
+
+def _number(n: Any, n_args: int) -> int:
+    if not isinstance(n, int):
+        raise RuntimeError(f"argnum must be int, got: {type(n).__name__}")
+    if not -n_args <= n < n_args:
+        raise RuntimeError(f"Got argnum={n}, but only {n_args} positional inputs")
+    return n % n_args
+
+
+def chosen(args: tuple, argnums: Argnums) -> Any:
+    """The arguments of these numbers: one, or a tuple."""
+    return args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
+
+
+def replaced(args: tuple, argnums: Argnums, others: Any) -> tuple:
+    """The arguments with others in the place of those of these numbers."""
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    values = (others,) if isinstance(argnums, int) else others
+    changed = list(args)
+    for n, value in zip(numbers, values, strict=True):
+        changed[n] = value
+    return tuple(changed)

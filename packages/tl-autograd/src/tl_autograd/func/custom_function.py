@@ -1,0 +1,281 @@
+"""`Function.apply` inside of transforms: each level treats the function by what its class defines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tl_core
+from tl_autograd import _C
+from tl_autograd import function as functions
+from tl_autograd.func.levels import BATCH, GRAD, RANDOMNESS, Level, below
+from tl_autograd.func.vmap import spread
+from tl_core import Tensor
+from tl_core.pytree import tree_flatten, tree_map, tree_unflatten
+
+__all__ = ["VmapInfo", "apply_in_transform"]
+
+
+class VmapInfo(NamedTuple):
+    """What the `vmap` of a `Function` is told."""
+
+    batch_size: int
+    randomness: str
+
+
+def apply_in_transform(cls: Any, args: tuple) -> Any:
+    """The call at the top level."""
+    serial, kind, _, size, randomness = _C.top_level()
+    if kind != BATCH and cls.setup_context is functions.Function.setup_context:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+            f"override the setup_context staticmethod: {cls.__name__} does not."
+        )
+    if kind == GRAD:
+        return _at_gradients(cls, args, serial)
+    if kind == BATCH:
+        return _at_batch(cls, args, serial, VmapInfo(size, RANDOMNESS[randomness]))
+    return _at_tangents(cls, args, serial)
+
+
+# ---- gradients --------------------------------------------------------------------------------------------------
+
+
+def _at_gradients(cls: Any, args: tuple, serial: int) -> Any:
+    """A function of this level's wrappers, whose forward is the call at the levels below."""
+    wrapped = tuple(_wrapped(a, serial) for a in args)
+
+    def forward(*inside: Any) -> Any:
+        values = tuple(_value(a, serial) for a in inside)
+        with below(serial):
+            output = cls.apply(*values)
+        same = {id(v): a for v, a in zip(values, inside, strict=True) if isinstance(v, Tensor)}
+        return tree_map(lambda y: same.get(id(y)) if id(y) in same else _wrapped(y, serial), output)
+
+    single = type(
+        cls.__name__,
+        (functions.Function,),
+        {
+            "forward": staticmethod(forward),
+            "setup_context": staticmethod(cls.setup_context),
+            "backward": staticmethod(cls.backward),
+            "vjp": staticmethod(cls.vjp),
+        },
+    )
+    if cls.backward is functions.Function.backward:
+        single.backward = functions.Function.backward  # type: ignore[attr-defined]
+    if cls.vjp is functions.Function.vjp:
+        single.vjp = functions.Function.vjp  # type: ignore[attr-defined]
+    return functions.apply_recorded(single, wrapped, {})
+
+
+def _wrapped(x: Any, serial: int) -> Any:
+    if not isinstance(x, Tensor) or _C.unwrap(x, serial) is not None:
+        return x
+    return _C.wrap_for_gradients(x, serial)
+
+
+def _value(x: Any, serial: int) -> Any:
+    found = _C.unwrap(x, serial) if isinstance(x, Tensor) else None
+    return x if found is None else found[0]
+
+
+# ---- tangents ---------------------------------------------------------------------------------------------------
+
+
+class _Context(functions.FunctionCtx):
+    """A context that belongs to no node."""
+
+    saved_for_forward: tuple = ()
+    _given: tuple | None = None
+
+    @property
+    def saved_tensors(self) -> tuple:
+        """What was saved, for the direction that asks."""
+        return self.to_save if self._given is None else self._given
+
+
+def _at_tangents(cls: Any, args: tuple, serial: int) -> Any:
+    tangents = tuple(_C.tangent(a, serial) if isinstance(a, Tensor) else None for a in args)
+    with below(serial):
+        output = cls.apply(*args)
+        if not any(t is not None for t in tangents):
+            return output
+        if cls.jvp is functions.Function.jvp:
+            raise NotImplementedError(
+                f"You tried to use forward mode AD with {cls.__name__}: you must implement the jvp static method of a "
+                "custom autograd.Function to use it with forward mode AD."
+            )
+        context: Any = _Context()
+        context.needs_input_grad = tuple(t is not None for t in tangents)
+        cls.setup_context(context, args, output)
+        context._given = tuple(context.saved_for_forward) or tuple(context.to_save)
+        if context.materialize_grads:
+            tangents = tuple(
+                tl_core.zeros_like(a) if t is None and _varies(a) else t
+                for a, t in zip(args, tangents, strict=True)
+            )
+        pushed = cls.jvp(context, *tangents)
+    _attach(output, pushed, serial, context)
+    return output
+
+
+def _varies(x: Any) -> bool:
+    return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
+
+
+def _attach(output: Any, pushed: Any, serial: int, context: Any) -> None:
+    outputs = output if isinstance(output, tuple) else (output,)
+    found = pushed if isinstance(pushed, tuple) else (pushed,)
+    constant = {id(t) for t in context.non_differentiable}
+    for y, t in zip(outputs, found, strict=True):
+        if isinstance(y, Tensor) and t is not None and id(y) not in constant:
+            _C.set_tangent(y, t, serial)
+
+
+# ---- batches ----------------------------------------------------------------------------------------------------
+
+
+def _at_batch(cls: Any, args: tuple, serial: int, info: VmapInfo) -> Any:
+    own_rule = cls.vmap is not functions.Function.vmap
+    if own_rule and cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overriden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to avoid "
+            "ambiguity."
+        )
+    flat, spec = tree_flatten(args)
+    found = [_C.unwrap(x, serial) if isinstance(x, Tensor) else None for x in flat]
+    if not any(found):
+        with below(serial):
+            return cls.apply(*args)
+    if not own_rule and not cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
+            "the vmap staticmethod or set generate_vmap_rule=True."
+        )
+    values = tree_unflatten([x if f is None else f[0] for x, f in zip(flat, found, strict=True)], spec)
+    dims = tree_unflatten([None if f is None else f[1] for f in found], spec)
+    with below(serial):
+        output, out_dims = (cls.vmap if own_rule else _generated(cls))(info, dims, *values)
+    return _batched_again(output, out_dims, serial)
+
+
+def _batched_again(output: Any, out_dims: Any, serial: int) -> Any:
+    outputs, spec = tree_flatten(output)
+    dims = spread(out_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"the vmap of a Function gave out_dims {out_dims!r}, which do not fit the structure of its output"
+        )
+    return tree_unflatten(
+        [
+            y if d is None or not isinstance(y, Tensor) else _C.wrap_batch(y, d % y.dim(), serial)
+            for y, d in zip(outputs, dims, strict=True)
+        ],
+        spec,
+    )
+
+
+class _Batch:
+    """A batch level in which tensors enter by their dimensions and leave with them."""
+
+    def __init__(self, info: VmapInfo):
+        self.level = Level(BATCH, info.batch_size, info.randomness)
+
+    def enter(self, tree: Any, dims: list) -> Any:
+        leaves, spec = tree_flatten(tree)
+        made = [
+            x if d is None else _C.wrap_batch(x, d, self.level.serial)
+            for x, d in zip(leaves, dims, strict=True)
+        ]
+        return tree_unflatten(made, spec)
+
+    def leave(self, tree: Any) -> tuple[Any, list]:
+        leaves, spec = tree_flatten(tree)
+        found = [_C.unwrap(x, self.level.serial) if isinstance(x, Tensor) else None for x in leaves]
+        values = [x if f is None else f[0] for x, f in zip(leaves, found, strict=True)]
+        return tree_unflatten(values, spec), [None if f is None else f[1] for f in found]
+
+
+def _generated(cls: Any) -> Callable:
+    """A rule by batching forward, setup_context, backward and jvp themselves."""
+
+    def rule(info: VmapInfo, in_dims: Any, *args: Any) -> Any:
+        dims = tree_flatten(in_dims, is_leaf=lambda x: x is None)[0]
+        kept: dict[str, Any] = {}
+
+        def forward(*inputs: Any) -> Any:
+            batch = _Batch(info)
+            with batch.level:
+                output = cls.forward(*batch.enter(inputs, dims))
+                values, kept["out"] = batch.leave(output)
+            return values
+
+        def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+            batch = _Batch(info)
+            inner: Any = _Context()
+            inner.needs_input_grad = getattr(ctx, "needs_input_grad", ())
+            with batch.level:
+                cls.setup_context(inner, batch.enter(inputs, dims), batch.enter(output, kept["out"]))
+                saved, ctx._saved_dims = batch.leave(list(inner.to_save))
+                pushed, ctx._forward_dims = batch.leave(list(inner.saved_for_forward))
+            ctx.save_for_backward(*saved)
+            ctx.save_for_forward(*pushed)
+            ctx._inner = inner
+            ctx.set_materialize_grads(inner.materialize_grads)
+
+        def backward(ctx: Any, *grads: Any) -> Any:
+            batch = _Batch(info)
+            with batch.level:
+                ctx._inner._given = tuple(batch.enter(list(ctx.saved_tensors), ctx._saved_dims))
+                found = functions.backward_of(cls)(ctx._inner, *batch.enter(grads, kept["out"]))
+                found = found if isinstance(found, tuple) else (found,)
+                values, where = batch.leave(list(found))
+            return tuple(_fitted(g, w, d, info) for g, w, d in zip(values, where, dims, strict=True))
+
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            batch = _Batch(info)
+            with batch.level:
+                ctx._inner._given = tuple(
+                    batch.enter(list(ctx.saved_tensors), ctx._forward_dims or ctx._saved_dims)
+                )
+                given = [None if t is None else d for t, d in zip(tangents, dims, strict=True)]
+                found = cls.jvp(ctx._inner, *batch.enter(list(tangents), given))
+                values, where = batch.leave(found)
+            leaves, spec = tree_flatten(values)
+            placed = [_placed(t, w, d, info) for t, w, d in zip(leaves, where, kept["out"], strict=True)]
+            return tree_unflatten(placed, spec)
+
+        made = {"forward": forward, "setup_context": setup_context, "backward": backward}
+        if cls.jvp is not functions.Function.jvp:
+            made["jvp"] = jvp
+        batched: Any = type(
+            f"Vmapped{cls.__name__}",
+            (functions.Function,),
+            {name: staticmethod(f) for name, f in made.items()} | {"generate_vmap_rule": True},
+        )
+        output = batched.apply(*args)
+        spec = tree_flatten(output)[1]
+        return output, tree_unflatten(kept["out"], spec)
+
+    return rule
+
+
+def _placed(t: Any, at: int | None, wanted: int | None, info: VmapInfo) -> Any:
+    """A tangent with the batch where its primal has it."""
+    if not isinstance(t, Tensor) or at == wanted or wanted is None:
+        return t
+    if at is None:
+        return t.unsqueeze(wanted).expand(*t.shape[:wanted], info.batch_size, *t.shape[wanted:])
+    return t.movedim(at, wanted)
+
+
+def _fitted(g: Any, at: int | None, wanted: int | None, info: VmapInfo) -> Any:
+    """A gradient with the batch where its input has it: summed, if the input has none."""
+    if isinstance(g, Tensor) and wanted is None and at is not None:
+        return g.sum(at)
+    return _placed(g, at, wanted, info)
+
+
+functions.in_transform.append(apply_in_transform)

@@ -1,0 +1,147 @@
+"""Forward mode: tangents go along with the values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+from tl_autograd import _C
+from tl_autograd.func.grad import _check_tensors, vjp
+from tl_autograd.func.levels import JVP, Level, tensors_mapped
+from tl_core import Tensor
+from tl_core.pytree import tree_flatten, tree_unflatten
+
+__all__ = ["jvp", "linearize"]
+
+
+def jvp(
+    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+) -> Any:
+    """The value of a function, and the product of its Jacobian with a vector, in one pass.
+
+    Args:
+        func: takes and returns tensors, or nested containers of them.
+        primals: a tuple with the arguments.
+        tangents: a tuple with the vector, structured as `primals`.
+        strict: raise an error if an output depends on no input, instead of giving zeros.
+        has_aux: whether `func` returns a pair, whose second part is handed on.
+
+    Returns:
+        (value, product), or (value, product, auxiliary).
+
+    Raises:
+        RuntimeError: structures or shapes differ, or `func` does not return tensors.
+
+    Example::
+
+        >>> from tl_autograd.func import jvp
+        >>> jvp(lambda x: x * x, (tl_core.tensor(3.0),), (tl_core.tensor(1.0),))
+        (tensor(9.), tensor(6.))
+    """
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to "
+                           f"call f(*primals); got {type(primals).__name__}")  # fmt: skip
+    flat, spec = tree_flatten(primals)
+    vectors, vector_spec = tree_flatten(tangents)
+    if spec != vector_spec:
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For "
+            f"example, if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} "
+            f"and tangents with structure {vector_spec}"
+        )
+    _check_primals(flat, vectors)
+    return _pushed(func, flat, vectors, spec, strict, has_aux)
+
+
+def _check_primals(flat: list, vectors: list) -> None:
+    for name, leaves in (("primals", flat), ("tangents", vectors)):
+        if not leaves:
+            raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to be a non-empty structure with at least "
+                               "one Tensor")  # fmt: skip
+        for x in leaves:
+            if not isinstance(x, Tensor):
+                raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to contain only Tensors, got "
+                                   f"unsupported type {type(x).__name__}")  # fmt: skip
+    for x, v in zip(flat, vectors, strict=True):
+        if not (x.is_floating_point() or x.is_complex()):
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
+        if x.shape != v.shape:
+            raise RuntimeError(
+                f"Expected tangent to have the same size as its primal, but got primal of shape {tuple(x.shape)} and "
+                f"tangent of shape {tuple(v.shape)}"
+            )
+
+
+def _pushed(func: Callable, flat: list, vectors: list, spec: Any, strict: bool, has_aux: bool) -> Any:
+    duals = [x.view_as(x) for x in flat]
+    with Level(JVP) as level:
+        for x, v in zip(duals, vectors, strict=True):
+            _C.set_tangent(x, v, level.serial)
+        result = func(*tree_unflatten(duals, spec))
+        aux = None
+        if has_aux:
+            if not (isinstance(result, tuple) and len(result) == 2):
+                raise RuntimeError(
+                    "jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux is "
+                    "True"
+                )
+            result, aux = result
+        outputs, out_spec = tree_flatten(result)
+        _check_tensors(outputs, out_spec, "jvp(f, primals, tangents)", "f(*args)")
+        pushed = [_C.tangent(y, level.serial) for y in outputs]
+        if strict and None in pushed:
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+                "allowed with strict=True."
+            )
+    values = [_C.without_tangents(y) for y in outputs]
+    pushed = [tl_core.zeros_like(y) if v is None else v for v, y in zip(pushed, values, strict=True)]
+    value, product = tree_unflatten(values, out_spec), tree_unflatten(pushed, out_spec)
+    return (value, product, tensors_mapped(_C.without_tangents, aux)) if has_aux else (value, product)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of a function, and its best linear approximation there.
+
+    The function runs once; each call of the approximation goes through what it recorded, not through `func`. For a
+    single product `jvp` is quicker.
+
+    Args:
+        func: takes and returns tensors, or nested containers of them.
+        primals: where.
+
+    Returns:
+        (value, product): `product` takes tangents as `func` takes arguments.
+
+    Example::
+
+        >>> from tl_autograd.func import linearize
+        >>> value, product = linearize(lambda x: x * x, tl_core.tensor(3.0))
+        >>> product(tl_core.tensor(1.0)), product(tl_core.tensor(2.0))
+        (tensor(6.), tensor(12.))
+    """
+    value, pull = vjp(func, *primals)
+    flat, spec = tree_flatten(primals)
+    outputs, out_spec = tree_flatten(value)
+
+    def product(*tangents: Any) -> Any:
+        vectors, given = tree_flatten(tangents)
+        if given != spec:
+            raise RuntimeError(
+                f"Expected the tangents {given} to have the same argspec as the primals {spec}: the same structure"
+            )
+        for x, v in zip(flat, vectors, strict=True):
+            if x.shape != v.shape:
+                raise RuntimeError(f"linearize: expected a tangent of shape {tuple(x.shape)} like its primal, got "
+                                   f"shape {tuple(v.shape)}")  # fmt: skip
+            if x.dtype != v.dtype:
+                raise RuntimeError(
+                    f"linearize: expected a tangent of dtype {x.dtype} like its primal, got {v.dtype}"
+                )
+        # The pull-back is linear: its own pull-back is the product.
+        start = [tl_core.zeros_like(y) for y in outputs]
+        _, push = vjp(lambda *v: tuple(tree_flatten(pull(tree_unflatten(v, out_spec)))[0]), *start)
+        return tree_unflatten(push(tuple(vectors)), out_spec)
+
+    return value, product

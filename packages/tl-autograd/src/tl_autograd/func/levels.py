@@ -1,0 +1,55 @@
+"""Levels of transforms: they begin, tensors enter and leave them, and they end whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tl_autograd import _C
+from tl_core import Tensor, set_grad_enabled
+from tl_core.pytree import tree_map
+
+__all__ = ["BATCH", "GRAD", "JVP", "RANDOMNESS", "Level", "below", "tensors_mapped"]
+
+GRAD, JVP, BATCH = 0, 1, 2
+RANDOMNESS = ("error", "same", "different")
+
+
+class Level:
+    """A level, for a `with`: inside, it is the top."""
+
+    def __init__(self, kind: int, batch_size: int = 0, randomness: str = "error"):
+        self._arguments = (kind, batch_size, RANDOMNESS.index(randomness))
+
+    def __enter__(self) -> Level:
+        self.serial: int = _C.begin_level(*self._arguments)
+        self._mode = set_grad_enabled(True) if self._arguments[0] == GRAD else None
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        _C.end_level(self.serial)
+        if self._mode is not None:
+            self._mode.__exit__(*raised)
+
+    def unwrap(self, t: Tensor) -> Tensor:
+        """The tensor of the levels below that a wrapper of this one holds."""
+        found = _C.unwrap(t, self.serial)
+        return t if found is None else found[0]
+
+
+class below:
+    """For a `with`: the levels without the given one and those above it."""
+
+    def __init__(self, serial: int):
+        self._serial = serial
+
+    def __enter__(self) -> None:
+        self._before = _C.step_below(self._serial)
+
+    def __exit__(self, *raised: Any) -> None:
+        _C.step_back(self._before)
+
+
+def tensors_mapped(f: Callable[[Tensor], Any], tree: Any) -> Any:
+    """The tree with f(t) for each tensor in it."""
+    return tree_map(lambda x: f(x) if isinstance(x, Tensor) else x, tree)

@@ -1,0 +1,246 @@
+"""Functions of one example, run on a batch of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+from tl_autograd import _C
+from tl_autograd.func.levels import BATCH, RANDOMNESS, Level
+from tl_core import Tensor
+from tl_core.pytree import TreeSpec, tree_flatten, tree_unflatten
+
+__all__ = ["vmap"]
+
+Dims = Any
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Dims = 0,
+    out_dims: Dims = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """The function that runs `func` on every example of a batch, without a loop over them.
+
+    Each operator that `func` calls runs once, on the whole batch.
+
+    Args:
+        func: a function of one example; takes tensors and nested containers of them, returns tensors.
+        in_dims: which dimension of each argument counts the examples: a number for all of them, or a structure like
+            the arguments'. None: the argument is the same for all examples.
+        out_dims: where the results get that dimension: a number for all of them, or a structure like the results'.
+        randomness: what random operators do: "error" refuses them, "different" draws for each example, "same" draws
+            once for all.
+        chunk_size: how many examples are worked on at a time; None: all of them.
+
+    Returns:
+        A function of batches.
+
+    Raises:
+        ValueError: `in_dims` or `out_dims` do not fit, sizes of batches differ, or there is no batch at all.
+        RuntimeError: the function asks for the value of a batched tensor, or draws with randomness="error".
+
+    Example::
+
+        >>> from tl_autograd.func import vmap
+        >>> vmap(tl_core.dot)(tl_core.ones(3, 2), tl_core.ones(3, 2))
+        tensor([2., 2., 2.])
+    """
+    if randomness not in RANDOMNESS:
+        raise RuntimeError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+        )
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def batched(*args: Any, **kwargs: Any) -> Any:
+        size, dims, flat, spec = _flat_inputs(in_dims, args, func)
+        if chunk_size is None or chunk_size >= size:
+            return _run(func, size, dims, flat, spec, out_dims, randomness, kwargs)
+        return _run_in_chunks(func, size, dims, flat, spec, out_dims, randomness, kwargs, chunk_size)
+
+    return batched
+
+
+def _name(func: Callable) -> str:
+    return getattr(func, "__name__", repr(func))
+
+
+def _flat_inputs(in_dims: Dims, args: tuple, func: Callable) -> tuple[int, list, list, TreeSpec]:
+    """(size of the batch, dimension of each leaf, leaves, structure)."""
+    name = _name(func)
+    start = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"{start}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            "function with no inputs. The latter is unsupported."
+        )
+    flat, spec = tree_flatten(args)
+    dims = spread(in_dims, spec)
+    if dims is None:
+        shown = tree_flatten(list(args))[1]
+        raise ValueError(
+            f"{start}in_dims is not compatible with the structure of inputs. in_dims has structure "
+            f"{tree_flatten(in_dims)[1]} but inputs has structure {shown}."
+        )
+    dims = [_checked_dim(x, d, start) for x, d in zip(flat, dims, strict=True)]
+    return _batch_size(dims, flat, start), dims, flat, spec
+
+
+def _checked_dim(x: Any, dim: Any, start: str) -> int | None:
+    if dim is None:
+        return None
+    if not isinstance(dim, int) or isinstance(dim, bool):
+        raise ValueError(
+            f"{start}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+        )
+    if not isinstance(x, Tensor):
+        raise ValueError(
+            f"{start}Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor "
+            "arguments, please use None as the respective in_dim"
+        )
+    if not -x.dim() <= dim < x.dim():
+        raise ValueError(
+            f"{start}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {x.dim()} so "
+            f"expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}."
+        )
+    return dim % x.dim()
+
+
+def _batch_size(dims: list, flat: list, start: str) -> int:
+    sizes = [x.size(d) for x, d in zip(flat, dims, strict=True) if d is not None]
+    if not sizes:
+        raise ValueError(
+            f"{start}at least one Tensor must be mapped over: expected some non-None in_dim, got only None"
+        )
+    if any(n != sizes[0] for n in sizes):
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
+        )
+    return sizes[0]
+
+
+def spread(dims: Any, spec: TreeSpec) -> list | None:
+    """One entry of `dims` for each leaf of the structure; None if they do not fit."""
+    if not isinstance(dims, (tuple, list, dict)) or spec.is_leaf():
+        is_container = isinstance(dims, (tuple, list, dict))
+        return None if is_container else [dims] * spec.num_leaves
+    parts, own = tree_flatten(dims, is_leaf=lambda x: x is not dims)
+    if own.type != spec.type or own.context != spec.context or len(parts) != len(spec.children_specs):
+        return None
+    flat: list = []
+    for part, child in zip(parts, spec.children_specs, strict=True):
+        inner = spread(part, child)
+        if inner is None:
+            return None
+        flat += inner
+    return flat
+
+
+def _run(
+    func: Callable,
+    size: int,
+    dims: list,
+    flat: list,
+    spec: TreeSpec,
+    out_dims: Dims,
+    randomness: str,
+    kwargs: dict,
+) -> Any:
+    with Level(BATCH, size, randomness) as level:
+        inside = [
+            x if d is None else _C.wrap_batch(x, d, level.serial) for x, d in zip(flat, dims, strict=True)
+        ]
+        result = func(*tree_unflatten(inside, spec), **kwargs)
+        outputs, out_spec = tree_flatten(result)
+        found = [_C.unwrap(y, level.serial) if isinstance(y, Tensor) else None for y in outputs]
+    where = _flat_out_dims(out_dims, outputs, out_spec, _name(func))
+    values = [_handed_out(y, f, d, size, _name(func)) for y, f, d in zip(outputs, found, where, strict=True)]
+    return tree_unflatten(values, out_spec)
+
+
+def _flat_out_dims(out_dims: Dims, outputs: list, spec: TreeSpec, name: str) -> list:
+    for y in outputs:
+        if not isinstance(y, Tensor):
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(y)}. Did you mean to set "
+                "out_dims= to None for output?"
+            )
+    if out_dims is not None and not isinstance(out_dims, (int, tuple, list, dict)):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
+            f"representing where in the outputs the vmapped dimension should appear, got {type(out_dims)}"
+        )
+    if spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        out_dims = out_dims[0]
+    flat = spread(out_dims, spec)
+    if flat is None and isinstance(out_dims, tuple) and not spec.is_leaf():
+        flat = spread(list(out_dims), spec)
+    if flat is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
+            f"`outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+        )
+    return flat
+
+
+def _handed_out(y: Tensor, found: tuple | None, where: int | None, size: int, name: str) -> Tensor:
+    if where is None:
+        if found is not None:
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
+            )
+        return y
+    if found is None:
+        value, dim = y.unsqueeze(0).expand(size, *y.shape), 0
+    else:
+        value, dim = found
+    if not -value.dim() <= where < value.dim():
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-value.dim()}, {value.dim() - 1}], but got {where})"
+        )
+    where %= value.dim()
+    return value if where == dim else value.movedim(dim, where)
+
+
+def _run_in_chunks(
+    func: Callable,
+    size: int,
+    dims: list,
+    flat: list,
+    spec: TreeSpec,
+    out_dims: Dims,
+    randomness: str,
+    kwargs: dict,
+    chunk: int,
+) -> Any:
+    parts: list[list] = []
+    out_spec = None
+    for begin in range(0, size, chunk):
+        n = min(chunk, size - begin)
+        piece = [x if d is None else x.narrow(d, begin, n) for x, d in zip(flat, dims, strict=True)]
+        result = _run(func, n, dims, piece, spec, out_dims, randomness, kwargs)
+        outputs, out_spec = tree_flatten(result)
+        parts.append(outputs)
+    assert out_spec is not None
+    where = spread(out_dims, out_spec)
+    if where is None and isinstance(out_dims, tuple):
+        where = spread(out_dims[0] if len(out_dims) == 1 else list(out_dims), out_spec)
+    assert where is not None
+    joined = [
+        pieces[0] if d is None else tl_core.cat(pieces, d)
+        for pieces, d in zip(zip(*parts, strict=True), where, strict=True)
+    ]
+    return tree_unflatten(joined, out_spec)

@@ -1,0 +1,303 @@
+"""Formulas and words by which operators take batches, where the row's own word does not do: see opgen/rules.py.
+
+Physical tensors have the batch as dimension 0. Beside what formulas have, `(name := value)` keeps a value, `given(x)`
+is an argument as it came (without a batch dimension if it has none), and `all(call)` lists all results of a call.
+"""
+
+from __future__ import annotations
+
+# ---- parts of formulas ------------------------------------------------------------------------------------------
+
+FLAT = "self.reshape([batch_size, prod(self.shape[1:])])"
+# Losses over classes: what is ignored, the dimension of the classes, the targets that can be read, the weights.
+_CLASSES = (
+    "(ignored := target == ignore_index), (cd := 1 if self.ndim == 2 else 2), "
+    "(safe := target.masked_fill(ignored, 0)), "
+    "(w := weight.gather(1, safe.reshape([batch_size, prod(safe.shape[1:])])).reshape(safe.shape)"
+    ".masked_fill(ignored, 0) if weight is not None else "
+    "ones_like(safe, dtype=self.dtype).masked_fill(ignored, 0)), "
+    "(total := w.reshape([batch_size, prod(w.shape[1:])]).sum(1, False))"
+)
+_REDUCED = (
+    "(losses if reduction == 0 else (s := losses.reshape([batch_size, prod(losses.shape[1:])]).sum(1, False)) "
+    "if reduction == 2 else losses.reshape([batch_size, prod(losses.shape[1:])]).sum(1, False) / total)"
+)
+
+
+def _after(steps: str, result: str) -> str:
+    """The result, a tuple or one value, after steps that only keep values."""
+    return f"after([{steps}], {result})"
+
+
+def _folded(name: str) -> str:
+    return f"{name}.reshape([{name}.shape[0] * {name}.shape[1]] + {name}.shape[2:])"
+
+
+def _as_channels(name: str) -> str:
+    """(B, N, C, …) as (N, B · C, …)."""
+    return (
+        f"{name}.transpose(0, 1).reshape([{name}.shape[1], batch_size * {name}.shape[2]] + {name}.shape[3:])"
+    )
+
+
+def _joined_rows(name: str) -> str:
+    """(B, C, …) as (B · C, …)."""
+    return f"{name}.reshape([batch_size * {name}.shape[1]] + {name}.shape[2:])"
+
+
+def _added(matrix: str, rank: int) -> str:
+    """beta · self + alpha · matrix, with self's dimensions behind the batch."""
+    own = f"self.reshape([batch_size] + [1] * ({rank + 1} - self.ndim) + self.shape[1:])"
+    return f"(m if beta == 0 else {own} * beta + m) if defined(m := {matrix} * alpha) else None"
+
+
+# ---- convolutions -----------------------------------------------------------------------------------------------
+
+
+def _convolved(call: str, first: str) -> str:
+    """One filter for all: the batch is more samples. A filter each: the batch is more groups."""
+    plain = call.format(x=_folded(first), w="given(weight)", b="None", groups="groups")
+    many = call.format(
+        x=_as_channels(first), w=_joined_rows("weight"), b="None", groups="groups * batch_size"
+    )
+    shape_plain = f"reshape([batch_size, {first}.shape[1]] + y.shape[1:])"
+    shape_many = "reshape([y.shape[0], batch_size, y.shape[1] // batch_size] + y.shape[2:]).transpose(0, 1)"
+    result = f"(y := {plain}).{shape_plain} if not batched(weight) else (y := {many}).{shape_many}"
+    added = (
+        "(z + bias.reshape([batch_size, 1, bias.shape[1]] + [1] * (z.ndim - 3)) if bias is not None else z)"
+    )
+    return f"after([(z := {result})], {added})"
+
+
+BATCH = {
+    # reductions of all elements
+    "sum": f"{FLAT}.sum(1, False, dtype=dtype)",
+    "mean": f"{FLAT}.mean(1, False, dtype=dtype)",
+    "prod": f"{FLAT}.prod(1, False, dtype=dtype)",
+    "max": f"{FLAT}.amax(1, False)",
+    "min": f"{FLAT}.amin(1, False)",
+    "any": f"{FLAT}.any(1, False)",
+    "all": f"{FLAT}.all(1, False)",
+    "median": f"median({FLAT}, 1, False)",
+    "nanmedian": f"nanmedian({FLAT}, 1, False)",
+    # views
+    "squeeze": "self.squeeze([i for i, n in enumerate(self.shape) if n == 1 and i > 0])",
+    "squeeze.dims": (
+        "self.squeeze([d + 1 if d >= 0 else d for d in dim]) if self.ndim > 1 else self.view(self.shape)"
+    ),
+    "expand": (
+        "self.view([batch_size] + [1] * (len(size) + 1 - self.ndim) + self.shape[1:]).expand([batch_size] + size)"
+    ),
+    "permute": "self.permute([0] + [d + 1 if d >= 0 else d for d in dims])",
+    "permute_backward": "permute_backward(grad, [0] + [d + 1 if d >= 0 else d for d in dims])",
+    "t": "self.transpose(1, 2) if self.ndim > 2 else self.view(self.shape)",
+    "as_strided": "self.as_strided([batch_size] + size, [self.stride(0)] + stride, storage_offset)",
+    "new_empty_strided": (
+        "self.new_empty_strided([batch_size] + size, [1 + sum([(n - 1) * s for n, s in zip(size, stride)])] + stride, "
+        "dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)"
+    ),
+    # products
+    "mm": "matmul(given(self), given(mat2))",
+    "bmm": "matmul(given(self), given(mat2))",
+    "mv": (
+        "matmul(given(self), vec.unsqueeze(-1)).squeeze(-1) if batched(vec) else matmul(given(self), given(vec))"
+    ),
+    "dot": "matmul(self.unsqueeze(1), tensor.unsqueeze(2)).reshape([batch_size])",
+    "addmm": _added("matmul(given(mat1), given(mat2))", 2),
+    "baddbmm": _added("matmul(given(batch1), given(batch2))", 3),
+    "addmv": _added(
+        "(matmul(given(mat), vec.unsqueeze(-1)).squeeze(-1) if batched(vec) else matmul(given(mat), given(vec)))",
+        1,
+    ),
+    "linear": (
+        "linear(given(input), weight, bias) if not batched(weight) and not batched(bias) else "
+        "after([(x := input.reshape([batch_size, prod(input.shape[1:-1]), input.shape[-1]]) if batched(input) else "
+        "input.reshape([prod(input.shape[:-1]), input.shape[-1]])), "
+        "(m := weight.unsqueeze(1) if batched(weight) and weight.ndim == 2 else "
+        "weight.unsqueeze(0) if not batched(weight) and weight.ndim == 1 else weight), "
+        "(y := matmul(x, m.transpose(-1, -2))), "
+        "(lead := input.shape[1:-1] if batched(input) else input.shape[:-1]), "
+        "(tail := [] if weight.ndim == (2 if batched(weight) else 1) else [y.shape[-1]]), "
+        "(z := y.reshape([batch_size] + lead + tail) if y.ndim == 3 else "
+        "y.reshape(lead + tail).unsqueeze(0).expand([batch_size] + lead + tail))], "
+        "z if bias is None else z + bias.reshape([batch_size] + [1] * len(lead) + tail) if batched(bias) else z + bias)"
+    ),
+    "masked_fill.Tensor": (
+        "after([(r := max(self.ndim, mask.ndim))], where(mask.reshape([batch_size] + [1] * (r - mask.ndim) + "
+        "mask.shape[1:]), _to_copy(value, dtype=self.dtype).reshape([batch_size] + [1] * (r - 1)), "
+        "self.reshape([batch_size] + [1] * (r - self.ndim) + self.shape[1:])))"
+    ),
+    # indices
+    "embedding": (
+        "embedding(weight, given(indices), padding_idx, scale_grad_by_freq, sparse) if not batched(weight) else "
+        "after([(o := (arange(batch_size, device=weight.device) * weight.shape[1])), "
+        "(i := indices if batched(indices) else indices.unsqueeze(0).expand([batch_size] + indices.shape))], "
+        "embedding(weight.reshape([batch_size * weight.shape[1], weight.shape[2]]), "
+        "i + o.reshape([batch_size] + [1] * (i.ndim - 1)), -1, False, False))"
+    ),
+    "embedding_dense_backward": (
+        "embedding_dense_backward(grad_output.masked_fill((indices == padding_idx).unsqueeze(-1), 0), "
+        "indices + (arange(batch_size, device=indices.device) * num_weights).reshape("
+        "[batch_size] + [1] * (indices.ndim - 1)), batch_size * num_weights, -1, scale_grad_by_freq)"
+        ".reshape([batch_size, num_weights, grad_output.shape[-1]])"
+    ),
+    "index_select": (
+        "after([(n := self.ndim), (d := dim + 1 if dim >= 0 else dim + max(n, 2))], "
+        "self.unsqueeze(1).index_select(1, index).reshape([batch_size]) if not batched(index) and n == 1 else "
+        "self.index_select(d, index) if not batched(index) else "
+        "after([(i := index.reshape([batch_size, index.shape[1] if index.ndim == 2 else 1])), (k := i.shape[1])], "
+        "self.unsqueeze(1).gather(1, i).reshape(index.shape) if n == 1 else "
+        "self.gather(d, i.reshape([batch_size] + [1] * (d - 1) + [k] + [1] * (n - 1 - d))"
+        ".expand(self.shape[:d] + [k] + self.shape[d + 1:]))))"
+    ),
+    "index_select_backward": (
+        "after([(d := dim + 1 if dim >= 0 else dim + 1 + len(input_sizes))], "
+        "index_select_backward(grad, [batch_size] + input_sizes, d, index) if not batched(index) else "
+        "grad.new_zeros([batch_size] + input_sizes).scatter_add(d, index.reshape([batch_size] + [1] * (d - 1) + "
+        "[grad.shape[d]] + [1] * (grad.ndim - 1 - d)).expand(grad.shape), grad))"
+    ),
+    "searchsorted.Tensor": (
+        "searchsorted(sorted_sequence, self.reshape([batch_size, prod(self.shape[1:])]), out_int32=out_int32, "
+        "right=right, side=side, sorter=sorter).reshape(self.shape) if sorted_sequence.ndim == 2 else "
+        "searchsorted(sorted_sequence, self, out_int32=out_int32, right=right, side=side, sorter=sorter)"
+    ),
+    "bucketize.Tensor": (
+        "bucketize(self, boundaries, out_int32=out_int32, right=right) if not batched(boundaries) else "
+        "searchsorted(boundaries, self.reshape([batch_size, prod(self.shape[1:])]), out_int32=out_int32, right=right)"
+        ".reshape(self.shape)"
+    ),
+    # losses
+    "nll_loss_forward": _after(
+        f"{_CLASSES}, (losses := (-self.gather(cd, safe.unsqueeze(cd)).squeeze(cd) * w).masked_fill(ignored, 0))",
+        f"({_REDUCED}, total)",
+    ),
+    "_nll_loss_backward": _after(
+        "(ignored := target == ignore_index), (cd := 1 if len(sizes) == 1 else 2), "
+        "(safe := target.masked_fill(ignored, 0)), "
+        "(w := weight.gather(1, safe.reshape([batch_size, prod(safe.shape[1:])])).reshape(safe.shape)"
+        ".masked_fill(ignored, 0) if weight is not None else "
+        "ones_like(safe, dtype=grad.dtype).masked_fill(ignored, 0)), "
+        "(h := grad if reduction == 0 else "
+        "(grad / total_weight if reduction == 1 else grad).reshape([batch_size] + [1] * (target.ndim - 1)))",
+        "grad.new_zeros([batch_size] + sizes).scatter_add(cd, safe.unsqueeze(cd), "
+        "(-(h * w)).masked_fill(ignored, 0).unsqueeze(cd))",
+    ),
+    "_cross_entropy": _after(
+        f"{_CLASSES}, (log_sums := self.logsumexp(cd, False)), "
+        "(losses := ((log_sums - self.gather(cd, safe.unsqueeze(cd)).squeeze(cd)) * w).masked_fill(ignored, 0))",
+        f"({_REDUCED}, log_sums, total)",
+    ),
+    "_cross_entropy_backward": _after(
+        f"{_CLASSES}, (h := grad if reduction == 0 else "
+        "(grad / total_weight if reduction == 1 else grad).reshape([batch_size] + [1] * (target.ndim - 1))), "
+        "(c := (h * w).masked_fill(ignored, 0).unsqueeze(cd))",
+        "((self - log_sums.unsqueeze(cd)).exp() * c).scatter_add(cd, safe.unsqueeze(cd), -c)",
+    ),
+    # normalization
+    "_sample_norm": (
+        "after([(w := given(weight)), (b := given(bias)), (plain := not batched(weight) and not batched(bias)), "
+        "(r := all(_sample_norm(input, w if plain else None, b if plain else None, N * batch_size, C, S, groups, eps, "
+        "centered))), (y := r[0] if plain else r[0].reshape([batch_size, N, C, S])), "
+        "(y2 := y if plain or weight is None else y * (weight.reshape([batch_size, 1, C, 1]) if batched(weight) else "
+        "weight.reshape([1, 1, C, 1]))), "
+        "(y3 := y2 if plain or bias is None else y2 + (bias.reshape([batch_size, 1, C, 1]) if batched(bias) else "
+        "bias.reshape([1, 1, C, 1])))], "
+        "(y3.reshape(input.shape), r[1].reshape([batch_size, N, groups]), r[2].reshape([batch_size, N, groups])))"
+    ),
+    "_sample_norm_backward": (
+        "after([(h := grad.reshape([batch_size, N, C, S])), "
+        "(m := mean.reshape([batch_size, N, groups, 1, 1])), (s := rstd.reshape([batch_size, N, groups, 1, 1])), "
+        "(x := input.reshape([batch_size, N, groups, C // groups, S])), "
+        "(normed := (((x - m) if centered else x) * s).reshape([batch_size, N, C, S])), "
+        "(weighted := h if weight is None else h * weight.reshape([batch_size, 1, C, 1])), "
+        "(r := all(_sample_norm_backward(weighted.reshape(input.shape), input, mean.reshape([batch_size * N, groups]), "
+        "rstd.reshape([batch_size * N, groups]), None, None, N * batch_size, C, S, groups, eps, centered, want_input, "
+        "False, False)))], "
+        "(r[0].reshape(input.shape) if want_input else None, "
+        "(h * normed).sum([1, 3], False).reshape(weight.shape) if want_weight and weight is not None else None, "
+        "h.sum([1, 3], False).reshape(bias.shape) if want_bias and bias is not None else None))"
+    ),
+    "_batch_norm": (
+        f"after([(r := all(_batch_norm({_as_channels('input')}, "
+        "weight.reshape([batch_size * input.shape[2]]) if weight is not None else None, "
+        "bias.reshape([batch_size * input.shape[2]]) if bias is not None else None, "
+        "running_mean.reshape([batch_size * input.shape[2]]) if running_mean is not None else None, "
+        "running_var.reshape([batch_size * input.shape[2]]) if running_var is not None else None, "
+        "training, momentum, eps)))], "
+        "(r[0].reshape([input.shape[1], batch_size] + input.shape[2:]).transpose(0, 1), "
+        "r[1].reshape([batch_size, input.shape[2]]), r[2].reshape([batch_size, input.shape[2]])))"
+    ),
+    "_batch_norm_backward": (
+        f"after([(r := all(_batch_norm_backward({_as_channels('grad')}, {_as_channels('input')}, "
+        "mean.reshape([batch_size * input.shape[2]]), rstd.reshape([batch_size * input.shape[2]]), "
+        "weight.reshape([batch_size * input.shape[2]]) if weight is not None else None, training, eps, "
+        "want_input, want_weight, want_bias)))], "
+        "(r[0].reshape([input.shape[1], batch_size] + input.shape[2:]).transpose(0, 1) if want_input else None, "
+        "r[1].reshape([batch_size, input.shape[2]]) if want_weight else None, "
+        "r[2].reshape([batch_size, input.shape[2]]) if want_bias else None))"
+    ),
+    # convolutions
+    "convolution": _convolved(
+        "convolution({x}, {w}, {b}, stride, padding, dilation, transposed, output_padding, {groups})",
+        "input",
+    ),
+    "_convolve": "loop",
+    "_convolve_input": "loop",
+    "_convolve_weight": "loop",
+    # attention
+    "_attention_rng_state": (
+        f"after([(s := _attention_rng_state({_folded('query')}, {_folded('key')}))], "
+        "s.reshape([batch_size, s.shape[0] // batch_size] + s.shape[1:]))"
+    ),
+    # geometry of strided gradients
+    "as_strided_backward": "loop",
+    "_as_strided_gather": "loop",
+    # random numbers
+    "multinomial": (
+        "self.multinomial(num_samples, replacement, generator=generator) if self.ndim == 2 else "
+        "self.reshape([batch_size * self.shape[1], self.shape[2]]).multinomial(num_samples, replacement, "
+        "generator=generator).reshape([batch_size, self.shape[1], num_samples])"
+    ),
+}
+
+_WORDS = {
+    "front": """
+        geqrf linalg_qr _linalg_svd linalg_cholesky_ex linalg_lu_factor_ex lu_unpack linalg_ldl_factor_ex _linalg_eigh
+        linalg_eig _linalg_eigvals _linalg_solve linalg_matrix_exp linalg_inv_ex _linalg_pinv _linalg_det
+        _linalg_slogdet linalg_solve_triangular cholesky_solve cholesky_inverse linalg_ldl_solve _linalg_lstsq tril triu
+    """,
+    "fold": """
+        reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d
+        _pad_circular _border_adjoint im2col col2im _max_pool _adaptive_max_pool _put_by_index _unpool _avg_pool
+        _avg_pool_adjoint _adaptive_avg_pool _adaptive_avg_pool_adjoint _grid_sample _grid_sample_adjoint
+        _grid_sample_slope
+        upsample_nearest1d upsample_nearest1d_backward upsample_nearest2d upsample_nearest2d_backward
+        upsample_nearest3d upsample_nearest3d_backward _upsample_nearest_exact1d _upsample_nearest_exact1d_backward
+        _upsample_nearest_exact2d _upsample_nearest_exact2d_backward _upsample_nearest_exact3d
+        _upsample_nearest_exact3d_backward upsample_linear1d upsample_linear1d_backward upsample_bilinear2d
+        upsample_bilinear2d_backward upsample_trilinear3d upsample_trilinear3d_backward upsample_bicubic2d
+        upsample_bicubic2d_backward _upsample_bilinear2d_aa _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa
+        _upsample_bicubic2d_aa_backward _attention
+    """,
+    "loop": """
+        linspace.Tensor_Tensor linspace.Tensor_Scalar linspace.Scalar_Tensor logspace.Tensor_Tensor
+        logspace.Tensor_Scalar logspace.Scalar_Tensor searchsorted.Scalar bucketize.Scalar
+    """,
+    "index": "index.Tensor index_put_ index_backward",
+}
+BATCH |= {name: word for word, names in _WORDS.items() for name in names.split()}
+
+_VALUES = (
+    "the sizes of the results depend on the values, which differ between examples: vmap cannot batch it; use masks and "
+    "torch.where"
+)
+BATCH |= dict.fromkeys(
+    ["nonzero", "_unique2", "unique_dim", "unique_consecutive"],
+    f"refuse:() is a dynamic operation: {_VALUES}",
+)
+BATCH["_local_scalar_dense"] = (
+    "refuse:: It looks like you're calling .item() on a Tensor, or attempting to use a Tensor in some data-dependent "
+    "control flow. The value of a batched tensor is one for each example: use torch.where, or move it out of the vmap"
+)
+BATCH["equal"] = "refuse:() gives one answer for all examples: use eq and all"
+BATCH["resize_"] = BATCH["resize_as_"] = "refuse:() of a batched tensor is not possible"

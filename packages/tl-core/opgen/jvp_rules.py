@@ -1,0 +1,42 @@
+"""Formulas by which tangents go through operators, where a row's own `jvp` does not say it: see opgen/rules.py."""
+
+from __future__ import annotations
+
+# The tangent of the values that indices along a dimension chose.
+_CHOSEN = "(t_self.gather(dim, result1), None)"
+_CHOSEN_ONE = (
+    "(t_self.gather(dim, result1.unsqueeze(dim)).squeeze(dim) if not keepdim and self.ndim > 0 else "
+    "t_self.gather(dim, result1), None)"
+)
+
+JVP: dict[str, str] = {
+    "mm": "mm(t_self, mat2) + mm(self, t_mat2)",
+    "bmm": "bmm(t_self, mat2) + bmm(self, t_mat2)",
+    "mv": "mv(t_self, vec) + mv(self, t_vec)",
+    "dot": "dot(t_self, tensor) + dot(self, t_tensor)",
+    "addmm": "t_self * beta + (mm(t_mat1, mat2) + mm(mat1, t_mat2)) * alpha",
+    "baddbmm": "t_self * beta + (bmm(t_batch1, batch2) + bmm(batch1, t_batch2)) * alpha",
+    "addmv": "t_self * beta + (mv(t_mat, vec) + mv(mat, t_vec)) * alpha",
+    "linear": (
+        "linear(t_input, weight, t_bias) + linear(input, t_weight, None) if defined(t_input) else "
+        "linear(input, t_weight, t_bias) if defined(t_weight) else t_bias"
+    ),
+    "sort": _CHOSEN,
+    "sort.stable": _CHOSEN,
+    "topk": _CHOSEN,
+    "cummax": _CHOSEN,
+    "cummin": _CHOSEN,
+    "native_dropout": (
+        "(native_dropout_backward(t_input, result1, 1.0 if train == False else 0.0 if p == 1 else 1 / (1 - p)), None)"
+    ),
+    "masked_fill.Scalar": "masked_fill(t_self, mask, 0)",
+    "masked_fill.Tensor": (
+        "masked_fill(t_self if defined(t_self) else zeros_like(self), mask, t_value if defined(t_value) else 0)"
+    ),
+    "scatter.value": "scatter(t_self, dim, index, 0)",
+    "constant_pad_nd": "constant_pad_nd(t_self, pad, 0)",
+    "nextafter": "elementwise",
+    "polar": "complex(cos(angle), sin(angle)) * t_abs + result * 1j * t_angle",
+    "max.dim": _CHOSEN_ONE,
+    "min.dim": _CHOSEN_ONE,
+}
