@@ -71,6 +71,10 @@ class Categorical(ClassParameter, Distribution):
     def sample(self, sample_shape: Any = SCALAR) -> Tensor:
         shape = Size(sample_shape)
         with tl_core.no_grad():
+            if not shape.numel():
+                return tl_core.empty(
+                    self._extended_shape(shape), dtype=tl_core.long, device=self._param.device
+                )
             rows = self.probs.reshape(-1, self._num_events)
             drawn = tl_core.multinomial(rows, shape.numel(), True)
             return drawn.t().reshape(self._extended_shape(shape))

@@ -39,6 +39,7 @@ class Distribution:
     _validate_args = __debug__
     _stretched: ClassVar[dict[str, int]]
     _kept: ClassVar[tuple[str, ...]] = ()
+    _derived: Any = None  # the parameter that follows from another one, which is checked
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -275,6 +276,8 @@ class Distribution:
             )
         for name, constraint in arg_constraints.items():
             if constraints.is_dependent(constraint):
+                continue
+            if name == self._derived:
                 continue
             if name not in self.__dict__ and isinstance(getattr(type(self), name, None), lazy_property):
                 continue  # derived from another parameter, which is checked

@@ -55,13 +55,17 @@ class Multinomial(Distribution):
                 f"total_count must be an int, the same in the whole batch, but got {type(total_count).__name__}"
             )
         self.total_count = total_count
-        self._categorical = Categorical(probs, logits)
+        self._categorical = Categorical(probs, logits, validate_args=False)
         batch, event = self._categorical.batch_shape, self._categorical.param_shape[-1:]
         super().__init__(batch, event, validate_args=validate_args)
 
     def _expand_into(self, new: Any, batch_shape: Size) -> None:
         super()._expand_into(new, batch_shape)
         new._categorical = self._categorical.expand(batch_shape)
+
+    @property
+    def _derived(self) -> str:
+        return self._categorical._derived
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Constraint:

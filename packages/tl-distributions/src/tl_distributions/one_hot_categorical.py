@@ -39,13 +39,17 @@ class OneHotCategorical(Distribution):
     _stretched: ClassVar[dict[str, int]] = {}
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        self._categorical = Categorical(probs, logits)
+        self._categorical = Categorical(probs, logits, validate_args=False)
         batch, event = self._categorical.batch_shape, self._categorical.param_shape[-1:]
         super().__init__(batch, event, validate_args=validate_args)
 
     def _expand_into(self, new: Any, batch_shape: Size) -> None:
         super()._expand_into(new, batch_shape)
         new._categorical = self._categorical.expand(batch_shape)
+
+    @property
+    def _derived(self) -> str:
+        return self._categorical._derived
 
     @property
     def _param(self) -> Tensor:

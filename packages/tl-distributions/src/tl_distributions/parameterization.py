@@ -32,6 +32,11 @@ class EventParameter:
         return value
 
     @property
+    def _derived(self) -> str:
+        """The name of the other one."""
+        return "logits" if self._from_probs else "probs"
+
+    @property
     def _param(self) -> Tensor:
         """The parameter that was given."""
         value: Tensor = self.__dict__["probs" if self._from_probs else "logits"]

@@ -93,8 +93,12 @@ class RelaxedBernoulli(TransformedDistribution):
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        base = LogitRelaxedBernoulli(temperature, probs, logits)
+        base = LogitRelaxedBernoulli(temperature, probs, logits, validate_args=False)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
+
+    @property
+    def _derived(self) -> str:
+        return self.base_dist._derived
 
     @property
     def temperature(self) -> Tensor:

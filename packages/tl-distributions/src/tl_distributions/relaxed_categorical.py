@@ -44,7 +44,7 @@ class ExpRelaxedCategorical(Distribution):
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        self._categorical = Categorical(probs, logits)
+        self._categorical = Categorical(probs, logits, validate_args=False)
         self.temperature = temperature
         batch, event = self._categorical.batch_shape, self._categorical.param_shape[-1:]
         super().__init__(batch, event, validate_args=validate_args)
@@ -52,6 +52,10 @@ class ExpRelaxedCategorical(Distribution):
     def _expand_into(self, new: Any, batch_shape: Size) -> None:
         super()._expand_into(new, batch_shape)
         new._categorical = self._categorical.expand(batch_shape)
+
+    @property
+    def _derived(self) -> str:
+        return self._categorical._derived
 
     @property
     def _param(self) -> Tensor:
@@ -116,8 +120,12 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=False)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    @property
+    def _derived(self) -> str:
+        return self.base_dist._derived
 
     @property
     def temperature(self) -> Tensor:

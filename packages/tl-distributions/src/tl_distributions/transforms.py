@@ -269,7 +269,7 @@ class ComposeTransform(Transform):
         """That of the first part, with as many event dimensions as the whole takes."""
         if not self.parts:
             return constraints.real
-        dims = self.parts[-1].domain.event_dim
+        dims = self.parts[-1].codomain.event_dim
         for part in reversed(self.parts):
             dims += part.domain.event_dim - part.codomain.event_dim
             dims = max(dims, part.domain.event_dim)
@@ -280,7 +280,7 @@ class ComposeTransform(Transform):
         """That of the last part, with as many event dimensions as the whole gives."""
         if not self.parts:
             return constraints.real
-        dims = self.parts[0].codomain.event_dim
+        dims = self.parts[0].domain.event_dim
         for part in self.parts:
             dims += part.codomain.event_dim - part.domain.event_dim
             dims = max(dims, part.codomain.event_dim)
