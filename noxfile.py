@@ -171,6 +171,17 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def samples(session: nox.Session) -> None:
+    """Tests the samples of tl-distributions with a million of each; the package's own tests take fewer."""
+    install(session, ["tl-distributions"], {"tl-distributions": "test"})
+    tests = packages()["tl-distributions"].folder / "tests"
+    session.chdir(session.create_tmp())
+    session.run(
+        "python", "-m", "pytest", "-ra", str(tests / "test_samples.py"), env={"TL_SAMPLES": "1000000"}
+    )
+
+
+@nox.session
 def operator(session: nox.Session) -> None:
     """Adds the operator of docs/design/adding-an-operator.md to a copy, builds that, calls and differentiates it."""
     copy = Path(session.create_tmp()).resolve() / "copy"

@@ -17,6 +17,7 @@ from pathlib import Path
 from tools.bench import (
     cases,
     checkpoints,
+    distributions,
     elementwise,
     factorizations,
     indexing,
@@ -37,7 +38,7 @@ WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Lin
 
 FAMILIES = (
     *(cases, elementwise, reductions, indexing, products, factorizations, training),
-    *(loading, checkpoints, sharded),
+    *(distributions, loading, checkpoints, sharded),
 )
 
 
