@@ -237,7 +237,23 @@ void Run::accumulate(Node* leaf, Tensor grad) {
   leaf->apply({&given, 1, nullptr, options_.create_graph}, nullptr);
 }
 
+namespace {
+// Gradients have no names of dimensions: the core's layer of names is the last one, and off inside.
+class NamesOff {
+ public:
+  NamesOff() : before_((api->thread_excluded() & kBit) != 0) { api->thread_exclude(kBit, 1); }
+  ~NamesOff() { api->thread_exclude(kBit, before_); }
+  NamesOff(const NamesOff&) = delete;
+  NamesOff& operator=(const NamesOff&) = delete;
+
+ private:
+  static constexpr uint64_t kBit = uint64_t{1} << (TL_LAYER_COUNT - 1);
+  bool before_;
+};
+}  // namespace
+
 void Run::execute() {
+  const NamesOff names_off;
   prepare_needs();
   struct Current {
     Run* outer;

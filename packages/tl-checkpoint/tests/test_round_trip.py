@@ -254,3 +254,10 @@ def test_conjugates_and_negatives_stay_views_of_their_memory():
     y, c, n = again([x, x.conj(), x.conj().imag])
     assert c.is_conj() and c.tolist() == [1 - 2j, 3 + 4j] and c.data_ptr() == y.data_ptr()
     assert n.is_neg() and n.tolist() == [-2, 4]
+
+
+def test_names_of_dimensions_are_refused(tmp_path):
+    for value in (tl.ones(2, names=("N",)), {"a": [tl.ones(1, 1, names=(None, "C"))]}):
+        with pytest.raises(RuntimeError, match="Named tensors don't support serialization"):
+            tl_checkpoint.save(value, tmp_path / "t.pt")
+        assert not list(tmp_path.iterdir())

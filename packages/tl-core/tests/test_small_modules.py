@@ -7,7 +7,7 @@ import typing
 import pytest
 
 import tl_core as tl
-from tl_core import build_config, cpp_backtrace, extension_devices, public_names, types
+from tl_core import build_config, cpp_backtrace, extension_devices, multiprocessing, public_names, types
 from tl_core.multiprocessing.queue import ConnectionWrapper
 
 
@@ -80,7 +80,7 @@ def test_a_name_that_is_taken_or_none_is_refused(name, error):
 
 
 def test_an_end_of_a_pipe_shares_tensors():
-    sender, receiver = map(ConnectionWrapper, tl.multiprocessing.Pipe())
+    sender, receiver = map(ConnectionWrapper, multiprocessing.Pipe())
     x = tl.zeros(2)
     sender.send(x)
     receiver.recv().add_(1)

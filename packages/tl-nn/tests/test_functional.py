@@ -287,6 +287,17 @@ def test_flatten_and_unflatten():
         nn.Unflatten(1, (3, 1.0))
 
 
+def test_unflatten_by_name():
+    x = tl.ones(2, 12, names=("N", "features"))
+    made = nn.Unflatten("features", (("C", 3), ("H", -1)))(x)
+    assert made.names == ("N", "C", "H") and made.shape == (2, 3, 4)
+    for sizes in (3, (3, 4), (("C", "H"),), ((3, 4),)):
+        with pytest.raises(TypeError, match="unflattened_size must be a tuple of tuples"):
+            nn.Unflatten("features", sizes)
+    with pytest.raises(TypeError, match="dim must be an int or a str"):
+        nn.Unflatten(1.5, (3, 4))
+
+
 def test_one_hot():
     classes = [[0, 2], [1, 0]]
     assert F.one_hot(tl.tensor(classes)).tolist() == np.eye(3, dtype=int)[classes].tolist()

@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 import tl_core
+from tl_core.named_tensor import check_serializing_named_tensor
 from tl_core.storage import TypedStorage, UntypedStorage, bytes_of, memory_of, tensor_on
 
 from .class_names import ours, reference, storage_name
@@ -177,6 +178,7 @@ class _Pickler(_PythonPickler):
         self.save_reduce(_named(path), parts, obj=t)
 
     def _save_tensor(self, t: Any) -> None:
+        check_serializing_named_tensor(t)
         if getattr(t, "__dict__", None):
             return self.save_reduce(*_of_type(t), obj=t)
         if t.is_meta:

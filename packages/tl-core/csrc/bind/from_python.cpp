@@ -4,6 +4,7 @@
 
 #include "bind/buffer.h"
 #include "bind/error.h"
+#include "bind/names.h"
 #include "bind/parse.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
@@ -182,6 +183,7 @@ struct TensorArguments {
   std::optional<DType> dtype;
   std::optional<Device> device;
   PyObject* requires_grad = nullptr;
+  PyObject* names = nullptr;
 
   void keyword(PyObject* name, PyObject* o) {
     const char* text = PyUnicode_AsUTF8(name);
@@ -193,9 +195,11 @@ struct TensorArguments {
       set_device(o);
     else if (!std::strcmp(text, "requires_grad"))
       requires_grad = o;
+    else if (!std::strcmp(text, "names"))
+      names = o == Py_None ? nullptr : o;
     else
-      TL_CHECK(!std::strcmp(text, "pin_memory") || (!std::strcmp(text, "names") && o == Py_None), Type,
-               "tensor() got an unexpected keyword argument '", text, "'");
+      TL_CHECK(!std::strcmp(text, "pin_memory"), Type, "tensor() got an unexpected keyword argument '", text,
+               "'");
   }
   void set_dtype(PyObject* o) {
     DType d;
@@ -232,10 +236,10 @@ PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
         TL_CHECK(in.data, Type, "tensor() missing 1 required positional argument: \"data\"");
         Device device =
             in.device.value_or(is_tensor(in.data) ? tensor_of(in.data).device() : default_device());
-        PyObject* t = wrap(fresh_tensor(in.data, in.dtype, device));
-        if (!in.requires_grad || in.requires_grad == Py_False) return t;
-        PyRef owned(t);
-        return PyObject_CallMethod(t, "requires_grad_", "O", in.requires_grad);
+        PyRef t(wrap(fresh_tensor(in.data, in.dtype, device)));
+        if (in.names) name_result(t.get(), in.names);
+        if (!in.requires_grad || in.requires_grad == Py_False) return t.release();
+        return PyObject_CallMethod(t.get(), "requires_grad_", "O", in.requires_grad);
       },
       static_cast<PyObject*>(nullptr));
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "base/live_allocations.h"
+#include "bind/names.h"
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/python_frames.h"
@@ -98,8 +100,12 @@ PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
     return nullptr;
   }
   PyObject* result = results_to_python(op, name, rets, chosen.info.n_rets);
-  if (!parsed.requires_grad || parsed.requires_grad == Py_False) return result;
+  const bool records = parsed.requires_grad && parsed.requires_grad != Py_False;
+  if (!records && !parsed.names) [[likely]]
+    return result;
   PyRef owned(result);
+  if (parsed.names) name_result(result, parsed.names);
+  if (!records) return owned.release();
   return PyObject_CallMethod(result, "requires_grad_", "O", parsed.requires_grad);
 }
 
@@ -142,6 +148,24 @@ bool any_override(const PyArgs& in) {
   return in.self && has_torch_function(in.self);
 }
 
+// What Python calls by the same name where no overload takes the arguments.
+std::unordered_map<const FunctionDef*, PyObject*>& fallbacks() {
+  static auto* const by_function = new std::unordered_map<const FunctionDef*, PyObject*>;
+  return *by_function;
+}
+
+PyObject* fallback_of(const FunctionDef& f) {
+  const auto found = fallbacks().find(&f);
+  return found == fallbacks().end() ? nullptr : found->second;
+}
+
+PyObject* call_fallback(PyObject* fallback, const PyArgs& in) {
+  std::vector<PyObject*> args;
+  if (in.self) args.push_back(in.self);
+  args.insert(args.end(), in.args, in.args + in.nargs + in.n_keywords());
+  return PyObject_Vectorcall(fallback, args.data(), args.size() - in.n_keywords(), in.kwnames);
+}
+
 PyObject* call_parsed(const FunctionDef& f, const PyArgs& in) {
   PyObject* object = g_function_objects[&f - kFunctions][in.self != nullptr];
   if (override_mode_active()) [[unlikely]]
@@ -157,6 +181,7 @@ PyObject* call_parsed(const FunctionDef& f, const PyArgs& in) {
     return finish(op, f.name, parsed);
   }
   if (any_override(in)) return call_override(object, in);
+  if (PyObject* fallback = fallback_of(f)) return call_fallback(fallback, in);
   return no_overload(f, in);
 }
 }  // namespace
@@ -198,6 +223,12 @@ const FunctionDef* find_function(const char* name) {
   for (int i = 0; i < kNumFunctions; ++i)
     if (!kFunctions[i].space[0] && std::strcmp(kFunctions[i].name, name) == 0) return &kFunctions[i];
   return nullptr;
+}
+
+void set_fallback(const char* name, PyObject* function) {
+  const FunctionDef* f = find_function(name);
+  TL_CHECK(f, Attribute, "there is no function named '", name, "'");
+  fallbacks()[f] = Py_NewRef(function);
 }
 
 namespace {

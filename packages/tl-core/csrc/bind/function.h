@@ -57,6 +57,8 @@ PyObject* call_operator(PyObject* module, PyObject* const* args, Py_ssize_t narg
                         PyObject* kwnames) noexcept;
 
 const FunctionDef* find_function(const char* name);
+// Python's function that gets the arguments of a call that no overload takes.
+void set_fallback(const char* name, PyObject* function);
 void add_functions(PyObject* module);      // the flat namespace, and others such as `_nn` as attributes
 std::vector<PyMethodDef>& method_table();  // for the tensor type
 

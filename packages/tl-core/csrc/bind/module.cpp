@@ -20,6 +20,7 @@
 #include "bind/from_python.h"
 #include "bind/function.h"
 #include "bind/generator_object.h"
+#include "bind/names.h"
 #include "bind/operator_observer.h"
 #include "bind/override.h"
 #include "bind/parse.h"
@@ -34,6 +35,7 @@
 #include "bind/types.h"
 #include "dispatch/autocast.h"
 #include "dispatch/lazy_bits.h"
+#include "dispatch/names.h"
 #include "dispatch/sparse.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
@@ -249,6 +251,7 @@ void add_hooks(py::module_& m) {
     const lapack::Library* library = lapack::loaded();
     return library ? py::object(py::str(library->path)) : py::none();
   });
+  m.def("_set_fallback", [](const char* name, py::object f) { set_fallback(name, f.ptr()); });
   m.def("_set_python_helper", [](const char* name, py::object f) { set_python_helper(name, f.ptr()); });
   m.def("_set_override_handler", [](py::object f) { set_override_handler(f.ptr()); });
   m.def("_set_override_modes", set_override_modes);
@@ -381,6 +384,7 @@ void build(py::module_& m) {
   install_autocast();
   install_lazy_bits();
   install_sparse();
+  install_names();
   PyObject* module = m.ptr();
   add_types(module);
   add_generator_type(module);
@@ -392,6 +396,7 @@ void build(py::module_& m) {
   add_observer(module);
   add_files(module);
   add_snapshots(module);
+  add_names(module);
   start_allocator();
   num_threads();  // makes the pool, for the same reason
   install_runtime_hooks();

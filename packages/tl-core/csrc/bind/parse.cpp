@@ -1,8 +1,10 @@
 #include "bind/parse.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "bind/generator_object.h"
+#include "bind/names.h"
 #include "bind/override.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
@@ -412,6 +414,12 @@ int find_parameter(const TlOperatorInfo& info, const Spelling* spellings, PyObje
   return other ? parameter_named(info, other) : -1;
 }
 
+// Of integers: `dim`, `dims`, `dim0`; `start_dim`; and what movedim calls them.
+bool speaks_of_dims(const char* parameter) {
+  return std::strstr(parameter, "dim") || !std::strcmp(parameter, "source") ||
+         !std::strcmp(parameter, "destination");
+}
+
 class CallParser {
  public:
   CallParser(const Operator& op, const Callee& callee, const PyArgs& in, ParsedCall& out, Scratch& scratch,
@@ -444,9 +452,36 @@ class CallParser {
 
   bool accept(int param, PyObject* o, Py_ssize_t position) {
     const TlArgInfo& arg = info_.args[param];
-    if (!parse_value(o, arg, out_.values[param], scratch_, out_.overloaded))
+    if (!parse_value(o, arg, out_.values[param], scratch_, out_.overloaded) && !named_dims(param, o))
       return mismatch(arg, o, position);
     seen_ |= uint64_t{1} << param;
+    return true;
+  }
+
+  // The tensor whose dimensions the call speaks of: the first, or the first of a list.
+  const TensorImpl* first_tensor() const {
+    const TlValue& v = out_.values[0];
+    if (!(seen_ & 1)) return nullptr;
+    if (v.tag == TL_TENSOR) return reinterpret_cast<const TensorImpl*>(v.u.t);
+    return v.tag == TL_TENSOR_LIST && v.len ? *static_cast<TensorImpl* const*>(v.u.p) : nullptr;
+  }
+
+  // `x.sum("N")`: a dimension, or a list of them, given by name.
+  bool named_dims(int param, PyObject* o) {
+    const TlArgInfo& arg = info_.args[param];
+    const bool one = arg.kind == TL_ARG_INT;
+    if ((!one && arg.kind != TL_ARG_INT_LIST) || !speaks_of_dims(arg.name)) return false;
+    const TensorImpl* t = first_tensor();
+    if (t && one && has_names(*t)) refuse_unnamed(o);
+    if (!t || !gives_names(o) || (one && !PyUnicode_Check(o))) return false;
+    const std::vector<int64_t> dims = dims_named(*t, o);
+    if (one) {
+      out_.values[param] = int_value(dims[0]);
+      return true;
+    }
+    auto* list = scratch_.take<int64_t>(dims.size());
+    std::copy(dims.begin(), dims.end(), list);
+    out_.values[param] = {TL_INT_LIST, static_cast<uint32_t>(dims.size()), {.p = list}};
     return true;
   }
 
@@ -549,7 +584,10 @@ class CallParser {
       out_.requires_grad = o;
       return true;
     }
-    return same_name(keyword, "names") && o == Py_None;
+    if (!same_name(keyword, "names")) return false;
+    if (o == Py_None) return true;
+    out_.names = o;
+    return makes_tensor();
   }
 
   bool defaults() {

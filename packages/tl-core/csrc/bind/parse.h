@@ -62,6 +62,7 @@ struct ParsedCall {
   TlValue values[kMaxArgs];
   PyObject* out = nullptr;            // the `out=` argument, not None
   PyObject* requires_grad = nullptr;  // of factories
+  PyObject* names = nullptr;          // likewise, not None
   bool overloaded = false;            // an argument brings its own __torch_function__
 };
 

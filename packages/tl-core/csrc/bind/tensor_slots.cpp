@@ -9,6 +9,7 @@
 #include "bind/buffer.h"
 #include "bind/function.h"
 #include "bind/index.h"
+#include "bind/names.h"
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/result.h"
@@ -503,7 +504,7 @@ PyObject* sizes_or_one(PyObject* o, PyObject* args, PyObject* kwargs, bool strid
         const Tensor& t = tensor_of(o);
         const IntSpan values = strides ? t.strides() : t.sizes();
         if (dim == Py_None) return strides ? int_tuple(values) : size_object(values);
-        const long long d = PyLong_AsLongLong(dim);
+        const long long d = PyUnicode_Check(dim) ? dims_named(*t.impl(), dim)[0] : PyLong_AsLongLong(dim);
         if (d == -1 && PyErr_Occurred()) throw PythonError();
         TL_CHECK(t.dim() > 0, Index, "Dimension specified as ", static_cast<int64_t>(d),
                  " but tensor has no dimensions");

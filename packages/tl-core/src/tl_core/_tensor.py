@@ -147,6 +147,8 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
         raise RuntimeError(
             "only tensors that no operator made can be pickled with their gradient: detach() first"
         )
+    if _C._has_names(self):
+        _named_tensor().check_serializing_named_tensor(self)
     if self.is_sparse:
         return _reduce_sparse(self, state)
     storage = _storage(self)
@@ -193,6 +195,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     made = _copied(self, memo)
     if type(self) is not Tensor:
         made = _C._make_subclass(type(self), made)
+    if _C._has_names(self):
+        _C._set_names(made, _C._names_of(self))
     if self.requires_grad:
         made.requires_grad_()
     if self.grad is not None:
@@ -252,6 +256,48 @@ def _dense_strides(size: Any) -> tuple[int, ...]:
         strides.append(step)
         step *= max(n, 1)
     return tuple(reversed(strides))
+
+
+# ---- names of dimensions -------------------------------------------------------------------------------
+def _named_tensor() -> Any:
+    from tl_core import named_tensor  # few programs name dimensions
+
+    return named_tensor
+
+
+def _has_names(self: Tensor) -> bool:
+    """Whether any dimension has a name."""
+    return _C._has_names(self)
+
+
+def _rename(self: Tensor, *names: Any, **rename_map: Any) -> Tensor:
+    """A view with other names: all of them by position, or some by keywords; `rename(None)` drops them."""
+    return _named_tensor().rename(self, *names, **rename_map)
+
+
+def _rename_(self: Tensor, *names: Any, **rename_map: Any) -> Tensor:
+    """`rename` in place."""
+    return _named_tensor().rename_(self, *names, **rename_map)
+
+
+def _refine_names(self: Tensor, *names: Any) -> Tensor:
+    """A view in which dimensions without a name have one; those with a name keep it."""
+    return _named_tensor().refine_names(self, *names)
+
+
+def _align_to(self: Tensor, *names: Any) -> Tensor:
+    """A view with its dimensions in this order, and dimensions of size one for names that it hasn't."""
+    return _named_tensor().align_to(self, *names)
+
+
+def _align_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view with its dimensions in the order of another tensor's, and of size one where it hasn't them."""
+    return _named_tensor().align_as(self, other)
+
+
+_C._set_fallback("diagonal", lambda *args, **kwargs: _named_tensor().diagonal(*args, **kwargs))
+_C._set_fallback("flatten", lambda *args, **kwargs: _named_tensor().flatten(*args, **kwargs))
+_C._set_fallback("unflatten", lambda *args, **kwargs: _named_tensor().unflatten(*args, **kwargs))
 
 
 # ---- construction ----------------------------------------------------------------------------------------
@@ -497,6 +543,8 @@ _METHODS = {
     "share_memory_": _share_memory_, "is_shared": _is_shared, "new": _new_like, "new_tensor": _new_tensor,
     "dequantize": _dequantize,
     "requires_grad_": _requires_grad_, "detach_": _detach_, "norm": _norm, "pin_memory": _pin_memory,
+    "has_names": _has_names, "rename": _rename, "rename_": _rename_, "refine_names": _refine_names,
+    "align_to": _align_to, "align_as": _align_as,
     "corrcoef": _corrcoef, "cov": _cov, "unique": _unique, "unique_consecutive": _unique_consecutive,
     "__array_priority__": 1000,
 }  # fmt: skip
@@ -520,6 +568,9 @@ Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type:
 Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment]
 Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment]
 Tensor._grad = property(lambda self: self.grad, lambda self, grad: setattr(self, "grad", grad))  # type: ignore[attr-defined]
+Tensor.names = property(  # type: ignore[attr-defined]
+    _C._names_of, lambda self, names: _C._set_names(self, names), doc="A name or None a dimension."
+)
 Tensor.grad_fn = property(lambda self: None)
 Tensor.output_nr = property(lambda self: 0)  # type: ignore[assignment]  # a number to those who read it
 Tensor.retains_grad = property(lambda self: False)  # type: ignore[assignment]  # a bool to those who read it

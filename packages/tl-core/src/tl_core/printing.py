@@ -182,6 +182,10 @@ def _gradient_suffix(self: Tensor) -> list[str]:
     return ["requires_grad=True"] if self.requires_grad else []
 
 
+def _names_suffix(self: Tensor) -> list[str]:
+    return [f"names={_C._names_of(self)}"] if _C._has_names(self) else []
+
+
 def _tensor_str(self: Tensor, indent: int = 0) -> str:
     """The text between the parentheses, without the suffixes."""
     return "..." if self.is_meta else _body(self, indent)
@@ -201,9 +205,11 @@ def _whole(self: Tensor) -> str:
     if self.is_sparse:
         return _whole_sparse(self, prefix, self.dtype in natural)
     plain = self.detach()
+    if _C._has_names(self):
+        plain = _C._renamed(plain, None)
     body = _tensor_str(plain.cpu() if self.device.type not in ("cpu", "meta") else plain, len(prefix))
     obvious = self.dtype is default if self.numel() == 0 else self.dtype in natural
-    suffixes = _suffixes(self, obvious) + _gradient_suffix(self)
+    suffixes = _suffixes(self, obvious) + _gradient_suffix(self) + _names_suffix(self)
     return _joined(prefix + body, suffixes, len(prefix))
 
 

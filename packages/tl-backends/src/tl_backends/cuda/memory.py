@@ -8,6 +8,7 @@ from tl_backends.absent_device import CUDA
 __all__ = [
     "CUDAPluggableAllocator",
     "MemPool",
+    "MemPoolContext",
     "caching_allocator_alloc",
     "caching_allocator_delete",
     "caching_allocator_enable",
@@ -144,6 +145,18 @@ class MemPool:
     def snapshot(self, include_traces: bool = True) -> Any:
         """All blocks of the pool."""
         raise CUDA.error("MemPool.snapshot")
+
+
+class MemPoolContext:
+    """Makes a pool the active one as long as it lives."""
+
+    def __init__(self, pool: MemPool):
+        raise CUDA.runtime_error("MemPoolContext")
+
+    @staticmethod
+    def active_pool() -> MemPool | None:
+        """The active pool: None."""
+        return None
 
 
 class use_mem_pool:

@@ -22,6 +22,8 @@ __all__ = [
     "tune_gemm_in_file",
     "tuning_enable",
     "tuning_is_enabled",
+    "write_file",
+    "write_file_on_exit",
 ]
 
 
@@ -123,3 +125,20 @@ def tune_gemm_in_file(filename: str) -> None:
 def mgpu_tune_gemm_in_file(filename_pattern: str, num_gpus: int) -> None:
     """Measures the matrix products that several files list, on several devices."""
     raise CUDA.error(f"tunable.mgpu_tune_gemm_in_file({filename_pattern!r})")
+
+
+def write_file(filename: str | None = None) -> bool:
+    """Whether results were written to the file: False, as there are none.
+
+    Args:
+        filename: the file; None for that of `set_filename`.
+    """
+    return False
+
+
+def write_file_on_exit(val: bool) -> None:
+    """Whether results are written when the process ends: there are none, whatever is set.
+
+    Args:
+        val: whether they would be.
+    """

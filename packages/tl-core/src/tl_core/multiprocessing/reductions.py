@@ -11,6 +11,7 @@ from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
 from tl_core.mapped_memory import MappedMemory, map_descriptor
+from tl_core.named_tensor import check_serializing_named_tensor
 from tl_core.parameter import Parameter
 from tl_core.storage import UntypedStorage
 
@@ -55,6 +56,7 @@ def init_reductions() -> None:
 
 
 def _reduce_tensor(tensor: Tensor) -> Any:
+    check_serializing_named_tensor(tensor)
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "a tensor that requires a gradient and is no leaf can't be sent to another process, because its graph "

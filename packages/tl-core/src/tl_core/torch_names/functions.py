@@ -8,6 +8,11 @@ from tl_core import Tensor
 __all__: list[str] = []
 
 
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape."""
+    return input.is_same_size(other)
+
+
 def _assert_async(
     input: Tensor, assert_msg: str = "Expected Tensor with single nonzero value, but got zero"
 ) -> None:

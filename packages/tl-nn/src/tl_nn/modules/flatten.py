@@ -45,14 +45,14 @@ class Unflatten(Module):
     """Makes several dimensions of one.
 
     Parameters:
-        dim : int
-            The dimension.
-        unflattened_size : sequence of int
-            What it becomes; one size may be -1.
+        dim : int or str
+            The dimension, or its name.
+        unflattened_size : sequence of int, or of pairs of a name and an int
+            What it becomes; one size may be -1. Pairs where `dim` is a name.
 
     Raises:
         TypeError
-            If the sizes aren't a tuple or list of int.
+            If the sizes aren't a tuple or list of int, or of pairs where `dim` is a name.
 
     Examples:
         >>> import tl_core, tl_nn
@@ -60,26 +60,45 @@ class Unflatten(Module):
         torch.Size([2, 2, 5])
     """
 
+    NamedShape = tuple[tuple[str, int]]
+
     __constants__: ClassVar[list[str]] = ["dim", "unflattened_size"]
-    dim: int
+    dim: int | str
     unflattened_size: Any
 
-    def __init__(self, dim: int, unflattened_size: Any) -> None:
+    def __init__(self, dim: int | str, unflattened_size: Any) -> None:
         super().__init__()
-        if not isinstance(dim, int):
-            raise TypeError(f"Unflatten: dim must be an int, got {type(dim).__name__}")
-        _check_sizes(unflattened_size)
+        if isinstance(dim, str):
+            _check_named_shape(unflattened_size)
+        elif isinstance(dim, int):
+            _check_sizes(unflattened_size)
+        else:
+            raise TypeError(f"Unflatten: dim must be an int or a str, got {type(dim).__name__}")
         self.dim = dim
         self.unflattened_size = unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
         """The unflattened input."""
+        if isinstance(self.dim, str):
+            return input.unflatten(self.dim, self.unflattened_size)
         input.size(self.dim)  # refuses a dimension that isn't there
         dim = self.dim % input.dim()
         return input.reshape(*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1 :])
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+def _check_named_shape(shape: Any) -> None:
+    if not isinstance(shape, (tuple, list)):
+        raise TypeError(
+            f"unflattened_size must be a tuple of tuples but found type {type(shape).__name__}, as dim is a name"
+        )
+    for i, pair in enumerate(shape):
+        if not isinstance(pair, (tuple, list)) or [type(x) for x in pair] != [str, int]:
+            raise TypeError(
+                f"unflattened_size must be a tuple of tuples of a name and a size, but found {pair!r} at pos {i}"
+            )
 
 
 def _check_sizes(sizes: Any) -> None:
