@@ -393,6 +393,28 @@ CASES += [
     )
 ]
 
+JAGGED = """\
+F, g = torch.nn.functional, torch.autograd.grad
+lengths = [64 + 32 * (5 * i % 15) for i in range(16)]
+tokens = [torch.randn(n, 8, 64) for n in lengths]
+a = torch.nested.as_nested_tensor(tokens, layout=torch.jagged).transpose(1, 2)
+q = a.detach().requires_grad_()
+"""
+CASES += [
+    Case(
+        ATTENTION,
+        "nested, 16 sequences of 64 to 512, forward",
+        JAGGED,
+        "F.scaled_dot_product_attention(a, a, a)",
+    ),
+    Case(
+        ATTENTION,
+        "nested, 16 sequences of 64 to 512, both ways",
+        JAGGED,
+        "g(F.scaled_dot_product_attention(q, q, q).sum(), q)",
+    ),
+]
+
 TABLE = """\
 F, g = torch.nn.functional, torch.autograd.grad
 x = torch.randn(10_000, 256, requires_grad=True)

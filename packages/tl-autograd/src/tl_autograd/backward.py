@@ -137,6 +137,10 @@ def grad(
         result = _C.run_backward(
             roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), wanted, bool(unused), False
         )
+    if any(hasattr(x, "wrap_gradient") for x in wanted):
+        result = tuple(
+            x.wrap_gradient(g) if hasattr(x, "wrap_gradient") else g for g, x in zip(result, wanted)
+        )
     if materialize_grads:
         result = tuple(_zeros(x, create_graph) if g is None else g for g, x in zip(result, wanted))
     return result

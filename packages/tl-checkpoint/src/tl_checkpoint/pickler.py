@@ -16,6 +16,7 @@ import tl_core
 from tl_core.named_tensor import check_serializing_named_tensor
 from tl_core.storage import TypedStorage, UntypedStorage, bytes_of, memory_of, tensor_on
 
+from . import nested
 from .class_names import ours, reference, storage_name
 from .quantized import is_quantized, parts
 
@@ -73,6 +74,8 @@ class _Reducers(dict[type, Any]):
     def get(self, kind: type, default: Any = None) -> Any:
         if not issubclass(kind, tl_core.Tensor):
             return copyreg.dispatch_table.get(kind, default)
+        if nested.is_nested(kind):
+            return _nested
         return _quantized if is_quantized(kind) else _of_type
 
 
@@ -345,6 +348,12 @@ def _quantized(t: Any) -> tuple[Any, Any]:
     """How a quantized tensor is made: of its integers, which are written whole."""
     integers, path, rest = parts(t)
     return _named("torch._utils._rebuild_qtensor"), (_Integers(integers, path), *rest)
+
+
+def _nested(t: Any) -> tuple[Any, Any]:
+    """How a nested tensor is made: of its values, and where its components lie."""
+    path, args = nested.parts(t)
+    return _named(path), args
 
 
 def _whole(n: int) -> bytes:

@@ -16,7 +16,7 @@ from typing import Any
 
 import tl_core
 
-from . import quantized, rebuild
+from . import nested, quantized, rebuild
 from .class_names import STORAGES, ours
 from .enumerations import imported_enum
 from .globals import Global, RefusedGlobal
@@ -150,6 +150,8 @@ _TENSORS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
     "torch._utils._rebuild_qtensor": quantized.tensor,
     "torch._utils._rebuild_sparse_tensor": rebuild.sparse,
+    "torch._utils._rebuild_nested_tensor": nested.strided,
+    "torch.nested._internal.nested_tensor._rebuild_njt": nested.jagged,
     "torch._utils._rebuild_meta_tensor_no_storage": rebuild.meta_tensor,
     "torch._tensor._rebuild_from_type_v2": rebuild.from_type,
     "torch.Size": tl_core.Size,

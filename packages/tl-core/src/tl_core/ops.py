@@ -5,6 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tl_core import _C
+from tl_core.overrides import handle_torch_function, is_overriding
+
+
+def _called(operator: Any, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The operator's result, or what an argument that overrides says."""
+    if any(type(a) is not _C.Tensor and is_overriding(a) for a in args):
+        return handle_torch_function(operator, args, *args, **kwargs)
+    return _C._call_operator(names, *args, **kwargs)
 
 
 class OpOverload:
@@ -16,7 +24,7 @@ class OpOverload:
         self.__name__ = f"{packet.__name__}.{overload}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _C._call_operator((self._name,), *args, **kwargs)
+        return _called(self, (self._name,), args, kwargs)
 
     def name(self) -> str:
         """The name as schemas write it: `aten::add.Tensor`."""
@@ -37,7 +45,7 @@ class OpOverloadPacket:
         self._overloads = list(overloads)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _C._call_operator(self._names, *args, **kwargs)
+        return _called(self, self._names, args, kwargs)
 
     def overloads(self) -> list[str]:
         """The overloads' names."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tl_core import Tensor
+from tl_core import Tensor, strided
 
 # What operators raise. Everything else, such as an exception that steers a program, passes untouched.
 NOTED_ERRORS = (RuntimeError, ValueError, TypeError, IndexError)
@@ -72,4 +72,6 @@ def _few(values: Any) -> Iterator[str]:
 
 def _shape(t: Tensor) -> str:
     dtype = "" if str(t.dtype) == "torch.float32" else f" {str(t.dtype).removeprefix('torch.')}"
+    if t.is_nested and t.layout is strided:
+        return f"(nested: {len(t)} tensors){dtype}"
     return f"{tuple(t.shape)}{dtype}"

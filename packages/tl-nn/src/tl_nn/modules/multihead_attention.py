@@ -13,6 +13,7 @@ from ..parameter import Parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .masks import canonical_mask
 from .module import Module
+from .nested_attention import nested_attention
 
 __all__ = ["MultiheadAttention"]
 
@@ -159,7 +160,8 @@ class MultiheadAttention(Module):
 
         Parameters:
             query, key, value : Tensor, shape (L, N, E), (S, N, kdim), (S, N, vdim)
-                What asks, what is asked, and what answers; with `batch_first` N comes first, and it may lack.
+                What asks, what is asked, and what answers; with `batch_first` N comes first, and it may lack. Nested
+                tensors need `batch_first`, and take neither masks nor `need_weights`.
             key_padding_mask : Tensor, shape (N, S) or (S,), optional
                 Keys to leave out, where it is True; or numbers to add to their scores.
             need_weights : bool
@@ -174,6 +176,9 @@ class MultiheadAttention(Module):
         Returns:
             The result, of the query's shape, and the weights, shape (N, L, S) or (N, num_heads, L, S), or None.
         """
+        if query.is_nested or key.is_nested or value.is_nested:
+            masks = (attn_mask, key_padding_mask)
+            return nested_attention(self, query, key, value, *masks, need_weights, is_causal), None
         swapped = self.batch_first and query.dim() == 3
         if swapped:
             query, key, value = _swapped(query, key, value)

@@ -17,6 +17,7 @@ from .linear import Linear
 from .masks import canonical_mask
 from .module import Module
 from .multihead_attention import MultiheadAttention
+from .nested_attention import as_nested_batch, padded_again
 from .normalization import LayerNorm
 
 __all__ = [
@@ -285,8 +286,11 @@ class TransformerEncoder(_Stack):
             How often.
         norm : Module, optional
             A normalization at the end.
-        enable_nested_tensor, mask_check : bool
-            Accepted for compatibility: there is one way to compute it.
+        enable_nested_tensor : bool
+            Whether padding is left out of the computation, and zero in the result, in evaluation without gradients:
+            with `batch_first`, a bool `src_key_padding_mask`, and no `mask`.
+        mask_check : bool
+            Whether that mask is looked at first: padding must stand at the ends of sequences.
 
     Examples:
         >>> import tl_core, tl_nn
@@ -327,10 +331,31 @@ class TransformerEncoder(_Stack):
         padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src)
         mask = canonical_mask(mask, "mask", src)
         causal = _detect_is_causal_mask(mask, is_causal)
-        output = src
+        nested = None
+        if src_key_padding_mask is not None and mask is None and self._takes_nested():
+            nested = as_nested_batch(src, src_key_padding_mask, self.mask_check)
+        output = src if nested is None else nested
+        padding = padding if nested is None else None
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
+        if nested is not None:
+            output = padded_again(output, src.shape)
         return self._finish(output)
+
+    def _takes_nested(self) -> bool:
+        """Whether the layers may run on sequences without their padding."""
+        if (
+            not self.enable_nested_tensor
+            or self.training
+            or tl_core.is_grad_enabled()
+            or not len(self.layers)
+        ):
+            return False
+        layer = self.layers[0]
+        if not isinstance(layer, TransformerEncoderLayer):
+            return False
+        attention = layer.self_attn
+        return attention.batch_first and attention.bias_k is None and not attention.add_zero_attn
 
 
 class TransformerDecoder(_Stack):

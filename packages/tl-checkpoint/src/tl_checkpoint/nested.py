@@ -1,0 +1,63 @@
+"""Nested tensors in files: their parts, and the tensor made of them."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import tl_core
+
+__all__ = ["is_nested", "jagged", "parts", "strided"]
+
+
+def is_nested(kind: type) -> bool:
+    """Whether tensors of a class are nested; the classes are loaded only where there are any."""
+    return isinstance(getattr(kind, "is_nested", None), property)
+
+
+def parts(t: Any) -> tuple[str, tuple[Any, ...]]:
+    """Which function of the reference makes a nested tensor, and of what."""
+    values = t.detach().values()
+    if t.layout is tl_core.jagged:
+        state = {
+            "values": values,
+            "offsets": t.offsets(),
+            "lengths": t.lengths(),
+            "_ragged_idx": t._ragged_idx,
+            "_metadata_cache": {},
+            "requires_grad": t.requires_grad,
+        }
+        return "torch.nested._internal.nested_tensor._rebuild_njt", (state,)
+    values = values.requires_grad_() if t.requires_grad else values
+    geometry = (t._nested_tensor_size(), t._nested_tensor_strides(), t._nested_tensor_storage_offsets())
+    return "torch._utils._rebuild_nested_tensor", (values, *geometry)
+
+
+def jagged(state: Any) -> Any:
+    """A nested tensor of the layout `torch.jagged`; its offsets are looked at."""
+    if type(state) is not dict or not {"values", "offsets"} <= set(state):
+        raise pickle.UnpicklingError("a nested tensor's parts are damaged")
+    values, offsets, lengths = state["values"], state["offsets"], state.get("lengths")
+    at, requires_grad = state.get("_ragged_idx", 1), state.get("requires_grad", False)
+    tensors = [t for t in (values, offsets, lengths) if t is not None]
+    if not all(isinstance(t, tl_core.Tensor) for t in tensors) or type(at) is not int:
+        raise pickle.UnpicklingError("a nested tensor's parts are no tensors")
+    from tl_core.nested.pickling import rebuild_jagged
+
+    try:
+        return rebuild_jagged(values, offsets, lengths, at, bool(requires_grad))
+    except ValueError as error:
+        raise pickle.UnpicklingError(str(error)) from error
+
+
+def strided(buffer: Any, sizes: Any, strides: Any, offsets: Any) -> Any:
+    """A nested tensor of the layout `torch.strided`; where its components lie is looked at."""
+    if not all(isinstance(t, tl_core.Tensor) for t in (buffer, sizes, strides, offsets)):
+        raise pickle.UnpicklingError("a nested tensor's parts are no tensors")
+    from tl_core.nested.strided_operators import rebuild_strided
+
+    try:
+        made = rebuild_strided(buffer, sizes, strides, offsets)
+    except (ValueError, TypeError) as error:
+        raise pickle.UnpicklingError(str(error)) from error
+    return made.requires_grad_() if buffer.requires_grad else made

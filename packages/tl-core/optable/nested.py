@@ -1,0 +1,136 @@
+"""Operators on segments: sequences of different lengths, one after the other along the first dimension.
+
+Segment i is the rows offsets[i] to offsets[i + 1] - 1, or lengths[i] rows from offsets[i] on.
+"""
+
+from opgen.row import Composite, Op
+
+NOT_DIFFERENTIABLE = "none:random numbers do not depend on the values of a tensor"
+_ROWS = "Tensor query_offsets, Tensor? query_lengths, Tensor key_offsets, Tensor? key_lengths"
+_HOW = "bool causal, float scale, Tensor? rng_state=None, float dropout=0.0"
+_WHERE = "query_offsets, query_lengths, key_offsets, key_lengths"
+_GRADIENTS = (
+    f"(Tensor grad, Tensor query, Tensor key, Tensor value, {_ROWS}, "
+    "Tensor output, Tensor log_sums, bool causal, float scale, Tensor? rng_state, float dropout, "
+    "bool want_query, bool want_key, bool want_value) -> (Tensor, Tensor, Tensor)"
+)
+
+
+def _extreme(name, word):
+    return Op(
+        f"_segment_{name}(Tensor self, Tensor offsets, Tensor? lengths=None) -> Tensor",
+        method=False,
+        grad={"self": "_segment_extreme_backward(g, self, result, offsets, lengths)"},
+        jvp="double-vjp", batch="loop",
+        doc=f"The {word} row of each segment, element by element.",
+    )  # fmt: skip
+
+
+def _softmax(name, doc):
+    return Op(
+        f"_segment_{name}(Tensor self, Tensor offsets, Tensor? lengths=None) -> Tensor",
+        method=False,
+        grad={"self": f"_segment_{name}_backward(g, result, offsets, lengths)"},
+        jvp="double-vjp", batch="loop",
+        doc=doc,
+    )  # fmt: skip
+
+
+ROWS = [
+    Op(
+        "_segment_sum(Tensor self, Tensor offsets, Tensor? lengths=None) -> Tensor",
+        method=False,
+        grad={"self": "_segment_expand(g, offsets, lengths, self.shape[0])"},
+        jvp="linear", batch="loop",
+        doc="The sum of the rows of each segment.",
+        example=">>> tl._segment_sum(tl.tensor([1.0, 2.0, 3.0]), tl.tensor([0, 2, 3]))\ntensor([3., 3.])",
+    ),
+    Op(
+        "_segment_expand(Tensor self, Tensor offsets, Tensor? lengths, int total) -> Tensor",
+        method=False,
+        grad={"self": "_segment_sum(g, offsets, lengths)"},
+        jvp="linear", batch="loop",
+        doc="Row i at every place of segment i, zeros between segments: the adjoint of _segment_sum.",
+    ),
+    _extreme("amax", "largest"),
+    _extreme("amin", "smallest"),
+    Composite(
+        (
+            "_segment_extreme_backward(Tensor grad, Tensor self, Tensor result, Tensor offsets, Tensor? "
+            "lengths) -> Tensor"
+        ),
+        function=False, method=False,
+        doc="The derivative of _segment_amax and _segment_amin: equal elements share the gradient.",
+    ),
+    _softmax("softmax", "The softmax of each segment along the rows; zeros between segments."),
+    _softmax("log_softmax", "The logarithm of _segment_softmax."),
+    Composite(
+        "_segment_softmax_backward(Tensor grad, Tensor result, Tensor offsets, Tensor? lengths) -> Tensor",
+        function=False, method=False,
+        doc="The derivative of _segment_softmax.",
+    ),
+    Composite(
+        (
+            "_segment_log_softmax_backward(Tensor grad, Tensor result, Tensor offsets, Tensor? lengths) -> "
+            "Tensor"
+        ),
+        function=False, method=False,
+        doc="The derivative of _segment_log_softmax.",
+    ),
+    Op(
+        (
+            "_jagged_to_padded(Tensor self, Tensor offsets, Tensor? lengths, int max_length, Scalar padding) "
+            "-> Tensor"
+        ),
+        method=False,
+        grad={"self": "_padded_to_jagged(g, offsets, lengths, self.shape[0])"},
+        jvp="double-vjp", batch="loop",
+        doc="The segments as a batch of one length, (segments, max_length, *), filled up with `padding`.",
+    ),
+    Op(
+        "_padded_to_jagged(Tensor self, Tensor offsets, Tensor? lengths, int total) -> Tensor",
+        method=False,
+        grad={"self": "_jagged_to_padded(g, offsets, lengths, self.shape[1], 0)"},
+        jvp="linear", batch="loop",
+        doc="The first rows of each example of a batch as segments, zeros between them.",
+    ),
+    Op(
+        (
+            f"_attention_ragged(Tensor query, Tensor key, Tensor value, {_ROWS}, {_HOW}) -> (Tensor output, "
+            f"Tensor "
+            "log_sums)"
+        ),
+        function=False, method=False,
+        grad={
+            "query, key, value": (
+                f"_attention_ragged_gradients(g0, query, key, value, {_WHERE}, output, log_sums, causal, "
+                f"scale, "
+                "rng_state, dropout, needs[0], needs[1], needs[2])"
+            ),
+        },
+        jvp="double-vjp", batch="loop",
+        doc=(
+            "Attention within segments: (heads, rows, columns), segment i of the queries over segment i of "
+            "the keys."
+        ),
+    ),
+    Op(
+        f"_attention_ragged_backward{_GRADIENTS}",
+        function=False, method=False,
+        grad="none:only runs where nothing is recorded",
+        jvp="none:only runs where nothing is recorded", batch="loop",
+        doc="The gradients of _attention_ragged, in tiles.",
+    ),
+    Op(
+        f"_attention_ragged_rng_state(int heads, {_ROWS}) -> Tensor",
+        function=False, method=False, random=True,
+        grad=NOT_DIFFERENTIABLE,
+        jvp=NOT_DIFFERENTIABLE, batch="loop",
+        doc="The generator's state at each tile of the dropout masks of _attention_ragged.",
+    ),
+    Composite(
+        f"_attention_ragged_gradients{_GRADIENTS}",
+        function=False, method=False,
+        doc="The gradients of _attention_ragged, in operators where they are recorded.",
+    ),
+]  # fmt: skip

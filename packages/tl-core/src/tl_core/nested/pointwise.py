@@ -1,0 +1,191 @@
+"""Operators that work element by element, on jagged nested tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core.nested.handlers import as_it_is
+from tl_core.nested.tensor import JAGGED, NestedTensor, as_nested, raw
+
+__all__ = ["OF_THE_LANGUAGE", "PLAIN", "POINTWISE", "same_structure"]
+
+# All operators whose result has an element for each of their inputs' elements, broadcast.
+POINTWISE = frozenset(
+    """
+    abs absolute acos acosh add addcdiv addcmul alpha_dropout angle arccos arccosh arcsin arcsinh arctan arctan2
+    arctanh asin asinh atan atan2 atanh bernoulli bitwise_and bitwise_left_shift bitwise_not bitwise_or
+    bitwise_right_shift bitwise_xor celu ceil clamp clamp_max clamp_min clip clone conj conj_physical copysign cos
+    cosh deg2rad detach detach_ digamma div divide dropout elu eq erf erfc erfinv exp exp2 exponential_ expm1
+    feature_alpha_dropout fix float_power floor floor_divide fmax fmin fmod frac gcd ge gelu greater greater_equal
+    gt hardshrink hardsigmoid hardswish hardtanh heaviside hypot i0 igamma igammac isclose isfinite isinf isnan
+    isneginf isposinf isreal lcm ldexp le leaky_relu lerp less less_equal lgamma log log10 log1p log2 log_sigmoid
+    logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logit logsigmoid lt masked_fill maximum
+    minimum mish mul multiply mvlgamma nan_to_num native_dropout ne neg negative nextafter not_equal ones_like
+    polygamma positive pow rad2deg rand_like randint_like randn_like real imag reciprocal relu relu6 remainder
+    requires_grad_ resolve_conj resolve_neg round rrelu rsqrt rsub selu sgn sigmoid sign signbit silu sin sinc sinh
+    softplus softshrink softsign sqrt square sub subtract tan tanh tanhshrink threshold true_divide trunc uniform_
+    normal_ random_ where xlogy zero_ zeros_like fill fill_ full_like frexp special_bessel_j0 special_bessel_j1
+    special_bessel_y0 special_bessel_y1 special_digamma special_entr special_erf special_erfc special_erfcx
+    special_erfinv special_exp2 special_expit special_expm1 special_gammaln special_i0 special_i0e special_i1
+    special_i1e special_log1p special_log_ndtr special_logit special_ndtr special_ndtri special_polygamma
+    special_psi special_round special_sinc special_xlog1py special_xlogy special_zeta half float double bfloat16 int
+    long short char byte bool cfloat cdouble chalf type_as cpu cuda
+    """.split()  # noqa: SIM905
+)
+# Operators of the language among them.
+OF_THE_LANGUAGE = """
+    __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ __mul__ __rmul__ __imul__ __truediv__ __rtruediv__
+    __itruediv__ __floordiv__ __rfloordiv__ __ifloordiv__ __mod__ __rmod__ __imod__ __pow__ __rpow__ __ipow__
+    __and__ __rand__ __iand__ __or__ __ror__ __ior__ __xor__ __rxor__ __ixor__ __lshift__ __rlshift__ __ilshift__
+    __rshift__ __rrshift__ __irshift__ __neg__ __pos__ __invert__ __abs__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__
+""".split()  # noqa: SIM905
+# What is answered for the tensor that holds the elements.
+PLAIN = """
+    is_floating_point is_complex is_signed is_inference is_pinned is_shared element_size get_device data_ptr
+    backward retain_grad storage_offset untyped_storage storage __hash__ is_conj is_neg item __bool__ __float__
+    __int__ _is_view register_post_accumulate_grad_hook is_nonzero type __dir__ __format__ __get__ __set__
+""".split()  # noqa: SIM905
+
+
+def _shapes(args: tuple[Any, ...]) -> str:
+    texts = [f"({', '.join(map(str, a.shape))})" for a in args if isinstance(a, Tensor)]
+    return " and ".join(texts)
+
+
+def _refuse(name: str, args: tuple[Any, ...]) -> RuntimeError:
+    return RuntimeError(
+        f"cannot call binary pointwise function {name} with inputs of shapes {_shapes(args)}: nested tensors "
+        "must have the same ragged structure, that is one object of offsets, and dense ones must broadcast with it"
+    )
+
+
+def same_structure(name: str, tensors: tuple[Any, ...]) -> NestedTensor:
+    """The first nested tensor; RuntimeError unless all nested ones have its structure."""
+    nested = [t for t in tensors if isinstance(t, NestedTensor)]
+    first = nested[0]
+    for other in nested[1:]:
+        if (
+            not first._ragged.matches(other._ragged)
+            or first._ragged_idx != other._ragged_idx
+            or first.dim() != other.dim()
+        ):
+            raise _refuse(name, tensors)
+    return first
+
+
+def _pointwise(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    name = operator.__name__
+    tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
+    if len(tensors) == 1 and type(tensors[0]) is NestedTensor:
+        like = tensors[0]
+        return _wrapped(operator(*args, **kwargs), like)
+    like = same_structure(name, tuple(tensors))
+    if name.endswith("_") and not name.endswith("__") and not isinstance(args[0], NestedTensor):
+        raise RuntimeError(
+            f"{name}(): a dense tensor of shape {tuple(args[0].shape)} cannot hold the result, which is nested"
+        )
+
+    def fitted(a: Any) -> Any:
+        if not isinstance(a, Tensor) or isinstance(a, NestedTensor) or a.dim() == 0:
+            return a
+        return _fitted(a, like, name, tuple(tensors))
+
+    made = operator(*map(fitted, args), **{key: fitted(value) for key, value in kwargs.items()})
+    return _wrapped(made, like)
+
+
+def _wrapped(made: Any, like: NestedTensor) -> Any:
+    if type(made) is Tensor:
+        return as_nested(made, like._ragged, like._ragged_idx)
+    if isinstance(made, tuple):
+        wrapped = [_wrapped(m, like) for m in made]
+        return type(made)(wrapped) if hasattr(made, "n_fields") else tuple(wrapped)
+    return made
+
+
+def _fitted(dense: Tensor, like: NestedTensor, name: str, tensors: tuple[Any, ...]) -> Tensor:
+    """A dense tensor that broadcasts with the nested one, as one that broadcasts with its values."""
+    ndim, at, ragged = like.dim(), like._ragged_idx, like._ragged
+    missing = ndim - dense.dim()
+    if missing < 0:
+        raise _refuse(name, tensors)
+    along = at - missing  # the ragged dimension among those of `dense`
+    if along < 0 or (dense.shape[along] == 1 and missing > 0):
+        return dense
+    if missing > 0 or dense.shape[0] not in (1, ragged.batch):
+        raise _refuse(name, tensors)
+    length = dense.shape[at]
+    if length == 1 and dense.shape[0] == 1:
+        return dense.squeeze(0)
+    moved = dense.expand(ragged.batch, *dense.shape[1:]).movedim(at, 1)
+    total = _C._as_subclass(Tensor, like).shape[at - 1]
+    if length == 1:
+        rows = _C._segment_expand(moved.squeeze(1), ragged.offsets, ragged.lengths, total)
+    elif length == ragged.max_length:
+        rows = _C._padded_to_jagged(moved, ragged.offsets, ragged.lengths, total)
+    else:
+        raise _refuse(name, tensors)
+    return rows.movedim(0, at - 1)
+
+
+JAGGED.of_all(POINTWISE, _pointwise)
+JAGGED.of_all([f"{name}_" for name in POINTWISE if name[-1] != "_"], _pointwise)
+JAGGED.of_all(OF_THE_LANGUAGE, _pointwise)
+
+
+@JAGGED.of("to")
+def _to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    if not isinstance(self, NestedTensor):
+        raise RuntimeError(
+            "to(): a dense tensor cannot be converted like a nested one; pass dtype and device"
+        )
+    args = tuple(a.dtype if isinstance(a, NestedTensor) else a for a in args)
+    made = raw(Tensor.to, self, *args, **kwargs)
+    if type(made) is not Tensor:
+        return made
+    return as_nested(made, self._ragged.to(made.device), self._ragged_idx)
+
+
+@JAGGED.of("empty_like")
+def _empty_like(self: NestedTensor, *, layout: Any = None, **kwargs: Any) -> NestedTensor:
+    made = _C.empty_like(self.values(), **kwargs)
+    return as_nested(made, self._ragged.to(made.device), self._ragged_idx)
+
+
+@JAGGED.of("contiguous")
+def _contiguous(self: NestedTensor, memory_format: Any = _C.contiguous_format) -> NestedTensor:
+    if self.is_contiguous():
+        return self
+    if self._ragged.lengths is None:
+        return as_nested(self.values().contiguous(), self._ragged, self._ragged_idx)
+    rows = self.values().index_select(self._ragged_idx - 1, self._ragged.rows())
+    return as_nested(rows.contiguous(), self._ragged.compact(), self._ragged_idx)
+
+
+@JAGGED.of("copy_")
+def _copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    if not isinstance(self, NestedTensor) or not isinstance(src, NestedTensor):
+        raise ValueError(
+            f"copy_(): both tensors must be nested, of the layout torch.jagged, got {type(self).__name__} and "
+            f"{type(src).__name__}"
+        )
+    same_structure("copy_", (self, src))
+    return raw(Tensor.copy_, self, src, non_blocking)
+
+
+@JAGGED.of("equal")
+def _equal(self: Tensor, other: Tensor) -> bool:
+    if not (isinstance(self, NestedTensor) and isinstance(other, NestedTensor)) or self.shape != other.shape:
+        return False
+    return _C.equal(self.contiguous().values(), other.contiguous().values())
+
+
+@JAGGED.of("allclose")
+def _allclose(self: Any, other: Any, *args: Any, **kwargs: Any) -> bool:
+    same_structure("allclose", (self, other))
+    return _C.allclose(self.contiguous().values(), other.contiguous().values(), *args, **kwargs)
+
+
+JAGGED.of_all(PLAIN, as_it_is)
