@@ -1,6 +1,8 @@
 """Names that the reference keeps private and other libraries use: each is the object that it stands for."""
 
+import gc
 import importlib
+from typing import ClassVar
 
 import pytest
 
@@ -257,3 +259,79 @@ def test_small_private_modules():
     lists, indices = grouped[tl.device("cpu"), tl.float32]
     assert indices == [0, 2] and [len(x) for x in lists[0]] == [1, 3] and lists[2] == []
     assert tl.torch_version.TorchVersion("2.10") > "2.9"
+
+
+# ---- torch.utils.weak, _contextlib, _device, optim -----------------------------------------------------------------
+def test_weak_references_go_by_identity():
+    a, b = tl.ones(2), tl.ones(2)
+    weak = tl.utils.weak
+    assert weak.WeakIdRef(a) == weak.WeakIdRef(a) and weak.WeakIdRef(a) != weak.WeakIdRef(b)
+    assert hash(weak.WeakIdRef(a)) == hash(weak.WeakIdRef(a))
+    ref = weak.TensorWeakRef(a)
+    assert ref() is a
+    known = weak.WeakTensorKeyDictionary({a: 1, b: 2})
+    assert known[a] == 1 and len(known) == 2 and {id(k) for k in known} == {id(a), id(b)} and 3 not in known
+    assert dict(enumerate(known.copy().values())) == {0: 1, 1: 2}
+    del known[b]
+    assert b not in known and len(known) == 1
+    del a
+    gc.collect()
+    assert ref() is None and len(known) == 0 and not list(known)
+    with pytest.raises(TypeError, match="expected a Tensor, got int"):
+        weak.TensorWeakRef(3)
+    with pytest.raises(KeyError):
+        known[b]
+
+
+def test_contexts_decorate_functions():
+    c = tl.utils._contextlib
+
+    class Counting(c._DecoratorContextManager):
+        seen: ClassVar[list[int]] = []
+
+        def __enter__(self):
+            self.seen.append(1)
+
+        def __exit__(self, *error):
+            self.seen.append(-1)
+
+    @Counting()
+    def f(x):
+        return x + sum(Counting.seen)
+
+    assert f(1) == 2 and f(1) == 2 and sum(Counting.seen) == 0 and f.__name__ == "f"
+    assert c.context_decorator(tl.no_grad, tl.is_grad_enabled)() is False
+    assert c.context_decorator(tl.no_grad(), tl.is_grad_enabled)() is False and tl.is_grad_enabled()
+
+
+def test_the_default_device_as_a_context():
+    with tl.utils._device.DeviceContext("meta") as context:
+        assert tl.ones(1).is_meta and context.device == tl.device("meta")
+    assert not tl.ones(1).is_meta
+    assert tl.utils._device.set_device("meta")(tl.ones)(2).is_meta
+
+
+def test_what_other_optimizers_use():
+    o = tl.optim.optimizer
+    assert o._get_value(tl.tensor(3.0)) == 3 and o._get_value(2) == 2 and o._stack_if_compiling(5) == 5
+    assert o._dispatch_sqrt(9) == 3 and o._dispatch_sqrt(tl.tensor(9.0)) == 3
+    assert o._get_scalar_dtype() is tl.float32 and o._disable_dynamo_if_unsupported()(len) is len
+    params, states = [tl.ones(2), tl.ones(2, dtype=tl.cfloat)], [tl.zeros(2), tl.zeros(2, dtype=tl.cfloat)]
+    o._view_as_real(params, states)
+    assert [p.shape for p in (*params, *states)] == [(2,), (2, 2), (2,), (2, 2)]
+
+
+def test_streams_and_events_of_the_cpu():
+    with tl.Stream("cpu") as stream:
+        event = stream.record_event()
+        stream.wait_event(event), stream.wait_stream(tl.Stream()), stream.synchronize()
+    assert stream.query() and event.query() and event.device == stream.device == tl.device("cpu")
+    start, end = tl.Event(enable_timing=True), tl.Event("cpu", enable_timing=True)
+    start.record(stream)
+    end.record()
+    assert start.elapsed_time(end) >= 0
+    with pytest.raises(ValueError, match="enable_timing=True"):
+        start.elapsed_time(event)
+    for make in (lambda: tl.Stream("cuda"), lambda: tl.Event("cuda"), lambda: tl.Event(interprocess=True)):
+        with pytest.raises(RuntimeError, match=r"not available|can't be shared"):
+            make()

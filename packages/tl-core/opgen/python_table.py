@@ -268,8 +268,12 @@ def _typed(form: Form, method: bool, public: str) -> str:
             starred = True
         else:
             parts.append(f"{name}: {_hint(a)}{default}")
+    named = []
+    if any(a.name == "pin_memory" for a in args):
+        named = ["requires_grad: builtins.bool = ...", "names: Sequence[str | None] | None = ..."]
     if form.row.out and not method and form.variant == "functional":
-        parts += ([] if starred else ["*"]) + ["out: Any = ..."]
+        named.append("out: Any = ...")
+    parts += (["*"] if named and not starred else []) + named
     return f"({', '.join(parts)}) -> {_returned(form.schema)}"
 
 
@@ -279,8 +283,10 @@ def _may_be_spread(args: Sequence[Arg], i: int) -> bool:
 
 
 def _hint(a: Arg) -> str:
-    """The type of an argument; the module's own `bool` is a dtype."""
-    return re.sub(r"\b(bool|int|float|complex)\b", r"builtins.\1", a.python_type)
+    """The type of an argument; the module's own `bool` is a dtype, and dimensions may be given by name."""
+    hint = re.sub(r"\b(bool|int|float|complex)\b", r"builtins.\1", a.python_type)
+    by_name = "dim" in a.name and a.type in ("int", "int[]")
+    return hint.replace("builtins.int", "builtins.int | str") if by_name else hint
 
 
 def _returned(schema: Schema) -> str:

@@ -65,6 +65,8 @@ MODULES = {
     "onnx": "tl_backends.onnx",
     "optim": "tl_nn.optim",
     "serialization": "tl_checkpoint.serialization",
+    "utils._contextlib": "tl_core.torch_names.context_managers",
+    "utils._device": "tl_core.torch_names.device_context",
     "utils._foreach_utils": "tl_core.torch_names.foreach_utils",
     "utils._mode_utils": "tl_core.dispatch_modes",
     "utils._pytree": "tl_core.pytree",
@@ -72,6 +74,7 @@ MODULES = {
     "utils.data": "tl_data",
     "utils.deterministic": "tl_core.uninitialized_fill",
     "utils.dlpack": "tl_core.dlpack",
+    "utils.weak": "tl_core.torch_names.weak",
     "utils.serialization.config": "tl_checkpoint.config",
     "xpu": "tl_backends.xpu",
 }
@@ -83,7 +86,9 @@ PLANNED = frozenset({"tl_compiler"})
 ALIASES = {"quantization": "ao.quantization"}
 
 OBJECTS = {
+    "Event": "tl_backends.streams:Event",
     "GradScaler": "tl_amp:GradScaler",
+    "Stream": "tl_backends.streams:Stream",
     "_C.DisableTorchFunctionSubclass": "tl_core.overrides:DisableTorchFunctionSubclass",
     "_C.Function": "tl_autograd:Function",
     "_C.TensorBase": "tl_core:Tensor",

@@ -265,6 +265,10 @@ def _named_tensor() -> Any:
     return named_tensor
 
 
+def _assign_names(self: Tensor, names: Any) -> None:
+    _C._set_names(self, names)
+
+
 def _has_names(self: Tensor) -> bool:
     """Whether any dimension has a name."""
     return _C._has_names(self)
@@ -529,7 +533,7 @@ def _corrcoef(self: Tensor) -> Tensor:
     return statistics.corrcoef(self)
 
 
-_METHODS = {
+_METHODS: dict[str, Any] = {
     "lu": _lu, "module_load": _module_load,
     "backward": _backward, "register_hook": _register_hook, "retain_grad": _retain_grad,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
@@ -569,7 +573,7 @@ Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment]
 Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment]
 Tensor._grad = property(lambda self: self.grad, lambda self, grad: setattr(self, "grad", grad))  # type: ignore[attr-defined]
 Tensor.names = property(  # type: ignore[attr-defined]
-    _C._names_of, lambda self, names: _C._set_names(self, names), doc="A name or None a dimension."
+    _C._names_of, _assign_names, doc="A name or None a dimension."
 )
 Tensor.grad_fn = property(lambda self: None)
 Tensor.output_nr = property(lambda self: 0)  # type: ignore[assignment]  # a number to those who read it

@@ -1,5 +1,5 @@
 """Pools of processes to which tensors are sent as shared memory: those of Python's `multiprocessing.pool`."""
 
-from multiprocessing.pool import AsyncResult, MaybeEncodingError, Pool, ThreadPool
+from multiprocessing.pool import AsyncResult, Pool, ThreadPool
 
-__all__ = ["AsyncResult", "MaybeEncodingError", "Pool", "ThreadPool"]
+__all__ = ["AsyncResult", "Pool", "ThreadPool"]

@@ -18,6 +18,21 @@ __all__ = ["Optimizer", "ParamsT", "register_optimizer_step_post_hook", "registe
 
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
+StateDict = dict[str, Any]
+params_t = ParamsT  # the older name
+
+# What the options that most optimizers share mean, for docstrings.
+_params_doc = "params (iterable): tensors, pairs of a name and a tensor, or dicts of parameter groups"
+_foreach_doc = (
+    "foreach (bool, optional): whether one operator steps all parameters; None: as the device likes"
+)
+_fused_doc = "fused (bool, optional): whether a step is one pass over the memory; None: as the device likes"
+_capturable_doc = "capturable (bool, optional): whether a CUDA graph can hold the step (default: False)"
+_differentiable_doc = (
+    "differentiable (bool, optional): whether gradients go through the step (default: False)"
+)
+_maximize_doc = "maximize (bool, optional): whether the objective is to grow (default: False)"
+
 _Step = TypeVar("_Step", bound=Callable[..., Any])
 
 _global_optimizer_pre_hooks: OrderedDict[int, Any] = OrderedDict()
@@ -336,6 +351,42 @@ def evaluated(closure: Callable[[], Any] | None) -> Any:
         return None
     with enable_grad():
         return closure()
+
+
+# ---- what other libraries' optimizers use -------------------------------------------------------------------------
+def _get_value(x: Any) -> Any:
+    """A number, also of a tensor with one element."""
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def _stack_if_compiling(x: Any) -> Any:
+    """The argument: nothing is compiled."""
+    return x
+
+
+def _dispatch_sqrt(x: Any) -> Any:
+    """The square root of a number or a tensor."""
+    return x.sqrt() if isinstance(x, Tensor) else x**0.5
+
+
+def _get_scalar_dtype(is_fused: bool | None = None) -> Any:
+    """The type in which a step's number is kept."""
+    wide = not is_fused and tl_core.get_default_dtype() is tl_core.float64
+    return tl_core.float64 if wide else tl_core.float32
+
+
+def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
+    """Puts views as pairs of real numbers in place of complex parameters, and of what belongs to them."""
+    for i, param in enumerate(params):
+        if param.is_complex():
+            params[i] = tl_core.view_as_real(param)
+            for tensors in state_and_grads:
+                tensors[i] = tl_core.view_as_real(tensors[i])
+
+
+def _disable_dynamo_if_unsupported(single_tensor_fn: Any = None) -> Callable[[_Step], _Step]:
+    """A decorator that leaves the function as it is: nothing is compiled."""
+    return lambda function: function
 
 
 def _complete(optimizer: Optimizer) -> None:
