@@ -1,0 +1,1 @@
+"""How a program runs on a server's cores: `run_cpu` starts it on those it is given."""
