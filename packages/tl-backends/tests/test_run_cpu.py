@@ -8,7 +8,11 @@ import pytest
 
 from tl_backends.backends.xeon import run_cpu
 
-SHOW = "import os, sys; print(sorted(os.sched_getaffinity(0)), os.environ['OMP_NUM_THREADS'], sys.argv[1:])"
+SHOW = """
+import os, sys
+line = f"{sorted(os.sched_getaffinity(0))} {os.environ['OMP_NUM_THREADS']} {sys.argv[1:]}"
+os.write(1, line.encode() + b"\\n")  # at once, as another instance writes as well
+"""
 CORES = sorted(os.sched_getaffinity(0))
 
 

@@ -92,3 +92,10 @@ def test_functions_written_in_python_show_their_parameters():
 def test_new_tensor_refuses_other_layouts():
     with pytest.raises(RuntimeError, match="layout must be"):
         tl.ones(1).new_tensor([1], layout=tl.sparse_coo)
+
+
+def test_the_older_name_of_a_keyword():
+    x = tl.ones(2)
+    assert x.type(tl.float64, **{"async": True}).dtype is tl.float64
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonblocking'"):
+        x.type(tl.float64, nonblocking=True)

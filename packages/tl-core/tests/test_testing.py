@@ -182,7 +182,8 @@ def test_random_tensors(name, noncontiguous):
 
 def test_ranges():
     assert set(make_tensor(500, dtype=tl.int8, device="cpu", low=-300, high=-126).tolist()) == {-128, -127}
-    assert make_tensor(3, dtype=tl.float32, device="cpu", low=2, high=2).tolist() == [2, 2, 2]
+    with pytest.warns(FutureWarning, match="Passing `low==high`"):
+        assert make_tensor(3, dtype=tl.float32, device="cpu", low=2, high=2).tolist() == [2, 2, 2]
     assert make_tensor(2, 3, dtype=tl.float32, device="cpu", requires_grad=False).shape == (2, 3)
     assert make_tensor((), dtype=tl.int64, device="cpu").shape == ()
     channels = make_tensor((2, 3, 4, 5), dtype=tl.float32, device="cpu", memory_format=tl.channels_last)

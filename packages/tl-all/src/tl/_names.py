@@ -93,6 +93,8 @@ OBJECTS = {
     "_C.Function": "tl_autograd:Function",
     "_C.TensorBase": "tl_core:Tensor",
     "_C.DisableTorchFunction": "tl_core.overrides:DisableTorchFunctionSubclass",
+    "_C._EnableTorchFunction": "tl_core.overrides:_enable_torch_function",
+    "_C._is_torch_function_all_disabled": "tl_core._C:_overrides_disabled",
     "_C.Future": "tl_core.futures:Future",
     "_C.ScriptFunction": "tl_backends.jit:ScriptFunction",
     "_C.ScriptModule": "tl_backends.jit:ScriptModule",
@@ -152,6 +154,7 @@ _NAMES = {
         "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype "
         "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
     ),
+    "tl_core.symbolic": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sum",
     "tl_quantization": (
         "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine per_channel_affine "
         "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric qint32 "

@@ -27,17 +27,29 @@ def _converter(name: str, dtype: Any) -> Any:
     return convert
 
 
-def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Without an argument the old-style type's name, else the tensor in that type."""
+def _get_async_or_non_blocking(function_name: str, non_blocking: bool, kwargs: dict[str, Any]) -> bool:
+    """The argument `non_blocking`, which older programs call `async`; TypeError for any other keyword."""
+    if not kwargs:
+        return non_blocking
+    if len(kwargs) != 1 or "async" not in kwargs:
+        unexpected = next(name for name in kwargs if name != "async")
+        raise TypeError(f"{function_name}() got an unexpected keyword argument '{unexpected}'")
+    return kwargs["async"]
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """Without an argument the old-style type's name, else the tensor in that type; `async=` is `non_blocking`."""
+    if kwargs:
+        non_blocking = _get_async_or_non_blocking("type", non_blocking, kwargs)
     if dtype is None:
         name = type_name(self.dtype)
         return name.replace("torch.", "torch.sparse.") if self.is_sparse else name
     return self.to(dtype_of(dtype), non_blocking)
 
 
-def _type_as(self: Tensor, other: Tensor) -> Tensor:
+def _type_as(self: Tensor, tensor: Tensor) -> Tensor:
     """In the other tensor's type."""
-    return self.to(other.dtype)
+    return self.to(tensor.dtype)
 
 
 def _dequantize(self: Tensor) -> Tensor:

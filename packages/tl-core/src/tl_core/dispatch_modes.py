@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from tl_core import _C
 
-__all__ = ["no_dispatch", "no_transforms"]
+__all__ = ["all_same_mode", "no_dispatch", "no_transforms"]
 
 
 class _Without:
@@ -33,3 +34,16 @@ class no_transforms(_Without):
     """A region in which the transforms of `func` around it do not see what is called."""
 
     _layer = _C._LAYER_TRANSFORMS
+
+
+def all_same_mode(modes: Sequence[Any]) -> bool:
+    """Whether all modes are the same one.
+
+    Args:
+        modes: the modes.
+
+    Example:
+        >>> all_same_mode([1, 1]), all_same_mode([1, 2])
+        (True, False)
+    """
+    return all(mode is modes[0] or mode == modes[0] for mode in modes)

@@ -62,6 +62,16 @@ class DisableTorchFunctionSubclass:
         _C._set_overrides_disabled(self._before)
 
 
+class _enable_torch_function:
+    """Inside, subclasses are asked again, also within DisableTorchFunctionSubclass."""
+
+    def __enter__(self) -> None:
+        self._before = _C._set_overrides_disabled(False)
+
+    def __exit__(self, *error: object) -> None:
+        _C._set_overrides_disabled(self._before)
+
+
 def has_torch_function(relevant_args: Any) -> bool:
     """Whether one of the arguments brings an override."""
     return bool(_modes()) or any(_overrides(a) for a in relevant_args)

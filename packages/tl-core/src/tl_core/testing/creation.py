@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from tl_core import _C
@@ -102,6 +103,13 @@ def _integers(shape: Any, dtype: Any, device: Any, low: Any, high: Any) -> Tenso
 
 def _reals(shape: Any, dtype: Any, device: Any, low: Any, high: Any) -> Tensor:
     limits = finfo(dtype)
+    if low is not None and low == high:
+        warnings.warn(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1: "
+            "use torch.full instead",
+            FutureWarning,
+            stacklevel=3,
+        )
     low, high = _range(dtype, low, high, limits.min, limits.max, (-9, 9), may_be_equal=True)
     if dtype.is_complex:
         pairs = _C.empty((*shape, 2), dtype=_real_of(dtype), device=device).uniform_(low, high)

@@ -13,6 +13,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_core._tensor import _get_async_or_non_blocking as _get_async_or_non_blocking
 
 __all__: list[str] = []
 
@@ -170,16 +171,6 @@ class classproperty:
 
     def __get__(self, instance: Any, owner: type) -> Any:
         return self.func(owner)
-
-
-def _get_async_or_non_blocking(function_name: str, non_blocking: bool, kwargs: dict[str, Any]) -> bool:
-    """The argument `non_blocking`, which older programs call `async`; TypeError for any other keyword."""
-    if not kwargs:
-        return non_blocking
-    if len(kwargs) != 1 or "async" not in kwargs:
-        unexpected = next(name for name in kwargs if name != "async")
-        raise TypeError(f"{function_name}() got an unexpected keyword argument '{unexpected}'")
-    return kwargs["async"]
 
 
 def render_call(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
