@@ -20,10 +20,13 @@ BECOMES = {
 FEWEST = 3  # a function of fewer arguments says in its first line what they are
 
 
-def text(overloads: list[Form], signatures: list[str]) -> str:
-    """The text of a name that stands for these overloads, which read as `signatures` in Python."""
+def text(overloads: list[Form], signatures: list[str], spelled: dict[str, str]) -> str:
+    """The text of a name that stands for these overloads, which read as `signatures` in Python.
+
+    `spelled` has the manual's names of parameters by the schema's.
+    """
     first = overloads[0]
-    parts = [first.row.doc, *facts(first), *arguments(overloads, signatures)]
+    parts = [first.row.doc, *facts(first), *arguments(overloads, signatures, spelled)]
     if len(overloads) > 1:
         parts.append("Overloads::\n\n" + "\n".join(f"    {s}" for s in signatures))
     example = next((o.row.example for o in overloads if o.row.example), "")
@@ -32,14 +35,18 @@ def text(overloads: list[Form], signatures: list[str]) -> str:
     return "\n\n".join(parts)
 
 
-def arguments(overloads: list[Form], signatures: list[str]) -> list[str]:
+def arguments(overloads: list[Form], signatures: list[str], spelled: dict[str, str]) -> list[str]:
     """The `Args:` of a public function with three or more arguments."""
     base = overloads[0].schema.base
     names = list(dict.fromkeys(name for s in signatures for name in parameter_names(s)))
     if base.startswith("_") or len(names) < FEWEST:
         return []
     own = {name: said for o in overloads for name, said in o.row.about.items()}
-    said = [(name, argument_text(base, name, own)) for name in names]
+    schema_names = {shown: name for name, shown in spelled.items()}
+    said = [
+        (name, argument_text(base, name, own) or argument_text(base, schema_names.get(name, name), own))
+        for name in names
+    ]
     return ["Args:\n" + "\n".join(f"    {name}: {text}." for name, text in said if text)]
 
 

@@ -171,7 +171,7 @@ def docstring(f: Function, method: bool) -> str:
     if not overloads:
         return ""
     signatures = [f.name + signature(o, method, f.name) for o in overloads]
-    return f"{f.name}{merged_signature(f, method)}\n--\n\n{doc.text(overloads, signatures)}"
+    return f"{f.name}{merged_signature(f, method)}\n--\n\n{doc.text(overloads, signatures, spellings(f.name, method))}"
 
 
 # ---- C++ -----------------------------------------------------------------------------------------------------------

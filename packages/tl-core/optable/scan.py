@@ -87,7 +87,7 @@ ROWS = [
     ),
     Composite(
         "trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
-        method=False, shown="y, x, *, dim=-1",
+        method=False, shown="y, x=None, *, dx=None, dim=-1",
         doc="The same as trapezoid.",
     ),
     Composite(

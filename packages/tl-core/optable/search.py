@@ -46,7 +46,7 @@ ROWS = [
             "would be inserted."
         ),
         out_name="searchsorted.Tensor_out", method=False,
-        shown="sorted_sequence, input, *, out_int32=False, right=False, side=None, out=None, sorter=None",
+        shown="sorted_sequence, values, *, out_int32=False, right=False, side=None, out=None, sorter=None",
         example=">>> tl.searchsorted(tl.tensor([1, 3, 5]), tl.tensor([3, 4]))\ntensor([1, 2])",
     ),
     _search(

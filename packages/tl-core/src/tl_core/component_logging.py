@@ -124,8 +124,19 @@ def set_logs(
 
     Args:
         all: the level of all components, one of `logging`'s numbers; a component named beside it keeps its own.
-        dynamo: the level of the component; so for all arguments that take a number.
-        graph: whether the artifact is shown; so for all arguments that take a bool.
+        dynamo, aot, autograd, dynamic, inductor, distributed, c10d, ddp, fsdp: levels of components.
+        dtensor, onnx, export: levels of components.
+        bytecode, graph, graph_code, graph_code_verbose, graph_breaks: whether these artifacts are shown.
+        side_effects, graph_sizes, guards, recompiles: whether these artifacts are shown.
+        recompiles_verbose, trace_source, trace_call, trace_bytecode: whether these artifacts are shown.
+        graph_region_expansion, hierarchical_compile, aot_graphs: whether these artifacts are shown.
+        aot_joint_graph, compiled_autograd, compiled_autograd_verbose: whether these artifacts are shown.
+        ddp_graphs, sym_node, output_code, kernel_code, schedule: whether these artifacts are shown.
+        perf_hints, pre_grad_graphs, post_grad_graphs, ir_pre_fusion: whether these artifacts are shown.
+        ir_post_fusion, fusion, overlap, cudagraphs: whether these artifacts are shown.
+        cudagraph_static_inputs, benchmarking, autotuning, incremental: whether these artifacts are shown.
+        inductor_metrics, compute_dependencies, caching: whether these artifacts are shown.
+        onnx_diagnostics: whether these artifacts are shown.
         modules: levels, or for artifacts bools, of loggers by their full names, which need no registration.
 
     Raises:
