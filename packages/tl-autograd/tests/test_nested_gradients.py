@@ -4,6 +4,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
+from tl_autograd import func
 from tl_core import nested, nn_functions
 
 LENGTHS = (3, 0, 2)
@@ -121,6 +122,12 @@ def test_hooks_get_nested_tensors():
     x.register_hook(hook)
     x.sum().backward()
     assert seen == [True] and x.grad.values().tolist() == [2, 2, 2]
+
+
+def test_vmap_takes_none():
+    x = nested.nested_tensor([[1.0, 2.0], [3.0]], layout=tl.jagged)
+    with pytest.raises(NotImplementedError, match="nested tensors are no batch"):
+        func.vmap(lambda t: t)(x)
 
 
 def test_unused_components_have_zeros():

@@ -294,6 +294,8 @@ def test_what_there_is_not():
     for call in (lambda: m.max(), lambda: m.cumsum(1), lambda: m @ m.t(), lambda: tl.sort(m)):
         with pytest.raises(TypeError, match="on MaskedTensor"):
             call()
+    with pytest.raises(TypeError, match="no out="):
+        tl.add(m, m, out=tl.empty(SHAPE))
     with pytest.raises(RuntimeError, match="get_data"):
         m.numpy()
     with pytest.raises(ValueError, match="boolean"):

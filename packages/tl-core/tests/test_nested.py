@@ -275,6 +275,27 @@ def test_inplace():
     assert x.zero_() is x and x.values().sum() == 0
 
 
+def test_out():
+    x = jagged()
+    out = tl.empty_like(x)
+    assert tl.add(x, x, out=out) is out
+    assert_components(out, [2 * i for i in arrays(x)])
+    dense = tl.zeros(9, 4, dtype=tl.float64)
+    with pytest.raises(RuntimeError, match="'out' must be nested"):
+        tl.add(x, x, out=dense)
+    assert type(dense) is tl.Tensor
+
+
+def test_lists_of_tensors():
+    x, dense = jagged(), tl.ones(2)
+    a = arrays(x.clone())
+    made = tl._foreach_mul([x, dense], 2.0)
+    assert_components(made[0], [2 * i for i in a])
+    assert made[1].tolist() == [2, 2]
+    tl._foreach_add_([x], [x])
+    assert_components(x, [2 * i for i in a])
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -122,6 +122,21 @@ def test_an_embedding():
     assert module.weight.grad.sum(1).tolist() == [0, 4, 4, 0, 0, 0, 0, 0, 0, 4]
 
 
+@pytest.mark.parametrize("optimizer", [tl_nn.optim.SGD, tl_nn.optim.Adam])
+@pytest.mark.parametrize("foreach", [True, False])
+def test_optimizers(optimizer, foreach):
+    parts = tokens()
+    x = nested.nested_tensor(parts, layout=tl.jagged, requires_grad=True)
+    plain = x.detach().values().clone().requires_grad_()
+    for t in (x, plain):
+        steps = optimizer([t], lr=0.1, foreach=foreach)
+        for _ in range(3):
+            steps.zero_grad()
+            t.square().sum().backward()
+            steps.step()
+    assert_close(x.detach().values(), plain.detach())
+
+
 def test_errors_describe_nested_inputs():
     with pytest.raises(RuntimeError) as caught:
         tl_nn.Linear(3, 2)(jagged(tokens(), tl.strided))

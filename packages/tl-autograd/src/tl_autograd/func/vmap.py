@@ -110,6 +110,10 @@ def _checked_dim(x: Any, dim: Any, start: str) -> int | None:
             f"{start}Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor "
             "arguments, please use None as the respective in_dim"
         )
+    if x.is_nested:
+        raise NotImplementedError(
+            f"{start}nested tensors are no batch of examples of one shape: unbind() gives them, or in_dim=None"
+        )
     if not -x.dim() <= dim < x.dim():
         raise ValueError(
             f"{start}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {x.dim()} so "

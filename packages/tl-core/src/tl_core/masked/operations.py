@@ -136,6 +136,12 @@ def _typed(input: Tensor, dtype: Any) -> Tensor:
     return input if dtype is None or dtype is input.dtype else input.to(dtype)
 
 
+def _summable(x: Tensor, dtype: Any) -> Tensor:
+    """In the type asked for, else as int64 for integers and bool."""
+    inexact = x.dtype.is_floating_point or x.dtype.is_complex
+    return _typed(x, dtype or (x.dtype if inexact else _C.int64))
+
+
 def _inexact(name: str, input: Tensor, dtype: Any) -> Tensor:
     x = _typed(input, dtype)
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
@@ -181,10 +187,8 @@ def sum(
         tensor([1., 7.])
     """
     x, counted = _checked("sum", input, mask)
-    dims = _dims(dim, x.dim())
-    return _C.sum(
-        _filled(x, counted, 0), dims, _keepdim(keepdim), dtype=dtype or (x.dtype if not dims else None)
-    )
+    x = _summable(x, dtype)
+    return _C.sum(_filled(x, counted, 0), _dims(dim, x.dim()), _keepdim(keepdim), dtype=x.dtype)
 
 
 def prod(
@@ -214,12 +218,9 @@ def prod(
         tensor([ 1., 12.])
     """
     x, counted = _checked("prod", input, mask)
-    made = _filled(x, counted, 1)
-    made = made if dtype is None else made.to(dtype)
-    if x.dim() == 0:
-        return _C.prod(made)
+    made = _filled(_summable(x, dtype), counted, 1)
     for d in sorted(_dims(dim, x.dim()), reverse=True):
-        made = _C.prod(made, d, True)
+        made = _C.prod(made, d, True, dtype=made.dtype)
     return _without(made, _dims(dim, x.dim()), keepdim)
 
 

@@ -79,8 +79,7 @@ def _pointwise(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     name = operator.__name__
     tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
     if len(tensors) == 1 and type(tensors[0]) is NestedTensor:
-        like = tensors[0]
-        return _wrapped(operator(*args, **kwargs), like)
+        return _wrapped(operator(*args, **kwargs), tensors[0])
     like = same_structure(name, tuple(tensors))
     if name.endswith("_") and not name.endswith("__") and not isinstance(args[0], NestedTensor):
         raise RuntimeError(
@@ -92,8 +91,22 @@ def _pointwise(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             return a
         return _fitted(a, like, name, tuple(tensors))
 
-    made = operator(*map(fitted, args), **{key: fitted(value) for key, value in kwargs.items()})
-    return _wrapped(made, like)
+    if isinstance(kwargs.get("out"), Tensor):
+        return _into(operator, args, kwargs, like)
+    return _wrapped(
+        operator(*map(fitted, args), **{key: fitted(value) for key, value in kwargs.items()}), like
+    )
+
+
+def _into(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], like: NestedTensor) -> Any:
+    """The operator with `out=`, which must be nested."""
+    out = kwargs.pop("out")
+    if not isinstance(out, NestedTensor):
+        raise RuntimeError(
+            f"{operator.__name__}(): argument 'out' must be nested like the inputs, got a dense tensor of shape "
+            f"{tuple(out.shape)}"
+        )
+    return Tensor.copy_(out, _pointwise(operator, args, kwargs))
 
 
 def _wrapped(made: Any, like: NestedTensor) -> Any:
@@ -130,6 +143,16 @@ def _fitted(dense: Tensor, like: NestedTensor, name: str, tensors: tuple[Any, ..
     return rows.movedim(0, at - 1)
 
 
+def _foreach(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Operators on lists of tensors, as optimizers call them: each nested one is as its values are."""
+    made = operator(*args, **kwargs)
+    if not isinstance(made, (list, tuple)):
+        return made
+    pairs = zip(made, args[0], strict=True)
+    return type(made)([_wrapped(m, a) if isinstance(a, NestedTensor) else m for m, a in pairs])
+
+
+JAGGED.of_all([name for name in dir(_C) if name.startswith(("_foreach_", "_fused_"))], _foreach)
 JAGGED.of_all(POINTWISE, _pointwise)
 JAGGED.of_all([f"{name}_" for name in POINTWISE if name[-1] != "_"], _pointwise)
 JAGGED.of_all(OF_THE_LANGUAGE, _pointwise)

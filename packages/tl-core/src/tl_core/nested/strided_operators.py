@@ -42,6 +42,8 @@ _ANY_ARRANGEMENT = frozenset(
 # ---- element by element ----
 def _pointwise(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = operator.__name__
+    if kwargs.get("out") is not None:
+        raise NotImplementedError(f"{name}(): nested tensors of the layout torch.strided take no out=")
     tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
     nested = [t for t in tensors if isinstance(t, StridedNestedTensor)]
     for t in tensors:

@@ -35,6 +35,8 @@ NATIVE_INPLACE_BINARY_FNS = [_function(name) for name in INPLACE_BINARY_NAMES]
 
 def binary(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The operator on the elements; ValueError if two masks differ."""
+    if kwargs.get("out") is not None:
+        raise TypeError(f"{operator.__name__}(): MaskedTensor takes no out=")
     masked = [a for a in (*args, *kwargs.values()) if isinstance(a, MaskedTensor)]
     first = masked[0]
     for other in masked[1:]:
