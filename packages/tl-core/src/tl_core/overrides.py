@@ -171,8 +171,12 @@ def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwa
             return result
     if not overloaded:
         return public_api(*args, **kwargs)
+    raise _declined(public_api, types)
+
+
+def _declined(public_api: Any, types: tuple[type, ...]) -> TypeError:
     name = getattr(public_api, "__qualname__", public_api)
-    raise TypeError(
+    return TypeError(
         f"no implementation found for '{name}' on types that implement __torch_function__: "
         f"{[t.__name__ for t in types]}"
     )
@@ -217,8 +221,29 @@ class BaseTorchFunctionMode(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+_NEVER_OVERRIDE = frozenset({Tensor, int, float, bool, complex, str, type(None), _C.dtype, _C.device})
+
+
+def _only_class(args: Any) -> Any:
+    """The class that overrides, if there is one only, and no list to be looked into; else None."""
+    only = None
+    for a in args:
+        kind = type(a)
+        if kind is only or kind in _NEVER_OVERRIDE:
+            continue
+        if only is not None or kind is list or kind is tuple or not _overrides(a):
+            return None
+        only = kind
+    return only
+
+
 def _dispatch(function: Any, args: Any, kwargs: Any) -> Any:
     """What the binding calls when an argument or a mode takes a call over."""
+    if not kwargs and not _modes() and (only := _only_class(args)) is not None:
+        result = only.__torch_function__(function, (only,), args, kwargs)  # the common case, quickly
+        if result is NotImplemented:
+            raise _declined(function, (only,))
+        return result
     return handle_torch_function(function, list(_arguments(args, kwargs)), *args, **kwargs)
 
 

@@ -75,10 +75,27 @@ def same_structure(name: str, tensors: tuple[Any, ...]) -> NestedTensor:
     return first
 
 
+def _alike(tensors: list[Any]) -> bool:
+    """Whether all are nested tensors of one structure, which can be told quickly."""
+    first = tensors[0]
+    if type(first) is not NestedTensor:
+        return False
+    ragged, at, n = first._ragged, first._ragged_idx, _dim(first)
+    return all(
+        type(t) is NestedTensor and t._ragged is ragged and t._ragged_idx == at and _dim(t) == n
+        for t in tensors[1:]
+    )
+
+
+_dim = Tensor.dim  # with overrides off, that of the values
+
+
 def _pointwise(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = operator.__name__
     tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
     if len(tensors) == 1 and type(tensors[0]) is NestedTensor:
+        return _wrapped(operator(*args, **kwargs), tensors[0])
+    if _alike(tensors) and "out" not in kwargs:
         return _wrapped(operator(*args, **kwargs), tensors[0])
     like = same_structure(name, tuple(tensors))
     if name.endswith("_") and not name.endswith("__") and not isinstance(args[0], NestedTensor):
