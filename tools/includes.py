@@ -13,7 +13,7 @@ from tools.packages import ROOT, Package, packages
 ROOMS = ["base", "tensor", "iter", "dispatch", "kernels", "ops", "c_abi", "bind"]
 KERNEL_ROOMS = [
     *("simd", "loops", "elementwise", "reduce", "index", "sort", "random", "linalg", "fft"),
-    *("gemm", "conv", "norm", "attention", "spatial", "fused"),
+    *("gemm", "sparse", "conv", "norm", "attention", "spatial", "fused"),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 SUFFIXES = {".h", ".hpp", ".c", ".cpp"}

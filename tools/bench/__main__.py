@@ -28,6 +28,7 @@ from tools.bench import (
     reductions,
     report,
     sharded,
+    sparse,
     together,
     training,
 )
@@ -37,7 +38,7 @@ from tools.packages import packages
 WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Linux
 
 FAMILIES = (
-    *(cases, elementwise, reductions, indexing, products, factorizations, training),
+    *(cases, elementwise, reductions, indexing, products, sparse, factorizations, training),
     *(distributions, loading, checkpoints, sharded),
 )
 

@@ -415,7 +415,11 @@ INSIDE = {
         "_segment_sum", "_segment_expand", "_segment_amax", "_segment_amin", "_segment_softmax",
         "_segment_log_softmax", "_jagged_to_padded", "_padded_to_jagged", "_attention_ragged",
     },
-    "test_sparse_gradients.py": {"_sparse_coo_tensor", "values", "coalesce", "_to_dense", "sparse_mask"},
+    "test_sparse_gradients.py": {"_sparse_coo_tensor", "values", "_coalesce", "_to_dense", "sparse_mask"},
+    "test_sparse_layout_gradients.py": {
+        "_csr_mm", "_csr_mm_transposed", "_csr_sampled_mm", "_sparse_compressed_tensor", "_sparse_like", "_values_at",
+        "_with_values",
+    },
     "test_norm_gradients.py": {
         "_batch_norm", "_batch_norm_backward", "_sample_norm", "_sample_norm_backward", "_cross_entropy",
         "_cross_entropy_backward", "nll_loss_forward", "_nll_loss_backward", "_as_strided_gather",

@@ -161,6 +161,22 @@ def test_tensors_without_memory():
 
 
 @pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("layout", [tl.sparse_csr, tl.sparse_csc, tl.sparse_bsr, tl.sparse_bsc], ids=str)
+def test_tensors_in_compressed_rows_and_columns(layout, weights_only):
+    blocksize = (2, 2) if layout in (tl.sparse_bsr, tl.sparse_bsc) else None
+    x = tl.tensor([[0.0, 2.0, 0.0, 0.0], [3.0, 0.0, 0.0, 1.0]])
+    s = x.to_sparse(layout=layout, blocksize=blocksize)
+    made = again(s, weights_only=weights_only)
+    assert (
+        made.layout is layout
+        and made.values().tolist() == s.values().tolist()
+        and tl.equal(made.to_dense(), x)
+    )
+    with pytest.raises((RuntimeError, pickle.UnpicklingError), match="is not satisfied"):
+        again(tl.sparse_csr_tensor([0, 1], [5], [1.0], (1, 2)))
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
 def test_sparse_tensors(weights_only):
     s = tl.sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], [3.0, 4.0, 5.0], (2, 3))
     made = again({"s": s, "c": s.coalesce(), "values": s._values()}, weights_only=weights_only)

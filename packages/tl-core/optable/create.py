@@ -89,7 +89,7 @@ ROWS = [
     ),
     _like(
         f"empty_like(Tensor self, {LIKE}) -> Tensor",
-        sparse="sparse_zeros_like",
+        sparse="sparse_empty_like",
         doc="Uninitialised memory shaped as the input.",
         example=">>> tl.empty_like(tl.zeros(2, 3)).shape\ntorch.Size([2, 3])",
     ),

@@ -5,7 +5,7 @@ from opgen.row import Composite, Op
 ROWS = [
     Op(
         "mm(Tensor self, Tensor mat2) -> Tensor",
-        out=True, sparse="sparse_mm",
+        out=True,
         grad={"self": "g.mm(mat2.t().conj())", "mat2": "self.t().conj().mm(g)"},
         jvp="double-vjp", batch="dims",
         ref="numpy.matmul",
@@ -67,7 +67,7 @@ ROWS = [
     ),
     Composite(
         "matmul(Tensor self, Tensor other) -> Tensor",
-        out=True, sparse="sparse_matmul",
+        out=True,
         ref="numpy.matmul",
         doc=(
             "The matrix product of tensors of any dimensions: vectors join as rows or columns, further "

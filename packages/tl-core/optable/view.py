@@ -38,7 +38,6 @@ ROWS = [
     View(
         "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
         aliases=("swapaxes", "swapdims"),
-        sparse="sparse_transpose",
         grad={"self": "g.transpose(dim0, dim1)"},
         replay="transpose(dim0, dim1)", inverse="transpose(dim0, dim1)",
         doc="Two dimensions exchanged.",
@@ -46,7 +45,6 @@ ROWS = [
     ),
     View(
         "t(Tensor(a) self) -> Tensor(a)",
-        sparse="sparse_t",
         grad={"self": "g.t()"},
         replay="t()", inverse="t()",
         doc="The transpose of a matrix; vectors and numbers come back as they are.",

@@ -94,8 +94,6 @@ def test_from_dense():
     ]
     assert tl.equal(s.to_dense(), dense) and tl.equal(rows.to_dense(), dense)
     assert s.to_sparse() is s and dense.to_dense() is dense
-    with pytest.raises(NotImplementedError, match=r"there is torch\.sparse_coo only"):
-        dense.to_sparse(layout=tl.sparse_csr)
     with pytest.raises(RuntimeError, match="range, but 3 is given"):
         dense.to_sparse(3)
     with pytest.raises(RuntimeError, match="sparse_dim argument"):
@@ -103,10 +101,8 @@ def test_from_dense():
 
 
 def test_a_dense_tensor_has_no_parts():
-    for name in ("indices", "values", "_nnz", "is_coalesced", "coalesce"):
-        with pytest.raises(
-            RuntimeError, match=f"{name} expected sparse coordinate tensor layout but got Strided"
-        ):
+    for name in ("indices", "values", "_nnz", "is_coalesced", "coalesce", "crow_indices", "row_indices"):
+        with pytest.raises(RuntimeError, match=f"{name} expected sparse .*tensor layout but got Strided"):
             getattr(tl.zeros(2), name)()
 
 
@@ -203,7 +199,7 @@ def test_products_with_numbers():
     assert (some(tl.int64) * 1.5).dtype is tl.float32
     with pytest.raises(RuntimeError, match="can't be cast"):
         some(tl.int64).mul_(1.5)
-    with pytest.raises(NotImplementedError, match="sparse dividend"):
+    with pytest.raises(RuntimeError, match="sparse dividend"):
         1 / some()
 
 
@@ -294,12 +290,11 @@ def test_there_is_no_memory_to_look_at():
 
 @pytest.mark.parametrize(
     "call",
-    [tl.exp, tl.relu, tl.max, tl.sin, lambda s: s[0], lambda s: s * s, lambda s: s.view(6),
-     lambda s: s.fill_(1), lambda s: tl.cat([s, s]), lambda s: tl.add(tl.ones(2, 3), s, out=tl.zeros(2, 3)),
-     lambda s: tl.where(tl.ones(2, 3) > 0, s, s), lambda s: s.resize_(3), lambda s: s.item(), list],
+    [tl.exp, tl.cos, tl.sort, lambda s: s.view(6), lambda s: s.fill_(1), tl.cumsum,
+     lambda s: tl.where(tl.ones(2, 3) > 0, s, s), lambda s: s.resize_(3), lambda s: s > 0],
 )  # fmt: skip
 def test_other_operators_refuse(call):
-    with pytest.raises(NotImplementedError, match=r"sparse"):
+    with pytest.raises((NotImplementedError, TypeError), match=r"[Ss]parse|cumsum"):
         call(some())
 
 

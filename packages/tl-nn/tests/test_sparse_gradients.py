@@ -232,8 +232,11 @@ def test_bags_of_maxima_are_refused():
         F.embedding_bag(tl.tensor([[1]]), table().weight, mode="max", sparse=True)
 
 
-def test_clipping_by_norm_is_for_dense_gradients():
+def test_clipping_by_norm_scales_what_is_stored():
     layer = table()
     layer(tl.tensor([1])).sum().backward()
-    with pytest.raises(NotImplementedError, match="sparse"):
-        nn.utils.clip_grad_norm_(layer.parameters(), 1.0)
+    before = array(layer.weight.grad.to_dense())
+    total = nn.utils.clip_grad_norm_(layer.parameters(), 0.5)
+    close(array(total), np.linalg.norm(before))
+    assert layer.weight.grad.is_sparse
+    close(array(layer.weight.grad.to_dense()), before * 0.5 / (np.linalg.norm(before) + 1e-6))

@@ -65,6 +65,7 @@ MODULES = {
     "onnx": "tl_backends.onnx",
     "optim": "tl_nn.optim",
     "serialization": "tl_checkpoint.serialization",
+    "sparse.semi_structured": "tl_core.sparse_layouts.semi_structured",
     "utils._contextlib": "tl_core.torch_names.context_managers",
     "utils._device": "tl_core.torch_names.device_context",
     "utils._foreach_utils": "tl_core.torch_names.foreach_utils",

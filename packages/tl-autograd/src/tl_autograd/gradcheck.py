@@ -328,6 +328,25 @@ def _refuse(**unsupported: bool) -> None:
             raise NotImplementedError(f"{name}=True needs {needed}, which tl_autograd does not have yet")
 
 
+def _any_sparse(tensors: Sequence[Any]) -> bool:
+    return any(isinstance(x, Tensor) and x.layout is not tl_core.strided and x.requires_grad for x in tensors)
+
+
+def _with_dense_results(func: Callable, masked: bool) -> Callable:
+    """The function with all elements of sparse results."""
+
+    def dense(y: Any) -> Any:
+        if not isinstance(y, Tensor) or y.layout is tl_core.strided:
+            return y
+        return y.to_dense(masked_grad=masked)
+
+    def on_dense(*args: Any) -> Any:
+        made = func(*args)
+        return dense(made) if isinstance(made, Tensor) else type(made)(dense(y) for y in made)
+
+    return on_dense
+
+
 def gradcheck(
     func: Callable[..., Tensor | Sequence[Tensor]],
     inputs: Tensor | Sequence[Tensor],
@@ -358,6 +377,7 @@ def gradcheck(
         check_undefined_grad: also check that missing gradients act as zeros.
         check_grad_dtypes: also check that gradients have their input's dtype.
         fast_mode: compare one random projection of the Jacobian instead of all of it.
+        masked: of sparse inputs only the stored elements change; otherwise all do.
 
     Returns:
         True if all is well.
@@ -379,7 +399,14 @@ def gradcheck(
         check_batched_grad=check_batched_grad,
         check_batched_forward_grad=check_batched_forward_grad,
     )
-    problem = _Problem(func, inputs, eps, atol, rtol, nondet_tol)
+    if _any_sparse(_tuple(inputs)):
+        check = tl_core.sparse.as_sparse_gradcheck(gradcheck)
+        return check(
+            func, inputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+            check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, fast_mode=fast_mode,
+            masked=bool(masked),
+        )  # fmt: skip
+    problem = _Problem(_with_dense_results(func, bool(masked)), inputs, eps, atol, rtol, nondet_tol)
     try:
         _check_inputs(problem)
         with tl_core.enable_grad():

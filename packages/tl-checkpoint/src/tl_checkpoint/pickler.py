@@ -187,7 +187,7 @@ class _Pickler(_PythonPickler):
         if t.is_meta:
             parts = (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
             return self.save_reduce(_named("torch._utils._rebuild_meta_tensor_no_storage"), parts, obj=t)
-        if t.is_sparse:
+        if t.layout is not tl_core.strided:
             return self.save_reduce(_named("torch._utils._rebuild_sparse_tensor"), _parts_of_sparse(t), obj=t)
         self._write_tensor(t)
 
@@ -341,7 +341,11 @@ def _of_type(t: Any) -> tuple[Any, Any]:
 
 
 def _parts_of_sparse(t: Any) -> tuple[Any, Any]:
-    return t.layout, (t._indices(), t._values(), t.shape, t.is_coalesced())
+    if t.is_sparse:
+        return t.layout, (t._indices(), t._values(), t.shape, t.is_coalesced())
+    by_rows = t.layout in (tl_core.sparse_csr, tl_core.sparse_bsr)
+    indices = (t.crow_indices(), t.col_indices()) if by_rows else (t.ccol_indices(), t.row_indices())
+    return t.layout, (*indices, t._values(), t.shape)
 
 
 def _quantized(t: Any) -> tuple[Any, Any]:

@@ -110,13 +110,13 @@ def _marked(made: Any, metadata: Any) -> Any:
 
 def sparse(layout: Any, data: Any) -> Any:
     """A sparse tensor of its parts; its indices are looked at."""
-    if layout is not tl_core.sparse_coo:
-        raise pickle.UnpicklingError(f"tensors of the layout {layout} can't be read: torch.sparse_coo can")
-    indices, values, size, *coalesced = data
-    if not isinstance(indices, tl_core.Tensor) or not isinstance(values, tl_core.Tensor):
+    parts, size = (data[:2], data[2]) if layout is tl_core.sparse_coo else (data[:3], data[3])
+    if not all(isinstance(part, tl_core.Tensor) for part in parts):
         raise pickle.UnpicklingError("a sparse tensor's parts are no tensors")
-    is_coalesced = bool(coalesced and coalesced[0])
-    return tl_core.sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=is_coalesced)
+    if layout is not tl_core.sparse_coo:
+        return tl_core.sparse_compressed_tensor(*parts, size, layout=layout, check_invariants=True)
+    is_coalesced = bool(len(data) > 3 and data[3])
+    return tl_core.sparse_coo_tensor(*parts, size, check_invariants=True, is_coalesced=is_coalesced)
 
 
 def parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:

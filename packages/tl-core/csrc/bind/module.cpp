@@ -29,6 +29,7 @@
 #include "bind/runtime_hooks.h"
 #include "bind/snapshot.h"
 #include "bind/source_location.h"
+#include "bind/sparse_rules.h"
 #include "bind/tensor_object.h"
 #include "bind/tensor_slots.h"
 #include "bind/tensor_writes.h"
@@ -385,6 +386,7 @@ void build(py::module_& m) {
   install_lazy_bits();
   install_sparse();
   install_names();
+  install_sparse_rules();
   PyObject* module = m.ptr();
   add_types(module);
   add_generator_type(module);

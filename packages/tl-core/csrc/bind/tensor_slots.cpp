@@ -442,7 +442,10 @@ template <DeviceType type>
 PyObject* on_device(PyObject* o, void*) {
   return PyBool_FromLong(tensor_of(o).device().type == type);
 }
-PyObject* get_is_sparse(PyObject* o, void*) { return PyBool_FromLong(tensor_of(o).is_sparse()); }
+template <Layout layout>
+PyObject* has_layout(PyObject* o, void*) {
+  return PyBool_FromLong(tensor_of(o).layout() == layout);
+}
 PyObject* never(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_name(PyObject*, void*) { Py_RETURN_NONE; }
 
@@ -483,8 +486,9 @@ PyGetSetDef kGetset[] = {
     {"is_cpu", on_device<DeviceType::CPU>, nullptr, "Whether it lives on the CPU.", nullptr},
     {"is_cuda", on_device<DeviceType::CUDA>, nullptr, "Whether it lives on a CUDA device.", nullptr},
     {"is_meta", on_device<DeviceType::Meta>, nullptr, "Whether it has no memory.", nullptr},
-    {"is_sparse", get_is_sparse, nullptr, "Whether the layout is torch.sparse_coo.", nullptr},
-    {"is_sparse_csr", never, nullptr, "Whether the layout is compressed sparse rows.", nullptr},
+    {"is_sparse", has_layout<Layout::SparseCoo>, nullptr, "Whether the layout is torch.sparse_coo.", nullptr},
+    {"is_sparse_csr", has_layout<Layout::SparseCsr>, nullptr, "Whether the layout is torch.sparse_csr.",
+     nullptr},
     {"is_quantized", never, nullptr, "Whether the elements are quantized.", nullptr},
     {"is_nested", never, nullptr, "Whether it is a list of tensors.", nullptr},
     {"is_mkldnn", never, nullptr, "Whether the layout is that of oneDNN.", nullptr},

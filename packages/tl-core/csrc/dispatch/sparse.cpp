@@ -1,29 +1,65 @@
 #include "dispatch/sparse.h"
 
-#include "dispatch/operator.h"
-
 namespace tl {
 
 namespace {
-int run(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+SparseRules g_rules = nullptr;
+
+int run_kernel(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Operator& op = *static_cast<const Operator*>(ctx);
   return call_kernel(op, op.sparse, args, n_args, rets, n_rets);
 }
 
-int refuse(void* ctx, const TlValue*, int, TlValue*, int) noexcept {
-  return guarded([&] {
-    fail(ErrorKind::NotImplemented, {"'", static_cast<const Operator*>(ctx)->info.name,
-                                     "' is not implemented for tensors of the layout torch.sparse_coo; "
-                                     "to_dense() makes a tensor that all operators take"});
-  });
+int run_rule(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  return call_kernel(*static_cast<const Operator*>(ctx), {kernel_sparse_rule, ctx}, args, n_args, rets,
+                     n_rets);
+}
+
+struct NativeCall {
+  const Operator* op;
+  const NativeSparseRule* rule;
+};
+
+int run_native(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const NativeCall& native = *static_cast<const NativeCall*>(ctx);
+  bool taken = false;
+  if (guarded([&] { taken = native.rule->run(args, rets); }) != 0) return -1;
+  if (taken) return 0;
+  return run_rule(const_cast<Operator*>(native.op), args, n_args, rets, n_rets);
+}
+
+// NULL where the rule is in Python only. What it returns lives as long as the process.
+NativeCall* native_call(const Operator& op) {
+  for (const NativeSparseRule* rule = kNativeSparseRules; rule->op; ++rule)
+    if (std::string_view(op.info.name) == rule->op) return new NativeCall{&op, rule};
+  return nullptr;
 }
 
 int bind(void*, const TlOperator* op, TlLayerEntry* out) {
-  *out = {op->sparse.call ? run : refuse, const_cast<TlOperator*>(op)};
+  *out = {op->sparse.call ? run_kernel : run_rule, const_cast<TlOperator*>(op)};
+  return 0;
+}
+
+int bind_parts(void*, const TlOperator* op, TlLayerEntry* out) {
+  *out = {op->sparse.call ? nullptr : run_rule, const_cast<TlOperator*>(op)};
+  if (op->sparse.call) return 0;
+  if (NativeCall* native = native_call(*op)) *out = {run_native, native};
   return 0;
 }
 }  // namespace
 
-void install_sparse() { install_layer(TL_LAYER_SPARSE, bind, nullptr); }
+void set_sparse_rules(SparseRules rules) { g_rules = rules; }
+
+int kernel_sparse_rule(void* op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  return guarded([&] {
+    TL_CHECK(g_rules, NotImplemented, "sparse tensors need the Python package tl_core");
+    g_rules(*static_cast<const Operator*>(op), args, n_args, rets, n_rets);
+  });
+}
+
+void install_sparse() {
+  install_layer(TL_LAYER_SPARSE, bind, nullptr);
+  install_layer(TL_LAYER_SPARSE_PARTS, bind_parts, nullptr);
+}
 
 }  // namespace tl

@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstring>
 
+#include "dispatch/sparse.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
 #include "kernels/cpu/elementwise/fill.h"
@@ -24,7 +25,8 @@ using OptFormat = std::optional<MemoryFormat>;
 
 TensorOptions options(OptDType dtype, OptLayout layout, OptDevice device, DType fallback) {
   TL_CHECK(!layout || *layout == Layout::Strided, NotImplemented,
-           "only layout=torch.strided can be created by this operator");
+           "Could not run 'aten::empty_strided' with arguments from the 'SparseCPU' backend: only "
+           "layout=torch.strided can be created by this operator");
   return {dtype.value_or(fallback), settled(device.value_or(default_device()))};
 }
 
@@ -36,8 +38,12 @@ Tensor fresh(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, D
   return prepare_out(out, size, {out.tensor->dtype(), out.tensor->device()});
 }
 
+bool is_sparse(OptLayout layout, Out out) { return layout && *layout != Layout::Strided && !out; }
+
 Tensor empty_memory_format(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool,
                            OptFormat format, Out out) {
+  if (is_sparse(layout, out))
+    return call_sparse_rule<Tensor>("empty.memory_format", size, dtype, layout, device);
   const MemoryFormat f = format.value_or(MemoryFormat::Contiguous);
   if (out || f == MemoryFormat::Contiguous)
     return uninitialized(fresh(size, dtype, layout, device, default_dtype(), out));
@@ -48,6 +54,7 @@ Tensor empty_memory_format(IntSpan size, OptDType dtype, OptLayout layout, OptDe
 }
 
 Tensor zeros(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
+  if (is_sparse(layout, out)) return call_sparse_rule<Tensor>("zeros", size, dtype, layout, device);
   Tensor t = fresh(size, dtype, layout, device, default_dtype(), out);
   if (t.device().is_cpu() && t.is_contiguous()) {
     if (t.numel()) std::memset(t.data(), 0, static_cast<size_t>(t.numel() * t.itemsize()));
@@ -113,6 +120,8 @@ Tensor empty_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevic
 }
 Tensor zeros_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
                   OptFormat format) {
+  if (is_sparse(layout, {}))
+    return call_sparse_rule<Tensor>("zeros_like", self, dtype, layout, device, pin, format);
   Tensor t = empty_like(self, dtype, layout, device, pin, format);
   fill(t, 0);
   return t;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/checked.h"
+#include "dispatch/sparse.h"
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -14,10 +15,14 @@ namespace tl {
 namespace {
 constexpr TensorOptions kInts{DType::Int64, {}};
 
+bool is_coo(const Tensor& t) { return t.layout() == Layout::SparseCoo; }
+
 const SparseParts& expected_parts(const char* what, const Tensor& t) {
-  TL_CHECK(t.is_sparse(), Runtime, what, " expected sparse coordinate tensor layout but got Strided");
+  TL_CHECK(is_coo(t), Runtime, what, " expected sparse coordinate tensor layout but got ",
+           layout_name(t.layout()));
   return parts_of(*t.impl());
 }
+// Of a tensor that is COO already.
 const SparseParts& parts(const Tensor& t) { return parts_of(*t.impl()); }
 
 DimVector sized(int64_t first, IntSpan rest) {
@@ -57,15 +62,19 @@ Tensor gathered(const Tensor& values, const Tensor& to, int64_t n) {
   return ops::index_add_(ops::zeros(sized(n, values.sizes().subspan(1)), values.dtype()), 0, to, values);
 }
 
-Tensor coalesce(const Tensor& self) {
-  const SparseParts& p = expected_parts("coalesce", self);
-  if (p.coalesced) return self;
+Tensor in_order(const Tensor& self) {
+  const SparseParts& p = expected_parts("_coalesce", self);
   if (p.count() < 2) return sparse_tensor(self.sizes(), {p.indices, p.values, true});
   const auto [found, to, counts] = ops::_unique2(places(p, self.sizes()), true, true, false);
   const Tensor first = empty(found.sizes(), kInts);
   for (int64_t i = p.count() - 1; i >= 0; --i) first.ptr<int64_t>()[to.ptr<int64_t>()[i]] = i;
   return sparse_tensor(self.sizes(),
                        {ops::index_select(p.indices, 1, first), gathered(p.values, to, found.numel()), true});
+}
+
+// The tensor itself if it is coalesced: then nothing is recorded.
+Tensor coalesce(const Tensor& self) {
+  return expected_parts("coalesce", self).coalesced ? self : ops::_coalesce(self);
 }
 
 // ---- making and taking apart ------------------------------------------------------------------------------
@@ -86,15 +95,21 @@ void check_shapes(const Tensor& indices, const Tensor& values, IntSpan size) {
 }
 
 Tensor sparse_coo(const Tensor& indices, const Tensor& values, IntSpan size, bool coalesced) {
-  TL_CHECK(values.device().is_cpu() && indices.device().is_cpu(), NotImplemented,
-           "tensors of the layout torch.sparse_coo exist on the CPU only");
+  TL_CHECK(values.device() == indices.device(), Runtime, "device of indices (", device_name(indices.device()),
+           ") must match device of values (", device_name(values.device()), ")");
+  TL_CHECK(values.device().is_cpu() || values.is_meta(), NotImplemented,
+           "tensors of the layout torch.sparse_coo exist on the CPU and on meta only");
   check_shapes(indices, values, size);
-  const Tensor places = to_contiguous(to_dtype(indices, DType::Int64));
+  const Tensor places = indices.is_meta() ? indices : to_contiguous(to_dtype(indices, DType::Int64));
   return sparse_tensor(size, {alias(places), alias(values), coalesced || values.size(0) < 2});
 }
 
+const SparseParts& any_parts(const char* what, const Tensor& t) {
+  TL_CHECK(t.is_sparse(), Runtime, what, " expected sparse tensor layout but got Strided");
+  return parts_of(*t.impl());
+}
 Tensor indices_as_they_are(const Tensor& self) { return alias(expected_parts("_indices", self).indices); }
-Tensor values_as_they_are(const Tensor& self) { return alias(expected_parts("_values", self).values); }
+Tensor values_as_they_are(const Tensor& self) { return alias(any_parts("_values", self).values); }
 const SparseParts& coalesced_parts(const char* what, const Tensor& self) {
   const SparseParts& p = expected_parts(what, self);
   TL_CHECK(p.coalesced, Runtime, "Cannot get ", what,
@@ -102,8 +117,12 @@ const SparseParts& coalesced_parts(const char* what, const Tensor& self) {
   return p;
 }
 Tensor indices(const Tensor& self) { return alias(coalesced_parts("indices", self).indices); }
-Tensor values(const Tensor& self) { return alias(coalesced_parts("values", self).values); }
-int64_t nnz(const Tensor& self) { return expected_parts("_nnz", self).count(); }
+Tensor values(const Tensor& self) {
+  TL_CHECK(self.is_sparse(), Runtime, "values expected sparse tensor layout but got Strided");
+  if (is_coo(self)) coalesced_parts("values", self);
+  return alias(parts(self).values);
+}
+int64_t nnz(const Tensor& self) { return any_parts("_nnz", self).count(); }
 bool is_coalesced(const Tensor& self) { return expected_parts("is_coalesced", self).coalesced; }
 Tensor mark_coalesced(const Tensor& self, bool coalesced) {
   const SparseParts& p = expected_parts("_coalesced_", self);
@@ -111,7 +130,18 @@ Tensor mark_coalesced(const Tensor& self, bool coalesced) {
   return self;
 }
 int64_t sparse_dim(const Tensor& self) { return self.is_sparse() ? parts(self).sparse_dim() : 0; }
-int64_t dense_dim(const Tensor& self) { return self.dim() - sparse_dim(self); }
+int64_t dense_dim(const Tensor& self) {
+  return self.is_sparse() ? self.dim() - parts(self).batch_dim() - sparse_dim(self) : self.dim();
+}
+
+// The same places with other elements.
+Tensor with_values(const Tensor& self, const Tensor& values) {
+  SparseParts p = any_parts("_with_values", self);
+  TL_CHECK(std::ranges::equal(values.sizes(), p.values.sizes()), Runtime,
+           "values has incorrect size, expected ", p.values.sizes(), ", got ", values.sizes());
+  p.values = alias(values);
+  return sparse_tensor(self.sizes(), std::move(p), self.layout());
+}
 
 // ---- between the layouts ----------------------------------------------------------------------------------
 
@@ -129,8 +159,10 @@ void add_at(const Tensor& dense, const SparseParts& p, const Scalar& alpha) {
     ops::index_put_(dense, rows(p), ops::mul(values, alpha), true);
 }
 
-Tensor all_elements(const Tensor& self) {
-  if (!self.is_sparse()) return self;
+Tensor all_elements(const Tensor& self, bool masked_grad) {
+  if (!self.is_sparse()) return alias(self);
+  if (!is_coo(self)) return call_sparse_rule<Tensor>("_to_dense", self, masked_grad);
+  if (self.is_meta()) return empty(self.sizes(), {self.dtype(), self.device()});
   const SparseParts& p = parts(self);
   const bool boolean = self.dtype() == DType::Bool;  // true and true is true
   const Tensor out = ops::zeros(self.sizes(), boolean ? DType::Int64 : self.dtype());
@@ -138,8 +170,8 @@ Tensor all_elements(const Tensor& self) {
   return boolean ? ops::ne(out, Scalar(int64_t{0})) : out;
 }
 
-Tensor to_dense(const Tensor& self, std::optional<DType> dtype, std::optional<bool>) {
-  const Tensor dense = self.is_sparse() ? ops::_to_dense(self) : self;
+Tensor to_dense(const Tensor& self, std::optional<DType> dtype, std::optional<bool> masked_grad) {
+  const Tensor dense = self.is_sparse() ? ops::_to_dense(self, masked_grad.value_or(true)) : self;
   return ops::to_dtype(dense, dtype.value_or(dense.dtype()));
 }
 
@@ -151,37 +183,28 @@ Tensor elements_at(const Tensor& dense, const SparseParts& p) {
 }
 
 Tensor sparse_mask(const Tensor& self, const Tensor& mask) {
-  const SparseParts& p = expected_parts("sparse_mask", mask);
+  TL_CHECK(mask.is_sparse(), Runtime,
+           "sparse_mask expected sparse tensor layout of the mask but got Strided");
   TL_CHECK(std::ranges::equal(self.sizes(), mask.sizes()), Runtime,
            "sparse_mask(): operands have incompatible sizes; self has size ", self.sizes(),
            " but mask has size ", mask.sizes());
-  const Tensor dense = all_elements(self);
-  return sparse_tensor(mask.sizes(), {p.indices, elements_at(dense, p), p.coalesced});
+  if (!is_coo(mask) || self.is_sparse()) return call_sparse_rule<Tensor>("sparse_mask", self, mask);
+  const SparseParts& p = parts(mask);
+  return sparse_tensor(mask.sizes(), {p.indices, elements_at(self, p), p.coalesced});
 }
 
-Tensor to_sparse(const Tensor& self, std::optional<int64_t> dims, std::optional<Layout> layout) {
-  TL_CHECK(!layout || *layout == Layout::SparseCoo, NotImplemented,
-           "to_sparse(): of the sparse layouts, there is torch.sparse_coo only");
-  const int64_t n = dims.value_or(self.is_sparse() ? sparse_dim(self) : self.dim());
-  if (self.is_sparse()) {
-    TL_CHECK(n == sparse_dim(self), Runtime,
-             "to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim() is "
-             "not supported");
-    return self;
-  }
-  TL_CHECK(n >= 0 && n <= self.dim(), Runtime, "dense_to_sparse: sparse_dim argument must be in [0,",
-           self.dim(), "] range, but ", n, " is given");
-  TL_CHECK(n > 0 || self.dim() == 0, Runtime,
-           "dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0");
-  Tensor kept = ops::ne(self, Scalar(int64_t{0}));
-  if (n < self.dim()) {
-    DimVector rest(self.sizes().first(static_cast<size_t>(n)));
-    rest.push_back(-1);
-    kept = ops::any_dim(ops::reshape(kept, rest), -1);
-  }
-  const Tensor found = to_contiguous(ops::t(ops::nonzero(kept)));
-  const SparseParts at{found, {}, true};
-  return ops::_sparse_coo_tensor(found, elements_at(self, at), self.sizes(), true);
+// The elements of `self` where `mask` stores some, in the order and shape of its values.
+Tensor values_at(const Tensor& self, const Tensor& mask) {
+  const SparseParts& p = any_parts("_values_at", mask);
+  if (is_coo(mask) && !self.is_sparse()) return elements_at(self, p);
+  return call_sparse_rule<Tensor>("_values_at", self, mask);
+}
+
+// A gradient in the layout of `mask`: at its places, or wherever it is not zero.
+Tensor sparse_like(const Tensor& self, const Tensor& mask, bool masked) {
+  if (!is_coo(mask) || self.is_sparse() || !masked)
+    return call_sparse_rule<Tensor>("_sparse_like", self, mask, masked);
+  return sparse_mask(self, coalesce(mask));
 }
 
 // ---- rows that take them ----------------------------------------------------------------------------------
@@ -229,163 +252,192 @@ Tensor merged(const Tensor& a, const Tensor& b, const Scalar& alpha) {
   return sparse_tensor(a.sizes(), {indices, sums, p.coalesced && q.coalesced});
 }
 
-Tensor add(const Operand& self, const Operand& other, const Scalar& alpha, Out out) {
-  TL_CHECK(
-      self.is_tensor() && other.is_tensor() && (other.tensor().is_sparse() || !self.tensor().is_sparse()),
-      Runtime, "add(sparse, dense) is not supported. Use add(dense, sparse) instead.");
+// What has a loop of its own: COO + COO of one shape, dense + COO of its shape.
+bool is_plain_sum(const Operand& self, const Operand& other, Out out) {
+  if (!self.is_tensor() || !other.is_tensor()) return false;
   const Tensor &a = self.tensor(), &b = other.tensor();
-  if (a.is_sparse()) return written(out, merged(a, b, alpha));
-  TL_CHECK(b.is_sparse(), NotImplemented, "a dense sum cannot be written to a sparse tensor");
-  TL_CHECK(std::ranges::equal(a.sizes(), b.sizes()), Runtime,
-           "add: expected 'self' and 'other' to have same size, but self has size ", a.sizes(),
-           " while other has size ", b.sizes(),
-           " (FYI: dense-sparse addition does not currently support broadcasting)");
-  if (out && out.tensor->same(a)) {
+  if (!is_coo(b) || !std::ranges::equal(a.sizes(), b.sizes()) || b.is_meta()) return false;
+  if (is_coo(a)) return (!out || is_coo(*out)) && parts(a).sparse_dim() == parts(b).sparse_dim();
+  return !a.is_sparse() && (!out || out.tensor->same(a));
+}
+
+Tensor add(const Operand& self, const Operand& other, const Scalar& alpha, Out out) {
+  const Tensor &a = self.tensor(), &b = other.tensor();
+  if (is_coo(a)) return written(out, merged(a, b, alpha));
+  if (out) {
     add_at(a, parts(b), alpha);
     return a;
   }
-  TL_CHECK(!out, NotImplemented, "add(dense, sparse, out=…) is not implemented");
   const Tensor sum = ops::_to_copy(a, promote(a.dtype(), b.dtype()));
   add_at(sum, parts(b), alpha);
   return sum;
 }
 
 Tensor sub(const Operand& self, const Operand& other, const Scalar& alpha, Out out) {
-  if (!other.is_tensor()) return add(self, other, alpha, out);
   const Tensor turned = ops::neg(other.tensor());
   return add(self, turned, alpha, out);
+}
+
+template <auto F>
+int sum_or_rule(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const Out out{rets[0].tag == TL_TENSOR ? &reinterpret_cast<const Tensor&>(rets[0].u.t) : nullptr};
+  return is_plain_sum(Operand(args[0]), Operand(args[1]), out)
+             ? boxed<F>(ctx, args, n_args, rets, n_rets)
+             : kernel_sparse_rule(ctx, args, n_args, rets, n_rets);
 }
 
 std::string type_name(const Tensor& t) {
   return std::string(t.is_sparse() ? "torch.sparse." : "torch.") + scalar_type_name(t.dtype()) + "Tensor";
 }
 
-Tensor copy_(const Tensor& self, const Tensor& src, bool) {
-  TL_CHECK(self.is_sparse() && src.is_sparse(), Runtime,
-           "copy_() between dense and sparse Tensors is not implemented! Found self type = ", type_name(self),
-           " and src type = ", type_name(src));
-  return written({&self}, ops::_to_copy(src, self.dtype()));
-}
-
-Tensor clone(const Tensor& self, std::optional<MemoryFormat>) {
-  const SparseParts& p = parts(self);
-  return sparse_tensor(self.sizes(), {ops::clone(p.indices), ops::clone(p.values), p.coalesced});
-}
-Tensor detach(const Tensor& self) { return alias(self); }
-
-Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
-               std::optional<Device> device, std::optional<bool>, bool, std::optional<MemoryFormat>) {
-  TL_CHECK(!layout || *layout == Layout::SparseCoo, NotImplemented, "to(layout=…) keeps the layout");
-  TL_CHECK(!device || device->is_cpu(), NotImplemented,
-           "tensors of the layout torch.sparse_coo exist on the CPU only");
-  const SparseParts& p = parts(self);
-  return sparse_tensor(self.sizes(), {ops::clone(p.indices), ops::_to_copy(p.values, dtype), p.coalesced});
-}
-
-SparseParts without_elements(const SparseParts& p, DType dtype) {
-  return {empty(DimVector{p.sparse_dim(), 0}, kInts),
-          empty(sized(0, p.values.sizes().subspan(1)), {dtype, {}}), true};
-}
-Tensor zeros_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
-                  std::optional<Device> device, std::optional<bool>, std::optional<MemoryFormat>) {
-  if (layout == Layout::Strided)
-    return ops::zeros(self.sizes(), dtype.value_or(self.dtype()), std::nullopt,
-                      device.value_or(self.device()));
-  return sparse_tensor(self.sizes(), without_elements(parts(self), dtype.value_or(self.dtype())));
-}
-Tensor zero_(const Tensor& self) {
-  set_parts(*self.impl(), without_elements(parts(self), self.dtype()));
+Tensor taking_over(const Tensor& self, const Tensor& made) {
+  set_sparse(*self.impl(), made.sizes(), parts_of(*made.impl()));
   return self;
 }
 
-Tensor sum(const Tensor& self, std::optional<DType> dtype) { return ops::sum(parts(self).values, dtype); }
+// Broadcasting takes a rule.
+Tensor copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
+  TL_CHECK(self.is_sparse() && src.is_sparse(), Runtime,
+           "copy_() between dense and sparse Tensors is not implemented! Found self type = ", type_name(self),
+           " and src type = ", type_name(src));
+  if (self.same(src)) return self;
+  if (!is_coo(self) || !is_coo(src) || !std::ranges::equal(self.sizes(), src.sizes()))
+    return taking_over(self, call_sparse_rule<Tensor>("copy_", self, src, non_blocking));
+  return written({&self}, ops::_to_copy(src, self.dtype()));
+}
 
-// Two of the sparse dimensions exchanged.
-Tensor transpose(const Tensor& self, int64_t a, int64_t b) {
+template <class F>
+Tensor each_part(const Tensor& self, F f) {
+  SparseParts p = parts(self);
+  p.indices = f(p.indices);
+  p.values = f(p.values);
+  if (p.is_compressed()) p.compressed = f(p.compressed);
+  return sparse_tensor(self.sizes(), std::move(p), self.layout());
+}
+
+Tensor clone(const Tensor& self, std::optional<MemoryFormat>) {
+  return each_part(self, [](const Tensor& t) { return ops::clone(t); });
+}
+Tensor detach(const Tensor& self) { return alias(self); }
+
+SparseParts without_elements(const SparseParts& p, DType dtype, Device device);
+
+// On meta nothing is stored: how much there is depends on values.
+Tensor without_memory(const Tensor& self, DType dtype) {
+  const Device meta{DeviceType::Meta};
   const SparseParts& p = parts(self);
-  TL_CHECK(a >= -self.dim() && a < self.dim() && b >= -self.dim() && b < self.dim(), Index,
-           "Dimension out of range (expected to be in range of [", -self.dim(), ", ", self.dim() - 1, "])");
-  if (a < 0) a += self.dim();
-  if (b < 0) b += self.dim();
-  TL_CHECK(std::max(a, b) < p.sparse_dim(), NotImplemented,
-           "transpose: of a sparse tensor, only sparse dimensions can be exchanged");
-  DimVector sizes(self.sizes()), order(static_cast<size_t>(p.sparse_dim()));
-  std::swap(sizes[a], sizes[b]);
-  const Tensor indices = ops::clone(p.indices);
-  ops::copy_(ops::select_int(indices, 0, a), row(p, b));
-  ops::copy_(ops::select_int(indices, 0, b), row(p, a));
-  return sparse_tensor(sizes, {indices, p.values, a == b && p.coalesced});
-}
-Tensor t(const Tensor& self) {
-  TL_CHECK(self.dim() <= 2, Runtime, "t() expects a tensor with <= 2 dimensions, but self is ", self.dim(),
-           "D");
-  return self.dim() == 2 ? transpose(self, 0, 1) : alias(self);
+  if (is_coo(self)) return sparse_tensor(self.sizes(), without_elements(p, dtype, meta));
+  const auto shrunk = [&](const Tensor& t, DType type) {
+    DimVector sizes(t.sizes());
+    sizes[p.batch_dim()] = 0;
+    return empty(sizes, {type, meta});
+  };
+  const Tensor offsets = empty(p.compressed.sizes(), {p.compressed.dtype(), meta});
+  return sparse_tensor(self.sizes(),
+                       {shrunk(p.indices, p.indices.dtype()), shrunk(p.values, dtype), false, offsets},
+                       self.layout());
 }
 
-Tensor mm(const Tensor& self, const Tensor& mat2, Out out) {
-  if (!self.is_sparse() && !out) return ops::t(ops::mm(ops::t(mat2), ops::t(self)));
-  TL_CHECK(self.is_sparse() && !mat2.is_sparse() && !out, NotImplemented,
-           "mm: of sparse matrices, there are products with one dense matrix only, and none with out=");
-  TL_CHECK(self.dim() == 2 && mat2.dim() == 2 && sparse_dim(self) == 2 && self.size(1) == mat2.size(0),
-           Runtime, "mm: mat1 and mat2 shapes cannot be multiplied (", self.sizes(), " and ", mat2.sizes(),
-           ")");
-  TL_CHECK(self.dtype() == mat2.dtype(), Runtime,
-           "expected m1 and m2 to have the same dtype, but got: ", dtype_name(self.dtype()),
-           " != ", dtype_name(mat2.dtype()));
-  const SparseParts& p = parts(self);
-  const Tensor terms = ops::mul(ops::index_select(mat2, 0, row(p, 1)), ops::unsqueeze(p.values, 1));
-  return ops::index_add_(ops::zeros(DimVector{self.size(0), mat2.size(1)}, self.dtype()), 0, row(p, 0),
-                         terms);
+Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
+               std::optional<Device> device, std::optional<bool>, bool, std::optional<MemoryFormat>) {
+  TL_CHECK(!layout || *layout == self.layout(), Runtime,
+           "to(options) doesn't support converting to a different layout, but got self.layout being ",
+           layout_name(self.layout()), " and options.layout set as ", layout_name(*layout));
+  TL_CHECK(!device || device->is_cpu() || device->is_meta(), NotImplemented,
+           "sparse tensors exist on the CPU and on meta only");
+  if (device && device->is_meta() && !self.is_meta())
+    return without_memory(self, dtype.value_or(self.dtype()));
+  Tensor made =
+      each_part(self, [&](const Tensor& t) { return ops::_to_copy(t, std::nullopt, std::nullopt, device); });
+  if (!dtype || *dtype == self.dtype()) return made;
+  return with_values(made, ops::_to_copy(parts(made).values, dtype));
 }
 
-Tensor matmul(const Tensor& self, const Tensor& other, Out out) {
-  TL_CHECK(
-      !out && self.dim() == 2 && other.dim() <= 2 && other.dim() > 0, NotImplemented,
-      "matmul: of sparse tensors, there are products of a matrix with a matrix or a vector only, and none "
-      "with out=");
-  if (other.dim() == 2) return ops::mm(self, other);
-  return ops::squeeze_dim(ops::mm(self, ops::unsqueeze(other, 1)), 1);
+SparseParts without_elements(const SparseParts& p, DType dtype, Device device) {
+  return {empty(DimVector{p.sparse_dim(), 0}, {DType::Int64, device}),
+          empty(sized(0, p.values.sizes().subspan(1)), {dtype, device}), true};
+}
+void check_no_format(std::optional<Layout> layout, std::optional<MemoryFormat> format) {
+  TL_CHECK(!format || layout == Layout::Strided, Runtime,
+           "memory format option is only supported by strided tensors");
+}
+Tensor zeros_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
+                  std::optional<Device> device, std::optional<bool> pin, std::optional<MemoryFormat> format) {
+  check_no_format(layout, format);
+  if (!is_coo(self) || (layout && *layout != self.layout()))
+    return call_sparse_rule<Tensor>("zeros_like", self, dtype, layout, device, pin, format);
+  return sparse_tensor(self.sizes(), without_elements(parts(self), dtype.value_or(self.dtype()),
+                                                      device.value_or(self.device())));
+}
+Tensor empty_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
+                  std::optional<Device> device, std::optional<bool> pin, std::optional<MemoryFormat> format) {
+  check_no_format(layout, format);
+  if (!is_coo(self) || (layout && *layout != self.layout()))
+    return call_sparse_rule<Tensor>("empty_like", self, dtype, layout, device, pin, format);
+  return zeros_like(self, dtype, layout, device, pin, format);
+}
+Tensor zero_(const Tensor& self) {
+  if (!is_coo(self)) return taking_over(self, call_sparse_rule<Tensor>("zero_", self));
+  set_parts(*self.impl(), without_elements(parts(self), self.dtype(), self.device()));
+  return self;
+}
+
+Tensor sum(const Tensor& self, std::optional<DType> dtype) {
+  const Tensor& values = parts(self).values;
+  return values.is_meta() ? empty(DimVector{}, {dtype.value_or(values.dtype()), values.device()})
+                          : ops::sum(values, dtype);
+}
+
+// The one tensor that is sparse, where all others are numbers; NULL for any other call.
+const Tensor* only_sparse(const TlValue* args, int n_args) {
+  const Tensor* self = nullptr;
+  for (int i = 0; i < n_args; ++i) {
+    if (args[i].tag != TL_TENSOR) continue;
+    const Tensor& t = reinterpret_cast<const Tensor&>(args[i].u.t);
+    if (t.is_sparse() ? self != nullptr : t.dim() != 0) return nullptr;
+    if (t.is_sparse()) self = &t;
+  }
+  return self;
 }
 
 // The same operator on the values alone: for what is linear in them.
-void on_values(const Operator& op, const TlValue* args, int n_args, TlValue* rets) {
-  TL_CHECK(op.info.variant != TL_OUT, NotImplemented, op.info.name,
-           " is not implemented for the layout torch.sparse_coo");
+void on_values(const Operator& op, const Tensor& self, const TlValue* args, int n_args, TlValue* rets) {
+  const SparseParts& p = parts(self);
   std::vector<TlValue> given(args, args + n_args);
-  const Tensor* self = nullptr;
-  for (TlValue& v : given) {
-    if (v.tag != TL_TENSOR) continue;
-    const Tensor& t = reinterpret_cast<const Tensor&>(v.u.t);
-    TL_CHECK(t.is_sparse() ? !self : t.dim() == 0, NotImplemented, "'", op.info.name,
-             "' takes a tensor of the layout torch.sparse_coo and numbers only");
-    if (!t.is_sparse()) continue;
-    self = &reinterpret_cast<const Tensor&>(args[&v - given.data()].u.t);
-    v = value(parts(t).values);
-  }
+  for (TlValue& v : given)
+    if (v.tag == TL_TENSOR && reinterpret_cast<const Tensor&>(v.u.t).is_sparse()) v = value(p.values);
   TlValue made[1] = {};
   if (call(*op.info.functional, given.data(), n_args, made, 1) != 0) throw_pending();
-  const SparseParts& p = parts(*self);
   const Tensor result =
-      sparse_tensor(self->sizes(), {p.indices, TakeResult<Tensor>::take(made[0]), p.coalesced});
-  rets[0] = owned(written({op.info.variant == TL_INPLACE ? self : nullptr}, result));
-}
-
-// A number divided by zeros that aren't stored would be lost.
-void check_dividend(const TlValue* args) {
-  TL_CHECK(args[0].tag == TL_TENSOR && reinterpret_cast<const Tensor&>(args[0].u.t).is_sparse(),
-           NotImplemented, "Sparse division requires a sparse dividend");
+      sparse_tensor(self.sizes(), {p.indices, TakeResult<Tensor>::take(made[0]), p.coalesced});
+  rets[0] = owned(written({op.info.variant == TL_INPLACE ? &self : nullptr}, result));
 }
 
 }  // namespace
 
-int kernel_sparse_values(void* ctx, const TlValue* args, int n_args, TlValue* rets, int) noexcept {
-  return guarded([&] { on_values(*static_cast<const Operator*>(ctx), args, n_args, rets); });
+// What dense tensors do not have.
+int kernel_sparse_only(void*, const TlValue*, int, TlValue*, int) noexcept {
+  return guarded([] { fail(ErrorKind::Runtime, "expected a tensor of a sparse layout but got Strided"); });
 }
-int kernel_sparse_quotient(void* ctx, const TlValue* args, int n_args, TlValue* rets, int) noexcept {
-  return guarded([&] {
-    check_dividend(args);
-    on_values(*static_cast<const Operator*>(ctx), args, n_args, rets);
-  });
+
+int kernel_sparse_values(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const Operator& op = *static_cast<const Operator*>(ctx);
+  const Tensor* self = op.info.variant == TL_OUT ? nullptr : only_sparse(args, n_args);
+  if (!self || !is_coo(*self)) return kernel_sparse_rule(ctx, args, n_args, rets, n_rets);
+  return guarded([&] { on_values(op, *self, args, n_args, rets); });
+}
+// A number divided by zeros that aren't stored would be lost.
+int kernel_sparse_quotient(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const bool sparse_dividend =
+      args[0].tag == TL_TENSOR && reinterpret_cast<const Tensor&>(args[0].u.t).is_sparse();
+  return sparse_dividend ? kernel_sparse_values(ctx, args, n_args, rets, n_rets)
+                         : kernel_sparse_rule(ctx, args, n_args, rets, n_rets);
+}
+int kernel_sparse_add(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  return sum_or_rule<&add>(ctx, args, n_args, rets, n_rets);
+}
+int kernel_sparse_sub(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  return sum_or_rule<&sub>(ctx, args, n_args, rets, n_rets);
 }
 
 TL_KERNEL(_sparse_coo_tensor, sparse_coo)
@@ -397,24 +449,22 @@ TL_KERNEL(_nnz, nnz)
 TL_KERNEL(is_coalesced, is_coalesced)
 TL_KERNEL(_coalesced_, mark_coalesced)
 TL_KERNEL(coalesce, coalesce)
+TL_KERNEL(_coalesce, in_order)
 TL_KERNEL(sparse_dim, sparse_dim)
 TL_KERNEL(dense_dim, dense_dim)
 TL_KERNEL(_to_dense, all_elements)
 TL_KERNEL(to_dense, to_dense)
 TL_KERNEL(sparse_mask, sparse_mask)
-TL_KERNEL(to_sparse, to_sparse)
-TL_KERNEL(sparse_add, add)
-TL_KERNEL(sparse_sub, sub)
+TL_KERNEL(_values_at, values_at)
+TL_KERNEL(_sparse_like, sparse_like)
+TL_KERNEL(_with_values, with_values)
 TL_KERNEL(sparse_copy_, copy_)
 TL_KERNEL(sparse_clone, clone)
 TL_KERNEL(sparse_detach, detach)
 TL_KERNEL(sparse_to_copy, to_copy)
 TL_KERNEL(sparse_zeros_like, zeros_like)
+TL_KERNEL(sparse_empty_like, empty_like)
 TL_KERNEL(sparse_zero_, zero_)
 TL_KERNEL(sparse_sum, sum)
-TL_KERNEL(sparse_transpose, transpose)
-TL_KERNEL(sparse_t, t)
-TL_KERNEL(sparse_mm, mm)
-TL_KERNEL(sparse_matmul, matmul)
 
 }  // namespace tl

@@ -12,11 +12,16 @@ void destroy_parts(void* data) { delete static_cast<SparseParts*>(data); }
 constexpr TlSlotType kSlotType{destroy_parts, nullptr, nullptr};
 }  // namespace
 
-Tensor sparse_tensor(IntSpan sizes, SparseParts parts) {
+const char* layout_name(Layout layout) {
+  constexpr const char* kNames[] = {"Strided", "Sparse", "SparseCsr", "SparseCsc", "SparseBsr", "SparseBsc"};
+  return kNames[static_cast<int>(layout)];
+}
+
+Tensor sparse_tensor(IntSpan sizes, SparseParts parts, Layout layout) {
   // The storage has no bytes: it counts the writes.
   StoragePtr storage = new_storage(0, parts.values.device());
   Tensor t = on_storage(std::move(storage), parts.values.dtype(), sizes, DimVector(sizes.size()), 0);
-  t->layout = Layout::SparseCoo;
+  t->layout = layout;
   t->set(TensorImpl::Contiguous, false);
   set_parts(*t.impl(), std::move(parts));
   return t;
@@ -27,8 +32,15 @@ const SparseParts& parts_of(const TensorImpl& t) {
 }
 
 void set_parts(TensorImpl& t, SparseParts parts) {
-  t.bits.fetch_or(uint64_t{1} << TL_LAYER_SPARSE, std::memory_order_relaxed);
+  constexpr uint64_t kBits = uint64_t{1} << TL_LAYER_SPARSE | uint64_t{1} << TL_LAYER_SPARSE_PARTS;
+  t.bits.fetch_or(kBits, std::memory_order_relaxed);
   set_slot(t, TL_LAYER_SPARSE, new SparseParts(std::move(parts)), &kSlotType);
+}
+
+void set_sparse(TensorImpl& t, IntSpan sizes, SparseParts parts) {
+  set_geometry(t, DimVector(sizes), DimVector(sizes.size()), 0);
+  t.set(TensorImpl::Contiguous, false);
+  set_parts(t, std::move(parts));
 }
 
 }  // namespace tl

@@ -1,5 +1,4 @@
-// Tensors of the layout sparse_coo. Such a tensor has sizes but no memory of its own; its parts hang in a
-// slot.
+// Tensors of the sparse layouts. Such a tensor has sizes but no memory of its own; its parts hang in a slot.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -7,16 +6,30 @@
 namespace tl {
 
 struct SparseParts {
-  Tensor indices;  // int64, contiguous: a column an element, a row for each of the leading dimensions
-  Tensor values;   // contiguous: the number of the element first, then the other dimensions
-  bool coalesced;  // no place twice, and in order
+  // COO: int64, contiguous: a column an element, a row for each of the leading dimensions. Of the compressed
+  // layouts the plain indices: the columns of rows, or the rows of columns, after the batch's dimensions.
+  Tensor indices;
+  // COO: the number of the element first, then the dense dimensions. Compressed: the batch's dimensions, the
+  // number of the element, the two of a block, then the dense ones.
+  Tensor values;
+  bool coalesced = false;  // COO: no place twice, and in order
+  Tensor compressed = {};  // of the compressed layouts: where each row, or column, begins
 
-  int64_t count() const { return indices.size(1); }
-  int64_t sparse_dim() const { return indices.size(0); }
+  bool is_compressed() const { return static_cast<bool>(compressed); }
+  int64_t count() const { return indices.size(indices.dim() - 1); }
+  int64_t sparse_dim() const { return is_compressed() ? 2 : indices.size(0); }
+  int64_t batch_dim() const { return is_compressed() ? compressed.dim() - 1 : 0; }
 };
 
-Tensor sparse_tensor(IntSpan sizes, SparseParts parts);
+inline bool is_blocked(Layout layout) { return layout == Layout::SparseBsr || layout == Layout::SparseBsc; }
+// Whether the compressed indices are those of rows.
+inline bool is_by_rows(Layout layout) { return layout == Layout::SparseCsr || layout == Layout::SparseBsr; }
+const char* layout_name(Layout layout);  // "SparseCsr", as errors have it
+
+Tensor sparse_tensor(IntSpan sizes, SparseParts parts, Layout layout = Layout::SparseCoo);
 const SparseParts& parts_of(const TensorImpl& t);
 void set_parts(TensorImpl& t, SparseParts parts);
+// Gives the tensor another one's parts and sizes; the layouts are alike.
+void set_sparse(TensorImpl& t, IntSpan sizes, SparseParts parts);
 
 }  // namespace tl

@@ -147,13 +147,14 @@ typedef enum TlLayer {
   TL_LAYER_TRANSFORMS = 1,
   TL_LAYER_AUTOCAST = 2,
   TL_LAYER_TRACE = 3,
-  TL_LAYER_AUTOGRAD = 4,
-  TL_LAYER_VIEW = 5,
-  TL_LAYER_FUNCTIONALIZE = 6,
-  TL_LAYER_LAZYBITS = 7,
-  TL_LAYER_PYTHON = 8,
-  TL_LAYER_CHECK = 9,   /* looks at results: numerics */
-  TL_LAYER_SPARSE = 10, /* tensors without strides: the core's own */
+  TL_LAYER_SPARSE_PARTS = 4, /* sparse tensors: operators that are made of others for them; the core's own */
+  TL_LAYER_AUTOGRAD = 5,
+  TL_LAYER_VIEW = 6,
+  TL_LAYER_FUNCTIONALIZE = 7,
+  TL_LAYER_LAZYBITS = 8,
+  TL_LAYER_PYTHON = 9,
+  TL_LAYER_CHECK = 10,  /* looks at results: numerics */
+  TL_LAYER_SPARSE = 11, /* tensors without strides: the core's own */
   TL_LAYER_COUNT = 16,
 } TlLayer;
 

@@ -77,7 +77,6 @@ from tl_core.parameter import Buffer, Parameter
 from tl_core.precision import get_float32_matmul_precision, set_float32_matmul_precision
 from tl_core.printing import set_printoptions
 from tl_core.random import *
-from tl_core.sparse import sparse_coo_tensor
 from tl_core.statistics import *
 from tl_core.storage import *
 from tl_core.storage import UntypedStorage
@@ -131,11 +130,67 @@ if TYPE_CHECKING:
         _neg_view,
         _softmax,
     )
+    from tl_core.sparse_layouts.construction import *
+    from tl_core.sparse_layouts.functions import (
+        dsmm,
+        hsmm,
+        hspmm,
+        narrow_copy,
+        saddmm,
+        smm,
+        spmm,
+        sspaddmm,
+    )
 
 # Operators whose names begin with an underscore, as the reference has them: `_foreach_add_`, `_fused_adam_`.
 globals().update(
     {name: f for name, f in vars(_C).items() if name[0] == "_" and getattr(f, "__module__", "") == "tl_core"}
 )
+
+# Names that are loaded when they are first asked for, by the module that has them.
+_LATER = {
+    **dict.fromkeys(
+        (
+            "sparse_bsc_tensor",
+            "sparse_bsr_tensor",
+            "sparse_compressed_tensor",
+            "sparse_coo_tensor",
+            "sparse_csc_tensor",
+            "sparse_csr_tensor",
+        ),
+        "tl_core.sparse_layouts.construction",
+    ),
+    **dict.fromkeys(
+        ("dsmm", "hsmm", "hspmm", "narrow_copy", "saddmm", "smm", "spmm", "sspaddmm"),
+        "tl_core.sparse_layouts.functions",
+    ),
+    **dict.fromkeys(
+        (
+            "_validate_sparse_coo_tensor_args",
+            "_validate_sparse_compressed_tensor_args",
+            "_validate_sparse_csr_tensor_args",
+            "_validate_sparse_csc_tensor_args",
+            "_validate_sparse_bsr_tensor_args",
+            "_validate_sparse_bsc_tensor_args",
+        ),
+        "tl_core.sparse_layouts.invariants",
+    ),
+    "_sparse_broadcast_to": "tl_core.sparse_layouts.rules.structure",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
 
 if "TORCH_LOGS" in _environ:
     from tl_core import component_logging

@@ -9,6 +9,7 @@ from tl_core import _C, backend_registry, norms, sparse, statistics
 from tl_core._C import Tensor
 from tl_core.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
 from tl_core.lowrank import lu
+from tl_core.sparse_layouts import methods as sparse_methods
 from tl_core.storage import TypedStorage, UntypedStorage
 from tl_core.tensor_types import construct, dtype_of, scalar_name, type_name
 from tl_core.unique import unique, unique_consecutive
@@ -27,6 +28,12 @@ def _converter(name: str, dtype: Any) -> Any:
     return convert
 
 
+_SPARSE_TYPES = {
+    _C.sparse_coo: "sparse", _C.sparse_csr: "sparse_csr", _C.sparse_csc: "sparse_csc", _C.sparse_bsr: "sparse_bsr",
+    _C.sparse_bsc: "sparse_bsc",
+}  # fmt: skip
+
+
 def _get_async_or_non_blocking(function_name: str, non_blocking: bool, kwargs: dict[str, Any]) -> bool:
     """The argument `non_blocking`, which older programs call `async`; TypeError for any other keyword."""
     if not kwargs:
@@ -43,7 +50,11 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
         non_blocking = _get_async_or_non_blocking("type", non_blocking, kwargs)
     if dtype is None:
         name = type_name(self.dtype)
-        return name.replace("torch.", "torch.sparse.") if self.is_sparse else name
+        return (
+            name
+            if self.layout is _C.strided
+            else name.replace("torch.", f"torch.{_SPARSE_TYPES[self.layout]}.")
+        )
     return self.to(dtype_of(dtype), non_blocking)
 
 
@@ -161,7 +172,7 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
         )
     if _C._has_names(self):
         _named_tensor().check_serializing_named_tensor(self)
-    if self.is_sparse:
+    if self.layout is not _C.strided:
         return _reduce_sparse(self, state)
     storage = _storage(self)
     args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
@@ -173,12 +184,27 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
 
 
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
-    indices, values, size, is_coalesced = data
-    return sparse.sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=is_coalesced)
+    if layout is _C.sparse_coo:
+        indices, values, size, is_coalesced = data
+        return sparse.sparse_coo_tensor(
+            indices, values, size, check_invariants=True, is_coalesced=is_coalesced
+        )
+    compressed, plain, values, size = data
+    return sparse.sparse_compressed_tensor(
+        compressed, plain, values, size, layout=layout, check_invariants=True
+    )
+
+
+def _sparse_parts(self: Tensor) -> tuple[Any, ...]:
+    if self.layout is _C.sparse_coo:
+        return (self._indices(), self._values(), self.shape, self.is_coalesced())
+    if self.layout in (_C.sparse_csr, _C.sparse_bsr):
+        return (self.crow_indices(), self.col_indices(), self._values(), self.shape)
+    return (self.ccol_indices(), self.row_indices(), self._values(), self.shape)
 
 
 def _reduce_sparse(self: Tensor, state: dict[str, Any]) -> Any:
-    parts = (self._indices(), self._values(), self.shape, self.is_coalesced())
+    parts = _sparse_parts(self)
     args = (self.layout, parts)
     if type(self) is Tensor and not state:
         return (_rebuild_sparse_tensor, args)
@@ -187,7 +213,7 @@ def _reduce_sparse(self: Tensor, state: dict[str, Any]) -> Any:
 
 def _copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """The same elements in a storage of their own, or in one that `memo` has copied."""
-    if self.is_sparse:
+    if self.layout is not _C.strided:
         return self.detach().clone()
     storage = _copy.deepcopy(self.untyped_storage(), memo)
     made = _C._with_storage(
@@ -328,7 +354,26 @@ def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _new_like(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """`tensor.new(2, 3)`, `tensor.new([1, 2])`: the older constructor, in this tensor's type and on its device."""
+    if self.layout is not _C.strided:
+        return _new_sparse(self, args, device)
     return construct(self.dtype, args).to(self.device if device is None else device)
+
+
+def _new_sparse(self: Tensor, args: Any, device: Any) -> Tensor:
+    if device is not None and _C.device(device).type != self.device.type:
+        raise RuntimeError(f"new(): expected a device of type {self.device.type}, got {device}")
+    if self.layout is _C.sparse_coo:
+        if not args:
+            return sparse.sparse_coo_tensor(size=(0,), dtype=self.dtype, device=self.device)
+        if isinstance(args[0], _C.Size) or all(isinstance(n, int) for n in args):
+            size = args[0] if isinstance(args[0], _C.Size) else args
+            return sparse.sparse_coo_tensor(size=tuple(size), dtype=self.dtype, device=self.device)
+        if len(args) in (2, 3) and all(isinstance(t, Tensor) for t in args[:2]):
+            return sparse.sparse_coo_tensor(*args, dtype=self.dtype, device=self.device)
+    raise TypeError(
+        "new(): of a sparse tensor, it takes nothing, a size, or indices and values, got "
+        f"{', '.join(type(a).__name__ for a in args)}"
+    )
 
 
 def _share_memory_(self: Tensor) -> Tensor:
@@ -562,6 +607,7 @@ _METHODS: dict[str, Any] = {
     "has_names": _has_names, "rename": _rename, "rename_": _rename_, "refine_names": _refine_names,
     "align_to": _align_to, "align_as": _align_as,
     "corrcoef": _corrcoef, "cov": _cov, "unique": _unique, "unique_consecutive": _unique_consecutive,
+    **sparse_methods.METHODS,
     "__array_priority__": 1000,
 }  # fmt: skip
 

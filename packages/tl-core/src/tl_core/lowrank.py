@@ -10,7 +10,7 @@ __all__ = ["lu", "pca_lowrank", "svd_lowrank"]
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    return a.to_dense() @ b if a.is_sparse and a.ndim > 2 else a @ b
+    return a.to_dense() @ b if a.layout is not _C.strided and a.ndim > 2 else a @ b
 
 
 def _range_basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
@@ -105,8 +105,8 @@ def pca_lowrank(
     _check_rank(A, q, niter)
     if not center:
         return svd_lowrank(A, q, niter)
-    if A.is_sparse:
-        mean = A.to_dense().mean(-2, keepdim=True)
+    if A.layout is not _C.strided:
+        mean = A.sum(-2, keepdim=True).to_dense() / A.shape[-2]
         return svd_lowrank(A, q, niter, mean)
     return svd_lowrank(A - A.mean(-2, keepdim=True), q, niter)
 

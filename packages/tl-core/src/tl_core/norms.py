@@ -12,6 +12,13 @@ from tl_core.overrides import overridable
 __all__ = ["norm"]
 
 
+def _check_sparse(p: Any, dtype: Any) -> None:
+    if dtype is not None and p == "fro":
+        raise ValueError("dtype argument is not supported in frobenius norm")
+    if dtype is not None:
+        raise RuntimeError("norm_sparse currently does not support 'dtype' argument")
+
+
 @overridable
 def norm(
     input: Tensor,
@@ -29,8 +36,8 @@ def norm(
     >>> norm(tensor([3.0, 4.0]))
     tensor(5.)
     """
-    if input.is_sparse and dim is None:
-        input = input.coalesce().values()
+    if input.layout is not _C.strided:
+        _check_sparse(p, dtype)
     dims = [dim] if isinstance(dim, int) else dim
     if isinstance(p, str):
         if p == "nuc":

@@ -202,7 +202,7 @@ def _whole(self: Tensor) -> str:
         prefix = f"{type(self).__name__}("
     default = _C.get_default_dtype()
     natural = (default, _C.int64, _C.bool, default.to_complex())
-    if self.is_sparse:
+    if self.layout is not _C.strided:
         return _whole_sparse(self, prefix, self.dtype in natural)
     plain = self.detach()
     if _C._has_names(self):
@@ -213,21 +213,31 @@ def _whole(self: Tensor) -> str:
     return _joined(prefix + body, suffixes, len(prefix))
 
 
+def _sparse_parts(self: Tensor) -> list[tuple[str, Tensor]]:
+    if self.layout is _C.sparse_coo:
+        return [("indices", self._indices()), ("values", self._values())]
+    names = ("crow_indices", "col_indices")
+    if self.layout in (_C.sparse_csc, _C.sparse_bsc):
+        names = ("ccol_indices", "row_indices")
+    return [*((name, getattr(self, name)()) for name in names), ("values", self._values())]
+
+
 def _whole_sparse(self: Tensor, prefix: str, default_dtype: bool) -> str:
-    """Its two parts, a line each, then the suffixes on lines of their own."""
-    parts = [
-        _part(name, part, len(prefix))
-        for name, part in (("indices", self._indices()), ("values", self._values()))
-    ]
-    suffixes = [f"size={tuple(self.shape)}", f"nnz={self._nnz()}"]
+    """Its parts, a line each, then the suffixes."""
+    parts = [_part(name, part, len(prefix)) for name, part in _sparse_parts(self)]
+    suffixes = [f"device='{self.device}'"] if self.is_meta else []
+    suffixes += [f"size={tuple(self.shape)}"]
+    suffixes += [] if self.is_meta else [f"nnz={self._nnz()}"]
     suffixes += [] if default_dtype else [f"dtype={self.dtype}"]
     suffixes += [f"layout={self.layout}", *_gradient_suffix(self)]
     text = prefix + (",\n" + " " * len(prefix)).join(parts)
-    return _joined(text, suffixes, len(prefix), broken=True)
+    return _joined(text, suffixes, len(prefix), broken=self.layout is _C.sparse_coo)
 
 
 def _part(name: str, part: Tensor, indent: int) -> str:
     prefix = f"{name}=tensor("
+    if part.is_meta:
+        return f"{prefix}..., size={tuple(part.shape)})"
     size = f", size={tuple(part.shape)}" if part.numel() == 0 else ""
     return f"{prefix}{_tensor_str(part, indent + len(prefix))}{size})"
 

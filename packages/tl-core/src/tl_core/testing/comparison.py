@@ -24,6 +24,11 @@ _TOLERANCES = {
 }  # fmt: skip
 _LOOSE = {_C.float16: (1e-3, 1e-3), _C.float32: (1e-4, 1e-5), _C.float64: (1e-5, 1e-8)}  # of assert_allclose
 _OF_NUMBERS = ((bool, _C.bool), (int, _C.int64), (float, _C.float64), (complex, _C.complex128))
+_ROWS, _COLUMNS = ("crow_indices", "col_indices"), ("ccol_indices", "row_indices")
+_SPARSE = {
+    _C.sparse_coo: ("COO", ("_indices",)), _C.sparse_csr: ("CSR", _ROWS), _C.sparse_bsr: ("BSR", _ROWS),
+    _C.sparse_csc: ("CSC", _COLUMNS), _C.sparse_bsc: ("BSC", _COLUMNS),
+}  # fmt: skip
 
 
 class _Different(Exception):
@@ -326,7 +331,7 @@ def _compare_tensors(actual: Tensor, expected: Tensor, rules: _Rules) -> None:
         actual, expected = actual.cpu(), expected.cpu()
     if actual.layout != expected.layout:
         actual, expected = actual.to_dense(), expected.to_dense()
-    if actual.is_sparse:
+    if actual.layout is not _C.strided:
         _compare_sparse(actual, expected, rules, tolerances)
     else:
         _compare_elements("Tensor-likes", actual, expected, rules, tolerances)
@@ -347,16 +352,19 @@ def _compare_attributes(actual: Tensor, expected: Tensor, rules: _Rules) -> None
         same("device", actual.device, expected.device)
     if rules.check_dtype:
         same("dtype", actual.dtype, expected.dtype)
-    if rules.check_stride and not actual.is_sparse and not expected.is_sparse:
+    if rules.check_stride and actual.layout is _C.strided and expected.layout is _C.strided:
         same("stride()", actual.stride(), expected.stride())
 
 
 def _compare_sparse(actual: Tensor, expected: Tensor, rules: _Rules, tolerances: tuple[float, float]) -> None:
+    kind, names = _SPARSE[actual.layout]
     if actual._nnz() != expected._nnz():
         counts = f"{actual._nnz()} != {expected._nnz()}"
-        raise _Different(f"The number of specified values in sparse COO tensors does not match: {counts}")
-    _compare_elements("Sparse COO indices", actual._indices(), expected._indices(), rules, (0.0, 0.0))
-    _compare_elements("Sparse COO values", actual._values(), expected._values(), rules, tolerances)
+        raise _Different(f"The number of specified values in sparse {kind} tensors does not match: {counts}")
+    for name in names:
+        parts = (getattr(x, name)() for x in (actual, expected))
+        _compare_elements(f"Sparse {kind} {name.strip('_')}", *parts, rules, (0.0, 0.0))
+    _compare_elements(f"Sparse {kind} values", actual._values(), expected._values(), rules, tolerances)
 
 
 def _compare_elements(

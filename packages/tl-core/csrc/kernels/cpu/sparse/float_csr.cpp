@@ -1,0 +1,327 @@
+// isa: all, by hand
+// SpMM, SpMV, SDDMM and BSR products of float32 and float64.
+#include <atomic>
+
+#include "kernels/cpu/simd/horizontal.h"
+#include "kernels/cpu/simd/isa_dispatch.h"
+#include "kernels/cpu/simd/masked_load.h"
+#include "kernels/cpu/sparse/csr.h"
+#include "kernels/cpu/sparse/row_parts.h"
+
+namespace tl::cpu::TL_ISA_NAMESPACE {
+
+namespace {
+
+constexpr int kStrip = TL_ISA_LEVEL >= 4 ? 8 : 4;  // vectors of a strip of columns
+constexpr int64_t kAhead = 4;                      // rows of b that are called for before they are used
+
+// x[columns[0]], x[columns[1]], …; zero in place of what lies outside of [0, cols), and `good` is false then.
+template <class T>
+TL_INLINE Vec<T> gathered(const T* x, const int64_t* columns, int64_t cols, bool& good) {
+#if TL_ISA_LEVEL >= 4
+  const __m512i length = _mm512_set1_epi64(cols), low = _mm512_loadu_si512(columns);
+  const __mmask8 in_low = _mm512_cmplt_epu64_mask(low, length);
+  if constexpr (sizeof(T) == 4) {
+    const __m512i high = _mm512_loadu_si512(columns + 8);
+    const __mmask8 in_high = _mm512_cmplt_epu64_mask(high, length);
+    good &= (in_low & in_high) == 0xff;
+    const __m256 zero = _mm256_setzero_ps();
+    const __m256 a = _mm512_mask_i64gather_ps(zero, in_low, low, x, 4);
+    const __m256 b = _mm512_mask_i64gather_ps(zero, in_high, high, x, 4);
+    return bitcast<VecF>(
+        _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_castps_pd(a)), _mm256_castps_pd(b), 1));
+  } else {
+    good &= in_low == 0xff;
+    return bitcast<VecD>(_mm512_mask_i64gather_pd(_mm512_setzero_pd(), in_low, low, x, 8));
+  }
+#else
+  Vec<T> v = {};
+  for (int i = 0; i < kLanes<T>; ++i) {
+    const bool within = static_cast<uint64_t>(columns[i]) < static_cast<uint64_t>(cols);
+    good &= within;
+    if (within) v[i] = x[columns[i]];
+  }
+  return v;
+#endif
+}
+
+template <class T>
+class CsrLoop {
+ public:
+  using V = Vec<T>;
+  static constexpr int W = kLanes<T>;
+
+  CsrLoop(const CompressedRows& a, const char* values, const DenseRows& b, char* out)
+      : a_(a),
+        values_(reinterpret_cast<const T*>(values)),
+        b_(reinterpret_cast<const T*>(b.data)),
+        stride_(b.stride),
+        width_(b.width),
+        out_(reinterpret_cast<T*>(out)) {}
+
+  bool run() const {
+    std::atomic<bool> good = true;
+    each_part_of_rows(a_, width_, [&](int64_t begin, int64_t end) {
+      if (!(width_ == 1 && stride_ == 1 ? dots(begin, end) : rows(begin, end))) good = false;
+    });
+    return good;
+  }
+
+ private:
+  bool rows(int64_t begin, int64_t end) const {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = a_.offsets[i];
+      if (!columns_within(a_.columns + first, a_.offsets[i + 1] - first, a_.cols)) return false;
+      row(i);
+    }
+    return true;
+  }
+  bool dots(int64_t begin, int64_t end) const {
+    bool good = true;
+    for (int64_t i = begin; i < end; ++i) out_[i] = dot(a_.offsets[i], a_.offsets[i + 1], good);
+    return good;
+  }
+
+  // Terms 0, W, 2W, … of a row are added in lane 0, and so on; the rest follows one by one.
+  TL_INLINE T dot(int64_t p, int64_t end, bool& good) const {
+    T sum = 0;
+    if (end - p >= W) {
+      V sums = {}, more = {};
+      for (; p + 2 * W <= end; p += 2 * W) {
+        sums = fma(read<V>(at(p)), gathered<T>(b_, a_.columns + p, a_.cols, good), sums);
+        more = fma(read<V>(at(p + W)), gathered<T>(b_, a_.columns + p + W, a_.cols, good), more);
+      }
+      if (p + W <= end) {
+        sums = fma(read<V>(at(p)), gathered<T>(b_, a_.columns + p, a_.cols, good), sums);
+        p += W;
+      }
+      sum = horizontal_sum(sums + more);
+    }
+    for (; p < end; ++p) {
+      const int64_t column = a_.columns[p];
+      if (static_cast<uint64_t>(column) >= static_cast<uint64_t>(a_.cols)) {
+        good = false;
+        return sum;
+      }
+      sum = fma(values_[p], b_[column], sum);
+    }
+    return sum;
+  }
+  const char* at(int64_t p) const { return reinterpret_cast<const char*>(values_ + p); }
+
+  TL_INLINE void row(int64_t i) const {
+    int64_t j = 0;
+    for (; j + kStrip * W <= width_; j += kStrip * W) strip<kStrip>(i, j);
+    for (; j + 2 * W <= width_; j += 2 * W) strip<2>(i, j);
+    for (; j + W <= width_; j += W) strip<1>(i, j);
+    if (j < width_) rest(i, j);
+  }
+
+  template <int n>
+  TL_INLINE void strip(int64_t i, int64_t j) const {
+    V sums[n] = {};
+    const int64_t end = a_.offsets[i + 1];
+    for (int64_t p = a_.offsets[i]; p < end; ++p) {
+      if (p + kAhead < end) prefetch(b_ + a_.columns[p + kAhead] * stride_ + j, n * W * sizeof(T));
+      const V value = broadcast<V>(values_[p]);
+      const char* b = reinterpret_cast<const char*>(b_ + a_.columns[p] * stride_ + j);
+      for (int k = 0; k < n; ++k) sums[k] = fma(value, read<V>(b + k * sizeof(V)), sums[k]);
+    }
+    char* out = reinterpret_cast<char*>(out_ + i * width_ + j);
+    for (int k = 0; k < n; ++k) write(out + k * sizeof(V), sums[k]);
+  }
+
+  // Fewer columns than a vector has lanes.
+  TL_INLINE void rest(int64_t i, int64_t j) const {
+    const int64_t n = width_ - j;
+    V sums = {};
+    for (int64_t p = a_.offsets[i]; p < a_.offsets[i + 1]; ++p)
+      sums = fma(broadcast<V>(values_[p]), load_some<T>(b_ + a_.columns[p] * stride_ + j, n), sums);
+    store_some<T>(out_ + i * width_ + j, n, sums);
+  }
+
+  const CompressedRows a_;
+  const T *values_, *b_;
+  int64_t stride_, width_;
+  T* out_;
+};
+
+template <class T>
+class SampledLoop {
+ public:
+  using V = Vec<T>;
+  static constexpr int W = kLanes<T>;
+  static constexpr int kColumns = 4;  // of one row at a time
+
+  SampledLoop(const CompressedRows& a, const DenseRows& x, const DenseRows& y, char* out)
+      : a_(a),
+        x_(reinterpret_cast<const T*>(x.data)),
+        y_(reinterpret_cast<const T*>(y.data)),
+        x_stride_(x.stride),
+        y_stride_(y.stride),
+        terms_(x.width),
+        out_(reinterpret_cast<T*>(out)) {}
+
+  bool run() const {
+    std::atomic<bool> good = true;
+    each_part_of_rows(a_, terms_, [&](int64_t begin, int64_t end) {
+      const int64_t first = a_.offsets[begin];
+      if (!columns_within(a_.columns + first, a_.offsets[end] - first, a_.cols)) {
+        good = false;
+        return;
+      }
+      for (int64_t i = begin; i < end; ++i) row(i);
+    });
+    return good;
+  }
+
+ private:
+  TL_INLINE void row(int64_t i) const {
+    const T* x = x_ + i * x_stride_;
+    const int64_t end = a_.offsets[i + 1];
+    int64_t p = a_.offsets[i];
+    for (; p + kColumns <= end; p += kColumns) products<kColumns>(x, p);
+    for (; p < end; ++p) products<1>(x, p);
+  }
+
+  // Each sum by itself, whatever n is: lanes first, then across, then the terms that fill no vector.
+  template <int n>
+  TL_INLINE void products(const T* x, int64_t p) const {
+    const T* y[n];
+    for (int k = 0; k < n; ++k) y[k] = y_ + a_.columns[p + k] * y_stride_;
+    V sums[n] = {}, more[n] = {};
+    int64_t t = 0;
+    for (; t + 2 * W <= terms_; t += 2 * W) {
+      const V a = at(x + t), b = at(x + t + W);
+      for (int k = 0; k < n; ++k) sums[k] = fma(a, at(y[k] + t), sums[k]);
+      for (int k = 0; k < n; ++k) more[k] = fma(b, at(y[k] + t + W), more[k]);
+    }
+    for (; t < terms_; t += W) {
+      const V a = load_some<T>(x + t, terms_ - t);
+      for (int k = 0; k < n; ++k) sums[k] = fma(a, load_some<T>(y[k] + t, terms_ - t), sums[k]);
+    }
+    for (int k = 0; k < n; ++k) out_[p + k] = horizontal_sum(sums[k] + more[k]);
+  }
+  static V at(const T* p) { return read<V>(reinterpret_cast<const char*>(p)); }
+
+  const CompressedRows a_;
+  const T *x_, *y_;
+  int64_t x_stride_, y_stride_, terms_;
+  T* out_;
+};
+
+template <class T>
+class BsrLoop {
+ public:
+  using V = Vec<T>;
+  static constexpr int W = kLanes<T>;
+  static constexpr int kRows = 4;  // of a block at a time, which share what is read of b
+
+  BsrLoop(const CompressedRows& a, const char* values, int64_t r, int64_t c, const DenseRows& b, char* out)
+      : a_(a),
+        values_(reinterpret_cast<const T*>(values)),
+        r_(r),
+        c_(c),
+        b_(reinterpret_cast<const T*>(b.data)),
+        stride_(b.stride),
+        width_(b.width),
+        out_(reinterpret_cast<T*>(out)) {}
+
+  bool run() const {
+    std::atomic<bool> good = true;
+    each_part_of_rows(a_, r_ * c_ * width_, [&](int64_t begin, int64_t end) {
+      const int64_t first = a_.offsets[begin];
+      if (!columns_within(a_.columns + first, a_.offsets[end] - first, a_.cols)) {
+        good = false;
+        return;
+      }
+      for (int64_t i = begin; i < end; ++i) block_row(i);
+    });
+    return good;
+  }
+
+ private:
+  void block_row(int64_t i) const {
+    int64_t row = 0;
+    for (; row + kRows <= r_; row += kRows) columns<kRows>(i, row);
+    for (; row < r_; ++row) columns<1>(i, row);
+  }
+
+  template <int rows>
+  TL_INLINE void columns(int64_t i, int64_t row) const {
+    constexpr int n = TL_ISA_LEVEL >= 4 ? 4 : 2;
+    int64_t j = 0;
+    for (; j + n * W <= width_; j += n * W) strip<rows, n>(i, row, j);
+    for (; j < width_; j += W) strip<rows, 0>(i, row, j);
+  }
+
+  // n vectors of columns; 0: one that may be cut short.
+  template <int rows, int n>
+  TL_INLINE void strip(int64_t i, int64_t row, int64_t j) const {
+    constexpr int m = n ? n : 1;
+    V sums[rows][m] = {};
+    for (int64_t p = a_.offsets[i]; p < a_.offsets[i + 1]; ++p) {
+      const T* value = values_ + (p * r_ + row) * c_;
+      const T* b = b_ + a_.columns[p] * c_ * stride_ + j;
+      for (int64_t k = 0; k < c_; ++k, b += stride_) {
+        V part[m];
+        for (int v = 0; v < m; ++v) part[v] = n ? load_some<T>(b + v * W, W) : load_some<T>(b, width_ - j);
+        for (int s = 0; s < rows; ++s)
+          for (int v = 0; v < m; ++v) sums[s][v] = fma(broadcast<V>(value[s * c_ + k]), part[v], sums[s][v]);
+      }
+    }
+    for (int s = 0; s < rows; ++s) {
+      T* out = out_ + (i * r_ + row + s) * width_ + j;
+      for (int v = 0; v < m; ++v) store_some<T>(out + v * W, n ? W : width_ - j, sums[s][v]);
+    }
+  }
+
+  const CompressedRows a_;
+  const T* values_;
+  int64_t r_, c_;
+  const T* b_;
+  int64_t stride_, width_;
+  T* out_;
+};
+
+}  // namespace
+
+bool float_csr_mm(bool wide, const CompressedRows& a, const char* values, const DenseRows& b, char* out) {
+  return wide ? CsrLoop<double>(a, values, b, out).run() : CsrLoop<float>(a, values, b, out).run();
+}
+bool float_csr_sampled_mm(bool wide, const CompressedRows& a, const DenseRows& x, const DenseRows& y,
+                          char* out) {
+  return wide ? SampledLoop<double>(a, x, y, out).run() : SampledLoop<float>(a, x, y, out).run();
+}
+bool float_bsr_mm(bool wide, const CompressedRows& a, const char* values, int64_t r, int64_t c,
+                  const DenseRows& b, char* out) {
+  return wide ? BsrLoop<double>(a, values, r, c, b, out).run()
+              : BsrLoop<float>(a, values, r, c, b, out).run();
+}
+
+}  // namespace tl::cpu::TL_ISA_NAMESPACE
+
+#if TL_ISA_LEVEL == 1
+TL_LEVELS(bool float_csr_mm(bool wide, const CompressedRows& a, const char* values, const DenseRows& b,
+                            char* out);
+          bool float_csr_sampled_mm(bool wide, const CompressedRows& a, const DenseRows& x,
+                                    const DenseRows& y, char* out);
+          bool float_bsr_mm(bool wide, const CompressedRows& a, const char* values, int64_t r, int64_t c,
+                            const DenseRows& b, char* out))
+
+namespace tl::cpu {
+
+bool float_csr_mm(bool wide, const CompressedRows& a, const char* values, const DenseRows& b, char* out) {
+  return TL_SELECT(float_csr_mm)(wide, a, values, b, out);
+}
+bool float_csr_sampled_mm(bool wide, const CompressedRows& a, const DenseRows& x, const DenseRows& y,
+                          char* out) {
+  return TL_SELECT(float_csr_sampled_mm)(wide, a, x, y, out);
+}
+bool float_bsr_mm(bool wide, const CompressedRows& a, const char* values, int64_t r, int64_t c,
+                  const DenseRows& b, char* out) {
+  return TL_SELECT(float_bsr_mm)(wide, a, values, r, c, b, out);
+}
+
+}  // namespace tl::cpu
+#endif

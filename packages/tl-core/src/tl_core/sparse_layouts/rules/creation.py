@@ -1,0 +1,278 @@
+"""Tensors shaped as a sparse one, and sizes changed in place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core.sparse_layouts import conversion
+from tl_core.sparse_layouts.parts import (
+    BLOCKED,
+    BY_ROWS,
+    COMPRESSED,
+    batch_dims,
+    blocksize_of,
+    compressed,
+    coo,
+    indices_of,
+    is_sparse,
+    with_values,
+)
+from tl_core.sparse_layouts.rule_table import rule
+from tl_core.sparse_layouts.rules.structure import sparse_broadcast_to
+
+
+def empty_of(
+    size: Any, dtype: Any, layout: Any, device: Any, blocksize: Any = None, dense: int = 0
+) -> Tensor:
+    """A tensor that stores nothing."""
+    size = tuple(size)
+    if min(size, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+    options = {"device": device, "dtype": dtype}
+    if layout is _C.sparse_coo:
+        n = len(size) - dense
+        return coo(
+            _C.empty(n, 0, dtype=_C.int64, device=device), _C.empty(0, *size[n:], **options), size, True
+        )
+    n = len(size) - dense - 2
+    if n < 0:
+        raise RuntimeError(
+            f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {list(size)}"
+        )
+    if layout in BLOCKED and blocksize is None:
+        raise RuntimeError(
+            f"torch.empty: a tensor of the layout {layout} needs a blocksize, which empty() does not take"
+        )
+    r, c = blocksize or (1, 1)
+    lines = size[n] // r if layout in BY_ROWS else size[n + 1] // c
+    offsets = _C.zeros((*size[:n], lines + 1), dtype=_C.int64, device=device)
+    plain = _C.empty((*size[:n], 0), dtype=_C.int64, device=device)
+    block = (r, c) if layout in BLOCKED else ()
+    return compressed(
+        offsets, plain, _C.empty((*size[:n], 0, *block, *size[n + 2 :]), **options), size, layout
+    )
+
+
+def _like(x: Tensor, dtype: Any, layout: Any, device: Any) -> Tensor:
+    layout = layout or x.layout
+    dtype, device = dtype or x.dtype, device or x.device
+    if layout is _C.strided:
+        return _C.zeros(x.shape, dtype=dtype, device=device)
+    blocksize = blocksize_of(x) if x.layout in BLOCKED else None
+    if layout in BLOCKED and blocksize is None:
+        raise RuntimeError(f"cannot make a tensor of the layout {layout} like one without blocks")
+    dense = x.dense_dim() if is_sparse(x) else 0
+    return empty_of(x.shape, dtype, layout, device, blocksize, dense)
+
+
+@rule("empty.memory_format", "zeros")
+def empty(size: Any, dtype: Any, layout: Any, device: Any, *rest: Any) -> Tensor:
+    """empty(layout=), zeros(layout=): nothing is stored"""
+    return empty_of(size, dtype or _C.get_default_dtype(), layout or _C.sparse_coo, device)
+
+
+@rule("zeros_like")
+def zeros_like(
+    x: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> Tensor:
+    """zeros_like: nothing is stored"""
+    return _like(x, dtype, layout, device)
+
+
+@rule("empty_like")
+def empty_like(
+    x: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> Tensor:
+    """empty_like: of a compressed layout, the same coordinates"""
+    if x.layout not in COMPRESSED or (layout or x.layout) is not x.layout:
+        return _like(x, dtype, layout, device)
+    offsets, plain = (i.to(device=device or x.device, copy=True) for i in indices_of(x))
+    values = _C.empty_like(x._values(), dtype=dtype, device=device or x.device)
+    return compressed(offsets, plain, values, x.shape, x.layout)
+
+
+@rule("ones_like")
+def ones_like(x: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    """ones_like: ones at the coordinates that are stored; dense where it is asked for"""
+    if layout is _C.strided:
+        return _C.ones(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+    return with_values(x, _C.ones_like(x._values(), dtype=dtype, device=device))
+
+
+@rule("full_like")
+def full_like(
+    x: Tensor, value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> Tensor:
+    """full_like: only a dense result holds one number everywhere"""
+    if layout is not _C.strided:
+        raise RuntimeError(
+            "full_like: a sparse tensor cannot hold one number everywhere; pass layout=torch.strided"
+        )
+    return _C.full(x.shape, value, dtype=dtype or x.dtype, device=device or x.device)
+
+
+def _random_like(name: str) -> Any:
+    function = getattr(_C, name)
+
+    def make(x: Tensor, dtype: Any, layout: Any, device: Any, *rest: Any) -> Tensor:
+        if (layout or x.layout) is _C.strided:
+            return getattr(_C, name.removesuffix("_like"))(x.shape, dtype=dtype or x.dtype)
+        return with_values(x, function(x._values(), dtype=dtype))
+
+    return make
+
+
+for _name in ("rand_like", "randn_like"):
+    rule(_name)(_random_like(_name))
+
+
+def _new(name: str) -> Any:
+    def make(x: Tensor, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+        layout, dtype, device = layout or x.layout, dtype or x.dtype, device or x.device
+        if layout is _C.strided:
+            return getattr(_C, name)(tuple(size), dtype=dtype, device=device)
+        return empty_of(size, dtype, layout, device)
+
+    return make
+
+
+rule("new_empty")(_new("empty"))
+rule("new_zeros")(_new("zeros"))
+
+
+@rule("zero_")
+def zero_(x: Tensor) -> Tensor:
+    """zero_: nothing is stored any more"""
+    return _like(x, None, None, None)
+
+
+@rule("copy_")
+def copy_(x: Tensor, source: Tensor, non_blocking: bool) -> Tensor:
+    """copy_: what the source stores, of its own layout, expanded to the shape"""
+    if x.layout is not source.layout:
+        raise RuntimeError(
+            "copy_: copy between different layouts is not supported. "
+            f"Found self type = {x.type()} and src type = {source.type()}"
+        )
+    if x.layout is _C.sparse_coo:
+        return sparse_broadcast_to(source, x.shape).to(x.dtype)
+    same = tuple(x.shape) == tuple(source.shape) and x._nnz() == source._nnz()
+    if not same:
+        raise RuntimeError(
+            "copy_: only sparse compressed tensors with the same number of specified elements are supported, got "
+            f"{source._nnz()} of shape {list(source.shape)} for {x._nnz()} of shape {list(x.shape)}"
+        )
+    return source.to(x.dtype, copy=True)
+
+
+# ---- sizes --------------------------------------------------------------------------------------------------
+def resized(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+    """A COO tensor of another size with the elements that are stored."""
+    size = tuple(size)
+    if sparse_dim + dense_dim != len(size):
+        raise RuntimeError(
+            f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but got {len(size)}"
+        )
+    if x._nnz() == 0:
+        return empty_of(size, x.dtype, _C.sparse_coo, x.device, None, dense_dim)
+    advice = (
+        " on a non-empty sparse tensor is not supported. If you need an empty sparse tensor of this size, call "
+        "`x = torch.sparse_coo_tensor(size)`."
+    )
+    if sparse_dim != x.sparse_dim():
+        raise RuntimeError(
+            f"changing the number of sparse dimensions (from {x.sparse_dim()} to {sparse_dim}){advice}"
+        )
+    if dense_dim != x.dense_dim():
+        raise RuntimeError(
+            f"changing the number of dense dimensions (from {x.dense_dim()} to {dense_dim}){advice}"
+        )
+    for what, old, new in (
+        ("sparse", x.shape[:sparse_dim], size[:sparse_dim]),
+        ("dense", x.shape[sparse_dim:], size[sparse_dim:]),
+    ):
+        if any(n < o for n, o in zip(new, old, strict=True)):
+            raise RuntimeError(
+                f"shrinking the size of {what} dimensions (from {list(old)} to {list(new)}){advice}"
+            )
+    values = x._values()
+    if tuple(values.shape[1:]) != size[sparse_dim:]:
+        # As resize_ of a dense tensor: the elements keep their order in memory, not their indices.
+        wider = values.new_zeros((values.shape[0], *size[sparse_dim:]))
+        wider.view(-1)[: values.numel()] = values.reshape(-1)
+        values = wider
+    return coo(x._indices(), values, size, x.is_coalesced())
+
+
+@rule("sparse_resize_")
+def sparse_resize_(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+    """sparse_resize_"""
+    if x.layout is not _C.sparse_coo:
+        raise RuntimeError("sparse_resize_: expected a tensor of the layout torch.sparse_coo")
+    return resized(x, size, sparse_dim, dense_dim)
+
+
+@rule("sparse_resize_and_clear_")
+def sparse_resize_and_clear_(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+    """sparse_resize_and_clear_"""
+    if x.layout is not _C.sparse_coo:
+        raise RuntimeError("sparse_resize_and_clear_: expected a tensor of the layout torch.sparse_coo")
+    if sparse_dim + dense_dim != len(size):
+        raise RuntimeError(
+            f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but got {len(size)}"
+        )
+    return empty_of(size, x.dtype, _C.sparse_coo, x.device, None, dense_dim)
+
+
+@rule("resize_as_", "resize_as_sparse_")
+def resize_as_(x: Tensor, other: Tensor, *rest: Any) -> Tensor:
+    """resize_as_"""
+    if x.layout is not other.layout:
+        raise RuntimeError(
+            f"resize_as_: expected both tensors of one layout, got {x.layout} and {other.layout}"
+        )
+    if x.layout is _C.sparse_coo:
+        return resized(x, other.shape, other.sparse_dim(), other.dense_dim())
+    if x._nnz() == 0 or math.prod(other.shape) == 0:
+        return _C.zeros_like(other, dtype=x.dtype)
+    raise RuntimeError("resize_as_: a non-empty tensor of a sparse compressed layout keeps its size")
+
+
+# ---- gradients and masks ------------------------------------------------------------------------------------
+@rule("_to_dense")
+def to_dense(x: Tensor, masked_grad: bool) -> Tensor:
+    """_to_dense of the compressed layouts"""
+    return conversion.compressed_to_dense(x)
+
+
+@rule("_values_at")
+def values_at(x: Tensor, mask: Tensor) -> Tensor:
+    """_values_at: dense at a compressed mask, or sparse at a sparse one"""
+    return conversion.sparse_at(x, mask) if is_sparse(x) else conversion.dense_at(x, mask)
+
+
+@rule("_sparse_like")
+def sparse_like(x: Tensor, mask: Tensor, masked: bool) -> Tensor:
+    """_sparse_like"""
+    if masked:
+        mask = mask if mask.layout is not _C.sparse_coo or mask.is_coalesced() else mask.coalesce()
+        return with_values(mask, _C._values_at(x, mask))
+    if x.layout is mask.layout:
+        return x
+    if is_sparse(x):
+        x = x.to_dense()
+    if mask.layout is _C.sparse_coo:
+        return conversion.to_sparse(x, max(mask.sparse_dim(), 0) if mask.dim() else None)
+    blocksize = blocksize_of(mask) if mask.layout in BLOCKED else None
+    if batch_dims(mask):
+        return with_values(mask, _C._values_at(x, mask))
+    return conversion.to_sparse(x, layout=mask.layout, blocksize=blocksize, dense_dim=mask.dense_dim())
+
+
+@rule("sparse_mask")
+def sparse_mask(x: Tensor, mask: Tensor) -> Tensor:
+    """sparse_mask"""
+    return with_values(mask, _C._values_at(x, mask))

@@ -1,0 +1,259 @@
+"""Matrices of which two of every four neighbours are zero: the values that are left, and where they stand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from tl_core import _C
+from tl_core._C import Tensor
+
+__all__ = ["SparseSemiStructuredTensor", "to_sparse_semi_structured"]
+
+
+class _Constraint(NamedTuple):
+    rows: int  # what the number of rows is a multiple of
+    columns: int
+    meta: Any  # the type in which positions are packed
+    kept: int  # how many of `group` neighbours may be other than zero
+    group: int
+
+
+_CONSTRAINTS = {
+    _C.float16: _Constraint(64, 64, _C.int16, 2, 4),
+    _C.bfloat16: _Constraint(64, 64, _C.int16, 2, 4),
+    _C.int8: _Constraint(128, 128, _C.int32, 2, 4),
+    _C.float32: _Constraint(32, 32, _C.int16, 1, 2),
+}
+
+
+class SparseSemiStructuredTensor(Tensor):
+    """A matrix of which half of each group of neighbours in a row is zero (2:4; 1:2 of float32), stored without it.
+
+    `values()` are the elements that are kept, half as many columns; `indices()` their positions in the groups of four,
+    two bits each, packed into integers. `mm`, `matmul`, `addmm`, `linear`, `t`, `detach`, `to_dense` and conversions of
+    the type take it; others refuse.
+
+    Example:
+        >>> import tl_core as tl
+        >>> a = tl.tensor([0.0, 0.0, 1.0, 1.0]).tile((64, 16)).half()
+        >>> sparse = tl.sparse.to_sparse_semi_structured(a)
+        >>> sparse.values().shape, sparse.indices().shape
+        (torch.Size([64, 32]), torch.Size([64, 4]))
+        >>> bool((sparse @ tl.ones(64, 2).half() == 32).all())
+        True
+    """
+
+    _FORCE_CUTLASS: ClassVar[bool] = False
+    _kept: Tensor
+    _packed: Tensor
+    _transposed: bool
+
+    @staticmethod
+    def _of(
+        values: Tensor, packed: Tensor, shape: tuple[int, int], transposed: bool
+    ) -> SparseSemiStructuredTensor:
+        # One element stands for all of them: the tensor has the shape, and no memory for it.
+        shell = values.new_zeros(()).expand(shape[::-1] if transposed else shape)
+        made: SparseSemiStructuredTensor = _C._make_subclass(SparseSemiStructuredTensor, shell)
+        made._kept, made._packed, made._transposed = values, packed, transposed
+        return made
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "")
+        if name == "__get__":
+            return super().__torch_function__(func, types, args, kwargs)
+        handler = _HANDLERS.get(name)
+        if handler is None:
+            raise NotImplementedError(
+                f"SparseSemiStructuredTensor only supports a specific set of operations, can't perform requested op "
+                f"({name}); to_dense() makes a tensor that all operators take"
+            )
+        return handler(*args, **(kwargs or {}))
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return (
+            f"SparseSemiStructuredTensor(shape={tuple(self.shape)}, transposed={self._transposed}, "
+            f"values={self._kept}, metadata={self._packed})"
+        )
+
+    def values(self) -> Tensor:
+        """The elements that are kept, (rows, columns / 2)."""
+        return self._kept
+
+    def indices(self) -> Tensor:
+        """Their positions in the groups of four, two bits each, packed from the lowest bits on."""
+        return self._packed
+
+
+def to_sparse_semi_structured(
+    original_tensor: Tensor, transposed: bool = False
+) -> SparseSemiStructuredTensor:
+    """The matrix without the two zeros of every four neighbours in a row; of float32 the one of two.
+
+    Args:
+        original_tensor: a matrix of float16, bfloat16 (both sizes multiples of 64), int8 (of 128) or float32 (of 32).
+        transposed: deprecated; `t()` of the result does the same.
+
+    Returns:
+        The compressed matrix.
+
+    Raises:
+        RuntimeError: for another type or size, or if a group has more elements that are not zero.
+
+    Example:
+        >>> import tl_core as tl
+        >>> a = tl.tensor([0.0, 0.0, 1.0, 1.0]).tile((64, 16)).half()
+        >>> bool((tl.sparse.to_sparse_semi_structured(a).to_dense() == a).all())
+        True
+    """
+    x = original_tensor.detach()
+    rule = _check(x)
+    rows, columns = x.shape
+    groups = x.reshape(rows, columns // 4, 4)
+    kept = groups != 0
+    within = kept.reshape(rows, columns // rule.group, rule.group).sum(-1)
+    if bool((within > rule.kept).any()):
+        raise RuntimeError(
+            f"to_sparse_semi_structured: more than {rule.kept} of {rule.group} neighbours in a row are not zero"
+        )
+    # The kept ones first, in order; where there are fewer, zeros fill up to two.
+    order = _C.argsort((~kept).to(_C.int8), dim=-1, stable=True)[..., :2].sort(-1).values
+    if rule.group == 2:
+        order = _C.stack([kept[..., 1].to(_C.int64), 2 + kept[..., 3].to(_C.int64)], -1)
+    values = groups.gather(-1, order).reshape(rows, columns // 2)
+    made = SparseSemiStructuredTensor._of(values, _pack(order, rule.meta), (rows, columns), False)
+    return made.t() if transposed else made
+
+
+def _check(x: Tensor) -> _Constraint:
+    if x.layout is not _C.strided:
+        raise RuntimeError(f"Error original_tensor.layout = {x.layout} is not supported! Only strided is")
+    if x.dim() != 2:
+        raise RuntimeError(
+            f"Error original_tensor.dim = {x.dim()} is not supported! Only 2d tensors are currently supported."
+        )
+    rule = _CONSTRAINTS.get(x.dtype)
+    if rule is None:
+        raise RuntimeError(
+            f"Error original_tensor.dtype {x.dtype} is not a supported dtype: {list(_CONSTRAINTS)}"
+        )
+    rows, columns = x.shape
+    if rows < rule.rows or rows % rule.rows or columns < rule.columns or columns % rule.columns:
+        raise RuntimeError(
+            f"Error original_tensor.shape {tuple(x.shape)} is not supported! Both dimensions must be larger or "
+            f"equal than and a multiple of ({rule.rows}, {rule.columns})"
+        )
+    return rule
+
+
+def _pack(order: Tensor, dtype: Any) -> Tensor:
+    bits = 16 if dtype is _C.int16 else 32
+    fields = order.reshape(order.shape[0], -1, bits // 2)
+    weights = 1 << (2 * _C.arange(bits // 2))
+    packed = (fields * weights).sum(-1)
+    return _C.where(packed >= 1 << (bits - 1), packed - (1 << bits), packed).to(dtype)
+
+
+def _columns(x: SparseSemiStructuredTensor) -> Tensor:
+    """The column of each kept element, (rows, columns / 2)."""
+    bits = 16 if x._packed.dtype is _C.int16 else 32
+    wide = x._packed.to(_C.int64) & ((1 << bits) - 1)
+    fields = (wide.unsqueeze(-1) >> (2 * _C.arange(bits // 2))) & 3
+    order = fields.reshape(x._kept.shape[0], -1, 2)
+    return (order + 4 * _C.arange(order.shape[1]).view(-1, 1)).reshape(x._kept.shape)
+
+
+def _untransposed(x: SparseSemiStructuredTensor) -> tuple[int, int]:
+    return (x._kept.shape[0], x._kept.shape[1] * 2)
+
+
+def _to_dense(x: SparseSemiStructuredTensor, *rest: Any) -> Tensor:
+    dense = x._kept.new_zeros(_untransposed(x)).scatter(1, _columns(x), x._kept)
+    return dense.t() if x._transposed else dense
+
+
+def _turned(x: SparseSemiStructuredTensor) -> SparseSemiStructuredTensor:
+    return SparseSemiStructuredTensor._of(x._kept, x._packed, _untransposed(x), not x._transposed)
+
+
+def _same(x: SparseSemiStructuredTensor) -> SparseSemiStructuredTensor:
+    return SparseSemiStructuredTensor._of(x._kept, x._packed, _untransposed(x), x._transposed)
+
+
+def _is_compressed(x: Any) -> bool:
+    return isinstance(x, SparseSemiStructuredTensor)
+
+
+def _mm(a: Any, b: Any) -> Tensor:
+    if _is_compressed(a) and _is_compressed(b):
+        raise NotImplementedError(
+            "SparseSemiStructuredTensor: only one factor of a product may be compressed"
+        )
+    if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({tuple(a.shape)} and {tuple(b.shape)})"
+        )
+    if a.dtype is not b.dtype:
+        raise NotImplementedError(
+            f"SparseSemiStructuredTensor: expected both factors of one type, got {a.dtype} and {b.dtype}"
+        )
+    if not _is_compressed(a):
+        return _mm(_turned(b), a.t()).t()
+    rows, half = a._kept.shape
+    offsets = _C.arange(rows + 1) * half
+    columns, values = _columns(a).reshape(-1), a._kept.reshape(-1)
+    if a._transposed:
+        return _C._csr_mm_transposed(offsets, columns, values, b, half * 2)
+    return _C._csr_mm(offsets, columns, values, b)
+
+
+def _matmul(a: Any, b: Any) -> Tensor:
+    if a.dim() == 2 and b.dim() == 1:
+        return _mm(a, b.unsqueeze(1)).squeeze(1)
+    if a.dim() > 2 and b.dim() == 2 and _is_compressed(b):
+        return _mm(a.reshape(math.prod(a.shape[:-1]), a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[1])
+    return _mm(a, b)
+
+
+def _addmm(x: Tensor, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    return x * beta + _mm(a, b) * alpha
+
+
+def _linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
+    product = _matmul(x, _turned(weight) if _is_compressed(weight) else weight.t())
+    return product if bias is None else product + bias
+
+
+def _to(x: SparseSemiStructuredTensor, *args: Any, **kwargs: Any) -> SparseSemiStructuredTensor:
+    values = x._kept.to(*args, **kwargs)
+    if values.dtype not in _CONSTRAINTS:
+        raise RuntimeError(f"SparseSemiStructuredTensor: {values.dtype} is not a supported dtype")
+    return SparseSemiStructuredTensor._of(values, x._packed, _untransposed(x), x._transposed)
+
+
+_HANDLERS: dict[str, Any] = {
+    "mm": _mm,
+    "matmul": _matmul,
+    "__matmul__": _matmul,
+    "__rmatmul__": lambda a, b: _matmul(b, a),
+    "addmm": _addmm,
+    "linear": _linear,
+    "t": _turned,
+    "detach": _same,
+    "to_dense": _to_dense,
+    "to": _to,
+    "values": SparseSemiStructuredTensor.values,
+    "indices": SparseSemiStructuredTensor.indices,
+    "size": lambda x, *dim: x.shape[dim[0]] if dim else x.shape,
+    "dim": lambda x: 2,
+    "__repr__": SparseSemiStructuredTensor.__repr__,
+    "requires_grad_": lambda x, on=True: x,
+    "is_floating_point": lambda x: x._kept.is_floating_point(),
+    "is_complex": lambda x: False,
+    "contiguous": _same,
+    "clone": lambda x, **kwargs: SparseSemiStructuredTensor._of(
+        x._kept.clone(), x._packed.clone(), _untransposed(x), x._transposed
+    ),
+}
