@@ -62,12 +62,15 @@ TABLE = {
     "tl-distributions": Design(
         "probability distributions, transforms, constraints, divergences", GRADIENTS, MB // 4
     ),
+    "tl-compiler": Design(
+        "programs as graphs: symbolic tracing, rewriting, code generation", MODULES, MB // 2
+    ),
     "tl-all": Design(
         "the façade that assembles the API under one name, examples, `tl.torch`",
         (
             *MODULES,
             *("tl_amp", "tl_data", "tl_checkpoint", "tl_distributed", "tl_backends", "tl_quantization"),
-            "tl_distributions",
+            *("tl_distributions", "tl_compiler"),
         ),
         MB // 2,
     ),

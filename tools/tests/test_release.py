@@ -65,6 +65,7 @@ EVERY = [
     "tl-distributed",
     "tl-quantization",
     "tl-distributions",
+    "tl-compiler",
     "tl-all",
 ]
 
@@ -78,7 +79,7 @@ EVERY = [
         ),
         (
             ["packages/tl-autograd/tests/test_a.py"],
-            ["tl-autograd", "tl-nn", "tl-quantization", "tl-distributions", "tl-all"],
+            ["tl-autograd", "tl-nn", "tl-quantization", "tl-distributions", "tl-compiler", "tl-all"],
         ),
         (["packages/tl-backends/src/tl_backends/a.py", "docs/index.md"], ["tl-backends", "tl-all"]),
         (["packages/tl-core/README.md", "packages/tl-core/changes/1.feature.md"], []),

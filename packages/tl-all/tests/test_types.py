@@ -54,6 +54,7 @@ def test_mypy_sees_every_name(tmp_path, monkeypatch):
         "tl_distributed",
         "tl_quantization",
         "tl_distributions",
+        "tl_compiler",
     )
     sources = {str(Path(find_spec(name).origin).parents[1]) for name in owners}
     monkeypatch.setenv("MYPYPATH", os.pathsep.join(path for path in sources if "-packages" not in path))

@@ -17,6 +17,7 @@ import tl_backends.mtia as _mtia
 import tl_backends.onnx as _onnx
 import tl_backends.xpu as _xpu
 import tl_checkpoint.serialization as _serialization
+import tl_compiler.fx as _fx
 import tl_distributed as _distributed
 import tl_distributions as _distributions
 import tl_nn as _nn
@@ -78,6 +79,7 @@ cpu = _cpu
 cuda = _cuda
 distributed = _distributed
 distributions = _distributions
+fx = _fx
 jit = _jit
 mps = _mps
 mtia = _mtia

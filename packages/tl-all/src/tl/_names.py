@@ -81,7 +81,7 @@ MODULES = {
 }
 
 # Packages in the table that are still to be written: nobody may be told to install what others may own by that name.
-PLANNED = frozenset({"tl_compiler"})
+PLANNED: frozenset[str] = frozenset()
 
 # Older names of whole namespaces.
 ALIASES = {"quantization": "ao.quantization"}

@@ -193,16 +193,25 @@ PyObject* call_function(const FunctionDef& f, PyObject* self, PyObject* const* a
 }
 
 namespace {
+// `names` ends with the callable that overrides are told of, or holds names alone: then none may take part.
 PyObject* call_named(PyObject* names, const PyArgs& in) {
   std::string why;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+  Py_ssize_t n = PyTuple_GET_SIZE(names);
+  PyObject* object =
+      n && !PyUnicode_Check(PyTuple_GET_ITEM(names, n - 1)) ? PyTuple_GET_ITEM(names, --n) : nullptr;
+  if (object && (override_mode_active() || any_override(in))) return call_override(object, in);
+  for (Py_ssize_t i = 0; i < n; ++i) {
     const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
     if (!name) throw PythonError();
     const Operator& op = operator_named(name);
     ParsedCall parsed;
     Scratch scratch;
     std::string reason;
-    if (parse_call(op, {name}, in, parsed, scratch, &reason)) return finish(op, name, parsed);
+    if (parse_call(op, {name}, in, parsed, scratch, &reason)) {
+      TL_CHECK(!parsed.overloaded || object, Type, name,
+               "(): arguments with __torch_function__ are not taken here");
+      return parsed.overloaded ? call_override(object, in) : finish(op, name, parsed);
+    }
     why += cat(i ? "\n" : "", reason);
   }
   fail(ErrorKind::Type, why);

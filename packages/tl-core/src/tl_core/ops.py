@@ -5,14 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tl_core import _C
-from tl_core.overrides import handle_torch_function, is_overriding
-
-
-def _called(operator: Any, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The operator's result, or what an argument that overrides says."""
-    if any(type(a) is not _C.Tensor and is_overriding(a) for a in args):
-        return handle_torch_function(operator, args, *args, **kwargs)
-    return _C._call_operator(names, *args, **kwargs)
 
 
 class OpOverload:
@@ -22,9 +14,13 @@ class OpOverload:
         self.overloadpacket, self._overloadname, self._name = packet, overload, name
         self._schema = schema
         self.__name__ = f"{packet.__name__}.{overload}"
+        self._called = (name, self)  # the callable is what overrides are told of
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _called(self, (self._name,), args, kwargs)
+        return _C._call_operator(self._called, *args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        return getattr, (self.overloadpacket, self._overloadname)
 
     def name(self) -> str:
         """The name as schemas write it: `aten::add.Tensor`."""
@@ -43,9 +39,13 @@ class OpOverloadPacket:
         for overload, (full, schema) in overloads.items():
             setattr(self, overload, OpOverload(self, overload, full, schema))
         self._overloads = list(overloads)
+        self._called = (*self._names, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _called(self, self._names, args, kwargs)
+        return _C._call_operator(self._called, *args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        return _packet, (self._namespace, self.__name__)
 
     def overloads(self) -> list[str]:
         """The overloads' names."""
@@ -78,7 +78,28 @@ class _Namespace:
         return packet
 
 
+def _packet(namespace: str, name: str) -> OpOverloadPacket:
+    """The overloads of an operator, for pickles."""
+    return getattr(aten if namespace == "aten" else __getattr__(namespace), name)
+
+
 aten = _Namespace("aten")
+loaded_libraries: set[str] = set()
+
+
+def load_library(path: Any) -> None:
+    """Loads a shared library, which may register operators when it is loaded.
+
+    Args:
+        path: the file.
+
+    Raises:
+        OSError: it can't be loaded.
+    """
+    import ctypes
+
+    ctypes.CDLL(str(path))
+    loaded_libraries.add(str(path))
 
 
 def __getattr__(name: str) -> _Namespace:

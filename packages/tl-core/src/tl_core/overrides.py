@@ -134,9 +134,6 @@ def _overrides(o: Any) -> bool:
     return found is not None and getattr(found, "__func__", None) is not _disabled_torch_function.__func__
 
 
-is_overriding = _overrides  # for modules beside this one
-
-
 def _arguments(args: Any, kwargs: Any) -> Any:
     for a in (*args, *kwargs.values()):
         yield a

@@ -1,0 +1,498 @@
+"""Symbolic tracing: a module or function runs once with proxies for its inputs, and what it does becomes a graph."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType, ModuleType
+from typing import Any
+
+import tl_core
+import tl_nn
+from tl_nn import functional
+
+from .graph import Graph
+from .graph_module import GraphModule
+from .node import Argument, has_side_effect
+from .proxy import ParameterProxy, Proxy, TracerBase
+from .wrapping import wrap, wrapped_names
+
+__all__ = ["PH", "ProxyableClassMeta", "Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
+
+_tracing = 0
+_MISSING: Any = object()
+
+
+class _Placeholder:
+    """Marks an argument among concrete ones that stays an input."""
+
+    def __repr__(self) -> str:
+        return "PH"
+
+
+PH = _Placeholder()
+
+
+def is_fx_tracing() -> bool:
+    """Whether a program is being traced.
+
+    Returns:
+        True inside `Tracer.trace`.
+    """
+    return _tracing > 0
+
+
+class _Patches:
+    """Attributes and globals that are replaced while a program is traced."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], None]] = []
+        self._seen: set[tuple[int, str]] = set()
+
+    def attribute(self, owner: Any, name: str, value: Any) -> None:
+        before = owner.__dict__.get(name, _MISSING)
+        setattr(owner, name, value)
+        self._undo.append(
+            lambda: delattr(owner, name) if before is _MISSING else setattr(owner, name, before)
+        )
+
+    def key(self, mapping: dict[str, Any], name: str, value: Any) -> None:
+        if (id(mapping), name) in self._seen:
+            return
+        self._seen.add((id(mapping), name))
+        before = mapping.get(name, _MISSING)
+        mapping[name] = value
+        self._undo.append(
+            lambda: (
+                mapping.pop(name, None) and None if before is _MISSING else mapping.__setitem__(name, before)
+            )
+        )
+
+    def undo(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+
+def _first_proxy(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy | None:
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, Proxy):
+            return value
+        if isinstance(value, (list, tuple)):
+            found = _first_proxy(tuple(value), {})
+            if found is not None:
+                return found
+    return None
+
+
+def _recorder(function: Callable[..., Any], marked: bool) -> Callable[..., Any]:
+    """The function as it is called while a program is traced: recorded if a proxy is among its arguments."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        proxy = _first_proxy(args, kwargs)
+        if proxy is None:
+            return function(*args, **kwargs)
+        recorded = proxy.tracer.create_proxy("call_function", function, args, kwargs)
+        recorded.node.meta["is_wrapped"] = marked
+        return recorded
+
+    return call
+
+
+class ProxyableClassMeta(type):
+    """The metaclass of classes whose construction with proxies is recorded as a call."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        proxy = _first_proxy(args, kwargs)
+        if proxy is None:
+            return super().__call__(*args, **kwargs)
+        return proxy.tracer.create_proxy("call_function", cls, args, kwargs)
+
+
+class Tracer(TracerBase):
+    """Records what a module does as a graph.
+
+    A subclass says which modules are looked into (`is_leaf_module`), what stands for arguments (`create_arg`), and
+    how nodes are made.
+
+    Args:
+        autowrap_modules: modules whose functions are recorded where they meet a proxy.
+        autowrap_functions: further such functions.
+        param_shapes_constant: whether the shape of a parameter is a constant rather than a value of the program.
+
+    Example:
+        >>> graph = Tracer().trace(lambda x: x.neg())
+        >>> [node.op for node in graph.nodes]
+        ['placeholder', 'call_method', 'output']
+    """
+
+    def __init__(
+        self,
+        autowrap_modules: tuple[ModuleType, ...] = (math,),
+        autowrap_functions: tuple[Callable[..., Any], ...] = (),
+        param_shapes_constant: bool = False,
+    ) -> None:
+        super().__init__()
+        public = (
+            v
+            for m in autowrap_modules
+            for k, v in m.__dict__.items()
+            if not k.startswith("_") and callable(v)
+        )
+        layers = (getattr(functional, name) for name in functional.__all__)
+        pythonic = (function for function in layers if isinstance(function, FunctionType))
+        # The functions of layers that are written in Python don't ask __torch_function__: they are recorded here.
+        self._autowrapped = {id(function): function for function in (*public, *pythonic, *autowrap_functions)}
+        self._autowrap_modules = (*autowrap_modules, functional)
+        self.param_shapes_constant = param_shapes_constant
+        self.root: Any = None
+        self.submodule_paths: dict[Any, str] | None = None
+        self.tensor_attrs: dict[int, str] = {}
+        self.scope = ""
+
+    # ---- what a subclass may change
+    def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
+        """Whether a module is recorded as one call; others are traced through.
+
+        Args:
+            m: the module.
+            module_qualified_name: its dotted path.
+
+        Returns:
+            True for the modules of the library but Sequential, unless a subclass says otherwise.
+        """
+        ours = m.__module__.startswith(("tl_nn.modules", "tl_quantization.nn", "torch.nn"))
+        return ours and not isinstance(m, tl_nn.Sequential)
+
+    def path_of_module(self, mod: Any) -> str:
+        """The dotted path of a submodule of the root.
+
+        Args:
+            mod: the module.
+
+        Returns:
+            Its path.
+
+        Raises:
+            NameError: it is no submodule of the root.
+        """
+        if self.submodule_paths:
+            path = self.submodule_paths.get(mod)
+            if path is None:
+                raise NameError("module is not installed as a submodule")
+            return path
+        for name, module in self.root.named_modules():
+            if module is mod:
+                return name
+        raise NameError("module is not installed as a submodule")
+
+    def call_module(
+        self, m: Any, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Runs or records a call of a module.
+
+        Args:
+            m: the module.
+            forward: runs it.
+            args, kwargs: the arguments of the call.
+
+        Returns:
+            The result: a proxy for a leaf, what `forward` returns for others.
+        """
+        path = self.path_of_module(m)
+        outer, self.module_stack = self.module_stack, {**self.module_stack, path: (path, type(m))}
+        try:
+            if self.is_leaf_module(m, path):
+                return self.create_proxy("call_module", path, args, kwargs)
+            return forward(*args, **kwargs)
+        finally:
+            self.module_stack = outer
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+        """What an attribute of a module is while it is traced.
+
+        Args:
+            attr: the attribute.
+            attr_val: its value.
+            parameter_proxy_cache: the proxies of parameters that were made, by path.
+
+        Returns:
+            A proxy for a parameter, the value for others.
+        """
+        kinds: list[tuple[type, Any]] = [(tl_nn.Parameter, self.root.named_parameters)]
+        if self.proxy_buffer_attributes:
+            kinds.append((tl_core.Tensor, self.root.named_buffers))
+        for kind, named in kinds:
+            if isinstance(attr_val, kind):
+                for name, value in named():
+                    if value is attr_val:
+                        if name not in parameter_proxy_cache:
+                            parameter_proxy_cache[name] = self._attribute_proxy(name, attr_val)
+                        return parameter_proxy_cache[name]
+        return attr_val
+
+    def _attribute_proxy(self, name: str, value: Any) -> Proxy:
+        shaped = self.param_shapes_constant and isinstance(value, tl_nn.Parameter)
+        factory = (lambda node: ParameterProxy(self, node, name, value)) if shaped else None
+        return self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=factory)
+
+    def create_arg(self, a: Any) -> Argument:
+        """What stands for a value among the arguments of a node: parameters, buffers and modules by their path.
+
+        Args:
+            a: the value.
+
+        Returns:
+            The argument.
+
+        Raises:
+            NameError: a parameter or module is not one of the root's.
+        """
+        if isinstance(a, tl_nn.Parameter):
+            for name, parameter in self.root.named_parameters():
+                if parameter is a:
+                    return self.create_node("get_attr", name, (), {})
+            raise NameError("parameter is not a member of this module")
+        if isinstance(a, tl_core.Tensor):
+            for name, buffer in self.root.named_buffers():
+                if buffer is a:
+                    return self.create_node("get_attr", name, (), {})
+            return self._constant(a)
+        if isinstance(a, tl_nn.Module):
+            for name, module in self.root.named_modules():
+                if module is a:
+                    return self.create_node("get_attr", name, (), {})
+        return super().create_arg(a)
+
+    def _constant(self, value: Any) -> Argument:
+        """A tensor that the program made: an attribute of the root."""
+        name = self.tensor_attrs.get(id(value))
+        if name is None:
+            name = self.get_fresh_qualname("_tensor_constant")
+            self.tensor_attrs[id(value)] = name
+            setattr(self.root, name, value)
+        return self.create_node("get_attr", name, (), {})
+
+    def get_fresh_qualname(self, prefix: str) -> str:
+        """A name that no attribute of the root has.
+
+        Args:
+            prefix: how it begins; a number follows.
+
+        Returns:
+            The name.
+        """
+        number = 0
+        while hasattr(self.root, f"{prefix}{number}"):
+            number += 1
+        return f"{prefix}{number}"
+
+    # ---- tracing
+    def create_args_for_root(
+        self,
+        root_fn: Callable[..., Any],
+        is_module: bool,
+        concrete_args: dict[str, Any] | tuple[Any, ...] | None = None,
+    ) -> tuple[Callable[..., Any], list[Any]]:
+        """Makes the placeholders for the arguments of a function.
+
+        Args:
+            root_fn: the function.
+            is_module: whether its first argument is the module.
+            concrete_args: values of arguments that the graph is specialized to.
+
+        Returns:
+            The function, and what it is called with.
+        """
+        function = inspect.unwrap(root_fn)
+        code = function.__code__
+        names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        total = len(names)
+        if isinstance(concrete_args, tuple):
+            concrete_args = dict(zip(names[1:] if is_module else names, concrete_args, strict=False))
+        defaults = {
+            n: p.default
+            for n, p in inspect.signature(function).parameters.items()
+            if p.default is not inspect.Parameter.empty
+        }
+        args: list[Any] = [self.root] if is_module else []
+        if is_module and not names:
+            raise RuntimeError("``self`` argument cannot be part of *args expansion!")
+        args += [
+            self._input(name, defaults, concrete_args or {}) for name in (names[1:] if is_module else names)
+        ]
+        rest = iter(code.co_varnames[total:])
+        if code.co_kwonlyargcount:
+            function = _positional(function, names[code.co_argcount :])
+        if code.co_flags & inspect.CO_VARARGS:
+            args.append(self._rest("*" + next(rest)))
+        if code.co_flags & inspect.CO_VARKEYWORDS:
+            args.append(self._rest("**" + next(rest)))
+        if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+            return _without_stars(function, total), args
+        return (function if code.co_kwonlyargcount else root_fn), args
+
+    def _rest(self, name: str) -> Proxy:
+        return self.create_proxy("placeholder", name, (), {}, name=name.lstrip("*"))
+
+    def _input(self, name: str, defaults: dict[str, Any], concrete: dict[str, Any]) -> Any:
+        if name in concrete and concrete[name] is not PH:
+            value = concrete[name]
+            if isinstance(value, (tuple, list, dict)):
+                raise NotImplementedError(
+                    f"concrete_args: '{name}' is a {type(value).__name__}; containers with PH are not there yet"
+                )
+            given = self.create_proxy("placeholder", f"{name}_1", (), {})
+            if value is None or isinstance(value, (bool, int, float, str)):
+                said = f"{name} has been specialized to have value {value} but got another value"
+                same = given.tracer.create_proxy("call_function", _same, (given, value), {})
+                self.create_proxy("call_function", _expect, (same, said), {})
+            return value
+        default = (defaults[name],) if name in defaults else ()
+        return self.create_proxy("placeholder", name, default, {})
+
+    def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
+        """Runs a module or function with proxies and records what it does.
+
+        Args:
+            root: the module or function.
+            concrete_args: arguments that are no inputs: the graph is specialized to their values.
+
+        Returns:
+            The graph.
+
+        Raises:
+            TraceError: the program asks for a value that isn't there while it is traced.
+        """
+        global _tracing
+        if isinstance(root, tl_nn.Module):
+            forward = getattr(type(root), self.traced_func_name)
+            self.root = root
+            self.submodule_paths = {module: name for name, module in root.named_modules()}
+        else:
+            self.root, forward = tl_nn.Module(), root
+            self.submodule_paths = None
+        self.tensor_attrs = {}
+        self.graph = Graph(tracer_cls=type(self) if type(self) is not Tracer else None)
+        code = inspect.unwrap(forward).__code__
+        self.graph._source = f" from {code.co_filename}:{code.co_firstlineno} in {code.co_name}"
+        self.module_stack = {}
+        function, args = self.create_args_for_root(forward, isinstance(root, tl_nn.Module), concrete_args)
+        _tracing += 1
+        try:
+            with self._patched(inspect.unwrap(forward).__globals__):
+                result = function(*args)
+            self.create_node(
+                "output", "output", (self.create_arg(result),), {}, type_expr=_return_type(forward)
+            )
+        finally:
+            _tracing -= 1
+            self.submodule_paths = None
+        return self.graph
+
+    @contextmanager
+    def _patched(self, names: dict[str, Any]) -> Iterator[None]:
+        """While a program is traced: calls and attributes of modules, and the functions that are recorded."""
+        patches, cache = _Patches(), dict[str, Any]()
+        module_call, module_getattr = tl_nn.Module.__call__, tl_nn.Module.__getattr__
+
+        @functools.wraps(module_call)
+        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+            self._autowrap(patches, getattr(type(module).forward, "__globals__", {}))
+            return self.call_module(module, lambda *a, **k: module_call(module, *a, **k), args, kwargs)
+
+        @functools.wraps(module_getattr)
+        def read(module: Any, attr: str) -> Any:
+            return self.getattr(attr, module_getattr(module, attr), cache)
+
+        patches.attribute(tl_nn.Module, "__call__", call)
+        patches.attribute(tl_nn.Module, "__getattr__", read)
+        try:
+            for (_, name), mapping in list(wrapped_names.items()):
+                function = mapping.get(name, getattr(builtins, name, _MISSING))
+                if function is not _MISSING:
+                    patches.key(mapping, name, _recorder(function, marked=True))
+            self._autowrap(patches, names)
+            for module in self._autowrap_modules:
+                self._autowrap(patches, module.__dict__)
+            yield
+        finally:
+            patches.undo()
+
+    def _autowrap(self, patches: _Patches, names: dict[str, Any]) -> None:
+        for name, value in list(names.items()):
+            if not name.startswith("_") and callable(value) and id(value) in self._autowrapped:
+                patches.key(names, name, _recorder(value, marked=False))
+
+
+def _same(value: Any, expected: Any) -> bool:
+    """Whether an argument has the value that a graph is specialized to."""
+    return value is expected or bool(value == expected)
+
+
+@has_side_effect
+def _expect(condition: bool, said: str) -> None:
+    """Raises unless an argument has the value that a graph is specialized to."""
+    if not condition:
+        raise AssertionError(said)
+
+
+def _return_type(function: Callable[..., Any]) -> Any:
+    """The annotation of the result; text, which the generated code could not resolve, is left out."""
+    kind = getattr(function, "__annotations__", {}).get("return")
+    return None if isinstance(kind, str) else kind
+
+
+def _positional(function: Callable[..., Any], keyword_only: list[str]) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        count = len(args) - len(keyword_only)
+        return function(*args[:count], **dict(zip(keyword_only, args[count:], strict=True)))
+
+    return call
+
+
+def _without_stars(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """Takes the rest of the arguments as they are, as two objects, where the function has stars."""
+    flags = function.__code__.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    extra = bool(function.__code__.co_flags & inspect.CO_VARARGS) + bool(
+        function.__code__.co_flags & inspect.CO_VARKEYWORDS
+    )
+    code = function.__code__.replace(
+        co_argcount=count + extra, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=flags
+    )
+    return FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+
+
+def symbolic_trace(root: Any, concrete_args: dict[str, Any] | tuple[Any, ...] | None = None) -> GraphModule:
+    """Traces a module or function, and makes a module of the graph.
+
+    Args:
+        root: the module or function.
+        concrete_args: arguments that are no inputs: the graph is specialized to their values.
+
+    Returns:
+        A module that does the same, for every input for which the program goes the same way.
+
+    Raises:
+        TraceError: the program asks for a value that isn't there while it is traced.
+
+    Example:
+        >>> made = symbolic_trace(lambda x, y: x + y * 2)
+        >>> print(made.graph)
+        graph():
+            %x : [num_users=1] = placeholder[target=x]
+            %y : [num_users=1] = placeholder[target=y]
+            %mul : [num_users=1] = call_function[target=operator.mul](args = (%y, 2), kwargs = {})
+            %add : [num_users=1] = call_function[target=operator.add](args = (%x, %mul), kwargs = {})
+            return add
+    """
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)  # type: ignore[arg-type]
+    name = type(root).__name__ if isinstance(root, tl_nn.Module) else getattr(root, "__name__", "GraphModule")
+    return GraphModule(tracer.root, graph, name)

@@ -1,0 +1,376 @@
+"""From nodes to the text of a Python function."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import tl_core
+
+from .names import Namespace, qualified_name, root_namespace
+from .node import Node, Target, map_arg
+from .wrapping import wrap
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+__all__ = ["CodeGen", "PythonCode", "inplace_methods", "magic_methods", "reflectable_magic_methods"]
+
+reflectable_magic_methods = {
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "floordiv": "{} // {}",
+    "truediv": "{} / {}",
+    "div": "{} / {}",
+    "mod": "{} % {}",
+    "pow": "{} ** {}",
+    "lshift": "{} << {}",
+    "rshift": "{} >> {}",
+    "and_": "{} & {}",
+    "or_": "{} | {}",
+    "xor": "{} ^ {}",
+    "getitem": "{}[{}]",
+    "matmul": "{} @ {}",
+}
+magic_methods = {
+    "eq": "{} == {}",
+    "ne": "{} != {}",
+    "lt": "{} < {}",
+    "gt": "{} > {}",
+    "le": "{} <= {}",
+    "ge": "{} >= {}",
+    "pos": "+{}",
+    "neg": "-{}",
+    "invert": "~{}",
+    **reflectable_magic_methods,
+}
+inplace_methods = {
+    "iadd": "{} += {}",
+    "iand": "{} &= {}",
+    "ifloordiv": "{} //= {}",
+    "ilshift": "{} <<= {}",
+    "imod": "{} %= {}",
+    "imul": "{} *= {}",
+    "imatmul": "{} @= {}",
+    "ior": "{} |= {}",
+    "ipow": "{} **= {}",
+    "irshift": "{} >>= {}",
+    "isub": "{} -= {}",
+    "itruediv": "{} /= {}",
+    "ixor": "{} ^= {}",
+    "setitem": "{}[{}] = {}",
+}
+# Names that are defined in every module of generated code.
+_ALWAYS: dict[str, Any] = {"inf": float("inf"), "nan": float("nan"), "NoneType": type(None)}
+
+
+@dataclass
+class PythonCode:
+    """A generated function.
+
+    Args:
+        src: its text.
+        globals: what the text names.
+        _lineno_map: from lines of the function to numbers of nodes.
+    """
+
+    src: str
+    globals: dict[str, Any]
+    _lineno_map: dict[int, int | None] | None = None
+
+
+@dataclass
+class _Writer:
+    """The state of one generation: names, globals, lines."""
+
+    root_module: str
+    namespace: Namespace
+    globals: dict[str, Any] = field(default_factory=dict)
+    wrapped: dict[str, None] = field(default_factory=dict)
+
+    def named(self, hint: str, value: Any) -> str:
+        """The name by which the text says a value that is a global."""
+        dotted = hint.split(".")
+        if dotted[0] == "torch" and _resolves(hint, value):
+            self.globals.setdefault("torch", root_namespace())
+            return hint
+        if len(dotted) == 2 and dotted[0] == "operator":
+            self.globals.setdefault("operator", operator)
+            return hint
+        if hint in _BUILTINS and _BUILTINS[hint] is value:
+            return hint
+        name = hint.replace(".", "_")
+        if self.globals.get(name) is value:
+            return name
+        name = self.namespace.create_name(name, value if _is_hashable(value) else None)
+        self.globals[name] = value
+        return name
+
+    def text_of(self, arg: Any) -> str:
+        """An argument as an expression."""
+        if isinstance(arg, Node):
+            return repr(arg)
+        if isinstance(arg, tuple) and hasattr(arg, "_fields"):
+            kind = self.named(f"{type(arg).__module__}.{type(arg).__name__}", type(arg))
+            return f"{kind}({', '.join(map(self.text_of, arg))})"
+        if isinstance(arg, (list, tuple)):
+            items = [self.text_of(item) for item in arg]
+            if isinstance(arg, list):
+                return f"[{', '.join(items)}]"
+            return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+        if isinstance(arg, dict):
+            return f"{{{', '.join(f'{key!r}: {self.text_of(value)}' for key, value in arg.items())}}}"
+        if isinstance(arg, slice):
+            return f"slice({', '.join(map(self.text_of, (arg.start, arg.stop, arg.step)))})"
+        return self._text_of_leaf(arg)
+
+    def _text_of_leaf(self, arg: Any) -> str:
+        if isinstance(arg, (tl_core.dtype, tl_core.layout, tl_core.memory_format)):
+            self.globals.setdefault("torch", root_namespace())
+            return repr(arg)
+        if isinstance(arg, tl_core.device):
+            self.globals["device"] = tl_core.device
+            return repr(arg)
+        if isinstance(arg, enum.Enum):
+            return f"{self.named(f'{type(arg).__module__}.{type(arg).__qualname__}', type(arg))}.{arg.name}"
+        if isinstance(arg, type) or callable(arg):
+            return self.named(qualified_name(arg), arg)
+        if isinstance(arg, tl_core.Tensor):
+            return self.named("_tensor_constant", arg)
+        return repr(arg)
+
+    def annotation(self, kind: Any) -> str:
+        """An annotation with its colon or arrow's text; nothing where there is none."""
+        if kind is None:
+            return ""
+        if isinstance(kind, str):
+            return kind
+        if kind is type(None):
+            return "None"
+        if isinstance(kind, type) and not hasattr(kind, "__args__"):
+            if kind is tl_core.Tensor:
+                self.globals.setdefault("torch", root_namespace())
+                return "torch.Tensor"
+            return self.named(kind.__name__, kind)
+        return self.named(getattr(kind, "__name__", None) or "annotation", kind)
+
+    def call(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> str:
+        """Arguments as they stand between parentheses."""
+        texts = [self.text_of(a) for a in arguments]
+        return ", ".join([*texts, *(f"{name} = {self.text_of(value)}" for name, value in keywords.items())])
+
+
+_BUILTINS: dict[str, Any] = vars(__import__("builtins"))
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _resolves(path: str, value: Any) -> bool:
+    found = root_namespace()
+    for part in path.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found is value
+
+
+def _attribute_path(root: str, target: str) -> str:
+    """`self.a.0.b` as an expression: what is no identifier is asked for by getattr."""
+    expression = root
+    for part in target.split("."):
+        expression = f"{expression}.{part}" if part.isidentifier() else f'getattr({expression}, "{part}")'
+    return expression
+
+
+class CodeGen:
+    """Writes the function of a graph. Subclasses change how its arguments come in and its result goes out.
+
+    Example:
+        >>> from tl_compiler.fx import Graph
+        >>> graph = Graph()
+        >>> _ = graph.output(graph.call_method("relu", (graph.placeholder("x"),)))
+        >>> print(graph.python_code("self").src.strip())
+        def forward(self, x):
+            relu = x.relu();  x = None
+            return relu
+    """
+
+    def __init__(self) -> None:
+        self._body_transformer: Callable[[list[str]], list[str]] | None = None
+
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
+        """The line of `def`.
+
+        Args:
+            free_vars: the arguments, as they are written.
+            maybe_return_annotation: ` -> type`, or nothing.
+
+        Returns:
+            The line.
+        """
+        arguments = free_vars if free_vars and free_vars[0] == "self" else ["self", *free_vars]
+        return f"def forward({', '.join(arguments)}){maybe_return_annotation}:"
+
+    def generate_output(self, output_args: Any) -> str:
+        """The line of `return`.
+
+        Args:
+            output_args: what the output node returns.
+
+        Returns:
+            The line.
+        """
+        return f"return {output_args!r}"
+
+    def process_inputs(self, *args: Any) -> Any:
+        """The values of the placeholders for the arguments of a call.
+
+        Args:
+            args: the arguments.
+
+        Returns:
+            The values.
+        """
+        return args
+
+    def process_outputs(self, outputs: Any) -> Any:
+        """What a call returns where the output node says `outputs`.
+
+        Args:
+            outputs: its value.
+
+        Returns:
+            The result.
+        """
+        return outputs
+
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        """Names that the function needs beyond those of its nodes.
+
+        Returns:
+            Pairs of name and value.
+        """
+        return []
+
+    def _gen_python_code(self, graph: Graph, root_module: str, namespace: Namespace) -> PythonCode:
+        writer = _Writer(root_module, namespace)
+        writer.globals.update(self.additional_globals())
+        free_vars: list[str] = []
+        returns = [""]
+        lines: list[tuple[str, int | None]] = []
+        last_use = _last_uses(graph)
+        for number, node in enumerate(graph.nodes):
+            text = self._statement(writer, node, free_vars, returns)
+            if text is not None:
+                lines.append((text + _forgotten(node, last_use), number))
+        if self._body_transformer:
+            numbers_of = dict(lines)
+            changed = self._body_transformer([f"{line}\n" for line, _ in lines])
+            lines = [(line.rstrip("\n"), numbers_of.get(line.rstrip("\n"))) for line in changed]
+        body = "\n".join(
+            f"    {line}" for text, _ in (lines or [("pass", None)]) for line in text.split("\n")
+        )
+        wraps = "\n".join(f'wrap("{name}")' for name in writer.wrapped)
+        if wraps:
+            writer.globals["wrap"] = wrap
+        src = (
+            f"\n{wraps}\n\n{self.gen_fn_def(free_vars, returns[0])}\n{body}\n"
+            if wraps
+            else f"\n\n\n{self.gen_fn_def(free_vars, returns[0])}\n{body}\n"
+        )
+        numbers = {line: number for line, (_, number) in enumerate(lines, start=1)}
+        return PythonCode(src, {**writer.globals, **{k: v for k, v in _ALWAYS.items() if k in src}}, numbers)
+
+    def _statement(self, writer: _Writer, node: Node, free_vars: list[str], returns: list[str]) -> str | None:
+        kind = writer.annotation(node.type)
+        typed = f" : {kind}" if kind else ""
+        if node.op == "placeholder":
+            default = f" = {writer.text_of(node.args[0])}" if node.args else ""
+            stars = "*" * (len(str(node.target)) - len(str(node.target).lstrip("*")))
+            raw = str(node.target).lstrip("*")
+            free_vars.append(f"{stars}{raw}{typed}{default}")
+            return None if raw == repr(node) else f"{node!r} = {raw}"
+        if node.op == "output":
+            returns[0] = f" -> {kind}" if kind else returns[0]
+            return self.generate_output(_Text(writer.text_of(node.args[0])))
+        change = inplace_methods.get(_operator_name(node))
+        if change:
+            arguments = [writer.text_of(a) for a in node.args]
+            return f"{change.format(*arguments)};  {node!r}{typed} = {arguments[0]}"
+        return f"{node!r}{typed} = {self._expression(writer, node)}"
+
+    def _expression(self, writer: _Writer, node: Node) -> str:
+        target: Target = node.target
+        if node.op == "get_attr":
+            return _attribute_path(writer.root_module, str(target))
+        if node.op == "call_method":
+            owner, *rest = node.args
+            return f"{writer.text_of(owner)}.{target}({writer.call(tuple(rest), node.kwargs)})"
+        if node.op == "call_module":
+            return (
+                f"{_attribute_path(writer.root_module, str(target))}({writer.call(node.args, node.kwargs)})"
+            )
+        if not callable(target):
+            raise NotImplementedError(f"node: {node.op} {target}")
+        if _operator_name(node) in magic_methods:
+            return magic_methods[_operator_name(node)].format(*(writer.text_of(a) for a in node.args))
+        if (
+            target is getattr
+            and len(node.args) == 2
+            and isinstance(node.args[1], str)
+            and node.args[1].isidentifier()
+        ):
+            return f"{writer.text_of(node.args[0])}.{node.args[1]}"
+        called = writer.named(qualified_name(target), target)
+        if node.meta.get("is_wrapped") or getattr(target, "_fx_wrapped", False):
+            writer.wrapped.setdefault(called)
+        return f"{called}({writer.call(node.args, node.kwargs)})"
+
+
+def _operator_name(node: Node) -> str:
+    """The name of a function of the module operator that is called without keywords; nothing for other nodes."""
+    if node.op != "call_function" or node.kwargs or getattr(node.target, "__module__", "") != "_operator":
+        return ""
+    return getattr(node.target, "__name__", "")
+
+
+class _Text(str):
+    """Text whose repr is itself."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _last_uses(graph: Graph) -> dict[Node, list[Node]]:
+    """The nodes whose value is used for the last time by each node."""
+    seen: set[Node] = set()
+    ends: dict[Node, list[Node]] = {}
+
+    def note(node: Node, user: Node) -> Node:
+        if node not in seen:
+            seen.add(node)
+            ends.setdefault(user, []).append(node)
+        return node
+
+    for user in reversed(list(graph.nodes)):
+        map_arg(user.args, lambda n, user=user: note(n, user))
+        map_arg(user.kwargs, lambda n, user=user: note(n, user))
+    return ends
+
+
+def _forgotten(node: Node, last_use: dict[Node, list[Node]]) -> str:
+    """What follows a statement so that values die where they are used for the last time."""
+    if node.op in ("placeholder", "output"):
+        return ""
+    ended = [repr(n) for n in last_use.get(node, [])]
+    if not node.users:
+        ended.append(repr(node))
+    return f";  {' = '.join([*ended, 'None'])}" if ended else ""

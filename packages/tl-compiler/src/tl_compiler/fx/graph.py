@@ -1,0 +1,511 @@
+"""A graph: nodes in the order in which they run, and the code that they are."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+from .code_generation import CodeGen, PythonCode
+from .names import Namespace, snake_case
+from .node import Argument, Node, Target, map_arg
+
+__all__ = ["CodeGen", "Graph", "PythonCode"]
+
+
+class _NodeList:
+    """The nodes of a graph in order; nodes may be erased and inserted while it is gone through."""
+
+    def __init__(self, graph: Graph, forwards: bool = True) -> None:
+        self._graph = graph
+        self._forwards = forwards
+
+    def __len__(self) -> int:
+        return self._graph._len
+
+    def __iter__(self) -> Iterator[Node]:
+        root = self._graph._root
+        node = root._next if self._forwards else root._prev
+        while node is not root:
+            if not node._erased:
+                yield node
+            node = node._next if self._forwards else node._prev
+
+    def __reversed__(self) -> _NodeList:
+        return _NodeList(self._graph, not self._forwards)
+
+
+class _InsertPoint(AbstractContextManager[None]):
+    """Where new nodes go; as a context, until it ends."""
+
+    def __init__(self, graph: Graph, insert: Callable[[Node], None]) -> None:
+        self._graph, self._before = graph, graph._insert
+        graph._insert = insert
+
+    def __exit__(self, *error: Any) -> None:
+        self._graph._insert = self._before
+
+
+class Graph:
+    """A list of nodes that is a Python function: inputs, calls, one output.
+
+    Args:
+        owning_module: the module that holds it.
+        tracer_cls: the tracer that made it; pickles of the module name it.
+        tracer_extras: what that tracer keeps with it.
+
+    Example:
+        >>> graph = Graph()
+        >>> x = graph.placeholder("x")
+        >>> _ = graph.output(graph.call_method("neg", (x,)))
+        >>> print(graph)
+        graph():
+            %x : [num_users=1] = placeholder[target=x]
+            %neg : [num_users=1] = call_method[target=neg](args = (%x,), kwargs = {})
+            return neg
+    """
+
+    def __init__(
+        self,
+        owning_module: Any | None = None,
+        tracer_cls: Any | None = None,
+        tracer_extras: Any | None = None,
+    ) -> None:
+        self._root = Node(self, "", "root", "", (), {})
+        self._len = 0
+        self._insert: Callable[[Node], None] = self._root.prepend
+        self._graph_namespace = Namespace()
+        self._owning_module = owning_module
+        self._tracer_cls = tracer_cls
+        self._tracer_extras = tracer_extras
+        self._codegen = CodeGen()
+        self._source = ""  # the function that it was traced from
+
+    @property
+    def owning_module(self) -> Any | None:
+        """The module that holds the graph."""
+        return self._owning_module
+
+    @owning_module.setter
+    def owning_module(self, module: Any | None) -> None:
+        self._owning_module = module
+
+    @property
+    def nodes(self) -> _NodeList:
+        """The nodes in order. `reversed` goes through them from the end."""
+        return _NodeList(self)
+
+    def output_node(self) -> Node:
+        """The node that says what the function returns.
+
+        Returns:
+            The output node.
+        """
+        found = self.find_nodes(op="output")
+        if len(found) != 1:
+            raise AssertionError(f"a graph has one output node, this one has {len(found)}")
+        return found[0]
+
+    def find_nodes(self, *, op: str, target: Target | None = None, sort: bool = True) -> list[Node]:
+        """The nodes of a kind.
+
+        Args:
+            op: the kind.
+            target: what they call, or None for any. Needed of call_function.
+            sort: whether they come in the order of the graph, as they always do.
+
+        Returns:
+            The nodes.
+        """
+        return [n for n in self.nodes if n.op == op and (target is None or n.target == target)]
+
+    # ---- making nodes
+    def create_node(
+        self,
+        op: str,
+        target: Target,
+        args: tuple[Argument, ...] | None = None,
+        kwargs: dict[str, Argument] | None = None,
+        name: str | None = None,
+        type_expr: Any | None = None,
+    ) -> Node:
+        """Adds a node at the insert point, which is the end unless set.
+
+        Args:
+            op: the kind: placeholder, get_attr, call_function, call_module, call_method, output.
+            target: what is called or named.
+            args, kwargs: the arguments; nodes among them must be of this graph.
+            name: the name of its value; by default one made from the target.
+            type_expr: an annotation for the generated code.
+
+        Returns:
+            The node.
+        """
+        args, kwargs = () if args is None else args, {} if kwargs is None else kwargs
+        if not isinstance(args, tuple):
+            raise AssertionError(f"args must be a tuple, got {type(args)}")
+        if not isinstance(kwargs, dict):
+            raise AssertionError(f"kwargs must be a dict, got {type(kwargs)}")
+        name = self._graph_namespace.create_name(name if name is not None else _name_for(target), None)
+        node = Node(self, name, op, target, args, kwargs, type_expr)
+        self._graph_namespace.associate_name_with_obj(name, node)
+        self._insert(node)
+        self._len += 1
+        return node
+
+    def placeholder(self, name: str, type_expr: Any | None = None, default_value: Any = None) -> Node:
+        """Adds an input.
+
+        Args:
+            name: the argument's name; with one or two stars, the rest of the arguments.
+            type_expr: its annotation.
+            default_value: its default; without it, or with None, there is none.
+
+        Returns:
+            The node.
+        """
+        return self.create_node(
+            "placeholder", name, () if default_value is None else (default_value,), type_expr=type_expr
+        )
+
+    def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
+        """Adds the reading of an attribute of the module.
+
+        Args:
+            qualified_name: its dotted path.
+            type_expr: its annotation.
+
+        Returns:
+            The node.
+        """
+        return self.create_node("get_attr", qualified_name, type_expr=type_expr)
+
+    def call_module(
+        self,
+        module_name: str,
+        args: tuple[Argument, ...] | None = None,
+        kwargs: dict[str, Argument] | None = None,
+        type_expr: Any | None = None,
+    ) -> Node:
+        """Adds a call of a submodule.
+
+        Args:
+            module_name: its dotted path.
+            args, kwargs: the arguments.
+            type_expr: an annotation of the result.
+
+        Returns:
+            The node.
+        """
+        return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
+
+    def call_method(
+        self,
+        method_name: str,
+        args: tuple[Argument, ...] | None = None,
+        kwargs: dict[str, Argument] | None = None,
+        type_expr: Any | None = None,
+    ) -> Node:
+        """Adds a call of a method of its first argument.
+
+        Args:
+            method_name: the method.
+            args, kwargs: the arguments, the object first.
+            type_expr: an annotation of the result.
+
+        Returns:
+            The node.
+        """
+        return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
+
+    def call_function(
+        self,
+        the_function: Callable[..., Any],
+        args: tuple[Argument, ...] | None = None,
+        kwargs: dict[str, Argument] | None = None,
+        type_expr: Any | None = None,
+    ) -> Node:
+        """Adds a call of a function.
+
+        Args:
+            the_function: the function.
+            args, kwargs: the arguments.
+            type_expr: an annotation of the result.
+
+        Returns:
+            The node.
+        """
+        return self.create_node("call_function", the_function, args, kwargs, type_expr=type_expr)
+
+    def output(self, result: Argument, type_expr: Any | None = None) -> Node:
+        """Adds the result of the function.
+
+        Args:
+            result: a node, or a structure of nodes and constants.
+            type_expr: its annotation.
+
+        Returns:
+            The node.
+        """
+        return self.create_node("output", "output", (result,), type_expr=type_expr)
+
+    def node_copy(self, node: Node, arg_transform: Callable[[Node], Argument] = lambda x: x) -> Node:
+        """Adds a copy of a node of another graph.
+
+        Args:
+            node: the node.
+            arg_transform: from nodes among its arguments to nodes of this graph.
+
+        Returns:
+            The copy.
+        """
+        copied = self.create_node(
+            node.op,
+            node.target,
+            map_arg(node.args, arg_transform),
+            dict(map_arg(node.kwargs, arg_transform)),
+            node.name,
+            node.type,
+        )
+        copied.meta = copy.copy(node.meta)
+        return copied
+
+    def graph_copy(
+        self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False
+    ) -> Argument | None:
+        """Adds copies of all nodes of another graph but its output.
+
+        Args:
+            g: the other graph.
+            val_map: from its nodes to those of this one: what it holds already is not copied, and it is filled.
+            return_output_node: whether the other's output node is returned as well.
+
+        Returns:
+            What the other's output returns, in nodes of this graph; None if it has no output.
+        """
+        for node in g.nodes:
+            if node in val_map:
+                continue
+            if node.op == "output":
+                result = map_arg(node.args[0], lambda n: val_map[n])
+                return (result, node) if return_output_node else result
+            val_map[node] = self.node_copy(node, lambda n: val_map[n])
+        return None
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
+        made = Graph(tracer_cls=self._tracer_cls)
+        found = made.graph_copy(self, {}, return_output_node=True)
+        made._codegen = copy.deepcopy(self._codegen)
+        if found is not None:
+            result, old = found
+            made.output(result, type_expr=old.type).meta = copy.copy(old.meta)
+        return made
+
+    # ---- changing it
+    def inserting_before(self, n: Node | None = None) -> _InsertPoint:
+        """New nodes go before this one from now on; as a context, until it ends.
+
+        Args:
+            n: a node of this graph; None: the beginning.
+
+        Returns:
+            The context.
+        """
+        if n is None:
+            return self.inserting_after(self._root)
+        self._check_mine(n)
+        return _InsertPoint(self, n.prepend)
+
+    def inserting_after(self, n: Node | None = None) -> _InsertPoint:
+        """New nodes go behind this one from now on; as a context, until it ends.
+
+        Args:
+            n: a node of this graph; None: the end.
+
+        Returns:
+            The context.
+        """
+        if n is None:
+            return self.inserting_before(self._root)
+        self._check_mine(n)
+        return _InsertPoint(self, n.append)
+
+    def _check_mine(self, node: Node) -> None:
+        if node.graph is not self:
+            raise AssertionError("Node to insert before is not in graph.")
+
+    def erase_node(self, to_erase: Node) -> None:
+        """Removes a node that nobody uses.
+
+        Args:
+            to_erase: the node.
+
+        Raises:
+            RuntimeError: it has users, or is of another graph.
+        """
+        if to_erase.users:
+            raise RuntimeError(
+                f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users: {list(to_erase.users)}"
+            )
+        if to_erase.graph is not self:
+            raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
+        if to_erase._erased:
+            return
+        to_erase._remove_from_list()
+        to_erase._erased = True
+        self._len -= 1
+        to_erase._update_args_kwargs((), {})
+
+    def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
+        """Removes the nodes whose value nobody uses and which have no effect.
+
+        Args:
+            is_impure_node: whether a node has an effect; by default `Node.is_impure`.
+
+        Returns:
+            Whether a node was removed.
+        """
+        self.lint()
+        has_effect = is_impure_node or Node.is_impure
+        before = self._len
+        for node in reversed(self.nodes):
+            if not node.users and node.op != "output" and not has_effect(node):
+                self.erase_node(node)
+        return self._len != before
+
+    # ---- checks
+    def lint(self) -> None:
+        """Raises unless the graph is well formed.
+
+        Raises:
+            RuntimeError: a node is of another graph, or used before it runs; a name occurs twice; the owning module
+                lacks an attribute that is named.
+        """
+        seen: dict[Node, None] = {}
+        names: set[str] = set()
+        for node in self.nodes:
+            for argument in node.all_input_nodes:
+                if argument.graph is not self:
+                    raise RuntimeError(
+                        f"Argument '{argument}' of Node '{node}' does not belong to this Graph: node_copy's "
+                        f"arg_transform maps the arguments of copies\n{self}"
+                    )
+                if argument not in seen:
+                    raise RuntimeError(
+                        f"Argument '{argument}' of Node '{node}' was used before it has been defined\n{self}"
+                    )
+            if node.name in names:
+                raise RuntimeError(f"Node redefined name {node.name}!")
+            seen[node] = None
+            names.add(node.name)
+            self._lint_target(node)
+
+    def _lint_target(self, node: Node) -> None:
+        if node.op not in ("get_attr", "call_module") or self._owning_module is None:
+            return
+        held = self._owning_module
+        for part in str(node.target).split("."):
+            if not hasattr(held, part):
+                raise RuntimeError(
+                    f"Node {node} target {node.target} references nonexistent attribute {part}"
+                )
+            held = getattr(held, part)
+
+    # ---- code
+    def python_code(self, root_module: str, *, verbose: bool = False, **options: Any) -> PythonCode:
+        """The graph as a function.
+
+        Args:
+            root_module: the name of the module that attributes are read from, `self` for a method.
+            verbose: accepted; the code is the same.
+            options: accepted; about how code is printed.
+
+        Returns:
+            Text, globals and lines.
+        """
+        names = Namespace()
+        for node in self.nodes:
+            names._rename_object(node, node.name)
+        saved = {node: node._repr_fn for node in self.nodes}
+        try:
+            for node in saved:
+                node._repr_fn = None
+            return self._codegen._gen_python_code(self, root_module, names)
+        finally:
+            for node, fn in saved.items():
+                node._repr_fn = fn
+
+    def set_codegen(self, codegen: CodeGen) -> None:
+        """Sets how code is written.
+
+        Args:
+            codegen: the writer.
+        """
+        self._codegen = codegen
+
+    def on_generate_code(self, make_transformer: Callable[[Any], Any]) -> AbstractContextManager[None]:
+        """Registers a change of the lines of generated code.
+
+        Args:
+            make_transformer: from the present transformer, or None, to the new one, which maps the list of lines to
+                a list of lines.
+
+        Returns:
+            A context that takes the registration back.
+        """
+        before = self._codegen._body_transformer
+        self._codegen._body_transformer = make_transformer(before)
+        return _Restored(self._codegen, before)
+
+    def process_inputs(self, *args: Any) -> Any:
+        """The values of the placeholders for the arguments of a call.
+
+        Args:
+            args: the arguments.
+
+        Returns:
+            The values.
+        """
+        return self._codegen.process_inputs(*args)
+
+    def process_outputs(self, out: Any) -> Any:
+        """What a call returns where the output node has the value `out`.
+
+        Args:
+            out: the value.
+
+        Returns:
+            The result.
+        """
+        return self._codegen.process_outputs(out)
+
+    # ---- text
+    def __str__(self) -> str:
+        arguments: list[str] = []
+        returns = [""]
+        lines = [text for node in self.nodes if (text := node.format_node()) is not None]
+        return "\n    ".join([f"graph({', '.join(arguments)}){returns[0]}:", *lines])
+
+    def print_tabular(self) -> None:
+        """Prints the nodes as a table."""
+        head = ["opcode", "name", "target", "args", "kwargs"]
+        rows = [[n.op, n.name, str(n.target), str(n.args), str(n.kwargs)] for n in self.nodes]
+        widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+        for row in (head, ["-" * width for width in widths], *rows):
+            print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+class _Restored(AbstractContextManager[None]):
+    def __init__(self, codegen: CodeGen, transformer: Any) -> None:
+        self._codegen, self._transformer = codegen, transformer
+
+    def __exit__(self, *error: Any) -> None:
+        self._codegen._body_transformer = self._transformer
+
+
+def _name_for(target: Target) -> str:
+    """What a node is called unless somebody says otherwise."""
+    if isinstance(target, str):
+        return snake_case(target.lstrip("*").replace(".", "_"))
+    return snake_case(getattr(target, "__name__", None) or type(target).__name__)

@@ -1,0 +1,54 @@
+"""Lists and dictionaries that refuse to change: the containers in the arguments of nodes.
+
+Whoever changed one in place would bypass the lists of users that nodes keep; a new value has to be assigned.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+__all__ = ["immutable_dict", "immutable_list"]
+
+
+def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    raise NotImplementedError(
+        f"'{type(self).__name__}' object does not support mutation. If you are attempting to modify the kwargs or "
+        "args of a torch.fx.Node object,\ninstead create a new copy of it and assign the copy to the node:\n"
+        "    new_args = ...  # copy and mutate args\n    node.args = new_args"
+    )
+
+
+class immutable_list(list[Any]):
+    """A list whose methods of change raise NotImplementedError.
+
+    Example:
+        >>> immutable_list([1, 2]) == [1, 2]
+        True
+    """
+
+    __delitem__ = __iadd__ = __imul__ = __setitem__ = _refuse  # type: ignore[assignment]
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse  # type: ignore[assignment]
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self))
+
+    def __reduce__(self) -> Any:
+        return (immutable_list, (tuple(self),))
+
+
+class immutable_dict(dict[Any, Any]):
+    """A dictionary whose methods of change raise NotImplementedError.
+
+    Example:
+        >>> immutable_dict(a=1)["a"]
+        1
+    """
+
+    __delitem__ = __ior__ = __setitem__ = _refuse  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> Any:
+        return (immutable_dict, (tuple(self.items()),))

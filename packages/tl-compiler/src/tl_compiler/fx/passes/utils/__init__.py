@@ -1,0 +1,5 @@
+"""What passes share."""
+
+from .matcher_utils import InternalMatch, SubgraphMatcher
+
+__all__ = ["InternalMatch", "SubgraphMatcher"]
