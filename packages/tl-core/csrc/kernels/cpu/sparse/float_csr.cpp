@@ -12,31 +12,36 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
 
-constexpr int kStrip = TL_ISA_LEVEL >= 4 ? 8 : 4;  // vectors of a strip of columns
-constexpr int64_t kAhead = 4;                      // rows of b that are called for before they are used
+constexpr int kStrip = TL_ISA_LEVEL >= 4 ? 8 : 4;  // vectors of a strip of columns, with two sums each
+constexpr int64_t kFew = 6;                        // terms of a row
 
-// x[columns[0]], x[columns[1]], …; zero in place of what lies outside of [0, cols), and `good` is false then.
+// x[columns[0]], x[columns[1]], … of n columns, at most a vector's; zero in place of what lies outside of [0,
+// cols), and `good` is false then.
 template <class T>
-TL_INLINE Vec<T> gathered(const T* x, const int64_t* columns, int64_t cols, bool& good) {
+TL_INLINE Vec<T> gathered(const T* x, const int64_t* columns, int64_t n, int64_t cols, bool& good) {
 #if TL_ISA_LEVEL >= 4
-  const __m512i length = _mm512_set1_epi64(cols), low = _mm512_loadu_si512(columns);
-  const __mmask8 in_low = _mm512_cmplt_epu64_mask(low, length);
+  const uint32_t wanted = n >= kLanes<T> ? (1u << kLanes<T>)-1u : (1u << n) - 1u;
+  const __m512i length = _mm512_set1_epi64(cols);
+  const auto mask_low = static_cast<__mmask8>(wanted);
+  const __m512i low = _mm512_maskz_loadu_epi64(mask_low, columns);
+  const __mmask8 in_low = _mm512_mask_cmplt_epu64_mask(mask_low, low, length);
   if constexpr (sizeof(T) == 4) {
-    const __m512i high = _mm512_loadu_si512(columns + 8);
-    const __mmask8 in_high = _mm512_cmplt_epu64_mask(high, length);
-    good &= (in_low & in_high) == 0xff;
+    const auto mask_high = static_cast<__mmask8>(wanted >> 8);
+    const __m512i high = _mm512_maskz_loadu_epi64(mask_high, columns + 8);
+    const __mmask8 in_high = _mm512_mask_cmplt_epu64_mask(mask_high, high, length);
+    good &= in_low == mask_low && in_high == mask_high;
     const __m256 zero = _mm256_setzero_ps();
     const __m256 a = _mm512_mask_i64gather_ps(zero, in_low, low, x, 4);
     const __m256 b = _mm512_mask_i64gather_ps(zero, in_high, high, x, 4);
     return bitcast<VecF>(
         _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_castps_pd(a)), _mm256_castps_pd(b), 1));
   } else {
-    good &= in_low == 0xff;
+    good &= in_low == mask_low;
     return bitcast<VecD>(_mm512_mask_i64gather_pd(_mm512_setzero_pd(), in_low, low, x, 8));
   }
 #else
   Vec<T> v = {};
-  for (int i = 0; i < kLanes<T>; ++i) {
+  for (int i = 0; i < kLanes<T> && i < n; ++i) {
     const bool within = static_cast<uint64_t>(columns[i]) < static_cast<uint64_t>(cols);
     good &= within;
     if (within) v[i] = x[columns[i]];
@@ -82,28 +87,32 @@ class CsrLoop {
     return good;
   }
 
-  // Terms 0, W, 2W, … of a row are added in lane 0, and so on; the rest follows one by one.
+  // Terms 0, W, 2W, … of a row are added in lane 0, and so on, in two alternating sums.
   TL_INLINE T dot(int64_t p, int64_t end, bool& good) const {
-    T sum = 0;
-    if (end - p >= W) {
-      V sums = {}, more = {};
-      for (; p + 2 * W <= end; p += 2 * W) {
-        sums = fma(read<V>(at(p)), gathered<T>(b_, a_.columns + p, a_.cols, good), sums);
-        more = fma(read<V>(at(p + W)), gathered<T>(b_, a_.columns + p + W, a_.cols, good), more);
-      }
-      if (p + W <= end) {
-        sums = fma(read<V>(at(p)), gathered<T>(b_, a_.columns + p, a_.cols, good), sums);
-        p += W;
-      }
-      sum = horizontal_sum(sums + more);
+    if (end - p < kFew) return few(p, end, good);
+    V sums = {}, more = {};
+    for (; p + 2 * W <= end; p += 2 * W) {
+      sums = fma(read<V>(at(p)), gathered<T>(b_, a_.columns + p, W, a_.cols, good), sums);
+      more = fma(read<V>(at(p + W)), gathered<T>(b_, a_.columns + p + W, W, a_.cols, good), more);
     }
+    if (p + W <= end) {
+      sums = fma(read<V>(at(p)), gathered<T>(b_, a_.columns + p, W, a_.cols, good), sums);
+      p += W;
+    }
+    if (p < end) {
+      const int64_t n = end - p;
+      more = fma(load_some<T>(values_ + p, n), gathered<T>(b_, a_.columns + p, n, a_.cols, good), more);
+    }
+    return horizontal_sum(sums + more);
+  }
+  // Terms that no vector is worth while for, one by one.
+  TL_INLINE T few(int64_t p, int64_t end, bool& good) const {
+    T sum = 0;
     for (; p < end; ++p) {
       const int64_t column = a_.columns[p];
-      if (static_cast<uint64_t>(column) >= static_cast<uint64_t>(a_.cols)) {
-        good = false;
-        return sum;
-      }
-      sum = fma(values_[p], b_[column], sum);
+      const bool within = static_cast<uint64_t>(column) < static_cast<uint64_t>(a_.cols);
+      good &= within;
+      if (within) sum = fma(values_[p], b_[column], sum);
     }
     return sum;
   }
@@ -112,32 +121,39 @@ class CsrLoop {
   TL_INLINE void row(int64_t i) const {
     int64_t j = 0;
     for (; j + kStrip * W <= width_; j += kStrip * W) strip<kStrip>(i, j);
-    for (; j + 2 * W <= width_; j += 2 * W) strip<2>(i, j);
+    for (; j + kStrip / 2 * W <= width_; j += kStrip / 2 * W) strip<kStrip / 2>(i, j);
     for (; j + W <= width_; j += W) strip<1>(i, j);
     if (j < width_) rest(i, j);
   }
 
+  // A row's terms go to two alternating sums, so that one need not wait for the other.
   template <int n>
   TL_INLINE void strip(int64_t i, int64_t j) const {
-    V sums[n] = {};
+    V sums[n] = {}, more[n] = {};
     const int64_t end = a_.offsets[i + 1];
-    for (int64_t p = a_.offsets[i]; p < end; ++p) {
-      if (p + kAhead < end) prefetch(b_ + a_.columns[p + kAhead] * stride_ + j, n * W * sizeof(T));
-      const V value = broadcast<V>(values_[p]);
-      const char* b = reinterpret_cast<const char*>(b_ + a_.columns[p] * stride_ + j);
-      for (int k = 0; k < n; ++k) sums[k] = fma(value, read<V>(b + k * sizeof(V)), sums[k]);
+    int64_t p = a_.offsets[i];
+    for (; p + 2 <= end; p += 2) {
+      add<n>(sums, p, j);
+      add<n>(more, p + 1, j);
     }
+    if (p < end) add<n>(sums, p, j);
     char* out = reinterpret_cast<char*>(out_ + i * width_ + j);
-    for (int k = 0; k < n; ++k) write(out + k * sizeof(V), sums[k]);
+    for (int k = 0; k < n; ++k) write(out + k * sizeof(V), sums[k] + more[k]);
+  }
+  template <int n>
+  TL_INLINE void add(V* sums, int64_t p, int64_t j) const {
+    const V value = broadcast<V>(values_[p]);
+    const char* b = reinterpret_cast<const char*>(b_ + a_.columns[p] * stride_ + j);
+    for (int k = 0; k < n; ++k) sums[k] = fma(value, read<V>(b + k * sizeof(V)), sums[k]);
   }
 
   // Fewer columns than a vector has lanes.
   TL_INLINE void rest(int64_t i, int64_t j) const {
-    const int64_t n = width_ - j;
-    V sums = {};
-    for (int64_t p = a_.offsets[i]; p < a_.offsets[i + 1]; ++p)
-      sums = fma(broadcast<V>(values_[p]), load_some<T>(b_ + a_.columns[p] * stride_ + j, n), sums);
-    store_some<T>(out_ + i * width_ + j, n, sums);
+    const int64_t n = width_ - j, end = a_.offsets[i + 1];
+    V sums[2] = {};
+    for (int64_t p = a_.offsets[i], k = 0; p < end; ++p, k ^= 1)
+      sums[k] = fma(broadcast<V>(values_[p]), load_some<T>(b_ + a_.columns[p] * stride_ + j, n), sums[k]);
+    store_some<T>(out_ + i * width_ + j, n, sums[0] + sums[1]);
   }
 
   const CompressedRows a_;

@@ -126,6 +126,8 @@ def _on_values(x: Tensor, factor: Any) -> Tensor:
 
 
 def _both_sparse(a: Tensor, b: Tensor) -> Tensor:
+    if b.dim() == 0 or a.dim() == 0:
+        return _scaled(a, b.to_dense()) if b.dim() == 0 else _scaled(b, a.to_dense())
     if a.layout is not b.layout:
         raise RuntimeError(
             f"mul(sparse, sparse): expected both of one layout, got {layout_name(a)} and {layout_name(b)}"

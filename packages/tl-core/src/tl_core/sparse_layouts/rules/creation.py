@@ -21,7 +21,6 @@ from tl_core.sparse_layouts.parts import (
     with_values,
 )
 from tl_core.sparse_layouts.rule_table import rule
-from tl_core.sparse_layouts.rules.structure import sparse_broadcast_to
 
 
 def empty_of(
@@ -151,14 +150,16 @@ def zero_(x: Tensor) -> Tensor:
 
 @rule("copy_")
 def copy_(x: Tensor, source: Tensor, non_blocking: bool) -> Tensor:
-    """copy_: what the source stores, of its own layout, expanded to the shape"""
+    """copy_: what the source stores, of its own layout and shape"""
     if x.layout is not source.layout:
         raise RuntimeError(
             "copy_: copy between different layouts is not supported. "
             f"Found self type = {x.type()} and src type = {source.type()}"
         )
     if x.layout is _C.sparse_coo:
-        return sparse_broadcast_to(source, x.shape).to(x.dtype)
+        raise RuntimeError(
+            f"copy_: a sparse tensor takes one of its own shape, {list(x.shape)}, got {list(source.shape)}"
+        )
     same = tuple(x.shape) == tuple(source.shape) and x._nnz() == source._nnz()
     if not same:
         raise RuntimeError(

@@ -141,7 +141,7 @@ def addmm(x: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any) -> Tensor:
 def mv(a: Tensor, v: Tensor) -> Tensor:
     """mv"""
     if a.dim() != 2 or v.dim() != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {a.dim()}, {v.dim()}")
+        raise RuntimeError(f"mv: two tensor dim should be 2 and 1, got {a.dim()} and {v.dim()}")
     if a.shape[1] != v.shape[0]:
         raise RuntimeError(
             f"mv: expected self.size(-1) == vec.size(-1), size mismatch, got input ({a.shape[0]}x{a.shape[1]}), vec "

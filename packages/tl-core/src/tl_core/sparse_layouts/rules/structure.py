@@ -263,7 +263,11 @@ def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
 @rule("narrow_copy")
 def narrow_copy(x: Tensor, dim: int, start: int, length: int) -> Tensor:
     """narrow_copy: of a sparse dimension the elements within, moved to the front"""
-    dim = wrapped(dim, x.dim())
+    if not -x.dim() <= dim < x.dim():
+        raise RuntimeError(
+            f"Dimension out of range (expected to be in range of [{-x.dim()}, {x.dim() - 1}], but got {dim})"
+        )
+    dim %= x.dim()
     if length < 0:
         raise RuntimeError(f"narrow(): length must be non-negative, got {length}")
     size = x.shape[dim]
