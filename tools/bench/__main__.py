@@ -29,6 +29,7 @@ from tools.bench import (
     report,
     sharded,
     sparse,
+    spectra,
     together,
     training,
 )
@@ -39,7 +40,7 @@ WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Lin
 
 FAMILIES = (
     *(cases, elementwise, reductions, indexing, products, sparse, factorizations, training),
-    *(distributions, loading, checkpoints, sharded),
+    *(distributions, loading, checkpoints, sharded, spectra),
 )
 
 

@@ -1,6 +1,7 @@
 // The Fourier transforms that the module `fft` is made of: checks, layouts of results, and which transform
 // runs along which dimension.
 #include <cmath>
+#include <numeric>
 
 #include "iter/dtypes.h"
 #include "kernels/cpu/fft/fft.h"
@@ -69,8 +70,18 @@ Tensor laid_out(const Tensor& like, IntSpan sizes, IntSpan dims, DType dtype) {
 // The transforms along an axis, of n complex numbers each.
 cpu::FftAxis along(const Tensor& out, const Tensor& in, int64_t axis, int64_t n, bool inverse, double scale) {
   cpu::FftAxis a{n, {}, {}, {}, in.stride(axis), out.stride(axis), inverse, scale};
-  for (int64_t d = 0; d < out.dim(); ++d) {
-    if (d == axis) continue;
+  DimVector all(static_cast<size_t>(out.dim()));
+  std::iota(all.begin(), all.end(), 0);
+  for (const int64_t d : slowest_first(out, all)) {
+    if (d == axis || out.size(d) == 1) continue;
+    const bool joins = !a.sizes.empty() && a.in_strides.back() == out.size(d) * in.stride(d) &&
+                       a.out_strides.back() == out.size(d) * out.stride(d);
+    if (joins) {  // one dimension for both
+      a.sizes.back() *= out.size(d);
+      a.in_strides.back() = in.stride(d);
+      a.out_strides.back() = out.stride(d);
+      continue;
+    }
     a.sizes.push_back(out.size(d));
     a.in_strides.push_back(in.stride(d));
     a.out_strides.push_back(out.stride(d));

@@ -1,6 +1,8 @@
 // Factors lengths of Fourier transforms, computes twiddle factors in double precision, and caches plans.
 #include "kernels/cpu/fft/plan.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <list>
@@ -16,7 +18,7 @@ namespace tl::cpu {
 namespace {
 constexpr int64_t kLargestRadix = 31;
 constexpr int64_t kCacheBytes = 64 << 20;
-constexpr int64_t kFourStepLength = 64;  // from here on, columns and rows fill vectors
+constexpr int64_t kFourStepLength = 64;  // from here on, a transform is split into columns and rows
 
 using Complex = std::complex<double>;
 
@@ -47,11 +49,19 @@ Complex root(int64_t k, int64_t n) {
   }
 }
 
-// Radices of a smooth length, the large ones first: their passes have few factors.
+// Radices of a smooth length, the large ones first: their passes have few factors. A power of two from 64 on
+// is one of 16 and 8.
 std::vector<int> radices_of(int64_t n) {
   std::vector<int> radices;
-  for (const int r : {31, 29, 23, 19, 17, 13, 11, 7, 5, 3, 8, 4, 2})
+  for (const int r : {31, 29, 23, 19, 17, 13, 11, 7, 5, 3})
     for (; n % r == 0; n /= r) radices.push_back(r);
+  for (int exponent = std::countr_zero(static_cast<uint64_t>(n)); exponent > 0;) {
+    const int bits = exponent == 4 || (exponent > 5 && exponent % 3) ? 4
+                     : exponent == 5                                 ? 3
+                                                                     : std::min(exponent, 3);
+    radices.push_back(1 << bits);
+    exponent -= bits;
+  }
   return radices;
 }
 
@@ -78,19 +88,55 @@ void add_passes(FftPlan<T>& plan) {
   }
 }
 
-int64_t divisor_below_root(int64_t n) {
-  for (int64_t d = static_cast<int64_t>(std::sqrt(static_cast<double>(n))) + 1; d > 1; --d)
-    if (n % d == 0 && d * d <= n) return d;
-  return 1;
+int64_t padded(int64_t n, int64_t width) { return (n + width - 1) / width * width; }
+
+// How a length is split into columns and rows, and the time of a pass over both in units of one without empty
+// lanes.
+struct Split {
+  int64_t columns, together;
+  double cost;
+};
+
+// Several transforms' rows are taken apart quickly where they are halves or quarters of a vector.
+constexpr double kApart = 0.5;
+
+Split split_at(int64_t n, int64_t columns, int64_t width) {
+  const int64_t rows = n / columns, together = std::max<int64_t>(width / columns, 1),
+                lanes = together * columns;
+  const bool slow = together > 1 && columns * 2 != width && columns * 4 != width;
+  return {columns, together,
+          static_cast<double>(padded(rows, width)) / static_cast<double>(rows) +
+              static_cast<double>(padded(lanes, width)) / static_cast<double>(lanes) + (slow ? kApart : 0)};
+}
+
+// The squarest of the splits that waste few lanes; columns is 1 if there is none.
+Split best_split(int64_t n, int64_t width) {
+  std::vector<Split> splits;
+  for (int64_t d = 2; d * d <= n; ++d)
+    if (n % d == 0)
+      for (const int64_t columns : {d, n / d}) splits.push_back(split_at(n, columns, width));
+  if (splits.empty()) return {1, 1, HUGE_VAL};
+  double least = HUGE_VAL;
+  for (const Split& s : splits) least = std::min(least, s.cost);
+  const auto slimness = [&](const Split& s) {
+    return s.cost > 1.05 * least
+               ? HUGE_VAL
+               : std::abs(std::log(static_cast<double>(s.columns * s.columns) / static_cast<double>(n)));
+  };
+  return *std::min_element(splits.begin(), splits.end(),
+                           [&](const Split& a, const Split& b) { return slimness(a) < slimness(b); });
 }
 
 template <class T>
 void add_four_steps(FftPlan<T>& plan) {
-  const int64_t first = plan.n < kFourStepLength ? 1 : divisor_below_root(plan.n);
+  const int64_t width = fft_lanes<T>();
+  const Split split = plan.n < kFourStepLength ? Split{1, 1, 0} : best_split(plan.n, width);
+  const int64_t first = split.columns;
   if (first == 1) return;
   plan.columns = fft_plan<T>(first);
   plan.rows = fft_plan<T>(plan.n / first);
-  const int64_t width = fft_lanes<T>(), count = plan.rows->n, groups = (count + width - 1) / width;
+  plan.together = split.together;
+  const int64_t count = plan.rows->n, groups = (count + width - 1) / width;
   plan.rotation.resize(static_cast<size_t>(groups * first * 2 * width));
   for (int64_t j = 0; j < groups * width; ++j)
     for (int64_t k = 0; k < first; ++k) {
@@ -101,9 +147,27 @@ void add_four_steps(FftPlan<T>& plan) {
     }
 }
 
+// The length from `least` on, of factors 2, 3 and 5, whose transforms take the shortest time.
+int64_t convolution_length(int64_t least, int64_t width) {
+  int64_t best = 0;
+  double shortest = HUGE_VAL;
+  for (int64_t five = 1; five < 2 * least; five *= 5)
+    for (int64_t three = five; three < 2 * least; three *= 3) {
+      int64_t m = three;
+      while (m < least) m *= 2;
+      const double cost = m < kFourStepLength ? 3 : best_split(m, width).cost;
+      const double time = static_cast<double>(m) * std::log2(static_cast<double>(m) + 1) * cost;
+      if (time < shortest) {
+        shortest = time;
+        best = m;
+      }
+    }
+  return best;
+}
+
 template <class T>
 void add_chirp(FftPlan<T>& plan) {
-  const int64_t n = plan.n, m = fft_smooth_length(2 * n - 1);
+  const int64_t n = plan.n, m = convolution_length(2 * n - 1, fft_lanes<T>());
   plan.convolution = fft_plan<T>(m);
   std::vector<double> padded(static_cast<size_t>(2 * m)), spectrum(static_cast<size_t>(2 * m));
   for (int64_t j = 0; j < n; ++j) {
@@ -182,20 +246,30 @@ int64_t FftPlan<T>::bytes() const {
   return static_cast<int64_t>(numbers * sizeof(T) + passes.size() * sizeof(FftPass) + sizeof *this);
 }
 
+template <class T>
+int64_t FftPlan<T>::planes() const {
+  return 2 * rows->n * padded(columns->n, fft_lanes<T>());
+}
+template <class T>
+int64_t FftPlan<T>::column_scratch() const {
+  const int64_t width = fft_lanes<T>();
+  return 2 * width * (padded(columns->n, width) + 2 * columns->n);
+}
+template <class T>
+int64_t FftPlan<T>::row_scratch() const {
+  return 6 * fft_lanes<T>() * rows->n;
+}
+template <class T>
+int64_t FftPlan<T>::step_scratch() const {
+  const int64_t width = fft_lanes<T>(), side = padded(together * columns->n, width);
+  return 2 * rows->n * side + std::max(2 * width * (side + 2 * columns->n), row_scratch());
+}
+
 bool fft_is_smooth(int64_t n) {
   for (const int64_t r : {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31})
     while (n % r == 0) n /= r;
   static_assert(kLargestRadix == 31);
   return n == 1;
-}
-
-int64_t fft_smooth_length(int64_t n) {
-  for (int64_t m = n;; ++m) {
-    int64_t rest = m;
-    for (const int64_t r : {2, 3, 5})
-      while (rest % r == 0) rest /= r;
-    if (rest == 1) return m;
-  }
 }
 
 template <class T>

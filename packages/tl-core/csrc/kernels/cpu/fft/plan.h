@@ -27,8 +27,15 @@ struct FftPlan {
 
   // The four-step algorithm (Bailey, FFTs in External or Hierarchical Memory, 1990): n = columns.n * rows.n.
   std::shared_ptr<const FftPlan> columns, rows;
+  int64_t together = 1;  // transforms that are computed at a time, so that rows fill a vector
   std::vector<T>
       rotation;  // w^(j k): for each group of vectors of j, each k, the real then the imaginary parts
+  // How many numbers of memory these need: between columns and rows of one transform, for a vector of its
+  // columns or rows, and for all of some together.
+  int64_t planes() const;
+  int64_t column_scratch() const;
+  int64_t row_scratch() const;
+  int64_t step_scratch() const;
 
   // Bluestein's algorithm (1970), where a prime factor is large: a convolution of a smooth length.
   std::shared_ptr<const FftPlan> convolution;
@@ -40,8 +47,6 @@ struct FftPlan {
 
 // Whether passes and four steps serve the length: no prime factor above 31.
 bool fft_is_smooth(int64_t n);
-// The smallest smooth length from n on, of factors 2, 3 and 5.
-int64_t fft_smooth_length(int64_t n);
 // The lanes of a vector of T at the level that runs.
 template <class T>
 int64_t fft_lanes();

@@ -1,273 +1,16 @@
 // isa: all, by hand
-// Complex Fourier transforms: Stockham's autosort passes over vectors whose lanes are transforms of their
-// own.
+// Complex Fourier transforms: lanes are transforms of their own, or the columns and rows of one.
 #include "kernels/cpu/fft/transform.h"
 
 #include <algorithm>
 
-#include "kernels/cpu/loops/workspace.h"
-#include "kernels/cpu/simd/load_store.h"
-#include "kernels/cpu/simd/transpose.h"
+#include "kernels/cpu/fft/lanes.h"
+#include "kernels/cpu/fft/passes.h"
+#include "kernels/cpu/fft/real.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
-
-// A complex number in each lane.
-template <class T>
-struct Complexes {
-  using V = Vec<T>;
-  V re, im;
-};
-template <class T>
-TL_INLINE Complexes<T> operator+(Complexes<T> a, Complexes<T> b) {
-  return {a.re + b.re, a.im + b.im};
-}
-template <class T>
-TL_INLINE Complexes<T> operator-(Complexes<T> a, Complexes<T> b) {
-  return {a.re - b.re, a.im - b.im};
-}
-template <class T>
-TL_INLINE Complexes<T> times(Complexes<T> a, T re, T im) {
-  using V = Vec<T>;
-  const V r = broadcast<V>(re), i = broadcast<V>(im);
-  return {fma(a.re, r, -(a.im * i)), fma(a.re, i, a.im * r)};
-}
-template <class T>
-TL_INLINE Complexes<T> times_minus_i(Complexes<T> a) {
-  return {a.im, -a.re};
-}
-template <class T>
-TL_INLINE Complexes<T> scaled(Complexes<T> a, T by) {
-  const Vec<T> f = broadcast<Vec<T>>(by);
-  return {a.re * f, a.im * f};
-}
-// a + b f
-template <class T>
-TL_INLINE Complexes<T> plus_scaled(Complexes<T> a, Complexes<T> b, T f) {
-  const Vec<T> v = broadcast<Vec<T>>(f);
-  return {fma(b.re, v, a.re), fma(b.im, v, a.im)};
-}
-
-// ---- butterflies: transforms of R numbers, in place
-template <class T>
-TL_INLINE void butterfly2(Complexes<T>* a) {
-  const Complexes<T> x = a[0], y = a[1];
-  a[0] = x + y;
-  a[1] = x - y;
-}
-template <class T>
-TL_INLINE void butterfly3(Complexes<T>* a) {
-  constexpr T kHalf = T(-0.5), kSin = T(0.86602540378443864676);
-  const Complexes<T> sum = a[1] + a[2], difference = times_minus_i(scaled(a[1] - a[2], kSin));
-  const Complexes<T> middle = plus_scaled(a[0], sum, kHalf);
-  a[0] = a[0] + sum;
-  a[1] = middle + difference;
-  a[2] = middle - difference;
-}
-template <class T>
-TL_INLINE void butterfly4(Complexes<T>* a) {
-  const Complexes<T> s02 = a[0] + a[2], d02 = a[0] - a[2], s13 = a[1] + a[3];
-  const Complexes<T> d13 = times_minus_i(a[1] - a[3]);
-  a[0] = s02 + s13;
-  a[1] = d02 + d13;
-  a[2] = s02 - s13;
-  a[3] = d02 - d13;
-}
-template <class T>
-TL_INLINE void butterfly5(Complexes<T>* a) {
-  constexpr T c1 = T(0.30901699437494742410), c2 = T(-0.80901699437494742410);
-  constexpr T s1 = T(0.95105651629515357212), s2 = T(0.58778525229247312917);
-  const Complexes<T> p1 = a[1] + a[4], m1 = a[1] - a[4], p2 = a[2] + a[3], m2 = a[2] - a[3];
-  const Complexes<T> e1 = plus_scaled(plus_scaled(a[0], p1, c1), p2, c2);
-  const Complexes<T> e2 = plus_scaled(plus_scaled(a[0], p1, c2), p2, c1);
-  const Complexes<T> o1 = times_minus_i(plus_scaled(scaled(m1, s1), m2, s2));
-  const Complexes<T> o2 = times_minus_i(plus_scaled(scaled(m1, s2), m2, -s1));
-  a[0] = a[0] + p1 + p2;
-  a[1] = e1 + o1;
-  a[2] = e2 + o2;
-  a[3] = e2 - o2;
-  a[4] = e1 - o1;
-}
-template <class T>
-TL_INLINE void butterfly8(Complexes<T>* a) {
-  constexpr T h = T(0.70710678118654752440);
-  Complexes<T> even[4] = {a[0], a[2], a[4], a[6]}, odd[4] = {a[1], a[3], a[5], a[7]};
-  butterfly4(even);
-  butterfly4(odd);
-  odd[1] = times(odd[1], h, -h);
-  odd[2] = times_minus_i(odd[2]);
-  odd[3] = times(odd[3], -h, -h);
-  for (int k = 0; k < 4; ++k) {
-    a[k] = even[k] + odd[k];
-    a[k + 4] = even[k] - odd[k];
-  }
-}
-
-template <int R, class T>
-TL_INLINE void butterfly(Complexes<T>* a) {
-  if constexpr (R == 2) butterfly2(a);
-  if constexpr (R == 3) butterfly3(a);
-  if constexpr (R == 4) butterfly4(a);
-  if constexpr (R == 5) butterfly5(a);
-  if constexpr (R == 8) butterfly8(a);
-}
-
-// Of an odd number r: pairs of inputs that stand symmetrically have real factors.
-template <class T>
-void odd_butterfly(int r, const T* roots, Complexes<T>* a) {
-  const int half = (r - 1) / 2;
-  Complexes<T> plus[15], minus[15], out[31];
-  out[0] = a[0];
-  for (int j = 0; j < half; ++j) {
-    plus[j] = a[j + 1] + a[r - 1 - j];
-    minus[j] = a[j + 1] - a[r - 1 - j];
-    out[0] = out[0] + plus[j];
-  }
-  for (int k = 1; k <= half; ++k) {
-    Complexes<T> even = a[0], odd = {};
-    for (int j = 0; j < half; ++j) {
-      const int turn = (j + 1) * k % r;
-      even = plus_scaled(even, plus[j], roots[2 * turn]);
-      odd = plus_scaled(odd, minus[j], roots[2 * turn + 1]);
-    }
-    odd = times_minus_i(odd);
-    out[k] = even + odd;
-    out[r - k] = even - odd;
-  }
-  for (int k = 0; k < r; ++k) a[k] = out[k];
-}
-
-// ---- passes
-template <int R, class T>
-void pass(const FftPass& f, const T* twiddles, const Complexes<T>* x, Complexes<T>* y) {
-  for (int64_t p = 0; p < f.m; ++p) {
-    const T* w = twiddles + f.twiddles + p * 2 * (R - 1);
-    for (int64_t q = 0; q < f.s; ++q) {
-      Complexes<T> a[R];
-      for (int j = 0; j < R; ++j) a[j] = x[q + f.s * (p + f.m * j)];
-      butterfly<R>(a);
-      y[q + f.s * R * p] = a[0];
-      for (int k = 1; k < R; ++k)
-        y[q + f.s * (R * p + k)] = p == 0 ? a[k] : times(a[k], w[2 * (k - 1)], w[2 * (k - 1) + 1]);
-    }
-  }
-}
-
-template <class T>
-void odd_pass(const FftPass& f, const FftPlan<T>& plan, const Complexes<T>* x, Complexes<T>* y) {
-  const int r = f.radix;
-  const T* roots = plan.roots.data() + plan.root_of[r];
-  for (int64_t p = 0; p < f.m; ++p) {
-    const T* w = plan.twiddles.data() + f.twiddles + p * 2 * (r - 1);
-    for (int64_t q = 0; q < f.s; ++q) {
-      Complexes<T> a[31];
-      for (int j = 0; j < r; ++j) a[j] = x[q + f.s * (p + f.m * j)];
-      odd_butterfly(r, roots, a);
-      y[q + f.s * r * p] = a[0];
-      for (int k = 1; k < r; ++k) y[q + f.s * (r * p + k)] = times(a[k], w[2 * (k - 1)], w[2 * (k - 1) + 1]);
-    }
-  }
-}
-
-// All passes, between x and y; returns where the result is.
-template <class T>
-Complexes<T>* run_passes(const FftPlan<T>& plan, Complexes<T>* x, Complexes<T>* y) {
-  for (const FftPass& f : plan.passes) {
-    const T* w = plan.twiddles.data();
-    switch (f.radix) {
-      case 2:
-        pass<2>(f, w, x, y);
-        break;
-      case 3:
-        pass<3>(f, w, x, y);
-        break;
-      case 4:
-        pass<4>(f, w, x, y);
-        break;
-      case 5:
-        pass<5>(f, w, x, y);
-        break;
-      case 8:
-        pass<8>(f, w, x, y);
-        break;
-      default:
-        odd_pass(f, plan, x, y);
-    }
-    std::swap(x, y);
-  }
-  return x;
-}
-
-// ---- loads and stores. An inverse transform is a forward one of numbers whose parts are exchanged.
-template <class T>
-TL_INLINE Complexes<T> exchanged(Complexes<T> a, bool inverse) {
-  return inverse ? Complexes<T>{a.im, a.re} : a;
-}
-
-// One number for each lane, from or to anywhere.
-template <class T>
-Complexes<T> gather(const T* const* lanes, int count, int64_t offset) {
-  alignas(64) T re[kLanes<T>] = {}, im[kLanes<T>] = {};
-  for (int l = 0; l < count; ++l) {
-    re[l] = lanes[l][offset];
-    im[l] = lanes[l][offset + 1];
-  }
-  return {read<Vec<T>>(reinterpret_cast<const char*>(re)), read<Vec<T>>(reinterpret_cast<const char*>(im))};
-}
-template <class T>
-void scatter(T* const* lanes, int count, int64_t offset, Complexes<T> a) {
-  alignas(64) T re[kLanes<T>], im[kLanes<T>];
-  write(reinterpret_cast<char*>(re), a.re);
-  write(reinterpret_cast<char*>(im), a.im);
-  for (int l = 0; l < count; ++l) {
-    lanes[l][offset] = re[l];
-    lanes[l][offset + 1] = im[l];
-  }
-}
-
-template <class T, size_t... I>
-TL_INLINE Complexes<T> deinterleaved(Vec<T> a, Vec<T> b, std::index_sequence<I...>) {
-  return {__builtin_shufflevector(a, b, static_cast<int>(2 * I)...),
-          __builtin_shufflevector(a, b, static_cast<int>(2 * I + 1)...)};
-}
-template <class T, size_t... I>
-TL_INLINE Vec<T> interleaved(Complexes<T> a, bool upper, std::index_sequence<I...>) {
-  constexpr int W = kLanes<T>;
-  if (upper) return __builtin_shufflevector(a.re, a.im, static_cast<int>(W / 2 + (I % 2 ? W : 0) + I / 2)...);
-  return __builtin_shufflevector(a.re, a.im, static_cast<int>((I % 2 ? W : 0) + I / 2)...);
-}
-
-// Consecutive numbers, one a lane.
-template <class T>
-TL_INLINE Complexes<T> load_consecutive(const T* p, int count) {
-  constexpr int W = kLanes<T>;
-  const char* at = reinterpret_cast<const char*>(p);
-  Vec<T> low, high;
-  if (count == W) {
-    low = load<T>(at);
-    high = load<T>(at + sizeof(Vec<T>));
-  } else {
-    low = load_partial<T>(at, std::min(2 * count, W));
-    high = 2 * count > W ? load_partial<T>(at + sizeof(Vec<T>), 2 * count - W) : Vec<T>{};
-  }
-  return deinterleaved<T>(low, high, std::make_index_sequence<W>{});
-}
-template <class T>
-TL_INLINE void store_consecutive(T* p, int count, Complexes<T> a) {
-  constexpr int W = kLanes<T>;
-  char* at = reinterpret_cast<char*>(p);
-  const Vec<T> low = interleaved<T>(a, false, std::make_index_sequence<W>{});
-  const Vec<T> high = interleaved<T>(a, true, std::make_index_sequence<W>{});
-  if (count == W) {
-    store<T>(at, low);
-    store<T>(at + sizeof(Vec<T>), high);
-  } else {
-    store_partial<T>(at, std::min(2 * count, W), low);
-    if (2 * count > W) store_partial<T>(at + sizeof(Vec<T>), 2 * count - W, high);
-  }
-}
-
 // How the lanes of a group lie in memory.
 enum class Lying { Consecutive, Dense, Anyhow };
 
@@ -278,40 +21,29 @@ Lying lying_of(const int64_t* offsets, int lanes, int64_t stride) {
   return stride == 2 ? Lying::Dense : Lying::Anyhow;
 }
 
-// Lanes whose numbers are consecutive: blocks of a vector from each are transposed in registers.
+// Vectors of consecutive numbers, `apart` real numbers from one to the next.
 template <class T>
-void load_dense(const T* const* lanes, int count, int64_t n, bool inverse, Complexes<T>* x) {
-  constexpr int W = kLanes<T>, kBlock = W / 2;
-  Vec<T> rows[W];
-  for (int64_t j = 0; j < n; j += kBlock) {
-    const int left = static_cast<int>(std::min<int64_t>(kBlock, n - j));
-    for (int l = 0; l < W; ++l) {
-      const char* at = reinterpret_cast<const char*>(lanes[l < count ? l : 0] + 2 * j);
-      rows[l] = left == kBlock ? load<T>(at) : load_partial<T>(at, 2 * left);
-    }
-    RegisterTranspose<T>::transpose(rows);
-    for (int i = 0; i < left; ++i) x[j + i] = exchanged<T>({rows[2 * i], rows[2 * i + 1]}, inverse);
+struct LoadAcross {
+  const T* from;
+  int64_t apart;
+  int lanes;
+  bool inverse;
+  TL_INLINE Complexes<T> operator()(int64_t i) const {
+    return exchanged(load_consecutive(from + i * apart, lanes), inverse);
   }
-}
+};
 template <class T>
-void store_dense(T* const* lanes, int count, int64_t n, bool inverse, T scale, const Complexes<T>* x) {
-  constexpr int W = kLanes<T>, kBlock = W / 2;
-  Vec<T> rows[W];
-  for (int64_t j = 0; j < n; j += kBlock) {
-    const int left = static_cast<int>(std::min<int64_t>(kBlock, n - j));
-    for (int i = 0; i < kBlock; ++i) {
-      const Complexes<T> a = i < left ? scaled(exchanged(x[j + i], inverse), scale) : Complexes<T>{};
-      rows[2 * i] = a.re;
-      rows[2 * i + 1] = a.im;
-    }
-    RegisterTranspose<T>::transpose(rows);
-    for (int l = 0; l < count; ++l) {
-      char* at = reinterpret_cast<char*>(lanes[l] + 2 * j);
-      left == kBlock ? store<T>(at, rows[l]) : store_partial<T>(at, 2 * left, rows[l]);
-    }
+struct StoreAcross {
+  T* to;
+  int64_t apart;
+  int lanes;
+  bool inverse;
+  T scale;
+  TL_INLINE void operator()(int64_t k, Complexes<T> a) const {
+    store_consecutive(to + k * apart, lanes, scaled(exchanged(a, inverse), scale));
   }
-}
-
+};
+// ---- one transform a lane
 template <class T>
 void load_group(const FftGroup& g, int64_t n, Complexes<T>* x) {
   const T* lanes[kMostLanes];
@@ -349,73 +81,212 @@ void store_group(const FftGroup& g, int64_t n, const Complexes<T>* x) {
 }
 
 template <class T>
-void direct(const FftPlan<T>& plan, const FftGroup& g) {
-  const Workspace<char> memory(2 * plan.n * static_cast<int64_t>(sizeof(Complexes<T>)));
-  auto* x = reinterpret_cast<Complexes<T>*>(memory.data());
+void direct_across(const FftPlan<T>& plan, const FftGroup& g, Complexes<T>* x) {
+  const T* from = reinterpret_cast<const T*>(g.in) + g.in_offset[0];
+  T* to = reinterpret_cast<T*>(g.out) + g.out_offset[0];
+  run_passes(plan, x, x + plan.n, LoadAcross<T>{from, g.in_stride, g.lanes, g.inverse},
+             StoreAcross<T>{to, g.out_stride, g.lanes, g.inverse, static_cast<T>(g.scale)});
+}
+
+template <class T>
+void direct(const FftPlan<T>& plan, const FftGroup& g, T* scratch) {
+  auto* x = reinterpret_cast<Complexes<T>*>(scratch);
+  auto* y = x + plan.n;
+  if (lying_of(g.in_offset, g.lanes, g.in_stride) == Lying::Consecutive &&
+      lying_of(g.out_offset, g.lanes, g.out_stride) == Lying::Consecutive)
+    return direct_across(plan, g, x);
   load_group<T>(g, plan.n, x);
-  store_group<T>(g, plan.n, run_passes(plan, x, x + plan.n));
+  // Passes alternate between the buffers.
+  for (const FftPass& f : plan.passes) {
+    one_pass(plan, f, FromBuffer<T>{x}, ToBuffer<T>{y});
+    std::swap(x, y);
+  }
+  store_group<T>(g, plan.n, x);
 }
 
-// ---- the two steps of a long transform
+// ---- four steps: columns, rotated and transposed, then rows
 template <class T>
-void columns(const FftPlan<T>& plan, const FftSteps& s, int64_t group) {
-  constexpr int W = kLanes<T>;
-  const int64_t n = plan.columns->n, count = plan.rows->n, first = group * W;
-  const Workspace<char> memory(2 * s.padded * static_cast<int64_t>(sizeof(Complexes<T>)));
-  auto* x = reinterpret_cast<Complexes<T>*>(memory.data());
-  FftGroup g = s.one;
-  g.lanes = static_cast<int>(std::min<int64_t>(W, count - first));
-  for (int l = 0; l < g.lanes; ++l) g.in_offset[l] = s.one.in_offset[0] + (first + l) * s.one.in_stride;
-  g.in_stride = count * s.one.in_stride;
-  load_group<T>(g, n, x);
-  Complexes<T>* y = run_passes(*plan.columns, x, x + s.padded);
-  const T* rotation = plan.rotation.data() + group * n * 2 * W;
-  for (int64_t k = 0; k < n; ++k) {
-    const Vec<T> re = read<Vec<T>>(reinterpret_cast<const char*>(rotation + 2 * k * W));
-    const Vec<T> im = read<Vec<T>>(reinterpret_cast<const char*>(rotation + (2 * k + 1) * W));
-    const Complexes<T> a = y[k];
-    y[k] = {fma(a.re, re, -(a.im * im)), fma(a.re, im, a.im * re)};
+struct StoreRotated {
+  Complexes<T>* to;
+  const T* rotation;
+  TL_INLINE void operator()(int64_t k, Complexes<T> a) const {
+    const auto* w = reinterpret_cast<const char*>(rotation + 2 * k * kLanes<T>);
+    to[k] = times(a, Complexes<T>{read<Vec<T>>(w), read<Vec<T>>(w + sizeof(Vec<T>))});
   }
-  for (int64_t k = n; k < s.padded; ++k) y[k] = Complexes<T>{};
-  T* planes = reinterpret_cast<T*>(s.planes);
-  const int64_t plane = count * s.padded;
-  for (int64_t k = 0; k < s.padded; k += W) {
+};
+template <class T>
+struct LoadPlanes {
+  const T *re, *im;
+  int64_t apart;
+  TL_INLINE Complexes<T> operator()(int64_t j) const {
+    return {read<Vec<T>>(reinterpret_cast<const char*>(re + j * apart)),
+            read<Vec<T>>(reinterpret_cast<const char*>(im + j * apart))};
+  }
+};
+// Some columns of one signal, transformed and rotated, to y.
+template <class T>
+void columns_of(const FftPlan<T>& plan, const T* from, bool inverse, int64_t first, Complexes<T>* y,
+                Complexes<T>* buffers) {
+  const int64_t n = plan.columns->n, count = plan.rows->n;
+  const int lanes = static_cast<int>(std::min<int64_t>(kLanes<T>, count - first));
+  run_passes(*plan.columns, buffers, buffers + n, LoadAcross<T>{from + 2 * first, 2 * count, lanes, inverse},
+             StoreRotated<T>{y, plan.rotation.data() + first * n * 2});
+}
+
+// `padded` vectors, a lane a row, become rows of planes.
+template <class T>
+void to_planes(const Complexes<T>* y, int64_t padded, int rows, T* re_plane, T* im_plane) {
+  constexpr int W = kLanes<T>;
+  for (int64_t k = 0; k < padded; k += W) {
     Vec<T> re[W], im[W];
-    for (int i = 0; i < W; ++i) {
-      re[i] = y[k + i].re;
-      im[i] = y[k + i].im;
-    }
+    for (int i = 0; i < W; ++i) re[i] = y[k + i].re;
     RegisterTranspose<T>::transpose(re);
+    for (int l = 0; l < rows; ++l) write(reinterpret_cast<char*>(re_plane + l * padded + k), re[l]);
+    for (int i = 0; i < W; ++i) im[i] = y[k + i].im;
     RegisterTranspose<T>::transpose(im);
-    for (int l = 0; l < g.lanes; ++l) {
-      T* to = planes + (first + l) * s.padded + k;
-      write(reinterpret_cast<char*>(to), re[l]);
-      write(reinterpret_cast<char*>(to + plane), im[l]);
-    }
+    for (int l = 0; l < rows; ++l) write(reinterpret_cast<char*>(im_plane + l * padded + k), im[l]);
   }
 }
 
 template <class T>
-void rows(const FftPlan<T>& plan, const FftSteps& s, int64_t group) {
-  constexpr int W = kLanes<T>;
-  const int64_t n = plan.rows->n, length = plan.columns->n, first = group * W;
-  const Workspace<char> memory(2 * n * static_cast<int64_t>(sizeof(Complexes<T>)));
-  auto* x = reinterpret_cast<Complexes<T>*>(memory.data());
-  const T* planes = reinterpret_cast<const T*>(s.planes) + first;
-  const int64_t plane = n * s.padded;
-  for (int64_t j = 0; j < n; ++j)
-    x[j] = {read<Vec<T>>(reinterpret_cast<const char*>(planes + j * s.padded)),
-            read<Vec<T>>(reinterpret_cast<const char*>(planes + plane + j * s.padded))};
-  FftGroup g = s.one;
-  g.lanes = static_cast<int>(std::min<int64_t>(W, length - first));
-  for (int l = 0; l < g.lanes; ++l) g.out_offset[l] = s.one.out_offset[0] + (first + l) * s.one.out_stride;
-  g.out_stride = length * s.one.out_stride;
-  store_group<T>(g, n, run_passes(*plan.rows, x, x + n));
+int64_t padded_to_lanes(int64_t n) {
+  return (n + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
 }
 
+template <class T>
+void columns(const FftPlan<T>& plan, const FftGroup& one, int64_t first, T* planes, T* scratch) {
+  const int64_t n = plan.columns->n, padded = padded_to_lanes<T>(n), count = plan.rows->n;
+  auto* y = reinterpret_cast<Complexes<T>*>(scratch);
+  columns_of(plan, reinterpret_cast<const T*>(one.in) + one.in_offset[0], one.inverse, first, y, y + padded);
+  for (int64_t k = n; k < padded; ++k) y[k] = Complexes<T>{};
+  const int rows = static_cast<int>(std::min<int64_t>(kLanes<T>, count - first));
+  to_planes(y, padded, rows, planes + first * padded, planes + (count + first) * padded);
+}
+
+template <class T>
+void rows(const FftPlan<T>& plan, const FftGroup& one, int64_t first, const T* planes, T* scratch) {
+  const int64_t n = plan.rows->n, length = plan.columns->n, padded = padded_to_lanes<T>(length);
+  auto* x = reinterpret_cast<Complexes<T>*>(scratch);
+  const int lanes = static_cast<int>(std::min<int64_t>(kLanes<T>, length - first));
+  run_passes(*plan.rows, x, x + n, LoadPlanes<T>{planes + first, planes + n * padded + first, padded},
+             StoreAcross<T>{reinterpret_cast<T*>(one.out) + one.out_offset[0] + 2 * first, 2 * length, lanes,
+                            one.inverse, static_cast<T>(one.scale)});
+}
+
+template <class T, size_t... I>
+TL_INLINE void write_half(T* to, Vec<T> v, bool upper, std::index_sequence<I...>) {
+  constexpr int kHalf = kLanes<T> / 2;
+  if constexpr (kVecBytes == 16) {  // no vectors of 8 bytes: they would be MMX's, which disturb the x87
+    for (int i = 0; i < kHalf; ++i) to[i] = v[upper * kHalf + i];
+  } else {
+    const Pack<T, kHalf> half = upper ? __builtin_shufflevector(v, v, static_cast<int>(kHalf + I)...)
+                                      : __builtin_shufflevector(v, v, static_cast<int>(I)...);
+    __builtin_memcpy(to, &half, sizeof half);
+  }
+}
+
+// A vector of several transforms' numbers, `block` of each.
+template <class T>
+TL_INLINE void store_block(T* const* to, int transforms, int64_t block, int64_t at, Vec<T> low, Vec<T> high) {
+  constexpr int W = kLanes<T>;
+  constexpr auto kHalf = std::make_index_sequence<W / 2>{};
+  if (4 * block == W && transforms == 4) {
+    write_half(to[0] + at, low, false, kHalf);
+    write_half(to[1] + at, low, true, kHalf);
+    write_half(to[2] + at, high, false, kHalf);
+    write_half(to[3] + at, high, true, kHalf);
+  } else if (2 * block == W && transforms == 2) {
+    write(reinterpret_cast<char*>(to[0] + at), low);
+    write(reinterpret_cast<char*>(to[1] + at), high);
+  } else {
+    alignas(64) T numbers[2 * W];
+    write(reinterpret_cast<char*>(numbers), low);
+    write(reinterpret_cast<char*>(numbers + W), high);
+    for (int l = 0; l < transforms; ++l) std::copy_n(numbers + 2 * l * block, 2 * block, to[l] + at);
+  }
+}
+
+// Vectors that several transforms share, to where their numbers lie.
+template <class T>
+void store_blocks(const FftGroup& g, const Complexes<T>* x, int64_t n, int64_t block) {
+  constexpr auto kAll = std::make_index_sequence<kLanes<T>>{};
+  const T scale = static_cast<T>(g.scale);
+  const bool inverse = g.inverse;
+  const int lanes = g.lanes;
+  T* to[kMostLanes];
+  for (int l = 0; l < lanes; ++l) to[l] = reinterpret_cast<T*>(g.out) + g.out_offset[l];
+  for (int64_t k = 0; k < n; ++k) {
+    const Complexes<T> a = scaled(exchanged(x[k], inverse), scale);
+    store_block(to, lanes, block, 2 * k * block, interleaved_low<T>(a, kAll), interleaved_high<T>(a, kAll));
+  }
+}
+
+// Several transforms whose rows fill one vector together.
+template <class T>
+void rows_together(const FftPlan<T>& plan, const FftGroup& g, const T* planes, T* scratch) {
+  const int64_t n = plan.rows->n;
+  auto *x = reinterpret_cast<Complexes<T>*>(scratch), *y = x + n, *result = y + n;
+  run_passes(*plan.rows, x, y, LoadPlanes<T>{planes, planes + n * kLanes<T>, kLanes<T>}, ToBuffer<T>{result});
+  store_blocks(g, result, n, plan.columns->n);
+}
+
+// The columns of a group where one pass computes them and rows fill their vectors: without a call for each
+// signal.
+template <int R, class T>
+void short_columns(const FftPlan<T>& plan, const FftGroup& g, int64_t first, Complexes<T>* y) {
+  const int64_t apart = 2 * plan.rows->n;
+  const T* rotation = plan.rotation.data() + first * R * 2;
+  for (int l = 0; l < g.lanes; ++l) {
+    const T* from = reinterpret_cast<const T*>(g.in) + g.in_offset[l] + 2 * first;
+    Complexes<T> a[R];
+    for (int j = 0; j < R; ++j) a[j] = exchanged(load_consecutive(from + j * apart, kLanes<T>), g.inverse);
+    butterfly<R>(a);
+    for (int k = 0; k < R; ++k) StoreRotated<T>{y + l * R, rotation}(k, a[k]);
+  }
+}
+
+template <class T>
+void columns_together(const FftPlan<T>& plan, const FftGroup& g, int64_t first, Complexes<T>* y,
+                      int64_t padded) {
+  const int64_t n = plan.columns->n;
+  if (plan.columns->passes.size() == 1 && first + kLanes<T> <= plan.rows->n) switch (n) {
+      case 4:
+        return short_columns<4>(plan, g, first, y);
+      case 8:
+        return short_columns<8>(plan, g, first, y);
+      case 16:
+        return short_columns<16>(plan, g, first, y);
+    }
+  for (int l = 0; l < g.lanes; ++l)
+    columns_of(plan, reinterpret_cast<const T*>(g.in) + g.in_offset[l], g.inverse, first, y + l * n,
+               y + padded);
+}
+
+template <class T>
+void steps(const FftPlan<T>& plan, const FftGroup& g, T* scratch) {
+  constexpr int W = kLanes<T>;
+  const int64_t n = plan.columns->n, count = plan.rows->n, padded = padded_to_lanes<T>(plan.together * n);
+  T* planes = scratch;
+  auto* y = reinterpret_cast<Complexes<T>*>(planes + 2 * count * padded);
+  for (int64_t k = g.lanes * n; k < padded; ++k) y[k] = Complexes<T>{};
+  for (int64_t first = 0; first < count; first += W) {
+    columns_together(plan, g, first, y, padded);
+    const int lanes = static_cast<int>(std::min<int64_t>(W, count - first));
+    to_planes(y, padded, lanes, planes + first * padded, planes + (count + first) * padded);
+  }
+  T* rest = reinterpret_cast<T*>(y);
+  if (plan.together > 1) return rows_together(plan, g, planes, rest);
+  for (int64_t first = 0; first < n; first += W) rows(plan, g, first, planes, rest);
+}
 }  // namespace
 
-const FftKernels<float> kFftFloat = {direct<float>, columns<float>, rows<float>};
-const FftKernels<double> kFftDouble = {direct<double>, columns<double>, rows<double>};
+const FftKernels<float> kFftFloat = {
+    direct<float>,          steps<float>,         columns<float>,  rows<float>,
+    unpack_spectrum<float>, pack_spectrum<float>, multiply<float>,
+};
+const FftKernels<double> kFftDouble = {
+    direct<double>,          steps<double>,         columns<double>,  rows<double>,
+    unpack_spectrum<double>, pack_spectrum<double>, multiply<double>,
+};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE

@@ -1,4 +1,4 @@
-// Complex Fourier transforms along one axis, by plan: vectors of transforms at a time.
+// Complex Fourier transforms along one axis, by plan: a vector of numbers at a time.
 #pragma once
 
 #include "kernels/cpu/fft/plan.h"
@@ -20,26 +20,34 @@ struct FftGroup {
   double scale;
 };
 
-// The columns and rows of one long transform between its two steps: planes of real and imaginary parts.
-struct FftSteps {
-  FftGroup one;  // of one lane
-  char* planes;
-  int64_t padded;  // the length of the columns, rounded up to whole vectors
-};
-
-// One transform of consecutive complex numbers from `in` to `out`.
-void fft_dense(const FftPlan<float>& plan, const float* in, float* out, bool inverse);
-void fft_dense(const FftPlan<double>& plan, const double* in, double* out, bool inverse);
-
-// What is compiled for each instruction set: the transforms of a group; the first step of a long transform
-// for a group of columns, and the second for one of rows.
+// What is compiled for each instruction set.
 template <class T>
 struct FftKernels {
-  void (*direct)(const FftPlan<T>& plan, const FftGroup& g);
-  void (*columns)(const FftPlan<T>& plan, const FftSteps& s, int64_t group);
-  void (*rows)(const FftPlan<T>& plan, const FftSteps& s, int64_t group);
+  // The transforms of a group, one a lane.
+  void (*direct)(const FftPlan<T>& plan, const FftGroup& g, T* scratch);
+  // The transforms of a group of up to `plan.together` of consecutive numbers, by four steps.
+  void (*steps)(const FftPlan<T>& plan, const FftGroup& g, T* scratch);
+  // The two halves of the four steps of one transform: columns from the first on, as many as a vector has
+  // lanes, and likewise rows. `planes` lies between them.
+  void (*columns)(const FftPlan<T>& plan, const FftGroup& one, int64_t first, T* planes, T* scratch);
+  void (*rows)(const FftPlan<T>& plan, const FftGroup& one, int64_t first, const T* planes, T* scratch);
+  // Between a spectrum of n + 1 numbers and that of the n complex numbers that 2 n real ones make.
+  void (*unpack)(const FftPlan<T>& plan, T* spectrum, int64_t stride);
+  void (*pack)(const FftPlan<T>& plan, const T* spectrum, int64_t stride, T* z);
+  // out = a b scale, n complex numbers, with the parts of a or of the result exchanged where that is asked
+  // for.
+  void (*multiply)(const T* a, bool exchange_in, const T* b, T* out, bool exchange_out, T scale, int64_t n);
 };
 
 }  // namespace tl::cpu
 
 TL_LEVELS(extern const FftKernels<float> kFftFloat; extern const FftKernels<double> kFftDouble)
+
+namespace tl::cpu {
+inline const FftKernels<float>& fft_kernels(const FftPlan<float>&) { return TL_SELECT(kFftFloat); }
+inline const FftKernels<double>& fft_kernels(const FftPlan<double>&) { return TL_SELECT(kFftDouble); }
+
+// One transform of consecutive complex numbers from `in` to `out`.
+template <class T>
+void fft_dense(const FftPlan<T>& plan, const T* in, T* out, bool inverse);
+}  // namespace tl::cpu
