@@ -1,4 +1,6 @@
 // Fourier transforms of short, overlapping pieces of a signal, and the way back.
+#include <array>
+
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/fft_shape.h"
@@ -64,11 +66,17 @@ void check_signal(const std::string& call, const Tensor& self, const Frames& f) 
   TL_CHECK(f.hop > 0, Runtime, call, ": expected hop_length > 0, but got hop_length=", f.hop);
 }
 
-// A signal of [batch, time], with half a frame at both ends.
-Tensor padded_signal(const Tensor& self, int64_t n_fft, std::string_view mode) {
-  const DimVector pads{n_fft / 2, n_fft / 2};
-  const Tensor batch = self.dim() == 1 ? ops::unsqueeze(self, 0) : self;
-  return ops::squeeze_dim(ops::pad(ops::unsqueeze(batch, 0), pads, mode), 0);
+// A signal of [batch, time], with `half` numbers more at both ends. Reflections are copied as they are:
+// padding would go number by number.
+Tensor padded_signal(const Tensor& signal, int64_t half, std::string_view mode) {
+  const int64_t n = signal.size(1);
+  if (mode == "reflect" && half > 0 && half < n) {
+    const Tensor before = ops::flip(ops::narrow(signal, 1, 1, half), DimVector{1});
+    const Tensor after = ops::flip(ops::narrow(signal, 1, n - 1 - half, half), DimVector{1});
+    const std::array parts{before, signal, after};
+    return ops::cat(parts, 1);
+  }
+  return ops::squeeze_dim(ops::pad(ops::unsqueeze(signal, 0), DimVector{half, half}, mode), 0);
 }
 
 struct Output {
@@ -100,7 +108,7 @@ struct Placement {
 // [batch, frame, n_fft].
 Tensor framed(const std::string& call, const Tensor& self, const Frames& f, const Placement& p) {
   Tensor signal = self.dim() == 1 ? ops::unsqueeze(self, 0) : self;
-  if (p.center) signal = padded_signal(self, f.n_fft, p.pad_mode);
+  if (p.center) signal = padded_signal(signal, f.n_fft / 2, p.pad_mode);
   TL_CHECK(f.n_fft <= signal.size(1), Runtime, call, ": expected 0 < n_fft <= ", signal.size(1),
            ", the length of the signal, but got n_fft=", f.n_fft);
   if (p.align_to_window && f.win < f.n_fft) {  // frames begin where their windows do
