@@ -31,6 +31,8 @@ from tl_amp import GradScaler as GradScaler
 from tl_amp import autocast as autocast
 from tl_backends.compiler import compile as compile  # noqa: A004
 from tl_backends.devices import get_device_module as get_device_module
+from tl_backends.streams import Event as Event
+from tl_backends.streams import Stream as Stream
 from tl_checkpoint import load as load
 from tl_checkpoint import save as save
 from tl_core import *  # noqa: F403
@@ -50,6 +52,16 @@ from tl_core.autocast import set_autocast_cpu_enabled as set_autocast_cpu_enable
 from tl_core.autocast import set_autocast_dtype as set_autocast_dtype
 from tl_core.autocast import set_autocast_enabled as set_autocast_enabled
 from tl_core.autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from tl_core.build_config import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+from tl_core.named_tensor import align_tensors as align_tensors
+from tl_core.symbolic import sym_float as sym_float
+from tl_core.symbolic import sym_int as sym_int
+from tl_core.symbolic import sym_ite as sym_ite
+from tl_core.symbolic import sym_max as sym_max
+from tl_core.symbolic import sym_min as sym_min
+from tl_core.symbolic import sym_not as sym_not
+from tl_core.symbolic import sym_sum as sym_sum
+from tl_core.torch_names.functions import is_same_size as is_same_size
 from tl_nn.functional import cosine_similarity as cosine_similarity
 from tl_nn.functional import pairwise_distance as pairwise_distance
 from tl_quantization import dequantize as dequantize
@@ -92,5 +104,6 @@ serialization = _serialization
 xpu = _xpu
 ao: ModuleType
 func: ModuleType
+torch_version: ModuleType
 utils: ModuleType
 vmap: Callable[..., Any]

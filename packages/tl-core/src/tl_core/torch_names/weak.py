@@ -25,7 +25,6 @@ class WeakIdRef(weakref.ref):
         return super().__new__(cls, key, callback)
 
     def __init__(self, key: Any, callback: Any = None) -> None:
-        super().__init__(key, callback)
         self._id = id(key)
 
     def __hash__(self) -> int:
