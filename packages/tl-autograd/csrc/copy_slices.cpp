@@ -1,5 +1,6 @@
 #include "copy_slices.h"
 
+#include "levels/level.h"
 #include "ops.h"
 #include "view.h"
 
@@ -27,9 +28,35 @@ CopySlices::CopySlices(TlTensor* base, TlTensor* view, Node* writer, int self_ed
   sequence = next_sequence(edges, n_edges);
 }
 
+namespace {
+Tensor zero_of(TlTensor* t) {
+  static const TlOperator* op = operator_named("new_zeros");
+  return call_one(op, {value(t), ints(nullptr, 0), none(), none(), none(), none()});
+}
+
+// Uninitialized, in the levels of `like`.
+Tensor new_strided(TlTensor* like, const Geometry& g, int64_t dtype, int64_t device) {
+  if (!in_transform()) return empty_strided(g.sizes.size(), g.sizes.data(), g.strides.data(), dtype, device);
+  static const TlOperator* op = operator_named("new_empty_strided");
+  const TlValue type{TL_DTYPE, 0, {.i = dtype}}, where{TL_DEVICE, 0, {.i = device}};
+  return call_one(op, {value(like), ints(g.sizes.data(), g.sizes.size()),
+                       ints(g.strides.data(), g.strides.size()), type, none(), where, none()});
+}
+}  // namespace
+
+// A gradient may hide a batch that the other has not: what is written has both.
+void CopySlices::write_with_batches(const Tensor& whole, const Tensor& self, TlTensor** out) {
+  const Tensor both = sum(zero_of(whole.get()), zero_of(self.get()));
+  Tensor written = new_strided(both.get(), base_, dtype_, device_);
+  copy_into(written.get(), whole.get());
+  Tensor slice = view_by_geometry(written.get(), base_.offset, view_, view_dtype_);
+  copy_into(slice.get(), self.get());
+  out[0] = written.take();
+}
+
 void CopySlices::apply(const GradientsIn& in, TlTensor** out) {
   if (!in.grads[0]) return;
-  Tensor whole = empty_strided(base_.sizes.size(), base_.sizes.data(), base_.strides.data(), dtype_, device_);
+  Tensor whole = new_strided(in.grads[0], base_, dtype_, device_);
   copy_into(whole.get(), in.grads[0]);
   Tensor slice = view_by_geometry(whole.get(), base_.offset, view_, view_dtype_);
   Tensor grad = clone(slice.get());
@@ -49,6 +76,7 @@ void CopySlices::apply(const GradientsIn& in, TlTensor** out) {
       out[to++] = grads[i];
   }
   if (!in.needs[0]) return;
+  if (self && in_transform()) return write_with_batches(whole, self, out);
   if (self)
     copy_into(slice.get(), self.get());
   else

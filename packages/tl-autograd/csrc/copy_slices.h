@@ -17,6 +17,8 @@ class CopySlices final : public HeapNode<CopySlices> {
   std::string name() const override { return "CopySlices"; }
 
  private:
+  void write_with_batches(const Tensor& whole, const Tensor& self, TlTensor** out);
+
   Geometry base_, view_;
   int64_t dtype_, view_dtype_, device_;
   Node* writer_;

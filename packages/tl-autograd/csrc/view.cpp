@@ -42,6 +42,8 @@ const void* base_slot_of(TlTensor* view) {
   return base ? api->slot_get(base, TL_LAYER_AUTOGRAD) : nullptr;
 }
 
+int conj_neg_bits(const TlTensor* t) { return api->tensor_marks(t); }
+
 Geometry::Geometry(const TlTensor* t)
     : sizes(api->tensor_sizes(t), api->tensor_sizes(t) + api->tensor_ndim(t)),
       strides(api->tensor_strides(t), api->tensor_strides(t) + api->tensor_ndim(t)),

@@ -15,6 +15,9 @@ struct Geometry {
   int marks;
 };
 
+// TL_MARK_…: what has yet to be done to the elements.
+int conj_neg_bits(const TlTensor* t);
+
 // The view of `whole` that has this geometry on a storage where `whole` starts at `base_offset`. A view may
 // be real and `whole` complex, or the other way round.
 Tensor view_by_geometry(TlTensor* whole, int64_t base_offset, const Geometry& view, int64_t dtype);

@@ -67,8 +67,47 @@ def test_bad_requests():
         gradcheck(lambda x: x, tl.ones(2))
     with pytest.warns(UserWarning, match="double precision"):
         gradcheck(lambda x: x * 2, tl.ones(2, requires_grad=True), eps=1e-2, atol=1e-2)
-    with pytest.raises(NotImplementedError, match="check_forward_ad"):
-        gradcheck(lambda x: x, real(2), check_forward_ad=True)
+    with pytest.raises(AssertionError, match="requires check_forward_ad"):
+        gradcheck(lambda x: x, real(2), check_batched_forward_grad=True)
+
+
+class WrongTangent(tl_autograd.Function):
+    """A square whose tangent is twice what it should be."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0] * g
+
+    @staticmethod
+    def jvp(ctx, v):
+        return 4 * ctx.saved_tensors[0] * v
+
+
+def test_forward_mode_and_batches_are_checked_too():
+    for fast in (False, True):
+        assert gradcheck(
+            lambda x, y: (x * y).exp().sum(1),
+            (real(2, 3), real(3)),
+            check_forward_ad=True,
+            check_batched_grad=True,
+            check_batched_forward_grad=True,
+            fast_mode=fast,
+        )
+        with pytest.raises(GradcheckError, match="forward mode mismatch"):
+            gradcheck(WrongTangent.apply, real(3), check_forward_ad=True, fast_mode=fast)
+    assert gradcheck(WrongTangent.apply, real(3), check_batched_grad=True)
+    assert gradgradcheck(lambda x: x.sin() * x, real(3), check_fwd_over_rev=True)
 
 
 UNARY = [

@@ -51,14 +51,29 @@ def _added(matrix: str, rank: int) -> str:
     return f"(m if beta == 0 else {own} * beta + m) if defined(m := {matrix} * alpha) else None"
 
 
+def _strided(name: str) -> str:
+    """Geometry on a storage: the examples lie far enough apart."""
+    apart = (
+        "1 + sum([(n - 1) * t for n, t in zip(input_sizes, input_strides)]) + "
+        "sum([(n - 1) * t for n, t in zip(size, stride)]) + "
+        "(max(storage_offset - input_offset, 0) if storage_offset is not None else 0)"
+    )
+    return (
+        f"after([(apart := {apart})], {name}(grad, [batch_size] + input_sizes, [apart] + input_strides, input_offset, "
+        "[batch_size] + size, [apart] + stride, storage_offset))"
+    )
+
+
 # ---- convolutions -----------------------------------------------------------------------------------------------
 
 
-def _convolved(call: str, first: str) -> str:
+def _convolved(call: str, first: str, sizes: str = "") -> str:
     """One filter for all: the batch is more samples. A filter each: the batch is more groups."""
-    plain = call.format(x=_folded(first), w="given(weight)", b="None", groups="groups")
+    more = f"[{sizes}[0] * batch_size] + {sizes}[1:]"
+    wider = f"[{sizes}[0], {sizes}[1] * batch_size] + {sizes}[2:]"
+    plain = call.format(x=_folded(first), w="given(weight)", b="None", groups="groups", sizes=more)
     many = call.format(
-        x=_as_channels(first), w=_joined_rows("weight"), b="None", groups="groups * batch_size"
+        x=_as_channels(first), w=_joined_rows("weight"), b="None", groups="groups * batch_size", sizes=wider
     )
     shape_plain = f"reshape([batch_size, {first}.shape[1]] + y.shape[1:])"
     shape_many = "reshape([y.shape[0], batch_size, y.shape[1] // batch_size] + y.shape[2:]).transpose(0, 1)"
@@ -96,6 +111,7 @@ BATCH = {
         "self.new_empty_strided([batch_size] + size, [1 + sum([(n - 1) * s for n, s in zip(size, stride)])] + stride, "
         "dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)"
     ),
+    "view_as_real": "view_as_real(resolve_conj(self))",
     # products
     "mm": "matmul(given(self), given(mat2))",
     "bmm": "matmul(given(self), given(mat2))",
@@ -127,6 +143,16 @@ BATCH = {
         "mask.shape[1:]), _to_copy(value, dtype=self.dtype).reshape([batch_size] + [1] * (r - 1)), "
         "self.reshape([batch_size] + [1] * (r - self.ndim) + self.shape[1:])))"
     ),
+    "fill.Tensor": (
+        "_to_copy(value, dtype=self.dtype).reshape([batch_size] + [1] * (self.ndim - 1)).expand(self.shape).clone()"
+    ),
+    "fill_.Tensor": "copy_(self, value.reshape([batch_size] + [1] * (self.ndim - 1)))",
+    "as_strided_scatter": (
+        "self.as_strided_scatter(src, [batch_size] + size, [self.stride(0)] + stride, storage_offset) "
+        "if batched(self) else after([(x := self.unsqueeze(0).expand([batch_size] + self.shape).contiguous())], "
+        "x.as_strided_scatter(src, [batch_size] + size, [self.numel()] + stride, "
+        "storage_offset - self.storage_offset() if storage_offset is not None else 0))"
+    ),
     # indices
     "embedding": (
         "embedding(weight, given(indices), padding_idx, scale_grad_by_freq, sparse) if not batched(weight) else "
@@ -146,7 +172,7 @@ BATCH = {
         "self.unsqueeze(1).index_select(1, index).reshape([batch_size]) if not batched(index) and n == 1 else "
         "self.index_select(d, index) if not batched(index) else "
         "after([(i := index.reshape([batch_size, index.shape[1] if index.ndim == 2 else 1])), (k := i.shape[1])], "
-        "self.unsqueeze(1).gather(1, i).reshape(index.shape) if n == 1 else "
+        "self.unsqueeze(1).gather(1, i).reshape([batch_size]) if n == 1 else "
         "self.gather(d, i.reshape([batch_size] + [1] * (d - 1) + [k] + [1] * (n - 1 - d))"
         ".expand(self.shape[:d] + [k] + self.shape[d + 1:]))))"
     ),
@@ -241,17 +267,27 @@ BATCH = {
         "convolution({x}, {w}, {b}, stride, padding, dilation, transposed, output_padding, {groups})",
         "input",
     ),
-    "_convolve": "loop",
-    "_convolve_input": "loop",
-    "_convolve_weight": "loop",
+    "_convolve": _convolved(
+        "_convolve({x}, {w}, {b}, {sizes}, stride, padding, dilation, {groups})", "input", "output_size"
+    ),
+    "_convolve_input": _convolved(
+        "_convolve_input({x}, {w}, {b}, {sizes}, stride, padding, dilation, {groups})",
+        "grad_output",
+        "input_size",
+    ),
+    "_convolve_weight": (
+        f"_convolve_weight({_as_channels('grad_output')}, {_as_channels('input')}, "
+        "[weight_size[0] * batch_size] + weight_size[1:], stride, padding, dilation, groups * batch_size)"
+        ".reshape([batch_size] + weight_size)"
+    ),
     # attention
     "_attention_rng_state": (
         f"after([(s := _attention_rng_state({_folded('query')}, {_folded('key')}))], "
         "s.reshape([batch_size, s.shape[0] // batch_size] + s.shape[1:]))"
     ),
     # geometry of strided gradients
-    "as_strided_backward": "loop",
-    "_as_strided_gather": "loop",
+    "as_strided_backward": _strided("as_strided_backward"),
+    "_as_strided_gather": _strided("_as_strided_gather"),
     # random numbers
     "multinomial": (
         "self.multinomial(num_samples, replacement, generator=generator) if self.ndim == 2 else "
@@ -262,7 +298,8 @@ BATCH = {
 
 _WORDS = {
     "front": """
-        geqrf linalg_qr _linalg_svd linalg_cholesky_ex linalg_lu_factor_ex lu_unpack linalg_ldl_factor_ex _linalg_eigh
+        _distances geqrf linalg_qr _linalg_svd linalg_cholesky_ex linalg_lu_factor_ex lu_unpack
+        linalg_ldl_factor_ex _linalg_eigh
         linalg_eig _linalg_eigvals _linalg_solve linalg_matrix_exp linalg_inv_ex _linalg_pinv _linalg_det
         _linalg_slogdet linalg_solve_triangular cholesky_solve cholesky_inverse linalg_ldl_solve _linalg_lstsq tril triu
     """,
@@ -277,12 +314,13 @@ _WORDS = {
         _upsample_nearest_exact3d_backward upsample_linear1d upsample_linear1d_backward upsample_bilinear2d
         upsample_bilinear2d_backward upsample_trilinear3d upsample_trilinear3d_backward upsample_bicubic2d
         upsample_bicubic2d_backward _upsample_bilinear2d_aa _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa
-        _upsample_bicubic2d_aa_backward _attention
+        _upsample_bicubic2d_aa_backward _attention _attention_backward
     """,
     "loop": """
         linspace.Tensor_Tensor linspace.Tensor_Scalar linspace.Scalar_Tensor logspace.Tensor_Tensor
         logspace.Tensor_Scalar logspace.Scalar_Tensor searchsorted.Scalar bucketize.Scalar
     """,
+    "random": "poisson binomial _standard_gamma _sample_dirichlet",
     "index": "index.Tensor index_put_ index_backward",
 }
 BATCH |= {name: word for word, names in _WORDS.items() for name in names.split()}
@@ -300,4 +338,21 @@ BATCH["_local_scalar_dense"] = (
     "control flow. The value of a batched tensor is one for each example: use torch.where, or move it out of the vmap"
 )
 BATCH["equal"] = "refuse:() gives one answer for all examples: use eq and all"
-BATCH["resize_"] = BATCH["resize_as_"] = "refuse:() of a batched tensor is not possible"
+_REFUSED = {
+    "refuse:() steps an optimizer, which has no examples": """
+        _fused_sgd_ _fused_adam_ _fused_adamw_ _fused_adagrad_
+    """,
+    "refuse:() works on examples of different sizes, a batch of its own": """
+        _segment_sum _segment_expand _segment_amax _segment_amin _segment_softmax _segment_log_softmax
+        _jagged_to_padded _padded_to_jagged _attention_ragged _attention_ragged_backward _attention_ragged_rng_state
+    """,
+    "refuse:() is done to the batch itself": "resize_ resize_as_",
+}
+BATCH |= {name: rule for rule, names in _REFUSED.items() for name in names.split()}
+
+_SPARSE = "refuse:() takes or makes sparse tensors, of which there are no batches"
+
+
+def batch_of(name: str, family: str, word: str) -> str:
+    """How a row takes batches."""
+    return BATCH.get(name, _SPARSE if family == "sparse" and word == "loop" else word)

@@ -7,7 +7,7 @@ import pkgutil
 from dataclasses import replace
 
 from opgen.autocast import POLICY
-from opgen.batch_rules import BATCH
+from opgen.batch_rules import BATCH, batch_of
 from opgen.jvp_rules import JVP
 from opgen.row import Row
 
@@ -24,7 +24,7 @@ def rows() -> list[Row]:
                 row,
                 family=module.name,
                 autocast=POLICY.get(row.base, ""),
-                batch=BATCH.get(row.name, row.batch),
+                batch=batch_of(row.name, module.name, row.batch),
                 jvp=JVP.get(row.name, row.jvp),
             )
             for row in family.ROWS

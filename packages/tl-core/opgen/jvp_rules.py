@@ -9,6 +9,8 @@ _CHOSEN_ONE = (
     "t_self.gather(dim, result1), None)"
 )
 
+_CONVOLVED = "stride, padding, dilation, transposed, output_padding, groups"
+
 JVP: dict[str, str] = {
     "mm": "mm(t_self, mat2) + mm(self, t_mat2)",
     "bmm": "bmm(t_self, mat2) + bmm(self, t_mat2)",
@@ -31,11 +33,28 @@ JVP: dict[str, str] = {
     ),
     "masked_fill.Scalar": "masked_fill(t_self, mask, 0)",
     "masked_fill.Tensor": (
-        "masked_fill(t_self if defined(t_self) else zeros_like(self), mask, t_value if defined(t_value) else 0)"
+        "masked_fill(t_self if defined(t_self) else zeros_like(self), mask, "
+        "t_value if defined(t_value) else zeros_like(value))"
     ),
     "scatter.value": "scatter(t_self, dim, index, 0)",
     "constant_pad_nd": "constant_pad_nd(t_self, pad, 0)",
     "nextafter": "elementwise",
+    "sgn": "sgn_backward(self, t_self, result)",
+    "view_as_real": "view_as_real(resolve_conj(t_self))",
+    "_unpool": "_unpool(t_source, indices, output_size)",
+    "logcumsumexp": (
+        "after([(m := (self - self.amax([dim], True)).exp())], (t_self * m).cumsum(dim) / m.cumsum(dim))"
+    ),
+    "linalg_vector_norm": (
+        "after([(g := linalg_vector_norm_backward(ones_like(result), self, ord, result, dim, keepdim)), "
+        "(p := g.conj() * t_self), (q := real(p) if p.is_complex() else p)], "
+        "sum(q, dim, keepdim) if dim is not None else sum(q).reshape(result.shape))"
+    ),
+    "convolution": (
+        f"convolution(t_input, weight, t_bias, {_CONVOLVED}) + convolution(input, t_weight, None, {_CONVOLVED}) "
+        f"if defined(t_input) else convolution(input, t_weight, t_bias, {_CONVOLVED}) if defined(t_weight) else "
+        "t_bias.reshape([t_bias.shape[0]] + [1] * (input.ndim - 2))"
+    ),
     "polar": "complex(cos(angle), sin(angle)) * t_abs + result * 1j * t_angle",
     "max.dim": _CHOSEN_ONE,
     "min.dim": _CHOSEN_ONE,

@@ -15,7 +15,7 @@ import json
 from dataclasses import dataclass, field
 
 from opgen.derivative import Stored, Value, _Compiler
-from opgen.overload import Resolver
+from opgen.overload import Resolver, _bind
 from opgen.program_text import Program, Step, Target, definitions
 from opgen.row import Row
 
@@ -42,12 +42,13 @@ DIMS_NAMES = ("dim", "dims", "axes")
 SIZE_NAMES = ("size", "sizes", "shape", "input_sizes")
 
 
-def role(arg) -> str:
+def role(arg, row_name: str = "") -> str:
     """What an argument means where dimensions are counted."""
     if arg.type == "int" and arg.name in DIM_NAMES:
         return "DIM"
     if arg.type == "int[]" and arg.name in DIMS_NAMES:
-        return "DIMS" if arg.name == "dim" else "SOME"
+        none_are_all = arg.optional or arg.default is not None or row_name == "logsumexp"
+        return "DIMS" if arg.name == "dim" and none_are_all else "SOME"
     if arg.type == "int[]" and (arg.name in SIZE_NAMES or (arg.name == "input_size" and arg.count >= 3)):
         return "SIZES"
     return "PLAIN"
@@ -158,6 +159,15 @@ class _RuleCompiler(_Compiler):
         words = [("REGISTER", first.word[1] + i) for i in range(len(row.rets))]
         return self._emit(Step("LIST", inputs=words), "tensors")
 
+    def _resolve(
+        self, node: ast.expr, name: str, args: list[Value], named: dict, code: str
+    ) -> tuple[Row, dict]:
+        """Formulas of rows that write may call such rows."""
+        for row in self.resolver.by_name.get(name, ()) if name.endswith("_") else ():
+            if row.writes_self and (bound := _bind(row, args, named)) is not None:
+                return row, bound
+        return super()._resolve(node, name, args, named, code)
+
     def _extra(self, index: int, kind: str) -> Value:
         return Value(self._save("EXTRA", index, "VALUE"), kind)
 
@@ -199,7 +209,7 @@ def rules_cpp(rows: list[Row]) -> str:
     text = definitions(made).split("\n")[1:] if made else []
     lines = ['#include "tl/rules.h"', "", *text, "namespace tl {", "namespace {"]
     lines += [
-        f"const uint8_t r{i}_roles[] = {{{', '.join(f'TL_ROLE_{role(a)}' for a in r.row.args)}}};"
+        f"const uint8_t r{i}_roles[] = {{{', '.join(f'TL_ROLE_{role(a, r.row.name)}' for a in r.row.args)}}};"
         for i, r in enumerate(found)
         if r.row.args
     ]

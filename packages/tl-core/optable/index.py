@@ -135,8 +135,11 @@ ROWS = [
         function=False,
         doc="The positions of the elements that are not zero, a tensor a dimension.",
     ),
-    Composite(
+    Op(
         "argwhere(Tensor self) -> Tensor",
+        devices="Any",
+        grad=INTEGER,
+        jvp=INTEGER, batch="loop",
         doc="The positions of the elements that are not zero, one a row.",
         example=">>> tl.argwhere(tl.tensor([0, 5, 6]))\ntensor([[1],\n        [2]])",
     ),

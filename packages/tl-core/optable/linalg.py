@@ -36,9 +36,9 @@ ROWS = [
         "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
         inplace=True, out=True, shown="input, mat1, mat2, *, beta=1, alpha=1, out=None",
         grad={
-            "self": "g * beta",
-            "mat1": "g.mm(mat2.t().conj()) * alpha",
-            "mat2": "mat1.t().conj().mm(g) * alpha",
+            "self": "(g.conj() * beta).conj()",
+            "mat1": "((g.mm(mat2.t().conj())).conj() * alpha).conj()",
+            "mat2": "((mat1.t().conj().mm(g)).conj() * alpha).conj()",
         },
         jvp="double-vjp", batch="dims",
         doc=(
@@ -79,9 +79,9 @@ ROWS = [
         "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
         inplace=True, out=True, shown="input, batch1, batch2, *, beta=1, alpha=1, out=None",
         grad={
-            "self": "g * beta",
-            "batch1": "g.bmm(batch2.transpose(1, 2).conj()) * alpha",
-            "batch2": "batch1.transpose(1, 2).conj().bmm(g) * alpha",
+            "self": "(g.conj() * beta).conj()",
+            "batch1": "((g.bmm(batch2.transpose(1, 2).conj())).conj() * alpha).conj()",
+            "batch2": "((batch1.transpose(1, 2).conj().bmm(g)).conj() * alpha).conj()",
         },
         jvp="double-vjp", batch="dims",
         doc=(
@@ -100,9 +100,9 @@ ROWS = [
         "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
         inplace=True, out=True, shown="input, mat, vec, *, beta=1, alpha=1, out=None",
         grad={
-            "self": "g * beta",
-            "mat": "g.unsqueeze(1) * vec.conj() * alpha",
-            "vec": "mat.t().conj().mv(g) * alpha",
+            "self": "(g.conj() * beta).conj()",
+            "mat": "((g.unsqueeze(1) * vec.conj()).conj() * alpha).conj()",
+            "vec": "((mat.t().conj().mv(g)).conj() * alpha).conj()",
         },
         jvp="double-vjp", batch="dims",
         doc=(

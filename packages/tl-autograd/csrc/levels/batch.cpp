@@ -124,6 +124,44 @@ void take_view(BatchCall& c, const TlOperator* view, TlValue* rets) {
   rets[0] = c.args[0];
 }
 
+// The first elements of every example in another shape; what is added is of any value.
+void resize(BatchCall& c, TlValue* rets) {
+  static const TlOperator* cat = operator_named("cat");
+  static const TlOperator* new_empty = operator_named("new_empty");
+  static const TlOperator* narrow = operator_named("slice.Tensor");
+  TlTensor* self = c.args[0].u.t;
+  std::vector<int64_t> sizes{c.size};
+  if (c.args[1].tag == TL_TENSOR) {
+    const std::vector<int64_t> like = sizes_of(c.args[1].u.t);
+    sizes.insert(sizes.end(), like.begin(), like.end());
+  } else {
+    auto* given = static_cast<const int64_t*>(c.args[1].u.p);
+    sizes.insert(sizes.end(), given, given + c.args[1].len);
+  }
+  {
+    const Below below(c.level);
+    Tensor whole = c.moved(self);
+    const int64_t n = c.size ? api->tensor_numel(whole.get()) / c.size : 0;
+    int64_t wanted = 1;
+    for (size_t d = 1; d < sizes.size(); ++d) wanted *= sizes[d];
+    Tensor flat = reshaped(whole, {c.size, n});
+    if (wanted > n) {
+      const int64_t more[] = {c.size, wanted - n};
+      Tensor added = call_one(new_empty, {value(flat), ints(more, 2), none(), none(), none(), none()});
+      TlTensor* parts[] = {flat.get(), added.get()};
+      flat = call_one(cat, {{TL_TENSOR_LIST, 2, {.p = parts}}, value(int64_t{1})});
+    } else if (wanted < n) {
+      flat = call_one(narrow,
+                      {value(flat), value(int64_t{1}), value(int64_t{0}), value(wanted), value(int64_t{1})});
+    }
+    Entry resized;
+    resized.value = reshaped(flat, sizes);
+    replace_value(self, resized);
+  }
+  api->tensor_retain(self);
+  rets[0] = c.args[0];
+}
+
 TlTensor* first_written(const BatchCall& c) {
   const TlValue& v = c.args[c.rule.written];
   return v.tag == TL_TENSOR ? v.u.t : nullptr;
@@ -138,6 +176,7 @@ void write(BatchCall& c, TlValue* rets, int n_rets) {
   for (int i = 0; i < c.n_args; ++i)
     if (r.info->args[i].written && !c.batched(i)) refuse_unbatched(r, c.level);
   if (const TlOperator* view = view_form(*r.info)) return take_view(c, view, rets);
+  if (name_of(r) == "resize_" || name_of(r) == "resize_as_") return resize(c, rets);
   const Below below(c.level);
   const int kind = r.batch_kind();
   if (!r.functional || r.functional == r.op || kind == TL_BATCH_ELEMENTWISE || kind == TL_BATCH_RANDOM) {

@@ -56,19 +56,30 @@ int64_t default_dtype_of(int category) {
   return category == 3 ? TL_DTYPE_OF(TL_CODE_COMPLEX, 2 * TL_DTYPE_BITS(dtype)) : dtype;
 }
 
+// Conditions and masks have no say in the type of a result.
+bool takes_part(const char* arg) {
+  return std::strcmp(arg, "condition") != 0 && std::strcmp(arg, "mask") != 0;
+}
+
 // A batch of numbers counts as a number where types are promoted: it takes the type that it would have had no
 // say in.
 class Numbers {
  public:
-  Numbers(const TlValue* args, int n_args) {
-    each_tensor(args, n_args, [&](TlTensor* t, int) {
+  Numbers(const TlOperatorInfo& info, const TlValue* args, int n_args) {
+    each_tensor(args, n_args, [&](TlTensor* t, int i) {
+      if (!takes_part(info.args[i].name)) return;
       const int64_t dtype = api->tensor_dtype(t);
-      if (ndim(t) == 0) return;
+      if (ndim(t) == 0) {
+        numbers_ = numbers_ == 0 ? dtype : wider(numbers_, dtype);
+        return;
+      }
       if (category(dtype) > category_) category_ = category(dtype), dtype_ = dtype;
     });
   }
   Tensor promoted(Tensor t, TlTensor* logical) const {
     const int64_t own = api->tensor_dtype(logical);
+    if (category_ < 0 && own != numbers_ && ndim(t.get()) > 0)
+      return converted(t.get(), numbers_, api->tensor_device(logical));
     if (ndim(logical) != 0 || category_ < 0 || own == dtype_) return t;
     if (category(own) <= category_) return converted(t.get(), dtype_, api->tensor_device(logical));
     if (category(own) < 2) return t;
@@ -77,14 +88,22 @@ class Numbers {
   }
 
  private:
-  int category_ = -1;
-  int64_t dtype_ = 0;
-};
+  // Of two types of numbers.
+  static int64_t wider(int64_t a, int64_t b) {
+    if (category(a) != category(b)) {
+      const int64_t high = category(a) > category(b) ? a : b, low = high == a ? b : a;
+      const bool grows = category(high) == 3 && category(low) == 2 && TL_DTYPE_BITS(low) == 64;
+      return grows ? TL_DTYPE_OF(TL_CODE_COMPLEX, 128) : high;
+    }
+    if (TL_DTYPE_BITS(a) != TL_DTYPE_BITS(b)) return TL_DTYPE_BITS(a) > TL_DTYPE_BITS(b) ? a : b;
+    if (a == b) return a;
+    return category(a) == 2 ? TL_DTYPE_OF(TL_CODE_FLOAT, 32)
+                            : TL_DTYPE_OF(TL_CODE_INT, std::min(64, 2 * TL_DTYPE_BITS(a)));
+  }
 
-// Conditions and masks have no say in the type of a result.
-bool takes_part(const char* arg) {
-  return std::strcmp(arg, "condition") != 0 && std::strcmp(arg, "mask") != 0;
-}
+  int category_ = -1;
+  int64_t dtype_ = 0, numbers_ = 0;
+};
 
 void plain_memory_format(Arguments& a) {
   for (int i = 0; i < a.size(); ++i)
@@ -113,7 +132,7 @@ Tensor BatchCall::expanded(TlTensor* t) const {
 void BatchCall::elementwise(const TlOperator* op, Results& out) {
   int rank = 0;
   each_tensor(args, n_args, [&](TlTensor* t, int) { rank = std::max(rank, ndim(t)); });
-  const Numbers numbers(args, n_args);
+  const Numbers numbers(*rule.info, args, n_args);
   Arguments a(args, n_args);
   a.replace([&](TlTensor* t, int i) {
     Tensor v = moved(t);

@@ -18,10 +18,13 @@ Entry* mutable_entry(const TlTensor* t) {
 }
 
 Tensor hang(Tensor t, std::unique_ptr<Entry> entry) {
-  const bool grad = entry->level && entry->kind == LevelKind::Grad;
+  uint64_t bits = kTransformsBit;
+  if (entry->level && entry->kind == LevelKind::Grad) bits |= kUnwrapBit;
+  if (entry->level && (entry->kind == LevelKind::Batch || api->bits_get(entry->value.get()) & kBatchBit))
+    bits |= kBatchBit;
   check(api->slot_set(t.get(), TL_LAYER_TRANSFORMS, entry.get(), &kSlotType));
   entry.release();
-  api->bits_set(t.get(), grad ? kTransformsBit | kUnwrapBit : kTransformsBit, 1);
+  api->bits_set(t.get(), bits, 1);
   return t;
 }
 
@@ -65,6 +68,8 @@ Tensor first_example(TlTensor* value, int64_t dim) {
   Tensor t = kernel_call("as_strided",
                          {::tl::autograd::value(whole), ints(s.sizes.data(), n), ints(s.strides.data(), n),
                           ::tl::autograd::value(api->tensor_offset(value))});
+  if (conj_neg_bits(value) & TL_MARK_CONJUGATED) t = kernel_call("_conj", {::tl::autograd::value(t)});
+  if (conj_neg_bits(value) & TL_MARK_NEGATED) t = kernel_call("_neg_view", {::tl::autograd::value(t)});
   check(api->tensor_set_view_base(t.get(), nullptr));
   return t;
 }
@@ -161,10 +166,13 @@ void follow_value(TlTensor* wrapper) {
     s.sizes.assign(api->tensor_sizes(value), api->tensor_sizes(value) + n);
     s.strides.assign(api->tensor_strides(value), api->tensor_strides(value) + n);
   }
-  if (api->tensor_storage_id(value) != api->tensor_storage_id(wrapper)) return;
+  // Other memory: the wrapper keeps what it has, of which nobody reads an element, and has the sizes alone.
+  const bool moved = api->tensor_storage_id(value) != api->tensor_storage_id(wrapper);
+  if (moved) std::fill(s.strides.begin(), s.strides.end(), 0);
+  const int64_t offset = moved ? api->tensor_offset(wrapper) : api->tensor_offset(value);
   const bool same = same_shape(wrapper, s.sizes.size(), s.sizes.data()) &&
                     std::equal(s.strides.begin(), s.strides.end(), api->tensor_strides(wrapper)) &&
-                    api->tensor_offset(wrapper) == api->tensor_offset(value);
+                    api->tensor_offset(wrapper) == offset;
   if (same) return;
   kernel_call("as_strided_",
               {::tl::autograd::value(wrapper), ints(s.sizes.data(), s.sizes.size()),

@@ -4,11 +4,14 @@
 #include <vector>
 
 #include "levels/level.h"
+#include "tl/rules.h"
 
 namespace tl::autograd {
 
 inline constexpr uint64_t kTransformsBit = uint64_t{1} << TL_LAYER_TRANSFORMS;
 inline constexpr uint64_t kUnwrapBit = uint64_t{1} << TL_LAYER_VIEW;  // the layer below recording: unwrap.cpp
+
+inline constexpr uint64_t kBatchBit = TL_BIT_HIDES_BATCH;
 
 // A level of gradients or of a batch wraps a tensor of the levels below: the wrapper has the memory and
 // geometry of the value, or of the batch's first example, but no kernel ever reads it. Levels of tangents

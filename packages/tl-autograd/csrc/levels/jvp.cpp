@@ -53,6 +53,11 @@ class TangentCall {
     Tensor tangent;
   };
 
+  bool complex(const TlValue* rets) const {
+    bool any = rets[0].tag == TL_TENSOR && is_complex(api->tensor_dtype(rets[0].u.t));
+    for (const Input& input : inputs_) any |= is_complex(api->tensor_dtype(input.tensor));
+    return any;
+  }
   std::vector<Tensor> linear(const TlOperator* op, int n_rets);
   std::vector<Tensor> elementwise(const TlValue* rets, int n_rets);
   std::vector<Tensor> double_vjp(const TlValue* rets, int n_rets);
@@ -269,7 +274,8 @@ std::vector<Tensor> TangentCall::tangents(const TlOperator* op, const TlValue* r
     case TL_JVP_LINEAR:
       return linear(op, n_rets);
     case TL_JVP_ELEMENTWISE:
-      return elementwise(rets, n_rets);
+      // Conjugation tells holomorphic functions alone; others are linear in real and imaginary part.
+      return complex(rets) ? double_vjp(rets, n_rets) : elementwise(rets, n_rets);
     case TL_JVP_DOUBLE_VJP:
       return double_vjp(rets, n_rets);
     case TL_JVP_FORMULA:

@@ -121,7 +121,7 @@ def jacobian(
         inputs: a tensor or a tuple of tensors.
         create_graph: make the result differentiable.
         strict: raise RuntimeError if an output does not depend on an input, instead of returning zeros.
-        vectorize: accepted; the rows are computed one after another either way.
+        vectorize: compute all rows, or columns, at once, as `vmap` would, instead of one after another.
         strategy: "reverse-mode" computes a row for each element of the outputs, "forward-mode" a column for each
             element of the inputs; forward mode needs vectorize=True, as in the reference.
 
@@ -148,38 +148,64 @@ def jacobian(
         many, xs = _tuple(inputs, "inputs")
         xs = _fresh(xs, create_graph)
         out_many, ys = _tuple(func(*xs), "outputs of the function")
-        rows = [_jacobian_rows(y, xs, create_graph, strict) for y in ys]
+        rows_of = _all_rows if vectorize else _jacobian_rows
+        rows = [rows_of(y, xs, create_graph, strict) for y in ys]
     result = tuple(_result(r, many, create_graph) for r in rows)
     return result if out_many else result[0]
 
 
 def _forward_jacobian(func: Callable, inputs: Any, create_graph: bool) -> Any:
-    """Column by column, each the product of the Jacobian with a unit vector."""
+    """All columns at once: tangents for a batch of unit vectors."""
+    from tl_autograd.func import jvp as push
+    from tl_autograd.func import vmap
+
     many, xs = _tuple(inputs, "inputs")
-    columns: list[list[tuple]] = []
-    for k, x in enumerate(xs):
-        made = []
-        for index in range(x.numel()):
-            unit = tl_core.zeros(x.numel(), dtype=x.dtype, device=x.device)
-            unit[index] = 1
-            vs = tuple(unit.reshape(x.shape) if j == k else tl_core.zeros_like(t) for j, t in enumerate(xs))
-            ys, column = jvp(func, xs, vs, create_graph=create_graph)
-            made.append(column if isinstance(column, tuple) else (column,))
-        columns.append(made)
-    out_many, ys = _tuple(func(*xs), "outputs of the function")
+    xs = _fresh(xs, create_graph)
+    sizes = [x.numel() for x in xs]
+    total = sum(sizes)
+    identity = [tl_core.eye(total, dtype=x.dtype, device=x.device) for x in xs]
+    starts = [sum(sizes[:i]) for i in range(len(xs))]
+    basis = [
+        e[:, at : at + n].reshape(total, *x.shape)
+        for e, at, n, x in zip(identity, starts, sizes, xs, strict=True)
+    ]
+    shapes: list[bool] = []
+
+    def column(*tangents: Tensor) -> tuple:
+        _, pushed = push(func, tuple(xs), tangents)
+        out_many, values = _tuple(pushed, "outputs of the function")
+        shapes[:] = [out_many]
+        return values
+
+    columns = vmap(column, out_dims=-1)(*basis)
     result = tuple(
         _result(
-            [_side_by_side([c[i] for c in made], y, x) for made, x in zip(columns, xs)], many, create_graph
+            [
+                c[..., at : at + n].reshape(*c.shape[:-1], *x.shape)
+                for at, n, x in zip(starts, sizes, xs, strict=True)
+            ],
+            many,
+            create_graph,
         )
-        for i, y in enumerate(ys)
+        for c in columns
     )
-    return result if out_many else result[0]
+    return result if shapes[0] else result[0]
 
 
-def _side_by_side(columns: list[Tensor], y: Tensor, x: Tensor) -> Tensor:
-    if not columns:
-        return tl_core.zeros((*y.shape, *x.shape), dtype=y.dtype, device=y.device)
-    return tl_core.stack(columns, -1).reshape((*y.shape, *x.shape))
+def _all_rows(y: Tensor, xs: tuple, create_graph: bool, strict: bool) -> list[Tensor]:
+    """One backward for all elements of an output."""
+    if y.numel() == 0 or not y.requires_grad:
+        return [tl_core.zeros((*y.shape, *x.shape), dtype=x.dtype, device=x.device) for x in xs]
+    basis = tl_core.eye(y.numel(), dtype=y.dtype, device=y.device).reshape(-1, *y.shape)
+    found = grad(
+        y, xs, basis, retain_graph=True, create_graph=create_graph, allow_unused=True, is_grads_batched=True
+    )
+    return [
+        tl_core.zeros((*y.shape, *x.shape), dtype=x.dtype, device=x.device)
+        if g is None
+        else g.reshape((*y.shape, *x.shape))
+        for g, x in zip(found, xs, strict=True)
+    ]
 
 
 def _jacobian_rows(y: Tensor, xs: tuple, create_graph: bool, strict: bool) -> list[Tensor]:

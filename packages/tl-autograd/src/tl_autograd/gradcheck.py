@@ -321,11 +321,47 @@ def _check_undefined(problem: _Problem) -> None:
                 )
 
 
-def _refuse(**unsupported: bool) -> None:
-    for name, on in unsupported.items():
-        if on:
-            needed = "vmap" if "batched" in name else "the forward mode"
-            raise NotImplementedError(f"{name}=True needs {needed}, which tl_autograd does not have yet")
+def _check_forward(problem: _Problem, fast: bool) -> None:
+    """Tangents against difference quotients: for every unit vector, or for one random direction."""
+    from tl_autograd.gradcheck_forward import pushed
+
+    generator = tl_core.Generator().manual_seed(2)
+    for i, x in enumerate(problem.differentiated):
+        if x.numel() == 0:
+            continue
+        directions = [_random_direction(x, generator)] if fast else [_unit(x, k) for k in range(x.numel())]
+        for direction in directions:
+            for factor in (1, 1j) if x.is_complex() else (1,):
+                numerical = _difference(problem, x, direction, problem.eps * factor)
+                tangents = pushed(problem.func, problem.inputs, x, (direction * factor).to(x.dtype))
+                for k, (t, d) in enumerate(zip(tangents, numerical)):
+                    if not tl_core.allclose(t.to(d.dtype), d, rtol=problem.rtol, atol=problem.atol):
+                        raise GradcheckError(
+                            f"Jacobian computed with forward mode mismatch for output {k} with respect to input "
+                            f"{_position(problem, i)},\nnumerical:{d}\nanalytical:{t}\n"
+                        )
+
+
+def _check_batches(problem: _Problem, gradients: bool, tangents: bool) -> None:
+    from tl_autograd import gradcheck_forward as checks
+
+    wrong = []
+    if gradients:
+        wrong += [
+            checks.batched_gradient_mismatch(y, problem.differentiated, problem.atol, problem.rtol)
+            for y in problem.outputs()
+            if y.requires_grad
+        ]
+    if tangents:
+        wrong += [
+            checks.batched_tangent_mismatch(problem.func, problem.inputs, x, problem.atol, problem.rtol)
+            for x in problem.differentiated
+        ]
+    for text in wrong:
+        if text is not None:
+            raise GradcheckError(
+                f"gradcheck or gradgradcheck failed while testing batched derivatives: {text}"
+            )
 
 
 def _any_sparse(tensors: Sequence[Any]) -> bool:
@@ -376,6 +412,10 @@ def gradcheck(
         nondet_tol: by how much two backward runs may differ.
         check_undefined_grad: also check that missing gradients act as zeros.
         check_grad_dtypes: also check that gradients have their input's dtype.
+        check_batched_grad: also check that gradients for a batch of vectors, by vmap, are those for each.
+        check_forward_ad: also compare tangents, of the forward mode.
+        check_batched_forward_grad: also check that tangents for a batch of directions are those for each.
+        check_backward_ad: compare gradients, of the reverse mode.
         fast_mode: compare one random projection of the Jacobian instead of all of it.
         masked: of sparse inputs only the stored elements change; otherwise all do.
 
@@ -383,8 +423,7 @@ def gradcheck(
         True if all is well.
 
     Raises:
-        GradcheckError: a mismatch. ValueError: no input requires grad. NotImplementedError: an option that
-            needs vmap or forward mode.
+        GradcheckError: a mismatch. ValueError: no input requires grad.
 
     Example::
 
@@ -394,11 +433,10 @@ def gradcheck(
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    _refuse(
-        check_forward_ad=check_forward_ad,
-        check_batched_grad=check_batched_grad,
-        check_batched_forward_grad=check_batched_forward_grad,
-    )
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if _any_sparse(_tuple(inputs)):
         check = tl_core.sparse.as_sparse_gradcheck(gradcheck)
         return check(
@@ -410,7 +448,11 @@ def gradcheck(
     try:
         _check_inputs(problem)
         with tl_core.enable_grad():
-            _check_all(problem, fast_mode, check_undefined_grad, check_grad_dtypes)
+            if check_forward_ad:
+                _check_forward(problem, fast_mode)
+            if check_backward_ad:
+                _check_all(problem, fast_mode, check_undefined_grad, check_grad_dtypes)
+            _check_batches(problem, check_batched_grad, check_batched_forward_grad)
     except (GradcheckError, ValueError) as error:
         if raise_exception or not isinstance(error, GradcheckError):
             raise
@@ -459,7 +501,6 @@ def gradgradcheck(
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    _refuse(check_fwd_over_rev=check_fwd_over_rev)
     inputs = _tuple(inputs)
     vectors = (
         _tuple(grad_outputs)
@@ -478,6 +519,8 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
         masked=masked,
     )

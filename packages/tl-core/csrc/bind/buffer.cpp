@@ -10,6 +10,7 @@
 #include "bind/tensor_object.h"
 #include "dispatch/value.h"
 #include "ops/copy.h"
+#include "ops/known_values.h"
 
 namespace tl::bind {
 
@@ -169,6 +170,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         const Tensor& t = tensor_of(self);
         const char* format = format_of(t.dtype());
         view->obj = nullptr;
+        check_is_no_batch(t, "an array");
         TL_CHECK(!t.is_sparse(), Type,
                  "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
         TL_CHECK(!(t->bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1), Runtime,

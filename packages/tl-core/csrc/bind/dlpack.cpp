@@ -6,6 +6,7 @@
 
 #include "bind/error.h"
 #include "dispatch/value.h"
+#include "ops/known_values.h"
 #include "tensor/geometry.h"
 
 namespace tl::bind {
@@ -101,6 +102,7 @@ DlTensor described(const Tensor& t, std::vector<int64_t>& dims) {
 
 template <class Managed>
 PyObject* give(const Tensor& t, uint64_t flags) {
+  check_is_no_batch(t, "the memory");
   auto given = std::make_unique<Given<Managed>>();
   given->tensor = t;
   given->managed.tensor = described(t, given->dims);

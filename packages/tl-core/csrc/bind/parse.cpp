@@ -8,6 +8,7 @@
 #include "bind/override.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
+#include "ops/known_values.h"
 
 namespace tl::bind {
 
@@ -322,6 +323,8 @@ bool detail::parse_any_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Sc
     case TL_ARG_OPERAND:
       return tensor_argument(o, out, overloaded) || number_value(o, out, scratch);
     case TL_ARG_SCALAR:
+      // A number that stands for a batch is a tensor to the overload that takes one.
+      if (is_tensor(o) && hides_batch(tensor_of(o))) return false;
       return note_override(o, overloaded) || scalar_value(o, out, scratch);
     case TL_ARG_BOOL:
       return bool_argument(o, out);

@@ -17,6 +17,7 @@
 #include "bind/types.h"
 #include "dispatch/lazy_bits.h"
 #include "ops.h"
+#include "ops/known_values.h"
 #include "tensor/geometry.h"
 #include "tensor/sparse.h"
 
@@ -314,6 +315,7 @@ PyObject* nested_list(const Tensor& t, int64_t d, const char* p) {
 
 void check_has_memory(const Tensor& t) {
   TL_CHECK(!t.is_sparse(), Runtime, "Cannot access data pointer of Tensor that doesn't have storage");
+  check_is_no_batch(t, "the memory");
 }
 
 PyObject* tolist(PyObject* o, PyObject*) {
@@ -526,6 +528,7 @@ PyObject* dim(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).
 PyObject* numel(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).numel()); }
 PyObject* element_size(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).itemsize()); }
 PyObject* storage_offset(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).offset()); }
+PyObject* hides_batch_(PyObject* o, PyObject*) { return PyBool_FromLong(hides_batch(tensor_of(o))); }
 PyObject* data_ptr(PyObject* o, PyObject*) {
   return get([&] {
     check_has_memory(tensor_of(o));
@@ -600,6 +603,9 @@ PyMethodDef kMethods[] = {
     {"is_signed", is_signed_, METH_NOARGS, "is_signed($self)\n--\n\nWhether the elements may be negative."},
     {"is_inference", is_inference_, METH_NOARGS,
      "is_inference($self)\n--\n\nWhether it was made under inference_mode."},
+    {"_hides_batch", hides_batch_, METH_NOARGS,
+     "_hides_batch($self)\n--\n\nWhether it stands for a batch of vmap, and has no values that can be asked "
+     "for."},
     {"_is_view", is_view_, METH_NOARGS, "_is_view($self)\n--\n\nWhether it is a view of another tensor."},
     {"is_conj", is_marked<TensorImpl::Conjugated>, METH_NOARGS,
      "is_conj($self)\n--\n\nWhether the elements are conjugated when they are read."},

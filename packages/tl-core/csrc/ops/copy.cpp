@@ -12,6 +12,7 @@
 #include "kernels/cpu/loops/staging.h"
 #include "ops.h"
 #include "ops/elementwise.h"
+#include "ops/known_values.h"
 #include "ops/uninitialized_fill.h"
 #include "ops/warn.h"
 #include "tensor/device_registry.h"
@@ -20,6 +21,8 @@
 namespace tl {
 
 void copy_elements(const Tensor& dst, const Tensor& src) {
+  check_is_no_batch(src, "the elements");
+  check_is_no_batch(dst, "the elements");
   if (dst.numel() == 0) return;
   const bool same_layout = dst.dtype() == src.dtype() && std::ranges::equal(dst.sizes(), src.sizes()) &&
                            std::ranges::equal(dst.strides(), src.strides()) &&
@@ -48,6 +51,8 @@ void copy_elements(const Tensor& dst, const Tensor& src) {
 }
 
 Tensor to_contiguous(const Tensor& t) {
+  if (hides_batch(t)) [[unlikely]]
+    return ops::contiguous(t);
   if (t.is_contiguous()) return t;
   Tensor out = empty(t.sizes(), {t.dtype(), t.device()});
   copy_elements(out, t);
@@ -69,6 +74,7 @@ void fill_streamed(const Tensor& dst, const char* value) {
 
 void fill_elements(const Tensor& dst, const Scalar& value) {
   if (dst.numel() == 0 || dst.is_meta()) return;
+  check_is_no_batch(dst, "the elements");
   alignas(16) char bytes[16];
   value.check_fits(dst.dtype());
   value.store(dst.dtype(), bytes);
@@ -91,6 +97,8 @@ void fill(const Tensor& dst, const Scalar& value) {
 
 Tensor to_dtype(const Tensor& t, DType dtype) {
   if (t.dtype() == dtype) return t;
+  if (hides_batch(t)) [[unlikely]]
+    return ops::_to_copy(t, dtype);
   Tensor out = empty_strided(t.sizes(), preserved_strides(t.sizes(), t.strides()), {dtype, t.device()});
   if (!t.is_meta()) copy_elements(out, t);
   return out;

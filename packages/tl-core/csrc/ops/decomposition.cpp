@@ -10,6 +10,7 @@
 #include "ops/copy.h"
 #include "ops/elementwise.h"
 #include "ops/expect.h"
+#include "ops/known_values.h"
 #include "ops/matrices.h"
 #include "tensor/geometry.h"
 
@@ -312,7 +313,7 @@ Triple linalg_svd(const Tensor& A, bool full_matrices, std::optional<std::string
 
 Tensor linalg_svdvals(const Tensor& A, std::optional<std::string_view> driver, Out out) {
   check_driver(driver);
-  const bool recorded = A.impl()->autograd != nullptr;
+  const bool recorded = may_be_differentiated(A);
   return copied_out(recorded ? std::get<1>(ops::_linalg_svd(A)) : ops::_linalg_svdvals(A), out);
 }
 

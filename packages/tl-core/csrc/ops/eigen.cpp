@@ -4,6 +4,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/known_values.h"
 #include "ops/matrices.h"
 #include "ops/out.h"
 #include "tensor/geometry.h"
@@ -71,7 +72,7 @@ Pair eigh(const Tensor& A, std::string_view uplo, Out out, Out out_v) {
 
 // Vectors are computed where gradients may be asked for: the formula reads them.
 Tensor eigvalsh(const Tensor& A, std::string_view uplo, Out out) {
-  const bool recorded = A.impl()->autograd != nullptr;
+  const bool recorded = may_be_differentiated(A);
   return copied_out(std::get<0>(ops::_linalg_eigh(A, uplo, recorded)), out);
 }
 
@@ -129,7 +130,7 @@ Tensor eig_backward(OptTensor grad_L, OptTensor grad_V, const Tensor& L, const T
 }
 
 Tensor eigvals(const Tensor& self, Out out) {
-  if (self.impl()->autograd != nullptr) return copied_out(std::get<0>(ops::linalg_eig(self)), out);
+  if (may_be_differentiated(self)) return copied_out(std::get<0>(ops::linalg_eig(self)), out);
   return copied_out(ops::_linalg_eigvals(self), out);
 }
 

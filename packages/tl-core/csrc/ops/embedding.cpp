@@ -11,6 +11,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/expect.h"
+#include "ops/known_values.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -103,6 +104,7 @@ Tensor embedding_sparse_backward(const Tensor& grad, const Tensor& indices, int6
 Tensor embedding_double_backward(const Tensor& g, const Tensor& indices, int64_t padding, bool by_freq) {
   Tensor rows = ops::embedding(g, indices, -1, false, false);
   if (by_freq) {
+    check_is_no_batch(indices, "the frequencies of the indices");
     const Tensor index = to_contiguous(to_dtype(indices, DType::Int64));
     const Tensor own = ops::index_select(counts_of(index, g.size(0)), 0, ops::reshape(index, DimVector{-1}));
     rows = ops::div(rows, ops::unsqueeze(ops::reshape(own, indices.sizes()), -1));

@@ -3,23 +3,38 @@
 
 #include "ops.h"
 #include "tensor/tensor.h"
+#include "tl/rules.h"
 
 namespace tl {
 
-// Not of tensors on meta, and not of those inside of a transform, which may stand for a batch.
-inline bool has_known_values(const Tensor& t) {
-  return !t.is_meta() && !(t->all_bits() & uint64_t{1} << TL_LAYER_TRANSFORMS);
+inline bool hides_batch(const Tensor& t) {
+  return t->bits.load(std::memory_order_relaxed) & TL_BIT_HIDES_BATCH;
+}
+// Not of tensors on meta, and not of those that stand for a batch.
+inline bool has_known_values(const Tensor& t) { return !t.is_meta() && !hides_batch(t); }
+// A formula may be asked of what is computed from it: the operator keeps what that reads.
+inline bool may_be_differentiated(const Tensor& t) {
+  return t->autograd != nullptr || (t->bits.load(std::memory_order_relaxed) >> TL_LAYER_TRANSFORMS & 1);
+}
+// Raises where the memory of a tensor is asked for that has only an example's.
+inline void check_is_no_batch(const Tensor& t, const char* what) {
+  TL_CHECK(
+      !hides_batch(t), Runtime, "vmap: ", what,
+      " of a tensor that stands for a batch is not possible: it has a value for each example. It looks like "
+      "you're calling .item() on a Tensor or reading its memory inside of vmap");
 }
 
 // A copy to write these values into: with their batches, where a transform hides any.
 template <class Values>
 Tensor copy_to_write(const Tensor& self, const Values& values) {
   Tensor copy;
-  for (const Tensor& t : values) {
-    if (!t || has_known_values(t) || t.is_meta()) continue;
+  const auto add_batch_of = [&](const Tensor& t) {
     const Tensor zeros = ops::new_zeros(t, self.sizes(), self.dtype(), std::nullopt, self.device());
     copy = copy ? ops::add(copy, zeros) : zeros;
-  }
+  };
+  for (const Tensor& t : values)
+    if (t && hides_batch(t)) add_batch_of(t);
+  if (copy && hides_batch(self)) add_batch_of(self);
   return copy ? ops::copy_(copy, self) : ops::clone(self);
 }
 

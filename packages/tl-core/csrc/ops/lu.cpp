@@ -8,6 +8,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/known_values.h"
 #include "ops/matrices.h"
 #include "ops/out.h"
 #include "tensor/geometry.h"
@@ -304,7 +305,8 @@ Tensor det_backward(const Tensor& grad, const Tensor& result, const Tensor& A, c
   const AllBits all_bits;
   const Tensor d = scaled_identity(ops::mul(grad, ops::conj_physical(result)), A);
   const Tensor zero = ops::eq(ops::diagonal(ops::detach(LU), 0, -2, -1), Scalar(0.0));
-  if (!A.is_meta() && !ops::any(zero).ptr<bool>()[0]) return ops::_linalg_solve(adjoint(A), d);
+  if (has_known_values(zero) && !ops::_local_scalar_dense(ops::any(zero)).to_bool())
+    return ops::_linalg_solve(adjoint(A), d);
   const double eps = to_real(A.dtype()) == DType::Float32 ? 0x1p-23 : 0x1p-52;
   const Tensor step = ops::mul(ops::to_dtype(zero, A.dtype()), Scalar(eps));
   return ops::linalg_lu_solve(ops::add(LU, ops::diag_embed(step)), pivots, d, true, true);

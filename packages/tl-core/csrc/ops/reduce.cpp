@@ -308,7 +308,8 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> di
   if (out_min)
     return {ops::amin_out(self, dims, keepdim, *out_min), ops::amax_out(self, dims, keepdim, *out_max)};
   constexpr int64_t kBlock = 1 << 16;
-  if (!dim && !keepdim && self.is_contiguous() && self.device().is_cpu() && self.numel() >= 2 * kBlock)
+  if (!dim && !keepdim && has_known_values(self) && self.is_contiguous() && self.device().is_cpu() &&
+      self.numel() >= 2 * kBlock)
     return aminmax_of_blocks(self, kBlock);
   return {ops::amin(self, dims, keepdim), ops::amax(self, dims, keepdim)};
 }

@@ -6,6 +6,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/out.h"
 
 namespace tl {
 
@@ -28,7 +29,7 @@ Tensor mvlgamma(const Tensor& self, int64_t p, Out out) {
   const Tensor each = ops::lgamma(ops::sub(ops::unsqueeze(wide, -1), ops::mul(steps, Scalar(0.5))));
   const Tensor sum = ops::sum_dim_IntList(each, DimVector{-1}, false);
   const Scalar constant(size * (size - 1) / 4 * 1.1447298858494001741434);  // log(pi)
-  return out ? elementwise(kElementwise_add_add, out, sum, constant, Scalar(1)) : ops::add(sum, constant);
+  return copied_out(ops::add(sum, constant), out);
 }
 
 // ---- parts of derivatives

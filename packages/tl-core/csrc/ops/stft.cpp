@@ -4,6 +4,7 @@
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/fft_shape.h"
+#include "ops/known_values.h"
 #include "ops/warn.h"
 
 namespace tl {
@@ -179,7 +180,7 @@ Tensor envelope_of(const std::string& call, const Tensor& window, const Frames& 
   const Tensor squares = ops::expand(ops::mul(window, window), DimVector{1, count, f.n_fft});
   const int64_t end = std::min(r.end, r.total);
   const Tensor envelope = ops::narrow(overlapped(squares, f, r.total), 1, r.begin, end - r.begin);
-  if (!envelope.is_meta()) {
+  if (has_known_values(envelope)) {
     const double lowest = ops::_local_scalar_dense(ops::min(ops::abs(envelope))).to_double();
     TL_CHECK(lowest > 1e-11, Runtime, call, ": window overlap add min: ", lowest,
              ": the windows must nowhere add up to zero where the signal is wanted");

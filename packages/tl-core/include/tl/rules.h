@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+/* A tensor's bit: it stands for a batch that a transform hides; its memory is that of one example. */
+#define TL_BIT_HIDES_BATCH (UINT64_C(1) << 63)
+
 #define TL_RULES_CAPSULE "tl_core._C.rules_v1"
 
 /* A third source of what a program reads (`TlSaved::source`): index 0 is the size of the batch, 1 + i whether

@@ -32,7 +32,11 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     total = 1
     for n in sizes:
         total *= n
-    if indices.numel() and not bool(_C.all(_C.logical_and(indices >= 0, indices < total))):
+    if (
+        indices.numel()
+        and not indices._hides_batch()
+        and not bool(_C.all(_C.logical_and(indices >= 0, indices < total)))
+    ):
         raise ValueError(
             f"unravel_index(): a position is outside of a shape of {total} elements, {tuple(sizes)}"
         )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from tl_autograd import _C
-from tl_core import Tensor
+from tl_autograd.func.levels import BATCH
+from tl_core import Tensor, printing
 
 __all__ = ["debug_unwrap"]
 
@@ -31,3 +34,20 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
         return tensor
     value = found[3]
     return debug_unwrap(value) if recurse else value
+
+
+_NAMES = ("GradTrackingTensor", "GradTrackingTensor", "BatchedTensor")
+
+
+def _text(tensor: Tensor) -> str | None:
+    """How a tensor inside of a transform is written: its level, and the value there."""
+    found = _C.wrapping(tensor)
+    if found is None:
+        return None
+    _, kind, number, value, dim, ended = found
+    said = [f"lvl={number}"] + ([f"bdim={dim}"] if kind == BATCH else []) + (["ended"] if ended else [])
+    inner = textwrap.indent(repr(value), "    ")
+    return f"{_NAMES[kind]}({', '.join(said)}, value=\n{inner}\n)"
+
+
+printing.wrapper_text.append(_text)

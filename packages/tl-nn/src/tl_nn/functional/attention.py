@@ -212,7 +212,7 @@ def _added(
         )
     if mask.dtype != tl_core.bool:
         return mask
-    return tl_core.zeros_like(mask, dtype=like.dtype).masked_fill_(mask, -math.inf)
+    return tl_core.zeros_like(mask, dtype=like.dtype).masked_fill(mask, -math.inf)
 
 
 def _projected(

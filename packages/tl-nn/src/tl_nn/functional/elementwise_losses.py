@@ -278,7 +278,12 @@ def binary_cross_entropy(
 
 
 def _check_probabilities(input: Tensor) -> None:
-    if input.numel() and not input.is_meta and bool(((input < 0).logical_or(input > 1)).any()):
+    if (
+        input.numel()
+        and not input.is_meta
+        and not input._hides_batch()
+        and bool(((input < 0).logical_or(input > 1)).any())
+    ):
         raise RuntimeError("all elements of input should be between 0 and 1")
 
 
@@ -442,7 +447,7 @@ def gaussian_nll_loss(
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    if not var.is_meta and bool((var < 0).any()):
+    if not var.is_meta and not var._hides_batch() and bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     kept = var + (var.detach().clamp_min(eps) - var.detach())
     off = input - target

@@ -138,7 +138,7 @@ def _negative_log_likelihood(
     states = 2 * targets.shape[1] + 1
     labels = targets.new_full((batch, states), blank)
     labels[:, 1::2] = targets
-    skips = tl_core.zeros(batch, states, dtype=tl_core.bool, device=log_probs.device)
+    skips = labels.new_zeros((batch, states), dtype=tl_core.bool)
     skips[:, 2:] = (labels[:, 2:] != blank).logical_and(labels[:, 2:] != labels[:, :-2])
     emitted = log_probs.gather(2, labels.unsqueeze(0).expand(steps, batch, states))
     unseen = log_probs.new_full((batch, 2), _IMPOSSIBLE)

@@ -219,6 +219,8 @@ def _checked_count(tensor: Tensor, num_classes: int) -> int:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return num_classes
+    if tensor._hides_batch() and num_classes > 0:
+        return num_classes
     smallest, largest = int(tensor.amin()), int(tensor.amax())
     if smallest < 0:
         raise RuntimeError(f"Class values must be non-negative, got {smallest}.")

@@ -17,4 +17,4 @@ def canonical_mask(mask: Tensor | None, name: str, like: Tensor) -> Tensor | Non
         return mask
     if mask.dtype != tl_core.bool:
         raise AssertionError(f"only bool and floating types of {name} are supported, got {mask.dtype}")
-    return tl_core.zeros(mask.shape, dtype=like.dtype, device=mask.device).masked_fill_(mask, float("-inf"))
+    return tl_core.zeros(mask.shape, dtype=like.dtype, device=mask.device).masked_fill(mask, float("-inf"))

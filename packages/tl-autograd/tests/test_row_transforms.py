@@ -1,0 +1,164 @@
+"""The rules of rows: batches against loops over the examples, tangents against difference quotients and the adjoint."""
+
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import tl_core as tl
+from tl_autograd import func
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from test_row_gradients import (
+    CALLS,
+    COMPLEX_CALLS,
+    COMPOSITES,
+    LOOPS,
+    NOT_COMPLEX,
+    ROWS,
+    Leaves,
+    elementwise,
+    operator,
+)
+
+BATCH = 3
+
+
+def drawn(name, call, dtype, low=0.5, high=1.5):
+    """The call as a function of the leaves that it takes, and leaves for it."""
+    leaves, op = Leaves(name, dtype, low, high), operator(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        call(op, leaves)
+
+    def function(*tensors):
+        leaves.given = iter(tensors)
+        result = call(op, leaves)
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        return tuple(r for r in results if r.is_floating_point() or r.is_complex())
+
+    return function, [x.detach() for x in leaves.made]
+
+
+def close(a, b, tolerance=1e-10):
+    assert a.shape == b.shape and a.dtype is b.dtype, (a.shape, b.shape, a.dtype, b.dtype)
+    assert tl.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True), (a - b).abs().max()
+
+
+def examples(x):
+    """A batch of tensors alike, of which none is another."""
+    return [x * scale for scale in (1.0, 0.93, 1.08)][:BATCH]
+
+
+def check_batch(function, leaves, writes=False):
+    each = [examples(x) for x in leaves]
+    expected = [function(*(e[b] for e in each)) for b in range(BATCH)]
+    stacked = [tl.stack(e) for e in each]
+    for i, whole in enumerate(func.vmap(function)(*stacked)):
+        close(whole, tl.stack([e[i] for e in expected]))
+    last = [s.movedim(0, -1) for s in stacked]
+    for i, whole in enumerate(func.vmap(function, in_dims=-1, out_dims=-1)(*last)):
+        close(whole, tl.stack([e[i] for e in expected], -1))
+    if writes:  # refuses to write a batch into what has none
+        return
+    for k in range(len(leaves)):
+        check_one_batched(function, leaves, each, k)
+    check_two_levels(function, leaves, each)
+
+
+def check_one_batched(function, leaves, each, k):
+    dims = tuple(0 if i == k else None for i in range(len(leaves)))
+    given = [tl.stack(each[k]) if i == k else x for i, x in enumerate(leaves)]
+    expected = [function(*(each[k][b] if i == k else x for i, x in enumerate(leaves))) for b in range(BATCH)]
+    for i, whole in enumerate(func.vmap(function, in_dims=dims)(*given)):
+        close(whole, tl.stack([e[i] for e in expected]))
+
+
+def check_two_levels(function, leaves, each):
+    """The first leaf in the outer batch, the last in the inner one."""
+    if len(leaves) < 2:
+        return
+    outer = tuple(0 if i == 0 else None for i in range(len(leaves)))
+    inner = tuple(0 if i == len(leaves) - 1 else None for i in range(len(leaves)))
+    given = [tl.stack(each[0]), *leaves[1:-1], tl.stack(each[-1])]
+    nested = func.vmap(func.vmap(function, in_dims=inner), in_dims=outer)(*given)
+    expected = [tl.stack([function(a, *leaves[1:-1], z)[0] for z in each[-1]]) for a in each[0]]
+    close(nested[0], tl.stack(expected))
+
+
+def check_tangent(function, leaves):
+    """Jv is the difference quotient along v, and ⟨w, Jv⟩ is ⟨Jᵀw, v⟩."""
+    generator = tl.Generator().manual_seed(5)
+    vectors = [tl.rand(x.shape, dtype=tl.float64, generator=generator).to(x.dtype) - 0.5 for x in leaves]
+    values, tangents = func.jvp(function, tuple(leaves), tuple(vectors))
+    step = 1e-6
+    ahead = function(*(x + step * v for x, v in zip(leaves, vectors, strict=True)))
+    behind = function(*(x - step * v for x, v in zip(leaves, vectors, strict=True)))
+    _, pull = func.vjp(function, *leaves)
+    w = tuple(tl.rand(y.shape, dtype=tl.float64, generator=generator).to(y.dtype) + 0.5 for y in values)
+    pulled = pull(w)
+    for t, a, b in zip(tangents, ahead, behind, strict=True):
+        assert tl.allclose(t, (a - b) / (2 * step), rtol=1e-4, atol=1e-5), (t, (a - b) / (2 * step))
+    assert product(w, tangents) == pytest.approx(product(pulled, vectors), rel=1e-8, abs=1e-8)
+
+
+def product(a, b):
+    return sum(
+        (x.conj() * y).sum().real.item() if x.is_complex() else (x * y).sum().item() for x, y in zip(a, b)
+    )
+
+
+def loop(row):
+    return elementwise(row), max(row.samples.low, -1.5), min(row.samples.high, 1.5)
+
+
+@pytest.mark.parametrize("row", LOOPS, ids=lambda row: row.name)
+def test_batches_of_elementwise_rows(row):
+    if "float64" not in row.elementwise.dtypes:
+        return
+    call, low, high = loop(row)
+    check_batch(*drawn(row.name, call, tl.float64, low, high))
+
+
+@pytest.mark.parametrize("row", LOOPS, ids=lambda row: row.name)
+@pytest.mark.parametrize("dtype", [tl.float64, tl.complex128], ids=str)
+def test_tangents_of_elementwise_rows(row, dtype):
+    if str(dtype).removeprefix("torch.") not in row.elementwise.dtypes:
+        return
+    call, low, high = loop(row)
+    check_tangent(*drawn(row.name, call, dtype, low, high))
+
+
+@pytest.mark.parametrize("name", [*CALLS, *COMPOSITES])
+def test_batches(name):
+    call = {**CALLS, **COMPOSITES}[name]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="There is a performance drop")
+        check_batch(*drawn(name, call, tl.float64), writes=name.partition(".")[0].endswith("_"))
+
+
+@pytest.mark.parametrize("name", [*CALLS, *COMPOSITES])
+def test_tangents(name):
+    check_tangent(*drawn(name, {**CALLS, **COMPOSITES}[name], tl.float64))
+
+
+@pytest.mark.parametrize("name", [*COMPLEX_CALLS, *(name for name in CALLS if name not in NOT_COMPLEX)])
+def test_complex_tangents(name):
+    check_tangent(*drawn(name, {**CALLS, **COMPLEX_CALLS}[name], tl.complex128))
+
+
+def test_rows_that_loop_are_few():
+    looping = {name for name, row in ROWS.items() if row.batch == "loop"}
+    public = {name for name in looping if not name.startswith("_")}
+    assert len(looping) <= 30, sorted(looping)
+    assert len(public) <= 25, sorted(public)
+
+
+def test_random_rows_have_a_rule_of_their_own():
+    for name, row in ROWS.items():
+        if row.random and row.grad != "composite":
+            assert row.batch == "random" or re.search(r"[(:]", row.batch), name
+            assert row.jvp != "linear", name
