@@ -35,6 +35,7 @@ MODULES = {
     "_six": "tl_core.torch_names.six",
     "_tensor_str": "tl_core.printing",
     "_utils": "tl_core.torch_names.utils",
+    "_vmap_internals": "tl_autograd.func.vmap",
     "accelerator": "tl_backends.accelerator",
     "amp": "tl_amp",
     "ao.nn": "tl_quantization.nn",

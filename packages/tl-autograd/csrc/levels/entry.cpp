@@ -114,6 +114,13 @@ void set_tangent(TlTensor* t, const Level& level, Tensor tangent) {
   e->tangents.push_back({level.serial, std::move(tangent)});
 }
 
+bool hides_batch(const TlTensor* t) { return api->bits_get(t) & kBatchBit; }
+
+void drop_tangent(TlTensor* t, const Level& level) {
+  if (Entry* e = mutable_entry(t))
+    std::erase_if(e->tangents, [&](const Entry::Tangent& old) { return old.level == level.serial; });
+}
+
 void drop_ended_tangents(TlTensor* t) {
   Entry* e = mutable_entry(t);
   if (!e) return;

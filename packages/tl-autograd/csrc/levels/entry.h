@@ -35,6 +35,8 @@ const Entry* entry_of(const TlTensor* t);  // NULL: the tensor is in no transfor
 TlTensor* wrapped_value(const TlTensor* t, const Level& level);
 TlTensor* tangent_of(TlTensor* t, const Level& level);  // borrowed, or NULL
 void set_tangent(TlTensor* t, const Level& level, Tensor tangent);
+bool hides_batch(const TlTensor* t);
+void drop_tangent(TlTensor* t, const Level& level);
 void drop_ended_tangents(TlTensor* t);
 
 Tensor wrap_for_gradients(TlTensor* value, const Level& level);

@@ -43,6 +43,12 @@ class TangentCall {
   }
 
   bool any() const { return any_; }
+  // A tangent that hides a batch, if one does.
+  TlTensor* widest() const {
+    for (const Input& input : inputs_)
+      if (input.tangent && hides_batch(input.tangent.get())) return input.tangent.get();
+    return nullptr;
+  }
   // Tangents of the results, which may be missing; `results` are flat.
   std::vector<Tensor> tangents(const TlOperator* op, const TlValue* rets, int n_rets);
 
@@ -299,21 +305,32 @@ void attach(const std::vector<TlTensor*>& results, std::vector<Tensor>& tangents
   }
 }
 
-// The tangent of a tensor that is written: memory that its views share.
-Tensor writable_tangent(TlTensor* t, const Level& level) {
-  if (TlTensor* own = tangent_of(t, level)) return Tensor::share(own);
-  if (TlTensor* base = api->tensor_view_base(t)) {
-    set_tangent(base, level, zeros_like(base));
-    if (TlTensor* own = tangent_of(t, level)) return Tensor::share(own);
-  }
-  set_tangent(t, level, zeros_like(t));
+// Zeros of the tensor's shape, with the batches that the tangent hides.
+Tensor zeros_for(TlTensor* t, TlTensor* tangent) {
+  if (!tangent || !hides_batch(tangent)) return zeros_like(t);
+  static const TlOperator* op = operator_named("new_zeros");
+  const TlValue type{TL_DTYPE, 0, {.i = api->tensor_dtype(t)}};
+  return call_one(op, {value(tangent), ints(api->tensor_sizes(t), static_cast<size_t>(api->tensor_ndim(t))),
+                       type, none(), none(), none()});
+}
+
+// The tangent of a tensor that is written: memory that its views share, which takes what `tangent` is.
+Tensor writable_tangent(TlTensor* t, const Level& level, TlTensor* tangent) {
+  TlTensor* own = tangent_of(t, level);
+  if (own && !(tangent && hides_batch(tangent) && !hides_batch(own))) return Tensor::share(own);
+  TlTensor* base = api->tensor_view_base(t);
+  TlTensor* whole = base ? base : t;
+  Tensor fresh = zeros_for(whole, tangent);
+  if (TlTensor* before = tangent_of(whole, level)) copy_into(fresh.get(), before);
+  drop_tangent(t, level);
+  set_tangent(whole, level, std::move(fresh));
   return Tensor::share(tangent_of(t, level));
 }
 
 void write_tangent(TlTensor* written, const Tensor& tangent, const Level& level) {
   if (!is_differentiable(api->tensor_dtype(written))) return;
   if (tangent)
-    copy_into(writable_tangent(written, level).get(), tangent.get());
+    copy_into(writable_tangent(written, level, tangent.get()).get(), tangent.get());
   else if (TlTensor* own = tangent_of(written, level))
     fill_zero(own);
 }
@@ -331,9 +348,8 @@ int write_alone(const Rule& r, const Level& level, TangentCall& tangents, const 
   }
   if (r.jvp_kind() != TL_JVP_LINEAR)
     fail(TL_ERROR_NOT_IMPLEMENTED, std::string(r.info->name) + " does not support forward AD");
-  writable_tangent(written, level);
+  writable_tangent(written, level, tangents.widest());
   const TangentCall with_own(r, level, args, n_args);
-  static_cast<void>(tangents);
   TangentCall again(with_own);
   call(r.op, args, n_args, rets, n_rets);
   again.tangents(r.op, rets, n_rets);

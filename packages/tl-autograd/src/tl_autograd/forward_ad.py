@@ -30,6 +30,7 @@ class UnpackedDualTensor(NamedTuple):
 
 
 _levels: list[int] = []  # of this API: one at most
+_current_level = -1
 
 
 def enter_dual_level() -> int:
@@ -40,7 +41,9 @@ def enter_dual_level() -> int:
     """
     if _levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    global _current_level
     _levels.append(_C.begin_level(JVP, 0, 0))
+    _current_level = 0
     return 0
 
 
@@ -52,7 +55,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """
     if not _levels or (level is not None and level != len(_levels) - 1):
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created.")
+    global _current_level
     _C.end_level(_levels.pop())
+    _current_level = -1
 
 
 class dual_level:

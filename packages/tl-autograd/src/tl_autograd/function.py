@@ -163,16 +163,21 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Calls `forward` and records it; inside of a transform, as the transform asks."""
         if _C.transforms_active():
-            return in_transform[0](cls, args)
+            return in_transform[0](cls, args, kwargs)
         return apply_recorded(cls, args, kwargs)
 
 
 # What `apply` does inside of a transform: `func`, which begins all transforms, puts it here.
-in_transform: list[Callable[[Any, tuple], Any]] = []
+in_transform: list[Callable[[Any, tuple, dict], Any]] = []
 
 
 def apply_recorded(cls: Any, args: tuple, kwargs: dict) -> Any:
     """Calls `forward` of a class and records it on the tensors as they are."""
+    return apply_with_context(cls, args, kwargs)[1]
+
+
+def apply_with_context(cls: Any, args: tuple, kwargs: dict) -> tuple[Any, Any]:
+    """(context, output) of such a call."""
     ctx = cls._backward_cls()
     separate = cls.setup_context is not Function.setup_context
     ctx.needs_input_grad = needs = _C.needs_input_grad(args)
@@ -183,7 +188,7 @@ def apply_recorded(cls: Any, args: tuple, kwargs: dict) -> Any:
             cls.setup_context(ctx, args, output)
         else:
             output = cls.forward(ctx, *args, **kwargs)
-    return _record(ctx, args, output) if recording else _unrecorded(ctx, args, output)
+    return ctx, _record(ctx, args, output) if recording else _unrecorded(ctx, args, output)
 
 
 def backward_of(cls: Any) -> Any:

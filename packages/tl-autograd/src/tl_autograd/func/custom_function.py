@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import tl_core
 from tl_autograd import _C
 from tl_autograd import function as functions
-from tl_autograd.func.levels import BATCH, GRAD, RANDOMNESS, Level, below
+from tl_autograd.func.levels import BATCH, GRAD, JVP, RANDOMNESS, Level, below
 from tl_autograd.func.vmap import spread
 from tl_core import Tensor
 from tl_core.pytree import tree_flatten, tree_map, tree_unflatten
@@ -23,32 +23,34 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def apply_in_transform(cls: Any, args: tuple) -> Any:
+def apply_in_transform(cls: Any, args: tuple, kwargs: dict) -> Any:
     """The call at the top level."""
-    serial, kind, _, size, randomness = _C.top_level()
-    if kind != BATCH and cls.setup_context is functions.Function.setup_context:
+    serial, kind, number, size, randomness = _C.top_level()
+    if cls.setup_context is functions.Function.setup_context:
+        if kind == JVP and number == 1:  # forward_ad's own level, where the older style is known
+            return _at_tangents(cls, args, kwargs, serial)
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
             f"override the setup_context staticmethod: {cls.__name__} does not."
         )
     if kind == GRAD:
-        return _at_gradients(cls, args, serial)
+        return _at_gradients(cls, args, kwargs, serial)
     if kind == BATCH:
-        return _at_batch(cls, args, serial, VmapInfo(size, RANDOMNESS[randomness]))
-    return _at_tangents(cls, args, serial)
+        return _at_batch(cls, args, kwargs, serial, VmapInfo(size, RANDOMNESS[randomness]))
+    return _at_tangents(cls, args, kwargs, serial)
 
 
 # ---- gradients --------------------------------------------------------------------------------------------------
 
 
-def _at_gradients(cls: Any, args: tuple, serial: int) -> Any:
+def _at_gradients(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
     """A function of this level's wrappers, whose forward is the call at the levels below."""
     wrapped = tuple(_wrapped(a, serial) for a in args)
 
     def forward(*inside: Any) -> Any:
         values = tuple(_value(a, serial) for a in inside)
         with below(serial):
-            output = cls.apply(*values)
+            output = cls.apply(*values, **kwargs)
         same = {id(v): a for v, a in zip(values, inside, strict=True) if isinstance(v, Tensor)}
         return tree_map(lambda y: same.get(id(y)) if id(y) in same else _wrapped(y, serial), output)
 
@@ -95,10 +97,14 @@ class _Context(functions.FunctionCtx):
         return self.to_save if self._given is None else self._given
 
 
-def _at_tangents(cls: Any, args: tuple, serial: int) -> Any:
+def _at_tangents(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
     tangents = tuple(_C.tangent(a, serial) if isinstance(a, Tensor) else None for a in args)
     with below(serial):
-        output = cls.apply(*args)
+        older = cls.setup_context is functions.Function.setup_context
+        if older and not _C.transforms_active():
+            made, output = functions.apply_with_context(cls, args, kwargs)
+        else:
+            made, output = None, cls.apply(*args, **kwargs)
         if not any(t is not None for t in tangents):
             return output
         if cls.jvp is functions.Function.jvp:
@@ -107,8 +113,11 @@ def _at_tangents(cls: Any, args: tuple, serial: int) -> Any:
                 "custom autograd.Function to use it with forward mode AD."
             )
         context: Any = _Context()
-        context.needs_input_grad = tuple(t is not None for t in tangents)
-        cls.setup_context(context, args, output)
+        if made is None:
+            context.needs_input_grad = tuple(t is not None for t in tangents)
+            cls.setup_context(context, args, output)
+        else:
+            context.__dict__.update(made.__dict__)
         context._given = tuple(context.saved_for_forward) or tuple(context.to_save)
         if context.materialize_grads:
             tangents = tuple(
@@ -136,7 +145,7 @@ def _attach(output: Any, pushed: Any, serial: int, context: Any) -> None:
 # ---- batches ----------------------------------------------------------------------------------------------------
 
 
-def _at_batch(cls: Any, args: tuple, serial: int, info: VmapInfo) -> Any:
+def _at_batch(cls: Any, args: tuple, kwargs: dict, serial: int, info: VmapInfo) -> Any:
     own_rule = cls.vmap is not functions.Function.vmap
     if own_rule and cls.generate_vmap_rule:
         raise RuntimeError(
@@ -148,7 +157,7 @@ def _at_batch(cls: Any, args: tuple, serial: int, info: VmapInfo) -> Any:
     found = [_C.unwrap(x, serial) if isinstance(x, Tensor) else None for x in flat]
     if not any(found):
         with below(serial):
-            return cls.apply(*args)
+            return cls.apply(*args, **kwargs)
     if not own_rule and not cls.generate_vmap_rule:
         raise RuntimeError(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
@@ -157,12 +166,19 @@ def _at_batch(cls: Any, args: tuple, serial: int, info: VmapInfo) -> Any:
     values = tree_unflatten([x if f is None else f[0] for x, f in zip(flat, found, strict=True)], spec)
     dims = tree_unflatten([None if f is None else f[1] for f in found], spec)
     with below(serial):
-        output, out_dims = (cls.vmap if own_rule else _generated(cls))(info, dims, *values)
+        found = (cls.vmap if own_rule else _generated(cls))(info, dims, *values, **kwargs)
+        if not (isinstance(found, tuple) and len(found) == 2):
+            raise RuntimeError(
+                f"The {cls.__name__} vmap staticmethod should have two returns: output and out_dims"
+            )
+        output, out_dims = found
     return _batched_again(output, out_dims, serial)
 
 
 def _batched_again(output: Any, out_dims: Any, serial: int) -> Any:
     outputs, spec = tree_flatten(output)
+    if spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        out_dims = out_dims[0]
     dims = spread(out_dims, spec)
     if dims is None:
         raise ValueError(

@@ -24,7 +24,7 @@ def _basis(tensors: list[Tensor], begin: int, end: int) -> list[Tensor]:
         n = t.numel()
         rows = tl_core.arange(begin - offset, end - offset, device=t.device).unsqueeze(1)
         columns = tl_core.arange(n, device=t.device)
-        made.append((rows == columns).to(t.dtype).reshape(end - begin, *t.shape))
+        made.append((rows == columns).to(t.dtype).reshape((end - begin, *t.shape)))
         offset += n
     return made
 
@@ -110,7 +110,7 @@ def _arranged(rows: list[Tensor], outputs: list, out_spec: Any, flat: list, spec
     by_input = [r.split(sizes) for r in rows]
     blocks = []
     for i, y in enumerate(outputs):
-        made = [pieces[i].reshape(*y.shape, *x.shape) for pieces, x in zip(by_input, flat, strict=True)]
+        made = [pieces[i].reshape((*y.shape, *x.shape)) for pieces, x in zip(by_input, flat, strict=True)]
         blocks.append(tree_unflatten(made, spec))
     return tree_unflatten(blocks, out_spec)
 
@@ -180,7 +180,7 @@ def _arranged_columns(columns: Any, flat: list, spec: Any) -> Any:
     blocks = []
     for block in leaves:
         pieces = block.split(sizes, -1)
-        made = [p.reshape(*block.shape[:-1], *x.shape) for p, x in zip(pieces, flat, strict=True)]
+        made = [p.reshape((*block.shape[:-1], *x.shape)) for p, x in zip(pieces, flat, strict=True)]
         blocks.append(tree_unflatten(made, spec))
     return tree_unflatten(blocks, out_spec)
 
