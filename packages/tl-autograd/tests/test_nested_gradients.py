@@ -53,6 +53,7 @@ FUNCTIONS = {
     "broadcast": lambda x: (x * x.sum(1, keepdim=True)).contiguous().values(),
     "broadcast_padded": lambda x: (x * nested.to_padded_tensor(x, 0.0)).contiguous().values(),
     "matmul": lambda x: x.mT @ x.sin(),
+    "grouped": lambda x: (x @ x.sum(1)[:, :, None].expand(-1, -1, 2).sin()).contiguous().values(),
     "layer_norm": lambda x: tl.layer_norm(x, (4,)).contiguous().values(),
     "slice": lambda x: x[..., 1:3].contiguous().values(),
     "attention": lambda x: attend(x).transpose(1, 2).contiguous().values(),

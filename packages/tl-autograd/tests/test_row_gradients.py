@@ -413,7 +413,8 @@ INSIDE = {
     "test_fft_gradients.py": {"_fft_c2c", "_fft_r2c", "_fft_c2r"},
     "test_nested_gradients.py": {
         "_segment_sum", "_segment_expand", "_segment_amax", "_segment_amin", "_segment_softmax",
-        "_segment_log_softmax", "_jagged_to_padded", "_padded_to_jagged", "_attention_ragged",
+        "_segment_log_softmax", "_segment_matmul", "_segment_products", "_jagged_to_padded", "_padded_to_jagged",
+        "_attention_ragged",
     },
     "test_sparse_gradients.py": {"_sparse_coo_tensor", "values", "_coalesce", "_to_dense", "sparse_mask"},
     "test_sparse_layout_gradients.py": {

@@ -78,6 +78,26 @@ ROWS = [
         doc="The derivative of _segment_log_softmax.",
     ),
     Op(
+        "_segment_matmul(Tensor self, Tensor weight, Tensor offsets, Tensor? lengths=None) -> Tensor",
+        method=False,
+        grad={
+            "self": "_segment_matmul(g, weight.transpose(1, 2).conj(), offsets, lengths)",
+            "weight": "_segment_products(self.conj(), g, offsets, lengths)",
+        },
+        jvp="double-vjp", batch="loop",
+        doc="The rows of segment i times the i-th of a batch of matrices; zeros between segments.",
+    ),
+    Op(
+        "_segment_products(Tensor self, Tensor other, Tensor offsets, Tensor? lengths=None) -> Tensor",
+        method=False,
+        grad={
+            "self": "_segment_matmul(other.conj(), g.transpose(1, 2), offsets, lengths)",
+            "other": "_segment_matmul(self.conj(), g, offsets, lengths)",
+        },
+        jvp="double-vjp", batch="loop",
+        doc="The transpose of the rows of each segment times the other's: a batch of matrices.",
+    ),
+    Op(
         (
             "_jagged_to_padded(Tensor self, Tensor offsets, Tensor? lengths, int max_length, Scalar padding) "
             "-> Tensor"

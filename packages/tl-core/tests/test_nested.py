@@ -513,6 +513,19 @@ def test_products():
         nn_functions.linear(x.mT, w)
 
 
+@forms
+def test_products_with_a_matrix_each(make):
+    x = make()
+    a = arrays(x)
+    each = tl.tensor(numpy.random.default_rng(3).normal(size=(3, 4, 4))).mT  # not dense
+    assert_components(x @ each[:1], [i @ each[0].numpy() for i in a])
+    each = tl.cat([each, each[:1]])
+    assert_components(tl.bmm(x, each), [i @ m for i, m in zip(a, each.numpy(), strict=True)])
+    products = x.mT @ x.exp()
+    for made, i in zip(products.numpy(), a, strict=True):
+        numpy.testing.assert_allclose(made, i.T @ numpy.exp(i), rtol=1e-11, atol=1e-13)
+
+
 def test_normalization():
     x = jagged()
     made = tl.layer_norm(x, (4,))
@@ -609,6 +622,12 @@ def test_segments_of_every_layout_and_type(dtype):
         (lambda: tl._segment_expand(tl.zeros(2), tl.tensor([0, 1]), None, 1), "1 segments for 2 rows"),
         (lambda: tl._jagged_to_padded(tl.zeros(3), tl.tensor([0, 3]), None, 2, 0), "longest segment has 3"),
         (lambda: tl._padded_to_jagged(tl.zeros(1, 2), tl.tensor([0, 3]), None, 3), "do not fit a batch"),
+        (
+            lambda: tl._segment_matmul(tl.zeros(3, 2), tl.zeros(1, 3, 2), tl.tensor([0, 3])),
+            "for matrices of shape",
+        ),
+        (lambda: tl._segment_matmul(tl.zeros(3, 2), tl.zeros(2, 2), tl.tensor([0, 3])), "2 and 3 dimensions"),
+        (lambda: tl._segment_products(tl.zeros(3, 2), tl.zeros(2, 2), tl.tensor([0, 3])), "3 rows and 2"),
         (lambda: tl._segment_sum(tl.zeros(3), tl.tensor([0, 2**62]), tl.tensor([2**62])), "there are 3 rows"),
     ],
 )

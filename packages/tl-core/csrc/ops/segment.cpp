@@ -189,6 +189,48 @@ Tensor segment_log_softmax_backward(const Tensor& g, const Tensor& result, const
   return ops::mul(difference, inside);
 }
 
+// ---- products ---------------------------------------------------------------------------------------------
+
+void check_matrices(const char* op, const Tensor& a, const Tensor& b, int64_t b_dims) {
+  TL_CHECK(a.dim() == 2 && b.dim() == b_dims && a.dtype() == b.dtype(), Runtime, op, "(): tensors of 2 and ",
+           b_dims, " dimensions and of one type expected, got ", a.sizes(), " of ", dtype_name(a.dtype()),
+           " and ", b.sizes(), " of ", dtype_name(b.dtype()));
+}
+
+Tensor segment_matmul(const Tensor& self, const Tensor& weight, const Tensor& offsets, OptTensor lengths) {
+  constexpr const char* op = "segment_matmul";
+  check_matrices(op, self, weight, 3);
+  const Segments segments(op, offsets, lengths, self.size(0));
+  TL_CHECK(weight.size(0) == segments.count() && weight.size(1) == self.size(1), Runtime, op,
+           "(): ", segments.count(), " segments of rows of ", self.size(1),
+           " elements for matrices of shape ", weight.sizes());
+  const Tensor result =
+      rows_with_gaps(DimVector{self.size(0), weight.size(2)}, {self.dtype(), self.device()}, segments);
+  if (result.is_meta()) return result;
+  for (int64_t i = 0; i < segments.count(); ++i)
+    if (segments.length(i) > 0)
+      ops::mm_out(segment_of(self, segments, i), row_of(weight, i), segment_of(result, segments, i));
+  return result;
+}
+
+Tensor segment_products(const Tensor& self, const Tensor& other, const Tensor& offsets, OptTensor lengths) {
+  constexpr const char* op = "segment_products";
+  check_matrices(op, self, other, 2);
+  TL_CHECK(self.size(0) == other.size(0), Runtime, op, "(): ", self.size(0), " rows and ", other.size(0));
+  const Segments segments(op, offsets, lengths, self.size(0));
+  const Tensor result =
+      empty(DimVector{segments.count(), self.size(1), other.size(1)}, {self.dtype(), self.device()});
+  if (result.is_meta()) return result;
+  for (int64_t i = 0; i < segments.count(); ++i) {
+    const Tensor product = row_of(result, i), rows = segment_of(self, segments, i);
+    if (segments.length(i) == 0)
+      fill_elements(product, Scalar(int64_t{0}));
+    else
+      ops::mm_out(ops::transpose_int(rows, 0, 1), segment_of(other, segments, i), product);
+  }
+  return result;
+}
+
 // ---- padded -----------------------------------------------------------------------------------------------
 
 // The first rows of example i.
@@ -242,6 +284,8 @@ TL_KERNEL(_segment_softmax, segment_softmax<false>)
 TL_KERNEL(_segment_log_softmax, segment_softmax<true>)
 TL_KERNEL(_segment_softmax_backward, segment_softmax_backward)
 TL_KERNEL(_segment_log_softmax_backward, segment_log_softmax_backward)
+TL_KERNEL(_segment_matmul, segment_matmul)
+TL_KERNEL(_segment_products, segment_products)
 TL_KERNEL(_jagged_to_padded, jagged_to_padded)
 TL_KERNEL(_padded_to_jagged, padded_to_jagged)
 

@@ -47,6 +47,10 @@ def _matmul(self: Any, other: Any) -> Any:
         return _same(_C.matmul(self.values(), other), self)
     if other.shape[0] not in (1, len(self)) or other.dim() != self.dim():
         raise _no_product(self, other)
+    if other.dim() == 3 and self._ragged_idx == 1 and other.dtype == self.dtype:
+        ragged = self._ragged
+        matrices = other.expand(len(self), *other.shape[1:])
+        return _same(_C._segment_matmul(self.values(), matrices, ragged.offsets, ragged.lengths), self)
     return from_padded(_C.matmul(padded_values(self, 0), other), self)
 
 
@@ -59,6 +63,9 @@ def _dense_first(self: Tensor, other: NestedTensor) -> Any:
 def _nested_product(self: NestedTensor, other: NestedTensor) -> Any:
     """(B, D, j) @ (B, j, E): the sum runs over the ragged dimension, so the result is dense."""
     inner = self._ragged_idx == self.dim() - 1 and other._ragged_idx == other.dim() - 2
+    if inner and self._ragged.matches(other._ragged) and self.dim() == 3 and self.dtype == other.dtype:
+        ragged = self._ragged
+        return _C._segment_products(self.values().t(), other.values(), ragged.offsets, ragged.lengths)
     if inner and self._ragged.matches(other._ragged):
         return _C.matmul(padded_values(self, 0), padded_values(other, 0))
     rows = self._ragged_idx == self.dim() - 2 or self._ragged_idx < self.dim() - 2
