@@ -10,6 +10,7 @@ from opgen.autocast import POLICY
 from opgen.batch_rules import BATCH, batch_of
 from opgen.jvp_rules import JVP
 from opgen.row import Row
+from opgen.stored_dtypes import unknown
 
 
 def rows() -> list[Row]:
@@ -45,3 +46,5 @@ def _check(collected: list[Row]) -> None:
         raise ValueError(f"there are no rows for the rules of {', '.join(sorted(missing))}")
     if missing := POLICY.keys() - {row.base for row in collected}:
         raise ValueError(f"there are no rows for the policies of {', '.join(sorted(missing))}")
+    if strangers := unknown(collected):
+        raise ValueError(f"there are no rows for the stored types of {', '.join(sorted(strangers))}")

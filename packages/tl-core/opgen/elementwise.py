@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
-from opgen.row import Row
+from opgen.row import FLOAT8, Row
 
 ENUM = {"bool": "Bool", "uint8": "UInt8", "int8": "Int8", "int16": "Int16", "int32": "Int32", "int64": "Int64",
         "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Float16", "bfloat16": "BFloat16",
@@ -158,7 +158,7 @@ def _definition(row: Row) -> str:
     rest = row.args[e.inputs :]
     params = len([a for a in rest if a.type in ("Scalar", "float", "int")])
     alpha = str(any(a.name == "alpha" for a in rest)).lower()
-    dtypes = sum(1 << i for i, d in enumerate(ENUM) if d in e.dtypes)
+    dtypes = sum(1 << i for i, d in enumerate((*ENUM, *FLOAT8)) if d in e.dtypes)
     refusal = json.dumps(e.not_bool) if e.not_bool else "nullptr"
     loops = f"TL_{'ONE_LOOP' if e.once else 'LOOPS'}_OF({symbol(row)}_loops)"
     flags = f"{str(e.condition).lower()}, {alpha}, {str(e.divides).lower()}"

@@ -6,6 +6,7 @@ import json
 
 from opgen.row import Row
 from opgen.schema import Arg, Schema
+from opgen.stored_dtypes import reported, taken
 
 CPP_ARGUMENT = {
     "Tensor": ("const Tensor&", "OptTensor"),
@@ -146,7 +147,8 @@ def _definition(f: Form, by_row: dict, by_name: dict[str, int], programs: dict[s
     devices = "Numbers" if row.elementwise and row.devices == "CpuMeta" else row.devices
     return (f"    {{{{{', '.join(info)}}}, {defaults}, kernel_{row.kernel}, {ctx}, Devices::{devices}, "
             f"ConjNegBits::{conj_neg_bits}, Autocast::{row.autocast.capitalize() or 'None'}, "
-            f"{f'kernel_{sparse}' if sparse else 'nullptr'}, {', '.join(map(str, others))}}},")  # fmt: skip
+            f"{f'kernel_{sparse}' if sparse else 'nullptr'}, {', '.join(map(str, others))}, "
+            f"{taken(row):#x}, {c_string(reported(row))}}},")  # fmt: skip
 
 
 def sparse_kernel(row: Row) -> str:

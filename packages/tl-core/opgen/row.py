@@ -12,8 +12,9 @@ INTS = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"
 HALVES = ("float16", "bfloat16")
 FLOATS = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu")
 SETS = {"bool": ("bool",), "int": INTS, "half": HALVES, "float": (*HALVES, *FLOATS), "complex": COMPLEX,
-        "complex32": ("complex32",),
+        "complex32": ("complex32",), "float8": FLOAT8, "signed_float8": FLOAT8[:4],
         "wide": ("int64", "uint64", *FLOATS, "complex128"),
         "widest": ("int64", "uint64", "float64", "complex128")}  # fmt: skip
 

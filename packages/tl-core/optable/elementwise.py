@@ -156,7 +156,7 @@ ROWS = [
     ),
     Unary(
         "abs", cpu="abs",
-        to="real", dtypes="int float complex", also="float16",
+        to="real", dtypes="int float complex signed_float8", also="float16",
         aliases=("absolute",),
         grad={"self": "g * self.sgn()"},
         expr="abs(x)", ref="numpy.abs",
@@ -200,7 +200,7 @@ ROWS = [
     ),
     Unary(
         "isnan",
-        to="bool", dtypes=ALL,
+        to="bool", dtypes=ALL + " float8",
         inplace=False, out=False,
         grad=NO_SIGN,
         jvp=NO_SIGN,
@@ -387,14 +387,14 @@ ROWS = [
     ),
     Comparison(
         "eq",
-        also=SMALL,
+        dtypes=ALL + " float8", also=SMALL,
         expr="x == y", ref="numpy.equal",
         doc="Whether elements are equal.",
         example=">>> tl.eq(tl.tensor([1, 2]), 2)\ntensor([False,  True])",
     ),
     Comparison(
         "ne",
-        also=SMALL,
+        dtypes=ALL + " float8", also=SMALL,
         aliases=("not_equal",),
         expr="x != y", ref="numpy.not_equal",
         doc="Whether elements differ.",
@@ -480,7 +480,7 @@ ROWS = [
     # ---- three inputs --------------------------------------------------------------------------------------
     Pointwise(
         "where.self(Tensor condition, Operand self, Operand other) -> Tensor", inputs=3, cpu="where",
-        dtypes="bool int float complex complex32", condition=True, moves=True,
+        dtypes="bool int float complex complex32 float8", condition=True, moves=True,
         inplace=False, method=False, shown="condition, input, other, *, out=None",
         grad={"self": "where(condition, g, 0)", "other": "where(condition, 0, g)"},
         expr="c ? x : y",

@@ -9,6 +9,7 @@
 #include "bind/error.h"
 #include "bind/tensor_object.h"
 #include "dispatch/value.h"
+#include "iter/dtypes.h"
 #include "ops/copy.h"
 #include "ops/known_values.h"
 
@@ -180,7 +181,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
                    " bit set. Use tensor.", method, "().numpy() instead.");
         TL_CHECK(t.device().is_cpu(), Type, "can't convert ", device_name(t.device()),
                  " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
-        TL_CHECK(format, Type, "Got unsupported ScalarType ", dtype_name(t.dtype()));
+        TL_CHECK(format, Type, "Got unsupported ScalarType ", scalar_type_name(t.dtype()));
         TL_CHECK((flags & PyBUF_STRIDES) == PyBUF_STRIDES || t.is_contiguous(), Value,
                  "the tensor is not contiguous, and the reader asked for no strides");
         auto* dims = new Py_ssize_t[2 * t.dim() + 1];

@@ -46,7 +46,7 @@ struct Versioned {
 };
 enum : uint64_t { kReadOnly = 1, kCopied = 2 };
 enum : int32_t { kCpu = 1, kPinnedHost = 3 };
-constexpr uint32_t kMajor = 1, kMinor = 0;
+constexpr uint32_t kMajor = 1, kMinor = 1;
 
 template <class Managed>
 constexpr const char* kName = "dltensor";
@@ -86,15 +86,20 @@ void drop_unused(PyObject* capsule) {
   if (managed->deleter) managed->deleter(managed);
 }
 
+DlDataType described(DType d) {
+  if (d == stored::Float4_e2m1fn_x2) return {TL_CODE_FLOAT4_E2M1FN, 4, 2};
+  const int64_t code = dtype_to_abi(d);
+  return {static_cast<uint8_t>(TL_DTYPE_CODE(code)), static_cast<uint8_t>(TL_DTYPE_BITS(code)), 1};
+}
+
 DlTensor described(const Tensor& t, std::vector<int64_t>& dims) {
-  const int64_t dtype = dtype_to_abi(t.dtype());
   for (int64_t d = 0; d < t.dim(); ++d) dims.push_back(t.size(d));
   // Readers may rely on the strides of a dimension of one element.
   for (int64_t d = 0; d < t.dim(); ++d) dims.push_back(t.size(d) == 1 ? 1 : t.stride(d));
   return {t.data(),
           {kCpu, 0},
           static_cast<int32_t>(t.dim()),
-          {static_cast<uint8_t>(TL_DTYPE_CODE(dtype)), static_cast<uint8_t>(TL_DTYPE_BITS(dtype)), 1},
+          described(t.dtype()),
           dims.data(),
           dims.data() + t.dim(),
           0};
@@ -130,8 +135,12 @@ void delete_taken(void* ctx, void*, size_t) {
 }
 
 DType dtype_of(const DlDataType& type) {
+  if (type.code == TL_CODE_FLOAT4_E2M1FN && type.bits == 4 && type.lanes == 2)
+    return stored::Float4_e2m1fn_x2;
   if (type.lanes != 1) refuse("from_dlpack: vector types are not supported, got ", type.lanes, " lanes");
-  if (type.code >= 0x80) refuse("from_dlpack: unknown type code ", type.code);
+  // Numbers of less than a byte lie side by side there, and a byte each here.
+  if (type.code >= 0x80 || type.bits < 8)
+    refuse("from_dlpack: unknown type code ", type.code, " with ", type.bits, " bits");
   try {
     return dtype_from_abi(TL_DTYPE_OF(type.code, type.bits));
   } catch (const Error& e) {
@@ -186,6 +195,8 @@ Tensor take_unversioned(PyObject* capsule) {
 }  // namespace
 
 PyObject* to_dlpack(const Tensor& t, bool versioned, bool copied) {
+  const DType d = t.dtype();
+  if (is_stored_only(d) && !is_floating(d)) refuse("the type ", dtype_name(d), " is not supported by DLPack");
   if (t.is_sparse()) refuse("Can't export tensors with layout other than torch.strided");
   if (t->has(TensorImpl::Conjugated)) refuse("Can't export tensors with the conjugate bit set");
   if (t->has(TensorImpl::Negated)) refuse("Can't export tensors with the negative bit set");

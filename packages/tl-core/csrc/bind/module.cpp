@@ -38,6 +38,7 @@
 #include "dispatch/lazy_bits.h"
 #include "dispatch/names.h"
 #include "dispatch/sparse.h"
+#include "dispatch/stored_dtypes.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
@@ -330,7 +331,7 @@ void add_tensors(py::module_& m) {
     TensorImpl& t = *stored(o).impl();
     set_storage(t, StoragePtr::share(source.storage()));
     set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
-    t.dtype = source.dtype();
+    t.set_dtype(source.dtype());
   });
   m.def("_resize_storage", [](py::object o, size_t bytes) { resize_storage(*stored(o).storage(), bytes); });
   m.def("_storage_owner", [](py::object o) { return take(Py_NewRef(buffer_owner(*stored(o).storage()))); });
@@ -387,6 +388,7 @@ void build(py::module_& m) {
   install_sparse();
   install_names();
   install_sparse_rules();
+  install_stored_dtypes();
   PyObject* module = m.ptr();
   add_types(module);
   add_generator_type(module);

@@ -388,7 +388,7 @@ int set_data(PyObject* o, PyObject* to, void*) {
             "tensor type.");
         if (source.is_sparse()) set_parts(t, parts_of(*source.impl()));
         set_storage(t, StoragePtr::share(source.storage()));
-        t.dtype = source.dtype();
+        t.set_dtype(source.dtype());
         set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
         toggle_conj_neg_bits(t, t.marks() ^ source->marks());
         return 0;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dispatch/thread_state.h"
+#include "iter/dtypes.h"
 
 namespace tl::bind {
 
@@ -12,7 +13,7 @@ PyTypeObject *g_dtype_type, *g_layout_type, *g_memory_format_type, *g_device_typ
 PyObject* g_size_type = nullptr;
 
 namespace {
-PyObject* g_dtypes[kNumDTypes];
+PyObject* g_dtypes[kNumStorableDTypes];
 PyObject* g_layouts[7];
 PyObject* g_memory_formats[4];
 // The last one is that of nested tensors, which are made in Python: no TensorImpl has it.
@@ -40,7 +41,20 @@ PyMethodDef kEnumMethods[] = {
 // -----------------------------------------------------------------------------------------------------------
 PyObject* dtype_to_real(PyObject* o, PyObject*) { return Py_NewRef(dtype_object(to_real(dtype_in(o)))); }
 PyObject* dtype_to_complex(PyObject* o, PyObject*) {
-  return Py_NewRef(dtype_object(to_complex(dtype_in(o))));
+  return translated([&] { return Py_NewRef(dtype_object(checked_to_complex(dtype_in(o)))); },
+                    static_cast<PyObject*>(nullptr));
+}
+PyObject* dtype_is_signed(PyObject* o, void*) {
+  return translated(
+      [&] {
+        const DType d = dtype_in(o);
+        TL_CHECK(!is_bits(d), Runtime, "is_signed: ", dtype_name(d),
+                 " has no sign: bits types are undefined");
+        TL_CHECK(!is_quantized(d), Runtime, "is_signed is not supported for quantized types, got ",
+                 dtype_name(d));
+        return PyBool_FromLong(!is_unsigned(d));
+      },
+      static_cast<PyObject*>(nullptr));
 }
 PyMethodDef kDtypeMethods[] = {
     {"__reduce__", enum_reduce, METH_NOARGS, nullptr},
@@ -57,8 +71,7 @@ PyGetSetDef kDtypeGetset[] = {
      nullptr, "True for the floating-point types.", nullptr},
     {"is_complex", [](PyObject* o, void*) { return PyBool_FromLong(is_complex(dtype_in(o))); }, nullptr,
      "True for the complex types.", nullptr},
-    {"is_signed", [](PyObject* o, void*) { return PyBool_FromLong(!is_unsigned(dtype_in(o))); }, nullptr,
-     "True for the types with negative values.", nullptr},
+    {"is_signed", dtype_is_signed, nullptr, "True for the types with negative values.", nullptr},
     {"itemsize", [](PyObject* o, void*) { return PyLong_FromLongLong(item_size(dtype_in(o))); }, nullptr,
      "Bytes of one element.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -280,7 +293,7 @@ void add_types(PyObject* module) {
                 "The order of a tensor's elements in memory, such as `contiguous_format` or `channels_last`.",
                 kEnumMethods, nullptr);
   add_device_type(module);
-  for (int i = 0; i < kNumDTypes; ++i) {
+  for (int i = 0; i < kNumStorableDTypes; ++i) {
     const char* name = dtype_name(static_cast<DType>(i));
     g_dtypes[i] = add_enum(module, g_dtype_type, i, name);
   }

@@ -19,6 +19,12 @@ struct Key {
     meet(static_cast<int>(t.device.type));
   }
   void meet(int type) { types |= uint32_t{1} << type; }
+  void meet_option(const TlValue& v) {
+    if (v.tag == TL_DTYPE)
+      bits |= uint64_t{is_stored_code(v.u.i)} << TL_LAYER_STORED;
+    else if (const int row = device_row(v.u.i); row >= 0)
+      meet(row);
+  }
   int device() const { return std::bit_width(types) - 1; }  // negative: none
   bool mixed() const { return (types & (types - 1)) != 0; }
 };
@@ -33,8 +39,8 @@ inline Key scan(const TlValue* args, int n_args) {
       auto* list = static_cast<const TensorImpl* const*>(args[i].u.p);
       for (uint32_t k = 0; k < args[i].len; ++k)
         if (list[k]) key.meet(*list[k]);
-    } else if (args[i].tag == TL_DEVICE) {
-      if (const int row = device_row(args[i].u.i); row >= 0) key.meet(row);
+    } else if (args[i].tag == TL_DEVICE || args[i].tag == TL_DTYPE) {
+      key.meet_option(args[i]);
     }
   }
   return key;

@@ -84,6 +84,8 @@ void register_builtin_operators() {
     op.autocast = def.autocast;
     // The row's own knows its context; any other learns which operator is called.
     op.sparse = {def.sparse, def.sparse == def.kernel ? def.ctx : &op};
+    op.stored = def.stored;
+    op.reported = def.reported;
     op.needs_values = def.devices == Devices::CpuOnly;
     op.one_device = def.devices == Devices::CpuMeta;
     add_kernels(op, def.devices, {def.kernel, def.ctx});

@@ -40,6 +40,8 @@ struct OperatorDef {
   Autocast autocast;
   TlCall sparse;                     // the kernel for sparse tensors; NULL: none
   int16_t functional, inplace, out;  // indices of the row's other forms; -1: none
+  uint8_t stored;                    // of the types that are only stored, the kinds it takes
+  const char* reported;              // the kernel's name in the message that refuses the others
 };
 
 struct KernelEntry {
@@ -59,7 +61,9 @@ struct TlOperator {
   bool needs_values = false;  // no result on meta
   tl::ConjNegBits conj_neg_bits = tl::ConjNegBits::Resolved;
   tl::Autocast autocast = tl::Autocast::None;
-  bool one_device = false;  // the kernels trust that all tensors lie on one device
+  bool one_device = false;         // the kernels trust that all tensors lie on one device
+  uint8_t stored = 0xff;           // the kinds of types that are only stored that it takes
+  const char* reported = nullptr;  // the kernel's name in the message that refuses a type
   tl::KernelEntry kernels[tl::kNumDeviceTypes];
   tl::KernelEntry sparse;  // for sparse tensors
   TlLayerEntry layers[TL_LAYER_COUNT] = {};

@@ -11,11 +11,53 @@ namespace {
 struct AbiType {
   uint8_t code, bits;
 };
-constexpr AbiType kAbiTypes[kNumDTypes] = {
-    {TL_CODE_BOOL, 8},   {TL_CODE_UINT, 8},     {TL_CODE_INT, 8},      {TL_CODE_INT, 16},
-    {TL_CODE_INT, 32},   {TL_CODE_INT, 64},     {TL_CODE_UINT, 16},    {TL_CODE_UINT, 32},
-    {TL_CODE_UINT, 64},  {TL_CODE_FLOAT, 16},   {TL_CODE_BFLOAT, 16},  {TL_CODE_FLOAT, 32},
-    {TL_CODE_FLOAT, 64}, {TL_CODE_COMPLEX, 32}, {TL_CODE_COMPLEX, 64}, {TL_CODE_COMPLEX, 128},
+constexpr AbiType kAbiTypes[kNumStorableDTypes] = {
+    {TL_CODE_BOOL, 8},
+    {TL_CODE_UINT, 8},
+    {TL_CODE_INT, 8},
+    {TL_CODE_INT, 16},
+    {TL_CODE_INT, 32},
+    {TL_CODE_INT, 64},
+    {TL_CODE_UINT, 16},
+    {TL_CODE_UINT, 32},
+    {TL_CODE_UINT, 64},
+    {TL_CODE_FLOAT, 16},
+    {TL_CODE_BFLOAT, 16},
+    {TL_CODE_FLOAT, 32},
+    {TL_CODE_FLOAT, 64},
+    {TL_CODE_COMPLEX, 32},
+    {TL_CODE_COMPLEX, 64},
+    {TL_CODE_COMPLEX, 128},
+    {TL_CODE_FLOAT8_E4M3FN, 8},
+    {TL_CODE_FLOAT8_E5M2, 8},
+    {TL_CODE_FLOAT8_E4M3FNUZ, 8},
+    {TL_CODE_FLOAT8_E5M2FNUZ, 8},
+    {TL_CODE_FLOAT8_E8M0FNU, 8},
+    {TL_CODE_FLOAT4_E2M1FN, 8},
+    {TL_CODE_BITS1X8, 8},
+    {TL_CODE_BITS2X4, 8},
+    {TL_CODE_BITS4X2, 8},
+    {TL_CODE_BITS, 8},
+    {TL_CODE_BITS, 16},
+    {TL_CODE_QUINT, 8},
+    {TL_CODE_QINT, 8},
+    {TL_CODE_QINT, 32},
+    {TL_CODE_QUINT4X2, 8},
+    {TL_CODE_QUINT2X4, 8},
+    {TL_CODE_UINT, 1},
+    {TL_CODE_UINT, 2},
+    {TL_CODE_UINT, 3},
+    {TL_CODE_UINT, 4},
+    {TL_CODE_UINT, 5},
+    {TL_CODE_UINT, 6},
+    {TL_CODE_UINT, 7},
+    {TL_CODE_INT, 1},
+    {TL_CODE_INT, 2},
+    {TL_CODE_INT, 3},
+    {TL_CODE_INT, 4},
+    {TL_CODE_INT, 5},
+    {TL_CODE_INT, 6},
+    {TL_CODE_INT, 7},
 };
 
 template <class T>
@@ -51,7 +93,7 @@ int64_t dtype_to_abi(DType d) {
 }
 
 DType dtype_from_abi(int64_t code) {
-  for (int i = 0; i < kNumDTypes; ++i)
+  for (int i = 0; i < kNumStorableDTypes; ++i)
     if (dtype_to_abi(static_cast<DType>(i)) == code) return static_cast<DType>(i);
   fail(ErrorKind::Type, "no element type has the code ", TL_DTYPE_CODE(code), " with ", TL_DTYPE_BITS(code),
        " bits");

@@ -45,6 +45,9 @@ static_assert(sizeof(Tensor) == sizeof(TlTensor*), "tensor lists cross the C int
 // --------------------------------------------------------------------------------------
 int64_t dtype_to_abi(DType dtype);
 DType dtype_from_abi(int64_t code);  // raises for codes tl has no type for
+inline bool is_stored_code(int64_t code) {
+  return TL_DTYPE_CODE(code) > TL_CODE_BOOL || TL_DTYPE_BITS(code) < 8;
+}
 
 // ---- reading arguments
 // ---------------------------------------------------------------------------------------------

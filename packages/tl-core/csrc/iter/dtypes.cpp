@@ -1,6 +1,8 @@
 // Type promotion over categories (bool, integer, floating, complex), and the dtypes of computation.
 #include "iter/dtypes.h"
 
+#include <iterator>
+
 #include "tensor/default_dtype.h"
 
 namespace tl {
@@ -29,6 +31,19 @@ DType promote_ints(DType a, DType b) {
   }
 }
 
+// Types that are only stored have no common type with any other.
+[[noreturn, gnu::cold]] void refuse_promotion(DType a, DType b) {
+  const auto either = [=](auto is) { return is(a) || is(b); };
+  if (either(is_float8))
+    fail(ErrorKind::Runtime, "Promotion for Float8 Types is not supported, attempted to promote ",
+         scalar_type_name(a), " and ", scalar_type_name(b));
+  if (either(is_quantized))
+    fail(ErrorKind::Runtime, "promote_types with quantized numbers is not handled: attempted to promote ",
+         scalar_type_name(a), " and ", scalar_type_name(b));
+  fail(ErrorKind::Runtime, "Promotion from ", scalar_type_name(a), " and ", scalar_type_name(b),
+       " is unsupported.");
+}
+
 DType promote_floats(DType a, DType b) {
   if (is_half(a) && is_half(b)) return DType::Float32;  // neither holds the other
   return item_size(a) >= item_size(b) ? a : b;
@@ -37,6 +52,7 @@ DType promote_floats(DType a, DType b) {
 
 DType promote(DType a, DType b) {
   if (a == b) return a;
+  if (is_stored_only(a) || is_stored_only(b)) refuse_promotion(a, b);
   const int ca = category(a), cb = category(b);
   if (ca < 2 && cb < 2) return promote_ints(a, b);
   if (ca == 3 || cb == 3) {
@@ -48,12 +64,62 @@ DType promote(DType a, DType b) {
   return promote_floats(a, b);
 }
 
+DType checked_to_complex(DType d) {
+  TL_CHECK((is_floating(d) && !is_stored_only(d)) || is_complex(d), Runtime,
+           "Unknown Complex ScalarType for ", scalar_type_name(d));
+  return to_complex(d);
+}
+
 bool can_cast(DType from, DType to) { return category(from) <= category(to); }
 
 const char* scalar_type_name(DType d) {
-  static constexpr const char* kNames[] = {
-      "Bool",   "Byte", "Char",     "Short", "Int",    "Long",        "UInt16",       "UInt32",
-      "UInt64", "Half", "BFloat16", "Float", "Double", "ComplexHalf", "ComplexFloat", "ComplexDouble"};
+  static constexpr const char* kNames[] = {"Bool",
+                                           "Byte",
+                                           "Char",
+                                           "Short",
+                                           "Int",
+                                           "Long",
+                                           "UInt16",
+                                           "UInt32",
+                                           "UInt64",
+                                           "Half",
+                                           "BFloat16",
+                                           "Float",
+                                           "Double",
+                                           "ComplexHalf",
+                                           "ComplexFloat",
+                                           "ComplexDouble",
+                                           "Float8_e4m3fn",
+                                           "Float8_e5m2",
+                                           "Float8_e4m3fnuz",
+                                           "Float8_e5m2fnuz",
+                                           "Float8_e8m0fnu",
+                                           "Float4_e2m1fn_x2",
+                                           "Bits1x8",
+                                           "Bits2x4",
+                                           "Bits4x2",
+                                           "Bits8",
+                                           "Bits16",
+                                           "QUInt8",
+                                           "QInt8",
+                                           "QInt32",
+                                           "QUInt4x2",
+                                           "QUInt2x4",
+                                           "UInt1",
+                                           "UInt2",
+                                           "UInt3",
+                                           "UInt4",
+                                           "UInt5",
+                                           "UInt6",
+                                           "UInt7",
+                                           "Int1",
+                                           "Int2",
+                                           "Int3",
+                                           "Int4",
+                                           "Int5",
+                                           "Int6",
+                                           "Int7"};
+  static_assert(std::size(kNames) == kNumStorableDTypes);
   return kNames[static_cast<int>(d)];
 }
 
@@ -63,7 +129,7 @@ DType scalar_dtype(const Scalar& s) {
   return s.is_float() ? default_dtype() : to_complex(default_dtype());
 }
 
-DType opmath_type(DType d) { return is_half(d) ? DType::Float32 : d; }
+DType opmath_type(DType d) { return is_half(d) || is_float8(d) ? DType::Float32 : d; }
 DType accumulate_type(DType d) { return is_integral(d, true) ? DType::Int64 : opmath_type(d); }
 DType sum_type(DType d) { return is_integral(d, true) ? DType::Int64 : d; }
 DType common_kernel_type(DType d) {
@@ -73,6 +139,7 @@ DType common_kernel_type(DType d) {
 DType double_precision(DType d) { return is_complex(d) ? DType::Complex128 : DType::Float64; }
 
 DType wider_type(DType d) {
+  if (is_float8(d)) return DType::Float32;
   switch (d) {
     case DType::Bool:
     case DType::UInt8:
@@ -103,7 +170,7 @@ Promotion::Maybe Promotion::combine(Maybe higher, Maybe lower) {
   if (!higher.defined) return lower;
   if (!lower.defined || is_complex(higher.dtype)) return higher;
   if (is_floating(higher.dtype))
-    return is_complex(lower.dtype) ? Maybe{to_complex(higher.dtype), true} : higher;
+    return is_complex(lower.dtype) ? Maybe{checked_to_complex(higher.dtype), true} : higher;
   if (higher.dtype == DType::Bool || category(lower.dtype) >= 2)
     return {promote(higher.dtype, lower.dtype), true};
   return higher;

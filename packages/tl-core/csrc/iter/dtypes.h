@@ -6,7 +6,8 @@
 
 namespace tl {
 
-DType promote(DType a, DType b);  // raises for pairs without a common type
+DType promote(DType a, DType b);    // raises for pairs without a common type
+DType checked_to_complex(DType d);  // raises for what is neither floating nor complex
 bool can_cast(DType from, DType to);
 const char* scalar_type_name(DType dtype);  // "Float", as PyTorch's messages say
 DType scalar_dtype(const Scalar& s);        // bool, int64, the default dtype or its complex twin

@@ -47,6 +47,8 @@ void copy_elements(const Tensor& dst, const Tensor& src) {
   nest.add_broadcast(src);
   nest.plan();
   const cpu::ElementwiseLoop loop = cpu::cast_loop(dst.dtype(), src.dtype());
+  TL_CHECK(loop, NotImplemented, "\"copy_kernel\" not implemented for '",
+           scalar_type_name(is_number(src.dtype()) ? dst.dtype() : src.dtype()), "'");
   nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) { loop(d, s, n0, n1, nullptr); });
 }
 
@@ -75,9 +77,14 @@ void fill_streamed(const Tensor& dst, const char* value) {
 void fill_elements(const Tensor& dst, const Scalar& value) {
   if (dst.numel() == 0 || dst.is_meta()) return;
   check_is_no_batch(dst, "the elements");
-  alignas(16) char bytes[16];
-  value.check_fits(dst.dtype());
-  value.store(dst.dtype(), bytes);
+  alignas(16) char bytes[16] = {};
+  if (is_number(dst.dtype())) {
+    value.check_fits(dst.dtype());
+    value.store(dst.dtype(), bytes);
+  } else {
+    TL_CHECK(value.is_integral() && !value.to_bool(), NotImplemented, "\"fill_cpu\" not implemented for '",
+             scalar_type_name(dst.dtype()), "'");
+  }
   if (dst.numel() >= cpu::kStreamedBytes / dst.itemsize() && is_dense(dst.sizes(), dst.strides()))
     return fill_streamed(dst, bytes);
   LoopNest nest(dst.sizes());

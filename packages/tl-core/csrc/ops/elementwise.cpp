@@ -126,7 +126,8 @@ bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
     out.common = t.dtype;
     typed = true;
   }
-  if (!typed || (wants_floats(def) && out.common < DType::Float16)) return false;
+  if (!typed || is_stored_only(out.common) || (wants_floats(def) && out.common < DType::Float16))
+    return false;
   if (out.first->numel >= cpu::kStreamedBytes / 16) return false;  // the result may have to be streamed
   if (def.promote == Promote::Int && out.common == DType::Bool) return false;
   for (int i = 0; i < def.n_inputs; ++i)
@@ -309,7 +310,7 @@ class Plan : ElementwisePlan {
 
 DType ElementwiseDef::computes_in(DType common) const {
   if (dtypes >> static_cast<int>(common) & 1) {
-    DType d = common;
+    DType d = is_stored_only(common) ? wider_type(common) : common;
     while (!loops[d]) d = wider_type(d);
     return d;
   }

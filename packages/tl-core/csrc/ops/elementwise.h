@@ -17,7 +17,7 @@ struct ElementwiseDef {
   bool alpha;            // the parameter obeys PyTorch's rules for alpha
   bool divides;          // the last input is a divisor: integers refuse zeros
   const char* not_bool;  // why bool is refused; NULL: as any dtype without a loop
-  uint32_t dtypes;       // a bit for each common type it takes
+  uint64_t dtypes;       // a bit for each common type it takes
   cpu::ElementwiseLoops loops;
 
   DType output(DType common) const { return result_type(promote, common); }

@@ -322,7 +322,8 @@ Tensor logical(Reduce op, const char* name, const Tensor& self, OptDims dim, boo
   if (out)
     TL_CHECK(out.tensor->dtype() == DType::Bool || out.tensor->dtype() == DType::UInt8, Runtime, name,
              " only supports bool tensor for result, got: ", scalar_type_name(out.tensor->dtype()));
-  return reduced(op, name, self, dim, keepdim, self.dtype(), result, out);
+  const DType read = is_float8(self.dtype()) ? opmath_type(self.dtype()) : self.dtype();
+  return reduced(op, name, self, dim, keepdim, read, result, out);
 }
 Tensor any_all(const Tensor& self, Out out) {
   return logical(Reduce::Any, "any", self, std::nullopt, false, out);

@@ -10,7 +10,7 @@ template <class T>
 inline constexpr bool is_complex_type = requires(T t) { t.re; };
 
 template <class T>
-inline constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+inline constexpr bool is_half_type = requires(T t) { t.bits; };  // and float8: arithmetic in float
 
 template <class R>
 R convert_real(double value) {
@@ -75,6 +75,9 @@ Scalar load(const T& value) {
     return Scalar(static_cast<double>(value));
   }
 }
+[[noreturn, gnu::cold]] void refuse(const char* what, DType dtype) {
+  fail(ErrorKind::Runtime, what, ": elements of the type ", dtype_name(dtype), " are not numbers");
+}
 }  // namespace
 
 void Scalar::store(DType dtype, void* out) const {
@@ -86,6 +89,11 @@ void Scalar::store(DType dtype, void* out) const {
     TL_ALL_DTYPES(TL_STORE)
 #undef TL_STORE
   }
+#define TL_STORE(E, T) \
+  if (dtype == stored::E) return void(*static_cast<T*>(out) = convert<T>(*this));
+  TL_FLOAT8_DTYPES(TL_STORE)
+#undef TL_STORE
+  refuse("store_scalar", dtype);
 }
 
 void Scalar::check_fits(DType dtype) const {
@@ -97,6 +105,9 @@ void Scalar::check_fits(DType dtype) const {
     TL_ALL_DTYPES(TL_CHECK_FITS)
 #undef TL_CHECK_FITS
   }
+  if (is_float8(dtype))
+    TL_CHECK(fits<float>(*this), Runtime, "value cannot be converted to type ", dtype_name(dtype),
+             " without overflow");
 }
 
 Scalar load_scalar(DType dtype, const void* data) {
@@ -109,7 +120,11 @@ Scalar load_scalar(DType dtype, const void* data) {
     TL_ALL_DTYPES(TL_LOAD)
 #undef TL_LOAD
   }
-  return {};
+#define TL_LOAD(E, T) \
+  if (dtype == stored::E) return load(*static_cast<const T*>(data));
+  TL_FLOAT8_DTYPES(TL_LOAD)
+#undef TL_LOAD
+  refuse("load_scalar", dtype);
 }
 
 }  // namespace tl

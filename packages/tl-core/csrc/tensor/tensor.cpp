@@ -18,7 +18,7 @@ namespace tl {
 namespace {
 TensorImpl* new_impl(DType dtype, Device device) {
   auto* t = new (allocate(sizeof(TensorImpl))) TensorImpl;
-  t->dtype = dtype;
+  t->set_dtype(dtype);
   t->device = device;
   t->set(TensorImpl::Inference, thread_locals().inference);
   return t;

@@ -62,6 +62,14 @@ struct TensorImpl {
 
   bool has(Flag flag) const { return flags & flag; }
   void set(Flag flag, bool on) { flags = static_cast<uint16_t>(on ? flags | flag : flags & ~flag); }
+  void set_dtype(DType d) {
+    dtype = d;
+    constexpr uint64_t stored = uint64_t{1} << TL_LAYER_STORED;
+    if (is_stored_only(d)) [[unlikely]]
+      bits.fetch_or(stored, std::memory_order_relaxed);
+    else if (bits.load(std::memory_order_relaxed) & stored) [[unlikely]]
+      bits.fetch_and(~stored, std::memory_order_relaxed);
+  }
   uint16_t marks() const { return flags & kConjNegBits; }
   IntSpan sizes() const { return {dims, ndim}; }
   IntSpan strides() const { return {dims + ndim, ndim}; }

@@ -71,14 +71,29 @@ typedef struct TlValue {
   } u;
 } TlValue;
 
-/* DLPack's type codes; 0x80 and above are tl's own. */
+/* DLPack's type codes; 0x80 and above are tl's own. An element takes whole bytes: integers of fewer than
+ * eight bits one each, and the types that pack several numbers into a byte have 8 bits here. */
 enum {
   TL_CODE_INT = 0,
   TL_CODE_UINT = 1,
   TL_CODE_FLOAT = 2,
   TL_CODE_BFLOAT = 4,
   TL_CODE_COMPLEX = 5,
-  TL_CODE_BOOL = 6
+  TL_CODE_BOOL = 6,
+  TL_CODE_FLOAT8_E4M3FN = 10,
+  TL_CODE_FLOAT8_E4M3FNUZ = 11,
+  TL_CODE_FLOAT8_E5M2 = 12,
+  TL_CODE_FLOAT8_E5M2FNUZ = 13,
+  TL_CODE_FLOAT8_E8M0FNU = 14,
+  TL_CODE_FLOAT4_E2M1FN = 17, /* two a byte */
+  TL_CODE_BITS = 0x80,        /* without a meaning; so are the next three: 1, 2, 4 bits, packed */
+  TL_CODE_BITS1X8 = 0x81,
+  TL_CODE_BITS2X4 = 0x82,
+  TL_CODE_BITS4X2 = 0x83,
+  TL_CODE_QUINT = 0x84, /* quantized */
+  TL_CODE_QINT = 0x85,
+  TL_CODE_QUINT4X2 = 0x86,
+  TL_CODE_QUINT2X4 = 0x87
 };
 #define TL_DTYPE_OF(code, bits) ((int64_t)(((uint32_t)(code) << 16) | (uint32_t)(bits)))
 #define TL_DTYPE_CODE(dtype) ((int)((dtype) >> 16))
@@ -155,6 +170,7 @@ typedef enum TlLayer {
   TL_LAYER_PYTHON = 9,
   TL_LAYER_CHECK = 10,  /* looks at results: numerics */
   TL_LAYER_SPARSE = 11, /* tensors without strides: the core's own */
+  TL_LAYER_STORED = 12, /* element types that few operators take: the core's own */
   TL_LAYER_COUNT = 16,
 } TlLayer;
 

@@ -11,7 +11,7 @@ from tl_core.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
 from tl_core.lowrank import lu
 from tl_core.sparse_layouts import methods as sparse_methods
 from tl_core.storage import TypedStorage, UntypedStorage
-from tl_core.tensor_types import construct, dtype_of, scalar_name, type_name
+from tl_core.tensor_types import construct, dtype_of, type_name
 from tl_core.unique import unique, unique_consecutive
 
 TensorMeta = type(Tensor)  # what a metaclass of a subclass derives from
@@ -118,8 +118,6 @@ def _numpy(self: Tensor, *, force: bool = False) -> Any:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
-    if self.dtype is _C.bfloat16 or self.dtype is _C.complex32:
-        raise TypeError(f"Got unsupported ScalarType {scalar_name(self.dtype)}")
     return numpy.asarray(memoryview(self))
 
 

@@ -11,7 +11,7 @@ get_default_dtype = _C.get_default_dtype
 
 def set_default_dtype(d: Any, /) -> None:
     """The type of floats that nobody said the type of: a floating-point dtype."""
-    if not isinstance(d, _C.dtype) or not d.is_floating_point:
+    if not isinstance(d, _C.dtype) or not d.is_floating_point or "float8" in str(d) or "float4" in str(d):
         raise TypeError(f"only floating-point types are supported as the default type, got {d}")
     _C._set_default_dtype(d)
 

@@ -25,6 +25,7 @@ class PrintOptions:
         self.sci_mode: bool | None = None
 
 
+_INTEGERS = (_C.bool, _C.uint8, _C.int8, _C.int16, _C.int32, _C.int64, _C.uint16, _C.uint32, _C.uint64)
 PRINT_OPTS = PrintOptions()
 _PROFILES = {
     "default": PrintOptions(),
@@ -154,7 +155,7 @@ def _nested(t: Tensor, indent: int, summarize: bool, formatter: Any) -> str:
 def _body(t: Tensor, indent: int) -> str:
     if t.numel() == 0:
         return "[]"
-    if t.dtype in (_C.float16, _C.bfloat16):
+    if t.is_floating_point() and t.dtype.itemsize < 4:
         t = t.float()
     if t.dtype is _C.complex32:
         t = t.to(_C.complex64)
@@ -167,7 +168,7 @@ def _suffixes(self: Tensor, default_dtype: bool) -> list[str]:
     found = []
     if self.device.type != "cpu":
         found.append(f"device='{self.device}'")
-    if self.is_meta or (self.numel() == 0 and self.dim() != 1):
+    if self.is_meta or not _is_number(self.dtype) or (self.numel() == 0 and self.dim() != 1):
         found.append(f"size={tuple(self.shape)}")
     if self.is_meta:
         if self.dtype is not _C.get_default_dtype():
@@ -187,9 +188,16 @@ def _names_suffix(self: Tensor) -> list[str]:
     return [f"names={_C._names_of(self)}"] if _C._has_names(self) else []
 
 
+def _is_number(dtype: Any) -> bool:
+    """Whether the elements of a type are numbers by themselves: not those of bits, quantized and packed ones."""
+    if dtype.is_floating_point:
+        return dtype is not _C.float4_e2m1fn_x2
+    return dtype.is_complex or dtype in _INTEGERS
+
+
 def _tensor_str(self: Tensor, indent: int = 0) -> str:
     """The text between the parentheses, without the suffixes."""
-    return "..." if self.is_meta else _body(self, indent)
+    return "..." if self.is_meta or not _is_number(self.dtype) else _body(self, indent)
 
 
 def _repr(self: Tensor) -> str:

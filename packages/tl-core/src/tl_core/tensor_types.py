@@ -18,7 +18,14 @@ from tl_core.storage import TypedStorage, UntypedStorage
 _NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
           "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
           "complex64": "ComplexFloat", "complex128": "ComplexDouble", "complex32": "ComplexHalf",
-          "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}  # fmt: skip
+          "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "quint8": "QUInt8", "qint8": "QInt8",
+          "qint32": "QInt32", "quint4x2": "QUInt4x2", "quint2x4": "QUInt2x4"}  # fmt: skip
+# The others are named alike, but for their case: Float8_e5m2, Bits8, UInt4.
+_NAMES |= {
+    name: name.replace("uint", "UInt") if name[0] == "u" else name.capitalize()
+    for name, dtype in vars(_C).items()
+    if isinstance(dtype, _C.dtype) and name not in _NAMES
+}
 _DTYPES = {f"torch.{name}Tensor": getattr(_C, dtype) for dtype, name in _NAMES.items()}
 
 

@@ -2,6 +2,7 @@
 // Dtype conversion kernels: one elementwise loop for each pair of source and destination dtypes.
 #include "kernels/cpu/elementwise/cast.h"
 
+#include "kernels/cpu/elementwise/float8_cast.h"
 #include "kernels/cpu/elementwise/unary.h"
 #include "kernels/cpu/loops/copy.h"
 #include "kernels/cpu/loops/elementwise_loop.h"
@@ -99,6 +100,7 @@ namespace tl::cpu {
 
 ElementwiseLoop cast_loop(DType to, DType from) {
   if (to == from) return copy_loop(item_size(to));
+  if (is_stored_only(to) || is_stored_only(from)) return float8_cast_loop(to, from);
   const int row = static_cast<int>(to), column = static_cast<int>(from);
   const ElementwiseLoop loop = TL_SELECT(casts)[row][column];
   return loop ? loop : base::casts[row][column];

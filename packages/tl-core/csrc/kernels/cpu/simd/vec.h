@@ -101,6 +101,14 @@ template <>
 struct OpMathOf<Complex32> {
   using type = Complex64;
 };
+template <int m, int b, uint8_t l, uint8_t o, bool z>
+struct OpMathOf<Float8<m, b, l, o, z>> {
+  using type = float;
+};
+template <>
+struct OpMathOf<Float8_e8m0fnu> {
+  using type = float;
+};
 template <class T>
 using OpMath = typename OpMathOf<T>::type;
 

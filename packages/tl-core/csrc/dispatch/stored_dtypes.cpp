@@ -1,0 +1,54 @@
+#include "dispatch/stored_dtypes.h"
+
+#include "dispatch/operator.h"
+#include "iter/dtypes.h"
+
+namespace tl {
+
+namespace {
+constexpr uint8_t kAll = kFloat8 | kFloat4 | kBits | kQuantized | kNarrow;
+
+template <class F>
+void each_dtype(const TlValue* args, int n_args, F f) {
+  for (int i = 0; i < n_args; ++i) {
+    if (args[i].tag == TL_TENSOR) {
+      f(reinterpret_cast<const TensorImpl*>(args[i].u.t)->dtype);
+    } else if (args[i].tag == TL_DTYPE) {
+      f(dtype_from_abi(args[i].u.i));
+    } else if (args[i].tag == TL_TENSOR_LIST) {
+      auto* list = static_cast<const TensorImpl* const*>(args[i].u.p);
+      for (uint32_t k = 0; k < args[i].len; ++k)
+        if (list[k]) f(list[k]->dtype);
+    }
+  }
+}
+
+// Of operands of two types, the pair is at fault.
+[[noreturn]] void refuse(const Operator& op, DType dtype, const TlValue* args) {
+  for (int i = 0; i + 1 < op.info.n_args && i < 2; ++i)
+    if (args[i].tag == TL_TENSOR && args[i + 1].tag == TL_TENSOR && !op.written_mask)
+      promote(reinterpret_cast<const TensorImpl*>(args[i].u.t)->dtype,
+              reinterpret_cast<const TensorImpl*>(args[i + 1].u.t)->dtype);
+  fail(ErrorKind::NotImplemented, "\"", op.reported, "\" not implemented for '", scalar_type_name(dtype),
+       "'");
+}
+
+int run(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const Operator& op = *static_cast<const Operator*>(ctx);
+  const auto check = [&](DType d) {
+    if (is_stored_only(d) && !(op.stored & stored_kind(d))) refuse(op, d, args);
+  };
+  if (guarded([&] { each_dtype(args, n_args, check); }) != 0) return -1;
+  return call_past(op, TL_LAYER_STORED, args, n_args, rets, n_rets);
+}
+
+int bind(void*, const TlOperator* op, TlLayerEntry* out) {
+  const bool takes_all = (op->stored & kAll) == kAll;
+  *out = {takes_all ? nullptr : run, const_cast<TlOperator*>(op)};
+  return 0;
+}
+}  // namespace
+
+void install_stored_dtypes() { install_layer(TL_LAYER_STORED, bind, nullptr); }
+
+}  // namespace tl
