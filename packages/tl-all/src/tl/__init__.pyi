@@ -72,15 +72,12 @@ from tl_quantization import per_channel_affine_float_qparams as per_channel_affi
 from tl_quantization import per_channel_symmetric as per_channel_symmetric
 from tl_quantization import per_tensor_affine as per_tensor_affine
 from tl_quantization import per_tensor_symmetric as per_tensor_symmetric
-from tl_quantization import qint8 as qint8
-from tl_quantization import qint32 as qint32
 from tl_quantization import quantize_per_channel as quantize_per_channel
 from tl_quantization import quantize_per_tensor as quantize_per_tensor
 from tl_quantization import quantize_per_tensor_dynamic as quantize_per_tensor_dynamic
 from tl_quantization import quantized_batch_norm as quantized_batch_norm
 from tl_quantization import quantized_max_pool1d as quantized_max_pool1d
 from tl_quantization import quantized_max_pool2d as quantized_max_pool2d
-from tl_quantization import quint8 as quint8
 
 accelerator = _accelerator
 amp = _amp

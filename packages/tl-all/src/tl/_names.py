@@ -159,9 +159,9 @@ _NAMES = {
     "tl_core.symbolic": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sum",
     "tl_quantization": (
         "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine per_channel_affine "
-        "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric qint32 "
-        "qint8 quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm "
-        "quantized_max_pool1d quantized_max_pool2d quint8"
+        "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric "
+        "quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm "
+        "quantized_max_pool1d quantized_max_pool2d"
     ),
 }
 OBJECTS |= {name: f"{module}:{name}" for module, names in _NAMES.items() for name in names.split()}

@@ -9,7 +9,8 @@ import tl_core
 
 __all__ = [
     "QScheme",
-    "QuantizedDtype",
+    "bounds",
+    "is_quantized_dtype",
     "per_channel_affine",
     "per_channel_affine_float_qparams",
     "per_channel_symmetric",
@@ -21,44 +22,6 @@ __all__ = [
     "quint8",
     "storage_dtype",
 ]
-
-
-@dataclass(frozen=True)
-class QuantizedDtype:
-    """An element type whose numbers are kept as integers of another.
-
-    Parameters:
-        name : str
-            As it is printed.
-        storage : dtype
-            The type of the integers.
-        low, high : int
-            The smallest and the largest of them.
-    """
-
-    name: str
-    storage: Any
-    low: int
-    high: int
-
-    is_floating_point = False
-    is_complex = False
-
-    @property
-    def is_signed(self) -> bool:
-        """Whether the integers may be negative."""
-        return self.low < 0
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return self.storage.itemsize
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-    def __reduce__(self) -> str:
-        return self.name
 
 
 @dataclass(frozen=True)
@@ -75,11 +38,11 @@ class QScheme:
 
 
 #: Integers from 0 to 255.
-quint8 = QuantizedDtype("quint8", tl_core.uint8, 0, 255)
+quint8 = tl_core.quint8
 #: Integers from -128 to 127.
-qint8 = QuantizedDtype("qint8", tl_core.int8, -128, 127)
+qint8 = tl_core.qint8
 #: Integers of 32 bits.
-qint32 = QuantizedDtype("qint32", tl_core.int32, -(2**31), 2**31 - 1)
+qint32 = tl_core.qint32
 
 #: One scale and one zero point.
 per_tensor_affine = QScheme("per_tensor_affine")
@@ -92,10 +55,16 @@ per_channel_symmetric = QScheme("per_channel_symmetric")
 #: A scale and a zero point, both floating numbers, for each slice along an axis.
 per_channel_affine_float_qparams = QScheme("per_channel_affine_float_qparams")
 
-_BY_STORAGE = {tl_core.uint8: quint8, tl_core.int8: qint8, tl_core.int32: qint32}
+_STORAGE = {quint8: tl_core.uint8, qint8: tl_core.int8, qint32: tl_core.int32}
+_BY_STORAGE = {storage: dtype for dtype, storage in _STORAGE.items()}
 
 
-def quantized_dtype(dtype: Any) -> QuantizedDtype:
+def is_quantized_dtype(dtype: Any) -> bool:
+    """Whether it is the element type of quantized tensors."""
+    return isinstance(dtype, tl_core.dtype) and dtype in _STORAGE
+
+
+def quantized_dtype(dtype: Any) -> tl_core.dtype:
     """The quantized type that is meant: itself, or the one whose integers have the given type.
 
     Raises:
@@ -105,7 +74,7 @@ def quantized_dtype(dtype: Any) -> QuantizedDtype:
     >>> quantized_dtype(tl_core.int8)
     torch.qint8
     """
-    found = dtype if isinstance(dtype, QuantizedDtype) else _BY_STORAGE.get(dtype)
+    found = dtype if is_quantized_dtype(dtype) else _BY_STORAGE.get(dtype)
     if found is None:
         raise ValueError(f"dtype must be torch.quint8, torch.qint8 or torch.qint32, but got {dtype}")
     return found
@@ -113,4 +82,14 @@ def quantized_dtype(dtype: Any) -> QuantizedDtype:
 
 def storage_dtype(dtype: Any) -> Any:
     """The type of the integers behind a quantized type; any other type itself."""
-    return dtype.storage if isinstance(dtype, QuantizedDtype) else dtype
+    return _STORAGE.get(dtype, dtype)
+
+
+def bounds(dtype: tl_core.dtype) -> tuple[int, int]:
+    """The smallest and the largest integer of a quantized type.
+
+    >>> bounds(qint8)
+    (-128, 127)
+    """
+    limits = tl_core.iinfo(dtype)
+    return limits.min, limits.max

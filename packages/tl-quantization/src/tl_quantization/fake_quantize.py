@@ -14,6 +14,7 @@ from tl_core import Tensor
 from tl_nn import Module
 
 from .dtypes import (
+    bounds,
     per_channel_affine,
     per_channel_affine_float_qparams,
     per_channel_symmetric,
@@ -152,12 +153,12 @@ class FakeQuantize(FakeQuantizeBase):
 
     @staticmethod
     def _check_range(low: int, high: int, dtype: Any) -> None:
-        kind = quantized_dtype(dtype)
+        lowest, highest = bounds(quantized_dtype(dtype))
         if low > high:
             raise ValueError(f"quant_min must be less than or equal to quant_max, but got {low} and {high}")
-        if low < kind.low or high > kind.high:
+        if low < lowest or high > highest:
             raise ValueError(
-                f"quant_min and quant_max must be from {kind.low} to {kind.high}, but got {low} and {high}"
+                f"quant_min and quant_max must be from {lowest} to {highest}, but got {low} and {high}"
             )
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]

@@ -9,7 +9,7 @@ import tl_core
 from tl_core import Tensor
 
 from . import operators
-from .dtypes import QuantizedDtype, quantized_dtype
+from .dtypes import bounds, quantized_dtype
 from .quantizer import PerChannel, PerTensor
 from .tensor import QuantizedTensor, made_of
 
@@ -65,9 +65,10 @@ def _check_floating(name: str, x: Tensor) -> None:
         raise RuntimeError(f"{name}: expected a tensor of torch.float32, but got {x.dtype}")
 
 
-def _checked_zero(name: str, zero_point: int, kind: QuantizedDtype) -> int:
-    if not kind.low <= zero_point <= kind.high:
-        raise RuntimeError(f"{name}: zero_point must be from {kind.low} to {kind.high}, but got {zero_point}")
+def _checked_zero(name: str, zero_point: int, kind: tl_core.dtype) -> int:
+    low, high = bounds(kind)
+    if not low <= zero_point <= high:
+        raise RuntimeError(f"{name}: zero_point must be from {low} to {high}, but got {zero_point}")
     return zero_point
 
 
@@ -122,7 +123,7 @@ def _fractions(x: Tensor) -> bool:
 
 
 def choose_qparams(
-    low: float, high: float, dtype: QuantizedDtype, reduce_range: bool = False
+    low: float, high: float, dtype: tl_core.dtype, reduce_range: bool = False
 ) -> tuple[float, int]:
     """The scale and the zero point with which the type's integers cover [low, high] and 0.
 
@@ -137,7 +138,9 @@ def choose_qparams(
     >>> choose_qparams(0.0, 255.0, quantized_dtype(tl_core.uint8))
     (1.0, 0)
     """
-    bottom, top = (dtype.low // 2, dtype.high // 2) if reduce_range else (dtype.low, dtype.high)
+    bottom, top = bounds(dtype)
+    if reduce_range:
+        bottom, top = bottom // 2, top // 2
     low, high = min(low, 0.0), max(high, 0.0)
     scale = max((high - low) / (top - bottom), EPS)
     return scale, int(min(max(bottom - round(low / scale), bottom), top))

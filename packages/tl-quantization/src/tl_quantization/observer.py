@@ -14,7 +14,8 @@ from tl_core import Tensor
 from tl_nn import Module
 
 from .dtypes import (
-    QuantizedDtype,
+    bounds,
+    is_quantized_dtype,
     per_channel_affine,
     per_channel_affine_float_qparams,
     per_channel_symmetric,
@@ -171,8 +172,8 @@ class UniformQuantizationObserverBase(ObserverBase):
         self.quant_min, self.quant_max = self._range(quant_min, quant_max)
 
     def _range(self, low: int | None, high: int | None) -> tuple[int, int]:
-        kind = quantized_dtype(self.dtype)
-        low, high = (kind.low, kind.high) if low is None or high is None else (low, high)
+        if low is None or high is None:
+            low, high = bounds(quantized_dtype(self.dtype))
         return (low // 2, high // 2) if self.reduce_range else (low, high)
 
     def _calculate_qparams(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
@@ -600,10 +601,10 @@ class PlaceholderObserver(ObserverBase):
         is_dynamic: bool = False,
     ) -> None:
         super().__init__(dtype=dtype, is_dynamic=is_dynamic or bool(compute_dtype))
-        if isinstance(dtype, QuantizedDtype) or quant_min is not None:
-            kind = quantized_dtype(dtype)
-            quant_min = kind.low if quant_min is None else quant_min
-            quant_max = kind.high if quant_max is None else quant_max
+        if is_quantized_dtype(dtype) or quant_min is not None:
+            low, high = bounds(quantized_dtype(dtype))
+            quant_min = low if quant_min is None else quant_min
+            quant_max = high if quant_max is None else quant_max
         self.custom_op, self.compute_dtype = custom_op_name, compute_dtype
         self.quant_min, self.quant_max = quant_min, quant_max
         self.qscheme = per_tensor_affine if qscheme is None else qscheme

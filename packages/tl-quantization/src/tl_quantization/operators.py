@@ -11,7 +11,7 @@ from tl_core import Tensor
 from tl_core.overrides import DisableTorchFunctionSubclass
 from tl_core.pytree import tree_map
 
-from .dtypes import QuantizedDtype, quint8
+from .dtypes import bounds, quint8, storage_dtype
 from .quantizer import PerTensor, Quantizer
 from .tensor import QuantizedTensor, implements, integers_of, made_of
 
@@ -164,7 +164,7 @@ def copies(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 def moved(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """The same elements on another device; other types come by `dequantize()`."""
     x = args[0]
-    if any(isinstance(a, (Tensor, tl_core.dtype, QuantizedDtype)) for a in (*args[1:], *kwargs.values())):
+    if any(isinstance(a, (Tensor, tl_core.dtype)) for a in (*args[1:], *kwargs.values())):
         raise NotImplementedError("a quantized tensor can't be converted; call dequantize() before")
     result = on_integers(func, args, kwargs)
     return x if result.data_ptr() == x.data_ptr() else made_of(result, quantizer_of(args))
@@ -179,7 +179,7 @@ def choosers(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def _with(quantizer: Quantizer, x: Any) -> Any:
-    mine = isinstance(x, Tensor) and x.dtype is quantizer.dtype.storage
+    mine = isinstance(x, Tensor) and x.dtype is storage_dtype(quantizer.dtype)
     return made_of(x, quantizer) if mine else x
 
 
@@ -202,7 +202,7 @@ def relu(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     (x,) = args
     quantizer = _one_scale(func, args)
     with DisableTorchFunctionSubclass():
-        kept = integers_of(x).clamp_min(max(quantizer.zero_point, quantizer.dtype.low))
+        kept = integers_of(x).clamp_min(max(quantizer.zero_point, bounds(quantizer.dtype)[0]))
         return x.copy_(kept) if func.__name__.endswith("_") else made_of(kept, quantizer)
 
 

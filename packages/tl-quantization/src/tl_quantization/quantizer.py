@@ -10,10 +10,11 @@ from tl_core import Tensor
 
 from .dtypes import (
     QScheme,
-    QuantizedDtype,
+    bounds,
     per_channel_affine,
     per_channel_affine_float_qparams,
     per_tensor_affine,
+    storage_dtype,
 )
 
 __all__ = ["PerChannel", "PerTensor", "Quantizer"]
@@ -25,7 +26,7 @@ class PerTensor:
 
     scale: float
     zero_point: int
-    dtype: QuantizedDtype
+    dtype: tl_core.dtype
 
     @property
     def scheme(self) -> QScheme:
@@ -53,7 +54,7 @@ class PerChannel:
     scales: Tensor
     zero_points: Tensor
     axis: int
-    dtype: QuantizedDtype
+    dtype: tl_core.dtype
 
     @property
     def scheme(self) -> QScheme:
@@ -89,7 +90,7 @@ class PerChannel:
 Quantizer = PerTensor | PerChannel
 
 
-def _clamped(scaled: Tensor, zero_point: Any, dtype: QuantizedDtype) -> Tensor:
+def _clamped(scaled: Tensor, zero_point: Any, dtype: tl_core.dtype) -> Tensor:
     """Rounded, shifted and cut off, in float64, which holds all integers of 32 bits."""
     shifted = scaled.round().to(tl_core.float64) + zero_point
-    return shifted.clamp(dtype.low, dtype.high).to(dtype.storage)
+    return shifted.clamp(*bounds(dtype)).to(storage_dtype(dtype))

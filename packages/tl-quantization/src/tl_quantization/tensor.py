@@ -16,7 +16,7 @@ from typing import Any
 from tl_core import Tensor
 from tl_core.overrides import DisableTorchFunctionSubclass
 
-from .dtypes import QScheme
+from .dtypes import QScheme, storage_dtype
 from .quantizer import PerChannel, PerTensor, Quantizer
 
 __all__ = ["QuantizedTensor", "implements", "integers_of", "made_of"]
@@ -143,8 +143,8 @@ def made_of(integers: Tensor, quantizer: Quantizer) -> QuantizedTensor:
     >>> q.dequantize()
     tensor([1.])
     """
-    if integers.dtype is not quantizer.dtype.storage:
-        wanted = quantizer.dtype.storage
+    wanted = storage_dtype(quantizer.dtype)
+    if integers.dtype is not wanted:
         raise TypeError(f"integers of {quantizer.dtype} are of {wanted}, but got {integers.dtype}")
     made = integers.detach().as_subclass(QuantizedTensor)
     made.quantizer = quantizer

@@ -8,6 +8,7 @@ import tl_core
 from tl_nn import Identity, Module
 from tl_nn import functional as F
 
+from ....dtypes import bounds
 from ....operators import quantized
 from ....quantizer import PerTensor
 from .utils import OutputScale, numbers_of, observed_qparams
@@ -108,7 +109,8 @@ class QFunctional(OutputScale):
         scale, zero, kind = x.q_scale(), x.q_zero_point(), x.dtype
         shifted = zero - round(y / scale)
         numbers = x.dequantize() + round(y / scale) * scale
-        if kind.low <= shifted <= kind.high:
+        low, high = bounds(kind)
+        if low <= shifted <= high:
             return quantized(numbers, PerTensor(scale, shifted, kind))
         return _covering(x, numbers, shifted)
 
@@ -121,7 +123,7 @@ class QFunctional(OutputScale):
         scale, zero, kind = x.q_scale(), x.q_zero_point(), x.dtype
         if y == 0:
             return quantized(x.dequantize() * 0, PerTensor(1.0, 0, kind))
-        zero = zero if y > 0 else kind.low + kind.high - zero
+        zero = zero if y > 0 else sum(bounds(kind)) - zero
         return quantized(x.dequantize() * y, PerTensor(scale * abs(y), zero, kind))
 
     def cat(self, x: list[Any], dim: int = 0) -> Any:
@@ -147,10 +149,7 @@ class QFunctional(OutputScale):
 def _covering(x: Any, numbers: Any, shifted: int) -> Any:
     """A wider scale, where a zero point would leave the range: the integers reach from it to the far end."""
     kind, scale = x.dtype, x.q_scale()
-    if shifted < kind.low:
-        return quantized(
-            numbers, PerTensor((kind.high - shifted) / (kind.high - kind.low) * scale, kind.low, kind)
-        )
-    return quantized(
-        numbers, PerTensor((shifted - kind.low) / (kind.high - kind.low) * scale, kind.high, kind)
-    )
+    low, high = bounds(kind)
+    if shifted < low:
+        return quantized(numbers, PerTensor((high - shifted) / (high - low) * scale, low, kind))
+    return quantized(numbers, PerTensor((shifted - low) / (high - low) * scale, high, kind))

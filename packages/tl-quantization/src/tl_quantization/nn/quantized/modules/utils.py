@@ -8,7 +8,7 @@ import tl_core
 from tl_core import Tensor
 from tl_nn import Module
 
-from ....dtypes import quantized_dtype
+from ....dtypes import quantized_dtype, storage_dtype
 from ....functions import quantize_per_channel, quantize_per_tensor
 from ....operators import quantized
 from ....quantizer import PerTensor
@@ -186,7 +186,7 @@ class WeightedQuantizedModule(OutputScale):
 
 def empty_weight(shape: Any, kind: Any, device: Any = None) -> QuantizedTensor:
     """A weight of zeros, until `set_weight_bias` brings the right one."""
-    return made_of(tl_core.zeros(shape, dtype=kind.storage, device=device), PerTensor(1.0, 0, kind))
+    return made_of(tl_core.zeros(shape, dtype=storage_dtype(kind), device=device), PerTensor(1.0, 0, kind))
 
 
 def with_parts_of(kind: Any, other: Any) -> Any:
