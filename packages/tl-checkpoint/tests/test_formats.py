@@ -17,7 +17,8 @@ from tl_checkpoint import __main__ as command_line
 from tl_checkpoint import npz, safetensors
 
 DTYPES = ["bool", "uint8", "int8", "int16", "uint16", "float16", "bfloat16", "int32", "uint32", "float32", "float64",
-          "int64", "uint64", "complex64"]  # fmt: skip
+          "int64", "uint64", "complex64", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
+          "float8_e8m0fnu"]  # fmt: skip
 
 
 def state():
@@ -32,6 +33,17 @@ def state():
 
 def same(a, b):
     return set(a) == set(b) and all(tl.equal(a[n], b[n]) and a[n].dtype is b[n].dtype for n in a)
+
+
+def test_packed_numbers_are_counted_along_the_last_dimension():
+    x = tl.arange(6).to(tl.uint8).view(tl.float4_e2m1fn_x2).reshape(2, 3)
+    data = safetensors.save({"x": x}, checksums=False)
+    (length,) = struct.unpack("<Q", data[:8])
+    head = json.loads(data[8 : 8 + length])
+    assert head["x"] == {"dtype": "F4", "shape": [2, 6], "data_offsets": [0, 6]}
+    again = safetensors.load(data)["x"]
+    assert again.dtype is x.dtype
+    assert again.view(tl.uint8).tolist() == x.view(tl.uint8).tolist()
 
 
 def raw(head, body=b"", length=None):
@@ -97,7 +109,8 @@ def test_a_file_that_another_program_wrote():
         (raw(b'{"a":1,"a":1}'), "twice"),
         (raw({"a": 3}), "must have dtype, shape and data_offsets"),
         (raw({"a": {**entry(), "more": 1}}, bytes(4)), "must have dtype"),
-        (raw({"a": entry("F8_E4M3", [4])}, bytes(4)), "which tl lacks"),
+        (raw({"a": entry("F6_E2M3", [4])}, bytes(4)), "which tl lacks"),
+        (raw({"a": entry("F4", [7])}, bytes(4)), "its last dimension must be even"),
         (raw({"a": entry("F33")}, bytes(4)), "which is no type"),
         (raw({"a": entry(3)}, bytes(4)), "which is no type"),
         (raw({"a": entry(shape=[2])}, bytes(4)), "has 4 bytes, its shape needs 8"),

@@ -66,7 +66,7 @@ _EXACT = {
     "torch._C._VariableFunctionsClass": "tl_checkpoint.rebuild.functions",
     "torch.distributed.checkpoint.filesystem._StorageInfo": "tl_checkpoint.distributed.metadata_file.StorageInfo",
 }
-_EXACT |= {f"torch.{name}": f"tl_quantization.dtypes.{name}" for name in (*QUANTIZED, *_SCHEMES)}
+_EXACT |= {f"torch.{name}": f"tl_quantization.dtypes.{name}" for name in _SCHEMES}
 _EXACT["torch.nn.modules.loss.LinearCrossEntropyLoss"] = (
     "tl_nn.modules.linear_cross_entropy.LinearCrossEntropyLoss"
 )

@@ -17,16 +17,16 @@ __all__ = ["is_quantized", "is_quantized_dtype", "known", "new", "parts", "tenso
 
 _PACKAGE = "tl_quantization"
 _VALUES = (
-    *("qint8", "qint32", "quint8", "per_tensor_affine", "per_tensor_symmetric", "per_channel_affine"),
+    *("per_tensor_affine", "per_tensor_symmetric", "per_channel_affine"),
     *("per_channel_symmetric", "per_channel_affine_float_qparams"),
 )
-_NARROW = ("quint4x2", "quint2x4", "QUInt4x2Storage", "QUInt2x4Storage")
+_NARROW = ("QUInt4x2Storage", "QUInt2x4Storage")
 
 
 def known(full: str) -> Any:
-    """The element type or the scheme of that name; None if it is neither.
+    """The scheme of that name; None if it is none.
 
-    Raises UnpicklingError where tl-quantization isn't installed, or has no such type.
+    Raises UnpicklingError where tl-quantization isn't installed, and for a storage that tl lacks.
     """
     module, _, name = full.rpartition(".")
     if module == "torch" and name in _NARROW:
@@ -96,12 +96,12 @@ def is_quantized(kind: type) -> bool:
 
 def is_quantized_dtype(dtype: Any) -> bool:
     """Whether it is an element type of quantized tensors."""
-    return (type(dtype).__module__, type(dtype).__name__) == (f"{_PACKAGE}.dtypes", "QuantizedDtype")
+    return str(dtype).removeprefix("torch.") in QUANTIZED
 
 
 def new(size: Any, dtype: Any) -> Any:
     """A quantized tensor to be read into: a quantized one that is copied there brings its scales along."""
-    integers = tl_core.empty(size, dtype=dtype.storage)
+    integers = tl_core.empty(size, dtype=QUANTIZED[str(dtype).removeprefix("torch.")].dtype)
     return _module("tensor").made_of(integers, _module("quantizer").PerTensor(1.0, 0, dtype))
 
 
@@ -116,5 +116,5 @@ def parts(t: Any) -> tuple[Any, str, tuple[Any, ...]]:
     else:
         numbers = (float(quantizer.scale), int(quantizer.zero_point))
     geometry = (integers.storage_offset(), tuple(integers.shape), integers.stride())
-    path = f"torch.{QUANTIZED[quantizer.dtype.name].name}"
+    path = f"torch.{QUANTIZED[str(quantizer.dtype).removeprefix('torch.')].name}"
     return integers, path, (*geometry, (quantizer.scheme, *numbers), False, OrderedDict())

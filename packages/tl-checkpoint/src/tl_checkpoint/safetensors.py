@@ -41,11 +41,15 @@ _CHECKSUMS, _SEAL, _PARTS = "tl.checksums", "tl.header", "tl.parts"
 _NAMES = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "U16": "uint16", "F16": "float16", "BF16": "bfloat16",
     "I32": "int32", "U32": "uint32", "F32": "float32", "F64": "float64", "I64": "int64", "U64": "uint64",
-    "C64": "complex64",
+    "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
+    "F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2FNUZ": "float8_e5m2fnuz", "F4": "float4_e2m1fn_x2",
 }  # fmt: skip
 _DTYPES = {name: getattr(tl_core, dtype) for name, dtype in _NAMES.items()}
 _NAME_OF = {dtype: name for name, dtype in _DTYPES.items()}
-_UNKNOWN = re.compile(r"F8_\w+|F4|F6_\w+")
+_UNKNOWN = re.compile(r"F6_\w+")
+_PACKED = (
+    "F4"  # two numbers a byte, which is an element here; files count the numbers along the last dimension
+)
 _SIZE = re.compile(r"(\d+)\s*([KMGT]?)(i?)B", re.IGNORECASE)
 
 
@@ -171,7 +175,7 @@ def _write(file: Any, tensors: Mapping[str, Any], metadata: Mapping[str, str] | 
     for name in order:
         end = at + len(contents[name])
         t = plain[name]
-        head[name] = {"dtype": _NAME_OF[t.dtype], "shape": list(t.shape), "data_offsets": [at, end]}
+        head[name] = {"dtype": _NAME_OF[t.dtype], "shape": _written_shape(t), "data_offsets": [at, end]}
         at = end
     notes = _checked_metadata(metadata)
     if checksums:
@@ -277,6 +281,20 @@ def _checksums(head: dict[str, Any], notes: dict[str, str]) -> dict[str, int]:
     return crcs
 
 
+def _written_shape(t: Any) -> list[int]:
+    if _NAME_OF[t.dtype] != _PACKED or not t.dim():
+        return list(t.shape)
+    return [*t.shape[:-1], 2 * t.shape[-1]]
+
+
+def _read_shape(name: str, shape: list[int]) -> list[int]:
+    if not shape or shape[-1] % 2:
+        raise _broken(
+            f"{name!r} is of 4-bit numbers, which are read in pairs: its last dimension must be even"
+        )
+    return [*shape[:-1], shape[-1] // 2]
+
+
 def _entry(name: str, said: Any, start: int, crc: int | None) -> Entry:
     if type(said) is not dict or set(said) != {"dtype", "shape", "data_offsets"}:
         raise _broken(f"{name!r} must have dtype, shape and data_offsets")
@@ -292,6 +310,8 @@ def _entry(name: str, said: Any, start: int, crc: int | None) -> Entry:
         raise _broken(f"the shape of {name!r} must be whole numbers")
     if type(places) is not list or len(places) != 2 or not all(type(n) is int and n >= 0 for n in places):
         raise _broken(f"the offsets of {name!r} must be two whole numbers")
+    if kind == _PACKED:
+        shape = _read_shape(name, shape)
     count = 1
     for n in shape:
         count *= n
