@@ -23,6 +23,24 @@ ROWS = [
             "dtype=torch.int32)"
         ),
     ),
+    Composite(
+        (
+            "_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? "
+            "scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor"
+        ),
+        method=False,
+        doc="The product of two matrices of float8 times their scales, computed in float32.",
+        about={
+            "scale_a": "what all elements of the first matrix, or those of each row, are multiplied with",
+            "scale_b": "what all elements of the second matrix, or those of each column, are multiplied with",
+            "scale_result": "has no effect on a CPU",
+            "use_fast_accum": "has no effect on a CPU",
+        },
+        example=(
+            ">>> a = tl.ones(1, 16).to(tl.float8_e4m3fn)\n>>> one = tl.tensor(1.0)\n>>> tl._scaled_mm(a, "
+            "a.t(), one, one * 2, out_dtype=tl.float32)\ntensor([[32.]])"
+        ),
+    ),
     Op(
         "bmm(Tensor self, Tensor mat2) -> Tensor",
         out=True,

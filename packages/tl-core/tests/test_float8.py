@@ -310,3 +310,49 @@ def test_a_tensor_takes_the_rules_of_the_type_it_is_given():
         x + 1
     x.data = tl.ones(2)
     assert (x + 1).tolist() == [2, 2]
+
+
+# ---- _scaled_mm
+
+
+def matrices():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(4, 16)).astype(np.float32), rng.normal(size=(16, 3)).astype(np.float32)
+    return tl.from_numpy(a).to(tl.float8_e4m3fn), tl.from_numpy(b).to(tl.float8_e5m2)
+
+
+def test_scaled_products():
+    a, b = matrices()
+    exact = a.double().numpy() @ b.double().numpy()
+    two, three = tl.tensor(2.0), tl.tensor(3.0)
+    made = tl._scaled_mm(a, b, two, three, out_dtype=tl.float32)
+    assert np.allclose(made.numpy(), 6 * exact, rtol=1e-5, atol=1e-5)
+    assert tl._scaled_mm(a, b, two, three).dtype is a.dtype
+    bias = tl.tensor([1.0, 2.0, 3.0], dtype=tl.bfloat16)
+    made = tl._scaled_mm(a, b, two, three, bias=bias, out_dtype=tl.bfloat16)
+    assert made.dtype is tl.bfloat16
+    assert np.allclose(made.float().numpy(), 6 * exact + [1, 2, 3], rtol=1e-2, atol=1e-2)
+    rows, columns = tl.tensor([[1.0], [2.0], [3.0], [4.0]]), tl.tensor([[1.0, 10.0, 100.0]])
+    made = tl._scaled_mm(a, b, rows, columns, out_dtype=tl.float32)
+    assert np.allclose(made.numpy(), exact * rows.numpy() * columns.numpy(), rtol=1e-5, atol=1e-3)
+    empty = tl._scaled_mm(a[:0], b, two, three, out_dtype=tl.float32)
+    assert empty.shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"self": lambda a: a.float()}, RuntimeError, "Expected mat1 to be Float8 matrix got Float"),
+        ({"mat2": lambda b: b.to(tl.float8_e8m0fnu)}, RuntimeError, "Expected mat2 to be Float8 matrix"),
+        ({"self": lambda a: a[None]}, RuntimeError, "mat1 must be a matrix"),
+        ({"mat2": lambda b: b.t()}, RuntimeError, "shapes cannot be multiplied"),
+        ({"scale_a": lambda s: tl.ones(2)}, ValueError, "Invalid scaling configuration"),
+        ({"bias": lambda _: tl.ones(2)}, RuntimeError, "Bias must be size 3 but got 2"),
+    ],
+)
+def test_scaled_products_that_are_refused(change, error, says):
+    a, b = matrices()
+    given = {"self": a, "mat2": b, "scale_a": tl.tensor(1.0), "scale_b": tl.tensor(1.0), "bias": None}
+    given |= {name: of(given[name]) for name, of in change.items()}
+    with pytest.raises(error, match=says):
+        tl._scaled_mm(*given.values(), out_dtype=tl.float32)
