@@ -65,7 +65,8 @@ def test_safetensors_both_ways(tmp_path):
     assert same(safetensors.load_file(path, mmap=True), state())
     assert same(safetensors.load(path.read_bytes()), state())
     assert same(
-        safetensors.load_file(path, keys="float*"), {n: state()[n] for n in ("float16", "float32", "float64")}
+        safetensors.load_file(path, keys="float[136]*"),
+        {n: state()[n] for n in ("float16", "float32", "float64")},
     )
     with pytest.raises(KeyError, match="no tensor of the file matches 'x'"):
         safetensors.load_file(path, keys="x")
@@ -209,13 +210,13 @@ def test_a_damaged_index(tmp_path, text):
 def test_npz_both_ways(tmp_path):
     numpy = pytest.importorskip("numpy")
     path = tmp_path / "x.npz"
-    tensors = {n: t for n, t in state().items() if n != "bfloat16"}
+    tensors = {n: t for n, t in state().items() if n != "bfloat16" and "float8" not in n}
     npz.save_npz(tensors, path)
     with numpy.load(path) as arrays:
         assert all(numpy.array_equal(arrays[n], t.numpy()) for n, t in tensors.items())
     assert same(npz.load_npz(path), tensors)
     assert same(
-        npz.load_npz(path, keys="float*"), {n: t for n, t in tensors.items() if n.startswith("float")}
+        npz.load_npz(path, keys="float[136]*"), {n: t for n, t in tensors.items() if n.startswith("float")}
     )
     for save in (numpy.savez, numpy.savez_compressed):
         file = io.BytesIO()

@@ -28,7 +28,7 @@ def test_a_buffer_keeps_the_memory():
 
 
 def test_what_has_no_format_is_refused():
-    with pytest.raises(TypeError, match="bfloat16"):
+    with pytest.raises(TypeError, match="BFloat16"):
         memoryview(tl.ones(1, dtype=tl.bfloat16))
     with pytest.raises(TypeError, match="can't convert meta device type tensor"):
         memoryview(tl.ones(1, device="meta"))

@@ -62,11 +62,16 @@ def test_the_class_of_the_default_type():
 
 
 @pytest.mark.parametrize("name", ["QInt32", "QInt8", "QUInt2x4", "QUInt4x2", "QUInt8"])
-def test_quantized_storages_are_refused_by_name(name):
-    with pytest.raises(NotImplementedError, match=f"{name}Storage: tl has no quantized"):
-        getattr(tl, f"{name}Storage")(3)
-    with pytest.raises(NotImplementedError, match="float8_e4m3fn"):
-        tl.FloatStorage(1).float8_e4m3fn()
+def test_quantized_storages_are_memory(name):
+    storage = getattr(tl, f"{name}Storage")(3)
+    assert storage.dtype is getattr(tl, name.lower())
+    assert (storage.size(), storage.nbytes()) == (3, 3 * storage.dtype.itemsize)
+    with pytest.raises(RuntimeError, match="are not numbers"):
+        storage.tolist()
+
+
+def test_conversion_to_float8():
+    assert tl.FloatStorage([1.5, 1000.0]).float8_e5m2().tolist() == [1.5, 1024.0]
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def save_npz(tensors: Mapping[str, Any], filename: str | os.PathLike[str]) -> No
 
     Raises:
         TypeError
-            If a value is no tensor, or of a type that NumPy lacks (bfloat16, complex32).
+            If a value is no tensor, or of a type that NumPy lacks (bfloat16, complex32, float8).
         ImportError
             If NumPy isn't installed.
     """
@@ -52,9 +52,10 @@ def save_npz(tensors: Mapping[str, Any], filename: str | os.PathLike[str]) -> No
     for name, tensor in tensors.items():
         if type(name) is not str or not isinstance(tensor, tl_core.Tensor):
             raise TypeError(f"{name!r} must be a text that names a tensor, it names {type(tensor).__name__}")
-        if tensor.dtype in (tl_core.bfloat16, tl_core.complex32):
-            raise TypeError(f"{name!r} is of {tensor.dtype}, which NumPy lacks")
-        arrays[name] = tensor.numpy(force=True)
+        try:
+            arrays[name] = tensor.numpy(force=True)
+        except TypeError as error:
+            raise TypeError(f"{name!r} is of {tensor.dtype}, which NumPy lacks") from error
     packed = io.BytesIO()
     numpy.savez(packed, **arrays)
     with replacing(filename) as file:

@@ -350,21 +350,9 @@ class _OfDefaultType(_OfOneType):
         return _C.get_default_dtype()
 
 
-class _Absent(_OfOneType):
-    """Such a class for an element type that tl doesn't have."""
-
-    def _make(cls, *args: Any, wrap_storage: Any) -> Any:
-        raise NotImplementedError(f"{cls.__name__}: tl has no quantized element types")
-
-
 def _class(name: str, dtype: Any) -> Any:
     doc = f"Makes a TypedStorage of {dtype}."
     return _OfOneType(name, (TypedStorage,), {"__module__": "tl_core", "__doc__": doc, "_dtype": dtype})
-
-
-def _absent(name: str) -> Any:
-    doc = "Raises NotImplementedError: tl has no quantized element types."
-    return _Absent(name, (TypedStorage,), {"__module__": "tl_core", "__doc__": doc, "_dtype": None})
 
 
 BFloat16Storage = _class("BFloat16Storage", _C.bfloat16)
@@ -379,9 +367,11 @@ HalfStorage = _class("HalfStorage", _C.float16)
 IntStorage = _class("IntStorage", _C.int32)
 LongStorage = _class("LongStorage", _C.int64)
 ShortStorage = _class("ShortStorage", _C.int16)
-QInt32Storage, QInt8Storage, QUInt2x4Storage, QUInt4x2Storage, QUInt8Storage = map(
-    _absent, ("QInt32Storage", "QInt8Storage", "QUInt2x4Storage", "QUInt4x2Storage", "QUInt8Storage")
-)
+QInt32Storage = _class("QInt32Storage", _C.qint32)
+QInt8Storage = _class("QInt8Storage", _C.qint8)
+QUInt2x4Storage = _class("QUInt2x4Storage", _C.quint2x4)
+QUInt4x2Storage = _class("QUInt4x2Storage", _C.quint4x2)
+QUInt8Storage = _class("QUInt8Storage", _C.quint8)
 
 
 class Storage(TypedStorage, metaclass=_OfDefaultType):

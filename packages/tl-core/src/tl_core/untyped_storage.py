@@ -469,8 +469,6 @@ def add_conversions(cls: type) -> None:
 
 def _converter(name: str, dtype: str) -> Any:
     def convert(self: Any) -> Any:
-        if not hasattr(_C, dtype):
-            raise NotImplementedError(f"tl has no element type {dtype}: no storage can hold it")
         return self._as(getattr(_C, dtype))
 
     convert.__name__ = convert.__qualname__ = name
