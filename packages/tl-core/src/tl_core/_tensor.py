@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy as _copy
+from importlib import import_module
 from typing import Any
 
 from tl_core import _C, backend_registry, norms, sparse, statistics
@@ -588,7 +589,25 @@ def _corrcoef(self: Tensor) -> Tensor:
     return statistics.corrcoef(self)
 
 
+def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
+    """The module with the functions of the Array API standard; versions before 2024.12 ask for fewer of them.
+
+    Raises ValueError for a later version.
+    """
+    if api_version is not None and api_version not in ("2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"api_version must be one from 2021.12 to 2024.12, got {api_version!r}")
+    return import_module("tl_core.array_api")  # only who asks loads it
+
+
+def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The array on a device, as the Array API standard spells `to`; no device here has streams."""
+    if stream is not None:
+        raise ValueError(f"to_device(): there are no streams on {device}, got {stream!r}")
+    return self.to(device)
+
+
 _METHODS: dict[str, Any] = {
+    "__array_namespace__": _array_namespace, "to_device": _to_device,
     "lu": _lu, "module_load": _module_load,
     "backward": _backward, "register_hook": _register_hook, "retain_grad": _retain_grad,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,

@@ -1,0 +1,88 @@
+"""Where the standard says what a function of infinity, NaN or zero is, and tl's own says it otherwise.
+
+The complex cases are those of C99, Annex G: a product with an exact zero is zero, whatever the other factor is.
+"""
+
+from __future__ import annotations
+
+import tl_core as _tl
+from tl_core._C import Tensor
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    return _tl.where((a == 0) | (b == 0), _tl.zeros_like(a), a * b)
+
+
+def _mended(x: Tensor, out: Tensor, real: Tensor, imag: Tensor) -> Tensor:
+    """The result, but for the elements that are not finite."""
+    return _tl.where(_tl.isfinite(x), out, _tl.complex(real, imag))
+
+
+def _without_angle(x: Tensor) -> Tensor:
+    """Infinite numbers of which nobody knows the direction."""
+    return _tl.isinf(x.real) & ~_tl.isfinite(x.imag)
+
+
+def sinh(x: Tensor) -> Tensor:
+    """`tl.sinh`, with an infinite or exact real part where the angle isn't known."""
+    if not x.is_complex():
+        return _tl.sinh(x)
+    a, b = x.real, x.imag
+    real = _tl.where(_without_angle(x), a, _product(_tl.sinh(a), _tl.cos(b)))
+    return _mended(x, _tl.sinh(x), real, _product(_tl.cosh(a), _tl.sin(b)))
+
+
+def cosh(x: Tensor) -> Tensor:
+    """`tl.cosh`, likewise."""
+    if not x.is_complex():
+        return _tl.cosh(x)
+    a, b = x.real, x.imag
+    real = _tl.where(_without_angle(x), _tl.abs(a), _product(_tl.cosh(a), _tl.cos(b)))
+    return _mended(x, _tl.cosh(x), real, _product(_tl.sinh(a), _tl.sin(b)))
+
+
+def tanh(x: Tensor) -> Tensor:
+    """`tl.tanh`; of infinity it is one with any angle, of an exact zero with none a zero."""
+    if not x.is_complex():
+        return _tl.tanh(x)
+    a, b = x.real, x.imag
+    nan = _tl.full_like(a, _tl.nan)
+    real = _tl.where(_tl.isinf(a), _tl.sign(a), _tl.where(a == 0, a, nan))
+    turned = _tl.copysign(_tl.zeros_like(b), b)
+    imag = _tl.where(_tl.isinf(a), turned, _tl.where(_tl.isnan(a) & (b == 0), b, nan))
+    return _mended(x, _tl.tanh(x), real, imag)
+
+
+def expm1(x: Tensor) -> Tensor:
+    """`tl.expm1`; of -infinity it is -1, of infinity infinite, with any angle; a real part of zero is positive."""
+    if not x.is_complex():
+        return _tl.expm1(x)
+    a, b = x.real, x.imag
+    known = _tl.where(a < 0, _tl.zeros_like(a), a)
+    real = _tl.where(_without_angle(x), known, _product(_tl.exp(a), _tl.cos(b))) - 1
+    imag = _product(_tl.exp(a), _tl.sin(b))
+    out = _tl.expm1(x)
+    return _mended(x, _tl.complex(out.real + 0.0, out.imag), real, imag)
+
+
+def sign(x: Tensor) -> Tensor:
+    """`tl.sgn`; NaN has no sign, and zero is positive."""
+    out = _tl.sgn(x)
+    if x.is_complex():
+        return _tl.where(x == 0, _tl.zeros_like(x), out)
+    return _tl.where(_tl.isnan(x), x, out) if x.is_floating_point() else out
+
+
+def floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
+    """`tl.floor_divide`; with one infinite operand it is the quotient itself."""
+    out = _tl.floor_divide(x1, x2)
+    if not out.is_floating_point():
+        return out
+    one_is_infinite = (_tl.isinf(x1) & _tl.isfinite(x2)) | (_tl.isfinite(x1) & _tl.isinf(x2))
+    return _tl.where(one_is_infinite, x1 / x2, out)
+
+
+def remainder(x1: Tensor, x2: Tensor) -> Tensor:
+    """`tl.remainder`; zero has the divisor's sign as well."""
+    out = _tl.remainder(x1, x2)
+    return _tl.where(out == 0, _tl.copysign(out, x2), out) if out.is_floating_point() else out
