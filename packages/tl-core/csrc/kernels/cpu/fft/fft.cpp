@@ -13,6 +13,7 @@ namespace tl::cpu {
 namespace {
 constexpr int64_t kChunk = 1 << 15;      // numbers that are worth a thread
 constexpr int64_t kDirectLength = 4096;  // up to here whole transforms, one a lane, stay in the cache
+constexpr int64_t kShortLength = 128;    // below, so do transforms of consecutive numbers
 constexpr int64_t kLongLength =
     1 << 15;  // from here on, the columns and rows of one transform are split over threads
 
@@ -185,10 +186,15 @@ void run_bluestein(const FftPlan<T>& plan, const Transforms& t, int64_t count, c
   });
 }
 
-// Whether neighbours in memory belong to different transforms, so that lanes need no transposition.
-bool lies_across(const Transforms& t) {
-  const auto next = [](const Strides& s) { return !s.strides.empty() && s.strides.back() * s.unit == 2; };
-  return next(t.in) && next(t.out);
+// Whether neighbours in memory belong to different transforms on a side, so that lanes need no transposition
+// there.
+bool lies_across(const Strides& s) { return !s.strides.empty() && s.strides.back() * s.unit == 2; }
+
+// Whether one transform a lane takes less time than the columns and rows of each.
+template <class T>
+bool fills_lanes(const FftPlan<T>& plan, const Transforms& t, int64_t count) {
+  const bool across = lies_across(t.in) || lies_across(t.out);
+  return 2 * count >= fft_lanes<T>() && (across ? plan.n <= kDirectLength : plan.n < kShortLength);
 }
 
 template <class T>
@@ -196,8 +202,7 @@ void run(const FftPlan<T>& plan, const Transforms& t, char* out, const char* in)
   const int64_t count = product(t.sizes);
   if (count == 0) return;
   if (plan.convolution) return run_bluestein(plan, t, count, out, in);
-  if (!plan.columns || (plan.n <= kDirectLength && lies_across(t)))
-    return run_direct(plan, t, count, out, in);
+  if (!plan.columns || fills_lanes(plan, t, count)) return run_direct(plan, t, count, out, in);
   run_steps(plan, t, count, out, in);
 }
 
