@@ -153,6 +153,14 @@ BATCH = {
         "x.as_strided_scatter(src, [batch_size] + size, [self.numel()] + stride, "
         "storage_offset - self.storage_offset() if storage_offset is not None else 0))"
     ),
+    "_distances": (
+        "after([(r := max(x1.ndim, x2.ndim)), "
+        "(a := x1.reshape([batch_size] + [1] * (r - x1.ndim) + x1.shape[1:])), "
+        "(b := x2.reshape([batch_size] + [1] * (r - x2.ndim) + x2.shape[1:]))], "
+        "after([(n := a.shape[1]), (pairs := triu_indices(n, n, 1))], "
+        "_distances(a, b, p, product, False).reshape([batch_size, n * n]).index_select("
+        "1, pairs.select(0, 0) * n + pairs.select(0, 1))) if later else _distances(a, b, p, product, False))"
+    ),
     # indices
     "embedding": (
         "embedding(weight, given(indices), padding_idx, scale_grad_by_freq, sparse) if not batched(weight) else "
@@ -298,7 +306,7 @@ BATCH = {
 
 _WORDS = {
     "front": """
-        _distances geqrf linalg_qr _linalg_svd linalg_cholesky_ex linalg_lu_factor_ex lu_unpack
+        geqrf linalg_qr _linalg_svd linalg_cholesky_ex linalg_lu_factor_ex lu_unpack
         linalg_ldl_factor_ex _linalg_eigh
         linalg_eig _linalg_eigvals _linalg_solve linalg_matrix_exp linalg_inv_ex _linalg_pinv _linalg_det
         _linalg_slogdet linalg_solve_triangular cholesky_solve cholesky_inverse linalg_ldl_solve _linalg_lstsq tril triu

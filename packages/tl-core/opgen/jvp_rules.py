@@ -43,7 +43,8 @@ JVP: dict[str, str] = {
     "view_as_real": "view_as_real(resolve_conj(t_self))",
     "_unpool": "_unpool(t_source, indices, output_size)",
     "logcumsumexp": (
-        "after([(m := (self - self.amax([dim], True)).exp())], (t_self * m).cumsum(dim) / m.cumsum(dim))"
+        "after([(m := (self if self.is_complex() else self - self.amax([dim], True)).exp())], "
+        "(t_self * m).cumsum(dim) / m.cumsum(dim))"
     ),
     "linalg_vector_norm": (
         "after([(g := linalg_vector_norm_backward(ones_like(result), self, ord, result, dim, keepdim)), "

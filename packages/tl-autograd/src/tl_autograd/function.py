@@ -316,13 +316,23 @@ class NestedIOFunction(Function):
         flat = Flat.apply(*_flatten(args), **kwargs)
         return _unflatten(iter(flat), structure[0])
 
-    @staticmethod
-    def forward_extended(ctx: Any, *inputs: Any) -> Any:
+    def mark_dirty(self, *args: Any, **kwargs: Any) -> None:
+        """Says which inputs `forward_extended` changed in place."""
+        self.dirty_tensors = tuple(_flatten((args, kwargs)))
+
+    def mark_non_differentiable(self, *args: Any, **kwargs: Any) -> None:
+        """Says which outputs have no gradient."""
+        self.non_differentiable = tuple(_flatten((args, kwargs)))
+
+    def backward(self, *gradients: Any) -> Any:
+        """The derivative on nested gradients."""
+        return self.backward_extended(*gradients)
+
+    def forward_extended(self, *input: Any) -> Any:
         """The operation on nested arguments; must be overridden."""
         raise NotImplementedError("override forward_extended")
 
-    @staticmethod
-    def backward_extended(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward_extended(self, *grad_output: Any) -> Any:
         """The derivative on nested gradients; must be overridden."""
         raise NotImplementedError("override backward_extended")
 

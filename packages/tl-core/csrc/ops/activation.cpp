@@ -175,7 +175,7 @@ Tensor rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool 
     return out ? ops::mul_(self, chosen) : ops::mul(ops::contiguous(self), chosen);
   }
   const int64_t n = ops::_local_scalar_dense(ops::sum(scaled)).to_int();
-  const Tensor drawn = empty(IntSpan(&n, 1), {DType::Float64, self.device()});
+  const Tensor drawn = ops::empty_memory_format(IntSpan(&n, 1), DType::Float64, std::nullopt, self.device());
   ops::uniform_(drawn, low, high, generator);
   const Tensor slopes = ops::ones_like(self);
   const Tensor index[] = {ops::unsqueeze(scaled, 0)};  // a dimension in front: of a scalar too
