@@ -169,6 +169,7 @@ def test_made():
         ("tanh", complex(0, math.inf), 0, math.nan),
         ("expm1", complex(-math.inf, math.nan), -1, 0),
         ("expm1", complex(math.inf, 0), math.inf, 0),
+        ("expm1", complex(-1e5, math.inf), math.nan, math.nan),
     ],
 )
 def test_complex_special_cases(name, x, real, imag):

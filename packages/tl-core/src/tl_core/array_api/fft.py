@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import tl_core as _tl  # noqa: F401  # in the examples
 from tl_core import fft as _fft
 from tl_core._C import Tensor
 

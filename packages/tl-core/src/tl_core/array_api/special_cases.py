@@ -58,9 +58,9 @@ def expm1(x: Tensor) -> Tensor:
     if not x.is_complex():
         return _tl.expm1(x)
     a, b = x.real, x.imag
-    known = _tl.where(a < 0, _tl.zeros_like(a), a)
-    real = _tl.where(_without_angle(x), known, _product(_tl.exp(a), _tl.cos(b))) - 1
-    imag = _product(_tl.exp(a), _tl.sin(b))
+    zero, vanishes = _tl.zeros_like(a), a == -_tl.inf  # a power that is only too small is multiplied
+    real = _tl.where(_without_angle(x), _tl.where(vanishes, zero, a), _tl.exp(a) * _tl.cos(b)) - 1
+    imag = _tl.where(vanishes | (b == 0), zero, _tl.exp(a) * _tl.sin(b))
     out = _tl.expm1(x)
     return _mended(x, _tl.complex(out.real + 0.0, out.imag), real, imag)
 
