@@ -90,7 +90,8 @@ TlValue result_from(const Operator& op, PyObject* o, uint8_t kind) {
 }
 
 void check_fits(const Operator& op, const Tensor& target, const Tensor& made) {
-  const bool stores_nothing = made.is_sparse() && parts_of(*made.impl()).count() == 0;
+  const bool stores_nothing =
+      op.info.variant == TL_OUT && made.is_sparse() && parts_of(*made.impl()).count() == 0;
   if (!stores_nothing) check_castable(made.dtype(), target);
   // What has no other form, such as resize_as_, gives its own size.
   const bool resizes = op.info.variant == TL_OUT || op.info.functional == &op;
