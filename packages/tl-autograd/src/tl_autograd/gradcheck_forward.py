@@ -8,7 +8,8 @@ from typing import Any
 import tl_core
 from tl_autograd import forward_ad
 from tl_autograd.backward import grad
-from tl_autograd.func import jvp, vmap
+from tl_autograd.func.jvp import jvp
+from tl_autograd.func.vmap import vmap
 from tl_core import Tensor
 
 __all__ = ["batched_gradient_mismatch", "batched_tangent_mismatch", "pushed"]

@@ -114,9 +114,13 @@ def sparse(layout: Any, data: Any) -> Any:
     if not all(isinstance(part, tl_core.Tensor) for part in parts):
         raise pickle.UnpicklingError("a sparse tensor's parts are no tensors")
     if layout is not tl_core.sparse_coo:
-        return tl_core.sparse_compressed_tensor(*parts, size, layout=layout, check_invariants=True)
+        compressed, plain, values = parts
+        return tl_core.sparse_compressed_tensor(
+            compressed, plain, values, size, layout=layout, check_invariants=True
+        )
+    indices, values = parts
     is_coalesced = bool(len(data) > 3 and data[3])
-    return tl_core.sparse_coo_tensor(*parts, size, check_invariants=True, is_coalesced=is_coalesced)
+    return tl_core.sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=is_coalesced)
 
 
 def parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tl_core import _C, backend_registry, norms, sparse, statistics
 from tl_core._C import Tensor
+from tl_core._size import Size
 from tl_core.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
 from tl_core.lowrank import lu
 from tl_core.sparse_layouts import methods as sparse_methods
@@ -364,8 +365,8 @@ def _new_sparse(self: Tensor, args: Any, device: Any) -> Tensor:
     if self.layout is _C.sparse_coo:
         if not args:
             return sparse.sparse_coo_tensor(size=(0,), dtype=self.dtype, device=self.device)
-        if isinstance(args[0], _C.Size) or all(isinstance(n, int) for n in args):
-            size = args[0] if isinstance(args[0], _C.Size) else args
+        if isinstance(args[0], Size) or all(isinstance(n, int) for n in args):
+            size = args[0] if isinstance(args[0], Size) else args
             return sparse.sparse_coo_tensor(size=tuple(size), dtype=self.dtype, device=self.device)
         if len(args) in (2, 3) and all(isinstance(t, Tensor) for t in args[:2]):
             return sparse.sparse_coo_tensor(*args, dtype=self.dtype, device=self.device)

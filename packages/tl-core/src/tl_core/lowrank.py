@@ -133,8 +133,8 @@ def lu(
         >>> lu(tensor([[4.0]]))[0]
         tensor([[4.]])
     """
-    found = _C._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
-    found = found if get_infos else tuple(found)[:2]
+    factors = _C._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
+    found: tuple[Tensor, ...] = factors if get_infos else tuple(factors)[:2]
     if out is None:
         return found
     if len(out) != len(found):

@@ -94,7 +94,7 @@ class Beta(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, Tensor]:
         return self.concentration1 - 1, self.concentration0 - 1
 
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         return _log_beta(x + 1, y + 1)
 
     def __repr__(self) -> str:

@@ -62,7 +62,7 @@ def _binomial_binomial(p: Binomial, q: Binomial) -> Tensor:
         raise NotImplementedError(
             "the divergence of binomial distributions needs at least as many trials in p as in q"
         )
-    each = _bernoulli_bernoulli(p, q)  # type: ignore[arg-type]
+    each = _bernoulli_bernoulli(p, q)
     return (p.total_count * each).masked_fill(p.total_count > q.total_count, tl_core.inf)
 
 

@@ -155,7 +155,7 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor]:
         return (self.logits,)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         return ContinuousBernoulli(logits=x, lims=self._lims, validate_args=False)._log_norm()
 
 

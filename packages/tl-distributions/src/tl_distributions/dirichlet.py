@@ -91,7 +91,7 @@ class Dirichlet(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor]:
         return (self.concentration - 1,)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         a = x + 1
         return a.lgamma().sum(-1) - a.sum(-1).lgamma()
 
@@ -111,7 +111,8 @@ def _differentiable_sample() -> Callable[[Tensor], Tensor]:
         @staticmethod
         @tl_autograd.function.once_differentiable
         def backward(ctx: Any, grad_output: Tensor) -> Tensor:
-            return _Dirichlet_backward(*ctx.saved_tensors, grad_output)
+            x, concentration = ctx.saved_tensors
+            return _Dirichlet_backward(x, concentration, grad_output)
 
     return SampleDirichlet.apply
 

@@ -50,7 +50,7 @@ class ExponentialFamily(Distribution):
         return result
 
 
-def _differentiated(p: ExponentialFamily) -> tuple[list[Tensor], Tensor, tuple[Tensor, ...]]:
+def _differentiated(p: ExponentialFamily) -> tuple[list[Tensor], Tensor, tuple[Any, ...]]:
     """The natural parameters of a distribution, its log normalizer, and the gradients of that."""
     import tl_autograd
 

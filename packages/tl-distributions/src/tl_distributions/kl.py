@@ -128,7 +128,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
         raise NotImplementedError(
             f"No KL(p || q) is implemented for p type {key[0].__name__} and q type {key[1].__name__}"
         )
-    return function(p, q)  # type: ignore[no-any-return]
+    return function(p, q)
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)

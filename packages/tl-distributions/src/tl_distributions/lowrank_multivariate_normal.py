@@ -81,7 +81,7 @@ class LowRankMultivariateNormal(Distribution):
         return self.loc
 
     @lazy_property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         """The variance of each element."""
         each = self._unbroadcasted_cov_factor.square().sum(-1) + self._unbroadcasted_cov_diag
         return each.expand(self._batch_shape + self._event_shape)

@@ -95,5 +95,5 @@ class Normal(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, Tensor]:
         return self.loc / self.scale.square(), -0.5 * self.scale.square().reciprocal()
 
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         return -0.25 * x.square() / y + 0.5 * (-math.pi / y).log()

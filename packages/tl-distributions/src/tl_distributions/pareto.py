@@ -36,7 +36,7 @@ class Pareto(TransformedDistribution):
     """
 
     arg_constraints: ClassVar[Any] = {"alpha": constraints.positive, "scale": constraints.positive}
-    has_rsample = True  # type: ignore[assignment]
+    has_rsample = True
     _stretched: ClassVar[dict[str, int]] = {"scale": 0, "alpha": 0}
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:

@@ -86,7 +86,7 @@ class RelaxedBernoulli(TransformedDistribution):
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support: Any = constraints.unit_interval
-    has_rsample = True  # type: ignore[assignment]
+    has_rsample = True
     _stretched: ClassVar[dict[str, int]] = {}
     base_dist: LogitRelaxedBernoulli
 

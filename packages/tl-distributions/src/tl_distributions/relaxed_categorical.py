@@ -113,7 +113,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support: Any = constraints.simplex
-    has_rsample = True  # type: ignore[assignment]
+    has_rsample = True
     _stretched: ClassVar[dict[str, int]] = {}
     base_dist: ExpRelaxedCategorical
 

@@ -287,7 +287,7 @@ class ComposeTransform(Transform):
         return _widened(self.parts[-1].codomain, dims)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether all parts are."""
         return all(part.bijective for part in self.parts)
 
@@ -387,7 +387,7 @@ class IndependentTransform(Transform):
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """As of the base."""
         return bool(self.base_transform.bijective)
 
@@ -1022,7 +1022,7 @@ class CatTransform(Transform):
         return tl_core.cat(terms, dim) if dim < 0 else functools.reduce(operator.add, terms)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether all parts are."""
         return all(t.bijective for t in self.transforms)
 
@@ -1092,7 +1092,7 @@ class StackTransform(Transform):
         return self._each(lambda t, before, after: t.log_abs_det_jacobian(before, after), x, y)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether all parts are."""
         return all(t.bijective for t in self.transforms)
 
@@ -1124,7 +1124,7 @@ class CumulativeDistributionTransform(Transform):
         self.distribution = distribution
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """The distribution's support."""
         return self.distribution.support
 

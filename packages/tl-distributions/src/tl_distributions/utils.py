@@ -46,7 +46,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         >>> broadcast_all(1.0, tl_core.zeros(2))
         (tensor([1., 1.]), tensor([0., 0.]))
     """
-    tensors = [value if isinstance(value, Tensor) else None for value in values]
+    tensors: list[Any] = [value if isinstance(value, Tensor) else None for value in values]
     if None in tensors:
         tensors = _from_numbers(values)
     shape = tensors[0].shape

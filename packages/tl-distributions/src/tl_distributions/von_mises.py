@@ -64,7 +64,7 @@ class VonMises(Distribution):
         return self.loc
 
     @lazy_property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         """The circular variance: 1 - I1(κ) / I0(κ)."""
         return 1 - special.i1e(self.concentration) / special.i0e(self.concentration)
 

@@ -36,7 +36,7 @@ class Weibull(TransformedDistribution):
 
     arg_constraints: ClassVar[Any] = {"scale": constraints.positive, "concentration": constraints.positive}
     support: Any = constraints.positive
-    has_rsample = True  # type: ignore[assignment]
+    has_rsample = True
     _stretched: ClassVar[dict[str, int]] = {"scale": 0, "concentration": 0}
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:

@@ -196,7 +196,7 @@ class Wishart(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, Tensor]:
         return -0.5 * self.precision_matrix, 0.5 * (self.df - self._event_shape[-1] - 1)
 
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         n = self._event_shape[-1]
         half = y + 0.5 * (n + 1)
         return half.mvlgamma(n) - half * tl_core.linalg.slogdet(-x).logabsdet

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> Reached:
     def by_jacobians() -> tl.Tensor:
         jacobian = func.vmap(func.jacrev(f), (None, 0))(state, x)
         parts = [j.flatten(2) for j in jacobian.values()]
-        return sum(tl.einsum("nap,mbp->nmab", j, j) for j in parts)
+        return tl.stack([tl.einsum("nap,mbp->nmab", [j, j]) for j in parts]).sum(0)
 
     def by_products() -> tl.Tensor:
         def entry(a: tl.Tensor, b: tl.Tensor) -> tl.Tensor:
@@ -60,9 +60,9 @@ def run(options: argparse.Namespace) -> Reached:
             leaves = [p.clone().requires_grad_() for p in state.values()]
             out = f(dict(zip(state, leaves, strict=True)), x[a])
             each = [tl.autograd.grad(out[k], leaves, retain_graph=True) for k in range(3)]
-            rows.append(tl.stack([tl.cat([g.flatten() for g in grads]) for grads in each]))
+            rows.append(tl.stack([tl.cat([g.flatten() for g in grads if g is not None]) for grads in each]))
         whole = tl.stack(rows)
-        return tl.einsum("nap,mbp->nmab", whole, whole)
+        return tl.einsum("nap,mbp->nmab", [whole, whole])
 
     kernels, seconds = {}, {}
     for name, way in (("jacobians", by_jacobians), ("products", by_products), ("loop", by_loop)):

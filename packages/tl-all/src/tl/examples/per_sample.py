@@ -53,7 +53,7 @@ def private_mean(gradients: dict[str, tl.Tensor], clip: float, noise: float) -> 
     count = next(iter(gradients.values())).shape[0]
     squares = tl.stack([g.flatten(1).square().sum(1) for g in gradients.values()])
     scale = (clip / (squares.sum(0).sqrt() + 1e-6)).clamp(max=1.0)
-    clipped = {name: tl.einsum("n,n...->...", scale, g) for name, g in gradients.items()}
+    clipped = {name: tl.einsum("n,n...->...", [scale, g]) for name, g in gradients.items()}
     return {name: (g + noise * clip * tl.randn_like(g)) / count for name, g in clipped.items()}
 
 

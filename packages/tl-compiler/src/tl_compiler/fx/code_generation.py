@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 import tl_core
 
 from .names import Namespace, qualified_name, root_namespace
-from .node import Node, Target, map_arg
+from .node import Node, Target
 from .wrapping import wrap
 
 if TYPE_CHECKING:
     from .graph import Graph
 
-__all__ = ["CodeGen", "PythonCode", "inplace_methods", "magic_methods", "reflectable_magic_methods"]
+__all__ = [
+    "CodeGen",
+    "PythonCode",
+    "inplace_methods",
+    "last_uses",
+    "magic_methods",
+    "reflectable_magic_methods",
+]
 
 reflectable_magic_methods = {
     "add": "{} + {}",
@@ -266,7 +273,7 @@ class CodeGen:
         free_vars: list[str] = []
         returns = [""]
         lines: list[tuple[str, int | None]] = []
-        last_use = _last_uses(graph)
+        last_use = last_uses(graph)
         for number, node in enumerate(graph.nodes):
             text = self._statement(writer, node, free_vars, returns)
             if text is not None:
@@ -349,20 +356,16 @@ class _Text(str):
         return str(self)
 
 
-def _last_uses(graph: Graph) -> dict[Node, list[Node]]:
+def last_uses(graph: Graph) -> dict[Node, list[Node]]:
     """The nodes whose value is used for the last time by each node."""
     seen: set[Node] = set()
     ends: dict[Node, list[Node]] = {}
 
-    def note(node: Node, user: Node) -> Node:
-        if node not in seen:
-            seen.add(node)
-            ends.setdefault(user, []).append(node)
-        return node
-
     for user in reversed(list(graph.nodes)):
-        map_arg(user.args, lambda n, user=user: note(n, user))
-        map_arg(user.kwargs, lambda n, user=user: note(n, user))
+        for node in user.all_input_nodes:
+            if node not in seen:
+                seen.add(node)
+                ends.setdefault(user, []).append(node)
     return ends
 
 

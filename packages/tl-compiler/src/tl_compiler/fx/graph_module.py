@@ -24,7 +24,7 @@ _number = itertools.count()
 def _compiled(code: PythonCode, source: str = "") -> Any:
     """The function of generated code, whose lines tracebacks can show."""
     filename = f"<eval_with_key>.{next(_number)}{source}"
-    linecache.cache[filename] = (len(code.src), None, code.src.splitlines(True), filename)  # type: ignore[assignment]
+    linecache.cache[filename] = (len(code.src), None, code.src.splitlines(True), filename)
     namespace = dict(code.globals)
     exec(compile(code.src, filename, "exec"), namespace)
     return namespace["forward"]
@@ -346,9 +346,7 @@ def _explain(error: Exception) -> None:
     """Says at which line of generated code an error came up."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename.startswith("<eval_with_key>"):
-            lines = linecache.cache.get(frame.filename)
-            if lines is None or frame.lineno is None:
-                return
-            text = lines[2][max(frame.lineno - 3, 0) : frame.lineno]
+            lines = linecache.getlines(frame.filename)
+            text = lines[max((frame.lineno or 0) - 3, 0) : frame.lineno]
             error.add_note("in the code of the graph:\n" + "".join(text) + "    ~~~~~ <--- HERE")
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .code_generation import last_uses
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Argument, Node, Target, map_aggregate, map_arg
@@ -38,7 +39,7 @@ class Interpreter:
         self.extra_traceback = True
         self.args_iter: Iterator[Any] = iter(())
         self.user_to_last_uses: dict[Node, list[Node]] = (
-            _last_uses(self.graph) if garbage_collect_values else {}
+            last_uses(self.graph) if garbage_collect_values else {}
         )
 
     def run(
@@ -240,17 +241,6 @@ class Interpreter:
             return self.env[node]
 
         return map_arg(args, value_of)
-
-
-def _last_uses(graph: Graph) -> dict[Node, list[Node]]:
-    seen: set[Node] = set()
-    ends: dict[Node, list[Node]] = {}
-    for user in reversed(list(graph.nodes)):
-        for used in user.all_input_nodes:
-            if used not in seen:
-                seen.add(used)
-                ends.setdefault(user, []).append(used)
-    return ends
 
 
 class Transformer(Interpreter):

@@ -343,16 +343,11 @@ class Node:
         """
         from .operator_schemas import normalize_function, normalize_module
 
-        types = {"arg_types": arg_types, "kwarg_types": kwarg_types} if self.op == "call_function" else {}
-        if self.op == "call_function":
+        if self.op == "call_function" and not isinstance(self.target, str):
             return normalize_function(
-                self.target,
-                self.args,
-                self.kwargs,
-                normalize_to_only_use_kwargs=normalize_to_only_use_kwargs,
-                **types,
+                self.target, self.args, self.kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs
             )
-        if self.op == "call_module":
+        if self.op == "call_module" and isinstance(self.target, str):
             return normalize_module(root, self.target, self.args, self.kwargs, normalize_to_only_use_kwargs)
         return None
 

@@ -183,7 +183,9 @@ class TracerBase:
                 f"Proxy object cannot be iterated: while '{obj.node.name}' is traced, nobody knows how many items it "
                 "has. Unpacking into names works; a loop needs a number from elsewhere"
             )
-        return iter([obj[i] for i in range(wanted)])
+        return iter(
+            [self.create_proxy("call_function", operator.getitem, (obj, i), {}) for i in range(wanted)]
+        )
 
     def keys(self, obj: Proxy) -> Any:
         """Called where a program unpacks a proxy with two stars.

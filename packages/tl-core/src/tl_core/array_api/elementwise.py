@@ -12,7 +12,7 @@ from tl_core._C import Tensor
 from . import special_cases as _special
 from .promotion import operands, result_type
 
-_UNARY = {
+_UNARY: dict[str, Any] = {
     "abs": _tl.abs, "acos": _tl.acos, "acosh": _tl.acosh, "asin": _tl.asin, "asinh": _tl.asinh, "atan": _tl.atan,
     "atanh": _tl.atanh, "bitwise_invert": _tl.bitwise_not, "conj": _tl.conj_physical, "cos": _tl.cos,
     "cosh": _special.cosh,
@@ -22,7 +22,7 @@ _UNARY = {
     "sign": _special.sign, "signbit": _tl.signbit, "sin": _tl.sin, "sinh": _special.sinh, "sqrt": _tl.sqrt,
     "square": _tl.square, "tan": _tl.tan, "tanh": _special.tanh,
 }  # fmt: skip
-_BINARY = {
+_BINARY: dict[str, Any] = {
     "add": _tl.add, "atan2": _tl.atan2, "bitwise_and": _tl.bitwise_and, "bitwise_left_shift": _tl.bitwise_left_shift,
     "bitwise_or": _tl.bitwise_or, "bitwise_right_shift": _tl.bitwise_right_shift, "bitwise_xor": _tl.bitwise_xor,
     "copysign": _tl.copysign, "divide": _tl.div, "equal": _tl.eq, "floor_divide": _special.floor_divide,

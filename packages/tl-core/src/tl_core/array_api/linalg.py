@@ -7,6 +7,7 @@ from typing import Any, Literal
 import tl_core as _tl
 from tl_core import linalg as _linalg
 from tl_core._C import Tensor
+from tl_core.contractions import tensordot as tensor_product
 
 from .promotion import operands
 from .reductions import _along_last, _axes
@@ -44,7 +45,8 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
         >>> tensordot(_tl.ones(2, 3), _tl.ones(2, 3))
         tensor(6.)
     """
-    return _tl.tensordot(*operands(x1, x2), dims=axes)
+    a, b = operands(x1, x2)
+    return tensor_product(a, b, dims=axes)
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:

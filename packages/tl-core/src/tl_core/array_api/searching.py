@@ -122,7 +122,7 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
         >>> sort(_tl.tensor([3, 1, 2]), descending=True)
         tensor([3, 2, 1])
     """
-    return _tl.sort(x, dim=axis, descending=descending, stable=stable).values
+    return _tl.sort(x, dim=axis, descending=descending, stable=stable)[0]
 
 
 def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
@@ -132,7 +132,7 @@ def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: b
         >>> argsort(_tl.tensor([3, 1, 2]))
         tensor([1, 2, 0])
     """
-    return _tl.sort(x, dim=axis, descending=descending, stable=stable).indices
+    return _tl.sort(x, dim=axis, descending=descending, stable=stable)[1]
 
 
 def _order(flat: Tensor) -> Tensor:

@@ -95,7 +95,7 @@ def _pointwise(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
     if len(tensors) == 1 and type(tensors[0]) is NestedTensor:
         return _wrapped(operator(*args, **kwargs), tensors[0])
-    if _alike(tensors) and "out" not in kwargs:
+    if _alike(tensors) and "out" not in kwargs and isinstance(tensors[0], NestedTensor):
         return _wrapped(operator(*args, **kwargs), tensors[0])
     like = same_structure(name, tuple(tensors))
     if name.endswith("_") and not name.endswith("__") and not isinstance(args[0], NestedTensor):

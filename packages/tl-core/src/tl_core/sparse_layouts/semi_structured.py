@@ -119,11 +119,11 @@ def to_sparse_semi_structured(
             f"to_sparse_semi_structured: more than {rule.kept} of {rule.group} neighbours in a row are not zero"
         )
     # The kept ones first, in order; where there are fewer, zeros fill up to two.
-    order = _C.argsort((~kept).to(_C.int8), dim=-1, stable=True)[..., :2].sort(-1).values
+    order = _C.argsort((~kept).to(_C.int8), dim=-1, stable=True)[..., :2].sort(-1)[0]
     if rule.group == 2:
         order = _C.stack([kept[..., 1].to(_C.int64), 2 + kept[..., 3].to(_C.int64)], -1)
     values = groups.gather(-1, order).reshape(rows, columns // 2)
-    made = SparseSemiStructuredTensor._of(values, _pack(order, rule.meta), (rows, columns), False)
+    made: Any = SparseSemiStructuredTensor._of(values, _pack(order, rule.meta), (rows, columns), False)
     return made.t() if transposed else made
 
 
@@ -151,7 +151,7 @@ def _check(x: Tensor) -> _Constraint:
 def _pack(order: Tensor, dtype: Any) -> Tensor:
     bits = 16 if dtype is _C.int16 else 32
     fields = order.reshape(order.shape[0], -1, bits // 2)
-    weights = 1 << (2 * _C.arange(bits // 2))
+    weights = 4 ** _C.arange(bits // 2)
     packed = (fields * weights).sum(-1)
     return _C.where(packed >= 1 << (bits - 1), packed - (1 << bits), packed).to(dtype)
 
@@ -160,7 +160,7 @@ def _columns(x: SparseSemiStructuredTensor) -> Tensor:
     """The column of each kept element, (rows, columns / 2)."""
     bits = 16 if x._packed.dtype is _C.int16 else 32
     wide = x._packed.to(_C.int64) & ((1 << bits) - 1)
-    fields = (wide.unsqueeze(-1) >> (2 * _C.arange(bits // 2))) & 3
+    fields = _C.bitwise_right_shift(wide.unsqueeze(-1), 2 * _C.arange(bits // 2)) & 3
     order = fields.reshape(x._kept.shape[0], -1, 2)
     return (order + 4 * _C.arange(order.shape[1]).view(-1, 1)).reshape(x._kept.shape)
 

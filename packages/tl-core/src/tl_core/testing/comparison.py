@@ -362,8 +362,8 @@ def _compare_sparse(actual: Tensor, expected: Tensor, rules: _Rules, tolerances:
         counts = f"{actual._nnz()} != {expected._nnz()}"
         raise _Different(f"The number of specified values in sparse {kind} tensors does not match: {counts}")
     for name in names:
-        parts = (getattr(x, name)() for x in (actual, expected))
-        _compare_elements(f"Sparse {kind} {name.strip('_')}", *parts, rules, (0.0, 0.0))
+        ours, theirs = (getattr(x, name)() for x in (actual, expected))
+        _compare_elements(f"Sparse {kind} {name.strip('_')}", ours, theirs, rules, (0.0, 0.0))
     _compare_elements(f"Sparse {kind} values", actual._values(), expected._values(), rules, tolerances)
 
 

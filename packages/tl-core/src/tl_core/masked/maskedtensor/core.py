@@ -119,7 +119,7 @@ def with_values(t: Any, values: Tensor) -> Tensor:
     """A sparse tensor with other elements at the same indices."""
     if t.layout is _C.sparse_coo:
         return _C._sparse_coo_tensor(t.indices(), values, tuple(t.shape), True)
-    from tl_core.sparse import sparse_csr_tensor  # type: ignore[attr-defined]
+    from tl_core.sparse import sparse_csr_tensor
 
     return sparse_csr_tensor(t.crow_indices(), t.col_indices(), values, tuple(t.shape))
 
