@@ -170,8 +170,8 @@ threading.Thread(target=late).start()
 def test_a_package_a_folder_and_code(python):
     main = "import sys, torch\nprint(__name__, __package__, sys.argv[1:], torch.__name__)\n"
     files = {"package/__init__.py": "", "package/__main__.py": main, "folder/__main__.py": main}
-    assert python("-m", "tl.torch", "-m", "package", "a", files=files) == "__main__ package ['a'] tl\n"
-    assert python("-m", "tl.torch", "folder", "b", files=files) == "__main__  ['b'] tl\n"
+    assert python("-m", "tl.torch", "-m", "package", "a", files=files) == "__main__ package ['a'] torch\n"
+    assert python("-m", "tl.torch", "folder", "b", files=files) == "__main__  ['b'] torch\n"
     assert "no __main__ in empty" in python("-m", "tl.torch", "empty", files={"empty/x.py": ""}, code=1)
     assert python("-m", "tl.torch", "-c", "import sys, torch; print(sys.argv)", "c") == "['-c', 'c']\n"
 

@@ -13,8 +13,9 @@ From then on `torch` and every module below it is tl's own, in this process, in 
 forkserver children of `multiprocessing`. Other programs that it starts are not touched.
 
 `torch.__version__` then says which PyTorch's API is meant, `2.7.0+tl`, because programs choose their code by it, and so
-do `torch.version.__version__` and `importlib.metadata.version("torch")`. As torch is tl then, `tl.__version__` says the
-same; tl's own version stays `tl.version.tl`.
+do `torch.version.__version__` and `importlib.metadata.version("torch")`; `torch.__name__` is "torch", as libraries that
+patch functions by name ask for it. As torch is tl then, `tl.__version__` and `tl.__name__` say the same; tl's own
+version stays `tl.version.tl`.
 """
 
 import builtins
@@ -66,6 +67,7 @@ def install() -> None:
     finder.distributions["torch"] = distribution
     sys.modules["torch"] = tl
     tl.__version__ = tl.version.__version__ = API_VERSION
+    tl.__name__ = "torch"
     for name in _SPAWNERS:
         _follow(name)
 

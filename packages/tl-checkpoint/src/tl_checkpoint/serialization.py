@@ -9,7 +9,7 @@ import os
 import pickle
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tl_core
@@ -37,6 +37,7 @@ from .unpickler import DataUnpickler
 
 __all__ = [
     "DEFAULT_PROTOCOL",
+    "MAP_LOCATION",
     "LoadEndianness",
     "add_safe_globals",
     "clear_safe_globals",
@@ -57,6 +58,9 @@ __all__ = [
 ]
 
 DEFAULT_PROTOCOL = 2
+MAP_LOCATION = (
+    Callable[[Any, str], Any] | tl_core.device | str | dict[str, str] | None
+)  # what `load` takes as that
 _Path = str | os.PathLike[str]
 
 
