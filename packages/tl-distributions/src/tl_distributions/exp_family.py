@@ -57,5 +57,5 @@ def _differentiated(p: ExponentialFamily) -> tuple[list[Tensor], Tensor, tuple[A
     natural = [parameter.detach().requires_grad_() for parameter in p._natural_params]
     with tl_core.enable_grad():
         normalizer = p._log_normalizer(*natural)
-        gradients = tl_autograd.grad(normalizer.sum(), natural, create_graph=True)
+        gradients = tl_autograd.grad(normalizer.sum(), natural, create_graph=True, materialize_grads=True)
     return natural, normalizer, gradients

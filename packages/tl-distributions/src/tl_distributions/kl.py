@@ -34,14 +34,14 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
     third pair should be registered: `register_kl(DerivedP, DerivedQ)(chosen)`.
 
     Args:
-        type_p: a subclass of `Distribution`.
-        type_q: a subclass of `Distribution`.
+        type_p: a subclass of `Distribution`, or another class that distributions have.
+        type_q: the same of q.
 
     Returns:
         The decorator.
 
     Raises:
-        TypeError: a type is none of these.
+        TypeError: a type is no class.
 
     Example:
         >>> from tl_distributions import Distribution
@@ -52,8 +52,8 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
         ...     return tl_core.tensor(0.0)
     """
     for name, value in (("type_p", type_p), ("type_q", type_q)):
-        if not isinstance(value, type) or not issubclass(value, Distribution):
-            raise TypeError(f"Expected {name} to be a subclass of Distribution but got {value}")
+        if not isinstance(value, type):
+            raise TypeError(f"Expected {name} to be a class of distributions but got {value!r}")
 
     def decorate(function: Divergence) -> Divergence:
         _KL_REGISTRY[type_p, type_q] = function

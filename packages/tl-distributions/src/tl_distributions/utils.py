@@ -46,13 +46,12 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         >>> broadcast_all(1.0, tl_core.zeros(2))
         (tensor([1., 1.]), tensor([0., 0.]))
     """
-    tensors: list[Any] = [value if isinstance(value, Tensor) else None for value in values]
-    if None in tensors:
-        tensors = _from_numbers(values)
-    shape = tensors[0].shape
-    if all(t.shape == shape for t in tensors):
-        return tuple(tensors)
-    return tuple(tl_core.broadcast_tensors(*tensors))
+    if not all(isinstance(value, Tensor) for value in values):
+        values = tuple(_from_numbers(values))
+    shape = values[0].shape
+    if all(value.shape == shape for value in values):
+        return values
+    return tuple(tl_core.broadcast_tensors(*values))
 
 
 def _from_numbers(values: tuple[Any, ...]) -> list[Any]:
