@@ -358,10 +358,16 @@ def elementwise(row):
     def call(op, t):
         n = row.elementwise.inputs
         shapes = [(3, 1), (4,), (3, 4)][:n]
-        inputs = [2.5 if a.type == "Scalar" else t(*s) for a, s in zip(row.args[:n], shapes, strict=True)]
+        inputs = [
+            2.5 if a.type == "Scalar" or "_derivative_not_implemented" in row.grad.get(a.name, "") else t(*s)
+            for a, s in zip(row.args[:n], shapes, strict=True)
+        ]
         if row.elementwise.condition:
             inputs[0] = MASK
         positional = [parameters[a.name] for a in row.args[n:] if not a.keyword_only]
+        inputs = [
+            tl.tensor(x) if type(x) is float and a.type == "Tensor" else x for a, x in zip(row.args, inputs)
+        ]
         return op(
             *inputs, *positional, **{a.name: parameters[a.name] for a in row.args[n:] if a.keyword_only}
         )

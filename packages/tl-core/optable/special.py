@@ -3,10 +3,13 @@
 from opgen.row import Binary, Composite, Op, Pointwise, Unary, real
 
 
-def _rare(name: str, grad, doc: str, **fields):
+def _rare(name: str, grad, doc: str, *, arg: str = "self", cpu: str = "", **fields):
     fields.setdefault("expr", "x")
-    grad = {"self": grad} if not grad.startswith("none:") else grad
-    return Unary(name, to="float", dtypes="float", once=True, grad=grad, doc=doc, **fields)
+    grad = {arg: grad} if not grad.startswith("none:") else grad
+    return Pointwise(
+        f"{name}(Tensor {arg}) -> Tensor", inputs=1, cpu=cpu or name,
+        to="float", dtypes="float", once=True, grad=grad, doc=doc, **fields,
+    )  # fmt: skip
 
 
 def _special(name: str, grad, doc: str, **fields):
@@ -20,6 +23,30 @@ def _special(name: str, grad, doc: str, **fields):
         method=False,
         namespace="_special",
     )
+
+
+def _two_numbers(name: str, doc: str, args: tuple[str, str], grad, **fields):
+    """f(x, y), and the overloads in which either is a number."""
+    first, second = args
+    shared = {"inputs": 2, "cpu": name, "to": "float", "dtypes": "float", "once": True, "inplace": False,
+              "method": False, "namespace": "_special", "expr": "x", "doc": doc, **fields}  # fmt: skip
+    if isinstance(grad, str):
+        shared["jvp"] = grad
+    own = {key: formula for key, formula in grad.items() if key == second} if isinstance(grad, dict) else grad
+    return [
+        Pointwise(f"special_{name}(Tensor {first}, Operand {second}) -> Tensor", grad=grad, **shared),
+        Pointwise(
+            f"special_{name}.{first}_scalar(Scalar {first}, Tensor {second}) -> Tensor",
+            grad=own,
+            out=False,
+            **shared,
+        ),
+    ]
+
+
+def _refused(what: str) -> str:
+    """The formula of an argument whose derivative nobody has."""
+    return f"_derivative_not_implemented(g, '{what}')"
 
 
 APART = "none:not differentiable"
@@ -102,23 +129,92 @@ ROWS = [
             ("bessel_y1", "second", 1, "y1"),
         )
     ),
-    Binary(
-        "special_zeta", overload="", cpu="zeta",
-        to="float", dtypes="float", once=True,
-        inplace=False, method=False, namespace="_special",
-        grad="none:not implemented for special.zeta",
-        jvp="none:not implemented for special.zeta",
-        expr="zeta(x, y)", ref="scipy.special.zeta", samples=real(1.2, 5),
-        doc="The Hurwitz zeta function.",
+    _special(
+        "ndtr", "g * (self.square() * -0.5).exp() * 0.3989422804014327",
+        "The share of a standard normal distribution below each element.",
+        ref="scipy.special.ndtr",
     ),
-    Pointwise(
-        "special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", inputs=2, cpu="zeta",
-        to="float", dtypes="float", once=True,
-        inplace=False, out=False, method=False, namespace="_special",
-        grad="none:not implemented for special.zeta",
-        jvp="none:not implemented for special.zeta",
-        expr="zeta(x, y)", ref="scipy.special.zeta", samples=real(1.2, 5),
-        doc="The Hurwitz zeta function.",
+    _special(
+        "airy_ai", APART, "The Airy function Ai.", arg="x",
+        jvp=APART,
+        ref="special_references.airy_ai",
+    ),
+    _special(
+        "spherical_bessel_j0", APART,
+        "The spherical Bessel function of the first kind of order 0: sin(x) / x.", arg="x",
+        cpu="spherical_j0",
+        jvp=APART,
+        ref="special_references.spherical_j0",
+    ),
+    *(
+        _special(
+            f"{scale}modified_bessel_{kind}{order}", APART,
+            (
+                f"The modified Bessel function of the {which} kind of order "
+                f"{order}{', times exp(x)' * bool(scale)}."
+            ),
+            arg="self" if kind == "i" else "x", cpu=f"{kind}{order}{'e' * bool(scale)}",
+            jvp=APART,
+            ref=f"scipy.special.{kind}{order}{'e' * bool(scale)}", samples=real(0.2, 8),
+        )
+        for scale, kind, which in (("", "i", "first"), ("", "k", "second"), ("scaled_", "k", "second"))
+        for order in (0, 1)
+    ),
+    *_two_numbers(
+        "zeta", "The Hurwitz zeta function.", ("self", "other"),
+        {"self": _refused("zeta"), "other": "g * -self * special_zeta(self + 1, other)"},
+        ref="scipy.special.zeta", samples=real(1.2, 5),
+    ),
+    *(
+        row
+        for name, what in (
+            *((f"chebyshev_polynomial_{kind}", f"Chebyshev polynomial of the {which} kind")
+              for kind, which in zip("tuvw", ("first", "second", "third", "fourth"))),
+            *((f"shifted_chebyshev_polynomial_{kind}", f"shifted Chebyshev polynomial of the {which} kind")
+              for kind, which in zip("tuvw", ("first", "second", "third", "fourth"))),
+            ("hermite_polynomial_h", "physicist's Hermite polynomial"),
+            ("hermite_polynomial_he", "probabilist's Hermite polynomial"),
+            ("laguerre_polynomial_l", "Laguerre polynomial"),
+            ("legendre_polynomial_p", "Legendre polynomial"),
+        )
+        for row in _two_numbers(
+            name, f"The {what} of degree n at x.",
+            ("x", "n"), APART, ref=f"special_references.{name}", samples=real(0, 3),
+        )
+    ),
+    *(
+        Binary(
+            name, overload="", other="Tensor", cpu=cpu,
+            dtypes="float", once=True,
+            grad={
+                "self": _refused(f"{name}: input"),
+                "other": f"{sign}g * ((self - 1) * other.log() - other - self.lgamma()).exp()",
+            },
+            expr="x", ref=f"scipy.special.{cpu}", samples=real(0.3, 5),
+            doc=f"The regularized {which} incomplete gamma function of the shapes `input` at `other`.",
+            example=example,
+        )
+        for name, cpu, which, sign, example in (
+            (
+                "igamma",
+                "gammainc",
+                "lower",
+                "",
+                ">>> tl.igamma(tl.tensor([1.0]), tl.tensor([2.0]))\ntensor([0.8647])",
+            ),
+            (
+                "igammac",
+                "gammaincc",
+                "upper",
+                "-",
+                ">>> tl.igammac(tl.tensor([1.0]), tl.tensor([2.0]))\ntensor([0.1353])",
+            ),
+        )
+    ),
+    Composite(
+        "_derivative_not_implemented(Tensor grad, str what) -> Tensor",
+        function=False, method=False,
+        doc="Raises NotImplementedError: what formulas call for an argument without a derivative.",
     ),
     # ---- derivatives of samples ----------------------------------------------------------------------------
     Pointwise(

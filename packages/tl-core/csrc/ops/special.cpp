@@ -57,6 +57,10 @@ Tensor i1_over(const Tensor& self, const Tensor& result) {
   return ops::where_self(zero, Scalar(0.5), ops::div(result, without_zero(self, zero)));
 }
 
+Tensor derivative_not_implemented(const Tensor&, std::string_view what) {
+  TL_CHECK(false, NotImplemented, "the derivative for '", what, "' is not implemented.");
+}
+
 // i z / |z|^2 is the direction in which the angle grows.
 Tensor angle_backward(const Tensor& g, const Tensor& self) {
   if (!is_complex(self.dtype())) return ops::zeros_like(g);
@@ -122,6 +126,7 @@ TL_KERNEL(sinc_backward, sinc_backward)
 TL_KERNEL(logit, logit)
 TL_KERNEL(logit_backward, logit_backward)
 TL_KERNEL(special_i1_over, i1_over)
+TL_KERNEL(_derivative_not_implemented, derivative_not_implemented)
 TL_KERNEL(angle_backward, angle_backward)
 TL_KERNEL(frexp, frexp)
 TL_KERNEL(nextafter, nextafter)

@@ -1,7 +1,11 @@
 // Functors that are seldom called; compiled once, computing in the widest type.
 #pragma once
 
+#include "kernels/cpu/elementwise/airy_function.h"
+#include "kernels/cpu/elementwise/bessel_functions.h"
 #include "kernels/cpu/elementwise/functor.h"
+#include "kernels/cpu/elementwise/incomplete_gamma.h"
+#include "kernels/cpu/elementwise/orthogonal_polynomials.h"
 #include "kernels/cpu/elementwise/sample_gradients.h"
 #include "kernels/cpu/elementwise/special_functions.h"
 
@@ -15,7 +19,34 @@ TL_SPECIAL(i0)
 TL_SPECIAL(i0e)
 TL_SPECIAL(i1)
 TL_SPECIAL(i1e)
+TL_SPECIAL(k0)
+TL_SPECIAL(k0e)
+TL_SPECIAL(k1)
+TL_SPECIAL(k1e)
+TL_SPECIAL(spherical_j0)
+TL_SPECIAL(airy_ai)
+TL_SPECIAL(ndtr)
 #undef TL_SPECIAL
+#define TL_SPECIAL(name) TL_BINARY(name, 0, false, return special::name(x, y);)
+TL_SPECIAL(gammainc)
+TL_SPECIAL(gammaincc)
+TL_SPECIAL(zeta)
+TL_SPECIAL(standard_gamma_grad)
+TL_SPECIAL(chebyshev_polynomial_t)
+TL_SPECIAL(chebyshev_polynomial_u)
+TL_SPECIAL(chebyshev_polynomial_v)
+TL_SPECIAL(chebyshev_polynomial_w)
+TL_SPECIAL(hermite_polynomial_h)
+TL_SPECIAL(hermite_polynomial_he)
+TL_SPECIAL(laguerre_polynomial_l)
+TL_SPECIAL(legendre_polynomial_p)
+#undef TL_SPECIAL
+#define TL_SHIFTED(name) TL_BINARY(shifted_##name, 0, false, return special::name(x + x - 1, y);)
+TL_SHIFTED(chebyshev_polynomial_t)
+TL_SHIFTED(chebyshev_polynomial_u)
+TL_SHIFTED(chebyshev_polynomial_v)
+TL_SHIFTED(chebyshev_polynomial_w)
+#undef TL_SHIFTED
 #define TL_OF_LIBRARY(name, function) TL_UNARY(name, false, return function(x);)
 TL_OF_LIBRARY(bessel_j0, ::j0)
 TL_OF_LIBRARY(bessel_j1, ::j1)
@@ -23,8 +54,6 @@ TL_OF_LIBRARY(bessel_y0, ::y0)
 TL_OF_LIBRARY(bessel_y1, ::y1)
 #undef TL_OF_LIBRARY
 TL_UNARY_WITH(polygamma, 1, false, return special::polygamma(p[0], x);)
-TL_BINARY(zeta, 0, false, return special::zeta(x, y);)
-TL_BINARY(standard_gamma_grad, 0, false, return special::standard_gamma_grad(x, y);)
 TL_TERNARY(dirichlet_grad, 0, false, return special::dirichlet_grad(x, y, z);)
 TL_UNARY(entr, false,
          return x > 0    ? -x * std::log(x)

@@ -3,7 +3,10 @@
 #include "kernels/cpu/elementwise/special_functions.h"
 
 #include <cmath>
+#include <iterator>
 #include <limits>
+
+#include "kernels/cpu/elementwise/special_tables.h"
 
 namespace tl::cpu::special {
 
@@ -27,14 +30,25 @@ double lgamma(double x) {
   return ::lgamma_r(x, &sign);  // std::lgamma writes a global
 }
 
+namespace {
+// The Taylor series about the positive root, where the terms of the other formulas cancel.
+double digamma_about_root(double x) {
+  const double d = x - kDigammaRoot - kDigammaRootRest;
+  double sum = 0;
+  for (int k = std::size(kDigammaSeries) - 1; k >= 0; --k) sum = (sum + kDigammaSeries[k]) * d;
+  return sum;
+}
+}  // namespace
+
 // Recurrence psi(x) = psi(x + 1) - 1/x (DLMF 5.5.2) up to kAsymptotic, then the asymptotic series
 // (DLMF 5.11.2); negative arguments by reflection (DLMF 5.5.4).
 double digamma(double x) {
   if (x == 0) return std::copysign(kInfinity, -x);
   if (x < 0) {
-    const double part = x - std::trunc(x);
+    const double part = x - std::nearbyint(x);
     return part == 0 ? kNaN : digamma(1 - x) - kPi / std::tan(kPi * part);
   }
+  if (std::fabs(x - kDigammaRoot) < 0.5) return digamma_about_root(x);
   double sum = 0;
   for (; x < kAsymptotic; ++x) sum -= 1 / x;
   if (x == kInfinity) return x;
@@ -47,7 +61,7 @@ double digamma(double x) {
 // (5.15.6) and asymptotic series (5.15.8).
 double trigamma(double x) {
   if (x <= 0) {
-    const double part = x - std::trunc(x);
+    const double part = x - std::nearbyint(x);
     if (part == 0) return kInfinity;
     const double s = kPi / std::sin(kPi * part);
     return s * s - trigamma(1 - x);
@@ -145,37 +159,21 @@ double ndtri(double p) {
   return p > 0.75 ? erfc_inverse(2 * (1 - p)) / kRootHalf : erfinv(2 * p - 1) / kRootHalf;
 }
 
+// erfc(x / sqrt(2)) / 2, with the rounding of x / sqrt(2) taken back by the derivative.
+double ndtr_upper(double x) {
+  constexpr double kRootHalfRest = -4.83364665672645672553e-17;  // sqrt(1/2) less kRootHalf
+  const double t = x * kRootHalf, rest = std::fma(x, kRootHalf, -t) + x * kRootHalfRest;
+  const double tail = std::erfc(t) / 2;
+  if (!(std::fabs(x) < 40)) return tail;
+  return tail - rest * std::exp(-t * t) / (2 * kHalfRootPi);
+}
+double ndtr(double x) { return ndtr_upper(-x); }
+
 // log of the normal CDF; below -1 through erfcx, where erfc would underflow.
 double log_ndtr(double x) {
-  const double t = x * kRootHalf;
-  return x < -1 ? std::log(erfcx(-t) / 2) - t * t : std::log1p(-std::erfc(t) / 2);
+  if (x < -1) return std::log(erfcx(-x * kRootHalf) / 2) - x * x / 2;
+  return x < 0 ? std::log(ndtr(x)) : std::log1p(-ndtr_upper(x));
 }
-
-// ---- modified Bessel functions of the first kind: power series (DLMF 10.25.2), whose terms are all
-// positive, up to kSeriesEnd, then the asymptotic series (DLMF 10.40.1)
-// -----------
-namespace {
-constexpr double kSeriesEnd = 30;
-
-double scaled_bessel(double order, double x) {
-  double term = 1, sum = 1;
-  if (x <= kSeriesEnd) {
-    const double quarter = x * x / 4;
-    for (double k = 1; term > sum * 1e-17; ++k) sum += term *= quarter / (k * (k + order));
-    return sum * std::exp(-x) * (order == 0 ? 1 : x / 2);
-  }
-  for (double k = 1; k < 30 && std::fabs(term) > 1e-17; ++k)
-    sum += term *= ((2 * k - 1) * (2 * k - 1) - 4 * order * order) / (8 * k * x);
-  return sum / std::sqrt(2 * kPi * x);
-}
-}  // namespace
-
-double i0e(double x) { return std::isnan(x) ? x : std::isinf(x) ? 0 : scaled_bessel(0, std::fabs(x)); }
-double i0(double x) { return i0e(x) * std::exp(std::fabs(x)); }
-double i1e(double x) {
-  return std::isnan(x) ? x : std::isinf(x) ? 0 : std::copysign(scaled_bessel(1, std::fabs(x)), x);
-}
-double i1(double x) { return i1e(x) * std::exp(std::fabs(x)); }
 
 // ---- complex inverse functions: libm's, with the special values of C11 Annex G
 // ---------------------------------

@@ -19,15 +19,9 @@ double zeta(double s, double q);  // Hurwitz's: the sum of (q + k)^-s
 // -----------------------------------------------------------------
 double erfinv(double x);
 double erfcx(double x);  // exp(x^2) erfc(x)
+double ndtr(double x);
 double ndtri(double p);
 double log_ndtr(double x);
-
-// ---- Bessel functions; a trailing e: times exp(-|x|)
-// ----------------------------------------------------------------
-double i0(double x);
-double i0e(double x);
-double i1(double x);
-double i1e(double x);
 
 // ---- complex numbers
 // ------------------------------------------------------------------------------------------------

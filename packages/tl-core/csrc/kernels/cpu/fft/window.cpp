@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "base/parallel.h"
-#include "kernels/cpu/elementwise/special_functions.h"
+#include "kernels/cpu/elementwise/bessel_functions.h"
 
 namespace tl::cpu {
 
