@@ -15,12 +15,10 @@ assert outcome.attempted and not outcome.failed, outcome
 
 
 def test_dunder_modules_of_the_core(execute):
-    files = {"tl_core_dunder.py": "def show(): return 'made with care'"}
     program = """
-import sys, tl_core, tl_core_dunder
-sys.modules["tl_core.__config__"] = tl_core.__config__ = tl_core_dunder
 import tl
-assert tl.__config__.show() == "made with care"
+assert "tl" in tl.__config__.show()
+assert tl.__future__.get_overwrite_module_params_on_conversion() is False
 assert not hasattr(tl, "__wrapped__") and not hasattr(tl.nn, "__wrapped__")
 """
-    execute(program, files=files)
+    execute(program)

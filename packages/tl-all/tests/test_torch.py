@@ -211,5 +211,6 @@ def test_starting_is_cheap(python):
 
 
 def test_a_missing_package_is_named_for_torch_too(python):
-    said = python("-m", "tl.torch", "-c", "import torch.fx", code=1)
-    assert "tl.fx is part of the package tl-compiler" in said
+    code = "from tl import _names; _names.MODULES['nowhere'] = 'tl_nowhere'; _names.TOPS |= {'nowhere'}"
+    said = python("-m", "tl.torch", "-c", f"{code}; import torch.nowhere", code=1)
+    assert "tl.nowhere is part of the package tl-nowhere" in said

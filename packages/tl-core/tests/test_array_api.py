@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
 import tl_core as tl
 from tl_core import array_api as xp
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 
 def test_tensors_name_their_namespace():

@@ -6,12 +6,13 @@ import subprocess
 import sys
 import threading
 
-import numpy as np
 import pytest
-import scipy.fft
 
 import tl_core as tl
 from tl_core import fft
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
+import scipy.fft  # noqa: E402
 
 NORMS = (None, "backward", "ortho", "forward")
 DOUBLE = {tl.complex64: np.complex128, tl.complex128: np.clongdouble}

@@ -9,10 +9,11 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
 
 import tl_core as tl
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 import warnings
 
-import numpy as np
 import pytest
-import scipy.signal
-import scipy.signal.windows
 
 import tl_core as tl
 from tl_core import signal as tl_signal
+
+np = pytest.importorskip("numpy", reason="the references are numpy's")
+import scipy.signal  # noqa: E402
+import scipy.signal.windows  # noqa: E402
 
 RNG = np.random.default_rng(1)
 X = RNG.standard_normal((3, 50))
