@@ -148,6 +148,22 @@ ROWS = [
         doc="Every step-th number from start up to end.",
     ),
     _create(
+        f"range.step(Scalar start, Scalar end, Scalar step=1, {OPTIONS}) -> Tensor",
+        out=True, out_name="range.out",
+        shown=(
+            "start, end, step=1, *, out=None, dtype=None, layout=torch.strided, device=None, "
+            "requires_grad=False"
+        ),
+        doc=(
+            "Every step-th number from start to end, both included. Deprecated: `arange` is like Python's "
+            "`range`."
+        ),
+    ),
+    _create(
+        f"range(Scalar start, Scalar end, {OPTIONS}) -> Tensor",
+        doc="The numbers from start to end, both included.",
+    ),
+    _create(
         f"linspace(Scalar start, Scalar end, int steps, {OPTIONS}) -> Tensor",
         out=True,
         shown=(

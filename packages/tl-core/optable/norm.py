@@ -10,6 +10,15 @@ def _private(signature, **fields):
 
 
 ROWS = [
+    Composite(
+        "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+        inplace=True, out=True,
+        doc="Each slice along a dimension, scaled down where its p-norm exceeds maxnorm.",
+        example=(
+            ">>> tl.renorm(tl.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)\ntensor([[0.6000, 0.8000],\n        "
+            "[0.3000, 0.4000]])"
+        ),
+    ),
     _private(
         (
             "_sample_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int S, int groups, float "

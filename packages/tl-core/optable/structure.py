@@ -18,6 +18,14 @@ def _adjoint(signature, grad, **fields):
 
 
 ROWS = [
+    Composite(
+        "vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
+        method=False,
+        doc="The powers of each element as a row, the highest first unless they are to increase.",
+        example=(
+            ">>> tl.vander(tl.tensor([1, 2, 3]))\ntensor([[1, 1, 1],\n        [4, 2, 1],\n        [9, 3, 1]])"
+        ),
+    ),
     Op(
         "cat(Tensor[] tensors, int dim=0) -> Tensor",
         out=True, method=False, aliases=("concat", "concatenate"),

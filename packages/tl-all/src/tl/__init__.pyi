@@ -53,6 +53,7 @@ from tl_core.autocast import set_autocast_dtype as set_autocast_dtype
 from tl_core.autocast import set_autocast_enabled as set_autocast_enabled
 from tl_core.autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from tl_core.build_config import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+from tl_core.lobpcg import lobpcg as lobpcg
 from tl_core.named_tensor import align_tensors as align_tensors
 from tl_core.symbolic import sym_float as sym_float
 from tl_core.symbolic import sym_int as sym_int

@@ -133,6 +133,7 @@ OBJECTS = {
     "get_device_module": "tl_backends.devices:get_device_module",
     "is_same_size": "tl_core.torch_names.functions:is_same_size",
     "load": "tl_checkpoint:load",
+    "lobpcg": "tl_core.lobpcg:lobpcg",
     "nn.parallel.DistributedDataParallel": "tl_distributed.parallel:DistributedDataParallel",
     "pairwise_distance": "tl_nn.functional:pairwise_distance",
     "save": "tl_checkpoint:save",

@@ -12,6 +12,7 @@
 #include "ops/copy.h"
 #include "ops/elementwise.h"
 #include "ops/uninitialized_fill.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -225,6 +226,36 @@ Tensor arange_start(const Scalar& start, const Scalar& end, OptDType dtype, OptL
   return arange_start_step(start, end, 1, dtype, layout, device, pin, {});
 }
 
+// As many steps as fit between both ends, which are included.
+int64_t range_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype) {
+  arange_length(start, end, step, DType::Float64);  // its checks
+  if (dtype == DType::Int64) {
+    const uint64_t width = distance(start.to_int(), end.to_int()), by = distance(0, step.to_int());
+    TL_CHECK(by != 0, Value, "step must be nonzero as an integer, got ", step.to_double());
+    TL_CHECK(width / by < std::numeric_limits<int64_t>::max(), Runtime, "invalid size, possible overflow?");
+    return static_cast<int64_t>(width / by) + 1;
+  }
+  const double n = std::floor((end.to_double() - start.to_double()) / step.to_double()) + 1;
+  TL_CHECK(n >= 0 && n < 9.2e18, Runtime, "invalid size, possible overflow?");
+  return static_cast<int64_t>(n);
+}
+
+Tensor range_step(const Scalar& start, const Scalar& end, const Scalar& step, OptDType dtype,
+                  OptLayout layout, OptDevice device, OptBool, Out out) {
+  warn("range includes its end, unlike Python's: it is deprecated in favor of arange");
+  const DType wanted = dtype ? *dtype : out ? out.tensor->dtype() : default_dtype();
+  TL_CHECK(!is_complex(wanted) && wanted != DType::Bool, NotImplemented,
+           "\"range_cpu\" not implemented for '", scalar_type_name(wanted), "'");
+  const int64_t n = range_length(start, end, step, wanted);
+  Tensor t = fresh(DimVector{n}, dtype, layout, device, wanted, out);
+  if (!t.is_meta()) ops::copy_(t, arange_values(start, step, n, wanted));
+  return t;
+}
+Tensor range(const Scalar& start, const Scalar& end, OptDType dtype, OptLayout layout, OptDevice device,
+             OptBool pin) {
+  return range_step(start, end, 1, dtype, layout, device, pin, {});
+}
+
 Tensor linspace_complex(const Scalar& start, const Scalar& end, int64_t steps) {
   const Tensor t = empty(DimVector{steps}, {DType::Complex128, {}});
   const Complex128 first = start.to_complex(), last = end.to_complex();
@@ -360,6 +391,8 @@ TL_KERNEL(new_full, new_full)
 TL_KERNEL(arange, arange)
 TL_KERNEL(arange_start, arange_start)
 TL_KERNEL(arange_start_step, arange_start_step)
+TL_KERNEL(range, range)
+TL_KERNEL(range_step, range_step)
 TL_KERNEL(linspace, linspace)
 TL_KERNEL(linspace_Tensor_Tensor, (linspace_between<Tensor, Tensor>))
 TL_KERNEL(linspace_Tensor_Scalar, (linspace_between<Tensor, Scalar>))

@@ -61,6 +61,7 @@ from tl_core.grad_mode import (
     set_grad_enabled,
 )
 from tl_core.headers import get_include
+from tl_core.histograms import *
 from tl_core.index_conversion import *
 from tl_core.lowrank import *
 from tl_core.machine import (

@@ -110,6 +110,77 @@ def _cuda(
     )
 
 
+def _xpu(
+    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _C.preserve_format
+) -> Tensor:
+    """On an XPU device."""
+    return self.to(
+        "xpu" if device is None else device, non_blocking=non_blocking, memory_format=memory_format
+    )
+
+
+def _to_mkldnn(self: Tensor, dtype: Any = None) -> Tensor:
+    """RuntimeError: tensors have one layout for all libraries."""
+    raise RuntimeError(
+        "to_mkldnn: tl has no tensors in the layout of MKL-DNN; its own kernels take all layouts"
+    )
+
+
+def _record_stream(self: Tensor, stream: Any) -> None:
+    """NotImplementedError on the CPU, whose memory is not used by streams."""
+    raise NotImplementedError(f"record_stream: tensors on {self.device.type} aren't used by streams")
+
+
+def _storage_type(self: Tensor) -> type:
+    """The class of the typed storage."""
+    from tl_core import storage
+
+    return getattr(storage, _legacy_storage_name(self.dtype))
+
+
+def _legacy_storage_name(dtype: Any) -> str:
+    """`FloatStorage` of float32."""
+    return type_name(dtype).rpartition(".")[2].removesuffix("Tensor") + "Storage"
+
+
+def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
+    """The dimensions from the outermost to the innermost in memory.
+
+    Args:
+        ambiguity_check: True to refuse tensors whose order isn't unique, or the memory formats of which one must fit.
+
+    Raises:
+        RuntimeError: if the order isn't unique and that was to be checked.
+        TypeError: if `ambiguity_check` is something else.
+
+    Example:
+        >>> tensor([[1, 2], [3, 4]]).t().dim_order()
+        (1, 0)
+    """
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if not (isinstance(ambiguity_check, bool) or all(isinstance(f, _C.memory_format) for f in formats)):
+        raise TypeError(
+            "The ambiguity_check argument must be a bool or a list of memory formats, "
+            f"got {type(ambiguity_check).__name__}"
+        )
+    if isinstance(ambiguity_check, str):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats, got str")
+    matching = [f for f in formats if self.is_contiguous(memory_format=f)]
+    ambiguous = ambiguity_check is True and _has_ambiguous_order(self)
+    if ambiguous or (formats and len(matching) != 1):
+        raise RuntimeError(
+            "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+        )
+    strides = self.stride()
+    return tuple(sorted(range(self.dim()), key=lambda d: -strides[d]))
+
+
+def _has_ambiguous_order(t: Tensor) -> bool:
+    """Whether dimensions could be exchanged without moving an element."""
+    strides = t.stride()
+    return len(set(strides)) < len(strides) or 1 in t.shape
+
+
 def _numpy(self: Tensor, *, force: bool = False) -> Any:
     """A numpy array on the tensor's memory; `force` copies whatever stands in the way."""
     import numpy
@@ -609,10 +680,11 @@ def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
 
 _METHODS: dict[str, Any] = {
     "__array_namespace__": _array_namespace, "to_device": _to_device,
-    "lu": _lu, "module_load": _module_load,
+    "lu": _lu, "module_load": _module_load, "to_mkldnn": _to_mkldnn, "record_stream": _record_stream,
+    "storage_type": _storage_type, "dim_order": _dim_order,
     "backward": _backward, "register_hook": _register_hook, "retain_grad": _retain_grad,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
-    "type": _type, "type_as": _type_as, "cpu": _cpu, "cuda": _cuda, "numpy": _numpy, "__array__": _array,
+    "type": _type, "type_as": _type_as, "cpu": _cpu, "cuda": _cuda, "xpu": _xpu, "numpy": _numpy, "__array__": _array,
     "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
     "untyped_storage": _untyped_storage, "storage": _storage, "set_": _set_, "__contains__": _contains,
     "__reversed__": _reversed, "__format__": _format, "__dir__": _dir, "is_same_size": _is_same_size,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from tl_core import _C
@@ -9,7 +10,7 @@ from tl_core._C import Tensor
 from tl_core.overrides import overridable
 
 __all__ = [
-    "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "frombuffer", "get_device",
+    "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "from_file", "frombuffer", "get_device",
     "is_complex", "is_conj", "is_floating_point", "is_neg", "is_nonzero", "is_storage", "is_tensor", "nonzero", "numel",
     "typename", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "cartesian_prod", "meshgrid",
 ]  # fmt: skip
@@ -156,6 +157,54 @@ def frombuffer(
         )
     made = _C._from_buffer(memory[offset : offset + n * size]).view(dtype)
     return made.detach().requires_grad_() if requires_grad else made
+
+
+@overridable
+def from_file(
+    filename: str | os.PathLike[str],
+    shared: bool | None = None,
+    size: int | None = 0,
+    *,
+    dtype: _C.dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """A tensor of one dimension on a file mapped into memory.
+
+    Args:
+        filename: the file.
+        shared: whether writes reach the file, which is then made, or made longer, where it is too short.
+        size: how many elements, from the beginning of the file.
+        dtype: of the elements; the default one if it isn't given.
+        layout, device: strided, on the CPU; nothing else can lie on a file.
+        pin_memory: refused.
+
+    Raises:
+        RuntimeError: if the file can't be opened, is too short and not shared, or `size` is negative.
+
+    Example:
+        >>> import tempfile
+        >>> import tl_core as tl
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     counts = tl.from_file(file.name, shared=True, size=3, dtype=tl.int32)
+        >>> counts.add_(1)
+        tensor([1, 1, 1], dtype=torch.int32)
+    """
+    if pin_memory:
+        raise RuntimeError("tensors constructed from a file cannot be pinned")
+    if layout not in (None, _C.strided) or _C.device(device or "cpu").type != "cpu":
+        raise RuntimeError(
+            f"from_file: the tensor is strided and on the CPU, but got layout={layout}, device={device}"
+        )
+    count = size or 0
+    if count < 0:
+        raise RuntimeError(f"from_file: size must not be negative, got {count}")
+    from tl_core.untyped_storage import UntypedStorage
+
+    kind = dtype or _C.get_default_dtype()
+    storage = UntypedStorage.from_file(filename, bool(shared), count * kind.itemsize)
+    return _C.empty(0, dtype=kind).set_(storage, 0, (count,), (1,))
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
