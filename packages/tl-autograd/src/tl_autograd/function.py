@@ -324,7 +324,7 @@ class NestedIOFunction(Function):
         """Says which outputs have no gradient."""
         self.non_differentiable = tuple(_flatten((args, kwargs)))
 
-    def backward(self, *gradients: Any) -> Any:
+    def backward(self, *gradients: Any) -> Any:  # type: ignore[override]
         """The derivative on nested gradients."""
         return self.backward_extended(*gradients)
 

@@ -12,7 +12,7 @@ from tl_core.overrides import overridable
 
 __all__ = ["histogramdd"]
 
-Histogram = collections.namedtuple("histogramdd", ["hist", "bin_edges"])
+Histogram = collections.namedtuple("histogramdd", ["hist", "bin_edges"])  # type: ignore[name-match]
 Histogram.__module__ = "torch.return_types"
 
 
@@ -104,11 +104,11 @@ def _edges(
             f"but got {len(each)}"
         )
     for d, count in enumerate(each):
-        if count <= 0:  # type: ignore[operator]
+        if count <= 0:
             raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {count} for dimension {d}")
     ends = _ends(points, limits)
     return [
-        _C.linspace(low, high, count + 1, dtype=points.dtype)  # type: ignore[operator]
+        _C.linspace(low, high, count + 1, dtype=points.dtype)
         for (low, high), count in zip(ends, each, strict=True)
     ]
 
