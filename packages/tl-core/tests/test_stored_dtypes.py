@@ -106,8 +106,13 @@ def test_operators_and_conversions_are_refused(name):
         x.tolist()
     with pytest.raises(RuntimeError, match="are not numbers"):
         tl.tensor([1], dtype=x.dtype)
+
+
+@of_all
+def test_arrays_are_refused(name):
+    pytest.importorskip("numpy", reason="arrays are numpy's")
     with pytest.raises(TypeError, match="unsupported ScalarType"):
-        x.numpy()
+        stored(name).numpy()
 
 
 @of_all

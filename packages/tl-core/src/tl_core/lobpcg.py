@@ -55,7 +55,7 @@ def lobpcg(
 
     Example:
         >>> import tl_core as tl
-        >>> E, X = tl.lobpcg(tl.diag(tl.arange(1.0, 13.0)), k=2)
+        >>> E, X = lobpcg(tl.diag(tl.arange(1.0, 13.0)), k=2)
         >>> E
         tensor([12.0000, 11.0000])
     """

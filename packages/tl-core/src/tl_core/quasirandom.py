@@ -142,7 +142,7 @@ class SobolEngine:
         tensor([[0.0000, 0.0000, 0.0000],
                 [0.5000, 0.5000, 0.5000]])
         >>> engine.fast_forward(1).draw()
-        tensor([[0.2500, 0.7500, 0.2500]])
+        tensor([[0.2500, 0.7500, 0.7500]])
     """
 
     MAXBIT = BITS

@@ -29,9 +29,10 @@ def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
 
     Example:
         >>> import tl_core as tl
-        >>> check = tl.sparse.as_sparse_gradcheck(lambda f, x, masked=False: f(*x).layout)
-        >>> check(lambda x: x, (tl.ones(2, dtype=tl.float64).to_sparse(),), masked=True)
-        torch.strided
+        >>> check = tl.sparse.as_sparse_gradcheck(lambda f, x, masked=False: [part.layout for part in x])
+        >>> x = tl.ones(2, dtype=tl.float64).to_sparse().requires_grad_()
+        >>> check(lambda x: x, (x,), masked=True)
+        [torch.strided]
     """
 
     @functools.wraps(gradcheck)
