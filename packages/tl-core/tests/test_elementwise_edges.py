@@ -16,7 +16,9 @@ UNARY = {
     "atan": np.arctan,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "erfc": special.erfc, "erfinv": special.erfinv,
     "trunc": np.trunc, "round": np.round, "isfinite": np.isfinite, "isinf": np.isinf, "isposinf": np.isposinf,
-    "isneginf": np.isneginf, "signbit": np.signbit, "i0": special.i0, "logit": special.logit,
+    "isneginf": np.isneginf, "signbit": np.signbit, "logit": special.logit,
+    # I0 grows without bound; scipy says nan at infinity.
+    "i0": lambda x: np.where(np.isinf(x), x.dtype.type(math.inf), special.i0(x)),
     "deg2rad": np.deg2rad, "rad2deg": np.rad2deg, "angle": lambda x: np.angle(x + 0.0),
 }  # fmt: skip
 BINARY = {
