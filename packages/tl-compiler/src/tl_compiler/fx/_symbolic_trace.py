@@ -152,7 +152,6 @@ class Tracer(TracerBase):
         self.root: Any = None
         self.submodule_paths: dict[Any, str] | None = None
         self.tensor_attrs: dict[int, str] = {}
-        self.scope = ""
 
     # ---- what a subclass may change
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:

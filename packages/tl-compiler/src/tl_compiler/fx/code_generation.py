@@ -288,11 +288,7 @@ class CodeGen:
         wraps = "\n".join(f'wrap("{name}")' for name in writer.wrapped)
         if wraps:
             writer.globals["wrap"] = wrap
-        src = (
-            f"\n{wraps}\n\n{self.gen_fn_def(free_vars, returns[0])}\n{body}\n"
-            if wraps
-            else f"\n\n\n{self.gen_fn_def(free_vars, returns[0])}\n{body}\n"
-        )
+        src = f"\n{wraps}\n\n{self.gen_fn_def(free_vars, returns[0])}\n{body}\n"
         numbers = {line: number for line, (_, number) in enumerate(lines, start=1)}
         return PythonCode(src, {**writer.globals, **{k: v for k, v in _ALWAYS.items() if k in src}}, numbers)
 

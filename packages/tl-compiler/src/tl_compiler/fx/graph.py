@@ -427,14 +427,7 @@ class Graph:
         names = Namespace()
         for node in self.nodes:
             names._rename_object(node, node.name)
-        saved = {node: node._repr_fn for node in self.nodes}
-        try:
-            for node in saved:
-                node._repr_fn = None
-            return self._codegen._gen_python_code(self, root_module, names)
-        finally:
-            for node, fn in saved.items():
-                node._repr_fn = fn
+        return self._codegen._gen_python_code(self, root_module, names)
 
     def set_codegen(self, codegen: CodeGen) -> None:
         """Sets how code is written.
@@ -482,10 +475,8 @@ class Graph:
 
     # ---- text
     def __str__(self) -> str:
-        arguments: list[str] = []
-        returns = [""]
         lines = [text for node in self.nodes if (text := node.format_node()) is not None]
-        return "\n    ".join([f"graph({', '.join(arguments)}){returns[0]}:", *lines])
+        return "\n    ".join(["graph():", *lines])
 
     def print_tabular(self) -> None:
         """Prints the nodes as a table."""

@@ -133,7 +133,6 @@ class Node:
         self._input_nodes: dict[Node, None] = {}
         self._prev = self._next = self
         self._erased = False
-        self._repr_fn: Callable[[Node], str] | None = None
         self._args: tuple[Argument, ...] = ()
         self._kwargs: dict[str, Argument] = {}
         self._update_args_kwargs(args, kwargs)
@@ -394,7 +393,7 @@ class Node:
         return f"{head}(args = {_format_arg(self.args)}, kwargs = {_format_arg(self.kwargs)})"
 
     def __repr__(self) -> str:
-        return self._repr_fn(self) if self._repr_fn else self.name
+        return self.name
 
 
 def _annotation(kind: Any) -> str:
