@@ -41,7 +41,7 @@ Pair cholesky_ex(const Tensor& self, bool upper, bool check_errors, Out out, Out
   check_square("linalg.cholesky", "A", self);
   check_decomposed("linalg_cholesky_cpu", self);
   const Tensor info = zero_info(batch_of(self), self.device());
-  const bool small = cpu::is_small(self.dtype(), last(self));
+  const bool small = has_small_kernels(self);
   const Tensor factor = self.is_meta() || !self.numel() ? column_major(self)
                         : small                         ? small_factor(self, upper, info)
                                                         : lapack_factor(self, upper, info);

@@ -367,7 +367,7 @@ Tensor solve_matrices(const Tensor& A, const Tensor& B) {
   const DimVector batch = broadcast_shapes(batch_of(A), batch_of(B));
   const Tensor x = column_major(B, with_matrix(batch, n, last(B)));
   if (x.is_meta() || n == 0 || matrix_count(x) == 0) return x;
-  if (cpu::is_small(A.dtype(), n)) {
+  if (has_small_kernels(A)) {
     small_solve(A, x);
     return x;
   }

@@ -46,7 +46,7 @@ Triple lu_factor_ex(const Tensor& A, bool pivot, bool check_errors, Out out, Out
   const Tensor info = zero_info(batch_of(A), A.device());
   const Tensor pivots =
       empty(with_vector(batch_of(A), std::min(rows_of(A), last(A))), {DType::Int32, A.device()});
-  const bool small = rows_of(A) == last(A) && cpu::is_small(A.dtype(), last(A));
+  const bool small = rows_of(A) == last(A) && has_small_kernels(A);
   const Tensor lu = A.is_meta() || !A.numel() ? column_major(A)
                     : small                   ? small_lu(A, pivots, info)
                                               : lapack_lu(A, pivots, info);
@@ -251,7 +251,7 @@ Pair inv_ex(const Tensor& A, bool check_errors, Out out, Out out_info) {
   check_square("linalg.inv", "A", A);
   check_decomposed("linalg_inv_cpu", A);
   const Tensor info = zero_info(batch_of(A), A.device());
-  const bool small = cpu::is_small(A.dtype(), last(A));
+  const bool small = has_small_kernels(A);
   const Tensor inverse = A.is_meta() || !A.numel() ? column_major(A)
                          : small                   ? small_inverse(A, info)
                                                    : lapack_inverse(A, info);

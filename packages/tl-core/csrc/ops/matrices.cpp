@@ -50,6 +50,12 @@ DimVector with_vector(IntSpan batch, int64_t n) {
 
 int64_t matrix_count(const Tensor& t) { return checked_numel(batch_of(t)); }
 
+bool has_small_kernels(const Tensor& a) {
+  const int64_t n = last(a);
+  if (!cpu::is_small(a.dtype(), n)) return false;
+  return n <= cpu::kSmallOrderAlone || matrix_count(a) >= cpu::kLanesInUse || !lapack::find();
+}
+
 Tensor columns_first(const Tensor& t) {
   return ops::transpose_int(ops::clone(ops::transpose_int(t, -2, -1), MemoryFormat::Contiguous), -2, -1);
 }

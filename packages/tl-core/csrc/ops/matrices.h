@@ -54,6 +54,8 @@ void check_info(const char* name, const Tensor& info, F text) {
   if (index >= 0) fail_matrix(name, info, index, text(info.ptr<int32_t>()[index]));
 }
 
+// Whether the kernels for small matrices are the quickest that there are for these.
+bool has_small_kernels(const Tensor& a);
 // Matrices as the kernels for small ones read them; `dense` holds a copy where they need one.
 cpu::SmallMatrices small_matrices(const Tensor& a, Tensor& dense);
 

@@ -9,6 +9,9 @@ namespace tl::cpu {
 
 // Up to this order the kernels below are quicker than a call of LAPACK for each matrix.
 constexpr int64_t kSmallOrder = 16;
+// A single matrix leaves all lanes but one idle, and batches of fewer than these most: beyond this order
+// LAPACK is quicker for them.
+constexpr int64_t kSmallOrderAlone = 4, kLanesInUse = 8;
 
 // `count` dense matrices of order n <= kSmallOrder, as they are read; what is written is column-major. `info`
 // is 0 or, as in LAPACK, the number of the first pivot that is 0 or of the first leading minor that isn't
