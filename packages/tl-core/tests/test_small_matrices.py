@@ -58,11 +58,21 @@ def test_rows_are_exchanged(n, dtype):
     close(linalg.lu_solve(LU, pivots, a @ x), x.numpy(), dtype)
 
 
-def test_a_matrix_alone_and_in_a_batch_give_the_same_bits():
-    a = drawn(37, 7, 7, dtype=tl.float32)
+@pytest.mark.parametrize(("n", "few"), [(4, 1), (7, 8), (16, 9)])
+def test_a_matrix_in_batches_of_any_size_gives_the_same_bits(n, few):
+    a = drawn(37, n, n, dtype=tl.float32)
     every = linalg.inv(a)
-    for i in range(37):
-        assert linalg.inv(a[i]).equal(every[i])
+    for i in range(0, 37 - few):
+        assert linalg.inv(a[i : i + few]).equal(every[i : i + few])
+
+
+@REAL
+@pytest.mark.parametrize("n", [5, 12, 16])
+def test_few_matrices_beyond_the_order_that_is_served_alone(n, dtype):
+    a = drawn(8, n, n, dtype=dtype)
+    for count in (1, 2, 7):
+        close(linalg.inv(a[:count]), np.linalg.inv(a[:count].double().numpy()), dtype)
+        close(linalg.det(a[:count]), np.linalg.det(a[:count].double().numpy()), dtype)
 
 
 def test_which_matrix_fails_and_where():
