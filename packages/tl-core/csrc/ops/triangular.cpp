@@ -22,15 +22,29 @@ DimVector check_triangular(const Tensor& A, const Tensor& B, bool left) {
   return broadcast_shapes(batch_of(A), batch_of(B));
 }
 
+// Triangles as trsm reads them: row-major ones are the transposes of column-major ones, and need no copy.
+struct Triangles {
+  Tensor matrices;
+  bool row_major;
+};
+
+Triangles triangles(const Tensor& A, IntSpan batch) {
+  const bool whole = std::ranges::equal(batch, batch_of(A));
+  if (whole && A.is_contiguous()) return {A, true};
+  if (whole && ops::transpose_int(A, -2, -1).is_contiguous()) return {A, false};
+  return {column_major(A, with_matrix(batch, rows_of(A), last(A))), false};
+}
+
 Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left, bool unitriangular,
                         Out out) {
   const DimVector batch = check_triangular(A, B, left);
   const Tensor x = column_major(B, with_matrix(batch, rows_of(B), last(B)));
   if (x.is_meta() || x.numel() == 0) return copied_out(x, out);
-  const Tensor triangle = column_major(A, with_matrix(batch, rows_of(A), last(A)));
+  const Triangles from = triangles(A, batch);
+  const cpu::TriangularSolve how{left, upper != from.row_major, unitriangular, from.row_major ? 'T' : 'N'};
   const lapack::Library& library = lapack::require("linalg.solve_triangular");
   const lapack::SingleThreaded single(library);
-  cpu::trsm(lapack_batch(library, x), {left, upper, unitriangular, 'N'}, triangle.ptr<char>(), x.ptr<char>());
+  cpu::trsm(lapack_batch(library, x), how, from.matrices.ptr<char>(), x.ptr<char>());
   return copied_out(x, out);
 }
 
