@@ -10,7 +10,10 @@ from pathlib import Path
 from tools.cycles import cycles
 from tools.packages import ROOT, Package, packages
 
-ROOMS = ["base", "tensor", "iter", "dispatch", "kernels", "ops", "c_abi", "bind"]
+ROOMS = {
+    "tl-core": ["base", "tensor", "iter", "dispatch", "kernels", "ops", "c_abi", "bind"],
+    "tl-distributed": ["base", "store", "local", "group", "ddp", "bind"],
+}
 KERNEL_ROOMS = [
     *("simd", "loops", "elementwise", "reduce", "index", "sort", "random", "linalg", "fft"),
     *("gemm", "sparse", "conv", "norm", "attention", "spatial", "fused"),
@@ -36,9 +39,9 @@ def resolve(text: str, file: Path, folders: list[Path]) -> Path | None:
 
 
 def room(file: Path, package: Package) -> str | None:
-    """The folder of tl-core's csrc/ a file lies in."""
+    """The folder of csrc/ a file lies in, for a package that has rooms."""
     parts = file.relative_to(package.folder).parts
-    return parts[1] if package.dist == "tl-core" and parts[0] == "csrc" and len(parts) > 2 else None
+    return parts[1] if package.dist in ROOMS and parts[0] == "csrc" and len(parts) > 2 else None
 
 
 def kernel_room(file: Path, package: Package) -> str | None:
@@ -66,10 +69,11 @@ def _wrong(package: Package, file: Path, text: str, target: Path | None, public:
     there = room(target, package) if target.is_relative_to(package.folder) else None
     if here is None or there is None:
         return None
+    rooms = ROOMS[package.dist]
     for name in (here, there):
-        if name not in ROOMS:
-            return f"csrc/{name}/ is not one of the rooms {' '.join(ROOMS)}"
-    if ROOMS.index(there) > ROOMS.index(here):
+        if name not in rooms:
+            return f"csrc/{name}/ is not one of the rooms {' '.join(rooms)}"
+    if rooms.index(there) > rooms.index(here):
         return f'csrc/{here}/ may not include "{text}": {there}/ lies to its right'
     return _wrong_kernel_room(kernel_room(file, package), kernel_room(target, package), text)
 

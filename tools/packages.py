@@ -54,7 +54,7 @@ TABLE = {
     "tl-distributed": Design(
         "process groups, stores, collectives, data-parallel training",
         MODULES,
-        MB // 4,
+        3 * MB // 2,
         {"tl_distributed.parallel": "nn"},
     ),
     "tl-data": Design("datasets, samplers, the `DataLoader` and its workers", ("tl_core",), MB // 4),

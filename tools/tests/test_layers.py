@@ -75,6 +75,7 @@ def test_what_is_allowed_is_not_reported(repository, path, text):
         ("tl-core/csrc/kernels/cpu/a.h", "", "lies in none of the rooms"),
         ("tl-core/csrc/kernels/cpu/attic/a.h", "", "lies in none of the rooms"),
         ("tl-core/csrc/attic/a.cpp", '#include "tensor/t.h"\n', "csrc/attic/ is not one of the rooms"),
+        ("tl-distributed/csrc/base/a.h", '#include "group/g.h"\n', "group/ lies to its right"),
         ("tl-core/include/tl/a.h", '#include "../../csrc/tensor/t.h"\n', "is not public"),
         (
             "tl-autograd/csrc/a.cpp",
@@ -88,6 +89,8 @@ def test_a_planted_include_is_found(repository, path, text, message):
     repository.write("tl-core/csrc/tensor/t.h", "")
     repository.write("tl-core/csrc/ops/o.h", "")
     repository.write("tl-core/csrc/kernels/cpu/gemm/g.h", "")
+    repository.package("tl-distributed", "tl_distributed", ["tl-core>=0.1,<1"])
+    repository.write("tl-distributed/csrc/group/g.h", "")
     repository.write(path, text)
     (found,) = messages(repository)
     assert message in found

@@ -1,0 +1,29 @@
+// The extension module tl_distributed._C.
+#include "bind/python.h"
+#include "group/forks.h"
+
+namespace tl::distributed {
+
+namespace {
+PyObject* fork_count_function(PyObject*, PyObject*) { return PyLong_FromLong(fork_count()); }
+
+PyMethodDef kFunctions[] = {
+    {"fork_count", fork_count_function, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyModuleDef kModule = {
+    PyModuleDef_HEAD_INIT, "tl_distributed._C", nullptr, -1, kFunctions, nullptr, nullptr, nullptr, nullptr};
+
+PyObject* make_module() {
+  if (!load(0)) return nullptr;
+  return for_python([] {
+    watch_forks();
+    Ref module = checked(PyModule_Create(&kModule));
+    return module.take();
+  });
+}
+}  // namespace
+
+}  // namespace tl::distributed
+
+PyMODINIT_FUNC PyInit__C() { return tl::distributed::make_module(); }
