@@ -25,6 +25,7 @@
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/python_api.h"
+#include "bind/python_dispatch.h"
 #include "bind/result.h"
 #include "bind/runtime_hooks.h"
 #include "bind/snapshot.h"
@@ -141,6 +142,7 @@ void add_autocast(py::module_& m) {
 void add_layers(py::module_& m) {
   m.attr("_LAYER_TRANSFORMS") = int{TL_LAYER_TRANSFORMS};
   m.attr("_LAYER_AUTOCAST") = int{TL_LAYER_AUTOCAST};
+  m.attr("_LAYER_TRACE") = int{TL_LAYER_TRACE};
   m.attr("_LAYER_PYTHON") = int{TL_LAYER_PYTHON};
   m.def("_exclude_layer", [](int layer, bool on) {
     uint64_t& excluded = thread_locals().excluded;
@@ -393,6 +395,7 @@ void build(py::module_& m) {
   add_types(module);
   add_generator_type(module);
   add_tensor_type(module);
+  add_python_dispatch(module);
   add_functions(module);
   checked(PyModule_AddFunctions(module, g_fast));
   add_python_api(module);

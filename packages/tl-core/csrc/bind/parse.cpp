@@ -79,6 +79,10 @@ TlValue complex_value(Py_complex c, Scratch& scratch) {
 
 // numpy's scalars and anything else that says it is a number.
 bool foreign_number(PyObject* o, TlValue& out, Scratch& scratch) {
+  if (is_symbolic(o)) {
+    out = scratch.symbol_value(o);
+    return true;
+  }
   PyNumberMethods* number = Py_TYPE(o)->tp_as_number;
   if (PyComplex_Check(o)) {
     out = complex_value(PyComplex_AsCComplex(o), scratch);
@@ -144,13 +148,18 @@ bool int_argument(PyObject* o, TlValue& out, Scratch& scratch) {
     out = item_value(o, scratch);
     return true;
   }
-  return PyIndex_Check(o) && foreign_number(o, out, scratch) && out.tag == TL_INT && !out.len;
+  if (!PyIndex_Check(o) && !is_symbolic_int(o)) return false;
+  return foreign_number(o, out, scratch) && out.tag == TL_INT && !out.len;
 }
 
-bool bool_argument(PyObject* o, TlValue& out) {
+bool bool_argument(PyObject* o, TlValue& out, Scratch& scratch) {
   if (PyBool_Check(o)) {
     out = {TL_BOOL, 0, {.i = o == Py_True}};
     return true;
+  }
+  if (is_symbolic_bool(o)) {
+    out = scratch.symbol_value(o);
+    return out.tag == TL_BOOL;
   }
   if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) != 0) return false;
   out = {TL_BOOL, 0, {.i = PyObject_IsTrue(o)}};
@@ -178,9 +187,11 @@ bool int_list(Items items, TlValue& out, Scratch& scratch) {
   auto* list = scratch.take<int64_t>(items.size);
   for (Py_ssize_t i = 0; i < items.size; ++i) {
     TlValue v;
+    scratch.position = static_cast<int>(i);
     if (!int_argument(items.data[i], v, scratch)) return false;
     list[i] = v.u.i;
   }
+  scratch.position = -1;
   out = {TL_INT_LIST, static_cast<uint32_t>(items.size), {.p = list}};
   return true;
 }
@@ -200,7 +211,7 @@ bool bool_list(Items items, TlValue& out, Scratch& scratch) {
   auto* list = scratch.take<uint8_t>(items.size);
   for (Py_ssize_t i = 0; i < items.size; ++i) {
     TlValue v;
-    if (!bool_argument(items.data[i], v)) return false;
+    if (!bool_argument(items.data[i], v, scratch)) return false;
     list[i] = v.u.i != 0;
   }
   out = {TL_BOOL_LIST, static_cast<uint32_t>(items.size), {.p = list}};
@@ -252,8 +263,8 @@ bool list_argument(PyObject* o, const TlArgInfo& arg, TlValue& out, Scratch& scr
   if (!sequence) {
     // A single number stands for a list of it, as the reference allows for sizes and dims.
     if (arg.kind == TL_ARG_INT_LIST)
-      return (PyLong_Check(o) || is_tensor(o) || PyIndex_Check(o)) && !PyBool_Check(o) &&
-             int_list({&o, 1}, out, scratch);
+      return (PyLong_Check(o) || is_tensor(o) || PyIndex_Check(o) || is_symbolic_int(o)) &&
+             !PyBool_Check(o) && int_list({&o, 1}, out, scratch);
     if (arg.kind == TL_ARG_FLOAT_LIST) return PyFloat_Check(o) && float_list({&o, 1}, out, scratch);
     return false;
   }
@@ -317,6 +328,8 @@ bool detail::parse_any_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Sc
     out = none();
     return true;
   }
+  scratch.argument = &arg;
+  scratch.position = -1;
   switch (arg.kind) {
     case TL_ARG_TENSOR:
       return tensor_argument(o, out, overloaded);
@@ -327,7 +340,7 @@ bool detail::parse_any_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Sc
       if (is_tensor(o) && hides_batch(tensor_of(o))) return false;
       return note_override(o, overloaded) || scalar_value(o, out, scratch);
     case TL_ARG_BOOL:
-      return bool_argument(o, out);
+      return bool_argument(o, out, scratch);
     case TL_ARG_INT:
       return int_argument(o, out, scratch);
     case TL_ARG_FLOAT:
@@ -532,6 +545,7 @@ class CallParser {
     if (PyTuple_Check(o) || PyList_Check(o) || o == Py_None) return false;
     if (in_.nargs - first < 2) return false;
     TlValue v;
+    scratch_.argument = &arg;
     if (!int_list({in_.args + first, in_.nargs - first}, v, scratch_)) return false;
     out_.values[param] = v;
     seen_ |= uint64_t{1} << param;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bind/error.h"
+#include "bind/symbols.h"
 #include "bind/tensor_object.h"
 #include "dispatch/operator.h"
 
@@ -31,10 +32,26 @@ class Scratch {
   }
   void keep(PyObject* owned) { overflow().kept.emplace_back(owned); }  // what a value points into
 
+  // The argument that is being read, and where in its list; for symbolic numbers.
+  const TlArgInfo* argument = nullptr;
+  int position = -1;
+  TlValue symbol_value(PyObject* symbol) {
+    if (!overflow().symbols) overflow().symbols = std::make_unique<Symbols>();
+    const TlValue v = number_for_symbol(symbol);
+    overflow().symbols->note(argument, position, symbol, v.u.i);
+    return v;
+  }
+  // What was read as `from` is the argument `to`.
+  void move_symbols(const TlArgInfo* from, const TlArgInfo* to) {
+    if (overflow_ && overflow_->symbols) [[unlikely]]
+      overflow_->symbols->move(from, to);
+  }
+
  private:
   struct Overflow {
     std::vector<std::vector<char>> lists;
     std::vector<PyRef> kept;
+    std::unique_ptr<Symbols> symbols;
   };
   Overflow& overflow() {
     if (!overflow_) overflow_ = std::make_unique<Overflow>();

@@ -1,6 +1,7 @@
 #include "bind/tensor_object.h"
 
 #include "bind/error.h"
+#include "bind/python_dispatch.h"
 #include "bind/tensor_slots.h"
 #include "tensor/python_hook.h"
 #include "tensor/slots.h"
@@ -146,6 +147,7 @@ PyObject* wrap_as(Tensor t, PyTypeObject* type) {
   TensorObject* o = new_object(type);
   o->impl = t.detach_handle();
   o->impl->py = reinterpret_cast<PyObject*>(o);
+  if (type != g_tensor_type) join_python_layer(*o->impl, type);
   return reinterpret_cast<PyObject*>(o);
 }
 

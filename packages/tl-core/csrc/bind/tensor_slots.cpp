@@ -151,8 +151,12 @@ PyObject* binary(PyObject* a, PyObject* b) noexcept {
         TlValue values[4];
         Scratch scratch;
         bool overloaded = override_mode_active();
-        if (!parse_value(a, kOperand, values[0], scratch, overloaded) ||
-            !parse_value(b, kOperand, values[1], scratch, overloaded)) {
+        const auto parse = [&](PyObject* o, int i) {
+          const bool fits = parse_value(o, kOperand, values[i], scratch, overloaded);
+          scratch.move_symbols(&kOperand, &op.info.args[i]);
+          return fits;
+        };
+        if (!parse(a, 0) || !parse(b, 1)) {
           if (!overloaded) return Py_NewRef(Py_NotImplemented);
         }
         if (overloaded) [[unlikely]]

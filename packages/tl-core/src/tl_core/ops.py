@@ -26,6 +26,9 @@ class OpOverload:
         """The name as schemas write it: `aten::add.Tensor`."""
         return self._name if "::" in self._name else f"aten::{self._name}"
 
+    def __str__(self) -> str:
+        return f"{self.overloadpacket}.{self._overloadname}"
+
     def __repr__(self) -> str:
         return f"<OpOverload(op='{self.overloadpacket}', overload='{self._overloadname}')>"
 
@@ -76,6 +79,13 @@ class _Namespace:
         packet = OpOverloadPacket(self.__name__, name, found)
         setattr(self, name, packet)
         return packet
+
+
+def _overload(full: str) -> OpOverload:
+    """The operator of that name, such as `add.Tensor` or `mylib::sinc`."""
+    space, _, rest = full.rpartition("::")
+    base, _, overload = rest.partition(".")
+    return getattr(_packet(space or "aten", base), overload or "default")
 
 
 def _packet(namespace: str, name: str) -> OpOverloadPacket:

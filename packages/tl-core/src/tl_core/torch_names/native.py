@@ -21,6 +21,7 @@ is_grad_enabled = tl_core.is_grad_enabled
 is_autocast_enabled = autocast.is_autocast_enabled
 _set_deterministic_algorithms = tl_core.use_deterministic_algorithms
 _has_torch_function = overrides.has_torch_function
+_disabled_torch_dispatch_impl = _C._disabled_torch_dispatch_impl
 
 
 def _len_torch_function_stack() -> int:
@@ -70,11 +71,6 @@ def _log_api_usage_once(event: str) -> None:
 
 def _log_api_usage_metadata(event: str, metadata: dict[str, str]) -> None:
     """Does nothing: uses aren't counted."""
-
-
-def _disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """A `__torch_dispatch__` that leaves calls as they are."""
-    return func(*args, **(kwargs or {}))
 
 
 def _is_torch_function_enabled() -> bool:

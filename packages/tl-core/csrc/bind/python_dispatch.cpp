@@ -1,0 +1,499 @@
+#include "bind/python_dispatch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/thread_local.h"
+#include "bind/error.h"
+#include "bind/generator_object.h"
+#include "bind/python_frames.h"
+#include "bind/result.h"
+#include "bind/symbols.h"
+#include "bind/tensor_object.h"
+#include "bind/types.h"
+#include "dispatch/python.h"
+
+namespace tl::bind {
+
+namespace {
+PyObject* g_disabled = nullptr;  // Tensor's own `__torch_dispatch__`
+
+PyObject* handler_name() {
+  static PyObject* name = PyUnicode_InternFromString("__torch_dispatch__");
+  return name;
+}
+
+// ---- the caller's lock
+// -----------------------------------------------------------------------------------------------------
+class WithLock {
+ public:
+  WithLock() : state_(PyGILState_Ensure()), without_(tl_without_gil) { tl_without_gil = 0; }
+  ~WithLock() {
+    tl_without_gil = without_;
+    PyGILState_Release(state_);
+  }
+  WithLock(const WithLock&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+  int without_;
+};
+
+// ---- arguments
+// -------------------------------------------------------------------------------------------------------------
+PyObject* tensor_object(TensorImpl* t) { return t ? wrap(Tensor::share(t)) : Py_NewRef(Py_None); }
+
+template <class F>
+PyObject* list_of(uint32_t n, F item) {
+  PyRef list = checked(PyList_New(n));
+  for (uint32_t i = 0; i < n; ++i) PyList_SET_ITEM(list.get(), i, checked(item(i)).release());
+  return list.release();
+}
+
+PyObject* number_object(const TlArgInfo* arg, int position, const TlValue& v) {
+  if (PyObject* symbol = symbol_behind(arg, position, v)) return Py_NewRef(symbol);
+  return scalar_to_python(Scalar::from(v));
+}
+
+PyObject* list_object(const TlArgInfo* arg, const TlValue& v) {
+  switch (v.tag) {
+    case TL_TENSOR_LIST:
+      return list_of(v.len,
+                     [&](uint32_t i) { return tensor_object(static_cast<TensorImpl* const*>(v.u.p)[i]); });
+    case TL_INT_LIST:
+      return list_of(v.len, [&](uint32_t i) {
+        const TlValue item = value(static_cast<const int64_t*>(v.u.p)[i]);
+        return number_object(arg, static_cast<int>(i), item);
+      });
+    case TL_FLOAT_LIST:
+      return list_of(v.len,
+                     [&](uint32_t i) { return PyFloat_FromDouble(static_cast<const double*>(v.u.p)[i]); });
+    case TL_BOOL_LIST:
+      return list_of(v.len,
+                     [&](uint32_t i) { return PyBool_FromLong(static_cast<const uint8_t*>(v.u.p)[i]); });
+    case TL_SCALAR_LIST:
+      return list_of(v.len, [&](uint32_t i) {
+        return scalar_to_python(Scalar::from(static_cast<const TlValue*>(v.u.p)[i]));
+      });
+    default:
+      fail(ErrorKind::Type, "an argument with the tag ", static_cast<int>(v.tag), " has no Python form");
+  }
+}
+
+PyObject* argument_object(const TlArgInfo* arg, const TlValue& v) {
+  switch (v.tag) {
+    case TL_TENSOR:
+      return tensor_object(reinterpret_cast<TensorImpl*>(v.u.t));
+    case TL_BOOL:
+    case TL_INT:
+    case TL_FLOAT:
+      return number_object(arg, -1, v);
+    case TL_MEMORY_FORMAT:
+      return Py_NewRef(memory_format_object(static_cast<MemoryFormat>(v.u.i)));
+    case TL_GENERATOR: {
+      const TlValue shared = owned_copy(v);
+      return wrap_generator(static_cast<Generator*>(const_cast<void*>(shared.u.p)));
+    }
+    case TL_OBJECT:
+      return Py_NewRef(static_cast<PyObject*>(const_cast<void*>(v.u.p)));
+    default:
+      if (v.tag >= TL_BOOL_LIST) return list_object(arg, v);
+      TlValue copy = owned_copy(v);
+      return to_python(copy);
+  }
+}
+
+bool same_list(const TlValue& a, const TlValue& b) {
+  if (a.len != b.len) return false;
+  if (a.tag == TL_SCALAR_LIST || a.tag == TL_TENSOR_LIST || a.tag == TL_STRING_LIST) return a.len == 0;
+  const size_t item = a.tag == TL_BOOL_LIST ? 1 : 8;
+  return a.len == 0 || std::memcmp(a.u.p, b.u.p, a.len * item) == 0;
+}
+
+// Whether an argument is what it would be if it were left out.
+bool is_default(const Operator& op, int i, const TlValue& v) {
+  const TlValue& d = op.defaults[i];
+  if (!op.info.args[i].has_default)
+    return v.tag == TL_NONE && op.info.args[i].optional && op.info.args[i].keyword_only;
+  if (v.tag != d.tag) return false;
+  if (v.tag >= TL_BOOL_LIST) return same_list(v, d);
+  if (v.tag == TL_STRING) return v.len == d.len && std::memcmp(v.u.p, d.u.p, v.len) == 0;
+  if (v.tag == TL_COMPLEX) return std::memcmp(v.u.p, d.u.p, 2 * sizeof(double)) == 0;
+  return v.tag == TL_NONE || v.u.i == d.u.i;
+}
+
+struct Arguments {
+  PyRef positional, named;
+};
+
+// `2 * x`: handlers see the tensor first, where the order does not matter.
+bool number_comes_first(const Operator& op, const TlValue* args, int n_args) {
+  static const Operator* const kSymmetric[] = {
+      &operator_named("add.Tensor"), &operator_named("mul.Tensor"), &operator_named("bitwise_and.Tensor"),
+      &operator_named("bitwise_or.Tensor"), &operator_named("bitwise_xor.Tensor")};
+  if (n_args < 2 || args[0].tag == TL_TENSOR || args[1].tag != TL_TENSOR) return false;
+  return std::ranges::find(kSymmetric, &op) != std::end(kSymmetric) &&
+         (n_args == 2 || is_default(op, 2, args[2]));
+}
+
+// What a caller of the operator would write: trailing arguments that have their defaults are left out.
+Arguments arguments_of(const Operator& op, const TlValue* args, int n_args) {
+  const TlArgInfo* info = op.info.args;
+  const int n = std::min(n_args, op.info.n_args);
+  int n_positional = 0;
+  while (n_positional < n && !info[n_positional].keyword_only) ++n_positional;
+  int given = n_positional;
+  while (given > 0 && info[given - 1].has_default && is_default(op, given - 1, args[given - 1])) --given;
+  Arguments made{checked(PyTuple_New(given)), checked(PyDict_New())};
+  const bool swapped = number_comes_first(op, args, n_args);
+  for (int i = 0; i < given; ++i)
+    PyTuple_SET_ITEM(made.positional.get(), swapped && i < 2 ? 1 - i : i,
+                     checked(argument_object(&info[i], args[i])).release());
+  for (int i = n_positional; i < n; ++i) {
+    if (is_default(op, i, args[i])) continue;
+    PyRef o = checked(argument_object(&info[i], args[i]));
+    checked(PyDict_SetItemString(made.named.get(), info[i].name, o.get()));
+  }
+  return made;
+}
+
+// ---- results
+// ---------------------------------------------------------------------------------------------------------------
+[[noreturn]] void refuse_result(const Operator& op, PyObject* o, const char* needed) {
+  fail(ErrorKind::Type, "__torch_dispatch__ of ", op.info.name, " returned ", Py_TYPE(o)->tp_name, " where ",
+       needed, " is due");
+}
+
+Tensor tensor_result(const Operator& op, PyObject* o) {
+  if (!is_tensor(o)) refuse_result(op, o, "a Tensor");
+  return tensor_of(o);
+}
+
+TlValue tensors_result(const Operator& op, PyObject* o) {
+  if (!PyList_Check(o) && !PyTuple_Check(o)) refuse_result(op, o, "a list of Tensors");
+  PyRef items = checked(PySequence_Fast(o, "expected a sequence"));
+  std::vector<Tensor> tensors;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+    tensors.push_back(tensor_result(op, PySequence_Fast_GET_ITEM(items.get(), i)));
+  return owned(std::move(tensors));
+}
+
+TlValue int_result(PyObject* o) {
+  const int64_t i = PyLong_AsLongLong(o);
+  if (i == -1 && PyErr_Occurred()) throw PythonError();
+  return owned(i);
+}
+
+TlValue number_result(const Operator& op, PyObject* o) {
+  if (PyBool_Check(o)) return owned(o == Py_True);
+  if (PyLong_Check(o)) return int_result(o);
+  if (PyFloat_Check(o)) return owned(PyFloat_AS_DOUBLE(o));
+  if (PyComplex_Check(o)) {
+    const Py_complex c = PyComplex_AsCComplex(o);
+    return owned(Scalar(Complex128{c.real, c.imag}));
+  }
+  if (is_symbolic(o)) return number_for_symbol(o);
+  refuse_result(op, o, "a number");
+}
+
+TlValue ints_result(const Operator& op, PyObject* o) {
+  if (!PyList_Check(o) && !PyTuple_Check(o)) refuse_result(op, o, "a list of ints");
+  PyRef items = checked(PySequence_Fast(o, "expected a sequence"));
+  DimVector list;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+    list.push_back(int_result(PySequence_Fast_GET_ITEM(items.get(), i)).u.i);
+  return owned(list);
+}
+
+TlValue text_result(PyObject* o) {
+  Py_ssize_t size;
+  const char* text = PyUnicode_AsUTF8AndSize(o, &size);
+  if (!text) throw PythonError();
+  return owned_copy(value(std::string_view(text, static_cast<size_t>(size))));
+}
+
+TlValue other_result(const Operator& op, PyObject* o) {
+  DType dtype;
+  Device device;
+  if (PyUnicode_Check(o)) return text_result(o);
+  if (Py_TYPE(o) == g_dtype_type && to_dtype(o, dtype)) return owned(dtype);
+  if (Py_TYPE(o) == g_device_type && to_device(o, device)) return value(device);
+  return number_result(op, o);
+}
+
+TlValue result_from(const Operator& op, PyObject* o, const TlArgInfo& info) {
+  switch (info.kind) {
+    case TL_ARG_TENSOR:
+      return o == Py_None ? none() : owned(tensor_result(op, o));
+    case TL_ARG_TENSOR_LIST:
+    case TL_ARG_OPTIONAL_TENSOR_LIST:
+      return tensors_result(op, o);
+    case TL_ARG_INT_LIST:
+      return ints_result(op, o);
+    default:
+      return o == Py_None ? none() : other_result(op, o);
+  }
+}
+
+// In-place and out= calls return what they were given, whatever the handler says.
+void deliver_written(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  const int first = op.info.variant == TL_INPLACE ? 0 : n_args - n_rets;
+  for (int i = 0; i < n_rets; ++i) rets[i] = owned_copy(args[first + i]);
+}
+
+void deliver(const Operator& op, PyObject* made, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  if (op.info.variant != TL_FUNCTIONAL) return deliver_written(op, args, n_args, rets, n_rets);
+  if (n_rets == 0) return;
+  if (n_rets == 1) {
+    rets[0] = result_from(op, made, op.info.rets[0]);
+    return;
+  }
+  if (!PyTuple_Check(made) && !PyList_Check(made)) refuse_result(op, made, "a tuple of all results");
+  PyRef items = checked(PySequence_Fast(made, "expected a sequence"));
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
+  TL_CHECK(n == n_rets, Type, "__torch_dispatch__ of ", op.info.name, " returned ", static_cast<int64_t>(n),
+           " results where ", n_rets, " are due");
+  try {
+    for (int i = 0; i < n_rets; ++i)
+      rets[i] = result_from(op, PySequence_Fast_GET_ITEM(items.get(), i), op.info.rets[i]);
+  } catch (...) {
+    for (int i = 0; i < n_rets; ++i) release(rets[i]);
+    throw;
+  }
+}
+
+// ---- who handles it
+// -------------------------------------------------------------------------------------------------------
+PyObject* object_with_handler(TensorImpl* t) {
+  if (!t || !(t->all_bits() & kPythonBit)) return nullptr;
+  auto* o = reinterpret_cast<PyObject*>(t->py);
+  return o && class_has_torch_dispatch(Py_TYPE(o)) ? o : nullptr;
+}
+
+// Classes of the arguments with a handler, each once, subclasses before their bases.
+class Classes {
+ public:
+  Classes(const TlValue* args, int n_args) {
+    for (int i = 0; i < n_args; ++i) {
+      if (args[i].tag == TL_TENSOR) add(reinterpret_cast<TensorImpl*>(args[i].u.t));
+      if (args[i].tag != TL_TENSOR_LIST) continue;
+      for (uint32_t k = 0; k < args[i].len; ++k) add(static_cast<TensorImpl* const*>(args[i].u.p)[k]);
+    }
+  }
+  const std::vector<PyTypeObject*>& in_order() const { return found_; }
+  PyRef tuple() const {
+    PyRef made = checked(PyTuple_New(static_cast<Py_ssize_t>(found_.size())));
+    for (size_t i = 0; i < found_.size(); ++i)
+      PyTuple_SET_ITEM(made.get(), static_cast<Py_ssize_t>(i),
+                       Py_NewRef(reinterpret_cast<PyObject*>(found_[i])));
+    return made;
+  }
+
+ private:
+  void add(TensorImpl* t) {
+    PyObject* o = object_with_handler(t);
+    if (!o) return;
+    PyTypeObject* type = Py_TYPE(o);
+    if (std::ranges::find(found_, type) != found_.end()) return;
+    const auto before = std::ranges::find_if(found_, [&](auto* f) { return PyType_IsSubtype(type, f); });
+    found_.insert(before, type);
+  }
+  std::vector<PyTypeObject*> found_;
+};
+
+// Borrowed; guarded by the interpreter's lock.
+PyObject* overload_of(const Operator& op) {
+  static auto* const known = new std::unordered_map<const Operator*, PyObject*>;
+  PyObject*& object = (*known)[&op];
+  if (object) return object;
+  PyRef module = checked(PyImport_ImportModule("tl_core.ops"));
+  return object = checked(PyObject_CallMethod(module.get(), "_overload", "s", op.info.name)).release();
+}
+
+PyRef ask(PyObject* handler, PyObject* function, PyObject* types, const Arguments& in) {
+  PyObject* stack[] = {handler, function, types, in.positional.get(), in.named.get()};
+  return checked(PyObject_VectorcallMethod(handler_name(), stack, 5, nullptr));
+}
+
+[[noreturn]] void all_declined(PyObject* function, PyObject* mode, const Classes& classes) {
+  std::string text;
+  const auto add = [&](const char* what, PyObject* o) {
+    PyRef shown = checked(PyObject_Repr(o));
+    const char* utf8 = PyUnicode_AsUTF8(shown.get());
+    text += cat("\n  - ", what, utf8 ? utf8 : "?");
+  };
+  if (mode) add("mode object ", mode);
+  for (auto* type : classes.in_order()) add("tensor subclass ", reinterpret_cast<PyObject*>(type));
+  PyRef name = checked(PyObject_Str(function));
+  fail(ErrorKind::Type, "Multiple dispatch failed for 'torch.ops.", PyUnicode_AsUTF8(name.get()),
+       "'; all __torch_dispatch__ handlers returned NotImplemented:", text);
+}
+
+PyRef handled(const Operator& op, PyObject* mode, const TlValue* args, int n_args) {
+  const Classes classes(args, n_args);
+  const PyRef types = classes.tuple();
+  PyObject* function = overload_of(op);
+  const Arguments in = arguments_of(op, args, n_args);
+  const SymbolsHidden hidden;
+  if (mode) {
+    PyRef made = ask(mode, function, types.get(), in);
+    if (made.get() != Py_NotImplemented) return made;
+  }
+  for (PyTypeObject* type : classes.in_order()) {
+    PyRef made = ask(reinterpret_cast<PyObject*>(type), function, types.get(), in);
+    if (made.get() != Py_NotImplemented) return made;
+  }
+  all_declined(function, mode, classes);
+}
+
+void run(const Operator& op, void* mode, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  const WithLock lock;
+  try {
+    const PyRef made = handled(op, static_cast<PyObject*>(mode), args, n_args);
+    deliver(op, made.get(), args, n_args, rets, n_rets);
+  } catch (const PythonError&) {
+    pending_from_python();
+    throw_pending();
+  }
+}
+
+// ---- what Python calls
+// ------------------------------------------------------------------------------------------------------
+int layer_argument(PyObject* o) {
+  const long layer = PyLong_AsLong(o);
+  if (layer == -1 && PyErr_Occurred()) throw PythonError();
+  TL_CHECK(is_python_layer(static_cast<int>(layer)), Value, "layer ", static_cast<int64_t>(layer),
+           " has no modes");
+  return static_cast<int>(layer);
+}
+
+int rank_argument(PyObject* const* args, Py_ssize_t n, Py_ssize_t at) {
+  const long rank = n > at ? PyLong_AsLong(args[at]) : long{Mode::kUsers};
+  if (rank == -1 && PyErr_Occurred()) throw PythonError();
+  TL_CHECK(rank >= 0 && rank <= Mode::kUsers, Value, "the rank of a mode must be in [0, ", int{Mode::kUsers},
+           "], got ", static_cast<int64_t>(rank));
+  return static_cast<int>(rank);
+}
+
+PyObject* push(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return translated(
+      [&]() -> PyObject* {
+        TL_CHECK(n == 2 || n == 3, Type, "_push_mode() takes a layer, a mode and, as an option, a rank");
+        install_python_layers();
+        const int layer = layer_argument(args[0]), rank = rank_argument(args, n, 2);
+        push_mode(layer, {Py_NewRef(args[1]), rank});
+        Py_RETURN_NONE;
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
+PyObject* pop(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return translated(
+      [&]() -> PyObject* {
+        TL_CHECK(n == 1 || n == 2, Type, "_pop_mode() takes a layer and, as an option, a rank");
+        const int layer = layer_argument(args[0]);
+        const Mode mode = n == 1 ? pop_mode(layer) : take_mode(layer, rank_argument(args, n, 1));
+        TL_CHECK(mode.handler, Runtime, "_pop_mode(): no such mode is on");
+        return static_cast<PyObject*>(mode.handler);
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
+PyObject* stack(PyObject*, PyObject* layer) {
+  return translated(
+      [&]() -> PyObject* {
+        const auto modes = modes_of(layer_argument(layer));
+        return list_of(static_cast<uint32_t>(modes.size()),
+                       [&](uint32_t i) { return Py_NewRef(static_cast<PyObject*>(modes[i].handler)); });
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
+class WithoutClasses {
+ public:
+  WithoutClasses() : before_(thread_locals().excluded) { thread_locals().excluded |= kPythonBit; }
+  ~WithoutClasses() { thread_locals().excluded = before_; }
+
+ private:
+  uint64_t before_;
+};
+
+// Tensor's own: the operator as if nobody handled it.
+PyObject* disabled(PyObject*, PyObject* args, PyObject* kwargs) {
+  PyObject *function, *types, *positional = nullptr, *named = nullptr;
+  static const char* names[] = {"func", "types", "args", "kwargs", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO", const_cast<char**>(names), &function, &types,
+                                   &positional, &named))
+    return nullptr;
+  return translated(
+      [&] {
+        PyRef none = checked(PyTuple_New(0));
+        const WithoutClasses off;
+        return PyObject_Call(function, positional ? positional : none.get(),
+                             named == Py_None ? nullptr : named);
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
+PyObject* set_types(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return translated(
+      [&]() -> PyObject* {
+        TL_CHECK(n == 3, Type, "_set_symbolic_types() takes three classes");
+        set_symbolic_types(args[0], args[1], args[2]);
+        Py_RETURN_NONE;
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
+PyObject* has_torch_dispatch(PyObject*, PyObject* type) {
+  return PyBool_FromLong(PyType_Check(type) &&
+                         class_has_torch_dispatch(reinterpret_cast<PyTypeObject*>(type)));
+}
+
+PyCFunction fast(PyObject* (*f)(PyObject*, PyObject* const*, Py_ssize_t)) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
+
+PyMethodDef kFunctions[] = {
+    {"_push_mode", fast(push), METH_FASTCALL,
+     "_push_mode(layer, mode, rank=255)\n--\n\nFrom now on the mode's `__torch_dispatch__` handles this "
+     "thread's calls at the layer; those of a lower rank stand below."},
+    {"_pop_mode", fast(pop), METH_FASTCALL,
+     "_pop_mode(layer, rank=None)\n--\n\nTakes the innermost mode, or that of the rank, off and returns it."},
+    {"_mode_stack", stack, METH_O, "_mode_stack(layer)\n--\n\nThe modes that are on, the outermost first."},
+    {"_disabled_torch_dispatch_impl", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(disabled)),
+     METH_VARARGS | METH_KEYWORDS,
+     "_disabled_torch_dispatch_impl(func, types, args=(), kwargs=None)\n--\n\nA `__torch_dispatch__` that "
+     "leaves calls as they are."},
+    {"_has_torch_dispatch", has_torch_dispatch, METH_O,
+     "_has_torch_dispatch(cls)\n--\n\nWhether objects of the class handle operators themselves."},
+    {"_set_symbolic_types", fast(set_types), METH_FASTCALL,
+     "_set_symbolic_types(ints, floats, bools)\n--\n\nThe classes of symbolic numbers."},
+    {nullptr, nullptr, 0, nullptr},
+};
+}  // namespace
+
+bool class_has_torch_dispatch(PyTypeObject* type) {
+  if (type == g_tensor_type) return false;
+  PyObject* found = _PyType_Lookup(type, handler_name());
+  return found && found != g_disabled;
+}
+
+void join_python_layer(TensorImpl& t, PyTypeObject* type) {
+  if (!class_has_torch_dispatch(type)) return;
+  install_python_layers();
+  t.bits.fetch_or(kPythonBit, std::memory_order_relaxed);
+}
+
+void add_python_dispatch(PyObject* module) {
+  set_python_call(run);
+  if (PyModule_AddFunctions(module, kFunctions) != 0) throw PythonError();
+  g_disabled = checked(PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl")).release();
+  checked(PyDict_SetItem(g_tensor_type->tp_dict, handler_name(), g_disabled));
+  PyType_Modified(g_tensor_type);
+}
+
+}  // namespace tl::bind

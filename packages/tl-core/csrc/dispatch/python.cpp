@@ -1,0 +1,223 @@
+#include "dispatch/python.h"
+
+#include <bit>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/thread_local.h"
+
+namespace tl {
+
+namespace {
+PythonCall g_call = nullptr;
+
+struct ModeStacks {
+  std::vector<Mode> trace, python;
+};
+// Made by the first mode of a thread, and kept.
+thread_local ModeStacks* t_stacks = nullptr;
+
+std::vector<Mode>& stack_of(int layer) {
+  TL_CHECK(is_python_layer(layer), Value, "layer ", layer, " has no modes");
+  if (!t_stacks) t_stacks = new ModeStacks;
+  return layer == TL_LAYER_TRACE ? t_stacks->trace : t_stacks->python;
+}
+
+constexpr uint64_t bit_of(int layer) { return uint64_t{1} << layer; }
+
+void include(int layer, bool on) {
+  uint64_t& included = thread_locals().included;
+  included = on ? included | bit_of(layer) : included & ~bit_of(layer);
+}
+
+// ---- what a handler runs in
+bool views_conjugate(const Operator& op, const TlValue* args) {
+  return op.conj_neg_bits == ConjNegBits::Inherited &&
+         (reinterpret_cast<const TensorImpl*>(args[0].u.t)->flags & TensorImpl::kConjNegBits);
+}
+
+// The layers above have done their part, and what the handler calls does not meet them again. Those that only
+// prepare arguments for a kernel are for each call anew.
+class LayersBelow {
+ public:
+  LayersBelow(int layer, const Operator& op, const TlValue* args) : before_(thread_locals().excluded) {
+    constexpr uint64_t kPreparing = bit_of(TL_LAYER_SPARSE_PARTS) | bit_of(TL_LAYER_LAZYBITS);
+    uint64_t excluded = before_ & ~kPreparing;
+    excluded |= (bit_of(layer) - 1) & ~(kPreparing | bit_of(TL_LAYER_OBSERVE));
+    if (layer == TL_LAYER_PYTHON && views_conjugate(op, args)) excluded |= bit_of(TL_LAYER_LAZYBITS);
+    thread_locals().excluded = excluded;
+  }
+  ~LayersBelow() { thread_locals().excluded = before_; }
+  LayersBelow(const LayersBelow&) = delete;
+
+ private:
+  uint64_t before_;
+};
+
+// ---- what follows from the operator, whatever the handler did
+template <class F>
+void each_tensor(const TlValue& v, F f) {
+  if (v.tag == TL_TENSOR) {
+    f(*reinterpret_cast<TensorImpl*>(v.u.t));
+  } else if (v.tag == TL_TENSOR_LIST) {
+    auto* list = static_cast<TensorImpl* const*>(v.u.p);
+    for (uint32_t i = 0; i < v.len; ++i)
+      if (list[i]) f(*list[i]);
+  }
+}
+
+// Counts a write that the handler has not made on the very tensor.
+class Writes {
+ public:
+  Writes(const Operator& op, const TlValue* args) : op_(op), args_(args) {
+    each([&](TensorImpl& t) { before_.push_back(version(t)); });
+  }
+  void count() {
+    size_t i = 0;
+    each([&](TensorImpl& t) {
+      if (version(t) == before_[i++]) bump_version(t);
+    });
+  }
+
+ private:
+  template <class F>
+  void each(F f) {
+    for (uint64_t mask = op_.written_mask; mask; mask &= mask - 1)
+      each_tensor(args_[std::countr_zero(mask)], f);
+  }
+  const Operator& op_;
+  const TlValue* args_;
+  std::vector<uint32_t> before_;
+};
+
+// A view of what its argument is a view of.
+void note_base(const Operator& op, const TlValue* args, TlValue* rets, int n_rets) {
+  if (!op.info.is_view || args[0].tag != TL_TENSOR) return;
+  auto& viewed = *reinterpret_cast<TensorImpl*>(args[0].u.t);
+  TensorImpl* base = viewed.base ? viewed.base : &viewed;
+  for (int i = 0; i < n_rets; ++i)
+    each_tensor(rets[i], [&](TensorImpl& t) {
+      if (t.base || &t == base || &t == &viewed || !(t.all_bits() & kPythonBit)) return;
+      base->retain();
+      t.base = base;
+    });
+}
+
+bool brings_handler(const TlValue* args, int n_args) {
+  bool found = false;
+  for (int i = 0; i < n_args; ++i)
+    each_tensor(args[i], [&](TensorImpl& t) { found |= (t.all_bits() & kPythonBit) != 0; });
+  return found;
+}
+
+struct LayerCall {
+  const Operator* op;
+  int layer;
+};
+
+void run_handler(const LayerCall& c, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  const Operator& op = *c.op;
+  Writes writes(op, args);
+  {
+    const InnermostModeOff off(c.layer);
+    const LayersBelow below(c.layer, op, args);
+    g_call(op, off.handler(), args, n_args, rets, n_rets);
+  }
+  writes.count();
+  if (c.layer == TL_LAYER_PYTHON) note_base(op, args, rets, n_rets);
+}
+
+int take_over(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const auto& c = *static_cast<const LayerCall*>(ctx);
+  // The bit alone says nothing: threads take it over from those that start them.
+  const bool wanted =
+      !modes_of(c.layer).empty() || (c.layer == TL_LAYER_PYTHON && brings_handler(args, n_args));
+  if (!wanted) return call_past(*c.op, c.layer, args, n_args, rets, n_rets);
+  return guarded([&] { run_handler(c, args, n_args, rets, n_rets); });
+}
+
+int bind_python(void*, const TlOperator* op, TlLayerEntry* out) {
+  if (!op->info.is_composite) *out = {take_over, new LayerCall{op, TL_LAYER_PYTHON}};
+  return 0;
+}
+
+int bind_trace(void*, const TlOperator* op, TlLayerEntry* out) {
+  *out = {take_over, new LayerCall{op, TL_LAYER_TRACE}};
+  return 0;
+}
+
+// ---- tensors without memory
+int view_hollow(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  const int status = call_past(*static_cast<const Operator*>(ctx), kHollowLayer, args, n_args, rets, n_rets);
+  if (status != 0) return status;
+  for (int i = 0; i < n_rets; ++i)
+    each_tensor(rets[i], [](TensorImpl& t) { t.bits.fetch_or(kHollowBit, std::memory_order_relaxed); });
+  return 0;
+}
+
+int refuse_hollow(void* ctx, const TlValue*, int, TlValue*, int) noexcept {
+  return guarded([&] {
+    fail(
+        ErrorKind::Runtime, static_cast<const Operator*>(ctx)->info.name,
+        "(): a tensor that has no memory of its own, made by _make_wrapper_subclass or a FakeTensorMode, has "
+        "reached a kernel: its class must handle this operator in __torch_dispatch__");
+  });
+}
+
+int bind_hollow(void*, const TlOperator* op, TlLayerEntry* out) {
+  if (op->info.is_composite) return 0;
+  *out = {op->info.is_view ? view_hollow : refuse_hollow, const_cast<TlOperator*>(op)};
+  return 0;
+}
+}  // namespace
+
+void set_python_call(PythonCall call) { g_call = call; }
+
+void install_python_layers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    install_layer(TL_LAYER_TRACE, bind_trace, nullptr);
+    install_layer(TL_LAYER_PYTHON, bind_python, nullptr);
+    install_layer(kHollowLayer, bind_hollow, nullptr);
+  });
+}
+
+bool is_python_layer(int layer) { return layer == TL_LAYER_TRACE || layer == TL_LAYER_PYTHON; }
+
+void push_mode(int layer, Mode mode) {
+  auto& stack = stack_of(layer);
+  auto at = stack.end();
+  while (at != stack.begin() && at[-1].rank > mode.rank) --at;
+  stack.insert(at, mode);
+  include(layer, true);
+}
+
+namespace {
+Mode take(int layer, std::vector<Mode>& stack, std::vector<Mode>::iterator at) {
+  const Mode mode = *at;
+  stack.erase(at);
+  if (stack.empty()) include(layer, false);
+  return mode;
+}
+}  // namespace
+
+Mode pop_mode(int layer) {
+  if (!t_stacks) return {};
+  auto& stack = stack_of(layer);
+  return stack.empty() ? Mode{} : take(layer, stack, stack.end() - 1);
+}
+
+Mode take_mode(int layer, int rank) {
+  auto& stack = stack_of(layer);
+  for (auto at = stack.end(); at != stack.begin(); --at)
+    if (at[-1].rank == rank) return take(layer, stack, at - 1);
+  return {};
+}
+
+std::span<const Mode> modes_of(int layer) {
+  if (!t_stacks) return {};
+  return stack_of(layer);
+}
+
+}  // namespace tl

@@ -1,0 +1,53 @@
+// The layers whose calls Python may take over: `python` below autograd, where operators made of others have
+// been taken apart, and `trace` above it, where they are whole. A thread has a stack of modes for each;
+// tensors may bring a handler of their own to `python`.
+#pragma once
+
+#include "dispatch/operator.h"
+
+namespace tl {
+
+// Without memory behind its geometry, such as what stands for tensors inside it: the last layer but that of
+// names, never left out. Operators that are not made of others are refused; views are as their base.
+inline constexpr int kHollowLayer = TL_LAYER_COUNT - 2;
+inline constexpr uint64_t kPythonBit = uint64_t{1} << TL_LAYER_PYTHON;
+inline constexpr uint64_t kHollowBit = uint64_t{1} << kHollowLayer;
+
+// Runs a call by the handler of `mode`, or by those of the arguments' classes if it is NULL or declines;
+// raises.
+using PythonCall = void (*)(const Operator& op, void* mode, const TlValue* args, int n_args, TlValue* rets,
+                            int n_rets);
+void set_python_call(PythonCall call);
+
+// Before the first mode or tensor that needs them; until then no operator knows the layers.
+void install_python_layers();
+
+// A mode and its place: those of a lower rank stand below, those of users above all others.
+struct Mode {
+  void* handler = nullptr;
+  int rank = kUsers;
+  static constexpr int kUsers = 255;
+};
+
+bool is_python_layer(int layer);
+void push_mode(int layer, Mode mode);  // as the innermost of its rank
+Mode pop_mode(int layer);              // the innermost; without a handler if there is none
+Mode take_mode(int layer, int rank);   // the innermost of the rank; likewise
+std::span<const Mode> modes_of(int layer);
+
+// Inside, one mode of the thread is off: the innermost of a layer.
+class InnermostModeOff {
+ public:
+  explicit InnermostModeOff(int layer) : layer_(layer), mode_(pop_mode(layer)) {}
+  ~InnermostModeOff() {
+    if (mode_.handler) push_mode(layer_, mode_);
+  }
+  InnermostModeOff(const InnermostModeOff&) = delete;
+  void* handler() const { return mode_.handler; }
+
+ private:
+  int layer_;
+  Mode mode_;
+};
+
+}  // namespace tl
