@@ -23,7 +23,7 @@ GROUPS = (
         *("devices", "view", "marked", "sparse", "random", "autocast"),
     ),
     ("grad",),
-    ("jvp", "batch", "replay", "inverse"),
+    ("jvp", "batch", "inverse"),
     ("expr", "ref", "samples"),
     ("doc",),
     ("about",),

@@ -16,6 +16,8 @@ inline void note_frames(const void** out, int n) {
 
 // What is appended to an error; empty where nothing is known. They take the GIL.
 std::string change_of(const TlTensor* t, uint32_t version);  // the first write after that version
+// The line of frames that were noted.
+std::string line_of(const void* const* frames, int n);
 // Adds the node's name and where it was made to the pending error, unless Python code raised it.
 void name_failing(const Node& node);
 

@@ -1,5 +1,6 @@
 """Function transforms against closed forms and loops: values, structures, nesting, what they refuse."""
 
+import contextlib
 import math
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 import tl_autograd
 import tl_core as tl
 from tl_autograd import _C, forward_ad, func
+from tl_core import autocast
+from tl_core.parameter import Parameter as tl_core_parameter
 
 
 def data(*shape, seed=0):
@@ -312,3 +315,116 @@ def test_an_error_in_the_middle_of_three_levels_leaves_none():
         with pytest.raises(KeyError):
             func.vmap(func.grad(lambda x: func.jvp(broken, (x,), (x,))))(X)
     assert _C.top_level() is None
+
+
+# ---- linear approximations ---------------------------------------------------------------------------------------
+
+
+def test_a_linear_approximation_runs_the_function_once():
+    calls = []
+
+    def f(x, y):
+        calls.append(1)
+        z = x.sin()
+        z[0] = y[1] * x[2]
+        z.mul_(y)
+        return {"a": z.cumsum(0), "b": z.t().sum()}, x
+
+    x, y = data(3), data(3, seed=1)
+    _, push = func.linearize(f, x, y)
+    for seed in (2, 3):
+        v, w = data(3, seed=seed), data(3, seed=seed + 10)
+        expected = func.jvp(f, (x, y), (v, w))[1]
+        got = push(v, w)
+        same(got[0]["a"], expected[0]["a"]), same(got[0]["b"], expected[0]["b"]), same(got[1], expected[1])
+    assert len(calls) == 3  # two of them jvp's own
+    columns = func.vmap(lambda v: push(v, tl.zeros_like(v))[0]["a"])(tl.eye(3, dtype=tl.float64))
+    same(columns.T, func.jacfwd(lambda x: f(x, y)[0]["a"])(x))
+
+
+def test_a_linear_approximation_inside_of_gradients():
+    x, v = data(3), data(3, seed=1)
+
+    def f(x):
+        return (x.sin() * x).cumsum(0)
+
+    got = func.grad(lambda x: func.linearize(f, x)[1](v).sum())(x)
+    same(got, func.grad(lambda x: func.jvp(f, (x,), (v,))[1].sum())(x))
+
+
+def test_a_linear_approximation_through_a_function_with_a_rule_of_its_own():
+    class Cube(tl_autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x**3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def jvp(ctx, t):
+            return 3 * ctx.saved_tensors[0] ** 2 * t
+
+    x, v = data(3), data(3, seed=1)
+    value, push = func.linearize(lambda x: Cube.apply(x.sin()), x)
+    same(value, x.sin() ** 3), same(push(v), 3 * x.sin() ** 2 * x.cos() * v)
+    with pytest.raises(RuntimeError, match="same argspec"):
+        push(v, v)
+    with pytest.raises(RuntimeError, match="shape"):
+        push(data(2))
+
+
+# ---- regions of autocast -----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def lower_precision():
+    before = autocast.is_autocast_enabled("cpu")
+    autocast.set_autocast_enabled("cpu", True)
+    try:
+        yield
+    finally:
+        autocast.set_autocast_enabled("cpu", before)
+        autocast.clear_autocast_cache()
+
+
+def test_levels_see_operators_in_the_types_they_run_in():
+    """A rule that is made of several operators works in the type of the one it stands for."""
+    x, w, b = (t.to(tl.float32) for t in (data(3, 4, 5), data(6, 5), data(3, 6)))
+    with lower_precision():
+        each = [tl.ops.aten.linear(x[i], w, b[i]) for i in range(3)]
+        whole = func.vmap(tl.ops.aten.linear, in_dims=(0, None, 0))(x, w, b)
+        assert whole.dtype is tl.bfloat16
+        same(whole, tl.stack(each), 2e-2)
+        product = func.vmap(tl.addmm, in_dims=(0, 0, None))(b, x, w.T)
+        assert product.dtype is tl.bfloat16
+        value, tangent = func.jvp(lambda w: x[0] @ w.T, (w,), (w,))
+        assert value.dtype is tangent.dtype is tl.bfloat16 and tl.equal(value, tangent)
+
+
+def test_gradients_in_regions_of_autocast_are_those_of_backward():
+    x, w = data(4, 5).to(tl.float32), data(6, 5).to(tl.float32)
+
+    def loss(w):
+        return (tl.ops.aten.linear(x, w) ** 2).sum()
+
+    with lower_precision():
+        leaf = w.clone().requires_grad_()
+        loss(leaf).backward()
+        assert tl.equal(func.grad(loss)(w), leaf.grad)
+        rows = func.vmap(func.grad(lambda w, x: (tl.ops.aten.linear(x, w) ** 2).sum()), in_dims=(None, 0))(
+            w, x
+        )
+    assert rows.dtype is tl.float32
+    same(rows.sum(0), leaf.grad, 2e-2 * float(leaf.grad.abs().max()))
+
+
+def test_a_conversion_of_a_parameter_is_kept_outside_of_levels_only():
+    weight = tl_core_parameter(data(2, 2).to(tl.float32))
+    with lower_precision():
+        autocast.autocast_increment_nesting()
+        g = func.grad(lambda x: (x @ weight).sum())(tl.ones(2, 2))
+        y = tl.ones(2, 2) @ weight
+        autocast.autocast_decrement_nesting()
+    assert g.shape == (2, 2) and y.requires_grad and _C.wrapping(y) is None

@@ -71,8 +71,8 @@ class Row:
     """All that is known of one operator.
 
     grad: formulas by argument name, "composite", or "none:<reason>". jvp: "elementwise", "linear", a formula,
-    "double-vjp", "composite" or "none:<reason>". batch: "elementwise", "dims", "composite" or "loop". replay and
-    inverse belong to views.
+    "double-vjp", "composite" or "none:<reason>". batch: "elementwise", "dims", "composite" or "loop". inverse belongs
+    to views: what `self` is once the view is `g`.
     """
 
     schema: Schema
@@ -83,7 +83,6 @@ class Row:
     grad: dict[str, str] | str = ""
     jvp: str = ""
     batch: str = ""
-    replay: str = ""
     inverse: str = ""
     expr: str = ""
     ref: str = ""
@@ -137,8 +136,8 @@ class Row:
     def check(self) -> None:
         """Raises ValueError for a row that leaves a field open."""
         missing = [f for f in ("grad", "jvp", "batch", "doc") if not getattr(self, f)]
-        if self.view:
-            missing += [f for f in ("replay", "inverse") if not getattr(self, f)]
+        if self.view and not self.inverse:
+            missing.append("inverse")
         if missing:
             raise ValueError(f"the row {self.name} does not say its {', '.join(missing)}")
 

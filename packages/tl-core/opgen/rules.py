@@ -1,9 +1,10 @@
 """How rows are transformed: `generated/rules.cpp`, the table of `tl/rules.h`.
 
-The formulas of `jvp` and `batch` are written as those of `grad`, and compiled to the same programs.
+The formulas of `jvp`, `batch` and `inverse` are written as those of `grad`, and compiled to the same programs.
 
 - `jvp`: `t_<argument>` is the tangent of an argument, undefined where it has none, and for a list the list of them;
   `result` is what the call gave. The value is the tangent of the result, or a tuple with one for each.
+- `inverse`, of views: `g` is what the view is to be, or the list of all views; the value is what `self` is then.
 - `batch`: the row's tensors have the batch as dimension 0, those without one are expanded to it; `batch_size` is its
   size. Where the formula asks `batched(x)`, `x` comes without a dimension if it has no batch.
 """
@@ -66,6 +67,7 @@ class Rule:
     row: Row
     jvp: Program | None = None
     batch: Program | None = None
+    inverse: Program | None = None
     as_they_are: int = 0
 
     @property
@@ -97,6 +99,8 @@ def _rule(row: Row, resolver: Resolver) -> Rule:
         compiler = _BatchCompiler(row, resolver)
         rule.batch = compiler.formula(row.batch)
         rule.as_they_are = compiler.as_they_are
+    if row.inverse:
+        rule.inverse = _InverseCompiler(row, resolver).formula(row.inverse)
     return rule
 
 
@@ -113,7 +117,7 @@ class _RuleCompiler(_Compiler):
 
     def formula(self, text: str) -> Program:
         self.program.name = f"{self.row.name} {type(self).__name__[1:4].lower()}"
-        n = len(self.row.rets)
+        n = self._n_results()
         self.program.targets = [Target(0, False, 0)] * n
         tree = self._parse(text)
         self.scope = self._names(0, 0)
@@ -121,6 +125,9 @@ class _RuleCompiler(_Compiler):
         self.program.add_block(0, n, 0, results)
         self.program.registers = self.registers
         return self.program
+
+    def _n_results(self) -> int:
+        return len(self.row.rets)
 
     def _results(self, tree: ast.expr, names: list[str]) -> list[tuple[str, int]]:
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "after":
@@ -185,6 +192,18 @@ class _JvpCompiler(_RuleCompiler):
 
 
 @dataclass
+class _InverseCompiler(_RuleCompiler):
+    """The value of `self`, the only result."""
+
+    def _n_results(self) -> int:
+        return 1
+
+    def _names(self, first_target: int, n_targets: int) -> dict[str, Value | Stored]:
+        kind = "tensors" if self.row.rets[0].is_tensor_list else "tensor"
+        return {**super()._names(first_target, n_targets), "g": self._extra(0, kind)}
+
+
+@dataclass
 class _BatchCompiler(_RuleCompiler):
     as_they_are: int = field(default=0, init=False)
 
@@ -205,7 +224,7 @@ class _BatchCompiler(_RuleCompiler):
 def rules_cpp(rows: list[Row]) -> str:
     """The table."""
     found = rules(rows)
-    made = [p for r in found for p in (r.jvp, r.batch) if p]
+    made = [p for r in found for p in (r.jvp, r.batch, r.inverse) if p]
     text = definitions(made).split("\n")[1:] if made else []
     lines = ['#include "tl/rules.h"', "", *text, "namespace tl {", "namespace {"]
     lines += [
@@ -238,5 +257,5 @@ def _entry(r: Rule, i: int) -> str:
         address(r.jvp),
         address(r.batch),
     ]
-    parts.append(f"r{i}_roles" if r.row.args else "nullptr")
+    parts += [f"r{i}_roles" if r.row.args else "nullptr", address(r.inverse)]
     return f"{{{', '.join(parts)}}}"

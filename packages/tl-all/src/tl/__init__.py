@@ -22,6 +22,7 @@ _core.backend_registry.register("autograd", lambda: _import_module("tl_autograd"
 
 # a namespace of native functions, which no import finds
 _grafts.extend(getattr(_sys.modules["tl_core._C"], "_nn"), "_C._nn")  # noqa: B009
+_sys.modules["tl_core._C"].__path__ = []  # `_C._functorch` is a module below it
 
 _public = [_name for _name in getattr(_core, "__all__", vars(_core)) if not _name.startswith("_")]
 # the core's modules are served by the finder, like all others

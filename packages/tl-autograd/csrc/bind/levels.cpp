@@ -4,7 +4,9 @@
 #include "leaf.h"
 #include "levels/batch.h"
 #include "levels/entry.h"
+#include "levels/functionalize.h"
 #include "levels/level.h"
+#include "levels/tape.h"
 #include "ops.h"
 
 namespace tl::autograd {
@@ -22,13 +24,15 @@ int64_t integer(PyObject* o) {
   return n;
 }
 
-// begin_level(kind, batch_size, randomness) -> the level's serial number
+// begin_level(kind, batch_size, randomness) -> the level's serial number; of a level without writes, the size
+// says whether views go as well
 PyObject* begin_level_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&] {
     if (n_args != 3) raise(PyExc_TypeError, "begin_level(kind, batch_size, randomness)");
     const int64_t kind = integer(args[0]), size = integer(args[1]), randomness = integer(args[2]);
     Level* level = begin_level(static_cast<LevelKind>(kind));
     level->batch_size = size;
+    level->removes_views = level->kind == LevelKind::Functionalize && size != 0;
     level->randomness = static_cast<Randomness>(randomness);
     return PyLong_FromUnsignedLongLong(level->serial);
   });
@@ -62,15 +66,25 @@ PyObject* step_back(PyObject*, PyObject* serial) {
   });
 }
 
+Ref described(const Level& level) {
+  return checked(Py_BuildValue("(KiiLi)", static_cast<unsigned long long>(level.serial),
+                               static_cast<int>(level.kind), level.number,
+                               static_cast<long long>(level.batch_size), static_cast<int>(level.randomness)));
+}
+
 // top_level() -> (serial, kind, number, batch size, randomness) or None
 PyObject* top_level(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     const Level* top = levels().top;
-    if (!top) return Py_NewRef(Py_None);
-    return checked(Py_BuildValue("(KiiLi)", static_cast<unsigned long long>(top->serial),
-                                 static_cast<int>(top->kind), top->number,
-                                 static_cast<long long>(top->batch_size), static_cast<int>(top->randomness)))
-        .take();
+    return top ? described(*top).take() : Py_NewRef(Py_None);
+  });
+}
+
+// The level of that number, as top_level() tells it, or None.
+PyObject* level_numbered_function(PyObject*, PyObject* number) {
+  return guarded([&]() -> PyObject* {
+    const Level* level = level_numbered(static_cast<int>(integer(number)));
+    return level ? described(*level).take() : Py_NewRef(Py_None);
   });
 }
 
@@ -158,6 +172,89 @@ PyObject* alias_in_levels_function(PyObject*, PyObject* tensor) {
   return guarded([&] { return wrapped(alias_in_levels(tensor_of(tensor))).take(); });
 }
 
+// wrap_functional(tensor, serial)
+PyObject* wrap_functional_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&] {
+    if (n_args != 2) raise(PyExc_TypeError, "wrap_functional(tensor, level)");
+    return wrapped(wrap_alone(tensor_of(args[0]), *level_from(args[1]))).take();
+  });
+}
+
+bool is_functional(TlTensor* t) {
+  const Entry* e = entry_of(t);
+  return e && e->level && e->kind == LevelKind::Functionalize;
+}
+
+// functional_value(tensor) -> (the value of a wrapper as it is now, whether its memory was written), or None
+PyObject* functional_value(PyObject*, PyObject* tensor) {
+  return guarded([&]() -> PyObject* {
+    TlTensor* t = tensor_of(tensor);
+    if (!is_functional(t)) return Py_NewRef(Py_None);
+    Ref value = wrapped(current_value(t));
+    return checked(Py_BuildValue("(NO)", value.take(), was_written(t) ? Py_True : Py_False)).take();
+  });
+}
+
+// ---- tapes
+// ------------------------------------------------------------------------------------------------------------
+
+constexpr const char* kTape = "tl_autograd.Tape";
+
+void drop_tape(PyObject* capsule) { delete static_cast<Tape*>(PyCapsule_GetPointer(capsule, kTape)); }
+
+Tape& tape_from(PyObject* capsule) {
+  auto* tape = static_cast<Tape*>(PyCapsule_GetPointer(capsule, kTape));
+  if (!tape) throw PythonError();
+  return *tape;
+}
+
+// begin_tape(serial) -> what keeps the calls of the level of tangents
+PyObject* begin_tape(PyObject*, PyObject* serial) {
+  return guarded([&] {
+    Level* level = level_from(serial);
+    auto tape = std::make_unique<Tape>();
+    Ref capsule = checked(PyCapsule_New(tape.get(), kTape, drop_tape));
+    level->tape = tape.release();
+    return capsule.take();
+  });
+}
+
+// end_tape(serial): the level keeps no more calls
+PyObject* end_tape(PyObject*, PyObject* serial) {
+  return guarded([&] {
+    level_from(serial)->tape = nullptr;
+    return Py_NewRef(Py_None);
+  });
+}
+
+// break_tape(serial): a call at that level went another way than the rules'
+PyObject* break_tape(PyObject*, PyObject* serial) {
+  return guarded([&] {
+    if (Tape* tape = level_from(serial)->tape) tape->whole = false;
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* tape_is_whole(PyObject*, PyObject* tape) {
+  return guarded([&] { return PyBool_FromLong(tape_from(tape).whole); });
+}
+
+// replay_tape(tape, serial): from the tangents of that level
+PyObject* replay_tape(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  return guarded([&] {
+    if (n_args != 2) raise(PyExc_TypeError, "replay_tape(tape, level)");
+    replay(tape_from(args[0]), *level_from(args[1]));
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* clean_tape(PyObject*, PyObject* tape) {
+  return guarded([&] {
+    clean(tape_from(tape));
+    return Py_NewRef(Py_None);
+  });
+}
+
 PyObject* g_warner = nullptr;
 
 void warn(const char* op) {
@@ -188,6 +285,15 @@ PyMethodDef kFunctions[] = {
     {"step_below", step_below, METH_O, nullptr},
     {"step_back", step_back, METH_O, nullptr},
     {"top_level", top_level, METH_NOARGS, nullptr},
+    {"level_numbered", level_numbered_function, METH_O, nullptr},
+    {"wrap_functional", fast(wrap_functional_function), METH_FASTCALL, nullptr},
+    {"functional_value", functional_value, METH_O, nullptr},
+    {"begin_tape", begin_tape, METH_O, nullptr},
+    {"end_tape", end_tape, METH_O, nullptr},
+    {"break_tape", break_tape, METH_O, nullptr},
+    {"tape_is_whole", tape_is_whole, METH_O, nullptr},
+    {"replay_tape", fast(replay_tape), METH_FASTCALL, nullptr},
+    {"clean_tape", clean_tape, METH_O, nullptr},
     {"transforms_active", transforms_active, METH_NOARGS, nullptr},
     {"follow", fast(follow), METH_FASTCALL, nullptr},
     {"without_tangents", without_tangents, METH_O, nullptr},

@@ -37,6 +37,14 @@ std::string change_of(const TlTensor* t, uint32_t version) {
   return where.empty() ? where : "\nIt was changed at " + where;
 }
 
+std::string line_of(const void* const* frames, int n) {
+  Gil gil;
+  Ref list = checked(PyTuple_New(n));
+  for (int i = 0; i < n; ++i)
+    PyTuple_SET_ITEM(list.get(), i, PyLong_FromVoidPtr(const_cast<void*>(frames[i])));
+  return asked("where", "(O)", list.get());
+}
+
 void name_failing(const Node& node) {
   const int kind = api->error_kind();
   if (kind == TL_ERROR_PYTHON || kind == TL_ERROR_INTERRUPT || kind == TL_ERROR_NONE) return;
@@ -45,13 +53,7 @@ void name_failing(const Node& node) {
   text += "\nIn the backward of " + node.name();
   void* error = api->error_take();
   std::string where;
-  if (const void* const* at = node.frames()) {
-    Gil gil;
-    Ref list = checked(PyTuple_New(Node::kFrames));
-    for (int i = 0; i < Node::kFrames; ++i)
-      PyTuple_SET_ITEM(list.get(), i, PyLong_FromVoidPtr(const_cast<void*>(at[i])));
-    where = asked("where", "(O)", list.get());
-  }
+  if (const void* const* at = node.frames()) where = line_of(at, Node::kFrames);
   api->error_drop(error);
   api->error_set(kind, (where.empty() ? text : text + ", recorded at " + where).c_str());
 }

@@ -101,19 +101,6 @@ void run_kind(BatchCall& c, const TlOperator* op, int kind, Results& out) {
   }
 }
 
-// The view that an in-place change of geometry takes: "squeeze_.dim" -> "squeeze.dim".
-const TlOperator* view_form(const TlOperatorInfo& info) {
-  if (!std::strcmp(info.name, "transpose_")) return operator_named("transpose.int");
-  std::string name = info.name;
-  static const char* const kKnown[] = {"t_",         "squeeze_",   "squeeze_.dim", "squeeze_.dims",
-                                       "unsqueeze_", "as_strided_"};
-  if (std::none_of(std::begin(kKnown), std::end(kKnown), [&](const char* k) { return name == k; }))
-    return nullptr;
-  const size_t end = name.find("_.") != std::string::npos ? name.find("_.") : name.size() - 1;
-  name.erase(end, 1);
-  return operator_named(name.c_str());
-}
-
 void take_view(BatchCall& c, const TlOperator* view, TlValue* rets) {
   TlValue ret = none();
   check(api->op_call(view, c.args, c.n_args, &ret, 1));
@@ -190,12 +177,7 @@ void write(BatchCall& c, TlValue* rets, int n_rets) {
     for (int i = 0; i < c.n_args; ++i)
       if (r.info->args[i].written) copy_into(c.moved(c.args[i].u.t).get(), made[next++].u.t);
   }
-  for (int i = 0; i < n_rets; ++i) {
-    const int arg = aliased_argument(*r.info, i, true);
-    if (arg < 0) continue;
-    api->tensor_retain(c.args[arg].u.t);
-    rets[i] = c.args[arg];
-  }
+  give_written(*r.info, c.args, rets, n_rets);
 }
 }  // namespace
 

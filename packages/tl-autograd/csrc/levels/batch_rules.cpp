@@ -419,12 +419,7 @@ void BatchCall::loop_writing(TlValue* rets, int n_rets) {
     Results made(n_rets);
     call(rule.op, a.data(), n_args, made.data(), n_rets);
   }
-  for (int i = 0; i < n_rets; ++i) {
-    const int arg = aliased_argument(*rule.info, i, true);
-    if (arg < 0) continue;
-    api->tensor_retain(args[arg].u.t);
-    rets[i] = args[arg];
-  }
+  give_written(*rule.info, args, rets, n_rets);
 }
 
 // ---- random numbers

@@ -1,6 +1,7 @@
 #include "levels/entry.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "ops.h"
@@ -20,8 +21,9 @@ Entry* mutable_entry(const TlTensor* t) {
 Tensor hang(Tensor t, std::unique_ptr<Entry> entry) {
   uint64_t bits = kTransformsBit;
   if (entry->level && entry->kind == LevelKind::Grad) bits |= kUnwrapBit;
-  if (entry->level && (entry->kind == LevelKind::Batch || api->bits_get(entry->value.get()) & kBatchBit))
-    bits |= kBatchBit;
+  // Of a wrapper of writes, the memory may be that of before.
+  const bool hides = entry->kind == LevelKind::Batch || entry->kind == LevelKind::Functionalize;
+  if (entry->level && (hides || api->bits_get(entry->value.get()) & kBatchBit)) bits |= kBatchBit;
   check(api->slot_set(t.get(), TL_LAYER_TRANSFORMS, entry.get(), &kSlotType));
   entry.release();
   api->bits_set(t.get(), bits, 1);
@@ -34,43 +36,33 @@ Tensor alias(TlTensor* t) {
   return again;
 }
 
+// Sizes and strides, of as many dimensions as a tensor may have.
 struct Shape {
-  std::vector<int64_t> sizes, strides;
+  std::array<int64_t, 64> sizes, strides;
+  size_t n;
 };
 
 Shape example_shape(const TlTensor* value, int64_t dim) {
-  const int n = api->tensor_ndim(value);
-  Shape s{{api->tensor_sizes(value), api->tensor_sizes(value) + n},
-          {api->tensor_strides(value), api->tensor_strides(value) + n}};
-  s.sizes.erase(s.sizes.begin() + dim);
-  s.strides.erase(s.strides.begin() + dim);
+  const auto n = static_cast<size_t>(api->tensor_ndim(value)), at = static_cast<size_t>(dim);
+  const int64_t *sizes = api->tensor_sizes(value), *strides = api->tensor_strides(value);
+  Shape s;
+  s.n = n - 1;
+  for (size_t d = 0, to = 0; d < n; ++d) {
+    if (d == at) continue;
+    s.sizes[to] = sizes[d];
+    s.strides[to++] = strides[d];
+  }
   return s;
-}
-
-Tensor kernel_call(const char* name, std::initializer_list<TlValue> args) {
-  TlValue ret = none();
-  check(api->op_call_below(operator_named(name), TL_LAYER_SPARSE, args.begin(), static_cast<int>(args.size()),
-                           &ret, 1));
-  return Tensor(ret.u.t);
 }
 
 // The first example, whose memory nobody reads; of an empty batch, memory of its own.
 Tensor first_example(TlTensor* value, int64_t dim) {
   const Shape s = example_shape(value, dim);
-  const size_t n = s.sizes.size();
-  if (api->tensor_sizes(value)[dim] == 0 || is_sparse(value)) {
-    Tensor t(api->tensor_empty(static_cast<int>(n), s.sizes.data(), api->tensor_dtype(value),
-                               api->tensor_device(value)));
-    if (!t) throw Pending();
-    return t;
-  }
-  Tensor whole = alias(value);
-  Tensor t = kernel_call("as_strided",
-                         {::tl::autograd::value(whole), ints(s.sizes.data(), n), ints(s.strides.data(), n),
-                          ::tl::autograd::value(api->tensor_offset(value))});
-  if (conj_neg_bits(value) & TL_MARK_CONJUGATED) t = kernel_call("_conj", {::tl::autograd::value(t)});
-  if (conj_neg_bits(value) & TL_MARK_NEGATED) t = kernel_call("_neg_view", {::tl::autograd::value(t)});
-  check(api->tensor_set_view_base(t.get(), nullptr));
+  const int n = static_cast<int>(s.n);
+  const bool own = api->tensor_sizes(value)[dim] == 0 || is_sparse(value);
+  Tensor t(own ? api->tensor_empty(n, s.sizes.data(), api->tensor_dtype(value), api->tensor_device(value))
+               : api->tensor_alias_as(value, n, s.sizes.data(), s.strides.data(), api->tensor_offset(value)));
+  if (!t) throw Pending();
   return t;
 }
 }  // namespace
@@ -149,6 +141,17 @@ Tensor wrap_batch(TlTensor* value, int64_t dim, const Level& level) {
   return hang(first_example(value, dim), std::move(entry));
 }
 
+Tensor wrap_functional(TlTensor* value, const Level& level,
+                       std::shared_ptr<const FunctionalPosition> position) {
+  auto entry = std::make_unique<Entry>();
+  entry->level = level.serial;
+  entry->kind = LevelKind::Functionalize;
+  entry->number = level.number;
+  entry->value = Tensor::share(value);
+  entry->position = std::move(position);
+  return hang(alias(value), std::move(entry));
+}
+
 Tensor alias_in_levels(TlTensor* t) {
   Tensor again = alias(t);
   const Entry* e = mutable_entry(t);
@@ -165,25 +168,22 @@ void replace_value(TlTensor* wrapper, const Entry& other) {
 void follow_value(TlTensor* wrapper) {
   const Entry* e = mutable_entry(wrapper);
   const TlTensor* value = e->value.get();
-  Shape s{{}, {}};
-  const int n = api->tensor_ndim(value);
+  Shape s;
   if (e->kind == LevelKind::Batch) {
     s = example_shape(value, e->dim);
   } else {
-    s.sizes.assign(api->tensor_sizes(value), api->tensor_sizes(value) + n);
-    s.strides.assign(api->tensor_strides(value), api->tensor_strides(value) + n);
+    s.n = static_cast<size_t>(api->tensor_ndim(value));
+    std::copy_n(api->tensor_sizes(value), s.n, s.sizes.begin());
+    std::copy_n(api->tensor_strides(value), s.n, s.strides.begin());
   }
-  // Other memory: the wrapper keeps what it has, of which nobody reads an element, and has the sizes alone.
-  const bool moved = api->tensor_storage_id(value) != api->tensor_storage_id(wrapper);
-  if (moved) std::fill(s.strides.begin(), s.strides.end(), 0);
-  const int64_t offset = moved ? api->tensor_offset(wrapper) : api->tensor_offset(value);
-  const bool same = same_shape(wrapper, s.sizes.size(), s.sizes.data()) &&
-                    std::equal(s.strides.begin(), s.strides.end(), api->tensor_strides(wrapper)) &&
-                    api->tensor_offset(wrapper) == offset;
-  if (same) return;
-  kernel_call("as_strided_",
-              {::tl::autograd::value(wrapper), ints(s.sizes.data(), s.sizes.size()),
-               ints(s.strides.data(), s.strides.size()), ::tl::autograd::value(api->tensor_offset(value))});
+  check(api->tensor_assume(wrapper, e->value.get(), static_cast<int>(s.n), s.sizes.data(), s.strides.data(),
+                           api->tensor_offset(value)));
+}
+
+void set_functional(TlTensor* wrapper, Tensor value, std::shared_ptr<const FunctionalPosition> position) {
+  Entry* e = mutable_entry(wrapper);
+  e->value = std::move(value);
+  e->position = std::move(position);
 }
 
 }  // namespace tl::autograd

@@ -1,6 +1,7 @@
 // A tensor's place among the levels: what hangs in its slot of the layer `transforms`.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "levels/level.h"
@@ -13,9 +14,10 @@ inline constexpr uint64_t kUnwrapBit = uint64_t{1} << TL_LAYER_VIEW;  // the lay
 
 inline constexpr uint64_t kBatchBit = TL_BIT_HIDES_BATCH;
 
-// A level of gradients or of a batch wraps a tensor of the levels below: the wrapper has the memory and
-// geometry of the value, or of the batch's first example, but no kernel ever reads it. Levels of tangents
-// hang them on the tensor itself.
+struct FunctionalPosition;  // functionalize.h
+
+// A level wraps a tensor of the levels below: the wrapper has the memory and geometry of the value, or of the
+// batch's first example, but no kernel ever reads it. Levels of tangents hang them on the tensor itself.
 struct Entry {
   struct Tangent {
     uint64_t level;
@@ -27,6 +29,7 @@ struct Entry {
   Tensor value;
   int64_t dim = 0;  // of the batch, in the value
   std::vector<Tangent> tangents;
+  std::shared_ptr<const FunctionalPosition> position;  // of a level without writes
 };
 
 const Entry* entry_of(const TlTensor* t);  // NULL: the tensor is in no transform
@@ -41,11 +44,15 @@ void drop_ended_tangents(TlTensor* t);
 
 Tensor wrap_for_gradients(TlTensor* value, const Level& level);
 Tensor wrap_batch(TlTensor* value, int64_t dim, const Level& level);
-// The tensor again, without its place in the graph: as `tensor_alias`, but in the same levels.
+Tensor wrap_functional(TlTensor* value, const Level& level,
+                       std::shared_ptr<const FunctionalPosition> position);
+// The tensor again, without its position in the graph: as `tensor_alias`, but in the same levels.
 Tensor alias_in_levels(TlTensor* t);
 // The wrapper stands for another entry's value from now on.
 void replace_value(TlTensor* wrapper, const Entry& other);
 // After an in-place call changed the value's geometry.
 void follow_value(TlTensor* wrapper);
+// Another value, and its position among those that share memory.
+void set_functional(TlTensor* wrapper, Tensor value, std::shared_ptr<const FunctionalPosition> position);
 
 }  // namespace tl::autograd

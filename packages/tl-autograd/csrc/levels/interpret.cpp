@@ -1,12 +1,16 @@
 // The layer `transforms`: a call goes to the top level; without levels, tensors of levels that ended are met.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <mutex>
 #include <string_view>
 #include <unordered_map>
 
 #include "levels/entry.h"
+#include "levels/functionalize.h"
 #include "levels/rule.h"
 #include "ops.h"
+#include "origin.h"
 
 namespace tl::autograd {
 
@@ -37,33 +41,42 @@ const Rule& rule_of(Met& met) {
   return *met.rule.load(std::memory_order_acquire);
 }
 
-[[noreturn]] void fail_outside(const Rule& r, const Entry& e) {
+const char* const kTransforms[] = {"grad", "jvp", "vmap", "functionalize"};
+
+[[noreturn]] void fail_outside(const Rule& r, const Entry& e, int arg) {
+  const std::string which = std::string(r.info->name) + ": argument '" + r.info->args[arg].name + "' ";
+  const char* transform = kTransforms[static_cast<size_t>(e.kind)];
   if (level_of(e.level))
-    fail(TL_ERROR_RUNTIME, std::string(r.info->name) + ": a tensor of transform " + std::to_string(e.number) +
-                               " came to a call outside of it");
-  fail(TL_ERROR_RUNTIME,
-       std::string(r.info->name) + ": this tensor is a batch of a vmap that has ended (it was level " +
-           std::to_string(e.number) + "): return tensors from the function instead of keeping them");
+    fail(TL_ERROR_RUNTIME, which + "is a tensor of a transform (" + transform + ", level " +
+                               std::to_string(e.number) + ") that came to a call outside of it");
+  const void* const* frames = ended_frames(e.level);
+  const std::string line = frames ? line_of(frames, Level::kFrames) : "";
+  fail(TL_ERROR_RUNTIME, which + "is a batch of a vmap that has ended (it was level " +
+                             std::to_string(e.number) + (line.empty() ? "" : ", begun at " + line) +
+                             "): return tensors from the function instead of keeping them");
 }
 
 bool has_ended(const TlTensor* t) {
-  if (!(api->bits_get(t) & kUnwrapBit)) return false;
+  if (!(api->bits_get(t) & kTransformsBit)) return false;
   const Entry* e = entry_of(t);
-  return e && e->level && !level_of(e->level);
+  return e && e->level && e->kind != LevelKind::Batch && !level_of(e->level);
 }
 
 // The tensor that a wrapper of ended levels stands for; empty if it is none.
 Tensor resolved(TlTensor* t) {
-  TlTensor* at = t;
-  while (has_ended(at)) at = entry_of(at)->value.get();
-  return at == t ? Tensor() : Tensor::share(at);
+  Tensor at = Tensor::share(t);
+  while (has_ended(at.get())) {
+    const Entry* e = entry_of(at.get());
+    at = e->kind == LevelKind::Functionalize ? current_value(at.get()) : e->value;
+  }
+  return at.get() == t ? Tensor() : at;
 }
 
 // No level is on: what still is in one cannot be worked with.
 int outside(const Rule& r, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
-  each_tensor(args, n_args, [&](TlTensor* t, int) {
+  each_tensor(args, n_args, [&](TlTensor* t, int i) {
     const Entry* e = entry_of(t);
-    if (e && e->level) fail_outside(r, *e);
+    if (e && e->level) fail_outside(r, *e, i);
   });
   return api->op_call_below(r.op, TL_LAYER_TRANSFORMS, args, n_args, rets, n_rets);
 }
@@ -76,6 +89,8 @@ int at_top(const Rule& r, const TlValue* args, int n_args, TlValue* rets, int n_
       return at_grad(r, *top, args, n_args, rets, n_rets);
     case LevelKind::Jvp:
       return at_jvp(r, *top, args, n_args, rets, n_rets);
+    case LevelKind::Functionalize:
+      return at_functionalize(r, *top, args, n_args, rets, n_rets);
     default:
       return at_batch(r, *top, args, n_args, rets, n_rets);
   }
@@ -116,6 +131,27 @@ int bind(void*, const TlOperator* op, TlLayerEntry* out) {
 }
 }  // namespace
 
+const Rule& rule_for(const TlOperator* op) {
+  static std::mutex mutex;
+  static auto* known = new std::unordered_map<const TlOperator*, std::unique_ptr<Rule>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<Rule>& rule = (*known)[op];
+  if (!rule) rule = std::make_unique<Rule>(op);
+  return *rule;
+}
+
+const TlOperator* view_form(const TlOperatorInfo& info) {
+  if (!std::strcmp(info.name, "transpose_")) return operator_named("transpose.int");
+  std::string name = info.name;
+  static const char* const kKnown[] = {"t_",         "squeeze_",   "squeeze_.dim", "squeeze_.dims",
+                                       "unsqueeze_", "as_strided_"};
+  if (std::none_of(std::begin(kKnown), std::end(kKnown), [&](const char* k) { return name == k; }))
+    return nullptr;
+  const size_t end = name.find("_.") != std::string::npos ? name.find("_.") : name.size() - 1;
+  name.erase(end, 1);
+  return operator_named(name.c_str());
+}
+
 const TlRules* transform_rules() { return g_rules; }
 void set_transform_rules(const TlRules* rules) { g_rules = rules; }
 
@@ -129,6 +165,7 @@ Rule::Rule(const TlOperator* op)
     if (plain.args[i].written) functional = nullptr;
   if (row && row->jvp) jvp.emplace(*row->jvp);
   if (row && row->batch) batch.emplace(*row->batch);
+  if (row && row->inverse) inverse.emplace(*row->inverse);
 }
 
 bool Rule::is_target(int arg) const {
@@ -167,6 +204,15 @@ void return_written(const TlOperatorInfo& info, const TlValue* args, int n_args,
   for (int i = 0; i < n_rets; ++i) {
     const int arg = aliased_argument(info, i, true);
     if (arg >= 0 && arg < n_args) replace_result(rets[i], args[arg]);
+  }
+}
+
+void give_written(const TlOperatorInfo& info, const TlValue* args, TlValue* rets, int n_rets) {
+  for (int i = 0; i < n_rets; ++i) {
+    const int arg = aliased_argument(info, i, true);
+    if (arg < 0) continue;
+    api->tensor_retain(args[arg].u.t);
+    rets[i] = args[arg];
   }
 }
 

@@ -5,6 +5,7 @@
 #include "leaf.h"
 #include "levels/entry.h"
 #include "levels/rule.h"
+#include "levels/tape.h"
 #include "ops.h"
 #include "view.h"
 
@@ -394,7 +395,17 @@ int at_jvp(const Rule& r, Level& level, const TlValue* args, int n_args, TlValue
   call(r.op, args, n_args, rets, n_rets);
   std::vector<Tensor> found = tangents.tangents(r.op, rets, n_rets);
   attach(flat(rets, n_rets), found, level);
+  if (level.tape) level.tape->calls.emplace_back(r, args, n_args, rets, n_rets);
   return 0;
+}
+
+void push_tangents(const Rule& r, Level& level, const TlValue* args, int n_args, const TlValue* rets,
+                   int n_rets) {
+  TangentCall tangents(r, level, args, n_args);
+  if (!tangents.any()) return;
+  const Below below(level);
+  std::vector<Tensor> found = tangents.tangents(r.op, rets, n_rets);
+  attach(flat(rets, n_rets), found, level);
 }
 
 }  // namespace tl::autograd

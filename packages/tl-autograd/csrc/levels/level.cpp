@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "origin.h"
 #include "thread.h"
 
 namespace tl::autograd {
@@ -13,6 +14,13 @@ constexpr uint64_t kTransformsBit = uint64_t{1} << TL_LAYER_TRANSFORMS;
 std::atomic<uint64_t> g_serial{0};
 
 void switch_layer(const Levels& all) { api->thread_include(kTransformsBit, all.top != nullptr); }
+
+// The latest levels of batches of this thread that have ended, for errors about tensors that were kept.
+struct Ended {
+  uint64_t serial = 0;
+  const void* frames[Level::kFrames] = {};
+};
+constexpr size_t kEnded = 8;
 
 void set_excluded(uint64_t bits) {
   api->thread_exclude(~uint64_t{0}, 0);
@@ -45,18 +53,39 @@ Level* begin_level(LevelKind kind) {
   level->number = all.top ? all.top->number + 1 : 1;
   level->kind = kind;
   level->grad_mode = api->grad_enabled();
+  note_frames(level->frames, Level::kFrames);
   all.begun.push_back(level.get());
   all.top = level.release();
   switch_layer(all);
   return all.top;
 }
 
+namespace {
+Ended* ended_levels() {
+  Levels& all = levels();
+  if (!all.ended) all.ended = new Ended[kEnded];
+  return static_cast<Ended*>(all.ended);
+}
+
+void remember(const Level& level) {
+  Ended& position = ended_levels()[level.serial % kEnded];
+  position.serial = level.serial;
+  std::copy_n(level.frames, Level::kFrames, position.frames);
+}
+}  // namespace
+
+const void* const* ended_frames(uint64_t serial) {
+  const Ended& position = ended_levels()[serial % kEnded];
+  return position.serial == serial ? position.frames : nullptr;
+}
+
 void end_level(Level* level) {
   Levels& all = levels();
   all.top = level->parent;
   while (!all.begun.empty()) {
-    std::unique_ptr<Level> last(all.begun.back());
+    const std::unique_ptr<Level> last(all.begun.back());
     all.begun.pop_back();
+    if (last->kind == LevelKind::Batch) remember(*last);
     if (last.get() == level) break;
   }
   switch_layer(all);
@@ -73,6 +102,12 @@ Level* required_level(uint64_t serial) {
   Level* level = level_of(serial);
   if (!level) fail(TL_ERROR_RUNTIME, "this transform has ended, or began on another thread");
   return level;
+}
+
+Level* level_numbered(int number) {
+  for (Level* level = levels().top; level; level = level->parent)
+    if (level->number == number) return level;
+  return nullptr;
 }
 
 Below::Below(Level& level) : top_(levels().top), excluded_(api->thread_excluded()) {

@@ -9,10 +9,12 @@
 
 namespace tl::autograd {
 
-enum class LevelKind : uint8_t { Grad, Jvp, Batch };
+enum class LevelKind : uint8_t { Grad, Jvp, Batch, Functionalize };
+struct Tape;  // tape.h
 enum class Randomness : uint8_t { Error, Same, Different };
 
 struct Level {
+  static constexpr int kFrames = 8;
   Level* parent;
   uint64_t serial;  // no two levels of the process have the same
   int number;       // 1 for the outermost
@@ -21,12 +23,16 @@ struct Level {
   uint64_t excluded = 0;  // the thread's layers while a call is on its way through this level
   Randomness randomness = Randomness::Error;
   int64_t batch_size = 0;
+  bool removes_views = false;   // of a level without writes
+  Tape* tape = nullptr;         // of a level of tangents: where its calls are kept
+  const void* frames[kFrames];  // where the program began it, innermost frame first
 };
 
 // What a thread keeps: the top, and every level that has begun and not ended, the outermost first.
 struct Levels {
   Level* top = nullptr;
   std::vector<Level*> begun;
+  void* ended = nullptr;  // level.cpp
 };
 Levels& levels();
 bool in_transform();  // a level has begun on this thread
@@ -36,6 +42,9 @@ Level* begin_level(LevelKind kind);
 void end_level(Level* level);            // and those that began later
 Level* level_of(uint64_t serial);        // NULL if it has ended
 Level* required_level(uint64_t serial);  // raises
+// Where one of the latest levels of batches that have ended began; NULL if that is no longer known.
+const void* const* ended_frames(uint64_t serial);
+Level* level_numbered(int number);  // of those that are on; NULL if there is none
 
 // The stack without a level and those above it, for a scope.
 class Below {

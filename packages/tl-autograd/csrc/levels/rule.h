@@ -20,7 +20,7 @@ struct Rule {
   const TlOperator* functional;        // the row's functional form; NULL if it has none
   const TlRule* row;                   // NULL: the operator is no row of the core
   std::optional<Derivative> backward;  // the program of the row's gradient
-  std::optional<Derivative> jvp, batch;
+  std::optional<Derivative> jvp, batch, inverse;
   int written = -1;  // the first argument that is written, or -1
 
   bool writes() const { return written >= 0; }
@@ -29,6 +29,10 @@ struct Rule {
   int batch_kind() const { return row ? row->batch_kind : TL_BATCH_LOOP; }
   TlArgRole role(int arg) const { return row ? static_cast<TlArgRole>(row->roles[arg]) : TL_ROLE_PLAIN; }
 };
+
+const Rule& rule_for(const TlOperator* op);  // lives as long as the process
+// The view that an in-place change of geometry takes: "squeeze_.dim" -> "squeeze.dim"; NULL for other calls.
+const TlOperator* view_form(const TlOperatorInfo& info);
 
 const TlRules* transform_rules();
 void set_transform_rules(const TlRules* rules);
@@ -49,11 +53,18 @@ void run_formula(const Derivative& formula, const FormulaInputs& in, TlValue* ou
 int at_grad(const Rule& r, Level& level, const TlValue* args, int n_args, TlValue* rets, int n_rets);
 int at_jvp(const Rule& r, Level& level, const TlValue* args, int n_args, TlValue* rets, int n_rets);
 int at_batch(const Rule& r, Level& level, const TlValue* args, int n_args, TlValue* rets, int n_rets);
+int at_functionalize(const Rule& r, Level& level, const TlValue* args, int n_args, TlValue* rets, int n_rets);
+
+// Gives the results of a call that has run the tangents that those of its arguments make.
+void push_tangents(const Rule& r, Level& level, const TlValue* args, int n_args, const TlValue* rets,
+                   int n_rets);
 
 // The whole call with the levels that are on now; raises.
 void call(const TlOperator* op, const TlValue* args, int n_args, TlValue* rets, int n_rets);
 // Gives back the written arguments where a call hands them out as results.
 void return_written(const TlOperatorInfo& info, const TlValue* args, int n_args, TlValue* rets, int n_rets);
+// The same where the results are not there yet.
+void give_written(const TlOperatorInfo& info, const TlValue* args, TlValue* rets, int n_rets);
 // The argument that a result shares memory with by the schema, or -1.
 int aliased_argument(const TlOperatorInfo& info, int ret, bool written);
 

@@ -12,14 +12,19 @@ from tl_core import Tensor
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
+_OUTPUTS = "outputs of the user-provided function given to "
+
+
 def _tuple(value: Any, what: str) -> tuple[bool, tuple]:
     """(was it a tuple, the tuple); raises TypeError."""
     many = isinstance(value, tuple)
     items = value if many else (value,)
     for i, x in enumerate(items):
         if not isinstance(x, Tensor):
-            where = f"the value at index {i} of the {what}" if many else f"the {what}"
-            raise TypeError(f"{where} must be a Tensor, got {type(x).__name__}")
+            which = f"the value at index {i}" if many else "the given value"
+            raise TypeError(
+                f"The {what} must be either a Tensor or a tuple of Tensors but {which} has type {type(x)}."
+            )
     return many, items
 
 
@@ -36,32 +41,65 @@ def _result(value: Any, many: bool, create_graph: bool) -> Any:
     return values if many else values[0]
 
 
-def _vector(v: Any, like: tuple, like_many: bool, what: str) -> tuple:
+def _vector(v: Any, like: tuple, like_many: bool, name: str, missing: str) -> tuple:
+    """The tensors of v, which are shaped as others; None stands for one element."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(
-                f"The vector v can only be None if the {what} is a single tensor with one element"
+                f"The vector v can only be None if {missing} a single Tensor with a single element."
             )
         return (tl_core.ones_like(like[0]),)
-    _, vs = _tuple(v, "v")
-    if len(vs) != len(like) or any(a.shape != b.shape for a, b in zip(vs, like)):
-        raise RuntimeError(
-            f"v has shapes {[tuple(a.shape) for a in vs]}, expected those of the "
-            f"{what}: {[tuple(b.shape) for b in like]}"
-        )
+    _, vs = _tuple(v, f"v given to {name}")
+    if len(vs) != len(like):
+        wanted = f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}."
+        raise RuntimeError(wanted if like_many else "The given v should contain a single Tensor.")
+    for i, (a, b) in enumerate(zip(vs, like, strict=True)):
+        if a.shape != b.shape:
+            entry = f"Entry {i} in v" if like_many else "v"
+            raise RuntimeError(f"{entry} has invalid size: should be {b.shape} but got {a.shape}.")
     return vs
 
 
+_OF_OUTPUT = "the user-provided function returns"
+_OF_INPUT = "the input to the user-provided function is"
+
+
+def _check_recorded(outputs: tuple, strict: bool) -> None:
+    for i, y in enumerate(outputs):
+        if strict and not y.requires_grad:
+            raise RuntimeError(
+                f"Output {i} of the user-provided function does not require gradients. The outputs must be computed "
+                "in a differentiable manner from the input when running in strict mode."
+            )
+
+
+def _check_varies(jacobians: tuple, strict: bool, which: str) -> None:
+    """That a first derivative depends on the input, where it is differentiated again."""
+    for i, g in enumerate(jacobians):
+        if strict and not g.requires_grad:
+            raise RuntimeError(
+                f"The jacobian of the user-provided function {which.format(i)}. This is not allowed in strict mode "
+                "when create_graph=True."
+            )
+
+
+_INDEPENDENT, _CONSTANT = (
+    "is independent of input {}",
+    "with respect to input {} is independent of the inputs",
+)
+
+
 def _grad(
-    outputs: tuple, inputs: tuple, vectors: tuple, create_graph: bool, strict: bool, retain: bool = True
+    outputs: tuple,
+    inputs: tuple,
+    vectors: tuple,
+    create_graph: bool,
+    strict: bool,
+    which: str = "The output",
+    retain: bool = True,
 ) -> tuple:
     used = [(y, v) for y, v in zip(outputs, vectors) if y.requires_grad]
     if not used:
-        if strict:
-            raise RuntimeError(
-                "The output of the user-provided function is independent of the "
-                "inputs. This is not allowed in strict mode."
-            )
         return tuple(tl_core.zeros_like(x) for x in inputs)
     found = grad(
         [y for y, _ in used],
@@ -71,11 +109,12 @@ def _grad(
         create_graph=create_graph,
         allow_unused=True,
     )
-    if strict and any(g is None for g in found):
-        raise RuntimeError(
-            "The output of the user-provided function is independent of an input. "
-            "This is not allowed in strict mode."
-        )
+    for i, g in enumerate(found):
+        if strict and g is None:
+            raise RuntimeError(
+                f"{which} of the user-provided function is independent of input {i}. This is not allowed in strict "
+                "mode."
+            )
     return tuple(tl_core.zeros_like(x) if g is None else g for g, x in zip(found, inputs))
 
 
@@ -84,10 +123,13 @@ def vjp(
 ) -> tuple[Any, Any]:
     """(func(inputs), the product of `v` with the Jacobian at the inputs)."""
     with tl_core.enable_grad():
-        many, xs = _tuple(inputs, "inputs")
+        many, xs = _tuple(inputs, "inputs given to vjp")
         xs = _fresh(xs, create_graph)
-        out_many, ys = _tuple(func(*xs), "outputs of the function")
-        product = _grad(ys, xs, _vector(v, ys, out_many, "output of the function"), create_graph, strict)
+        out_many, ys = _tuple(func(*xs), _OUTPUTS + "vjp")
+        _check_recorded(ys, strict)
+        vs = _vector(v, ys, out_many, "vjp", _OF_OUTPUT)
+        product = _grad(ys, xs, vs, create_graph, strict)
+        _check_varies(product, strict and create_graph, _INDEPENDENT)
     return _result(ys, out_many, create_graph), _result(product, many, create_graph)
 
 
@@ -96,13 +138,15 @@ def jvp(
 ) -> tuple[Any, Any]:
     """(func(inputs), the product of the Jacobian at the inputs with `v`), by differentiating the vjp."""
     with tl_core.enable_grad():
-        many, xs = _tuple(inputs, "inputs")
-        vs = _vector(v, xs, many, "input")
+        many, xs = _tuple(inputs, "inputs given to jvp")
+        vs = _vector(v, xs, many, "jvp", _OF_INPUT)
         xs = _fresh(xs, create_graph)
-        out_many, ys = _tuple(func(*xs), "outputs of the function")
+        out_many, ys = _tuple(func(*xs), _OUTPUTS + "jvp")
+        _check_recorded(ys, strict)
         dummies = tuple(tl_core.zeros_like(y).requires_grad_() for y in ys)
         pulled = _grad(ys, xs, dummies, True, strict)
         pushed = _grad(pulled, dummies, vs, create_graph, False)
+        _check_varies(pushed, strict and create_graph, _INDEPENDENT)
     return _result(ys, out_many, create_graph), _result(pushed, out_many, create_graph)
 
 
@@ -145,11 +189,14 @@ def jacobian(
             )
         return _forward_jacobian(func, inputs, create_graph)
     with tl_core.enable_grad():
-        many, xs = _tuple(inputs, "inputs")
+        many, xs = _tuple(inputs, "inputs given to jacobian")
         xs = _fresh(xs, create_graph)
-        out_many, ys = _tuple(func(*xs), "outputs of the function")
-        rows_of = _all_rows if vectorize else _jacobian_rows
-        rows = [rows_of(y, xs, create_graph, strict) for y in ys]
+        out_many, ys = _tuple(func(*xs), _OUTPUTS + "jacobian")
+        _check_recorded(ys, strict)
+        rows = [
+            _all_rows(y, xs, create_graph) if vectorize else _jacobian_rows(y, xs, create_graph, strict, i)
+            for i, y in enumerate(ys)
+        ]
     result = tuple(_result(r, many, create_graph) for r in rows)
     return result if out_many else result[0]
 
@@ -159,21 +206,18 @@ def _forward_jacobian(func: Callable, inputs: Any, create_graph: bool) -> Any:
     from tl_autograd.func import jvp as push
     from tl_autograd.func import vmap
 
-    many, xs = _tuple(inputs, "inputs")
+    many, xs = _tuple(inputs, "inputs given to jacobian")
     xs = _fresh(xs, create_graph)
     sizes = [x.numel() for x in xs]
     total = sum(sizes)
-    identity = [tl_core.eye(total, dtype=x.dtype, device=x.device) for x in xs]
     starts = [sum(sizes[:i]) for i in range(len(xs))]
-    basis = [
-        e[:, at : at + n].reshape(total, *x.shape)
-        for e, at, n, x in zip(identity, starts, sizes, xs, strict=True)
-    ]
+    basis = _construct_standard_basis_for(xs, sizes)
+    basis = tuple(b.reshape((total, *x.shape)) for b, x in zip(basis, xs, strict=True))
     shapes: list[bool] = []
 
     def column(*tangents: Tensor) -> tuple:
         _, pushed = push(func, tuple(xs), tangents)
-        out_many, values = _tuple(pushed, "outputs of the function")
+        out_many, values = _tuple(pushed, _OUTPUTS + "jacobian")
         shapes[:] = [out_many]
         return values
 
@@ -181,7 +225,7 @@ def _forward_jacobian(func: Callable, inputs: Any, create_graph: bool) -> Any:
     result = tuple(
         _result(
             [
-                c[..., at : at + n].reshape(*c.shape[:-1], *x.shape)
+                c[..., at : at + n].reshape((*c.shape[:-1], *x.shape))
                 for at, n, x in zip(starts, sizes, xs, strict=True)
             ],
             many,
@@ -192,7 +236,14 @@ def _forward_jacobian(func: Callable, inputs: Any, create_graph: bool) -> Any:
     return result if shapes[0] else result[0]
 
 
-def _all_rows(y: Tensor, xs: tuple, create_graph: bool, strict: bool) -> list[Tensor]:
+def _construct_standard_basis_for(tensors: Any, tensor_numels: Any) -> tuple[Tensor, ...]:
+    """The rows of the identity on all elements together, cut into a stretch for each tensor."""
+    total = sum(tensor_numels)
+    pieces = tl_core.eye(total).split(list(tensor_numels), 1)
+    return tuple(p.to(dtype=t.dtype, device=t.device) for p, t in zip(pieces, tensors, strict=True))
+
+
+def _all_rows(y: Tensor, xs: tuple, create_graph: bool) -> list[Tensor]:
     """One backward for all elements of an output."""
     if y.numel() == 0 or not y.requires_grad:
         return [tl_core.zeros((*y.shape, *x.shape), dtype=x.dtype, device=x.device) for x in xs]
@@ -208,12 +259,14 @@ def _all_rows(y: Tensor, xs: tuple, create_graph: bool, strict: bool) -> list[Te
     ]
 
 
-def _jacobian_rows(y: Tensor, xs: tuple, create_graph: bool, strict: bool) -> list[Tensor]:
+def _jacobian_rows(y: Tensor, xs: tuple, create_graph: bool, strict: bool, number: int) -> list[Tensor]:
     columns: list[list[Tensor]] = [[] for _ in xs]
     for index in range(y.numel()):
         unit = tl_core.zeros(y.numel(), dtype=y.dtype)
         unit[index] = 1
-        for column, g in zip(columns, _grad((y,), xs, (unit.reshape(y.shape),), create_graph, strict)):
+        found = _grad((y,), xs, (unit.reshape(y.shape),), create_graph, strict, f"Output {number}")
+        _check_varies(found, strict and create_graph, _INDEPENDENT)
+        for column, g in zip(columns, found):
             column.append(g)
     return [
         tl_core.stack(c).reshape((*y.shape, *x.shape))
@@ -223,12 +276,17 @@ def _jacobian_rows(y: Tensor, xs: tuple, create_graph: bool, strict: bool) -> li
     ]
 
 
-def _scalar(func: Callable) -> Callable:
+def _scalar(func: Callable, name: str, strict: bool) -> Callable:
     def checked(*xs: Tensor) -> Tensor:
-        y = func(*xs)
-        if not isinstance(y, Tensor) or y.numel() != 1:
-            raise RuntimeError("The function must return a Tensor with a single element")
-        return y.reshape(())
+        many, ys = _tuple(func(*xs), _OUTPUTS + name)
+        _check_recorded(ys, strict)
+        if many or not isinstance(ys[0], Tensor):
+            raise RuntimeError(f"The function given to {name} should return a single Tensor")
+        if ys[0].numel() != 1:
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {name} should contain a single element"
+            )
+        return ys[0].reshape(())
 
     return checked
 
@@ -243,10 +301,11 @@ def hessian(
 ) -> Any:
     """The Hessian of a function with one element: shape (*input, *input), or tuples of tuples for several
     inputs."""
-    many, _ = _tuple(inputs, "inputs")
+    many, _ = _tuple(inputs, "inputs given to hessian")
 
     def gradient(*xs: Tensor) -> Any:
-        found = jacobian(_scalar(func), xs, create_graph=True, strict=strict)
+        found = jacobian(_scalar(func, "hessian", strict), xs, create_graph=True)
+        _check_varies(found, strict, _CONSTANT)
         return tuple(found) if many else found[0]
 
     return jacobian(
@@ -259,11 +318,13 @@ def hessian(
     )
 
 
-def _first_derivative(func: Callable, inputs: Any, create_graph: bool, strict: bool) -> tuple:
-    many, xs = _tuple(inputs, "inputs")
+def _first_derivative(func: Callable, inputs: Any, create_graph: bool, strict: bool, name: str) -> tuple:
+    many, xs = _tuple(inputs, f"inputs given to {name}")
     xs = _fresh(xs, create_graph)
-    y = _scalar(func)(*xs)
-    return many, xs, y, _grad((y,), xs, (tl_core.ones_like(y),), True, strict)
+    y = _scalar(func, name, strict)(*xs)
+    first = _grad((y,), xs, (tl_core.ones_like(y),), True, strict)
+    _check_varies(first, strict, _CONSTANT)
+    return many, xs, y, first
 
 
 def vhp(
@@ -271,8 +332,9 @@ def vhp(
 ) -> tuple[Any, Any]:
     """(func(inputs), the product of `v` with the Hessian)."""
     with tl_core.enable_grad():
-        many, xs, y, first = _first_derivative(func, inputs, create_graph, strict)
-        product = _grad(first, xs, _vector(v, xs, many, "input"), create_graph, strict)
+        many, xs, y, first = _first_derivative(func, inputs, create_graph, strict, "vhp")
+        vs = _vector(v, xs, many, "vhp", _OF_INPUT)
+        product = _grad(first, xs, vs, create_graph, strict)
     return _result((y,), False, create_graph), _result(product, many, create_graph)
 
 
@@ -281,8 +343,8 @@ def hvp(
 ) -> tuple[Any, Any]:
     """(func(inputs), the product of the Hessian with `v`)."""
     with tl_core.enable_grad():
-        many, xs, y, first = _first_derivative(func, inputs, create_graph, strict)
-        vs = _vector(v, xs, many, "input")
+        many, xs, y, first = _first_derivative(func, inputs, create_graph, strict, "hvp")
+        vs = _vector(v, xs, many, "hvp", _OF_INPUT)
         dummies = tuple(tl_core.zeros_like(x).requires_grad_() for x in xs)
         pulled = _grad(first, xs, dummies, True, strict)
         product = _grad(pulled, dummies, vs, create_graph, False)

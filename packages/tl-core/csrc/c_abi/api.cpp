@@ -99,6 +99,28 @@ TlTensor* tensor_from_memory(void* data, int ndim, const int64_t* sizes, const i
 TlTensor* tensor_alias(TlTensor* t) {
   return made([&] { return alias(tensor(t)); });
 }
+TlTensor* tensor_alias_as(TlTensor* t, int ndim, const int64_t* sizes, const int64_t* strides,
+                          int64_t offset) {
+  return made([&] {
+    const auto n = static_cast<size_t>(ndim);
+    Tensor again = alias(tensor(t));
+    set_geometry(*again.impl(), IntSpan(sizes, n), IntSpan(strides, n), offset);
+    return again;
+  });
+}
+int tensor_assume(TlTensor* t, TlTensor* source, int ndim, const int64_t* sizes, const int64_t* strides,
+                  int64_t offset) {
+  return guarded([&] {
+    TensorImpl &to = *impl(t), &from = *impl(source);
+    if (to.storage != from.storage) {
+      from.storage->refs.fetch_add(1, std::memory_order_relaxed);
+      set_storage(to, StoragePtr::adopt(from.storage));
+    }
+    set_geometry(to, IntSpan(sizes, static_cast<size_t>(ndim)), IntSpan(strides, static_cast<size_t>(ndim)),
+                 offset);
+    toggle_conj_neg_bits(to, static_cast<uint16_t>(to.flags ^ from.flags) & TensorImpl::kConjNegBits);
+  });
+}
 TlTensor* tensor_view_base(TlTensor* t) { return reinterpret_cast<TlTensor*>(impl(t)->base); }
 int tensor_set_view_base(TlTensor* t, TlTensor* base) {
   if (base) impl(base)->retain();
@@ -326,6 +348,8 @@ constexpr TlApi kApi = {
     value_own,
     op_call_on_host,
     tensor_marks,
+    tensor_alias_as,
+    tensor_assume,
 };
 }  // namespace
 

@@ -46,7 +46,10 @@ Tensor convert(const Tensor& t, DType type) {
 
 Tensor converted(const AutocastState& state, const Tensor& t, DType type) {
   AutocastCache* cache = thread_locals().autocast_cache;
-  const bool keeps = cache && state.caches && t->has(TensorImpl::Parameter) && type != DType::Float32;
+  // Inside a transform a conversion belongs to its level.
+  const bool inside = thread_locals().included >> TL_LAYER_TRANSFORMS & 1;
+  const bool keeps =
+      cache && state.caches && t->has(TensorImpl::Parameter) && type != DType::Float32 && !inside;
   if (!keeps) return convert(t, type);
   auto& entries = cache->entries[grad_enabled()];
   const auto found = entries.find(t.impl());

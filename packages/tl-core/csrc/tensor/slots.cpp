@@ -11,38 +11,52 @@ std::atomic<const TlSlotType*> g_autograd_type{nullptr};
 
 const TlSlotType* autograd_type() { return g_autograd_type.load(std::memory_order_relaxed); }
 
-SlotTable::Entry detach(TensorImpl& t, int layer) {
+struct Hung {
+  void* data = nullptr;
+  const TlSlotType* type = nullptr;
+};
+
+Hung detach(TensorImpl& t, int layer) {
   if (layer == TL_LAYER_AUTOGRAD) return {std::exchange(t.autograd, nullptr), autograd_type()};
-  if (!t.slots) return {};
-  return std::exchange(t.slots->entries[layer], {});
+  for (Slot** at = &t.slots; *at; at = &(*at)->next) {
+    if ((*at)->layer != layer) continue;
+    Slot* found = *at;
+    *at = found->next;
+    const Hung hung{found->data, found->type};
+    delete found;
+    return hung;
+  }
+  return {};
 }
 
-void destroy(SlotTable::Entry entry) {
-  if (entry.data && entry.type && entry.type->destroy) entry.type->destroy(entry.data);
+void destroy(const Hung& hung) {
+  if (hung.data && hung.type && hung.type->destroy) hung.type->destroy(hung.data);
 }
 
 template <class F>
 void each(const TensorImpl& t, F f) {
   if (t.autograd && autograd_type()) f(t.autograd, *autograd_type());
-  if (!t.slots) return;
-  for (auto& e : t.slots->entries)
-    if (e.data && e.type) f(e.data, *e.type);
+  for (const Slot *at = t.slots, *next; at; at = next) {
+    next = at->next;
+    if (at->type) f(at->data, *at->type);
+  }
 }
 }  // namespace
 
 void* get_slot(const TensorImpl& t, int layer) {
   if (layer == TL_LAYER_AUTOGRAD) return t.autograd;
-  return t.slots ? t.slots->entries[layer].data : nullptr;
+  for (const Slot* at = t.slots; at; at = at->next)
+    if (at->layer == layer) return at->data;
+  return nullptr;
 }
 
 void set_slot(TensorImpl& t, int layer, void* data, const TlSlotType* type) {
-  SlotTable::Entry old = detach(t, layer);
+  const Hung old = detach(t, layer);
   if (layer == TL_LAYER_AUTOGRAD) {
     if (type) g_autograd_type.store(type, std::memory_order_relaxed);
     t.autograd = data;
   } else if (data) {
-    if (!t.slots) t.slots = new SlotTable;
-    t.slots->entries[layer] = {data, type};
+    t.slots = new Slot{layer, data, type, t.slots};
   }
   destroy(old);
 }
@@ -51,9 +65,7 @@ void* take_slot(TensorImpl& t, int layer) { return detach(t, layer).data; }
 
 void clear_slots(TensorImpl& t) {
   if (t.autograd) destroy(detach(t, TL_LAYER_AUTOGRAD));
-  if (!t.slots) return;
-  for (int layer = 0; layer < TL_LAYER_COUNT; ++layer) destroy(detach(t, layer));
-  delete std::exchange(t.slots, nullptr);
+  while (t.slots) destroy(detach(t, t.slots->layer));
 }
 
 int traverse_slots(const TensorImpl& t, TlVisit visit, void* arg) {

@@ -1,17 +1,16 @@
-// What layers hang on a tensor. Autograd's slot is a field of the tensor; the rare others share a small
-// table.
+// What layers hang on a tensor. Autograd's slot is a field of the tensor; the rare others, seldom more than
+// one, are a list.
 #pragma once
 
 #include "tensor/tensor.h"
 
 namespace tl {
 
-struct SlotTable {
-  struct Entry {
-    void* data = nullptr;
-    const TlSlotType* type = nullptr;
-  };
-  Entry entries[TL_LAYER_COUNT];
+struct Slot {
+  int layer;
+  void* data;
+  const TlSlotType* type;
+  Slot* next;
 };
 
 void* get_slot(const TensorImpl& t, int layer);

@@ -23,8 +23,8 @@ enum class MemoryFormat : uint8_t {
   ChannelsLast3d = TL_CHANNELS_LAST_3D,
 };
 
-struct WeakCell;   // tensor/weak.h
-struct SlotTable;  // tensor/slots.h
+struct WeakCell;  // tensor/weak.h
+struct Slot;      // tensor/slots.h
 
 struct TensorImpl {
   enum Flag : uint16_t {
@@ -55,7 +55,7 @@ struct TensorImpl {
   void* autograd = nullptr;      // the autograd layer's slot
   TensorImpl* base = nullptr;    // what this is a view of; owned
   struct _object* py = nullptr;  // the Python object; needs the GIL
-  SlotTable* slots = nullptr;    // the other layers'
+  Slot* slots = nullptr;         // the other layers'
   std::atomic<WeakCell*> weak{nullptr};
   uint32_t own_version = 0;
   int64_t inline_dims[2 * kInlineDims];

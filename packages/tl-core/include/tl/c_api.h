@@ -158,9 +158,9 @@ typedef enum TlErrorKind {
 /* In the order in which a call meets them. Bit `1 << layer` of a tensor, a storage or a thread switches a
  * layer on. */
 typedef enum TlLayer {
-  TL_LAYER_OBSERVE = 0, /* counting, profiling */
-  TL_LAYER_TRANSFORMS = 1,
-  TL_LAYER_AUTOCAST = 2,
+  TL_LAYER_OBSERVE = 0,  /* counting, profiling */
+  TL_LAYER_AUTOCAST = 1, /* above transforms: a level sees operators in the types they run in */
+  TL_LAYER_TRANSFORMS = 2,
   TL_LAYER_TRACE = 3,
   TL_LAYER_SPARSE_PARTS = 4, /* sparse tensors: operators that are made of others for them; the core's own */
   TL_LAYER_AUTOGRAD = 5,
@@ -394,6 +394,14 @@ typedef struct TlApi {
 
   /* TL_MARK_…: what has yet to be done to the elements in memory. Kernels meet no marked tensors. */
   int (*tensor_marks)(const TlTensor* t);
+
+  /* As `tensor_alias`, with another geometry, which is not checked: for tensors whose memory nobody reads. */
+  TlTensor* (*tensor_alias_as)(TlTensor* t, int ndim, const int64_t* sizes, const int64_t* strides,
+                               int64_t offset);
+  /* Gives `t` the memory and conjugate and negative bits of `source`, and this geometry, which is not
+   * checked; counts as no write. */
+  int (*tensor_assume)(TlTensor* t, TlTensor* source, int ndim, const int64_t* sizes, const int64_t* strides,
+                       int64_t offset);
 
   /* Appended entries go here; `abi/v1.txt` records the order. */
 } TlApi;

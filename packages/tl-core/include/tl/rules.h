@@ -1,5 +1,6 @@
-/* How an operator is transformed, as data: a table that opgen writes from the rows' `jvp` and `batch` fields,
- * in the capsule `tl_core._C.rules_v1`. The core only carries it; whoever transforms reads it.
+/* How an operator is transformed, as data: a table that opgen writes from the rows' `jvp`, `batch` and
+ * `inverse` fields, in the capsule `tl_core._C.rules_v1`. The core only carries it; whoever transforms reads
+ * it.
  */
 #ifndef TL_RULES_H
 #define TL_RULES_H
@@ -15,8 +16,9 @@ extern "C" {
 
 #define TL_RULES_CAPSULE "tl_core._C.rules_v1"
 
-/* A third source of what a program reads (`TlSaved::source`): index 0 is the size of the batch, 1 + i whether
- * argument i is batched or, in a program of tangents, the tangents of a list. */
+/* A third source of what a program reads (`TlSaved::source`): index 0 is the size of the batch or, in a
+ * program of an inverse, what the view is to be; 1 + i whether argument i is batched or, in a program of
+ * tangents, the tangents of a list. */
 #define TL_SOURCE_EXTRA 2
 
 typedef enum TlJvpKind {
@@ -60,7 +62,8 @@ typedef struct TlRule {
   const char* batch_text;
   const TlProgram* jvp;
   const TlProgram* batch;
-  const uint8_t* roles; /* TlArgRole, one an argument */
+  const uint8_t* roles;     /* TlArgRole, one an argument */
+  const TlProgram* inverse; /* of a view: what its input is once the view is another; NULL if there is none */
 } TlRule;
 
 typedef struct TlRules {

@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 import tl_core
 from tl_autograd import _C
 from tl_autograd import function as functions
-from tl_autograd.func.levels import BATCH, GRAD, JVP, RANDOMNESS, Level, below
+from tl_autograd.func.functionalize import outside
+from tl_autograd.func.levels import (
+    BATCH,
+    FUNCTIONALIZE,
+    GRAD,
+    JVP,
+    RANDOMNESS,
+    Level,
+    below,
+    tensors_mapped,
+)
 from tl_autograd.func.vmap import spread
 from tl_core import Tensor
 from tl_core.pytree import tree_flatten, tree_map, tree_unflatten
@@ -25,6 +35,11 @@ class VmapInfo(NamedTuple):
 
 def apply_in_transform(cls: Any, args: tuple, kwargs: dict) -> Any:
     """The call at the top level."""
+    if any(isinstance(x, Tensor) for x in kwargs.values()):
+        raise NotImplementedError(
+            f"Run {cls.__name__}.apply with kwarg-only Tensor args: please do not pass kwarg-only Tensors, of which a "
+            "transform would know nothing"
+        )
     serial, kind, number, size, randomness = _C.top_level()
     if cls.setup_context is functions.Function.setup_context:
         if kind == JVP and number == 1:  # forward_ad's own level, where the older style is known
@@ -35,6 +50,8 @@ def apply_in_transform(cls: Any, args: tuple, kwargs: dict) -> Any:
         )
     if kind == GRAD:
         return _at_gradients(cls, args, kwargs, serial)
+    if kind == FUNCTIONALIZE:
+        return _without_writes(cls, args, kwargs, serial)
     if kind == BATCH:
         return _at_batch(cls, args, kwargs, serial, VmapInfo(size, RANDOMNESS[randomness]))
     return _at_tangents(cls, args, kwargs, serial)
@@ -82,6 +99,18 @@ def _value(x: Any, serial: int) -> Any:
     return x if found is None else found[0]
 
 
+# ---- without writes ---------------------------------------------------------------------------------------------
+
+
+def _without_writes(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
+    """The call on the values as they are now, as one operator."""
+    values = tuple(outside(a) if isinstance(a, Tensor) else a for a in args)
+    with below(serial):
+        output = cls.apply(*values, **kwargs)
+    same = {id(v): a for v, a in zip(values, args, strict=True) if isinstance(v, Tensor)}
+    return tensors_mapped(lambda y: same[id(y)] if id(y) in same else _C.wrap_functional(y, serial), output)
+
+
 # ---- tangents ---------------------------------------------------------------------------------------------------
 
 
@@ -107,6 +136,7 @@ def _at_tangents(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
             made, output = None, cls.apply(*args, **kwargs)
         if not any(t is not None for t in tangents):
             return output
+        _C.break_tape(serial)
         if cls.jvp is functions.Function.jvp:
             raise NotImplementedError(
                 f"You tried to use forward mode AD with {cls.__name__}: you must implement the jvp static method of a "
@@ -169,7 +199,8 @@ def _at_batch(cls: Any, args: tuple, kwargs: dict, serial: int, info: VmapInfo) 
         found = (cls.vmap if own_rule else _generated(cls))(info, dims, *values, **kwargs)
         if not (isinstance(found, tuple) and len(found) == 2):
             raise RuntimeError(
-                f"The {cls.__name__} vmap staticmethod should have two returns: output and out_dims"
+                f"Expected the {cls.__name__} vmap staticmethod to have two returns: output and out_dims, got "
+                f"{type(found).__name__}"
             )
         output, out_dims = found
     return _batched_again(output, out_dims, serial)
@@ -177,12 +208,11 @@ def _at_batch(cls: Any, args: tuple, kwargs: dict, serial: int, info: VmapInfo) 
 
 def _batched_again(output: Any, out_dims: Any, serial: int) -> Any:
     outputs, spec = tree_flatten(output)
-    if spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
-        out_dims = out_dims[0]
     dims = spread(out_dims, spec)
     if dims is None:
-        raise ValueError(
-            f"the vmap of a Function gave out_dims {out_dims!r}, which do not fit the structure of its output"
+        raise RuntimeError(
+            f"the vmap staticmethod of a Function returned an incompatible (output, out_dims): out_dims {out_dims!r} "
+            f"have another structure than the output, {spec}"
         )
     return tree_unflatten(
         [

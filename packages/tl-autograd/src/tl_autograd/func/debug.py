@@ -36,7 +36,7 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     return debug_unwrap(value) if recurse else value
 
 
-_NAMES = ("GradTrackingTensor", "GradTrackingTensor", "BatchedTensor")
+_NAMES = ("GradTrackingTensor", "GradTrackingTensor", "BatchedTensor", "FunctionalTensor")
 
 
 def _text(tensor: Tensor) -> str | None:

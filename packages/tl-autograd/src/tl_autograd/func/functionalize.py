@@ -6,21 +6,30 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tl_autograd import _C
+from tl_autograd.func.levels import FUNCTIONALIZE, Level, tensors_mapped
+from tl_core import Tensor
+from tl_core.pytree import tree_flatten, tree_unflatten
+
 __all__ = ["functionalize"]
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """The function with the results of `func` and its writes to arguments.
+    """The function that computes what `func` does without writing to tensors on the way.
 
-    The reference rewrites writes and views into pure operators so that what traces the function sees no others. Here no
-    tracer runs below transforms yet: the operators run as they are called, which gives the same results.
+    An operator that writes becomes the one that returns the result, and every tensor that shares the memory takes its
+    part of it when it is next used: what lies below, a tracer for instance, sees pure operators. What `func` wrote to
+    its arguments is copied into them at the end.
 
     Args:
-        func: a function of tensors.
-        remove: "mutations", or "mutations_and_views".
+        func: a function of tensors and nested containers of them.
+        remove: "mutations", or "mutations_and_views", which makes copies of views as well.
+
+    Returns:
+        A function of the same arguments.
 
     Raises:
-        RuntimeError: another word for `remove`.
+        RuntimeError: another word for `remove`; `func` writes to a tensor that is none of its arguments.
 
     Example::
 
@@ -30,11 +39,36 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
-            f"functionalize(f, remove='{remove}'): Expected 'mutations' or 'mutations_and_views' for remove"
+            f"functionalize(f, remove='{remove}'): Valid options for remove are 'mutations' and "
+            "'mutations_and_views'. Expected 'mutations' or 'mutations_and_views'."
         )
 
     @functools.wraps(func)
     def pure(*args: Any, **kwargs: Any) -> Any:
-        return func(*args, **kwargs)
+        given, spec = tree_flatten((args, kwargs))
+        with Level(FUNCTIONALIZE, remove == "mutations_and_views") as level:
+            inside = [_C.wrap_functional(x, level.serial) if isinstance(x, Tensor) else x for x in given]
+            own_args, own_kwargs = tree_unflatten(inside, spec)
+            result = func(*own_args, **own_kwargs)
+        value = tensors_mapped(outside, result)
+        for x, wrapper in zip(given, inside, strict=True):
+            if isinstance(x, Tensor):
+                _written_back(x, wrapper)
+        return value
 
     return pure
+
+
+def outside(tensor: Tensor) -> Tensor:
+    """The value of a tensor of a level without writes; any other tensor itself."""
+    found = _C.functional_value(tensor)
+    return tensor if found is None else found[0]
+
+
+def _written_back(x: Tensor, wrapper: Tensor) -> None:
+    value, written = _C.functional_value(wrapper)
+    if not written:
+        return
+    if x.shape != value.shape:
+        x.resize_(value.shape)
+    x.copy_(value)

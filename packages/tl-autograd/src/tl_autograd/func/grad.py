@@ -102,6 +102,7 @@ def _with_aux(result: Any, has_aux: bool) -> tuple[Any, Any]:
         raise RuntimeError(
             "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True"
         )
+    _check_aux(result[1])
     return result
 
 
@@ -181,9 +182,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                     "vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True"
                 )
             result, aux = result
+            _check_aux(aux)
             aux = tensors_mapped(level.unwrap, aux)
         outputs, spec = tree_flatten(result)
-        _check_tensors(outputs, spec, "vjp", "f(*primals)")
+        _check_tensors(outputs, "vjp(f, *primals)")
         values = [level.unwrap(y) for y in outputs]
     in_spec = tree_flatten(primals)[1]
 
@@ -218,13 +220,21 @@ def _pulled_later(
     return list(_C.run_backward(roots, vectors, True, create, tuple(inputs), True, False))
 
 
-def _check_tensors(leaves: list, spec: Any, transform: str, what: str) -> None:
-    if not leaves:
+def _check_tensors(leaves: list, transform: str) -> None:
+    if not leaves or leaves == [None]:
         raise RuntimeError(
-            f"{transform}: Expected {what} to be a non-empty structure of tensors, got nothing in it"
+            f"{transform}: Expected f to be a function that has non-empty output (got output = {leaves})"
         )
     for x in leaves:
         if not isinstance(x, Tensor):
             raise RuntimeError(
-                f"{transform}: Expected {what} to return only tensors, got unsupported type {type(x).__name__}"
+                f"{transform}: expected f(*primals) to return only tensors, got unsupported type {type(x).__name__}"
+            )
+
+
+def _check_aux(aux: Any) -> None:
+    for x in tree_flatten(aux)[0]:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(
+                f"Expected tensors, got unsupported type {type(x).__name__} in the auxiliary output"
             )

@@ -73,12 +73,14 @@ def jacrev(
         numbers = validated(argnums, len(args))
         at = chosen(args, numbers)
         flat, spec = tree_flatten(at)
+        _check_real(flat, "jacrev", "inputs")
 
         def of_flat(*leaves: Tensor) -> Any:
             return func(*replaced(args, numbers, tree_unflatten(leaves, spec)), **kwargs)
 
         value, pull, *aux = vjp(of_flat, *flat, has_aux=has_aux)
         outputs, out_spec = tree_flatten(value)
+        _check_real(outputs, "jacrev", "outputs")
         rows = _rows(pull, outputs, out_spec, flat, chunk_size)
         result = _arranged(rows, outputs, out_spec, flat, spec)
         return (result, aux[0]) if has_aux else result
@@ -146,12 +148,14 @@ def jacfwd(
         at = chosen(args, numbers)
         flat, spec = tree_flatten(at)
         _check_inputs(flat)
+        _check_real(flat, "jacfwd", "inputs")
 
         def of_flat(*leaves: Tensor) -> Any:
             return func(*replaced(args, numbers, tree_unflatten(leaves, spec)), **kwargs)
 
         def push(*basis: Tensor) -> Any:
             result = jvp(of_flat, tuple(flat), basis, has_aux=has_aux)
+            _check_real(tree_flatten(result[1])[0], "jacfwd", "outputs")
             return result[1:] if has_aux else (result[1], ())
 
         total = sum(x.numel() for x in flat)
@@ -162,6 +166,15 @@ def jacfwd(
         return (result, aux) if has_aux else result
 
     return jacobian
+
+
+def _check_real(leaves: list, transform: str, what: str) -> None:
+    for i, x in enumerate(leaves):
+        if isinstance(x, Tensor) and x.is_complex():
+            raise RuntimeError(
+                f"{transform}: Expected all {what} to be real but received complex tensor at flattened {what[:-1]} "
+                f"idx: {i}"
+            )
 
 
 def _check_inputs(flat: list) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import tl_core
 from tl_autograd import _C
-from tl_autograd.func.grad import _check_tensors, vjp
+from tl_autograd.func.functionalize import functionalize
+from tl_autograd.func.grad import _check_aux, _check_tensors
 from tl_autograd.func.levels import JVP, Level, tensors_mapped
 from tl_core import Tensor
 from tl_core.pytree import tree_flatten, tree_unflatten
@@ -61,7 +62,7 @@ def _check_primals(flat: list, vectors: list) -> None:
                                "one Tensor")  # fmt: skip
         for x in leaves:
             if not isinstance(x, Tensor):
-                raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to contain only Tensors, got "
+                raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to only contain Tensors, got "
                                    f"unsupported type {type(x).__name__}")  # fmt: skip
     for x, v in zip(flat, vectors, strict=True):
         if not (x.is_floating_point() or x.is_complex()):
@@ -87,8 +88,9 @@ def _pushed(func: Callable, flat: list, vectors: list, spec: Any, strict: bool, 
                     "True"
                 )
             result, aux = result
+            _check_aux(aux)
         outputs, out_spec = tree_flatten(result)
-        _check_tensors(outputs, out_spec, "jvp(f, primals, tangents)", "f(*args)")
+        _check_tensors(outputs, "jvp(f, primals, tangents)")
         pushed = [_C.tangent(y, level.serial) for y in outputs]
         if strict and None in pushed:
             raise RuntimeError(
@@ -104,8 +106,8 @@ def _pushed(func: Callable, flat: list, vectors: list, spec: Any, strict: bool, 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of a function, and its best linear approximation there.
 
-    The function runs once; each call of the approximation goes through what it recorded, not through `func`. For a
-    single product `jvp` is quicker.
+    The function runs once and keeps its operators with what they were given; each call of the approximation takes
+    tangents through these, by their rules, and not through `func`. For a single product `jvp` is quicker.
 
     Args:
         func: takes and returns tensors, or nested containers of them.
@@ -121,9 +123,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         >>> product(tl_core.tensor(1.0)), product(tl_core.tensor(2.0))
         (tensor(6.), tensor(12.))
     """
-    value, pull = vjp(func, *primals)
     flat, spec = tree_flatten(primals)
-    outputs, out_spec = tree_flatten(value)
+    _check_primals(flat, flat)
+    line = _Line(func, flat, spec)
 
     def product(*tangents: Any) -> Any:
         vectors, given = tree_flatten(tangents)
@@ -139,9 +141,41 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 raise RuntimeError(
                     f"linearize: expected a tangent of dtype {x.dtype} like its primal, got {v.dtype}"
                 )
-        # The pull-back is linear: its own pull-back is the product.
-        start = [tl_core.zeros_like(y) for y in outputs]
-        _, push = vjp(lambda *v: tuple(tree_flatten(pull(tree_unflatten(v, out_spec)))[0]), *start)
-        return tree_unflatten(push(tuple(vectors)), out_spec)
+        return line.product(vectors)
 
-    return value, product
+    return line.value, product
+
+
+class _Line:
+    """What a run of a function kept: its calls, in which writes have become results, and their primals."""
+
+    def __init__(self, func: Callable[..., Any], flat: list, spec: Any):
+        self._func, self._flat, self._spec = func, flat, spec
+        self._duals = [x.view_as(x) for x in flat]
+        with Level(JVP) as level:
+            self._tape = _C.begin_tape(level.serial)
+            for x in self._duals:
+                _C.set_tangent(x, tl_core.zeros_like(x), level.serial)
+            result = functionalize(func)(*tree_unflatten(self._duals, spec))
+            self._outputs, self._out_spec = tree_flatten(result)
+            _check_tensors(self._outputs, "linearize(f, *primals)")
+            _C.end_tape(level.serial)
+        _C.clean_tape(self._tape)
+        values = [_C.without_tangents(y).view_as(y) for y in self._outputs]
+        self.value = tree_unflatten(values, self._out_spec)
+
+    def product(self, vectors: list) -> Any:
+        """The vectors through the calls that were kept."""
+        if not _C.tape_is_whole(self._tape):  # a Function with a rule of its own took part
+            primals, tangents = (tree_unflatten(leaves, self._spec) for leaves in (self._flat, vectors))
+            return jvp(self._func, primals, tangents)[1]
+        with Level(JVP) as level:
+            for x, v in zip(self._duals, vectors, strict=True):
+                _C.set_tangent(x, v, level.serial)
+            _C.replay_tape(self._tape, level.serial)
+            found = [_C.tangent(y, level.serial) for y in self._outputs]
+        _C.clean_tape(self._tape)
+        pushed = [
+            tl_core.zeros_like(y) if v is None else v for v, y in zip(found, self._outputs, strict=True)
+        ]
+        return tree_unflatten(pushed, self._out_spec)

@@ -9,9 +9,9 @@ from tl_autograd import _C
 from tl_core import Tensor, set_grad_enabled
 from tl_core.pytree import tree_map
 
-__all__ = ["BATCH", "GRAD", "JVP", "RANDOMNESS", "Level", "below", "tensors_mapped"]
+__all__ = ["BATCH", "FUNCTIONALIZE", "GRAD", "JVP", "RANDOMNESS", "Level", "below", "tensors_mapped"]
 
-GRAD, JVP, BATCH = 0, 1, 2
+GRAD, JVP, BATCH, FUNCTIONALIZE = 0, 1, 2, 3
 RANDOMNESS = ("error", "same", "different")
 
 

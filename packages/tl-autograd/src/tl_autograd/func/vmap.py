@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,28 @@ from tl_core.pytree import TreeSpec, tree_flatten, tree_unflatten
 __all__ = ["vmap"]
 
 Dims = Any
+
+
+loops = {"allowed": True, "warned": True}
+
+
+def _met_loop(operator: str) -> None:
+    """Says that an operator goes through a batch one example after the other."""
+    if not loops["allowed"]:
+        raise RuntimeError(
+            f"vmap: Batching rule not implemented for aten::{operator}, and the fallback, one example after the other, "
+            "is disabled"
+        )
+    if loops["warned"]:
+        warnings.warn(
+            f"There is a performance drop because we have not yet implemented the batching rule for aten::{operator}: "
+            "it runs for one example after the other.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+_C.set_loop_warner(_met_loop)
 
 
 def vmap(
@@ -64,6 +87,31 @@ def vmap(
         if chunk_size is None or chunk_size >= size:
             return _run(func, size, dims, flat, spec, out_dims, randomness, kwargs)
         return _run_in_chunks(func, size, dims, flat, spec, out_dims, randomness, kwargs, chunk_size)
+
+    return batched
+
+
+def chunk_vmap(
+    func: Callable[..., Any],
+    in_dims: Dims = 0,
+    out_dims: Dims = 0,
+    randomness: str = "error",
+    chunks: int = 2,
+) -> Callable[..., Any]:
+    """`vmap` in that many chunks, for less memory.
+
+    Args:
+        func, in_dims, out_dims, randomness: as in `vmap`.
+        chunks: how many; 1: all at once.
+    """
+    if chunks == 1:
+        return vmap(func, in_dims, out_dims, randomness)
+
+    @functools.wraps(func)
+    def batched(*args: Any, **kwargs: Any) -> Any:
+        size = _flat_inputs(in_dims, args, func)[0]
+        step = max(1, -(-size // chunks))
+        return vmap(func, in_dims, out_dims, randomness, chunk_size=step)(*args, **kwargs)
 
     return batched
 

@@ -1,0 +1,358 @@
+"""Levels by their numbers: what `tl._C._functorch` offers.
+
+A level counts from 1, the outermost. What begins here has to be ended by the function beside it.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from tl_autograd import _C
+from tl_autograd.func.functionalize import outside
+from tl_autograd.func.levels import BATCH, FUNCTIONALIZE, GRAD, JVP, RANDOMNESS
+from tl_autograd.func.vmap import loops
+from tl_core import Tensor
+
+
+class TransformType(enum.Enum):
+    """What a level does."""
+
+    Torch = 0
+    Vmap = 1
+    Grad = 2
+    Jvp = 3
+    Functionalize = 4
+
+
+class RandomnessType(enum.Enum):
+    """What random operators do inside of a batch."""
+
+    Error = 0
+    Same = 1
+    Different = 2
+
+
+_TYPES = {
+    GRAD: TransformType.Grad,
+    JVP: TransformType.Jvp,
+    BATCH: TransformType.Vmap,
+    FUNCTIONALIZE: TransformType.Functionalize,
+}
+
+
+class CInterpreter:
+    """A level that is on."""
+
+    def __init__(self, told: tuple):
+        self._serial, self._kind, self._number, self._size, self._randomness = told
+
+    def key(self) -> TransformType:
+        """What it does."""
+        return _TYPES[self._kind]
+
+    def level(self) -> int:
+        """Its number."""
+        return self._number
+
+    def batchSize(self) -> int:
+        """How many examples a level of a batch has."""
+        return self._size
+
+    def randomness(self) -> RandomnessType:
+        """What random operators do there."""
+        return RandomnessType(self._randomness)
+
+
+def _serial(level: int) -> int:
+    found = _C.level_numbered(level)
+    if found is None:
+        raise RuntimeError(f"there is no transform of level {level} here")
+    return found[0]
+
+
+def _begin(kind: int, size: int = 0, randomness: str = "error") -> int:
+    _C.begin_level(kind, size, RANDOMNESS.index(randomness))
+    return _C.top_level()[2]
+
+
+def _end(kind: int) -> int:
+    top = _C.top_level()
+    if top is None or top[1] != kind:
+        raise RuntimeError(f"the innermost transform is no {_TYPES[kind].name}")
+    _C.end_level(top[0])
+    return top[2]
+
+
+def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:
+    """Begins a level of a batch."""
+    return _begin(BATCH, batch_size, randomness)
+
+
+def _vmap_decrement_nesting() -> int:
+    """Ends it."""
+    return _end(BATCH)
+
+
+def _grad_increment_nesting() -> int:
+    """Begins a level of gradients."""
+    return _begin(GRAD)
+
+
+def _grad_decrement_nesting() -> int:
+    """Ends it."""
+    return _end(GRAD)
+
+
+def _jvp_increment_nesting() -> int:
+    """Begins a level of tangents."""
+    return _begin(JVP)
+
+
+def _jvp_decrement_nesting() -> int:
+    """Ends it."""
+    return _end(JVP)
+
+
+def _func_increment_nesting(reapply_views: bool) -> int:
+    """Begins a level without writes."""
+    return _begin(FUNCTIONALIZE, not reapply_views)
+
+
+def _func_decrement_nesting() -> int:
+    """Ends it."""
+    return _end(FUNCTIONALIZE)
+
+
+def _add_batch_dim(tensor: Tensor, dim: int, level: int) -> Tensor:
+    """The tensor as a batch of that level."""
+    if not -tensor.dim() <= dim < tensor.dim():
+        raise IndexError(f"Dimension out of range: {dim} of a tensor of {tensor.dim()} dimensions")
+    return _C.wrap_batch(tensor, dim % tensor.dim(), _serial(level))
+
+
+def _remove_batch_dim(tensor: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
+    """The tensor of a level's batch with the batch as a dimension; one without is expanded."""
+    found = _C.unwrap(tensor, _serial(level))
+    if found is None:
+        expanded = tensor.unsqueeze(0).expand(batch_size, *tensor.shape)
+        return expanded if out_dim == 0 else expanded.movedim(0, out_dim)
+    value, dim = found
+    return value if dim == out_dim else value.movedim(dim, out_dim)
+
+
+def _unwrap_batched(tensor: Tensor, level: int) -> tuple[Tensor, int | None]:
+    """(the tensor with its batch, the dimension of that); None for a tensor without."""
+    found = _C.unwrap(tensor, _serial(level))
+    return (tensor, None) if found is None else found
+
+
+def _wrap_for_grad(tensor: Tensor, level: int) -> Tensor:
+    """The tensor at a level of gradients."""
+    serial = _serial(level)
+    if _C.level_numbered(level)[1] == JVP:  # tangents hang on tensors themselves
+        return tensor.view_as(tensor)
+    return _C.wrap_for_gradients(tensor, serial)
+
+
+def _unwrap_for_grad(tensor: Tensor, level: int) -> Tensor:
+    """The tensor below a level of gradients."""
+    found = _C.unwrap(tensor, _serial(level))
+    return tensor if found is None else found[0]
+
+
+def _wrap_functional_tensor(tensor: Tensor, level: int) -> Tensor:
+    """The tensor at a level without writes."""
+    return _C.wrap_functional(tensor, _serial(level))
+
+
+def _unwrap_functional_tensor(tensor: Tensor, reapply_views: bool = True) -> Tensor:
+    """Its value now."""
+    return outside(tensor)
+
+
+def _assert_wrapped_functional(unwrapped: Tensor, wrapped: Tensor) -> None:
+    """Raises unless the second is of a level without writes and the first is not."""
+    if is_functionaltensor(unwrapped) or not is_functionaltensor(wrapped):
+        raise RuntimeError("expected a tensor and the same at a level without writes")
+
+
+def _propagate_functional_input_mutation(unwrapped: Tensor, wrapped: Tensor) -> None:
+    """Copies what was written to the wrapper into the tensor."""
+    value, written = _C.functional_value(wrapped)
+    if written:
+        unwrapped.resize_(value.shape).copy_(value)
+
+
+# ---- what a tensor is -----------------------------------------------------------------------------------------------
+
+
+def _kind(tensor: Tensor) -> int | None:
+    found = _C.wrapping(tensor)
+    return None if found is None else found[1]
+
+
+def is_batchedtensor(tensor: Tensor) -> bool:
+    """Whether it hides a batch, at the innermost level that wraps it."""
+    return _kind(tensor) == BATCH
+
+
+def is_gradtrackingtensor(tensor: Tensor) -> bool:
+    """Whether the innermost level that wraps it is one of gradients."""
+    return _kind(tensor) == GRAD
+
+
+def is_functionaltensor(tensor: Tensor) -> bool:
+    """Whether the innermost level that wraps it is one without writes."""
+    return _kind(tensor) == FUNCTIONALIZE
+
+
+def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
+    """Whether a level wraps it."""
+    return _kind(tensor) is not None
+
+
+def is_legacy_batchedtensor(tensor: Tensor) -> bool:
+    """False: there is one kind of batch."""
+    return False
+
+
+def get_unwrapped(tensor: Tensor) -> Tensor:
+    """What the innermost level wraps."""
+    found = _C.wrapping(tensor)
+    if found is None:
+        raise RuntimeError("get_unwrapped: the tensor is in no transform")
+    return found[3]
+
+
+def maybe_get_level(tensor: Tensor) -> int:
+    """The number of the innermost level that wraps it; -1: none does."""
+    found = _C.wrapping(tensor)
+    return -1 if found is None else found[2]
+
+
+def dlevel(tensor: Tensor) -> int:
+    """The number of the innermost level that wraps it; 0: none does, -1: that has ended."""
+    found = _C.wrapping(tensor)
+    if found is None:
+        return 0
+    return -1 if found[5] else found[2]
+
+
+def maybe_get_bdim(tensor: Tensor) -> int:
+    """The dimension of the batch that it hides; -1: it hides none."""
+    found = _C.wrapping(tensor)
+    return found[4] if found is not None and found[1] == BATCH else -1
+
+
+def unwrap_if_dead(tensor: Tensor) -> Tensor:
+    """The value of a tensor whose level of gradients has ended; any other itself."""
+    found = _C.wrapping(tensor)
+    return found[3] if found is not None and found[5] and found[1] == GRAD else tensor
+
+
+# ---- the stack ------------------------------------------------------------------------------------------------------
+
+
+def peek_interpreter_stack() -> CInterpreter | None:
+    """The innermost level, or None."""
+    top = _C.top_level()
+    return None if top is None else CInterpreter(top)
+
+
+def get_interpreter_stack() -> list[CInterpreter] | None:
+    """All levels, the outermost first, or None."""
+    top = _C.top_level()
+    if top is None:
+        return None
+    return [CInterpreter(_C.level_numbered(n)) for n in range(1, top[2] + 1)]
+
+
+def get_dynamic_layer_stack_depth() -> int:
+    """How many levels are on."""
+    top = _C.top_level()
+    return 0 if top is None else top[2]
+
+
+def maybe_current_level() -> int | None:
+    """The number of the innermost level, or None."""
+    top = _C.top_level()
+    return None if top is None else top[2]
+
+
+def current_level() -> int:
+    """The number of the innermost level."""
+    found = maybe_current_level()
+    if found is None:
+        raise RuntimeError("no transform is on")
+    return found
+
+
+def are_transforms_active() -> bool:
+    """Whether any level is on."""
+    return _C.transforms_active()
+
+
+# ---- switches -------------------------------------------------------------------------------------------------------
+
+
+def _set_vmap_fallback_warning_enabled(enabled: bool) -> None:
+    """Whether an operator that goes through a batch one example after the other warns."""
+    loops["warned"] = bool(enabled)
+
+
+def _set_vmap_fallback_enabled(enabled: bool) -> None:
+    """Whether operators may go through a batch one example after the other, or raise."""
+    loops["allowed"] = bool(enabled)
+
+
+def _is_vmap_fallback_enabled() -> bool:
+    """Whether they may."""
+    return loops["allowed"]
+
+
+_allowed = {"inplace_requires_grad": False, "single_level_function": False}
+
+
+def set_inplace_requires_grad_allowed(allowed: bool) -> None:
+    """Kept for those who ask; `requires_grad_()` inside of a transform changes that level alone."""
+    _allowed["inplace_requires_grad"] = bool(allowed)
+
+
+def get_inplace_requires_grad_allowed() -> bool:
+    """What was set."""
+    return _allowed["inplace_requires_grad"]
+
+
+def set_single_level_autograd_function_allowed(allowed: bool) -> None:
+    """Kept for those who ask."""
+    _allowed["single_level_function"] = bool(allowed)
+
+
+def get_single_level_autograd_function_allowed() -> bool:
+    """What was set."""
+    return _allowed["single_level_function"]
+
+
+# ---- dimensions -----------------------------------------------------------------------------------------------------
+
+
+def reshape_dim_into(src: int, dst: int, x: Tensor) -> Tensor:
+    """Dimension `src` as the slower part of dimension `dst` of what remains."""
+    src %= x.dim()
+    dst %= x.dim() - 1
+    moved = x.movedim(src, dst)
+    return moved.flatten(dst, dst + 1)
+
+
+def reshape_dim_outof(src: int, size: int, x: Tensor) -> Tensor:
+    """Dimension `src` as two, of which the first has that size."""
+    src %= x.dim()
+    if x.shape[src] % size != 0:
+        raise RuntimeError(f"a dimension of size {x.shape[src]} has no part of size {size}")
+    return x.unflatten(src, (size, x.shape[src] // size))
+
+
+__all__: list[Any] = [
+    name for name in dir() if not name.startswith("__") and name not in ("Any", "Tensor", "annotations")
+]

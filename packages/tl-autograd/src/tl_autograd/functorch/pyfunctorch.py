@@ -1,0 +1,80 @@
+"""The stack of levels, and doing without some of them for a while."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from tl_autograd import _C
+from tl_autograd.func.levels import below
+from tl_autograd.functorch.native import (
+    CInterpreter,
+    TransformType,
+    get_interpreter_stack,
+    peek_interpreter_stack,
+)
+
+__all__ = [
+    "FuncTorchInterpreter",
+    "retrieve_all_functorch_interpreters",
+    "retrieve_current_functorch_interpreter",
+    "temporarily_clear_interpreter_stack",
+    "temporarily_pop_interpreter_stack",
+]
+
+
+class FuncTorchInterpreter(CInterpreter):
+    """A level that is on, from Python."""
+
+    def lower(self) -> Any:
+        """For a `with`: the levels below this one."""
+        return below(self._serial)
+
+
+def _again(found: CInterpreter) -> FuncTorchInterpreter:
+    return FuncTorchInterpreter((found._serial, found._kind, found._number, found._size, found._randomness))
+
+
+def retrieve_current_functorch_interpreter() -> FuncTorchInterpreter:
+    """The innermost level.
+
+    Raises:
+        AssertionError: none is on.
+    """
+    found = peek_interpreter_stack()
+    assert found is not None, "no transform is on"
+    return _again(found)
+
+
+def retrieve_all_functorch_interpreters() -> list[FuncTorchInterpreter]:
+    """All levels, the outermost first."""
+    return [_again(found) for found in get_interpreter_stack() or []]
+
+
+@contextlib.contextmanager
+def temporarily_pop_interpreter_stack() -> Iterator[CInterpreter]:
+    """Without the innermost level."""
+    found = retrieve_current_functorch_interpreter()
+    with found.lower():
+        yield found
+
+
+@contextlib.contextmanager
+def temporarily_clear_interpreter_stack() -> Iterator[list[CInterpreter]]:
+    """Without any level."""
+    all_levels: list[CInterpreter] = [*retrieve_all_functorch_interpreters()]
+    if not all_levels:
+        yield all_levels
+        return
+    before = _C.step_below(all_levels[0]._serial)
+    try:
+        yield all_levels
+    finally:
+        _C.step_back(before)
+
+
+def compare_functorch_state(states: list[tuple[Any, ...]]) -> bool:
+    """Whether the levels are of these kinds, the outermost first."""
+    kinds: list[TransformType] = [found.key() for found in retrieve_all_functorch_interpreters()]
+    return kinds == [state[0] for state in states]
