@@ -65,12 +65,17 @@ TABLE = {
     "tl-compiler": Design(
         "programs as graphs: symbolic tracing, rewriting, code generation", MODULES, MB // 2
     ),
+    "tl-utils": Design(
+        "tools around training: benchmarks, TensorBoard, hub, monitoring, reports of environments and bottlenecks",
+        (*MODULES, "tl_backends", "tl_checkpoint", "tl_compiler"),
+        MB // 2,
+    ),
     "tl-all": Design(
         "the façade that assembles the API under one name, examples, `tl.torch`",
         (
             *MODULES,
             *("tl_amp", "tl_data", "tl_checkpoint", "tl_distributed", "tl_backends", "tl_quantization"),
-            *("tl_distributions", "tl_compiler"),
+            *("tl_distributions", "tl_compiler", "tl_utils"),
         ),
         MB // 2,
     ),

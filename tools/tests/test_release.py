@@ -66,6 +66,7 @@ EVERY = [
     "tl-quantization",
     "tl-distributions",
     "tl-compiler",
+    "tl-utils",
     "tl-all",
 ]
 
@@ -79,9 +80,20 @@ EVERY = [
         ),
         (
             ["packages/tl-autograd/tests/test_a.py"],
-            ["tl-autograd", "tl-nn", "tl-quantization", "tl-distributions", "tl-compiler", "tl-all"],
+            [
+                "tl-autograd",
+                "tl-nn",
+                "tl-quantization",
+                "tl-distributions",
+                "tl-compiler",
+                "tl-utils",
+                "tl-all",
+            ],
         ),
-        (["packages/tl-backends/src/tl_backends/a.py", "docs/index.md"], ["tl-backends", "tl-all"]),
+        (
+            ["packages/tl-backends/src/tl_backends/a.py", "docs/index.md"],
+            ["tl-backends", "tl-utils", "tl-all"],
+        ),
         (["packages/tl-core/README.md", "packages/tl-core/changes/1.feature.md"], []),
         (["noxfile.py"], EVERY),
         (["docs/index.md", "README.md"], []),

@@ -23,6 +23,8 @@ import tl_distributions as _distributions
 import tl_nn as _nn
 import tl_nn.optim as _optim
 import tl_quantization as _quantization
+import tl_utils.hub as _hub
+import tl_utils.monitor as _monitor
 from tl import examples as examples
 from tl import torch as torch
 from tl import version as version
@@ -90,7 +92,9 @@ cuda = _cuda
 distributed = _distributed
 distributions = _distributions
 fx = _fx
+hub = _hub
 jit = _jit
+monitor = _monitor
 mps = _mps
 mtia = _mtia
 nn = _nn

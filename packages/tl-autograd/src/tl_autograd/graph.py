@@ -55,6 +55,16 @@ Node.register(_C.Node)
 Node.register(_C.ContextBase)
 
 
+def current_graph_task_id() -> int:
+    """The number of the backward in which this thread is; -1 outside. Each backward has another number.
+
+    Example:
+        >>> current_graph_task_id()
+        -1
+    """
+    return _C.run_number()
+
+
 class GradientEdge(NamedTuple):
     """Where a gradient goes: output `output_nr` of `node`. Stands for a tensor in `backward` and `grad`."""
 

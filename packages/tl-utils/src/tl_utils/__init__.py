@@ -1,0 +1,7 @@
+"""Tools around training: benchmarks, TensorBoard, hub, monitoring, reports of environments and bottlenecks.
+
+Each module is loaded when it is asked for: `tl_utils.benchmark`, `tl_utils.tensorboard`, `tl_utils.hub`,
+`tl_utils.monitor`, and the small ones.
+"""
+
+from tl_utils.version import __version__ as __version__

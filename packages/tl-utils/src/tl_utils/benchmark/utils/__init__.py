@@ -1,0 +1,1 @@
+"""The parts of `benchmark`: measurements, timers, tables, random inputs, instruction counts."""
