@@ -61,7 +61,7 @@ def test_the_code():
         "    sqrt = math_sqrt(y);  y = None\n"
         "    getitem = rest[0];  rest = None\n"
         "    getitem_1 = options['a'];  options = None\n"
-        "    return (neg, sqrt, getitem, getitem_1)\n"
+        "    return (neg, sqrt, getitem, getitem_1)\n    "
     )
 
 

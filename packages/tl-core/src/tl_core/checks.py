@@ -21,6 +21,12 @@ Message = Callable[[], object] | None
 
 def _assert(condition: Any, message: object) -> None:
     """Raises AssertionError with the message if the condition, a bool or a tensor of one element, doesn't hold."""
+    kind = type(condition)
+    if kind is not bool and kind is not _C.Tensor and hasattr(kind, "__torch_function__"):
+        from tl_core.overrides import handle_torch_function
+
+        handle_torch_function(_assert, (condition,), condition, message)
+        return
     assert condition, message
 
 

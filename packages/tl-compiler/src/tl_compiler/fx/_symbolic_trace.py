@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import copy
 import functools
 import inspect
 import math
+import operator
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
@@ -13,28 +16,63 @@ from typing import Any
 
 import tl_core
 import tl_nn
+from tl_core import pytree
 from tl_nn import functional
 
-from .graph import Graph
+from ._lazy_graph_module import _LazyGraphModule, _make_graph_module
+from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .graph_module import GraphModule
-from .node import Argument, has_side_effect
+from .node import Argument, Node, has_side_effect
 from .proxy import ParameterProxy, Proxy, TracerBase
 from .wrapping import wrap, wrapped_names
 
-__all__ = ["PH", "ProxyableClassMeta", "Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
+__all__ = [
+    "PH",
+    "PHBase",
+    "PHWithMeta",
+    "ProxyableClassMeta",
+    "Tracer",
+    "is_fx_tracing",
+    "symbolic_trace",
+    "wrap",
+]
 
 _tracing = 0
 _MISSING: Any = object()
 
 
-class _Placeholder:
-    """Marks an argument among concrete ones that stays an input."""
+class PHBase:
+    """Marks an argument among concrete ones, or in a container of them, that stays an input."""
 
     def __repr__(self) -> str:
         return "PH"
 
 
-PH = _Placeholder()
+PH = PHBase()
+
+
+class PHWithMeta(PHBase):
+    """A mark whose attributes the placeholder's node gets.
+
+    Args:
+        ph_key: what the input is called elsewhere.
+    """
+
+    def __init__(self, ph_key: str | None = None) -> None:
+        super().__init__()
+        self.ph_key = ph_key
+
+
+def _transfer_attrs(fr: PHBase, to: Node) -> None:
+    for name, value in vars(fr).items():
+        if not name.startswith("__") and not hasattr(to, name):
+            setattr(to, name, value)
+
+
+# Classes and names of methods that are recorded while a program is traced; tests of other libraries append to it.
+_wrapped_methods_to_patch: list[tuple[type, str]] = []
+# Classes whose instances may be constants of a graph.
+_proxyable_classes: dict[type, None] = {}
 
 
 def is_fx_tracing() -> bool:
@@ -77,14 +115,22 @@ class _Patches:
             self._undo.pop()()
 
 
+def _inside(value: Any) -> tuple[Any, ...]:
+    """What a container holds; nothing for other values."""
+    if isinstance(value, (list, tuple)):
+        return tuple(value)
+    if isinstance(value, dict):
+        return tuple(value.values())
+    return (value.start, value.stop, value.step) if isinstance(value, slice) else ()
+
+
 def _first_proxy(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy | None:
     for value in (*args, *kwargs.values()):
         if isinstance(value, Proxy):
             return value
-        if isinstance(value, (list, tuple)):
-            found = _first_proxy(tuple(value), {})
-            if found is not None:
-                return found
+        inner = _inside(value)
+        if inner and (found := _first_proxy(inner, {})) is not None:
+            return found
     return None
 
 
@@ -103,8 +149,25 @@ def _recorder(function: Callable[..., Any], marked: bool) -> Callable[..., Any]:
     return call
 
 
+def _method_recorder(kind: type, name: str) -> Callable[..., Any]:
+    method = getattr(kind, name)
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        proxy = _first_proxy(args, kwargs)
+        if proxy is None:
+            return method(*args, **kwargs)
+        return proxy.tracer.create_proxy("call_method", name, args, kwargs)
+
+    return call
+
+
 class ProxyableClassMeta(type):
     """The metaclass of classes whose construction with proxies is recorded as a call."""
+
+    def __init__(cls, name: str, bases: Any, attrs: Any) -> None:
+        _proxyable_classes.setdefault(cls)
+        super().__init__(name, bases, attrs)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         proxy = _first_proxy(args, kwargs)
@@ -152,6 +215,7 @@ class Tracer(TracerBase):
         self.root: Any = None
         self.submodule_paths: dict[Any, str] | None = None
         self.tensor_attrs: dict[int, str] = {}
+        self._annotations: dict[str, Any] = {}
 
     # ---- what a subclass may change
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
@@ -265,16 +329,26 @@ class Tracer(TracerBase):
             for name, module in self.root.named_modules():
                 if module is a:
                     return self.create_node("get_attr", name, (), {})
+        if type(a) in _proxyable_classes:
+            return self._constant(a, f"_{type(a).__name__}_constant_")
         return super().create_arg(a)
 
-    def _constant(self, value: Any) -> Argument:
-        """A tensor that the program made: an attribute of the root."""
+    def _constant(self, value: Any, prefix: str = "_tensor_constant") -> Argument:
+        """A tensor that the program made, or an object of another class: an attribute of the root."""
         name = self.tensor_attrs.get(id(value))
         if name is None:
-            name = self.get_fresh_qualname("_tensor_constant")
+            name = self.get_fresh_qualname(prefix)
             self.tensor_attrs[id(value)] = name
             setattr(self.root, name, value)
         return self.create_node("get_attr", name, (), {})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        shared = ("_autowrap_modules", "_autowrapped", "root", "submodule_paths", "tensor_attrs")
+        for key, value in self.__dict__.items():
+            made.__dict__[key] = value if key in shared else copy.deepcopy(value, memo)
+        return made
 
     def get_fresh_qualname(self, prefix: str) -> str:
         """A name that no attribute of the root has.
@@ -308,51 +382,101 @@ class Tracer(TracerBase):
             The function, and what it is called with.
         """
         function = inspect.unwrap(root_fn)
-        code = function.__code__
+        code = getattr(function, "__code__", None)
+        if code is None:
+            raise AssertionError(f"{root_fn!r} is not written in Python: there is nothing to trace")
         names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         total = len(names)
-        if isinstance(concrete_args, tuple):
-            concrete_args = dict(zip(names[1:] if is_module else names, concrete_args, strict=False))
-        defaults = {
-            n: p.default
-            for n, p in inspect.signature(function).parameters.items()
-            if p.default is not inspect.Parameter.empty
-        }
-        args: list[Any] = [self.root] if is_module else []
         if is_module and not names:
             raise RuntimeError("``self`` argument cannot be part of *args expansion!")
-        args += [
-            self._input(name, defaults, concrete_args or {}) for name in (names[1:] if is_module else names)
-        ]
+        own = names[1:] if is_module else names
+        if isinstance(concrete_args, tuple):
+            extra = concrete_args[len(own) :] if code.co_flags & inspect.CO_VARARGS else ()
+            if any(value is not PH for value in extra):
+                raise RuntimeError("concrete_args: only PH may stand for what *args takes")
+            concrete_args = concrete_args[: len(concrete_args) - len(extra)]
+            if len(own) != len(concrete_args):
+                raise RuntimeError(
+                    f"Tracing expected {len(own)} arguments but got {len(concrete_args)} concrete arguments"
+                )
+            concrete_args = dict(zip(own, concrete_args, strict=True))
+        parameters = inspect.signature(function).parameters
+        args: list[Any] = [self.root] if is_module else []
+        args += [self._input(name, parameters[name].default, concrete_args or {}) for name in own]
         rest = iter(code.co_varnames[total:])
-        if code.co_kwonlyargcount:
-            function = _positional(function, names[code.co_argcount :])
+        stars = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
         if code.co_flags & inspect.CO_VARARGS:
             args.append(self._rest("*" + next(rest)))
         if code.co_flags & inspect.CO_VARKEYWORDS:
             args.append(self._rest("**" + next(rest)))
-        if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
-            return _without_stars(function, total), args
-        return (function if code.co_kwonlyargcount else root_fn), args
+        if stars:
+            root_fn = _without_stars(function, total)
+        elif code.co_kwonlyargcount:
+            root_fn = _positional(function, names[code.co_argcount :])
+        if concrete_args is None:
+            return root_fn, args
+        return self._flattened(root_fn, names, args)
+
+    def _flattened(
+        self, root_fn: Callable[..., Any], names: list[str], args: list[Any]
+    ) -> tuple[Callable[..., Any], list[Any]]:
+        """The function of the leaves of its arguments, where containers are among these."""
+        leaves, in_spec = pytree.tree_flatten(tuple(args))
+        if all(child.is_leaf() for child in in_spec.children_specs):
+            return root_fn, args
+        self.graph._codegen = codegen = _PyTreeCodeGen(_PyTreeInfo(names, in_spec, None))
+
+        def call(*given: Any) -> Any:
+            result = root_fn(*pytree.tree_unflatten(list(given), in_spec))
+            out_leaves, out_spec = pytree.tree_flatten(result)
+            codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
+            return out_leaves
+
+        return call, leaves
 
     def _rest(self, name: str) -> Proxy:
         return self.create_proxy("placeholder", name, (), {}, name=name.lstrip("*"))
 
-    def _input(self, name: str, defaults: dict[str, Any], concrete: dict[str, Any]) -> Any:
-        if name in concrete and concrete[name] is not PH:
-            value = concrete[name]
-            if isinstance(value, (tuple, list, dict)):
-                raise NotImplementedError(
-                    f"concrete_args: '{name}' is a {type(value).__name__}; containers with PH are not there yet"
-                )
-            given = self.create_proxy("placeholder", f"{name}_1", (), {})
-            if value is None or isinstance(value, (bool, int, float, str)):
-                said = f"{name} has been specialized to have value {value} but got another value"
-                same = given.tracer.create_proxy("call_function", _same, (given, value), {})
-                self.create_proxy("call_function", _expect, (same, said), {})
+    def _input(self, name: str, default: Any, concrete: dict[str, Any]) -> Any:
+        defaults = () if default is inspect.Parameter.empty else (default,)
+        if name not in concrete:
+            return self.create_proxy("placeholder", name, defaults, {}, type_expr=self._annotation_of(name))
+        count = 0
+
+        def place(value: Any) -> Any:
+            nonlocal count
+            count += 1
+            if value is PH:
+                return self.create_proxy("placeholder", f"{name}_{count}", (), {})
+            given = self.create_proxy(
+                "placeholder", f"{name}_{count}", () if isinstance(value, PHBase) else defaults, {}
+            )
+            if isinstance(value, PHBase):
+                _transfer_attrs(value, given.node)
+                return given
+            self._specialize(name, given, value)
             return value
-        default = (defaults[name],) if name in defaults else ()
-        return self.create_proxy("placeholder", name, default, {})
+
+        return pytree.tree_map(place, concrete[name])
+
+    def _specialize(self, name: str, given: Proxy, value: Any) -> None:
+        """Records that an argument must have the value that the graph is specialized to."""
+        said = f"{name} has been specialized to have value {value} but got another value"
+        if value is None:
+            self.create_proxy("call_function", _assert_is_none, (given, said), {})
+        elif isinstance(value, (bool, int, float, complex, str, tl_core.dtype, tl_core.device)):
+            same = self.create_proxy("call_function", operator.eq, (given, value), {})
+            self.create_proxy("call_function", tl_core._assert, (same, said), {})
+        else:
+            warnings.warn(
+                f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up "
+                "to the user to make sure that your inputs match the inputs you specialized the function with.",
+                stacklevel=2,
+            )
+
+    def _annotation_of(self, name: str) -> Any:
+        kind = self._annotations.get(name)
+        return None if isinstance(kind, str) else kind
 
     def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
         """Runs a module or function with proxies and records what it does.
@@ -369,6 +493,12 @@ class Tracer(TracerBase):
         """
         global _tracing
         if isinstance(root, tl_nn.Module):
+            for module in root.modules():
+                _LazyGraphModule.force_recompile(module)
+            if not hasattr(type(root), self.traced_func_name):
+                raise AssertionError(
+                    f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}"
+                )
             forward = getattr(type(root), self.traced_func_name)
             self.root = root
             self.submodule_paths = {module: name for name, module in root.named_modules()}
@@ -377,8 +507,10 @@ class Tracer(TracerBase):
             self.submodule_paths = None
         self.tensor_attrs = {}
         self.graph = Graph(tracer_cls=type(self) if type(self) is not Tracer else None)
-        code = inspect.unwrap(forward).__code__
-        self.graph._source = f" from {code.co_filename}:{code.co_firstlineno} in {code.co_name}"
+        code = getattr(inspect.unwrap(forward), "__code__", None)
+        if code is not None:
+            self.graph._source = f" from {code.co_filename}:{code.co_firstlineno} in {code.co_name}"
+        self._annotations = getattr(inspect.unwrap(forward), "__annotations__", {})
         self.module_stack = {}
         function, args = self.create_args_for_root(forward, isinstance(root, tl_nn.Module), concrete_args)
         _tracing += 1
@@ -408,6 +540,8 @@ class Tracer(TracerBase):
         def read(module: Any, attr: str) -> Any:
             return self.getattr(attr, module_getattr(module, attr), cache)
 
+        for kind, name in _wrapped_methods_to_patch:
+            patches.attribute(kind, name, _method_recorder(kind, name))
         patches.attribute(tl_nn.Module, "__call__", call)
         patches.attribute(tl_nn.Module, "__getattr__", read)
         try:
@@ -428,16 +562,10 @@ class Tracer(TracerBase):
                 patches.key(names, name, _recorder(value, marked=False))
 
 
-def _same(value: Any, expected: Any) -> bool:
-    """Whether an argument has the value that a graph is specialized to."""
-    return value is expected or bool(value == expected)
-
-
 @has_side_effect
-def _expect(condition: bool, said: str) -> None:
-    """Raises unless an argument has the value that a graph is specialized to."""
-    if not condition:
-        raise AssertionError(said)
+def _assert_is_none(value: Any, msg: str) -> None:
+    """Raises unless an argument is None, as a graph that is specialized to it needs."""
+    assert value is None, msg
 
 
 def _return_type(function: Callable[..., Any]) -> Any:
@@ -494,4 +622,4 @@ def symbolic_trace(root: Any, concrete_args: dict[str, Any] | tuple[Any, ...] | 
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)  # type: ignore[arg-type]
     name = type(root).__name__ if isinstance(root, tl_nn.Module) else getattr(root, "__name__", "GraphModule")
-    return GraphModule(tracer.root, graph, name)
+    return _make_graph_module(tracer.root, graph, name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 import operator
+import types
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ import tl_core
 
 from .names import Namespace, qualified_name, root_namespace
 from .node import Node, Target
+from .readable import describe, origin_comment
 from .wrapping import wrap
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CodeGen",
     "PythonCode",
+    "Style",
     "inplace_methods",
     "last_uses",
     "magic_methods",
@@ -90,6 +94,29 @@ class PythonCode:
     _lineno_map: dict[int, int | None] | None = None
 
 
+@dataclass(frozen=True)
+class Style:
+    """How code is written; `Graph.python_code` tells what each means."""
+
+    verbose: bool = False
+    include_stride: bool = False
+    include_device: bool = False
+    colored: bool = False
+    expanded_def: bool = False
+    record_func: bool = False
+    additional_meta: tuple[str, ...] = ()
+
+
+# The generic types that annotations are written with, by what they are at run time.
+_GENERIC = {
+    list: typing.List,  # noqa: UP006
+    dict: typing.Dict,  # noqa: UP006
+    set: typing.Set,  # noqa: UP006
+    frozenset: typing.FrozenSet,  # noqa: UP006
+    tuple: typing.Tuple,  # noqa: UP006
+}
+
+
 @dataclass
 class _Writer:
     """The state of one generation: names, globals, lines."""
@@ -158,12 +185,48 @@ class _Writer:
             return kind
         if kind is type(None):
             return "None"
-        if isinstance(kind, type) and not hasattr(kind, "__args__"):
+        if isinstance(kind, type) and not isinstance(kind, types.GenericAlias):
             if kind is tl_core.Tensor:
                 self.globals.setdefault("torch", root_namespace())
                 return "torch.Tensor"
-            return self.named(kind.__name__, kind)
-        return self.named(getattr(kind, "__name__", None) or "annotation", kind)
+            module = kind.__module__
+            return self.named(
+                kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}", kind
+            )
+        origin = getattr(kind, "__origin__", None)
+        if isinstance(kind, types.GenericAlias):
+            return self._generic(kind.__origin__.__name__, kind.__origin__, kind.__args__)
+        if isinstance(kind, types.UnionType):
+            return self._generic("typing.Union", typing.Union, kind.__args__)
+        if origin is not None and getattr(kind, "__module__", "") == "typing":
+            general = _GENERIC.get(origin, origin)
+            name = getattr(general, "_name", None) or getattr(general, "__name__", "annotation")
+            return self._generic(f"typing.{name}", general, getattr(kind, "__args__", ()))
+        name = (
+            repr(kind)
+            if getattr(kind, "__module__", "") == "typing"
+            else getattr(kind, "__name__", "annotation")
+        )
+        return self.named(name, kind)
+
+    def _generic(self, hint: str, general: Any, parts: tuple[Any, ...]) -> str:
+        """A generic type of others: `typing_List[str]`."""
+        if any(isinstance(part, (list, typing.TypeVar)) for part in parts) or Ellipsis in parts:
+            parts = tuple(part for part in parts if not isinstance(part, typing.TypeVar))
+        written = [
+            "..."
+            if part is Ellipsis
+            else "None"
+            if part is type(None) and general is typing.Optional
+            else "NoneType"
+            if part is type(None)
+            else f"[{', '.join(map(self.annotation, part))}]"
+            if isinstance(part, list)
+            else self.annotation(part)
+            for part in parts
+        ]
+        name = self.named(hint, general)
+        return f"{name}[{', '.join(written)}]" if written else name
 
     def call(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> str:
         """Arguments as they stand between parentheses."""
@@ -195,6 +258,9 @@ def _attribute_path(root: str, target: str) -> str:
     for part in target.split("."):
         expression = f"{expression}.{part}" if part.isidentifier() else f'getattr({expression}, "{part}")'
     return expression
+
+
+_PLAIN_STYLE = Style()
 
 
 class CodeGen:
@@ -267,34 +333,80 @@ class CodeGen:
         """
         return []
 
-    def _gen_python_code(self, graph: Graph, root_module: str, namespace: Namespace) -> PythonCode:
+    def _gen_python_code(
+        self, graph: Graph, root_module: str, namespace: Namespace, style: Style = _PLAIN_STYLE
+    ) -> PythonCode:
         writer = _Writer(root_module, namespace)
         writer.globals.update(self.additional_globals())
         free_vars: list[str] = []
         returns = [""]
         lines: list[tuple[str, int | None]] = []
         last_use = last_uses(graph)
+        origin = ""
         for number, node in enumerate(graph.nodes):
-            text = self._statement(writer, node, free_vars, returns)
-            if text is not None:
-                lines.append((text + _forgotten(node, last_use), number))
+            text = self._statement(writer, node, free_vars, returns, style)
+            if text is None:
+                continue
+            if style.verbose and node.op not in ("placeholder", "output"):
+                before, origin = origin, origin_comment(node, origin, style.additional_meta)
+                if origin != before:
+                    lines += [("", None)] if lines else []
+                    lines.append((f"# {origin}", None))
+            lines += self._recorded(writer, node, text + _forgotten(node, last_use), number, style)
         if self._body_transformer:
             numbers_of = dict(lines)
             changed = self._body_transformer([f"{line}\n" for line, _ in lines])
             lines = [(line.rstrip("\n"), numbers_of.get(line.rstrip("\n"))) for line in changed]
         body = "\n".join(
-            f"    {line}" for text, _ in (lines or [("pass", None)]) for line in text.split("\n")
+            f"    {line}" if line else ""
+            for text, _ in (lines or [("pass", None)])
+            for line in text.split("\n")
         )
         wraps = "\n".join(f'wrap("{name}")' for name in writer.wrapped)
         if wraps:
             writer.globals["wrap"] = wrap
-        src = f"\n{wraps}\n\n{self.gen_fn_def(free_vars, returns[0])}\n{body}\n"
+        head = self.gen_fn_def(free_vars, returns[0])
+        if style.expanded_def:
+            opening, _, rest = head.partition("(")
+            first, _, _ = rest.partition("):" if "):" in rest else ")")
+            own = ["self", *free_vars] if free_vars[:1] != ["self"] else free_vars
+            if first == ", ".join(own):
+                head = f"{opening}(\n" + "".join(f"    {a},\n" for a in own) + f"){returns[0]}:"
+        src = f"\n{wraps}\n\n{head}\n{body}\n    "
         numbers = {line: number for line, (_, number) in enumerate(lines, start=1)}
         return PythonCode(src, {**writer.globals, **{k: v for k, v in _ALWAYS.items() if k in src}}, numbers)
 
-    def _statement(self, writer: _Writer, node: Node, free_vars: list[str], returns: list[str]) -> str | None:
+    @staticmethod
+    def _recorded(
+        writer: _Writer, node: Node, text: str, number: int, style: Style
+    ) -> list[tuple[str, int | None]]:
+        """The lines of a statement; a range for the profiler around it where that is asked for."""
+        if not style.record_func or node.op in ("placeholder", "output", "get_attr"):
+            return [(text, number)]
+        writer.globals.setdefault("torch", root_namespace())
+        name = f"_record_{node.name}"
+        return [
+            (
+                f"{name} = torch.autograd.profiler.record_function('## {node.name} ##'); {name}.__enter__()",
+                None,
+            ),
+            (text, number),
+            (f"{name}.__exit__(None, None, None); {name} = None", None),
+        ]
+
+    def _statement(
+        self,
+        writer: _Writer,
+        node: Node,
+        free_vars: list[str],
+        returns: list[str],
+        style: Style = _PLAIN_STYLE,
+    ) -> str | None:
         kind = writer.annotation(node.type)
         typed = f" : {kind}" if kind else ""
+        if style.verbose and node.op != "output":
+            seen = describe(node, style.include_stride, style.include_device)
+            typed = f': "{seen}"' if seen else typed
         if node.op == "placeholder":
             default = f" = {writer.text_of(node.args[0])}" if node.args else ""
             stars = "*" * (len(str(node.target)) - len(str(node.target).lstrip("*")))

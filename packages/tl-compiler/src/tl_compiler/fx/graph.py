@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from .code_generation import CodeGen, PythonCode
+import tl_nn
+
+from .code_generation import CodeGen, PythonCode, Style
 from .names import Namespace, snake_case
 from .node import Argument, Node, Target, map_arg
+from .pytree_code import _PyTreeCodeGen, _PyTreeInfo
 
-__all__ = ["CodeGen", "Graph", "PythonCode"]
+__all__ = ["CodeGen", "Graph", "PythonCode", "_PyTreeCodeGen", "_PyTreeInfo"]
 
 
 class _NodeList:
@@ -152,22 +157,25 @@ class Graph:
         self._graph_namespace.associate_name_with_obj(name, node)
         self._insert(node)
         self._len += 1
+        for hook in getattr(self._owning_module, "_create_node_hooks", ()):
+            hook(node)
         return node
 
-    def placeholder(self, name: str, type_expr: Any | None = None, default_value: Any = None) -> Node:
+    def placeholder(
+        self, name: str, type_expr: Any | None = None, default_value: Any = inspect.Signature.empty
+    ) -> Node:
         """Adds an input.
 
         Args:
             name: the argument's name; with one or two stars, the rest of the arguments.
             type_expr: its annotation.
-            default_value: its default; without it, or with None, there is none.
+            default_value: its default; `inspect.Signature.empty`: there is none.
 
         Returns:
             The node.
         """
-        return self.create_node(
-            "placeholder", name, () if default_value is None else (default_value,), type_expr=type_expr
-        )
+        default = () if default_value is inspect.Signature.empty else (default_value,)
+        return self.create_node("placeholder", name, default, type_expr=type_expr)
 
     def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
         """Adds the reading of an attribute of the module.
@@ -179,6 +187,12 @@ class Graph:
         Returns:
             The node.
         """
+        if self._owning_module is not None and not _has_attribute(self._owning_module, qualified_name):
+            warnings.warn(
+                "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! "
+                f"'{qualified_name}': add_submodule, register_parameter or register_buffer gives it to the module",
+                stacklevel=2,
+            )
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_module(
@@ -198,6 +212,12 @@ class Graph:
         Returns:
             The node.
         """
+        if self._owning_module is not None and not _has_attribute(self._owning_module, module_name):
+            warnings.warn(
+                "Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! "
+                f"'{module_name}': GraphModule.add_submodule gives it to the module",
+                stacklevel=2,
+            )
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
     def call_method(
@@ -225,6 +245,7 @@ class Graph:
         args: tuple[Argument, ...] | None = None,
         kwargs: dict[str, Argument] | None = None,
         type_expr: Any | None = None,
+        name: str | None = None,
     ) -> Node:
         """Adds a call of a function.
 
@@ -232,11 +253,12 @@ class Graph:
             the_function: the function.
             args, kwargs: the arguments.
             type_expr: an annotation of the result.
+            name: the name of the result; by default one made from the function's.
 
         Returns:
             The node.
         """
-        return self.create_node("call_function", the_function, args, kwargs, type_expr=type_expr)
+        return self.create_node("call_function", the_function, args, kwargs, name, type_expr)
 
     def output(self, result: Argument, type_expr: Any | None = None) -> Node:
         """Adds the result of the function.
@@ -294,12 +316,17 @@ class Graph:
         return None
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
+        memo = {} if memo is None else memo
         made = Graph(tracer_cls=self._tracer_cls)
-        found = made.graph_copy(self, {}, return_output_node=True)
+        memo[id(self)] = made
+        copies: dict[Node, Node] = {}
+        found = made.graph_copy(self, copies, return_output_node=True)
         made._codegen = copy.deepcopy(self._codegen)
+        memo.update((id(old), new) for old, new in copies.items())
         if found is not None:
             result, old = found
-            made.output(result, type_expr=old.type).meta = copy.copy(old.meta)
+            memo[id(old)] = new = made.output(result, type_expr=old.type)
+            new.meta = copy.copy(old.meta)
         return made
 
     # ---- changing it
@@ -346,12 +373,16 @@ class Graph:
         """
         if to_erase.users:
             raise RuntimeError(
-                f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users: {list(to_erase.users)}"
+                f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: "
+                f"{to_erase.users}!"
             )
         if to_erase.graph is not self:
             raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
         if to_erase._erased:
+            warnings.warn(f"erase_node({to_erase}) on an already erased node", stacklevel=2)
             return
+        for hook in getattr(self._owning_module, "_erase_node_hooks", ()):
+            hook(to_erase)
         to_erase._remove_from_list()
         to_erase._erased = True
         self._len -= 1
@@ -411,15 +442,34 @@ class Graph:
                     f"Node {node} target {node.target} references nonexistent attribute {part}"
                 )
             held = getattr(held, part)
+        if node.op == "call_module" and not isinstance(held, tl_nn.Module):
+            raise RuntimeError(
+                f"Node {node} target {node.target} does not reference an nn.Module: it is a {type(held)}"
+            )
 
     # ---- code
-    def python_code(self, root_module: str, *, verbose: bool = False, **options: Any) -> PythonCode:
+    def python_code(
+        self,
+        root_module: str,
+        *,
+        verbose: bool = False,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
+        expanded_def: bool = False,
+        record_func: bool = False,
+        additional_meta: list[str] | None = None,
+    ) -> PythonCode:
         """The graph as a function.
 
         Args:
             root_module: the name of the module that attributes are read from, `self` for a method.
-            verbose: accepted; the code is the same.
-            options: accepted; about how code is printed.
+            verbose: whether sizes and the lines of the program that nodes come from are written as comments.
+            include_stride, include_device: whether these comments say strides and devices.
+            colored: whether they are colored, for a terminal.
+            expanded_def: whether each argument has a line of its own.
+            record_func: whether each call is a range for the profiler.
+            additional_meta: further entries of `meta` that comments say.
 
         Returns:
             Text, globals and lines.
@@ -427,7 +477,16 @@ class Graph:
         names = Namespace()
         for node in self.nodes:
             names._rename_object(node, node.name)
-        return self._codegen._gen_python_code(self, root_module, names)
+        style = Style(
+            verbose,
+            include_stride,
+            include_device,
+            colored,
+            expanded_def,
+            record_func,
+            tuple(additional_meta or ()),
+        )
+        return self._codegen._gen_python_code(self, root_module, names, style)
 
     def set_codegen(self, codegen: CodeGen) -> None:
         """Sets how code is written.
@@ -500,3 +559,11 @@ def _name_for(target: Target) -> str:
     if isinstance(target, str):
         return snake_case(target.lstrip("*").replace(".", "_"))
     return snake_case(getattr(target, "__name__", None) or type(target).__name__)
+
+
+def _has_attribute(module: Any, path: str) -> bool:
+    for part in path.split("."):
+        if not hasattr(module, part):
+            return False
+        module = getattr(module, part)
+    return True

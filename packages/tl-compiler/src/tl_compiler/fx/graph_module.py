@@ -5,20 +5,27 @@ from __future__ import annotations
 import copy
 import itertools
 import linecache
+import os
 import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import tl_core
 import tl_nn
 
-from .graph import Graph, PythonCode
-from .node import map_aggregate, map_arg
+from .graph import CodeGen, Graph, PythonCode, _PyTreeCodeGen
+from .node import Node, map_aggregate, map_arg
 
-__all__ = ["GraphModule"]
+__all__ = ["GraphModule", "reduce_graph_module", "reduce_package_graph_module"]
 
 _number = itertools.count()
+_HOOKS = ("_erase_node_hooks", "_create_node_hooks", "_replace_hooks", "_deepcopy_hooks")
+# What copies and pickles don't take over: it is made from the graph again, or belongs to one object.
+_DERIVED = ("_graph", "_code", "_lineno_map", "_in_spec", "_out_spec", *_HOOKS)
 
 
 def _compiled(code: PythonCode, source: str = "") -> Any:
@@ -97,6 +104,10 @@ class GraphModule(tl_nn.Module):
         self._tracer_cls = graph._tracer_cls
         self._tracer_extras = dict(graph._tracer_extras or {})
         self.meta: dict[str, Any] = {}
+        self._erase_node_hooks: list[Callable[[Node], Any]] = []
+        self._create_node_hooks: list[Callable[[Node], Any]] = []
+        self._replace_hooks: list[Callable[..., Any]] = []
+        self._deepcopy_hooks: list[Callable[[GraphModule], Any]] = []
         self.graph = graph
 
     def _take(self, root: dict[str, Any], graph: Graph) -> None:
@@ -106,7 +117,7 @@ class GraphModule(tl_nn.Module):
                 raise RuntimeError(
                     f"Node with target {target} was referenced in the graph but it was not provided in `root`!"
                 )
-        for target in sorted(set(needed), key=lambda t: t.count(".")):
+        for target in sorted(dict.fromkeys(needed), key=lambda t: t.count(".")):
             *path, last = target.split(".")
             setattr(_holder(self, path, True), last, root[target])
 
@@ -143,6 +154,9 @@ class GraphModule(tl_nn.Module):
         Returns:
             The code.
         """
+        codegen = self._graph._codegen
+        if isinstance(codegen, _PyTreeCodeGen):
+            self._in_spec, self._out_spec = codegen.pytree_info.in_spec, codegen.pytree_info.out_spec
         made = self._graph.python_code("self")
         self._code = made.src
         self._lineno_map = made._lineno_map
@@ -162,24 +176,45 @@ class GraphModule(tl_nn.Module):
         include_stride: bool = False,
         include_device: bool = False,
         colored: bool = False,
-        **options: Any,
+        *,
+        fast_sympy_print: bool = False,
+        expanded_def: bool = False,
+        additional_meta: list[str] | None = None,
     ) -> str:
-        """The code of this module and of the graph modules in it, as classes.
+        """The code of this module and of the graph modules in it, as classes, with sizes and origins of values.
 
         Args:
             print_output: whether it is printed.
-            include_stride, include_device, colored: accepted; the text is the same.
-            options: accepted; about how code is printed.
+            include_stride, include_device: whether strides and devices are said with the sizes.
+            colored: accepted; the text has no colors.
+            fast_sympy_print: accepted; sizes are always written the quick way.
+            expanded_def: whether each argument has a line of its own.
+            additional_meta: further entries of `meta` that comments say.
 
         Returns:
             The text.
         """
-        lines = ["class " + type(self).__name__ + "(torch.nn.Module):"]
-        lines += ["    " + line if line else "" for line in self.code.strip("\n").split("\n")]
-        for child in self.children():
+        made = self._graph.python_code(
+            "self",
+            verbose=True,
+            include_stride=include_stride,
+            include_device=include_device,
+            colored=colored,
+            expanded_def=expanded_def,
+            additional_meta=additional_meta,
+        )
+        text = _as_class(self, type(self).__name__, made.src)
+        for name, child in self.named_children():
             if isinstance(child, GraphModule):
-                lines += ["", *("    " + line for line in child.print_readable(False).split("\n"))]
-        text = "\n".join(lines)
+                inner = child.print_readable(
+                    False, include_stride, include_device, colored, expanded_def=expanded_def,
+                    additional_meta=additional_meta,
+                )  # fmt: skip
+                _, _, rest = inner.partition("(")
+                named = f"class {name if name.isidentifier() else f'_{name}'}({rest}"
+                text += "\n" + "".join(
+                    f"    {line}\n" if line else "\n" for line in named.rstrip("\n").split("\n")
+                )
         if print_output:
             print(text)
         return text
@@ -241,36 +276,102 @@ class GraphModule(tl_nn.Module):
         for name in [name for name, _ in self.named_modules() if name and name not in used]:
             self.delete_submodule(name)
 
-    def to_folder(self, folder: Any, module_name: str = "FxModule") -> None:
-        """Writes the module as a Python package, with its tensors beside the code.
+    def to_folder(self, folder: str | os.PathLike[str], module_name: str = "FxModule") -> None:
+        """Writes the module as a Python package: `module.py`, the state, and the submodules beside it.
+
+        What the package needs beyond the library is imported by the names that the graph has for it. Submodules that
+        text can't make again are pickled whole; load such folders only if you trust them.
 
         Args:
-            folder: the package's folder.
+            folder: the package's folder, made if it isn't there.
             module_name: the name of its class.
         """
-        raise NotImplementedError(
-            f"GraphModule.to_folder({str(Path(folder))!r}, {module_name!r}) is not there yet: pickle the module, or "
-            "save its state_dict and its code"
-        )
+        from .folder import write_folder
+
+        write_folder(self, Path(folder), module_name)
 
     # ---- copies and pickles
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         made = type(self).__new__(type(self))
         memo[id(self)] = made
         tl_nn.Module.__init__(made)
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_code", "_lineno_map")}
-        made.__dict__.update(copy.deepcopy(state, memo))
+        made.__dict__.update({**_no_hooks(), **copy.deepcopy(self._plain_state(), memo)})
+        made._deepcopy_hooks = list(self._deepcopy_hooks)
         made.__class__.__name__ = type(self).__name__
-        graph = copy.deepcopy(self._graph)
-        made.graph = graph
+        made.graph = copy.deepcopy(self._graph)
+        for hook in made._deepcopy_hooks:
+            hook(made)
         return made
 
     def __copy__(self) -> GraphModule:
-        return GraphModule(self, copy.deepcopy(self.graph), type(self).__name__)
+        made = GraphModule(self, copy.deepcopy(self.graph), type(self).__name__)
+        made.meta = self.meta
+        return made
+
+    def _replicate_for_data_parallel(self) -> GraphModule:
+        made = self.__copy__()
+        made._is_replica = True
+        return made
+
+    def _plain_state(self) -> dict[str, Any]:
+        """What a copy or pickle keeps besides the graph."""
+        return {k: v for k, v in self.__dict__.items() if k not in _DERIVED}
 
     def __reduce__(self) -> Any:
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_code", "_lineno_map")}
-        return restored, (state, recorded(self._graph), self._graph._tracer_cls, type(self).__name__)
+        codegen = copy.copy(self._graph._codegen)
+        codegen._body_transformer = None
+        written = (recorded(self._graph), None if type(codegen) is CodeGen else codegen)
+        return restored, (self._plain_state(), written, self._graph._tracer_cls, type(self).__name__)
+
+    def __reduce_package__(self, exporter: Any) -> Any:
+        """Puts the code into a package, where a person can read it; the graph is traced from it when it is read."""
+        made = self.recompile()
+        name = f"fx-generated._{exporter.get_unique_id()}"
+        text = import_block(made.globals, exporter.importer) + self.code
+        exporter.save_source_string(name, text)
+        body = {**self._plain_state(), "_graphmodule_cls_name": type(self).__name__}
+        return reduce_package_graph_module, (body, name)
+
+    def _register_create_node_hook(self, f: Callable[[Node], Any]) -> None:
+        """Has a function called with each node that is made in the graph."""
+        self._create_node_hooks.append(f)
+
+    def _unregister_create_node_hook(self, f: Callable[[Node], Any]) -> None:
+        self._create_node_hooks.remove(f)
+
+    def _register_erase_node_hook(self, f: Callable[[Node], Any]) -> None:
+        """Has a function called with each node before it is removed from the graph."""
+        self._erase_node_hooks.append(f)
+
+    def _unregister_erase_node_hook(self, f: Callable[[Node], Any]) -> None:
+        self._erase_node_hooks.remove(f)
+
+    def _register_replace_node_hook(self, f: Callable[..., Any]) -> None:
+        """Has a function called with `old`, the name of the `new` node and the `user` before a node is replaced."""
+        self._replace_hooks.append(f)
+
+    def _unregister_replace_node_hook(self, f: Callable[..., Any]) -> None:
+        self._replace_hooks.remove(f)
+
+    def _register_deepcopy_hook(self, f: Callable[[GraphModule], Any]) -> None:
+        """Has a function called with each deep copy."""
+        self._deepcopy_hooks.append(f)
+
+    @contextmanager
+    def _set_replace_hook(self, f: Callable[..., Any]) -> Iterator[None]:
+        self._register_replace_node_hook(f)
+        try:
+            yield
+        finally:
+            self._unregister_replace_node_hook(f)
+
+    @contextmanager
+    def _set_create_node_hook(self, f: Callable[[Node], Any]) -> Iterator[None]:
+        self._register_create_node_hook(f)
+        try:
+            yield
+        finally:
+            self._unregister_create_node_hook(f)
 
     def __str__(self) -> str:
         return "\n".join(
@@ -314,13 +415,13 @@ def recorded(graph: Graph) -> list[tuple[Any, ...]]:
 
 
 def restored(
-    state: dict[str, Any], records: list[tuple[Any, ...]], tracer_cls: Any, class_name: str
+    state: dict[str, Any], written: tuple[list[tuple[Any, ...]], Any], tracer_cls: Any, class_name: str
 ) -> GraphModule:
     """Makes a graph module from a pickle: the graph is built again, and its code generated.
 
     Args:
         state: the module's `__dict__`.
-        records: the nodes.
+        written: the nodes, and what writes their code unless it is written as usual.
         tracer_cls: the tracer that made the graph.
         class_name: the name of the module's class.
 
@@ -328,18 +429,138 @@ def restored(
         The module.
     """
     graph, nodes = Graph(tracer_cls=tracer_cls), dict[str, Any]()
+    records, codegen = written
 
     def find(argument: Any) -> Any:
         return map_aggregate(argument, lambda a: nodes[a.name] if isinstance(a, _Reference) else a)
 
     for op, name, target, args, kwargs, kind in records:
         nodes[name] = graph.create_node(op, target, find(args), dict(find(kwargs)), name, kind)
+    if codegen is not None:
+        graph.set_codegen(codegen)
     made = GraphModule.__new__(GraphModule)
     tl_nn.Module.__init__(made)
-    made.__dict__.update(state)
+    made.__dict__.update({**_no_hooks(), **state})
     made.__class__.__name__ = class_name
     made.graph = graph
     return made
+
+
+def _no_hooks() -> dict[str, Any]:
+    return {name: [] for name in _HOOKS}
+
+
+class _CodeOnlyModule(tl_nn.Module):
+    """Holds the attributes that code names while it is traced again."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.__dict__ = body
+
+
+def reduce_graph_module(body: dict[str, Any], import_block: str) -> GraphModule:
+    """Makes a graph module from a pickle that holds code: the code is run and traced.
+
+    Args:
+        body: the module's `__dict__`, with its code.
+        import_block: the imports that the code needs.
+
+    Returns:
+        The module.
+    """
+    namespace: dict[str, Any] = {}
+    text = import_block + (body.get("_code") or body["code"])
+    exec(compile(text, f"<eval_with_key>.{next(_number)}", "exec"), namespace)
+    return _traced_again(namespace["forward"], body)
+
+
+def reduce_package_graph_module(
+    importer: Any, body: dict[str, Any], generated_module_name: str
+) -> GraphModule:
+    """Makes a graph module from a package: its code is imported and traced.
+
+    Args:
+        importer: what imports from the package.
+        body: the module's `__dict__`.
+        generated_module_name: the module that holds the code.
+
+    Returns:
+        The module.
+    """
+    return _traced_again(importer.import_module(generated_module_name).forward, body)
+
+
+def _traced_again(forward: Callable[..., Any], body: dict[str, Any]) -> GraphModule:
+    from ._symbolic_trace import Tracer
+
+    _CodeOnlyModule.forward = forward  # type: ignore[method-assign]
+    tracer_cls = body.get("_tracer_cls") or Tracer
+    name = body.pop("_graphmodule_cls_name", "GraphModule")
+    holder = _CodeOnlyModule(body)
+
+    class KeepModules(tracer_cls):  # type: ignore[misc, valid-type]
+        """Records each submodule as one call."""
+
+        def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
+            """Every one is a leaf: those that weren't are part of the code."""
+            return True
+
+    graph = KeepModules().trace(holder, **body.get("_tracer_extras", {}))
+    graph._tracer_cls = body.get("_tracer_cls")
+    made = GraphModule(holder, graph, name)
+    for key, value in holder.__dict__.items():
+        if not hasattr(made, key) and key not in _DERIVED:
+            setattr(made, key, value)
+    return made
+
+
+def import_block(names: dict[str, Any], importer: Any) -> str:
+    """The imports that give generated code its globals.
+
+    Args:
+        names: the globals.
+        importer: knows where objects are defined; None: the interpreter's modules.
+
+    Returns:
+        Lines of code.
+
+    Raises:
+        RuntimeError: a global is of no module.
+    """
+    return "\n".join(sorted({_import_of(name, value, importer) for name, value in names.items()})) + "\n"
+
+
+def _import_of(name: str, value: Any, importer: Any) -> str:
+    special = {
+        "inf": "from math import inf",
+        "nan": "from math import nan",
+        "NoneType": "NoneType = type(None)",
+        "torch": "import torch",
+        "device": "from torch import device",
+        "fx_pytree": "import torch.fx._pytree as fx_pytree",
+        "pytree": "import torch.utils._pytree as pytree",
+        "wrap": "from torch.fx import wrap",
+    }
+    if name in special:
+        return special[name]
+    if isinstance(value, ModuleType):
+        return f"import {value.__name__} as {name}"
+    if importer is None:
+        module, attribute = getattr(value, "__module__", None), getattr(value, "__name__", None)
+    else:
+        module, attribute = importer.get_name(value)
+    if not module or not attribute:
+        raise RuntimeError(f"the code of the graph needs {name}, {value!r}, which no module has")
+    if attribute == name:
+        return f"from {module} import {name}"
+    return f"from {module} import {attribute} as {name}"
+
+
+def _as_class(module: Any, name: str, code: str) -> str:
+    lines = code.strip("\n ").split("\n")
+    return f"class {name}(torch.nn.Module):\n" + "".join(
+        f"    {line}\n" if line.strip() else "\n" for line in lines
+    )
 
 
 def _explain(error: Exception) -> None:

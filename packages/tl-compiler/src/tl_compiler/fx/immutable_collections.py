@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from tl_core import pytree
+
+from . import _pytree as fx_pytree
+
 __all__ = ["immutable_dict", "immutable_list"]
 
 
@@ -52,3 +56,23 @@ class immutable_dict(dict[Any, Any]):
 
     def __reduce__(self) -> Any:
         return (immutable_dict, (tuple(self.items()),))
+
+
+pytree.register_pytree_node(
+    immutable_list,
+    lambda values: (list(values), None),
+    lambda values, _: immutable_list(values),
+    serialized_type_name="torch.fx.immutable_collections.immutable_list",
+)
+pytree.register_pytree_node(
+    immutable_dict,
+    lambda mapping: (list(mapping.values()), list(mapping)),
+    lambda values, keys: immutable_dict(zip(keys, values, strict=True)),
+    serialized_type_name="torch.fx.immutable_collections.immutable_dict",
+)
+fx_pytree.register_pytree_flatten_spec(
+    immutable_list, lambda values, spec: [values[i] for i in range(spec.num_children)]
+)
+fx_pytree.register_pytree_flatten_spec(
+    immutable_dict, lambda mapping, spec: [mapping[key] for key in spec.context]
+)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
+from . import traceback as fx_traceback
 from .code_generation import last_uses
 from .graph import Graph
 from .graph_module import GraphModule
@@ -100,7 +102,10 @@ class Interpreter:
             Its value.
         """
         args, kwargs = self.fetch_args_kwargs_from_env(n)
-        return getattr(self, n.op)(n.target, args, kwargs)
+        if not fx_traceback.should_preserve_node_meta:
+            return getattr(self, n.op)(n.target, args, kwargs)
+        with fx_traceback.set_current_meta(n, "Interpreter"):
+            return getattr(self, n.op)(n.target, args, kwargs)
 
     # ---- a method a kind of node
     def placeholder(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
@@ -276,9 +281,8 @@ class Transformer(Interpreter):
         Returns:
             The proxy.
         """
-        return Proxy(
-            self.new_graph.placeholder(str(target), default_value=args[0] if args else None), self.tracer
-        )
+        default = args[0] if args else inspect.Signature.empty
+        return Proxy(self.new_graph.placeholder(str(target), default_value=default), self.tracer)
 
     def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
         """A proxy for an attribute.
@@ -325,12 +329,8 @@ class Transformer(Interpreter):
         Returns:
             The proxy.
         """
-        result = super().run_node(n)
-        if isinstance(result, Proxy):
-            for key in ("stack_trace", "nn_module_stack"):
-                if key in n.meta:
-                    result.node.meta.setdefault(key, n.meta[key])
-        return result
+        with fx_traceback.set_current_meta(n, "Interpreter_Transformer"):
+            return super().run_node(n)
 
     def transform(self) -> GraphModule:
         """Makes the new graph.
@@ -338,7 +338,8 @@ class Transformer(Interpreter):
         Returns:
             A module with it.
         """
-        result = super().run(enable_io_processing=False)
+        with fx_traceback.preserve_node_meta():
+            result = super().run(enable_io_processing=False)
         if result is not None:
             old = self.graph.output_node()
             made = self.new_graph.output(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,8 @@ def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
 
 
 def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
+    if hasattr(arg, "_custom_fx_repr_fn"):
+        return str(arg._custom_fx_repr_fn())
     if isinstance(arg, (list, tuple)):
         shown = [_format_arg(a) for a in arg[: int(min(len(arg), max_list_len))]]
         if len(arg) > max_list_len:
@@ -254,9 +257,12 @@ class Node:
             old_input: the node that goes.
             new_input: the node that comes.
         """
-        self._update_args_kwargs(
-            *map_arg((self._args, self._kwargs), lambda n: new_input if n is old_input else n)
-        )
+        for hook in getattr(self.graph.owning_module, "_replace_hooks", ()):
+            hook(old=old_input, new=new_input.name, user=self)
+        self._replace(old_input, new_input)
+
+    def _replace(self, old: Node, new: Node) -> None:
+        self._update_args_kwargs(*map_arg((self._args, self._kwargs), lambda n: new if n is old else n))
 
     def replace_all_uses_with(
         self,
@@ -282,8 +288,11 @@ class Node:
                 )
             replace_with.meta.update(self.meta)
         changed = [user for user in list(self.users) if delete_user_cb(user)]
+        hooks = getattr(self.graph.owning_module, "_replace_hooks", ())
         for user in changed:
-            user.replace_input_with(self, replace_with)
+            for hook in hooks:
+                hook(old=self, new=replace_with.name, user=user)
+            user._replace(self, replace_with)
         return changed
 
     # ---- what it is
@@ -296,8 +305,11 @@ class Node:
     def stack_trace(self, trace: str | None) -> None:
         self.meta["stack_trace"] = trace
 
-    def is_impure(self) -> bool:
+    def is_impure(self, impure_random: bool = True) -> bool:
         """Whether the node stays although nobody uses its value.
+
+        Args:
+            impure_random: whether drawing from the generator is an effect.
 
         Returns:
             True for inputs, results, functions with effects, and modules that have some.
@@ -308,6 +320,7 @@ class Node:
             asserts = getattr(self.target, "__name__", "").startswith("_assert")
             return (
                 asserts
+                or (impure_random and _draws(self.target))
                 or self.target in _side_effectful_functions
                 or "out" in self.kwargs
                 or _writes(self.target)
@@ -395,11 +408,31 @@ class Node:
     def __repr__(self) -> str:
         return self.name
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Node:
+        """The node of the same name in a copy of the graph."""
+        copied = copy.deepcopy(self.graph, memo)
+        if id(self) not in memo:
+            memo[id(self)] = next(node for node in copied.nodes if node.name == self.name)
+        return memo[id(self)]
+
+    def _rename(self, candidate: str) -> None:
+        """Gives the value another name, with a number where it is taken."""
+        if candidate != self.name:
+            self.name = self.graph._graph_namespace.create_name(candidate, None)
+            self.graph._graph_namespace._rename_object(self, self.name)
+
 
 def _annotation(kind: Any) -> str:
     if kind is None:
         return ""
     return f": {kind.__name__ if isinstance(kind, type) else str(kind)}"
+
+
+def _draws(target: Any) -> bool:
+    """Whether an operator, called by its full name, draws from the generator."""
+    return any(
+        getattr(tag, "name", "") == "nondeterministic_seeded" for tag in getattr(target, "tags", ()) or ()
+    )
 
 
 def _writes(target: Any) -> bool:

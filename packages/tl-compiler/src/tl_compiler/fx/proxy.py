@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import enum
 import inspect
@@ -12,6 +13,7 @@ from typing import Any
 import tl_core
 from tl_core.overrides import is_tensor_method_or_property
 
+from . import traceback as fx_traceback
 from .code_generation import inplace_methods, magic_methods, reflectable_magic_methods
 from .graph import Graph
 from .immutable_collections import immutable_dict, immutable_list
@@ -68,6 +70,8 @@ class TracerBase:
             node.stack_trace = "".join(_lines_of_user())
         if self.module_stack:
             node.meta["nn_module_stack"] = dict(self.module_stack)
+        if fx_traceback.should_preserve_node_meta:
+            _inherit_meta(node)
         return node
 
     def proxy(self, node: Node) -> Proxy:
@@ -199,6 +203,18 @@ class TracerBase:
         return Attribute(obj, "keys")()
 
 
+def _inherit_meta(node: Node) -> None:
+    """Gives a node what is known of the one that it is made from."""
+    known = fx_traceback.get_current_meta()
+    if known.get("stack_trace"):
+        node.stack_trace = known["stack_trace"]
+    for key in fx_traceback._COPY_META_FIELDS:
+        if key in known:
+            node.meta[key] = copy.copy(known[key])
+    if "in_grad_fn" in known:
+        node.meta["seq_nr"] = known["grad_fn_seq_nr"][-1]
+
+
 def _refuse_writes(kind: str, target: Target, kwargs: dict[str, Argument]) -> None:
     """Raises for a call that writes to an argument, where the tracer is asked to."""
     name = getattr(target, "__name__", str(target))
@@ -260,7 +276,9 @@ class Proxy:
         return Attribute(self, k)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Proxy:
-        return self
+        made = Proxy(copy.deepcopy(self.node, memo), copy.deepcopy(self.tracer, memo))
+        memo[id(self)] = made
+        return made
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = state

@@ -1,5 +1,34 @@
-"""Passes over graphs."""
+"""Passes over graphs; each module is imported when somebody asks for it."""
 
-from . import shape_prop
+from importlib import import_module
+from typing import Any
 
-__all__ = ["shape_prop"]
+__all__ = [
+    "annotate_getitem_nodes",
+    "backends",
+    "dialect",
+    "fake_tensor_prop",
+    "graph_drawer",
+    "graph_manipulation",
+    "graph_transform_observer",
+    "infra",
+    "net_min_base",
+    "operator_support",
+    "param_fetch",
+    "pass_manager",
+    "reinplace",
+    "runtime_assert",
+    "shape_prop",
+    "split_module",
+    "split_utils",
+    "splitter_base",
+    "tests",
+    "tools_common",
+    "utils",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

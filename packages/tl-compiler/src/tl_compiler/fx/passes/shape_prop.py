@@ -24,6 +24,20 @@ class TensorMetadata(NamedTuple):
     qparams: dict[str, Any]
 
 
+def _extract_tensor_metadata(result: Any, include_contiguity: bool = True) -> TensorMetadata:
+    """What is known of a tensor.
+
+    Args:
+        result: the tensor.
+        include_contiguity: whether its memory format is looked for.
+    """
+    if not include_contiguity:
+        return TensorMetadata(
+            result.shape, result.dtype, result.requires_grad, result.stride(), None, result.is_quantized, {}
+        )
+    return _metadata(result)
+
+
 def _metadata(value: Any) -> TensorMetadata:
     formats = [tl_core.contiguous_format]
     formats += (
@@ -44,7 +58,7 @@ class ShapeProp(Interpreter):
 
     Args:
         gm: the module whose graph is run.
-        fake_mode: must be None: modes without memory are not there yet.
+        fake_mode: a `FakeTensorMode` in which the graph is run, so that nothing is computed.
 
     Example:
         >>> from tl_compiler.fx import symbolic_trace
@@ -56,8 +70,7 @@ class ShapeProp(Interpreter):
 
     def __init__(self, gm: Any, fake_mode: Any | None = None) -> None:
         super().__init__(gm)
-        if fake_mode is not None:
-            raise NotImplementedError("ShapeProp: fake_mode needs FakeTensorMode, which is not there yet")
+        self.fake_mode = fake_mode
 
     def run_node(self, n: Node) -> Any:
         """Runs a node and notes what its value looks like.
@@ -93,4 +106,40 @@ class ShapeProp(Interpreter):
         Returns:
             Its result.
         """
-        return super().run(*args)
+        if self.fake_mode is None:
+            return super().run(*args)
+        given = [self.fake_mode.from_tensor(a) if isinstance(a, tl_core.Tensor) else a for a in args]
+        with self.fake_mode:
+            return super().run(*given)
+
+    def fetch_attr(self, target: str) -> Any:
+        """An attribute of the module; in a fake mode, a fake of it.
+
+        Args:
+            target: its dotted path.
+
+        Returns:
+            The value.
+        """
+        value = super().fetch_attr(target)
+        if self.fake_mode is not None and isinstance(value, tl_core.Tensor):
+            return self.fake_mode.from_tensor(value)
+        return value
+
+    def call_module(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls a submodule; in a fake mode, with fakes of its parameters.
+
+        Args:
+            target: its dotted path.
+            args, kwargs: the arguments.
+
+        Returns:
+            Its result.
+        """
+        if self.fake_mode is None:
+            return super().call_module(target, args, kwargs)
+        from tl_nn.func import functional_call
+
+        module = super().fetch_attr(str(target))
+        state = {k: self.fake_mode.from_tensor(v) for k, v in module.state_dict(keep_vars=True).items()}
+        return functional_call(module, state, args, kwargs)

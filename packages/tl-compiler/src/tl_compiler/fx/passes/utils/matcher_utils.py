@@ -96,7 +96,7 @@ class SubgraphMatcher:
         ]
         found: list[InternalMatch] = []
         self._from_anchors(0, candidates, InternalMatch([]), found)
-        contained = [m for m in found if self._is_contained(m)]
+        contained = [m for m in found if self._is_contained(m) and not _leads_back(m)]
         return self._without_overlaps(contained) if self.remove_overlapping_matches else contained
 
     def _from_anchors(
@@ -149,6 +149,9 @@ class SubgraphMatcher:
             own.kwargs, other.kwargs, match
         ):
             return True
+        ours, theirs = _by_schema(own), _by_schema(other)
+        if ours is not None and theirs is not None and self._match_structure(ours, theirs, match):
+            return True
         del match.nodes_map[own]
         return False
 
@@ -195,6 +198,53 @@ class SubgraphMatcher:
                 alone.append(match)
                 taken |= inner
         return alone
+
+
+def _by_schema(node: Node) -> list[Any] | None:
+    """All arguments of an operator in the order of its schema, with the defaults that were left out."""
+    found = _schema_arguments(node.target)
+    if found is None or len(node.args) > len(found):
+        return None
+    values: list[Any] = list(node.args)
+    for name, default in found[len(values) :]:
+        if name in node.kwargs:
+            values.append(node.kwargs[name])
+        elif default is _REQUIRED:
+            return None
+        else:
+            values.append(default)
+    return values
+
+
+_REQUIRED: Any = object()
+
+
+def _schema_arguments(target: Any) -> list[tuple[str, Any]] | None:
+    """Names and defaults of an operator's arguments; None for other functions."""
+    schema = getattr(target, "_schema", None)
+    arguments = getattr(schema, "arguments", None)
+    if arguments is None:
+        return None
+    return [(a.name, a.default_value if a.has_default_value() else _REQUIRED) for a in arguments]
+
+
+def _leads_back(match: InternalMatch) -> bool:
+    """Whether a way leads out of an occurrence and back into it: it can't be replaced as one."""
+    inside = {
+        n
+        for own, n in match.nodes_map.items()
+        if isinstance(n, Node) and own.op not in ("placeholder", "output")
+    }
+    pending = [user for node in inside for user in node.users if user not in inside]
+    seen: set[Node] = set()
+    while pending:
+        node = pending.pop()
+        if node in inside:
+            return True
+        if node not in seen:
+            seen.add(node)
+            pending.extend(node.users)
+    return False
 
 
 def _attribute(node: Node) -> Any:

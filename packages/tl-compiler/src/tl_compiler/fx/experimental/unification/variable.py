@@ -1,0 +1,99 @@
+"""Logical variables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .dispatch import dispatch
+from .utils import hashable
+
+__all__ = ["Var", "isvar", "var", "variables", "vars"]
+
+_glv: set[Any] = set()  # values that stand for variables within `variables`
+
+
+class Var:
+    """A logical variable: stands for any value, the same wherever it occurs.
+
+    Args:
+        token: what it is known by; by default a new number.
+
+    Example:
+        >>> Var("x")
+        ~x
+        >>> Var("x") == Var("x"), Var() == Var()
+        (True, False)
+    """
+
+    _id = 1
+
+    def __init__(self, *token: Hashable) -> None:
+        if not token:
+            token = (f"_{Var._id}",)
+            Var._id += 1
+        self.token = token[0]
+
+    def __str__(self) -> str:
+        return f"~{self.token}"
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.token == other.token  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.token))
+
+
+def var() -> Any:
+    """A new variable.
+
+    Returns:
+        The variable.
+    """
+    return Var()
+
+
+def vars() -> Any:
+    """Makes a function of new variables.
+
+    Returns:
+        A function that takes how many, and returns them in a list.
+    """
+    return lambda n: [var() for _ in range(n)]
+
+
+@dispatch(Var)
+def isvar(v: Any) -> bool:
+    """Whether a value is a variable."""
+    return True
+
+
+@dispatch(object)
+def isvar(o: Any) -> bool:  # noqa: F811
+    """Whether a value stands for a variable within `variables`."""
+    return bool(_glv) and hashable(o) and o in _glv
+
+
+@contextmanager
+def variables(*values: Hashable) -> Iterator[None]:
+    """Inside, plain values stand for logical variables.
+
+    Args:
+        values: the values.
+
+    Example:
+        >>> from tl_compiler.fx.experimental.unification import unify
+        >>> with variables(0):
+        ...     unify((0, 1), (5, 1), {})
+        {0: 5}
+    """
+    before = _glv.copy()
+    _glv.update(values)
+    try:
+        yield
+    finally:
+        _glv.clear()
+        _glv.update(before)

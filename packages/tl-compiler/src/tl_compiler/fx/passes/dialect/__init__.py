@@ -1,0 +1,1 @@
+"""Passes for one dialect of graphs."""

@@ -1,0 +1,1 @@
+"""Frameworks of passes: one pass, several in order, partitions."""

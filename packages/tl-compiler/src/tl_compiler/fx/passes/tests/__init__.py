@@ -1,0 +1,1 @@
+"""Tests of passes that come with the package."""

@@ -1,0 +1,106 @@
+"""Nodes by the module or function of the program that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...graph import Graph
+from ...node import Node
+
+__all__ = ["SourcePartition", "check_subgraphs_connected", "get_source_partitions"]
+
+
+@dataclass
+class SourcePartition:
+    """The nodes that one call of a module or function became.
+
+    Args:
+        nodes: the nodes.
+        source: the module's class or the function.
+        input_nodes: nodes outside that they use.
+        output_nodes: those of them that nodes outside use.
+        params: attributes that they read.
+    """
+
+    nodes: list[Node]
+    source: Any
+    input_nodes: list[Node] = field(default_factory=list)
+    output_nodes: list[Node] = field(default_factory=list)
+    params: list[Node] = field(default_factory=list)
+
+
+def _source_of(node: Node) -> tuple[str, Any] | None:
+    """The name of the call and its class or function."""
+    stack = node.meta.get("source_fn_stack")
+    if stack:
+        return stack[-1]
+    modules = node.meta.get("nn_module_stack")
+    if node.op in ("call_function", "call_method") and "torch_fn" in node.meta:
+        name, called = node.meta["torch_fn"]
+        if modules:
+            path, kind = list(modules.values())[-1]
+            if str(getattr(kind, "__module__", kind)).startswith(("tl_nn.", "torch.nn")):
+                return path, kind
+        return name, called.partition(".")[2]
+    return None
+
+
+def get_source_partitions(
+    graph: Graph, wanted_sources: list[Any], filter_fn: Callable[[Node], bool] | None = None
+) -> dict[Any, list[SourcePartition]]:
+    """The parts of a graph that come from some modules or functions.
+
+    Args:
+        graph: the graph, whose nodes have `source_fn_stack` or `torch_fn` in their `meta`.
+        wanted_sources: classes of modules, and functions.
+        filter_fn: whether a part's output nodes count.
+
+    Returns:
+        For each source a list of its parts.
+    """
+    calls: dict[Any, dict[str, list[Node]]] = {}
+    for node in graph.nodes:
+        found = _source_of(node)
+        if found is not None and found[1] in wanted_sources:
+            calls.setdefault(found[1], {}).setdefault(found[0], []).append(node)
+    parts = {
+        source: [_part(nodes, source) for nodes in by_call.values()] for source, by_call in calls.items()
+    }
+    if filter_fn is not None:
+        for source, found_parts in list(parts.items()):
+            kept = [part for part in found_parts if all(filter_fn(n) for n in part.output_nodes)]
+            parts[source] = kept
+            if not kept:
+                del parts[source]
+    return parts
+
+
+def _part(nodes: list[Node], source: Any) -> SourcePartition:
+    inputs: dict[Node, None] = {}
+    outputs: dict[Node, None] = {}
+    params: dict[Node, None] = {}
+    for node in nodes:
+        for used in node.args:
+            if isinstance(used, Node) and used not in nodes:
+                inputs[used] = None
+        if node.op == "get_attr":
+            params[node] = None
+        for user in node.users:
+            if user not in nodes:
+                outputs[node] = None
+    return SourcePartition(nodes, source, list(inputs), list(outputs), list(params))
+
+
+def check_subgraphs_connected(subgraph1: SourcePartition, subgraph2: SourcePartition) -> bool:
+    """Whether a part uses a value of another one.
+
+    Args:
+        subgraph1: the other one.
+        subgraph2: the part that may use it.
+
+    Returns:
+        True if it does.
+    """
+    return any(node in subgraph1.nodes for user in reversed(subgraph2.nodes) for node in user.all_input_nodes)
