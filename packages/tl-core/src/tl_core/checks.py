@@ -30,6 +30,9 @@ def _assert(condition: Any, message: object) -> None:
     assert condition, message
 
 
+recordable_assert = _assert  # for other packages: a call that symbolic tracing records
+
+
 def _fail_unless(condition: Any, kind: type[Exception], message: Message) -> None:
     if not isinstance(condition, bool):
         raise TypeError(f"cond must be a bool, but got {type(condition)}")

@@ -17,6 +17,7 @@ from typing import Any
 import tl_core
 import tl_nn
 from tl_core import pytree
+from tl_core.checks import recordable_assert
 from tl_nn import functional
 
 from ._lazy_graph_module import _LazyGraphModule, _make_graph_module
@@ -443,7 +444,7 @@ class Tracer(TracerBase):
             return self.create_proxy("placeholder", name, defaults, {}, type_expr=self._annotation_of(name))
         count = 0
 
-        def place(value: Any) -> Any:
+        def mark(value: Any) -> Any:
             nonlocal count
             count += 1
             if value is PH:
@@ -457,7 +458,7 @@ class Tracer(TracerBase):
             self._specialize(name, given, value)
             return value
 
-        return pytree.tree_map(place, concrete[name])
+        return pytree.tree_map(mark, concrete[name])
 
     def _specialize(self, name: str, given: Proxy, value: Any) -> None:
         """Records that an argument must have the value that the graph is specialized to."""
@@ -466,7 +467,7 @@ class Tracer(TracerBase):
             self.create_proxy("call_function", _assert_is_none, (given, said), {})
         elif isinstance(value, (bool, int, float, complex, str, tl_core.dtype, tl_core.device)):
             same = self.create_proxy("call_function", operator.eq, (given, value), {})
-            self.create_proxy("call_function", tl_core._assert, (same, said), {})
+            self.create_proxy("call_function", recordable_assert, (same, said), {})
         else:
             warnings.warn(
                 f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up "

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import tl_core
 import tl_nn
 
+from .code_imports import import_block
+
 if TYPE_CHECKING:
     from .graph_module import GraphModule
 
@@ -46,8 +48,6 @@ def write_folder(module: GraphModule, folder: Path, class_name: str) -> None:
         folder: where.
         class_name: the name of its class.
     """
-    from .graph_module import import_block
-
     folder.mkdir(parents=True, exist_ok=True)
     made = module.recompile()
     lines = [

@@ -10,17 +10,18 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import tl_core
 import tl_nn
 
+from .code_imports import import_block
 from .graph import CodeGen, Graph, PythonCode, _PyTreeCodeGen
 from .node import Node, map_aggregate, map_arg
 
-__all__ = ["GraphModule", "reduce_graph_module", "reduce_package_graph_module"]
+__all__ = ["GraphModule"]
 
 _number = itertools.count()
 _HOOKS = ("_erase_node_hooks", "_create_node_hooks", "_replace_hooks", "_deepcopy_hooks")
@@ -330,7 +331,7 @@ class GraphModule(tl_nn.Module):
         text = import_block(made.globals, exporter.importer) + self.code
         exporter.save_source_string(name, text)
         body = {**self._plain_state(), "_graphmodule_cls_name": type(self).__name__}
-        return reduce_package_graph_module, (body, name)
+        return _retracing().reduce_package_graph_module, (body, name)
 
     def _register_create_node_hook(self, f: Callable[[Node], Any]) -> None:
         """Has a function called with each node that is made in the graph."""
@@ -450,110 +451,15 @@ def _no_hooks() -> dict[str, Any]:
     return {name: [] for name in _HOOKS}
 
 
-class _CodeOnlyModule(tl_nn.Module):
-    """Holds the attributes that code names while it is traced again."""
-
-    def __init__(self, body: dict[str, Any]) -> None:
-        super().__init__()
-        self.__dict__ = body
+def _retracing() -> Any:
+    """The module that traces code again; it uses this one, and is imported only when it is needed."""
+    return import_module(f"{__package__}.retracing")
 
 
-def reduce_graph_module(body: dict[str, Any], import_block: str) -> GraphModule:
-    """Makes a graph module from a pickle that holds code: the code is run and traced.
-
-    Args:
-        body: the module's `__dict__`, with its code.
-        import_block: the imports that the code needs.
-
-    Returns:
-        The module.
-    """
-    namespace: dict[str, Any] = {}
-    text = import_block + (body.get("_code") or body["code"])
-    exec(compile(text, f"<eval_with_key>.{next(_number)}", "exec"), namespace)
-    return _traced_again(namespace["forward"], body)
-
-
-def reduce_package_graph_module(
-    importer: Any, body: dict[str, Any], generated_module_name: str
-) -> GraphModule:
-    """Makes a graph module from a package: its code is imported and traced.
-
-    Args:
-        importer: what imports from the package.
-        body: the module's `__dict__`.
-        generated_module_name: the module that holds the code.
-
-    Returns:
-        The module.
-    """
-    return _traced_again(importer.import_module(generated_module_name).forward, body)
-
-
-def _traced_again(forward: Callable[..., Any], body: dict[str, Any]) -> GraphModule:
-    from ._symbolic_trace import Tracer
-
-    _CodeOnlyModule.forward = forward  # type: ignore[method-assign]
-    tracer_cls = body.get("_tracer_cls") or Tracer
-    name = body.pop("_graphmodule_cls_name", "GraphModule")
-    holder = _CodeOnlyModule(body)
-
-    class KeepModules(tracer_cls):  # type: ignore[misc, valid-type]
-        """Records each submodule as one call."""
-
-        def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
-            """Every one is a leaf: those that weren't are part of the code."""
-            return True
-
-    graph = KeepModules().trace(holder, **body.get("_tracer_extras", {}))
-    graph._tracer_cls = body.get("_tracer_cls")
-    made = GraphModule(holder, graph, name)
-    for key, value in holder.__dict__.items():
-        if not hasattr(made, key) and key not in _DERIVED:
-            setattr(made, key, value)
-    return made
-
-
-def import_block(names: dict[str, Any], importer: Any) -> str:
-    """The imports that give generated code its globals.
-
-    Args:
-        names: the globals.
-        importer: knows where objects are defined; None: the interpreter's modules.
-
-    Returns:
-        Lines of code.
-
-    Raises:
-        RuntimeError: a global is of no module.
-    """
-    return "\n".join(sorted({_import_of(name, value, importer) for name, value in names.items()})) + "\n"
-
-
-def _import_of(name: str, value: Any, importer: Any) -> str:
-    special = {
-        "inf": "from math import inf",
-        "nan": "from math import nan",
-        "NoneType": "NoneType = type(None)",
-        "torch": "import torch",
-        "device": "from torch import device",
-        "fx_pytree": "import torch.fx._pytree as fx_pytree",
-        "pytree": "import torch.utils._pytree as pytree",
-        "wrap": "from torch.fx import wrap",
-    }
-    if name in special:
-        return special[name]
-    if isinstance(value, ModuleType):
-        return f"import {value.__name__} as {name}"
-    if importer is None:
-        module, attribute = getattr(value, "__module__", None), getattr(value, "__name__", None)
-    else:
-        module, attribute = importer.get_name(value)
-    if not module or not attribute:
-        raise RuntimeError(f"the code of the graph needs {name}, {value!r}, which no module has")
-    if attribute == name:
-        return f"from {module} import {name}"
-    return f"from {module} import {attribute} as {name}"
+def __getattr__(name: str) -> Any:
+    if name in ("reduce_graph_module", "reduce_package_graph_module"):
+        return getattr(_retracing(), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _as_class(module: Any, name: str, code: str) -> str:

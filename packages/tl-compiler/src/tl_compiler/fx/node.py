@@ -320,7 +320,7 @@ class Node:
             asserts = getattr(self.target, "__name__", "").startswith("_assert")
             return (
                 asserts
-                or (impure_random and _draws(self.target))
+                or (impure_random and _is_random(self.target))
                 or self.target in _side_effectful_functions
                 or "out" in self.kwargs
                 or _writes(self.target)
@@ -428,7 +428,7 @@ def _annotation(kind: Any) -> str:
     return f": {kind.__name__ if isinstance(kind, type) else str(kind)}"
 
 
-def _draws(target: Any) -> bool:
+def _is_random(target: Any) -> bool:
     """Whether an operator, called by its full name, draws from the generator."""
     return any(
         getattr(tag, "name", "") == "nondeterministic_seeded" for tag in getattr(target, "tags", ()) or ()

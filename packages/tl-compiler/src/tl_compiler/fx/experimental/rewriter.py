@@ -10,8 +10,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import tl_core
 import tl_nn
+from tl_core.checks import recordable_assert
 
 from .._symbolic_trace import Tracer
 from ..annotate import annotate
@@ -20,7 +20,7 @@ from ..graph import Graph
 __all__ = ["AST_Rewriter", "RewritingTracer"]
 
 # What the rewritten code calls, as arguments of a function around it.
-_CALLED = {"_fx_assert": tl_core._assert, "_fx_annotate": annotate}
+_CALLED = {"_fx_assert": recordable_assert, "_fx_annotate": annotate}
 
 
 class AST_Rewriter(ast.NodeTransformer):

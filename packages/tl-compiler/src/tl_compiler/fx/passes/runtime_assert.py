@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
+from tl_core.checks import recordable_assert
 
 from ..graph import Graph
 from ..graph_module import GraphModule
@@ -46,7 +47,7 @@ def insert_deferred_runtime_asserts(gm: GraphModule, shape_env: Any, name: str, 
                 made = _evaluate(graph, check.expr, {s: bound[s] for s in symbols})
             with graph.inserting_after(made):
                 text = f"Runtime assertion failed for expression {check.expr} in {name}"
-                graph.call_function(tl_core._assert, (made, text))
+                graph.call_function(recordable_assert, (made, text))
     gm.recompile()
 
 

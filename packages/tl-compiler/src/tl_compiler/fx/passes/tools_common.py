@@ -195,7 +195,7 @@ class FxNetAccFusionsFinder:
 
 
 def legalize_graph(gm: GraphModule) -> GraphModule:
-    """Orders the nodes so that each comes after those that it uses, as few as possible out of their places.
+    """Orders the nodes so that each comes after those that it uses, by their distance from the inputs.
 
     Args:
         gm: the module; its graph is replaced.

@@ -114,12 +114,12 @@ class CapabilityBasedPartitioner:
         """
         group_of: dict[Node, int] = {}
         groups: dict[int, Partition] = {}
-        place = {node: i for i, node in enumerate(self.graph_module.graph.nodes)}
+        index = {node: i for i, node in enumerate(self.graph_module.graph.nodes)}
         for node in reversed(self.graph_module.graph.nodes):
             if not self._is_node_supported(node):
                 continue
-            own = len(place) - place[node]
-            groups[own] = Partition(own, [node], [place[node]])
+            own = len(index) - index[node]
+            groups[own] = Partition(own, [node], [index[node]])
             group_of[node] = own
             # With its users first, then with the other groups, as long as no cycle comes of it.
             near = dict.fromkeys(group_of[user] for user in node.users if user in group_of)

@@ -54,25 +54,25 @@ def restart_ordering(on_ambiguity: Any = ambiguity_warn) -> None:
 
 
 def variadic_signature_matches_iter(types: Any, full_signature: Any) -> Iterator[bool]:
-    """For each class, whether it fits its place of a signature with a variadic end.
+    """For each class, whether it fits its part of a signature with a variadic end.
 
     Args:
         types: the classes.
         full_signature: the signature.
 
     Yields:
-        True where it fits; False once more if places are left over.
+        True where it fits; False once more if parts of it are left over.
     """
-    places = iter(full_signature)
-    place = next(places)
+    parts = iter(full_signature)
+    part = next(parts)
     for kind in types:
-        yield issubclass(kind, place)
-        if not isvariadic(place):
-            following = next(places, None)
+        yield issubclass(kind, part)
+        if not isvariadic(part):
+            following = next(parts, None)
             if following is None:
                 return
-            place = following
-    if not isvariadic(place) or next(places, None) is not None:
+            part = following
+    if not isvariadic(part) or next(parts, None) is not None:
         yield False
 
 
@@ -151,13 +151,13 @@ class Dispatcher:
                 self.add(plain, func)
             return
         checked: list[Any] = []
-        for place, kind in enumerate(signature, start=1):
+        for part, kind in enumerate(signature, start=1):
             if isinstance(kind, list):
-                if place != len(signature):
+                if part != len(signature):
                     raise TypeError("Variadic signature must be the last element")
                 if len(kind) != 1:
                     raise TypeError(
-                        "Variadic signature must contain exactly one element. To use a variadic union type place the "
+                        "Variadic signature must contain exactly one element. To use a variadic union type part the "
                         "desired types inside of a tuple, e.g., [(int, str)]"
                     )
                 kind = Variadic[kind[0]]  # type: ignore[misc, valid-type]
