@@ -62,8 +62,8 @@ int call_from_python(const Operator& op, const TlValue* values, TlValue* rets) {
   const int n = op.info.n_args;
   int64_t most = 0;
   for (int i = 0; i < n; ++i) most = std::max(most, elements_of(values[i]));
-  const int status = most <= kReleaseAbove ? call(op, values, n, rets, op.info.n_rets)
-                                           : call_without_gil(op, values, rets, most);
+  const int status = most <= kReleaseAbove || op.in_python ? call(op, values, n, rets, op.info.n_rets)
+                                                           : call_without_gil(op, values, rets, most);
   if (op.written_mask && status == 0) [[unlikely]]
     note_writes(op, values);
   return status;
@@ -91,6 +91,24 @@ const Operator& with_out(const Operator& op, ParsedCall& parsed) {
   return out_op;
 }
 
+bool is_list_kind(uint8_t kind) { return kind == TL_ARG_TENSOR_LIST || kind >= TL_ARG_INT_LIST; }
+
+// What operators that came at run time return as lists are Python lists.
+PyObject* with_lists(const Operator& op, PyObject* result) {
+  const int n = op.info.n_rets;
+  if (n == 1 && is_list_kind(op.info.rets[0].kind) && PyTuple_Check(result)) {
+    const PyRef tuple(result);
+    return PySequence_List(result);
+  }
+  for (int i = 0; n > 1 && i < n; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(result, i);
+    if (!is_list_kind(op.info.rets[i].kind) || !PyTuple_Check(item)) continue;
+    PyTuple_SET_ITEM(result, i, checked(PySequence_List(item)).release());
+    Py_DECREF(item);
+  }
+  return result;
+}
+
 PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
   const Operator& chosen = parsed.out ? with_out(op, parsed) : op;
   TlValue rets[8];
@@ -100,6 +118,8 @@ PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
     return nullptr;
   }
   PyObject* result = results_to_python(op, name, rets, chosen.info.n_rets);
+  if (chosen.added) [[unlikely]]
+    return with_lists(chosen, result);
   const bool records = parsed.requires_grad && parsed.requires_grad != Py_False;
   if (!records && !parsed.names) [[likely]]
     return result;
@@ -195,28 +215,36 @@ PyObject* call_function(const FunctionDef& f, PyObject* self, PyObject* const* a
 namespace {
 // `names` ends with the callable that overrides are told of, or holds names alone: then none may take part.
 PyObject* call_named(PyObject* names, const PyArgs& in) {
-  std::string why;
   Py_ssize_t n = PyTuple_GET_SIZE(names);
   PyObject* object =
       n && !PyUnicode_Check(PyTuple_GET_ITEM(names, n - 1)) ? PyTuple_GET_ITEM(names, --n) : nullptr;
-  if (object && (override_mode_active() || any_override(in))) return call_override(object, in);
+  std::vector<const Operator*> operators;
   for (Py_ssize_t i = 0; i < n; ++i) {
     const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
     if (!name) throw PythonError();
-    const Operator& op = operator_named(name);
+    operators.push_back(&operator_named(name));
+  }
+  return call_first(operators, object, in);
+}
+}  // namespace
+
+PyObject* call_first(std::span<const Operator* const> operators, PyObject* object, const PyArgs& in) {
+  if (object && (override_mode_active() || any_override(in))) return call_override(object, in);
+  std::string why;
+  for (const Operator* op : operators) {
+    const char* name = op->info.name;
     ParsedCall parsed;
     Scratch scratch;
     std::string reason;
-    if (parse_call(op, {name}, in, parsed, scratch, &reason)) {
+    if (parse_call(*op, {name}, in, parsed, scratch, &reason)) {
       TL_CHECK(!parsed.overloaded || object, Type, name,
                "(): arguments with __torch_function__ are not taken here");
-      return parsed.overloaded ? call_override(object, in) : finish(op, name, parsed);
+      return parsed.overloaded ? call_override(object, in) : finish(*op, name, parsed);
     }
-    why += cat(i ? "\n" : "", reason);
+    why += cat(why.empty() ? "" : "\n", reason);
   }
   fail(ErrorKind::Type, why);
 }
-}  // namespace
 
 PyObject* call_operator(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) noexcept {
   return translated(

@@ -3,6 +3,8 @@
 
 #include <Python.h>
 
+#include <span>
+
 #include "bind/parse.h"
 
 namespace tl::bind {
@@ -55,6 +57,10 @@ int call_from_python(const Operator& op, const TlValue* values, TlValue* rets);
 // `_call_operator(names, *args, **kwargs)`: calls the first of the named operators that takes the arguments.
 PyObject* call_operator(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
                         PyObject* kwnames) noexcept;
+
+// Calls the first of the operators that takes the arguments; overrides are told of `object`, unless it is
+// NULL.
+PyObject* call_first(std::span<const Operator* const> operators, PyObject* object, const PyArgs& in);
 
 const FunctionDef* find_function(const char* name);
 // Python's function that gets the arguments of a call that no overload takes.

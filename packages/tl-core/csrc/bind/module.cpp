@@ -21,11 +21,14 @@
 #include "bind/function.h"
 #include "bind/generator_object.h"
 #include "bind/names.h"
+#include "bind/operator_object.h"
 #include "bind/operator_observer.h"
+#include "bind/overridable.h"
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/python_api.h"
 #include "bind/python_dispatch.h"
+#include "bind/python_kernels.h"
 #include "bind/result.h"
 #include "bind/runtime_hooks.h"
 #include "bind/snapshot.h"
@@ -404,6 +407,9 @@ void build(py::module_& m) {
   add_files(module);
   add_snapshots(module);
   add_names(module);
+  add_operator_type(module);
+  add_overridable_type(module);
+  add_python_kernels(module);
   start_allocator();
   num_threads();  // makes the pool, for the same reason
   install_runtime_hooks();

@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "bind/argument_to_python.h"
 #include "bind/error.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
@@ -17,7 +18,8 @@ namespace {
 PyObject* tensor_tuple(TlValue& v) {
   std::vector<Tensor> tensors = TakeResult<std::vector<Tensor>>::take(v);
   PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
-  for (size_t i = 0; i < tensors.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, wrap(std::move(tensors[i])));
+  for (size_t i = 0; i < tensors.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), i, tensors[i] ? wrap(std::move(tensors[i])) : Py_NewRef(Py_None));
   return tuple.release();
 }
 
@@ -59,7 +61,7 @@ PyTypeObject* named_tuple_type(const Operator& op, const char* name) {
 }
 
 bool named(const Operator& op) {
-  return op.info.n_rets > 1 && op.info.rets[0].name[0] != '\0' && op.info.rets[0].name[0] != 'o';
+  return op.info.n_rets > 1 && !op.added && op.info.rets[0].name[0] != '\0' && op.info.rets[0].name[0] != 'o';
 }
 std::string base_name(const Operator& op) {
   return std::string(op.info.name, std::strcspn(op.info.name, "."));
@@ -122,6 +124,14 @@ PyObject* detail::other_to_python(TlValue& v) {
     }
     case TL_OBJECT:
       return static_cast<PyObject*>(const_cast<void*>(v.u.p));
+    case TL_MEMORY_FORMAT:
+    case TL_GENERATOR:
+    case TL_BOOL_LIST:
+    case TL_FLOAT_LIST: {
+      PyObject* made = argument_to_python(v);
+      release(v);
+      return made;
+    }
     default:
       fail(ErrorKind::Type, "a result with the tag ", static_cast<int>(v.tag), " has no Python form");
   }

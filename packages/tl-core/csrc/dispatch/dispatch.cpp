@@ -59,7 +59,8 @@ void each_written(const Operator& op, const TlValue* args, F f) {
       f(*reinterpret_cast<TensorImpl*>(v.u.t));
     } else if (v.tag == TL_TENSOR_LIST) {
       auto* list = static_cast<TensorImpl* const*>(v.u.p);
-      for (uint32_t k = 0; k < v.len; ++k) f(*list[k]);
+      for (uint32_t k = 0; k < v.len; ++k)
+        if (list[k]) f(*list[k]);
     }
   }
 }

@@ -1,9 +1,11 @@
 #include "dispatch/operator.h"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "base/fork.h"
 #include "base/interrupt.h"
@@ -34,17 +36,23 @@ Registry& registry() {
   return *registry;
 }
 
-void bind_layer(Operator& op, int index, const Layer& layer) {
-  TlLayerEntry entry{};
-  if (layer.bind(layer.user, &op, &entry) != 0) throw_pending();
-  op.layers[index] = entry;
-  const uint64_t bit = uint64_t{1} << index;
+void put_entry(Operator& op, int layer, TlLayerEntry entry) {
+  const uint64_t bit = uint64_t{1} << layer;
+  op.layers[layer] = entry;
   op.layer_mask = entry.call ? op.layer_mask | bit : op.layer_mask & ~bit;
 }
 
+void bind_layer(Operator& op, int index, const Layer& layer) {
+  TlLayerEntry entry{};
+  if (layer.bind(layer.user, &op, &entry) != 0) throw_pending();
+  put_entry(op, index, entry);
+}
+
+bool has_own_entry(const Operator& op, int layer) { return op.own_entries >> layer & 1; }
+
 void bind_layers(Registry& r, Operator& op) {
   for (int i = 0; i < TL_LAYER_COUNT; ++i)
-    if (r.layers[i].bind) bind_layer(op, i, r.layers[i]);
+    if (r.layers[i].bind && !has_own_entry(op, i)) bind_layer(op, i, r.layers[i]);
 }
 
 uint64_t written_mask(const TlOperatorInfo& info) {
@@ -118,13 +126,17 @@ const Operator* operator_at(size_t index) {
 }
 
 const Operator* register_operator(const TlOperatorDef& def) {
-  auto parsed = std::make_unique<ParsedSchema>(def.schema);
+  return register_operator(std::make_unique<ParsedSchema>(def.schema), def);
+}
+
+const Operator* register_operator(std::unique_ptr<ParsedSchema> schema, const TlOperatorDef& def) {
   auto op = std::make_unique<Operator>();
-  op->info = parsed->info();
+  op->info = schema->info();
   op->info.program = def.program;
   op->info.functional = op.get();
-  op->defaults = parsed->defaults();
+  op->defaults = schema->defaults();
   op->written_mask = written_mask(op->info);
+  op->added = true;
   if (def.call) {
     const KernelEntry k{def.call, def.ctx};
     if (def.device_type)
@@ -138,8 +150,52 @@ const Operator* register_operator(const TlOperatorDef& def) {
   bind_layers(r, *op);
   r.by_name.emplace(op->info.name, op.get());
   r.all.push_back(op.get());
-  parsed.release();  // operators live as long as the process
+  schema.release();  // operators live as long as the process
   return op.release();
+}
+
+void remove_operator(const Operator& op) {
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  const auto it = std::find(r.all.begin(), r.all.end(), &op);
+  TL_CHECK(it != r.all.end() && op.added, Value, "the operator '", op.info.name, "' cannot be removed");
+  Operator& gone = **it;
+  r.by_name.erase(gone.info.name);
+  r.all.erase(it);
+  gone.layer_mask = 0;
+  for (KernelEntry& k : gone.kernels) k = {};
+}
+
+namespace {
+// Those who ask hold the operator as it may be called, not as it may be changed.
+Operator& changeable(const Operator& op) { return const_cast<Operator&>(op); }
+}  // namespace
+
+KernelEntry exchange_kernel(const Operator& op, DeviceType device, KernelEntry kernel) {
+  std::lock_guard lock(registry().mutex);
+  return std::exchange(changeable(op).kernels[static_cast<int>(device)], kernel);
+}
+
+void set_own_entry(const Operator& op, int layer, TlLayerEntry entry) {
+  std::lock_guard lock(registry().mutex);
+  changeable(op).own_entries |= uint64_t{1} << layer;
+  put_entry(changeable(op), layer, entry);
+}
+
+void drop_own_entry(const Operator& op, int layer) {
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  changeable(op).own_entries &= ~(uint64_t{1} << layer);
+  put_entry(changeable(op), layer, {});
+  if (r.layers[layer].bind) bind_layer(changeable(op), layer, r.layers[layer]);
+}
+
+void set_composite(const Operator& op, bool on) {
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  if (static_cast<bool>(op.info.is_composite) == on) return;
+  changeable(op).info.is_composite = on;
+  bind_layers(r, changeable(op));
 }
 
 void register_kernel(std::string_view name, DeviceType device, TlCall call, void* ctx) {
@@ -157,7 +213,8 @@ void install_layer(int layer, TlLayerBind bind, void* user) {
   std::lock_guard lock(r.mutex);
   TL_CHECK(!r.layers[layer].bind, Runtime, "layer ", layer, " is already installed");
   r.layers[layer] = {bind, user};
-  for (Operator* op : r.all) bind_layer(*op, layer, r.layers[layer]);
+  for (Operator* op : r.all)
+    if (!has_own_entry(*op, layer)) bind_layer(*op, layer, r.layers[layer]);
 }
 
 }  // namespace tl

@@ -1,11 +1,14 @@
 // What the core knows of one operator: its schema, its kernel for each device, what each layer does with it.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "dispatch/value.h"
 
 namespace tl {
+
+class ParsedSchema;
 
 enum class Devices : uint8_t {
   Any,      // works on geometry or through other operators: the same function everywhere
@@ -57,11 +60,14 @@ struct TlOperator {
   const TlOperator* inplace = nullptr;
   const TlOperator* out = nullptr;
   uint64_t layer_mask = 0;    // layers that care
+  uint64_t own_entries = 0;   // layers whose entry is this operator's own: they are not asked
   uint64_t written_mask = 0;  // arguments that are written
   bool needs_values = false;  // no result on meta
   tl::ConjNegBits conj_neg_bits = tl::ConjNegBits::Resolved;
   tl::Autocast autocast = tl::Autocast::None;
   bool one_device = false;         // the kernels trust that all tensors lie on one device
+  bool added = false;              // it came after the rows: lists are Python lists, no result has a name
+  bool in_python = false;          // one of its functions is Python's, which needs the lock
   uint8_t stored = 0xff;           // the kinds of types that are only stored that it takes
   const char* reported = nullptr;  // the kernel's name in the message that refuses a type
   tl::KernelEntry kernels[tl::kNumDeviceTypes];
@@ -83,8 +89,16 @@ const Operator& operator_named(std::string_view name);  // raises AttributeError
 size_t num_operators();
 const Operator* operator_at(size_t index);
 const Operator* register_operator(const TlOperatorDef& def);
+const Operator* register_operator(std::unique_ptr<ParsedSchema> schema, const TlOperatorDef& def);
+// The name is free again; who still holds the operator gets an error when it is called.
+void remove_operator(const Operator& op);
 void register_kernel(std::string_view op, DeviceType device, TlCall call, void* ctx);
 void install_layer(int layer, TlLayerBind bind, void* user);
+// What a device and a layer do with an operator from now on. A layer without an own entry is asked again.
+KernelEntry exchange_kernel(const Operator& op, DeviceType device, KernelEntry kernel);
+void set_own_entry(const Operator& op, int layer, TlLayerEntry entry);
+void drop_own_entry(const Operator& op, int layer);
+void set_composite(const Operator& op, bool on);
 
 // The whole call, from the first layer on.
 int call(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept;

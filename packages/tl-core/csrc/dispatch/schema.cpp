@@ -37,14 +37,18 @@ constexpr TypeName kTypes[] = {
     {"Tensor", TL_ARG_TENSOR},
     {"Operand", TL_ARG_OPERAND},
     {"Scalar", TL_ARG_SCALAR},
+    {"number", TL_ARG_SCALAR},
+    {"complex", TL_ARG_SCALAR},
     {"Scalar[]", TL_ARG_SCALAR_LIST},
     {"bool", TL_ARG_BOOL},
+    {"SymBool", TL_ARG_BOOL},
     {"bool[]", TL_ARG_BOOL_LIST},
     {"int", TL_ARG_INT},
     {"SymInt", TL_ARG_INT},
     {"int[]", TL_ARG_INT_LIST},
     {"SymInt[]", TL_ARG_INT_LIST},
     {"float", TL_ARG_FLOAT},
+    {"SymFloat", TL_ARG_FLOAT},
     {"float[]", TL_ARG_FLOAT_LIST},
     {"str", TL_ARG_STRING},
     {"ScalarType", TL_ARG_DTYPE},
@@ -55,17 +59,18 @@ constexpr TypeName kTypes[] = {
     {"Any", TL_ARG_OBJECT},
 };
 
-uint8_t kind_of(std::string_view type, std::string_view schema) {
+uint8_t kind_of(std::string_view type, std::string_view schema, bool any) {
   std::string plain;  // "int[2]" reads as "int[]"
   for (size_t i = 0; i < type.size(); ++i)
-    if (!(type[i] >= '0' && type[i] <= '9' && plain.back() == '[')) plain += type[i];
+    if (!(type[i] >= '0' && type[i] <= '9' && !plain.empty() && plain.back() == '[')) plain += type[i];
   for (const auto& t : kTypes)
     if (plain == t.name) return t.kind;
+  if (any) return TL_ARG_OBJECT;
   fail(ErrorKind::Value, "unknown type '", type, "' in the schema '", schema, "'");
 }
 }  // namespace
 
-ParsedSchema::ParsedSchema(const std::string& text) : text_(text) {
+ParsedSchema::ParsedSchema(const std::string& text, bool checked) : text_(text), checked_(checked) {
   const size_t open = text_.find('(');
   const size_t arrow = text_.rfind("->");
   const size_t close = arrow == std::string::npos ? std::string::npos : text_.rfind(')', arrow);
@@ -107,22 +112,34 @@ TlArgInfo ParsedSchema::parse_one(std::string_view text, bool keyword_only, TlVa
   const size_t space = left.rfind(' ');
   std::string type(space == std::string_view::npos ? left : left.substr(0, space));
   info.name = keep(space == std::string_view::npos ? std::string_view() : trim(left.substr(space + 1)));
-  if (const size_t mark = type.find('('); mark != std::string::npos) {
+  const size_t mark = type.find('(');
+  if (mark != std::string::npos && mark > 0 && !type.starts_with("Dict") && !type.starts_with("Future")) {
     const size_t end = type.find(')', mark);
-    info.alias = static_cast<uint8_t>(type[mark + 1] - 'a' + 1);
-    info.written = type.find('!', mark) < end;
+    const std::string_view marks = std::string_view(type).substr(mark + 1, end - mark - 1);
+    info.alias = alias_set(trim(marks.substr(0, marks.find_first_of("!|- "))));
+    info.written = marks.find('!') != std::string_view::npos;
     type.erase(mark, end - mark + 1);
   }
   if (!type.empty() && type.back() == '?') {
     info.optional = 1;
     type.pop_back();
   }
-  info.kind = kind_of(type, text_);
-  if (equals != std::string_view::npos && default_value) {
+  info.kind = kind_of(type, text_, checked_);
+  if (checked_ && equals != std::string_view::npos) {
+    info.has_default = 1;
+  } else if (equals != std::string_view::npos && default_value) {
     info.has_default = 1;
     *default_value = parse_default(trim(text.substr(equals + 1)), info.kind);
   }
   return info;
+}
+
+// (a), (b), … are the sets 1, 2, …; what else a set may be called follows.
+uint8_t ParsedSchema::alias_set(std::string_view name) {
+  if (name.size() == 1 && name[0] >= 'a' && name[0] <= 'z') return static_cast<uint8_t>(name[0] - 'a' + 1);
+  auto it = std::find(alias_sets_.begin(), alias_sets_.end(), name);
+  if (it == alias_sets_.end()) it = alias_sets_.insert(it, std::string(name));
+  return static_cast<uint8_t>(27 + (it - alias_sets_.begin()));
 }
 
 TlValue ParsedSchema::parse_default(std::string_view text, uint8_t kind) {

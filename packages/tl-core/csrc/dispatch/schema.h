@@ -12,9 +12,12 @@ namespace tl {
 // "ns::name.overload(Tensor(a!) self, Scalar alpha=1, *, int[]? dim=None) -> (Tensor values, Tensor indices)"
 class ParsedSchema {
  public:
-  explicit ParsedSchema(const std::string& text);
+  // Where `checked`, somebody has parsed the text already: types that have no kind here are objects, and
+  // defaults are set one by one.
+  explicit ParsedSchema(const std::string& text, bool checked = false);
   TlOperatorInfo info() const;
   const TlValue* defaults() const { return defaults_.data(); }
+  void set_default(int arg, TlValue v) { defaults_[static_cast<size_t>(arg)] = v; }
 
  private:
   void parse_arguments(std::string_view list);
@@ -22,8 +25,11 @@ class ParsedSchema {
   TlArgInfo parse_one(std::string_view text, bool keyword_only, TlValue* default_value);
   const char* keep(std::string_view text);
   TlValue parse_default(std::string_view text, uint8_t kind);
+  uint8_t alias_set(std::string_view name);
 
   std::string text_;
+  bool checked_;
+  std::vector<std::string> alias_sets_;
   const char* name_ = nullptr;
   std::deque<std::string> strings_;
   std::deque<std::vector<int64_t>> lists_;

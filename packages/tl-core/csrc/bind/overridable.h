@@ -1,0 +1,10 @@
+// `overridable(function)`: a Python function of tensors whose arguments and modes may take a call over.
+#pragma once
+
+#include <Python.h>
+
+namespace tl::bind {
+
+void add_overridable_type(PyObject* module);
+
+}  // namespace tl::bind
