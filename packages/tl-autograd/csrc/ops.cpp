@@ -131,11 +131,9 @@ Tensor converted(TlTensor* t, int64_t dtype, int64_t device) {
 }
 
 Tensor zeros(const TensorMeta& meta) {
-  Tensor t(
-      api->tensor_empty(static_cast<int>(meta.sizes.size()), meta.sizes.data(), meta.dtype, meta.device));
-  if (!t) throw Pending();
-  fill_zero(t.get());
-  return t;
+  static const TlOperator* op = operator_named("zeros");
+  const TlValue type{TL_DTYPE, 0, {.i = meta.dtype}}, place{TL_DEVICE, 0, {.i = meta.device}};
+  return call_one(op, {ints(meta.sizes.data(), meta.sizes.size()), type, none(), place, none()});
 }
 
 bool is_sparse(const TlTensor* t) { return api->tensor_layout(t) != TL_STRIDED; }

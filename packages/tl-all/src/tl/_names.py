@@ -32,6 +32,11 @@ MODULES = {
     "_functorch.make_functional": "tl_nn.make_functional",
     "_inductor": "tl_compiler.inductor",
     "_jit_internal": "tl_backends.jit.internal",
+    "_library.autograd": "tl_autograd.custom_operator",
+    "_library.custom_ops": "tl_core.library.custom_ops",
+    "_library.fake_impl": "tl_core.library.fake_impl",
+    "_library.infer_schema": "tl_core.library.schema_inference",
+    "_library.utils": "tl_core.library.utils",
     "_linalg_utils": "tl_core.torch_names.linalg_utils",
     "_logging": "tl_core.component_logging",
     "_lowrank": "tl_core.lowrank",
@@ -99,6 +104,19 @@ PLANNED: frozenset[str] = frozenset()
 ALIASES = {"quantization": "ao.quantization"}
 
 OBJECTS = {
+    "Tag": "tl_core.library.tags:Tag",
+    "_C.Tag": "tl_core.library.tags:Tag",
+    "_C._AutoDispatchBelowAutograd": "tl_core.library.dispatch_keys:AutoDispatchBelowAutograd",
+    "_C._ExcludeDispatchKeyGuard": "tl_core.library.dispatch_keys:ExcludeDispatchKeyGuard",
+    "_C.ExcludeDispatchKeyGuard": "tl_core.library.dispatch_keys:ExcludeDispatchKeyGuard",
+    "_C.DispatchKey": "tl_core.library.dispatch_keys:DispatchKey",
+    "_C.DispatchKeySet": "tl_core.library.dispatch_keys:DispatchKeySet",
+    "_C.FunctionSchema": "tl_core.library.function_schema:FunctionSchema",
+    "_C.Argument": "tl_core.library.function_schema:Argument",
+    "_C.parse_schema": "tl_core.library.schema_parser:parse_schema",
+    "_ops.OpOverload": "tl_core.ops:OpOverload",
+    "_ops.OpOverloadPacket": "tl_core.ops:OpOverloadPacket",
+    "_ops._OpNamespace": "tl_core.ops:_OpNamespace",
     "Event": "tl_backends.streams:Event",
     "GradScaler": "tl_amp:GradScaler",
     "Stream": "tl_backends.streams:Stream",
@@ -197,7 +215,7 @@ OBJECTS["utils.generate_methods_for_privateuse1_backend"] = (
 OBJECTS["qscheme"] = "tl_quantization:QScheme"
 
 _NATIVE = (
-    "Block CompilationUnit FileCheck Graph ListType Node ScriptObject TensorType Type Value "
+    "Block CompilationUnit FileCheck Graph Node ScriptObject Value "
     "_GLIBCXX_USE_CXX11_ABI _VariableFunctions _VariableFunctionsClass _add_docstr "
     "_autograd_profiler_enabled _cuda_getDeviceCount _debug_set_autodiff_subgraph_inlining "
     "_disabled_torch_dispatch_impl _get_accelerator _get_cpu_capability _get_function_stack_at "
@@ -211,6 +229,13 @@ _NATIVE = (
     "has_mkldnn has_openmp has_spectral is_autocast_enabled is_grad_enabled parse_ir"
 )
 OBJECTS |= {f"_C.{name}": f"tl_core.torch_names.native:{name}" for name in _NATIVE.split()}
+_TYPES = (
+    "AnyType AwaitType BoolType CapsuleType ClassType ComplexType DeviceObjType DictType FloatType FutureType "
+    "GeneratorType IntType LayoutType ListType MemoryFormatType NoneType NumberType OptionalType RRefType "
+    "ScalarTypeType StorageType StreamObjType StringType SymBoolType SymFloatType SymIntType TensorType TupleType "
+    "Type UnionType VarType"
+)
+OBJECTS |= {f"_C.{name}": f"tl_core.library.schema_types:{name}" for name in _TYPES.split()}
 OBJECTS["torch_version.TorchVersion"] = "tl._release:Release"
 
 _FACADE = {CORE: ""} | {real: name for name, real in MODULES.items()}

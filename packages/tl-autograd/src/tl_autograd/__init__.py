@@ -27,6 +27,7 @@ from tl_autograd.grad_mode import (
 from tl_autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from tl_autograd.variable import Variable
 from tl_autograd.version import __version__
+from tl_core import operator_hooks
 
 __all__ = [
     "Function",
@@ -52,8 +53,13 @@ __all__ = [
     "variable",
 ]
 
+# What this package adds to operators that `tl.library` makes.
+operator_hooks.makers["derivative"] = "tl_autograd.custom_operator:derivative"
+operator_hooks.makers["transform"] = "tl_autograd.custom_operator:transform"
+
 _LATER = (
     "checkpoint",
+    "custom_operator",
     "forward_ad",
     "func",
     "functional",

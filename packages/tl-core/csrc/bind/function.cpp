@@ -91,7 +91,10 @@ const Operator& with_out(const Operator& op, ParsedCall& parsed) {
   return out_op;
 }
 
-bool is_list_kind(uint8_t kind) { return kind == TL_ARG_TENSOR_LIST || kind >= TL_ARG_INT_LIST; }
+bool is_list_kind(uint8_t kind) {
+  return kind == TL_ARG_TENSOR_LIST || kind == TL_ARG_OPTIONAL_TENSOR_LIST ||
+         (kind >= TL_ARG_INT_LIST && kind != TL_ARG_OBJECT);
+}
 
 // What operators that came at run time return as lists are Python lists.
 PyObject* with_lists(const Operator& op, PyObject* result) {

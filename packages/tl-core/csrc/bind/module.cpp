@@ -146,6 +146,8 @@ void add_layers(py::module_& m) {
   m.attr("_LAYER_TRANSFORMS") = int{TL_LAYER_TRANSFORMS};
   m.attr("_LAYER_AUTOCAST") = int{TL_LAYER_AUTOCAST};
   m.attr("_LAYER_TRACE") = int{TL_LAYER_TRACE};
+  m.attr("_LAYER_AUTOGRAD") = int{TL_LAYER_AUTOGRAD};
+  m.attr("_LAYER_FUNCTIONALIZE") = int{TL_LAYER_FUNCTIONALIZE};
   m.attr("_LAYER_PYTHON") = int{TL_LAYER_PYTHON};
   m.def("_exclude_layer", [](int layer, bool on) {
     uint64_t& excluded = thread_locals().excluded;

@@ -1,6 +1,7 @@
 #include "bind/python_kernels.h"
 
 #include <array>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +14,11 @@
 #include "dispatch/operator.h"
 #include "dispatch/schema.h"
 #include "tensor/tensor.h"
+#include "tl/rules.h"
+
+namespace tl {
+extern const TlRules kRules;  // generated
+}
 
 namespace tl::bind {
 
@@ -22,6 +28,7 @@ namespace {
 struct PythonFunction {
   const Operator* op;
   PyObject* function = nullptr;   // NULL: removed
+  bool is_kernel = false;         // of a device: it writes what the schema says
   bool refuses_aliasing = false;  // results may share no memory with arguments and with each other
   bool replaces = false;          // `replaced` is what stood there before
   KernelEntry replaced;
@@ -165,6 +172,18 @@ void check_aliasing(const PythonFunction& f, const TlValue* args, int n_args, co
   if (shared) fail_aliasing(f);
 }
 
+// What a row's kernel leaves to the dispatcher where the first argument is written.
+void note_written(const Operator& op, const TlValue* args, int n_args) {
+  for (int i = 0; i < n_args; ++i) {
+    if (!(op.written_mask >> i & 1)) continue;
+    if (args[i].tag == TL_TENSOR) bump_version(*reinterpret_cast<TensorImpl*>(args[i].u.t));
+    if (args[i].tag != TL_TENSOR_LIST) continue;
+    auto* list = static_cast<TensorImpl* const*>(args[i].u.p);
+    for (uint32_t k = 0; k < args[i].len; ++k)
+      if (list[k]) bump_version(*list[k]);
+  }
+}
+
 // ---- the call --------------------------------------------------------------------------------------------
 void run(const PythonFunction& f, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   TL_CHECK(f.function, Runtime, "the Python function of ", f.op->info.name, " has been removed");
@@ -175,6 +194,7 @@ void run(const PythonFunction& f, const TlValue* args, int n_args, TlValue* rets
   try {
     take_results(*f.op, made.get(), rets, n_rets);
     if (f.refuses_aliasing) check_aliasing(f, args, n_args, rets, n_rets);
+    if (f.is_kernel && f.op->info.variant == TL_FUNCTIONAL) note_written(*f.op, args, n_args);
   } catch (...) {
     for (int i = 0; i < n_rets; ++i) release(rets[i]);
     throw;
@@ -210,23 +230,29 @@ void put_function(PythonFunction& f, PyObject* function) {
   Py_XSETREF(f.function, Py_XNewRef(function));
 }
 
+DeviceType device_place(int number) {
+  TL_CHECK(number >= 0 && number < kNumDeviceTypes, Value, "there is no device type ", number);
+  return static_cast<DeviceType>(number);
+}
+
 // _set_kernel(name, device, function or None, refuses_aliasing): None brings back what stood there before.
 PyObject* set_kernel(PyObject*, PyObject* args) {
-  const char *name, *device;
+  const char* name;
   PyObject* function;
-  int refuses_aliasing;
-  if (!PyArg_ParseTuple(args, "ssOp", &name, &device, &function, &refuses_aliasing)) return nullptr;
+  int device, refuses_aliasing;
+  if (!PyArg_ParseTuple(args, "siOp", &name, &device, &function, &refuses_aliasing)) return nullptr;
   return translated(
       [&] {
         const Operator& op = operator_argument(name);
-        const DeviceType type = parse_device(device).type;
-        PythonFunction& f = place(op, static_cast<int>(type));
+        const DeviceType type = device_place(device);
+        PythonFunction& f = place(op, device);
         const bool removes = function == Py_None;
         if (removes == f.replaces) {
           const KernelEntry entry = removes ? f.replaced : KernelEntry{call_python, &f};
           f.replaced = exchange_kernel(op, type, entry);
           f.replaces = !removes;
         }
+        f.is_kernel = true;
         f.refuses_aliasing = refuses_aliasing;
         put_function(f, removes ? nullptr : function);
         return Py_NewRef(Py_None);
@@ -317,12 +343,40 @@ PyObject* set_composite_one(PyObject*, PyObject* args) {
 
 // _has_kernel(name, device)
 PyObject* has_kernel(PyObject*, PyObject* args) {
-  const char *name, *device;
-  if (!PyArg_ParseTuple(args, "ss", &name, &device)) return nullptr;
+  const char* name;
+  int device;
+  if (!PyArg_ParseTuple(args, "si", &name, &device)) return nullptr;
   return translated(
       [&] {
-        const Operator& op = operator_argument(name);
-        return PyBool_FromLong(op.kernels[static_cast<int>(parse_device(device).type)].call != nullptr);
+        device_place(device);
+        return PyBool_FromLong(operator_argument(name).kernels[device].call != nullptr);
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
+bool has_derivative(const TlOperatorInfo& info) { return info.program || info.no_grad_reason; }
+
+bool is_elementwise(const Operator& op) {
+  const std::string_view functional = op.info.functional->info.name;
+  for (int i = 0; i < kRules.n; ++i)
+    if (functional == kRules.rules[i].op) return kRules.rules[i].batch_kind == TL_BATCH_ELEMENTWISE;
+  return false;
+}
+
+// _operator_facts(name): what the row says beyond the schema.
+PyObject* operator_facts(PyObject*, PyObject* name) {
+  return translated(
+      [&] {
+        const char* text = PyUnicode_AsUTF8(name);
+        if (!text) throw PythonError();
+        const Operator& op = operator_argument(text);
+        const bool facts[] = {op.added,          op.info.is_composite != 0, has_derivative(op.info),
+                              op.needs_values,   op.info.is_view != 0,      op.info.is_random != 0,
+                              is_elementwise(op)};
+        PyRef tuple = checked(PyTuple_New(std::size(facts)));
+        for (size_t i = 0; i < std::size(facts); ++i)
+          PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyBool_FromLong(facts[i]));
+        return tuple.release();
       },
       static_cast<PyObject*>(nullptr));
 }
@@ -333,6 +387,7 @@ PyMethodDef kFunctions[] = {
     {"_set_kernel", set_kernel, METH_VARARGS, nullptr},
     {"_set_layer", set_layer, METH_VARARGS, nullptr},
     {"_set_composite", set_composite_one, METH_VARARGS, nullptr},
+    {"_operator_facts", operator_facts, METH_O, nullptr},
     {"_has_kernel", has_kernel, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -7,24 +7,131 @@ from typing import Any
 from tl_core import _C
 
 
-class OpOverload:
+def _split(full: str) -> tuple[str, str, str]:
+    """`mylib::sinc.out` → (`mylib`, `sinc`, `out`); the core's own names have no namespace."""
+    space, _, rest = full.rpartition("::")
+    base, _, overload = rest.partition(".")
+    return space or "aten", base, overload or "default"
+
+
+class OpOverload(_C._Operator):
     """One operator: a name with its overload."""
 
     def __init__(self, packet: OpOverloadPacket, overload: str, name: str, schema: str) -> None:
-        self.overloadpacket, self._overloadname, self._name = packet, overload, name
-        self._schema = schema
+        super().__init__((name,))
+        self.overloadpacket = self._overloadpacket = packet
+        self._overloadname, self._native_name, self._schema_text = overload, name, schema
+        self._name = name if "::" in name else f"aten::{name}"
         self.__name__ = f"{packet.__name__}.{overload}"
-        self._called = (name, self)  # the callable is what overrides are told of
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _C._call_operator(self._called, *args, **kwargs)
+        self.__qualname__, self.__module__ = self._name, packet.__module__
 
     def __reduce__(self) -> Any:
         return getattr, (self.overloadpacket, self._overloadname)
 
+    def __deepcopy__(self, memo: Any = None) -> OpOverload:
+        return self
+
     def name(self) -> str:
         """The name as schemas write it: `aten::add.Tensor`."""
-        return self._name if "::" in self._name else f"aten::{self._name}"
+        return self._name
+
+    @property
+    def namespace(self) -> str:
+        """The library's name: `aten`."""
+        return self.overloadpacket._namespace
+
+    @property
+    def op(self) -> OpOverload:
+        """The operator itself, without what Python adds."""
+        return self
+
+    _op = op
+
+    @property
+    def _schema(self) -> Any:
+        """What it takes and returns."""
+        from tl_core.library.schema_parser import parse_schema
+
+        text = self._schema_text
+        return parse_schema(text if "::" in self._native_name else f"aten::{text}")
+
+    @property
+    def tags(self) -> list[Any]:
+        """What is known of it beyond its schema: a list of `Tag`."""
+        from tl_core.library.tags import tags_of
+
+        return tags_of(self._native_name)
+
+    _tags = tags
+
+    @property
+    def is_view(self) -> bool:
+        """Whether its results share memory with an argument that it doesn't write."""
+        return any(a.alias_info and not a.is_write for a in self._schema.arguments)
+
+    @property
+    def __signature__(self) -> Any:
+        from tl_core.library.signatures import signature_of
+
+        return signature_of(self._schema)
+
+    def has_kernel_for_dispatch_key(self, k: Any) -> bool:
+        """Whether a function is registered for a dispatch key.
+
+        Args:
+            k: the key, or its name.
+        """
+        from tl_core.library.queries import has_kernel
+
+        return has_kernel(self._native_name, k if isinstance(k, str) else k.name)
+
+    def has_kernel_for_any_dispatch_key(self, ks: Any) -> bool:
+        """Whether a function is registered for one of several keys.
+
+        Args:
+            ks: the set of keys.
+        """
+        return any(self.has_kernel_for_dispatch_key(k) for k in ks)
+
+    def redispatch(self, keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Calls it past the layers whose keys are not in the set.
+
+        Args:
+            keyset: the keys that the call may still meet.
+            *args: the arguments.
+            **kwargs: those by keyword.
+        """
+        from tl_core.library.dispatch_keys import layers_outside
+
+        with layers_outside(keyset):
+            return self(*args, **kwargs)
+
+    def py_impl(self, k: Any) -> Any:
+        """A decorator that registers a function for a dispatch key, for the rest of the process.
+
+        Args:
+            k: the key.
+        """
+        from tl_core.library.queries import implemented
+
+        return implemented(self._native_name, k)
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the operators that it is made of; NotImplemented if it is made of none.
+
+        Args:
+            *args: the arguments.
+            **kwargs: those by keyword.
+        """
+        if not self._can_decompose():
+            return NotImplemented
+        return self(*args, **kwargs)
+
+    def _can_decompose(self) -> bool:
+        return self.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
+
+    def __str__(self) -> str:
+        return f"{self.overloadpacket}.{self._overloadname}"
 
     def __str__(self) -> str:
         return f"{self.overloadpacket}.{self._overloadname}"
@@ -32,27 +139,62 @@ class OpOverload:
     def __repr__(self) -> str:
         return f"<OpOverload(op='{self.overloadpacket}', overload='{self._overloadname}')>"
 
+    def __hash__(self) -> int:
+        return hash(self._name)
 
-class OpOverloadPacket:
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+class OpOverloadPacket(_C._Operator):
     """All overloads of one name; `default` is the one whose schema names none."""
 
     def __init__(self, namespace: str, name: str, overloads: dict[str, tuple[str, str]]) -> None:
+        super().__init__(tuple(full for full, _ in overloads.values()))
         self.__name__, self._namespace = name, namespace
-        self._names = tuple(full for full, _ in overloads.values())
+        self.__qualname__, self.__module__ = name, f"torch.ops.{namespace}"
+        self._qualified_op_name = f"{namespace}::{name}"
         for overload, (full, schema) in overloads.items():
             setattr(self, overload, OpOverload(self, overload, full, schema))
-        self._overloads = list(overloads)
-        self._called = (*self._names, self)
+        self._overload_names = list(overloads)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _C._call_operator(self._called, *args, **kwargs)
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"'{self}' has no attribute {name!r}")
+        raise AttributeError(
+            f"The underlying op of '{self.__dict__.get('_qualified_op_name', '?')}' has no overload name '{name}'"
+        )
 
     def __reduce__(self) -> Any:
         return _packet, (self._namespace, self.__name__)
 
+    def __deepcopy__(self, memo: Any = None) -> OpOverloadPacket:
+        return self
+
     def overloads(self) -> list[str]:
         """The overloads' names."""
-        return list(self._overloads)
+        return list(self._overload_names)
+
+    @property
+    def op(self) -> OpOverloadPacket:
+        """The operator itself, without what Python adds."""
+        return self
+
+    _op = op
+
+    @property
+    def _schemas(self) -> dict[str, Any]:
+        """The schema of each overload."""
+        return {name: getattr(self, name)._schema for name in self._overload_names}
+
+    def __iter__(self) -> Any:
+        return iter(self._overload_names)
+
+    def __hash__(self) -> int:
+        return hash(self._qualified_op_name)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
     def __str__(self) -> str:
         return f"{self._namespace}.{self.__name__}"
@@ -61,24 +203,35 @@ class OpOverloadPacket:
         return f"<OpOverloadPacket(op='{self}')>"
 
 
-class _Namespace:
+class _OpNamespace:
     """The operators whose names begin with `namespace::`; those of tl-core stand in aten."""
 
     def __init__(self, namespace: str) -> None:
-        self.__name__ = namespace
+        self.__name__ = self.name = namespace
+        self._dir: list[str] = []
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
         found = {}
         for full, schema in _C._operators().items():
-            space, _, rest = full.rpartition("::")
-            base, _, overload = rest.partition(".")
-            if base == name and (space or "aten") == self.__name__:
-                found[overload or "default"] = (full, schema)
+            space, base, overload = _split(full)
+            if base == name and space == self.__name__:
+                found[overload] = (full, schema)
         if not found:
-            raise AttributeError(f"there is no operator {self.__name__}::{name}")
+            raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
         packet = OpOverloadPacket(self.__name__, name, found)
         setattr(self, name, packet)
+        self._dir.append(name)
         return packet
+
+    def __iter__(self) -> Any:
+        return iter(self._dir)
+
+    def __dir__(self) -> list[str]:
+        own = {base for space, base, _ in map(_split, _C._operators()) if space == self.__name__}
+        return sorted({*object.__dir__(self), *own})
+
+    def __repr__(self) -> str:
+        return f"<torch.ops.{self.__name__}>"
 
 
 def _overload(full: str) -> OpOverload:
@@ -93,7 +246,23 @@ def _packet(namespace: str, name: str) -> OpOverloadPacket:
     return getattr(aten if namespace == "aten" else __getattr__(namespace), name)
 
 
-aten = _Namespace("aten")
+def _overload(full: str) -> OpOverload:
+    """The operator of that name, such as `add.Tensor` or `mylib::sinc`."""
+    space, base, overload = _split(full)
+    return getattr(_packet(space, base), overload)
+
+
+def _forget(full: str) -> None:
+    """After an operator came or went: its name is looked up again."""
+    space, base, _ = _split(full)
+    namespace = globals().get(space)
+    if isinstance(namespace, _OpNamespace):
+        namespace.__dict__.pop(base, None)
+        if base in namespace._dir:
+            namespace._dir.remove(base)
+
+
+aten = _OpNamespace("aten")
 loaded_libraries: set[str] = set()
 
 
@@ -112,8 +281,8 @@ def load_library(path: Any) -> None:
     loaded_libraries.add(str(path))
 
 
-def __getattr__(name: str) -> _Namespace:
+def __getattr__(name: str) -> _OpNamespace:
     """Namespaces of operators that other libraries register."""
     if name.startswith("__"):
         raise AttributeError(name)
-    return globals().setdefault(name, _Namespace(name))
+    return globals().setdefault(name, _OpNamespace(name))

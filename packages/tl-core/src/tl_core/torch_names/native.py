@@ -162,18 +162,6 @@ class Block(metaclass=_Absent):
     """A block in a graph of TorchScript."""
 
 
-class Type(metaclass=_Absent):
-    """A type of TorchScript."""
-
-
-class TensorType(Type):
-    """The type of tensors in TorchScript."""
-
-
-class ListType(Type):
-    """The type of lists in TorchScript."""
-
-
 class ScriptObject(metaclass=_Absent):
     """An object of TorchScript."""
 

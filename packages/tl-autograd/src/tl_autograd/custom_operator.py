@@ -1,0 +1,270 @@
+"""How operators that `tl.library` makes of Python functions are recorded, and what transforms do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tl_autograd import _C
+from tl_autograd.function import Function, apply_recorded
+from tl_core import _C as core
+from tl_core import Tensor, is_grad_enabled, stack
+from tl_core.library.dispatch_keys import excluded_layers
+from tl_core.library.function_schema import base_type, is_list
+from tl_core.library.signatures import filled
+from tl_core.pytree import tree_flatten, tree_unflatten
+
+__all__ = ["derivative", "transform"]
+
+
+class _Keywords(NamedTuple):
+    """The arguments by keyword, as the last argument of a `Function`: its gradient is None."""
+
+    values: dict[str, Any]
+
+
+def derivative(op: Any, formula: Any) -> Callable[..., Any]:
+    """The function that the layer of recording calls.
+
+    Args:
+        op: the operator.
+        formula: has `_backward_fn` and `_setup_context_fn`, which may be None.
+    """
+    cls = _function_of(op, formula)
+    schema = op._schema
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not (is_grad_enabled() and _any_requires_grad(args)):
+            with excluded_layers(core._LAYER_AUTOGRAD):
+                return op(*args, **kwargs)
+        args, kwargs = filled(schema, args, kwargs)
+        return cls.call(args, _Keywords(kwargs))
+
+    return call
+
+
+def transform(op: Any, formula: Any) -> Callable[..., Any]:
+    """The function that the layer of transforms calls.
+
+    Args:
+        op: the operator.
+        formula: has `_backward_fn`, `_setup_context_fn` and `_vmap_fn`, which may be None.
+    """
+    cls = _function_of(op, formula)
+    schema = op._schema
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = filled(schema, args, kwargs)
+        if not _C.transforms_active():  # tensors of transforms that have ended
+            leaves, spec = tree_flatten((args, kwargs))
+            args, kwargs = tree_unflatten([_ended(x) for x in leaves], spec)
+            return op(*args, **kwargs)
+        return cls.call(args, _Keywords(kwargs))
+
+    return call
+
+
+def _ended(x: Any) -> Any:
+    return x.view_as(x) if isinstance(x, Tensor) else x
+
+
+def _any_requires_grad(args: Any) -> bool:
+    return any(
+        a.requires_grad
+        if isinstance(a, Tensor)
+        else isinstance(a, (list, tuple)) and any(isinstance(t, Tensor) and t.requires_grad for t in a)
+        for a in args
+    )
+
+
+# ---- the function ---------------------------------------------------------------------------------------------------
+def _is_tensors(argument: Any) -> bool:
+    return base_type(argument.real_type).name == "Tensor" and is_list(argument.real_type)
+
+
+def _function_of(op: Any, formula: Any) -> Any:
+    """A `Function` that calls the operator; lists of tensors are spread out for it."""
+    lists = any(_is_tensors(a) for a in (*op._schema.arguments, *op._schema.returns))
+    made = _Spread(op, formula) if lists else _Plain(op, formula)
+    name = f"GeneratedBackwardFor_{op.namespace}_{op.overloadpacket.__name__}_{op._overloadname}"
+    made.cls = type(
+        name,
+        (Function,),
+        {
+            "forward": staticmethod(made.forward),
+            "setup_context": staticmethod(made.setup_context),
+            "backward": staticmethod(made.backward),
+            "vmap": staticmethod(made.vmap),
+        },
+    )
+    return made
+
+
+class _Plain:
+    """The parts of the function: a formula's, for arguments that are tensors or plain values."""
+
+    cls: Any
+
+    def __init__(self, op: Any, formula: Any) -> None:
+        self.op, self.formula = op, formula
+        self.has_keywords = any(a.kwarg_only for a in op._schema.arguments)
+
+    def call(self, args: tuple, keywords: _Keywords) -> Any:
+        """The whole call."""
+        return self.apply(*args, keywords)
+
+    def apply(self, *args: Any) -> Any:
+        return self.cls.apply(*args) if _C.transforms_active() else apply_recorded(self.cls, args, {})
+
+    def forward(self, *args: Any) -> Any:
+        *args, keywords = args  # type: ignore[assignment]
+        if _C.transforms_active():
+            return self.op(*args, **keywords.values)
+        with excluded_layers(core._LAYER_AUTOGRAD):
+            return self.op(*args, **keywords.values)
+
+    def setup_context(self, ctx: Any, inputs: tuple, output: Any) -> None:
+        *args, keywords = inputs
+        self.setup(ctx, tuple(args), keywords, output)
+
+    def setup(self, ctx: Any, args: tuple, keywords: _Keywords, output: Any) -> None:
+        setup = self.formula._setup_context_fn
+        if setup is None:
+            return
+        if self.has_keywords:
+            setup(ctx=ctx, inputs=args, keyword_only_inputs=keywords.values, output=output)
+        else:
+            setup(ctx=ctx, inputs=args, output=output)
+
+    def backward(self, ctx: Any, *grads: Any) -> Any:
+        found = self.gradients(ctx, *grads)
+        return (*found, None) if isinstance(found, tuple) else (found, None)
+
+    def gradients(self, ctx: Any, *grads: Any) -> Any:
+        if self.formula._backward_fn is None:
+            raise RuntimeError(
+                f"Trying to backward through {self.op} but no autograd formula was registered. Please use "
+                "register_autograd to add one."
+            )
+        return self.formula._backward_fn(ctx, *grads)
+
+    def vmap(self, info: Any, in_dims: Any, *args: Any) -> Any:
+        *args, keywords = args  # type: ignore[assignment]
+        return self.batch(info, tuple(in_dims[:-1]), tuple(args), keywords)
+
+    def batch(self, info: Any, in_dims: tuple, args: tuple, keywords: _Keywords) -> Any:
+        rule = self.formula._vmap_fn
+        if rule is None:
+            return _looped(self.op, info, in_dims, args, keywords.values)
+        return rule(info, in_dims, *args, **keywords.values)
+
+
+class _Spread(_Plain):
+    """The same for arguments or results with lists of tensors, which a `Function` takes one by one."""
+
+    def call(self, args: tuple, keywords: _Keywords) -> Any:
+        leaves, spec = _flatten(args)
+        kept: dict[str, Any] = {}
+        result = self.apply(*leaves, (spec, keywords, kept))
+        return _unflatten(result, kept["results"])
+
+    def forward(self, *leaves: Any) -> Any:
+        *leaves, (spec, keywords, kept) = leaves  # type: ignore[assignment]
+        output = super().forward(*tree_unflatten(list(leaves), spec), keywords)
+        flat, kept["results"] = _flatten(output)
+        return tuple(flat)
+
+    def setup_context(self, ctx: Any, inputs: tuple, output: Any) -> None:
+        *leaves, (spec, keywords, kept) = inputs
+        ctx._specs = spec, kept["results"]
+        self.setup(ctx, tree_unflatten(leaves, spec), keywords, _unflatten(output, kept["results"]))
+
+    def backward(self, ctx: Any, *grads: Any) -> Any:
+        arguments, results = ctx._specs
+        given = _unflatten(grads, results)
+        found = self.gradients(ctx, *(given if isinstance(given, tuple) else (given,)))
+        return (*_fitted(found, arguments), None)
+
+    def vmap(self, info: Any, in_dims: Any, *leaves: Any) -> Any:
+        *leaves, (spec, keywords, kept) = leaves  # type: ignore[assignment]
+        dims = tree_unflatten(list(in_dims[: len(leaves)]), spec)
+        output, out_dims = self.batch(info, dims, tree_unflatten(list(leaves), spec), keywords)
+        flat, kept["results"] = _flatten(output)
+        spread = _spread_dims(out_dims, output)
+        return tuple(flat), tuple(spread)
+
+
+def _flatten(tree: Any) -> tuple[list[Any], Any]:
+    return tree_flatten(tree, is_leaf=lambda x: x is None or isinstance(x, (dict, Tensor)))
+
+
+def _unflatten(flat: Any, spec: Any) -> Any:
+    return tree_unflatten(list(flat) if isinstance(flat, (tuple, list)) else [flat], spec)
+
+
+def _fitted(found: Any, spec: Any) -> list[Any]:
+    """Gradients in the order of the spread arguments; None stands for a whole list of them."""
+    found = found if isinstance(found, tuple) else (found,)
+    shape = tree_unflatten(list(range(spec.num_leaves)), spec)
+    if len(found) != len(shape):
+        raise RuntimeError(
+            f"Expected the return from backward to be of the same structure as the inputs. Got: {len(found)} "
+            f"gradients, but there were {len(shape)} inputs"
+        )
+    flat: list[Any] = []
+    for gradient, places in zip(found, shape, strict=True):
+        if not isinstance(places, (list, tuple)):
+            flat.append(gradient)
+        elif gradient is None:
+            flat.extend([None] * len(places))
+        elif isinstance(gradient, (list, tuple)) and len(gradient) == len(places):
+            flat.extend(gradient)
+        else:
+            raise RuntimeError(
+                "Expected the return from backward to be of the same structure as the inputs: a list of "
+                f"{len(places)} tensors has a list of so many gradients, got {gradient!r}"
+            )
+    return flat
+
+
+def _spread_dims(dims: Any, output: Any) -> list[Any]:
+    """A dimension for each tensor of the results."""
+    outputs = output if isinstance(output, tuple) else (output,)
+    given = dims if isinstance(output, tuple) else (dims,)
+    flat: list[Any] = []
+    for value, dim in zip(outputs, given, strict=True):
+        if isinstance(value, (list, tuple)):
+            flat.extend(dim if isinstance(dim, (list, tuple)) else [dim] * len(value))
+        else:
+            flat.append(dim)
+    return flat
+
+
+# ---- batches without a rule -----------------------------------------------------------------------------------------
+def _example(x: Any, dim: Any, i: int) -> Any:
+    if isinstance(x, (list, tuple)) and isinstance(dim, (list, tuple)):
+        return [_example(t, d, i) for t, d in zip(x, dim, strict=True)]
+    return x if dim is None or not isinstance(x, Tensor) else x.select(dim, i)
+
+
+def _stacked(results: list[Any]) -> tuple[Any, Any]:
+    first = results[0]
+    if isinstance(first, Tensor):
+        return stack(results), 0
+    if isinstance(first, (list, tuple)):
+        made = [_stacked(list(column)) for column in zip(*results, strict=True)]
+        return type(first)(v for v, _ in made), type(first)(d for _, d in made)
+    return first, None
+
+
+def _looped(op: Any, info: Any, in_dims: tuple, args: tuple, keywords: dict[str, Any]) -> tuple[Any, Any]:
+    """One example after the other, as for operators of rows that have no rule."""
+    if info.batch_size == 0:
+        raise RuntimeError(
+            f"vmap: {op} has no rule for batches, and without an example its results are not known"
+        )
+    results = [
+        op(*(_example(a, d, i) for a, d in zip(args, in_dims, strict=True)), **keywords)
+        for i in range(info.batch_size)
+    ]
+    return _stacked(results)

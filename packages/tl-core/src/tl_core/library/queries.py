@@ -1,0 +1,51 @@
+"""What is registered for an operator, by the core's rows and from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tl_core import _C
+from tl_core.library import registrations
+from tl_core.library.dispatch_keys import DEVICES
+from tl_core.library.registrations import Registration
+
+__all__ = ["has_kernel", "implemented"]
+
+
+def has_kernel(op: str, key: str) -> bool:
+    """Whether a function is registered for an operator at a dispatch key.
+
+    Args:
+        op: the operator's native name.
+        key: the key's name.
+    """
+    if registrations.of(op, key):
+        return True
+    if "::" in op:  # it came at run time: from a library in C, if not from Python
+        return key in DEVICES and not _from_python(op) and _C._has_kernel(op, DEVICES[key])
+    _, is_composite, has_derivative = _C._operator_facts(op)[:3]
+    if key == "CompositeImplicitAutograd":
+        return is_composite
+    if key.startswith("Autograd"):
+        return has_derivative and not is_composite
+    return key in DEVICES and not is_composite and _C._has_kernel(op, DEVICES[key])
+
+
+def _from_python(op: str) -> bool:
+    return any(registrations.of(op, key) for key in (*DEVICES, *registrations._COMPOSITES))
+
+
+def implemented(op: str, key: Any) -> Callable[[Any], Any]:
+    """A decorator that registers a function for an operator and a key, for the rest of the process.
+
+    Args:
+        op: the operator's native name.
+        key: the dispatch key.
+    """
+
+    def decorate(function: Any) -> Any:
+        registrations.put(Registration(op, getattr(key, "name", key), function))
+        return function
+
+    return decorate
