@@ -86,9 +86,7 @@ def test_without_a_formula_backward_says_so() -> None:
 
     y = bare(tl.ones(1, requires_grad=True))
     assert y.requires_grad
-    with pytest.raises(
-        RuntimeError, match="no autograd formula was registered"
-    ):
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
         y.backward()
     bare.register_autograd(lambda ctx, g: g * 3)
     x = tl.ones(1, requires_grad=True)
@@ -117,7 +115,7 @@ def test_a_formula_for_an_operator_by_name(lib: Library) -> None:
 
 
 def test_a_function_for_the_key_of_autograd(lib: Library) -> None:
-    from tl_core.library.dispatch_keys import AutoDispatchBelowAutograd
+    from tl_core.library.layers import AutoDispatchBelowAutograd
 
     lib.define("f(Tensor x) -> Tensor")
     op = getattr(tl.ops, NS).f.default

@@ -9,8 +9,8 @@ from tl_autograd import _C
 from tl_autograd.function import Function, apply_recorded
 from tl_core import _C as core
 from tl_core import Tensor, is_grad_enabled, stack
-from tl_core.library.dispatch_keys import excluded_layers
 from tl_core.library.function_schema import base_type, is_list
+from tl_core.library.layers import excluded_layers
 from tl_core.library.signatures import filled
 from tl_core.pytree import tree_flatten, tree_unflatten
 

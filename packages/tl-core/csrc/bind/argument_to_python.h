@@ -7,9 +7,10 @@
 
 namespace tl::bind {
 
-// A new reference; lists become Python lists. Throws PythonError.
-PyObject* argument_to_python(const TlValue& v);
-// Whether a value is the default that the schema gives: such arguments are left out at the end of a call.
+// A new reference; lists become Python lists, and numbers the symbols that they stand for. Throws
+// PythonError.
+PyObject* argument_to_python(const TlArgInfo* arg, const TlValue& v);
+// Whether an argument is what it would be if it were left out.
 bool is_default(const Operator& op, int arg, const TlValue& v);
 
 }  // namespace tl::bind

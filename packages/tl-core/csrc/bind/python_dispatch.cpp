@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/thread_local.h"
+#include "bind/argument_to_python.h"
 #include "bind/error.h"
 #include "bind/generator_object.h"
 #include "bind/python_frames.h"
@@ -44,85 +45,11 @@ class WithLock {
 
 // ---- arguments
 // -------------------------------------------------------------------------------------------------------------
-PyObject* tensor_object(TensorImpl* t) { return t ? wrap(Tensor::share(t)) : Py_NewRef(Py_None); }
-
 template <class F>
 PyObject* list_of(uint32_t n, F item) {
   PyRef list = checked(PyList_New(n));
   for (uint32_t i = 0; i < n; ++i) PyList_SET_ITEM(list.get(), i, checked(item(i)).release());
   return list.release();
-}
-
-PyObject* number_object(const TlArgInfo* arg, int position, const TlValue& v) {
-  if (PyObject* symbol = symbol_behind(arg, position, v)) return Py_NewRef(symbol);
-  return scalar_to_python(Scalar::from(v));
-}
-
-PyObject* list_object(const TlArgInfo* arg, const TlValue& v) {
-  switch (v.tag) {
-    case TL_TENSOR_LIST:
-      return list_of(v.len,
-                     [&](uint32_t i) { return tensor_object(static_cast<TensorImpl* const*>(v.u.p)[i]); });
-    case TL_INT_LIST:
-      return list_of(v.len, [&](uint32_t i) {
-        const TlValue item = value(static_cast<const int64_t*>(v.u.p)[i]);
-        return number_object(arg, static_cast<int>(i), item);
-      });
-    case TL_FLOAT_LIST:
-      return list_of(v.len,
-                     [&](uint32_t i) { return PyFloat_FromDouble(static_cast<const double*>(v.u.p)[i]); });
-    case TL_BOOL_LIST:
-      return list_of(v.len,
-                     [&](uint32_t i) { return PyBool_FromLong(static_cast<const uint8_t*>(v.u.p)[i]); });
-    case TL_SCALAR_LIST:
-      return list_of(v.len, [&](uint32_t i) {
-        return scalar_to_python(Scalar::from(static_cast<const TlValue*>(v.u.p)[i]));
-      });
-    default:
-      fail(ErrorKind::Type, "an argument with the tag ", static_cast<int>(v.tag), " has no Python form");
-  }
-}
-
-PyObject* argument_object(const TlArgInfo* arg, const TlValue& v) {
-  switch (v.tag) {
-    case TL_TENSOR:
-      return tensor_object(reinterpret_cast<TensorImpl*>(v.u.t));
-    case TL_BOOL:
-    case TL_INT:
-    case TL_FLOAT:
-      return number_object(arg, -1, v);
-    case TL_MEMORY_FORMAT:
-      return Py_NewRef(memory_format_object(static_cast<MemoryFormat>(v.u.i)));
-    case TL_GENERATOR: {
-      const TlValue shared = owned_copy(v);
-      return wrap_generator(static_cast<Generator*>(const_cast<void*>(shared.u.p)));
-    }
-    case TL_OBJECT:
-      return Py_NewRef(static_cast<PyObject*>(const_cast<void*>(v.u.p)));
-    default:
-      if (v.tag >= TL_BOOL_LIST) return list_object(arg, v);
-      TlValue copy = owned_copy(v);
-      return to_python(copy);
-  }
-}
-
-bool same_list(const TlValue& a, const TlValue& b) {
-  if (a.len != b.len) return false;
-  if (a.tag == TL_SCALAR_LIST || a.tag == TL_TENSOR_LIST || a.tag == TL_STRING_LIST) return a.len == 0;
-  const size_t item = a.tag == TL_BOOL_LIST ? 1 : 8;
-  return a.len == 0 || std::memcmp(a.u.p, b.u.p, a.len * item) == 0;
-}
-
-// Whether an argument is what it would be if it were left out.
-bool is_default(const Operator& op, int i, const TlValue& v) {
-  const TlValue& d = op.defaults[i];
-  if (!op.info.args[i].has_default)
-    return v.tag == TL_NONE && op.info.args[i].optional && op.info.args[i].keyword_only;
-  if (v.tag != d.tag) return false;
-  if (v.tag >= TL_BOOL_LIST) return same_list(v, d);
-  if (v.tag == TL_STRING) return v.len == d.len && std::memcmp(v.u.p, d.u.p, v.len) == 0;
-  if (v.tag == TL_COMPLEX) return std::memcmp(v.u.p, d.u.p, 2 * sizeof(double)) == 0;
-  return v.tag == TL_NONE || v.u.i == d.u.i;
 }
 
 struct Arguments {
@@ -151,10 +78,10 @@ Arguments arguments_of(const Operator& op, const TlValue* args, int n_args) {
   const bool swapped = number_comes_first(op, args, n_args);
   for (int i = 0; i < given; ++i)
     PyTuple_SET_ITEM(made.positional.get(), swapped && i < 2 ? 1 - i : i,
-                     checked(argument_object(&info[i], args[i])).release());
+                     checked(argument_to_python(&info[i], args[i])).release());
   for (int i = n_positional; i < n; ++i) {
     if (is_default(op, i, args[i])) continue;
-    PyRef o = checked(argument_object(&info[i], args[i]));
+    PyRef o = checked(argument_to_python(&info[i], args[i]));
     checked(PyDict_SetItemString(made.named.get(), info[i].name, o.get()));
   }
   return made;

@@ -53,8 +53,10 @@ class PythonCall {
     int positional = 0;
     while (positional < n_args && !op.info.args[positional].keyword_only) ++positional;
     n_positional_ = positional;
-    while (n_positional_ > 0 && is_default(op, n_positional_ - 1, args[n_positional_ - 1])) --n_positional_;
-    for (int i = 0; i < n_positional_; ++i) put(args[i]);
+    while (n_positional_ > 0 && op.info.args[n_positional_ - 1].has_default &&
+           is_default(op, n_positional_ - 1, args[n_positional_ - 1]))
+      --n_positional_;
+    for (int i = 0; i < n_positional_; ++i) put(op, i, args[i]);
     if (positional < n_args) [[unlikely]]
       keywords(op, args, positional, n_args);
   }
@@ -69,8 +71,8 @@ class PythonCall {
   }
 
  private:
-  void put(const TlValue& v) {
-    objects_[static_cast<size_t>(n_) + 1] = checked(argument_to_python(v)).release();
+  void put(const Operator& op, int arg, const TlValue& v) {
+    objects_[static_cast<size_t>(n_) + 1] = checked(argument_to_python(&op.info.args[arg], v)).release();
     ++n_;
   }
 
@@ -80,7 +82,7 @@ class PythonCall {
       if (is_default(op, i, args[i])) continue;
       PyRef name = checked(PyUnicode_InternFromString(op.info.args[i].name));
       checked(PyList_Append(names.get(), name.get()));
-      put(args[i]);
+      put(op, i, args[i]);
     }
     names_ = checked(PyList_AsTuple(names.get()));
   }

@@ -128,7 +128,7 @@ PyObject* detail::other_to_python(TlValue& v) {
     case TL_GENERATOR:
     case TL_BOOL_LIST:
     case TL_FLOAT_LIST: {
-      PyObject* made = argument_to_python(v);
+      PyObject* made = argument_to_python(nullptr, v);
       release(v);
       return made;
     }

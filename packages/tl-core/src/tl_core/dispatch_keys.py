@@ -11,17 +11,69 @@ from tl_core._C import Tensor
 
 __all__ = ["DispatchKey", "DispatchKeySet"]
 
-_NAMES = (
-    "Undefined Dense FPGA Vulkan Metal Quantized CustomRNGKeyId MkldnnCPU Sparse SparseCsr NestedTensor BackendSelect "
-    "Python Fake FuncTorchDynamicLayerBackMode Functionalize Named Conjugate Negative ZeroTensor ADInplaceOrView "
-    "AutogradOther AutogradFunctionality AutogradNestedTensor Tracer AutocastCPU AutocastXPU AutocastCUDA Batched "
-    "VmapMode FuncTorchGradWrapper FuncTorchBatched BatchedNestedTensor FuncTorchVmapMode "
-    "FuncTorchDynamicLayerFrontMode PreDispatch PythonDispatcher PythonTLSSnapshot TESTING_ONLY_GenericWrapper "
-    "TESTING_ONLY_GenericMode CPU CUDA Meta PrivateUse1 AutogradCPU AutogradCUDA AutogradMeta AutogradPrivateUse1 "
-    "SparseCPU SparseCsrCPU QuantizedCPU NestedTensorCPU Autograd Autocast CompositeImplicitAutograd "
-    "CompositeExplicitAutograd CompositeExplicitAutogradNonFunctional CompositeImplicitAutogradNestedTensor"
+_BACKENDS = ("CPU", "CUDA", "HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA", "PrivateUse1",
+             "PrivateUse2", "PrivateUse3", "Meta")  # fmt: skip
+_KEYS = (
+    "Undefined",
+    "Dense",
+    "FPGA",
+    "Vulkan",
+    "Metal",
+    "Quantized",
+    "CustomRNGKeyId",
+    "MkldnnCPU",
+    "Sparse",
+    "SparseCsr",
+    "NestedTensor",
+    "BackendSelect",
+    "Python",
+    "Fake",
+    "FuncTorchDynamicLayerBackMode",
+    "Functionalize",
+    "Named",
+    "Conjugate",
+    "Negative",
+    "ZeroTensor",
+    "ADInplaceOrView",
+    "AutogradOther",
+    "AutogradFunctionality",
+    "AutogradNestedTensor",
+    "Tracer",
+    "AutocastCPU",
+    "AutocastXPU",
+    "AutocastIPU",
+    "AutocastHPU",
+    "AutocastXLA",
+    "AutocastMPS",
+    "AutocastMTIA",
+    "AutocastMAIA",
+    "AutocastCUDA",
+    "AutocastPrivateUse1",
+    "Autocast",
+    "FuncTorchBatched",
+    "BatchedNestedTensor",
+    "FuncTorchVmapMode",
+    "Batched",
+    "VmapMode",
+    "FuncTorchGradWrapper",
+    "DeferredInit",
+    "PythonTLSSnapshot",
+    "FuncTorchDynamicLayerFrontMode",
+    "TESTING_ONLY_GenericWrapper",
+    "TESTING_ONLY_GenericMode",
+    "PreDispatch",
+    "PythonDispatcher",
+    *_BACKENDS,
+    *(f"{kind}{b}" for kind in ("Quantized", "Sparse", "SparseCsr", "NestedTensor") for b in _BACKENDS),
+    *(f"Autograd{b}" for b in _BACKENDS),
+    "Autograd",
+    "CompositeImplicitAutograd",
+    "FuncTorchBatchedDecomposition",
+    "CompositeImplicitAutogradNestedTensor",
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
 )
-DispatchKey = enum.Enum("DispatchKey", {name: i for i, name in enumerate(_NAMES.split())})  # type: ignore[misc]
+DispatchKey = enum.Enum("DispatchKey", {name: i for i, name in enumerate(dict.fromkeys(_KEYS))})  # type: ignore[misc]
 DispatchKey.__doc__ = "A stage at which operators are handled; `PreDispatch` stands above autograd."
 
 
@@ -37,7 +89,25 @@ class DispatchKeySet:
     """
 
     def __init__(self, *keys: Any) -> None:
-        self._keys = frozenset(keys)
+        sets = [key._keys if isinstance(key, DispatchKeySet) else {key} for key in keys]
+        self._keys: frozenset[Any] = frozenset().union(*sets)
+
+    @staticmethod
+    def from_raw_repr(raw: int) -> DispatchKeySet:
+        """The set of which `raw_repr` gave the number.
+
+        Args:
+            raw: the number.
+        """
+        return DispatchKeySet(*(k for k in DispatchKey if raw >> k.value & 1))
+
+    def raw_repr(self) -> int:
+        """The set as a number."""
+        return sum(1 << k.value for k in self._keys)
+
+    def highestPriorityTypeId(self) -> Any:
+        """The key that a call would meet first."""
+        return max(self._keys, key=lambda k: k.value, default=DispatchKey["Undefined"])
 
     def has(self, key: Any) -> bool:
         """Whether the key is in the set."""

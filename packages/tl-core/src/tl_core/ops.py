@@ -101,7 +101,7 @@ class OpOverload(_C._Operator):
             *args: the arguments.
             **kwargs: those by keyword.
         """
-        from tl_core.library.dispatch_keys import layers_outside
+        from tl_core.library.layers import layers_outside
 
         with layers_outside(keyset):
             return self(*args, **kwargs)
@@ -129,9 +129,6 @@ class OpOverload(_C._Operator):
 
     def _can_decompose(self) -> bool:
         return self.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
-
-    def __str__(self) -> str:
-        return f"{self.overloadpacket}.{self._overloadname}"
 
     def __str__(self) -> str:
         return f"{self.overloadpacket}.{self._overloadname}"
@@ -232,13 +229,6 @@ class _OpNamespace:
 
     def __repr__(self) -> str:
         return f"<torch.ops.{self.__name__}>"
-
-
-def _overload(full: str) -> OpOverload:
-    """The operator of that name, such as `add.Tensor` or `mylib::sinc`."""
-    space, _, rest = full.rpartition("::")
-    base, _, overload = rest.partition(".")
-    return getattr(_packet(space or "aten", base), overload or "default")
 
 
 def _packet(namespace: str, name: str) -> OpOverloadPacket:

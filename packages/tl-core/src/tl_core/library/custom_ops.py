@@ -9,7 +9,7 @@ from typing import Any
 
 from tl_core import _C, ops
 from tl_core.library import derivatives, fake_impl, signatures
-from tl_core.library.dispatch_keys import device_key
+from tl_core.library.layers import device_key
 from tl_core.library.libraries import Library
 from tl_core.library.registrations import Registration
 from tl_core.library.schema_inference import infer_schema

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tl_core import _C, ops
+from tl_core.dispatch_keys import DispatchKey
 from tl_core.library import fake_impl, registrations, tags
-from tl_core.library.dispatch_keys import EVERY_KEY, DispatchKey, device_key
+from tl_core.library.layers import EVERY_KEY, device_key
 from tl_core.library.names import native_name, parse_namespace, qualified
 from tl_core.library.registrations import Registration, fallthrough_kernel
 from tl_core.library.schema_parser import parse_schema

@@ -7,7 +7,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core.library import registrations
-from tl_core.library.dispatch_keys import DEVICES
+from tl_core.library.layers import DEVICES
 from tl_core.library.registrations import Registration
 
 __all__ = ["has_kernel", "implemented"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tl_core import _C
-from tl_core.library.dispatch_keys import DEVICES, NUMBER_OF_DEVICES, layer_of
+from tl_core.library.layers import DEVICES, NUMBER_OF_DEVICES, layer_of
 
 __all__ = ["Registration", "fallthrough_kernel", "of", "put", "withdraw"]
 

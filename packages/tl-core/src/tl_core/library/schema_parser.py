@@ -252,7 +252,7 @@ def _of_string(text: str, kind: Type) -> Any:
 def _of_number(value: Any, kind: Type) -> Any:
     """Enumerations may be given by number."""
     if kind.name == "ScalarType" and isinstance(value, int):
-        from tl_core.library.dispatch_keys import DTYPES
+        from tl_core.library.layers import DTYPES
 
         return DTYPES[value]
     return value
