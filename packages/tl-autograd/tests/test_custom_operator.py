@@ -169,6 +169,7 @@ def test_transforms_go_through_the_formula() -> None:
     assert tl.allclose(func.jacrev(f)(x), want.diag())
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
 def test_batches_without_a_rule_are_looped() -> None:
     sizes = []
 

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 from tl_autograd import _C
 from tl_autograd.function import Function, apply_recorded
-from tl_core import _C as core
 from tl_core import Tensor, is_grad_enabled, stack
 from tl_core.library.function_schema import base_type, is_list
-from tl_core.library.layers import excluded_layers
+from tl_core.library.layers import AutoDispatchBelowAutograd
 from tl_core.library.signatures import filled
 from tl_core.pytree import tree_flatten, tree_unflatten
 
@@ -35,7 +34,7 @@ def derivative(op: Any, formula: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not (is_grad_enabled() and _any_requires_grad(args)):
-            with excluded_layers(core._LAYER_AUTOGRAD):
+            with AutoDispatchBelowAutograd():
                 return op(*args, **kwargs)
         args, kwargs = filled(schema, args, kwargs)
         return cls.call(args, _Keywords(kwargs))
@@ -120,7 +119,7 @@ class _Plain:
         *args, keywords = args  # type: ignore[assignment]
         if _C.transforms_active():
             return self.op(*args, **keywords.values)
-        with excluded_layers(core._LAYER_AUTOGRAD):
+        with AutoDispatchBelowAutograd():
             return self.op(*args, **keywords.values)
 
     def setup_context(self, ctx: Any, inputs: tuple, output: Any) -> None:
@@ -212,17 +211,17 @@ def _fitted(found: Any, spec: Any) -> list[Any]:
             f"gradients, but there were {len(shape)} inputs"
         )
     flat: list[Any] = []
-    for gradient, places in zip(found, shape, strict=True):
-        if not isinstance(places, (list, tuple)):
+    for gradient, indices in zip(found, shape, strict=True):
+        if not isinstance(indices, (list, tuple)):
             flat.append(gradient)
         elif gradient is None:
-            flat.extend([None] * len(places))
-        elif isinstance(gradient, (list, tuple)) and len(gradient) == len(places):
+            flat.extend([None] * len(indices))
+        elif isinstance(gradient, (list, tuple)) and len(gradient) == len(indices):
             flat.extend(gradient)
         else:
             raise RuntimeError(
                 "Expected the return from backward to be of the same structure as the inputs: a list of "
-                f"{len(places)} tensors has a list of so many gradients, got {gradient!r}"
+                f"{len(indices)} tensors has a list of so many gradients, got {gradient!r}"
             )
     return flat
 

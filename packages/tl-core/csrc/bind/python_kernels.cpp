@@ -218,9 +218,9 @@ int call_python(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n
 // ---- places ----------------------------------------------------------------------------------------------
 constexpr int kFirstLayer = kNumDeviceTypes;
 
-PythonFunction& place(const Operator& op, int slot) {
-  static auto* const places = new std::map<std::pair<const Operator*, int>, std::unique_ptr<PythonFunction>>;
-  auto& found = (*places)[{&op, slot}];
+PythonFunction& slot_of(const Operator& op, int slot) {
+  static auto* const slots = new std::map<std::pair<const Operator*, int>, std::unique_ptr<PythonFunction>>;
+  auto& found = (*slots)[{&op, slot}];
   if (!found) found.reset(new PythonFunction{&op});
   return *found;
 }
@@ -232,7 +232,7 @@ void put_function(PythonFunction& f, PyObject* function) {
   Py_XSETREF(f.function, Py_XNewRef(function));
 }
 
-DeviceType device_place(int number) {
+DeviceType device_type_of(int number) {
   TL_CHECK(number >= 0 && number < kNumDeviceTypes, Value, "there is no device type ", number);
   return static_cast<DeviceType>(number);
 }
@@ -246,8 +246,8 @@ PyObject* set_kernel(PyObject*, PyObject* args) {
   return translated(
       [&] {
         const Operator& op = operator_argument(name);
-        const DeviceType type = device_place(device);
-        PythonFunction& f = place(op, device);
+        const DeviceType type = device_type_of(device);
+        PythonFunction& f = slot_of(op, device);
         const bool removes = function == Py_None;
         if (removes == f.replaces) {
           const KernelEntry entry = removes ? f.replaced : KernelEntry{call_python, &f};
@@ -273,7 +273,7 @@ PyObject* set_layer(PyObject*, PyObject* args) {
       [&] {
         TL_CHECK(layer >= 0 && layer < TL_LAYER_COUNT, Value, "there is no layer ", layer);
         const Operator& op = operator_argument(name);
-        PythonFunction& f = place(op, kFirstLayer + layer);
+        PythonFunction& f = slot_of(op, kFirstLayer + layer);
         const bool calls = function != Py_None && function != Py_Ellipsis;
         put_function(f, calls ? function : nullptr);
         if (function == Py_None)
@@ -287,7 +287,7 @@ PyObject* set_layer(PyObject*, PyObject* args) {
 
 // ---- operators -------------------------------------------------------------------------------------------
 // Lives as long as the operator: the process.
-TlValue kept_default(const TlOperatorInfo& info, int arg, PyObject* o) {
+TlValue saved_default(const TlOperatorInfo& info, int arg, PyObject* o) {
   auto* scratch = new Scratch;
   TlValue v;
   bool overloaded = false;
@@ -311,7 +311,7 @@ PyObject* register_one(PyObject*, PyObject* args) {
                  " and 8 are taken");
         for (int i = 0; i < info.n_args; ++i)
           if (PyObject* o = PyDict_GetItemString(defaults, info.args[i].name))
-            schema->set_default(i, kept_default(info, i, o));
+            schema->set_default(i, saved_default(info, i, o));
         TlOperatorDef def{};
         def.struct_size = sizeof def;
         register_operator(std::move(schema), def);
@@ -350,7 +350,7 @@ PyObject* has_kernel(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "si", &name, &device)) return nullptr;
   return translated(
       [&] {
-        device_place(device);
+        device_type_of(device);
         return PyBool_FromLong(operator_argument(name).kernels[device].call != nullptr);
       },
       static_cast<PyObject*>(nullptr));

@@ -115,9 +115,9 @@ TlArgInfo ParsedSchema::parse_one(std::string_view text, bool keyword_only, TlVa
   const size_t mark = type.find('(');
   if (mark != std::string::npos && mark > 0 && !type.starts_with("Dict") && !type.starts_with("Future")) {
     const size_t end = type.find(')', mark);
-    const std::string_view marks = std::string_view(type).substr(mark + 1, end - mark - 1);
-    info.alias = alias_set(trim(marks.substr(0, marks.find_first_of("!|- "))));
-    info.written = marks.find('!') != std::string_view::npos;
+    const std::string_view annotation = std::string_view(type).substr(mark + 1, end - mark - 1);
+    info.alias = alias_set(trim(annotation.substr(0, annotation.find_first_of("!|- "))));
+    info.written = annotation.find('!') != std::string_view::npos;
     type.erase(mark, end - mark + 1);
   }
   if (!type.empty() && type.back() == '?') {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tl_core import ops
+from tl_core import _C, ops
 
 __all__ = ["lookup_op", "native_name", "parse_namespace", "qualified"]
 
@@ -43,8 +43,6 @@ def native_name(qualname: str) -> str:
     Args:
         qualname: `aten::add.Tensor`.
     """
-    from tl_core import _C
-
     name = qualname.removesuffix(".default")
     bare = name.removeprefix("aten::")
     return bare if bare != name and bare in _C._operators() else name
@@ -60,9 +58,7 @@ def qualified(op: Any, caller: str) -> str:
     Raises:
         ValueError: it is none of these.
     """
-    from tl_core.library.custom_ops import CustomOpDef
-
-    if isinstance(op, CustomOpDef):
+    if isinstance(op, _C._Operator) and hasattr(op, "_qualname"):  # what `custom_op` made
         return op._qualname
     if isinstance(op, ops.OpOverload):
         return op._name

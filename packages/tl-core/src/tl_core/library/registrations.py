@@ -87,8 +87,8 @@ def forget(op: str) -> None:
     _by_operator.pop(op, None)
     _made_composite.discard(op)
     for table in (_kernels, _layers):
-        for place in [p for p in table if p[0] == op]:
-            del table[place]
+        for slot in [p for p in table if p[0] == op]:
+            del table[slot]
 
 
 def of(op: str, key: str) -> Any:
@@ -114,8 +114,8 @@ def _first(op: str, *keys: str) -> Registration | None:
 def _refresh(op: str) -> None:
     explicit = _first(op, "BackendSelect", *_COMPOSITES[:2])
     implicit = of(op, "CompositeImplicitAutograd")
-    for name, place in _places():
-        _put_kernel(op, place, (of(op, name) if name else None) or explicit or implicit)
+    for name, slot in _slots():
+        _put_kernel(op, slot, (of(op, name) if name else None) or explicit or implicit)
     own = of(op, "CPU") or explicit
     if implicit or op in _made_composite:
         _C._set_composite(op, bool(implicit and not own))
@@ -136,19 +136,19 @@ _kernels: dict[tuple[str, int], Registration | None] = {}
 _layers: dict[tuple[str, int], Registration | None] = {}
 
 
-def _places() -> list[tuple[str, int]]:
-    named = {place: name for name, place in DEVICES.items()}
-    return [(named.get(place, ""), place) for place in range(NUMBER_OF_DEVICES)]
+def _slots() -> list[tuple[str, int]]:
+    named = {slot: name for name, slot in DEVICES.items()}
+    return [(named.get(slot, ""), slot) for slot in range(NUMBER_OF_DEVICES)]
 
 
-def _put_kernel(op: str, place: int, registration: Registration | None) -> None:
-    if _kernels.get((op, place)) is registration:
+def _put_kernel(op: str, slot: int, registration: Registration | None) -> None:
+    if _kernels.get((op, slot)) is registration:
         return
-    _kernels[op, place] = registration
+    _kernels[op, slot] = registration
     function = None if registration is None else registration.function
     if function is fallthrough_kernel:
         function = None  # there is nothing behind a device
-    _C._set_kernel(op, place, function, registration is not None and registration.refuses_aliasing)
+    _C._set_kernel(op, slot, function, registration is not None and registration.refuses_aliasing)
 
 
 def _put_layer(op: str, layer: int, registration: Registration | None) -> None:

@@ -47,20 +47,20 @@ class _Parser:
         self.text = text
         self.tokens: list[tuple[str, str, int]] = []
         self.at = 0
-        place = 0
-        while text[place:].strip():
-            found = _TOKEN.match(text, place)
+        offset = 0
+        while text[offset:].strip():
+            found = _TOKEN.match(text, offset)
             if not found:
-                self._fail(f"unexpected character {text[place:].strip()[0]!r}", place)
+                self._fail(f"unexpected character {text[offset:].strip()[0]!r}", offset)
             kind = found.lastgroup or ""
             self.tokens.append((kind, found[kind], found.start(kind)))
-            place = found.end()
+            offset = found.end()
 
     # ---- tokens ---------------------------------------------------------------------------------------------------
-    def _fail(self, what: str, place: int | None = None) -> NoReturn:
-        if place is None:
-            place = self.tokens[self.at][2] if self.at < len(self.tokens) else len(self.text)
-        raise RuntimeError(f"{what} in the schema:\n{self.text}\n{' ' * place}~ <--- HERE")
+    def _fail(self, what: str, offset: int | None = None) -> NoReturn:
+        if offset is None:
+            offset = self.tokens[self.at][2] if self.at < len(self.tokens) else len(self.text)
+        raise RuntimeError(f"{what} in the schema:\n{self.text}\n{' ' * offset}~ <--- HERE")
 
     def peek(self, ahead: int = 0) -> str:
         at = self.at + ahead
@@ -292,7 +292,7 @@ def parse_schema(schema: str) -> FunctionSchema:
         schema: the text.
 
     Raises:
-        RuntimeError: it is no schema; the message points at the place.
+        RuntimeError: it is no schema; the message points at the offset.
 
     Example:
         >>> s = parse_schema("my::scale(Tensor x, *, float by=2.0) -> Tensor")

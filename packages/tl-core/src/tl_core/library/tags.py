@@ -67,11 +67,11 @@ _CORE = frozenset(_CORE_NAMES.split())
 _BY_VALUE_NAMES = "_local_scalar_dense equal is_nonzero allclose item"
 _BY_VALUE = frozenset(_BY_VALUE_NAMES.split())
 _SIZED_BY_VALUE = ("nonzero", "masked_select", "unique", "_unique", "bincount", "histc_by_value")
-_RESHAPED_IN_PLACE_NAMES = (
+_INPLACE_VIEWS_NAMES = (
     "as_strided_ detach_ movedim_ moveaxis_ rename_ resize_ resize_as_ set_ squeeze_ swapaxes_ swapdims_ t_ "
     "transpose_ unsqueeze_"
 )
-_RESHAPED_IN_PLACE = frozenset(_RESHAPED_IN_PLACE_NAMES.split())
+_INPLACE_VIEWS = frozenset(_INPLACE_VIEWS_NAMES.split())
 
 given: dict[str, list[Tag]] = {}
 
@@ -102,7 +102,7 @@ def _tags_of_row(op: str) -> tuple[Tag, ...]:
         Tag.core: op in _CORE,
         Tag.data_dependent_output: base in _BY_VALUE,
         Tag.dynamic_output_shape: base.startswith(_SIZED_BY_VALUE),
-        Tag.inplace_view: base in _RESHAPED_IN_PLACE,
+        Tag.inplace_view: base in _INPLACE_VIEWS,
         Tag.nondeterministic_seeded: is_random,
         Tag.pointwise: elementwise and not is_view,
         Tag.pt2_compliant_tag: True,
