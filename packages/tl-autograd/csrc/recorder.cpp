@@ -374,7 +374,7 @@ bool is_missing(const TlOperatorInfo& info) {
 int bind(void*, const TlOperator* op, TlLayerEntry* out) {
   const TlOperatorInfo* info = api->op_info(op);
   *out = {nullptr, nullptr};
-  if (info->is_composite) return 0;
+  if (info->is_composite && info->variant != TL_OUT) return 0;
   try {
     auto r = std::make_unique<Recorder>(op);
     if (info->variant == TL_OUT)

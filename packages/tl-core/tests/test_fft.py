@@ -229,7 +229,7 @@ def test_nothing_to_transform():
         (lambda x: fft.fft(x, dim=2), IndexError, "Dimension out of range"),
         (lambda x: fft.fft(x[0, 0]), IndexError, "no dimensions"),
         (lambda x: fft.rfft(x + 1j), RuntimeError, "rfft expects a real input tensor, but got ComplexFloat"),
-        (lambda x: fft.ihfftn(x + 1j), RuntimeError, "ihfftn expects a real input tensor"),
+        (lambda x: fft.ihfftn(x + 1j), RuntimeError, "ihfftn expects a real-valued input tensor"),
         (lambda x: fft.fft(x, norm="unit"), RuntimeError, 'Invalid normalization mode: "unit"'),
         (
             lambda x: fft.fftn(x, s=(1, 2, 3)),

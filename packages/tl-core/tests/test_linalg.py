@@ -189,7 +189,7 @@ def test_what_has_no_inverse_is_named():
         (
             lambda: tl.lu_unpack(tl.eye(2), tl.tensor([5, 1], dtype=tl.int32)),
             RuntimeError,
-            "greater or equal to 1 and less or equal to 2",
+            "greater or equal to 1",
         ),
         (
             lambda: linalg.ldl_solve(tl.eye(2), tl.tensor([7, 1], dtype=tl.int32), tl.eye(2)),

@@ -236,7 +236,8 @@ def test_shared_memory_is_given_back():
 
 
 def test_read_only_memory_is_never_written():
-    storage = tl.frombuffer(b"abc", dtype=tl.uint8).untyped_storage()
+    with pytest.warns(UserWarning, match="not writable"):
+        storage = tl.frombuffer(b"abc", dtype=tl.uint8).untyped_storage()
     writes = [
         lambda: storage.fill_(0),
         lambda: storage.copy_(tl.UntypedStorage(3)),

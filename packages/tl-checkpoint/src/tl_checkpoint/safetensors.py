@@ -18,6 +18,7 @@ from typing import Any
 
 import tl_core
 from tl_core.files import crc32
+from tl_core.mapped_memory import tensor_on_buffer
 
 from .atomic import replacing
 from .source import FileSource, MappedSource, ObjectSource, Source
@@ -446,7 +447,7 @@ def read_tensor(source: Source, entry: Entry) -> Any:
     if entry.begin == entry.end:
         return tl_core.empty(entry.shape, dtype=entry.dtype)
     if isinstance(source, MappedSource) and entry.begin % entry.dtype.itemsize == 0:
-        flat = tl_core.frombuffer(source.view[entry.begin : entry.end], dtype=tl_core.uint8)
+        flat = tensor_on_buffer(source.view[entry.begin : entry.end])
     else:
         flat = tl_core.empty(entry.end - entry.begin, dtype=tl_core.uint8)
         crc = source.read_checked(entry.begin, memoryview(flat))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import tl_core
+from tl_core.mapped_memory import tensor_on_buffer
 from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
 
 from .archive_reader import ArchiveReader
@@ -94,7 +95,7 @@ class Storages:
             return UntypedStorage(0)
         assert self._mapped is not None
         view = self._mapped.view[record.offset : record.offset + record.size]
-        return tl_core.frombuffer(view, dtype=tl_core.uint8).untyped_storage()
+        return tensor_on_buffer(view).untyped_storage()
 
     def _read(self, key: str, storage: Any, dtype: Any) -> None:
         if not storage.nbytes():

@@ -22,6 +22,8 @@ bool is_sequence(PyObject* o) {
   return PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) && !is_tensor(o);
 }
 
+constexpr size_t kMaxDepth = 64;  // of nested sequences, which may hold themselves
+
 // ---- shape and type of nested sequences
 // --------------------------------------------------------------------------------
 DimVector shape_of(PyObject* o) {
@@ -30,11 +32,17 @@ DimVector shape_of(PyObject* o) {
   while (is_sequence(o)) {
     const Py_ssize_t n = PySequence_Size(o);
     if (n < 0) throw PythonError();
-    TL_CHECK(shape.size() < 64, Value, "too many dimensions '", Py_TYPE(o)->tp_name, "'");
+    TL_CHECK(shape.size() < kMaxDepth, Value, "too many dimensions '", Py_TYPE(o)->tp_name, "'");
     shape.push_back(n);
     if (n == 0) break;
-    held = checked(PySequence_GetItem(o, 0));
+    PyRef first(PySequence_GetItem(o, 0));
+    if (!first) {
+      PyErr_Clear();
+      fail(ErrorKind::Value, "could not determine the shape of object type '", Py_TYPE(o)->tp_name, "'");
+    }
+    held = std::move(first);
     o = held.get();
+    if (is_tensor(o) && tensor_of(o).numel() == 1) break;  // counts as a number
     const auto array = tensor_like_array(o);
     if (array || is_tensor(o)) {
       for (int64_t s : (array ? *array : tensor_of(o)).sizes()) shape.push_back(s);
@@ -66,7 +74,7 @@ struct Inferred {
   bool defined = false;
 };
 
-void infer(PyObject* o, Inferred& out) {
+void infer(PyObject* o, Inferred& out, size_t depth = 0) {
   const auto array = tensor_like_array(o);
   if (array || !is_sequence(o)) {
     const DType d = array ? array->dtype() : dtype_of_number(o);
@@ -76,7 +84,11 @@ void infer(PyObject* o, Inferred& out) {
   PyRef items = checked(PySequence_Fast(o, "expected a sequence"));
   PyObject** data = PySequence_Fast_ITEMS(items.get());
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
-  for (Py_ssize_t i = 0; i < n; ++i) infer(data[i], out);
+  TL_CHECK(depth < kMaxDepth, Value, "too many dimensions '", Py_TYPE(o)->tp_name, "'");
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    TL_CHECK(data[i] != o, Type, "new(): self-referential lists are incompatible");
+    infer(data[i], out, depth + 1);
+  }
 }
 
 // ---- filling
@@ -91,6 +103,13 @@ void store_number(PyObject* o, DType dtype, char* out) {
     const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
     TL_CHECK(!overflow, Value, "Overflow when unpacking long long");
     *reinterpret_cast<int64_t*>(out) = v;
+    return;
+  }
+  const bool truth = dtype == DType::Bool && (PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o));
+  if (truth || (PyLong_Check(o) && is_floating(dtype))) {  // of any size
+    const double v = truth ? PyObject_IsTrue(o) : PyLong_AsDouble(o);
+    if (PyErr_Occurred()) throw PythonError();
+    Scalar(v).store(dtype, out);
     return;
   }
   const auto array = tensor_like_array(o);

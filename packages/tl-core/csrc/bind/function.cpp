@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/live_allocations.h"
+#include "bind/deprecated_forms.h"
 #include "bind/names.h"
 #include "bind/override.h"
 #include "bind/parse.h"
@@ -204,6 +205,11 @@ PyObject* call_parsed(const FunctionDef& f, const PyArgs& in) {
     return finish(op, f.name, parsed);
   }
   if (any_override(in)) return call_override(object, in);
+  if (const auto today = todays_form(f.name, in)) {
+    const Py_ssize_t own = in.self != nullptr;
+    return call_parsed(f,
+                       {in.self, today->args.data() + own, today->n_positional - own, today->keywords.get()});
+  }
   if (PyObject* fallback = fallback_of(f)) return call_fallback(fallback, in);
   return no_overload(f, in);
 }
@@ -211,8 +217,11 @@ PyObject* call_parsed(const FunctionDef& f, const PyArgs& in) {
 
 PyObject* call_function(const FunctionDef& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
                         PyObject* kwnames) noexcept {
-  return translated([&] { return call_parsed(f, {self, args, nargs, kwnames}); },
-                    static_cast<PyObject*>(nullptr));
+  return translated(
+      [&] {
+        return call_parsed(f, {self, args, nargs, kwnames});
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
 namespace {

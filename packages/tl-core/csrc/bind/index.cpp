@@ -33,11 +33,26 @@ int64_t dims_of(PyObject* o) {
   return is_tensor(o) && is_mask(tensor_of(o)) ? tensor_of(o).dim() : 1;
 }
 
+// A short list that holds more than numbers is read as the tuple of its items, as numpy did before 1.23.
+bool stands_for_tuple(PyObject* index) {
+  if (!PyList_Check(index) || PyList_GET_SIZE(index) >= 32) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(index); ++i) {
+    PyObject* o = PyList_GET_ITEM(index, i);
+    if (o == Py_None || o == Py_Ellipsis || PySlice_Check(o) || is_tensor(o) || PySequence_Check(o))
+      return true;
+  }
+  return false;
+}
+
 // Walks an index and applies what is a view at once; what is not (tensors, lists, bools) is gathered for the
 // operator `index`.
 class Indexer {
  public:
   Indexer(const Tensor& t, PyObject* index) : t_(t), ndim_(t.dim()) {
+    if (stands_for_tuple(index)) {
+      list_ = checked(PyList_AsTuple(index));
+      index = list_.get();
+    }
     PyObject* const* items = &index;
     Py_ssize_t n = 1;
     if (PyTuple_Check(index)) {
@@ -141,6 +156,7 @@ class Indexer {
     at_ += dims;
   }
 
+  PyRef list_;  // the items of an index that was a list
   Tensor t_;
   int64_t ndim_;
   int64_t named_ = 0;    // dimensions the index speaks of

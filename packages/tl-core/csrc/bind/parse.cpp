@@ -388,6 +388,12 @@ std::string kind_name(const TlArgInfo& arg) {
   return kNames[arg.kind];
 }
 
+// The name of an object's class as the reference's messages write it.
+std::string type_name(PyObject* o) {
+  const std::string_view name = Py_TYPE(o)->tp_name, own = "tl_core.";
+  return std::string(name.starts_with(own) ? name.substr(own.size()) : name);
+}
+
 // ---- a whole call
 // ----------------------------------------------------------------------------------------------------
 namespace {
@@ -468,10 +474,19 @@ class CallParser {
 
   bool accept(int param, PyObject* o, Py_ssize_t position) {
     const TlArgInfo& arg = info_.args[param];
-    if (!parse_value(o, arg, out_.values[param], scratch_, out_.overloaded) && !named_dims(param, o))
+    if (!parse_value(o, arg, out_.values[param], scratch_, out_.overloaded) && !named_dims(param, o) &&
+        !stands_for_empty(param, o))
       return mismatch(arg, o, position);
     seen_ |= uint64_t{1} << param;
     return true;
+  }
+
+  // None is an empty list where that is the default, as in `dims=None` of the reference's documentation.
+  bool stands_for_empty(int param, PyObject* o) {
+    const TlArgInfo& arg = info_.args[param];
+    const bool empty = o == Py_None && is_list(arg.kind) && arg.has_default && !op_.defaults[param].len;
+    if (empty) out_.values[param] = op_.defaults[param];
+    return empty;
   }
 
   // The tensor whose dimensions the call speaks of: the first, or the first of a list.
@@ -505,7 +520,7 @@ class CallParser {
     if (!why_) return false;
     const char* shown = std::strcmp(arg.name, "self") == 0 ? "input" : arg.name;
     std::string at = position >= 0 ? cat(" (position ", position + 1, ")") : "";
-    std::string got = Py_TYPE(o)->tp_name;
+    std::string got = type_name(o);
     if (is_list(arg.kind) && (PyTuple_Check(o) || PyList_Check(o)))
       return refuse(name_, "(): argument '", shown, "'", at, " must be ", kind_name(arg), ", but got ",
                     first_bad(arg, o));
@@ -529,9 +544,9 @@ class CallParser {
         default:
           ok = number_value(items.data[i], v, scratch_);
       }
-      if (!ok) return cat(Py_TYPE(items.data[i])->tp_name, " at pos ", i);
+      if (!ok) return cat(type_name(items.data[i]), " at pos ", i);
     }
-    return Py_TYPE(o)->tp_name;
+    return type_name(o);
   }
 
   // `x.view(2, 3)`: a list may be written out where it is the only positional parameter.

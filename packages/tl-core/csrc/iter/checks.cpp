@@ -21,15 +21,19 @@ void check_no_internal_overlap(const Tensor& t) {
            "Please clone() the tensor before performing the operation.");
 }
 
+bool share_elements(const Tensor& a, const Tensor& b) {
+  if (a.storage() != b.storage() || !a.numel() || !b.numel()) return false;
+  if (!is_dense(a.sizes(), a.strides()) || !is_dense(b.sizes(), b.strides())) return a.same(b);
+  const char* first = a.ptr<char>();
+  const char* second = b.ptr<char>();
+  return first < second + b.numel() * b.itemsize() && second < first + a.numel() * a.itemsize();
+}
+
 void check_no_partial_overlap(const Tensor& out, const Tensor& in) {
-  if (out.storage() != in.storage() || out.same(in) || !out.numel() || !in.numel()) return;
-  const bool identical = out.data() == in.data() && std::ranges::equal(out.sizes(), in.sizes()) &&
-                         std::ranges::equal(out.strides(), in.strides());
-  if (identical || !is_dense(out.sizes(), out.strides()) || !is_dense(in.sizes(), in.strides())) return;
-  const char* a = out.ptr<char>();
-  const char* b = in.ptr<char>();
-  const bool disjoint = a + out.numel() * out.itemsize() <= b || b + in.numel() * in.itemsize() <= a;
-  TL_CHECK(disjoint, Runtime,
+  const bool identical = out.same(in) || (out.storage() == in.storage() && out.data() == in.data() &&
+                                          std::ranges::equal(out.sizes(), in.sizes()) &&
+                                          std::ranges::equal(out.strides(), in.strides()));
+  TL_CHECK(identical || !share_elements(out, in), Runtime,
            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
            "single memory "
            "location. Please clone() the tensor before performing the operation.");

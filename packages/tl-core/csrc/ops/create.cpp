@@ -14,6 +14,7 @@
 #include "ops/uninitialized_fill.h"
 #include "ops/warn.h"
 #include "tensor/geometry.h"
+#include "tensor/sparse.h"
 
 namespace tl {
 
@@ -36,7 +37,19 @@ Tensor fresh(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, D
   TL_CHECK(!dtype || *dtype == out.tensor->dtype(), Runtime, "dtype of out (",
            dtype_name(out.tensor->dtype()), ") does not match the requested dtype ",
            dtype_name(dtype.value_or(DType::Bool)));
+  TL_CHECK(!layout || *layout == out.tensor->layout(), Runtime, "layout of out (",
+           layout_name(out.tensor->layout()), ") does not match the requested layout ",
+           layout_name(layout.value_or(Layout::Strided)));
   return prepare_out(out, size, {out.tensor->dtype(), out.tensor->device()});
+}
+
+// An out of as many elements keeps its shape: the range is written in the order of its elements.
+template <class F>
+std::optional<Tensor> written_in_order(Out out, int64_t n, F range) {
+  if (!out || out.tensor->dim() == 1 || out.tensor->numel() != n || out.tensor->is_meta())
+    return std::nullopt;
+  const Tensor flat = range(out.tensor->dtype());
+  return ops::copy_(*out.tensor, ops::view(flat, out.tensor->sizes()));
 }
 
 bool is_sparse(OptLayout layout, Out out) { return layout && *layout != Layout::Strided && !out; }
@@ -73,15 +86,17 @@ Tensor ones(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, Op
 
 Tensor full(IntSpan size, const Scalar& value, OptDType dtype, OptLayout layout, OptDevice device, OptBool,
             Out out) {
-  Tensor t = fresh(size, dtype, layout, device, scalar_dtype(value), out);
+  // Of single precision also where the default is half.
+  const DType complex = default_dtype() == DType::Float64 ? DType::Complex128 : DType::Complex64;
+  Tensor t = fresh(size, dtype, layout, device, value.is_complex() ? complex : scalar_dtype(value), out);
   fill(t, value);
   return t;
 }
 
 Tensor empty_strided_form(IntSpan size, IntSpan stride, OptDType dtype, OptLayout layout, OptDevice device,
                           OptBool) {
-  TL_CHECK(size.size() == stride.size(), Runtime, "empty_strided: the size ", size, " and the stride ",
-           stride, " differ in length");
+  TL_CHECK(size.size() == stride.size(), Runtime, "empty_strided: dimensionality of sizes (", size.size(),
+           ") must match dimensionality of strides (", stride.size(), ")");
   for (int64_t s : stride)
     TL_CHECK(s >= 0, Runtime, "empty_strided: strides must not be negative, got ", stride);
   return uninitialized(empty_strided(size, stride, options(dtype, layout, device, default_dtype())));
@@ -212,6 +227,10 @@ Tensor arange_start_step(const Scalar& start, const Scalar& end, const Scalar& s
   const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
   const DType wanted = dtype ? *dtype : out ? out.tensor->dtype() : integral ? DType::Int64 : default_dtype();
   const int64_t n = arange_length(start, end, step, wanted);
+  if (auto t = written_in_order(out, n, [&](DType d) {
+        return arange_start_step(start, end, step, dtype.value_or(d), layout, device, std::nullopt, {});
+      }))
+    return *t;
   Tensor t = fresh(DimVector{n}, dtype, layout, device, wanted, out);
   TL_CHECK(!is_complex(t.dtype()), NotImplemented, "\"arange_cpu\" not implemented for '",
            scalar_type_name(t.dtype()), "'");
@@ -247,6 +266,9 @@ Tensor range_step(const Scalar& start, const Scalar& end, const Scalar& step, Op
   TL_CHECK(!is_complex(wanted) && wanted != DType::Bool, NotImplemented,
            "\"range_cpu\" not implemented for '", scalar_type_name(wanted), "'");
   const int64_t n = range_length(start, end, step, wanted);
+  if (auto t =
+          written_in_order(out, n, [&](DType d) { return arange_values(start, step, n, dtype.value_or(d)); }))
+    return *t;
   Tensor t = fresh(DimVector{n}, dtype, layout, device, wanted, out);
   if (!t.is_meta()) ops::copy_(t, arange_values(start, step, n, wanted));
   return t;
@@ -277,9 +299,13 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, OptDType 
                 OptDevice device, OptBool, Out out) {
   TL_CHECK(steps >= 0, Runtime, "number of steps must be non-negative, got ", steps);
   const bool complex = start.is_complex() || end.is_complex();
-  TL_CHECK(!complex || !dtype || is_complex(*dtype), Runtime, "linspace(): inferred dtype ",
+  TL_CHECK(!complex || !dtype || is_complex(*dtype), Runtime, "torch.linspace(): inferred dtype ",
            dtype_name(to_complex(default_dtype())), " can't be safely cast to passed dtype ",
            dtype ? dtype_name(*dtype) : "");
+  if (auto t = written_in_order(out, steps, [&](DType d) {
+        return linspace(start, end, steps, dtype.value_or(d), layout, device, std::nullopt, {});
+      }))
+    return *t;
   Tensor t = fresh(DimVector{steps}, dtype, layout, device,
                    complex ? to_complex(default_dtype()) : default_dtype(), out);
   if (t.is_meta() || steps == 0) return t;
@@ -339,9 +365,13 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
                 OptLayout layout, OptDevice device, OptBool, Out out) {
   TL_CHECK(steps >= 0, Runtime, "number of steps must be non-negative, got ", steps);
   const bool complex = start.is_complex() || end.is_complex();
-  TL_CHECK(!complex || !dtype || is_complex(*dtype), Runtime, "logspace(): inferred dtype ",
+  TL_CHECK(!complex || !dtype || is_complex(*dtype), Runtime, "torch.logspace(): inferred dtype ",
            dtype_name(to_complex(default_dtype())), " can't be safely cast to passed dtype ",
            dtype ? dtype_name(*dtype) : "");
+  if (auto t = written_in_order(out, steps, [&](DType d) {
+        return logspace(start, end, steps, base, dtype.value_or(d), layout, device, std::nullopt, {});
+      }))
+    return *t;
   Tensor t = fresh(DimVector{steps}, dtype, layout, device,
                    complex ? to_complex(default_dtype()) : default_dtype(), out);
   if (t.is_meta() || steps == 0) return t;

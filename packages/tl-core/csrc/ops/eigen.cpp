@@ -60,7 +60,9 @@ Tensor eigh_backward(OptTensor grad_L, OptTensor grad_V, const Tensor& L, const 
     const Tensor scaled = ops::mul(V, ops::unsqueeze(grad_L ? *grad_L : ops::zeros_like(L), -2));
     return ops::matmul(scaled, VH);
   }
-  Tensor inner = ops::mul(ops::matmul(VH, *grad_V), inverse_gaps(L));
+  const Tensor product = ops::matmul(VH, *grad_V);
+  check_phase_invariant("linalg_eigh_backward", "eigenvectors", ops::diagonal(product, 0, -2, -1));
+  Tensor inner = ops::mul(product, inverse_gaps(L));
   if (grad_L) inner = ops::add(inner, ops::diag_embed(*grad_L));
   return ops::matmul(V, ops::matmul(inner, VH));
 }
@@ -119,6 +121,7 @@ Tensor eig_backward(OptTensor grad_L, OptTensor grad_V, const Tensor& L, const T
   Tensor inner;
   if (grad_V) {
     const Tensor product = ops::matmul(VH, *grad_V);
+    check_phase_invariant("linalg_eig_backward", "eigenvectors", ops::diagonal(product, 0, -2, -1));
     const Tensor along = ops::real(ops::diagonal(product, 0, -2, -1));
     const Tensor apart = ops::sub(product, ops::mul(ops::matmul(VH, V), ops::unsqueeze(along, -2)));
     inner = ops::mul(apart, ops::conj_physical(inverse_gaps(L)));

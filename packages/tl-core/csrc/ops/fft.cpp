@@ -35,8 +35,9 @@ Tensor as_complex(const Tensor& t) {
 }
 
 Tensor as_real(const char* name, const Tensor& t) {
-  TL_CHECK(!is_complex(t.dtype()), Runtime, name, " expects a real input tensor, but got ",
-           scalar_type_name(t.dtype()));
+  const bool one_dim = std::string_view(name).ends_with("fft");
+  TL_CHECK(!is_complex(t.dtype()), Runtime, name, " expects a real", one_dim ? "" : "-valued",
+           " input tensor, but got ", scalar_type_name(t.dtype()));
   return as_inexact(t);
 }
 

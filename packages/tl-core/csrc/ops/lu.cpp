@@ -132,9 +132,11 @@ Tensor permutation(const Tensor& pivots, IntSpan batch, int64_t rows, DType dtyp
     std::iota(order.begin(), order.end(), 0);
     const int32_t* swaps = dense.ptr<int32_t>() + i * exchanges;
     for (int64_t k = 0; k < exchanges; ++k) {
-      TL_CHECK(swaps[k] >= 1 && swaps[k] <= rows, Runtime,
-               "pivots passed to lu_unpack must be greater or equal to 1 and less or equal to ", rows,
-               ", the number of rows, got ", swaps[k], ". Did you forget to call lu_factor?");
+      TL_CHECK(
+          swaps[k] >= 1 && swaps[k] <= rows, Runtime,
+          "pivots passed to lu_unpack must be greater or equal to 1 and lie between 1 and LU.size(-2). They "
+          "count rows from 1, as lu_factor gives them; got ",
+          swaps[k], " for ", rows, " rows. Did you forget to call lu_factor?");
       std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(swaps[k] - 1)]);
     }
     char* matrix = P.ptr<char>() + i * rows * rows * item;

@@ -7,6 +7,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/known_values.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -85,6 +86,16 @@ Tensor column_major(const Tensor& t, IntSpan sizes) {
 bool holds_vectors(const Tensor& A, const Tensor& B) {
   return B.dim() == 1 || (A.dim() - 1 == B.dim() &&
                           std::ranges::equal(B.sizes(), A.sizes().first(static_cast<size_t>(A.dim() - 1))));
+}
+
+void check_phase_invariant(const char* name, const char* vectors, const Tensor& along) {
+  if (!is_complex(along.dtype()) || !has_known_values(along) || !along.numel()) return;
+  constexpr double kTolerance = 1e-2;  // the reference's
+  const Tensor turn = ops::amax(ops::abs(ops::imag(ops::detach(along))), DimVector{});
+  TL_CHECK(!(ops::_local_scalar_dense(turn).to_double() > kTolerance), Runtime, name, ": The ", vectors,
+           " in the complex case are specified up to multiplication by e^{i phi}. The specified loss "
+           "function depends "
+           "on this quantity, so it is ill-defined.");
 }
 
 Tensor zero_info(IntSpan batch, Device device) {

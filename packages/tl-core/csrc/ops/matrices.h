@@ -38,6 +38,10 @@ inline Tensor column_major(const Tensor& t) { return column_major(t, t.sizes());
 // B holds vectors if it has one dimension, or all of A's but the last.
 bool holds_vectors(const Tensor& A, const Tensor& B);
 
+// Complex vectors are known up to a phase: raises unless the loss, whose change with each phase is the
+// imaginary part of `along`, does not depend on it.
+void check_phase_invariant(const char* name, const char* vectors, const Tensor& along);
+
 // Codes of a factorization, an int32 for each matrix, zero.
 Tensor zero_info(IntSpan batch, Device device);
 // Raises LinAlgError for the first code that isn't zero: text(code) says what it means.

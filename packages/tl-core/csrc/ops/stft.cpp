@@ -53,7 +53,7 @@ OptTensor centred_window(const OptTensor& window, const Frames& f, TensorOptions
 void warn_without_window(const char* name, const OptTensor& window) {
   if (!window)
     warn(cat(name,
-             ": no window was given: a rectangular one is applied. hann_window gives a smoother one; "
+             ": A window was not provided: a rectangular one is applied. hann_window gives a smoother one; "
              "window=torch.ones(win_length) asks for the rectangle."));
 }
 
@@ -226,7 +226,7 @@ Tensor istft(const Tensor& self, int64_t n_fft, OptInt hop_length, OptInt win_le
   const Tensor sum = overlapped(given ? ops::mul(frames, w) : frames, f, r.total);
   Tensor signal = ops::div(ops::narrow(sum, 1, r.begin, envelope.size(1)), envelope);
   if (r.end > r.total) {
-    warn("istft: the frames end before the length that is asked for: the signal ends with zeros.");
+    warn("istft: The length of signal is shorter than the length parameter. The signal ends with zeros.");
     signal = ops::constant_pad_nd(signal, DimVector{0, r.end - r.total});
   }
   return self.dim() == 2 ? ops::squeeze_dim(signal, 0) : signal;

@@ -103,16 +103,15 @@ Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
     promotion.add(tensors[i]);
     if (!first && !is_skipped(tensors[i])) first = &tensors[i];
   }
+  const int64_t d = first ? wrap_dim(dim, first->dim()) : 0;
   if (!first) first = &tensors[0];
-  const int64_t d = wrap_dim(dim, first->dim());
   const DimVector shape = cat_shape(tensors, *first, d);
   const DType dtype = promotion.result();
   Tensor result;
   if (out) {
     check_castable(dtype, *out);
     for (const Tensor& t : tensors)
-      TL_CHECK(!t.same(*out) && !(t.storage() == out.tensor->storage() && t.numel() && out.tensor->numel()),
-               Runtime,
+      TL_CHECK(!t.same(*out) && !share_elements(t, *out.tensor), Runtime,
                "unsupported operation: the input tensors cannot refer to any of the output memory locations. "
                "Found overlap in input tensor.");
     result = prepare_out(out, shape, {out.tensor->dtype(), first->device()});

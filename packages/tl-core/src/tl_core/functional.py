@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
-from tl_core import _C
+from tl_core import _C, dlpack
 from tl_core._C import Tensor
 from tl_core.overrides import overridable
 
@@ -103,21 +104,85 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return _C.tensor(data, dtype=dtype, device=device)
 
 
+def _shared_with(obj: Any, dtype: Any) -> Tensor | None:
+    """A tensor on the memory of a tensor, a DLPack capsule, an array or a buffer; None if it is none of these."""
+    if isinstance(obj, Tensor):
+        return obj
+    if type(obj).__name__ == "PyCapsule":
+        return dlpack.from_dlpack(obj)
+    if _is_array(obj):
+        return _C.from_numpy(obj)
+    if hasattr(obj, "__array_interface__"):  # one of numpy's scalars
+        return None
+    try:
+        memory = memoryview(obj)
+    except TypeError:
+        return None
+    return frombuffer(memory, dtype=dtype or _FORMATS.get(memory.format) or _C.get_default_dtype())
+
+
+_FORMATS = {"?": _C.bool, "e": _C.float16, "f": _C.float32, "d": _C.float64, "Zf": _C.complex64, "Zd": _C.complex128,
+            "b": _C.int8, "h": _C.int16, "i": _C.int32, "l": _C.int64, "q": _C.int64,
+            "B": _C.uint8, "H": _C.uint16, "I": _C.uint32, "L": _C.uint64, "Q": _C.uint64}  # fmt: skip
+
+
+def _check_can_share(obj: Any, shared: Tensor | None, dtype: Any, device: Any) -> None:
+    if hasattr(obj, "__array_interface__") and shared is None:
+        raise RuntimeError("asarray(): can't alias NumPy scalars: copy=False needs an array")
+    if shared is None:
+        raise ValueError(
+            f"asarray(): can't alias arbitrary sequence into a tensor: copy=False needs a tensor, an array, a DLPack "
+            f"capsule or a buffer, got {type(obj).__name__}"
+        )
+    if device is not None and _C.device(device) != shared.device:
+        raise ValueError(f"asarray(): can't alias memory from device '{shared.device}' to '{device}'")
+    if dtype is not None and dtype != shared.dtype:
+        raise ValueError(f"asarray(): can't alias memory with dtype '{shared.dtype}' into dtype '{dtype}'")
+
+
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """The object as a tensor; `copy` says whether it must, may (None) or must not have memory of its own."""
-    made = as_tensor(obj, dtype=dtype, device=device)
-    shares = (isinstance(obj, Tensor) and _C._is_alias_of(made, obj)) or _is_array(obj)
-    if copy is False and not shares:
-        raise ValueError(
-            "can't alias arbitrary sequence: asarray(copy=False) needs a tensor or an array of that type and device"
-        )
-    if copy and shares:
+    """The object as a tensor.
+
+    Args:
+        obj: a tensor, a DLPack capsule, an array, an object with a buffer (one dimension; its elements are of `dtype`,
+            or of the type that the buffer names), a number, or nested sequences of them.
+        dtype, device: of the result; those of the object if they aren't given.
+        copy: whether the result must (True), may (None) or must not have memory of its own.
+        requires_grad: whether operations on the result are recorded; if not, it has no history either.
+
+    Raises:
+        ValueError: `copy` is False, and the object has no memory to share, or other elements or another device.
+        RuntimeError: `copy` is False, and it is one of numpy's scalars.
+
+    Example:
+        >>> asarray(memoryview(bytearray([1, 2])), copy=False)
+        tensor([1, 2], dtype=torch.uint8)
+    """
+    shared = _shared_with(obj, dtype)
+    if copy is False:
+        _check_can_share(obj, shared, dtype, device)
+    made = as_tensor(obj if shared is None else shared, dtype=dtype, device=device)
+    if copy and shared is not None and _C._is_alias_of(made, shared):
         made = made.clone()
     if not requires_grad:
         return made.detach() if made.requires_grad else made
     return made.detach().requires_grad_()
+
+
+def _bytes_of(buffer: Any) -> memoryview:
+    try:
+        memory = memoryview(buffer)
+    except TypeError:
+        raise ValueError(
+            f"frombuffer(): object does not implement Python buffer protocol, got {type(buffer).__name__}"
+        ) from None
+    # cast() knows the formats of the struct module only; the memory of others is read as bytes.
+    return memory.cast("B") if memory.format in _CASTABLE else memoryview(_C._from_buffer(memory))
+
+
+_CASTABLE = frozenset("?bBhHiIlLqQfd")
 
 
 def frombuffer(
@@ -125,24 +190,37 @@ def frombuffer(
 ) -> Tensor:
     """A one-dimensional tensor on the memory of an object with the buffer protocol, such as `bytes` or `array.array`.
 
-    ``count`` elements (-1: as many as there are) are read from byte ``offset`` on. Read-only memory gives a tensor that
-    cannot be written.
+    Read-only memory gives a tensor that cannot be written, and a warning.
 
-    Raises ValueError if the memory is too small, or does not hold whole elements.
+    Args:
+        buffer: the object.
+        dtype: of the elements.
+        count: how many, -1 for all that are there.
+        offset: of the first one, in bytes.
+        requires_grad: whether operations on the tensor are recorded.
 
-    >>> frombuffer(bytearray([1, 0, 2, 0]), dtype=int16)
-    tensor([1, 2], dtype=torch.int16)
+    Raises:
+        ValueError: there is no buffer, or it is too small or holds no whole elements.
+
+    Example:
+        >>> frombuffer(bytearray([1, 0, 2, 0]), dtype=int16)
+        tensor([1, 2], dtype=torch.int16)
     """
-    memory = memoryview(buffer).cast("B")
+    memory = _bytes_of(buffer)
+    if memory.readonly:
+        warnings.warn(
+            "The given buffer is not writable. Writing to the tensor will raise; copy it to write.",
+            UserWarning, stacklevel=2,
+        )  # fmt: skip
     size, length = dtype.itemsize, memory.nbytes
     available = length - offset
-    if length == 0:
+    if length == 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
         raise ValueError(
             f"offset ({offset} bytes) must be non-negative and below the buffer length ({length} bytes)"
         )
-    if count == 0 or count < -1:
+    if count < -1:
         raise ValueError(f"count must be positive or -1, got {count}")
     if count == -1 and available % size:
         raise ValueError(

@@ -152,6 +152,10 @@ def matrix_norm(
     rows, columns = (d % A.ndim if -A.ndim <= d < A.ndim else A.size(d) for d in dim)
     if rows == columns:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {tuple(dim)}")
+    if isinstance(ord, complex):
+        raise RuntimeError(
+            f"linalg.matrix_norm: Expected a non-complex scalar as the order of norm, got {ord}"
+        )
     if (isinstance(ord, str) and ord not in ("fro", "nuc")) or (
         not isinstance(ord, str) and abs(ord) not in (1, 2, inf)
     ):

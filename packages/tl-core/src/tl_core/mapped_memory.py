@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import mmap
 import os
+from typing import Any
 
-__all__ = ["MappedMemory", "map_descriptor", "map_file", "map_shared"]
+from tl_core import _C
+from tl_core._C import Tensor
+
+__all__ = ["MappedMemory", "map_descriptor", "map_file", "map_shared", "tensor_on_buffer"]
 
 
 class MappedMemory(mmap.mmap):
@@ -68,3 +72,11 @@ def map_descriptor(descriptor: int, nbytes: int) -> MappedMemory:
     made = MappedMemory(descriptor, nbytes, mmap.MAP_SHARED)
     made.is_shared, made.descriptor = True, descriptor
     return made
+
+
+def tensor_on_buffer(memory: Any, dtype: Any = _C.uint8) -> Tensor:
+    """The elements that a buffer holds; where it is read-only, writes to the tensor raise.
+
+    As `frombuffer` of the whole of it, without that function's warning, for those who expect read-only memory.
+    """
+    return _C._from_buffer(memory).view(dtype)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import tl_core
 from tl_core import Tensor
+from tl_core.mapped_memory import tensor_on_buffer
 
 __all__ = ["Places", "Stored", "decode", "encode"]
 
@@ -113,4 +114,4 @@ def _empty(shape: tuple[int, ...], dtype: Any) -> Tensor:
 
 
 def _rebuild(buffer: Any, dtype: Any, shape: tuple[int, ...]) -> Tensor:
-    return tl_core.frombuffer(buffer, dtype=dtype).view(shape)
+    return tensor_on_buffer(buffer, dtype).view(shape)

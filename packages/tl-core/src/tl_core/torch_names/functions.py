@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tl_core
 from tl_core import Tensor
 
@@ -46,3 +48,48 @@ def _shape_as_tensor(self: Tensor) -> Tensor:
 def _reshape_from_tensor(self: Tensor, shape: Tensor) -> Tensor:
     """`reshape` to sizes that a tensor holds."""
     return self.reshape(shape.tolist())
+
+
+def _addmm_activation(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1, use_gelu: bool = False
+) -> Tensor:
+    """`addmm`, and of what it gives the positive part, or gelu in its form with tanh."""
+    sum = tl_core.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    return tl_core._C._nn.gelu(sum, approximate="tanh") if use_gelu else sum.relu()
+
+
+def _compute_linear_combination(input: Tensor, coefficients: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sums of `input` along its first dimension, weighted by each row of `coefficients`."""
+    sums = tl_core.tensordot(coefficients.to(input.dtype), input, dims=1)
+    return sums if out is None else out.add_(sums)
+
+
+def _nuclear_norm(
+    input: Tensor, dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The sum of the singular values of matrices, as `linalg.matrix_norm` gives it."""
+    return tl_core.linalg.matrix_norm(input, "nuc", tuple(dim), keepdim, out=out)
+
+
+def _assert_tensor_metadata(
+    a: Tensor,
+    size: Any = None,
+    stride: Any = None,
+    dtype: tl_core.dtype | None = None,
+    *,
+    device: tl_core.device | None = None,
+    layout: tl_core.layout | None = None,
+) -> None:
+    """Raises RuntimeError unless the tensor has all of what is given."""
+    found = {
+        "sizes": list(a.shape),
+        "strides": list(a.stride()),
+        "dtype": a.dtype,
+        "device": a.device,
+        "layout": a.layout,
+    }
+    lists = {"sizes": size and list(size), "strides": stride and list(stride)}
+    wanted = {**lists, "dtype": dtype, "device": device, "layout": layout}
+    for name, value in wanted.items():
+        if value is not None and found[name] != value:
+            raise RuntimeError(f"Tensor {name} mismatch! Expected: {value}, Got: {found[name]}")

@@ -1,0 +1,113 @@
+"""The private operators of the reference's fast path through attention, as compositions."""
+
+from __future__ import annotations
+
+import math
+
+import tl_core
+from tl_core import Tensor
+
+__all__: list[str] = []
+
+
+def _transform_bias_rescale_qkv(
+    qkv: Tensor, qkv_bias: Tensor, num_heads: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values by head, with their biases; queries are divided by the root of the head's size.
+
+    Args:
+        qkv: (batch, length, 3 * embed_dim).
+        qkv_bias: (3 * embed_dim,).
+        num_heads: how many parts embed_dim is cut into.
+
+    Returns:
+        Three tensors of (batch, num_heads, length, embed_dim / num_heads).
+
+    Raises:
+        RuntimeError: the last dimension isn't three times a multiple of `num_heads`.
+    """
+    if qkv.dim() != 3 or qkv.shape[-1] % (3 * num_heads):
+        raise RuntimeError(
+            f"_transform_bias_rescale_qkv: qkv must be (batch, length, 3 * embed_dim) with embed_dim a multiple of "
+            f"num_heads = {num_heads}, got {list(qkv.shape)}"
+        )
+    batch, length, width = qkv.shape
+    size = width // 3 // num_heads
+    parts = (qkv + qkv_bias).view(batch, length, 3, num_heads, size).permute(2, 0, 3, 1, 4)
+    q, k, v = parts.unbind(0)
+    return (q / math.sqrt(size)).contiguous(), k.contiguous(), v.contiguous()
+
+
+def _native_multi_head_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    num_head: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    mask: Tensor | None = None,
+    need_weights: bool = True,
+    average_attn_weights: bool = True,
+    mask_type: int | None = None,
+) -> tuple[Tensor, Tensor | None]:
+    """Multi-head attention from its inputs' projection to its output's, batch first.
+
+    Args:
+        query, key, value: (batch, length, embed_dim).
+        embed_dim, num_head: the width, and how many heads share it.
+        qkv_weight, qkv_bias: (3 * embed_dim, embed_dim) and (3 * embed_dim,).
+        proj_weight, proj_bias: of the output's projection.
+        mask: True where nothing is attended to.
+        need_weights: whether the weights are a result, averaged over heads if `average_attn_weights`.
+        mask_type: 0 for a mask of (queries, keys), 1 for one of (batch, keys), 2 for one of every head.
+
+    Returns:
+        The output, (batch, length, embed_dim), and the weights or None.
+
+    Raises:
+        RuntimeError: `embed_dim` isn't a multiple of `num_head`, or a mask came without its type.
+    """
+    if embed_dim % num_head:
+        raise RuntimeError(f"embed_dim must be divisible by num_head, got {embed_dim} and {num_head}")
+    if mask is not None and mask_type not in (0, 1, 2):
+        raise RuntimeError(f"mask_type should be 0, 1 or 2 where a mask is given, got {mask_type}")
+    if query.is_nested:
+        if need_weights:
+            raise RuntimeError(
+                "_native_multi_head_attention: of nested tensors there are no weights: need_weights=False"
+            )
+        parameters = (qkv_weight, qkv_bias, proj_weight, proj_bias)
+        return _of_nested((query, key, value), num_head, parameters), None
+    batch, length = query.shape[:2]
+    weights, biases = qkv_weight.chunk(3), qkv_bias.chunk(3)
+    inputs = zip((query, key, value), weights, biases, strict=True)
+    q, k, v = (_by_head(tl_core._C._nn.linear(x, w, b), num_head) for x, w, b in inputs)
+    scores = q.mul(1 / math.sqrt(embed_dim // num_head)) @ k.transpose(-2, -1)
+    if mask is not None:
+        blind = mask.bool()[:, None, None, :] if mask_type == 1 else mask.bool()
+        scores = scores.masked_fill(blind, -math.inf)
+    attention = scores.softmax(-1)
+    joined = (attention @ v).transpose(1, 2).reshape(batch, length, embed_dim)
+    output = tl_core._C._nn.linear(joined, proj_weight, proj_bias)
+    if not need_weights:
+        return output, None
+    return output, attention.mean(1) if average_attn_weights else attention
+
+
+def _of_nested(inputs: tuple[Tensor, Tensor, Tensor], heads: int, parameters: tuple[Tensor, ...]) -> Tensor:
+    """Attention of sequences of different lengths, padded for the while."""
+    query, key, value = (tl_core.nested.to_padded_tensor(nested, 0.0) for nested in inputs)
+    lengths, key_lengths = ([part.shape[0] for part in nested.unbind()] for nested in inputs[:2])
+    blind = tl_core.arange(key.shape[1]) >= tl_core.tensor(key_lengths).unsqueeze(1)
+    dense, _ = _native_multi_head_attention(
+        query, key, value, query.shape[-1], heads, *parameters, blind, False, mask_type=1
+    )
+    rows = [one[:length] for one, length in zip(dense, lengths, strict=True)]
+    return tl_core.nested.nested_tensor(rows)
+
+
+def _by_head(x: Tensor, heads: int) -> Tensor:
+    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
