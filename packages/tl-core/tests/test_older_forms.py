@@ -65,3 +65,5 @@ def test_the_phase_of_complex_vectors_is_free():
         with pytest.raises(RuntimeError, match="ill-defined"):
             vectors().imag.sum().backward()
         vectors().abs().sum().backward()
+    u, _, vh = tl.linalg.svd(a)
+    (u @ vh).imag.sum().backward()  # both phases cancel

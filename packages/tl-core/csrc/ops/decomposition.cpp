@@ -275,7 +275,7 @@ Tensor svd_backward(OptTensor grad_U, OptTensor grad_S, OptTensor grad_Vh, const
   const Tensor left = skew(u_part), right = skew(adjoint(v_part));
   if (is_complex(U.dtype()))
     check_phase_invariant("svd_backward", "singular vectors",
-                          ops::add(ops::diagonal(u_part, 0, -2, -1), ops::diagonal(v_part, 0, -2, -1)));
+                          ops::sub(ops::diagonal(u_part, 0, -2, -1), ops::diagonal(v_part, 0, -2, -1)));
   const Tensor gaps =
       ops::add(ops::mul(ops::sub(across, down), ops::add(across, down)), ops::diag_embed(ops::ones_like(S)));
   Tensor inner = ops::div(ops::add(ops::mul(left, across), ops::mul(down, right)), gaps);
