@@ -33,7 +33,7 @@ const OlderForm* older_form(std::string_view name) {
 bool is_factor(PyObject* o) { return PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o); }
 
 // The numbers' positions among all arguments, the method's own tensor included.
-bool are_in_place(const OlderForm& form, const std::vector<size_t>& at, bool method) {
+bool are_where_older_forms_have_them(const OlderForm& form, const std::vector<size_t>& at, bool method) {
   if (!form.has_beta) return at == std::vector<size_t>{1};
   const size_t beta = method ? 1 : 0;
   return at == std::vector<size_t>{beta} || at == std::vector<size_t>{beta, 2};
@@ -51,7 +51,8 @@ std::optional<TodaysForm> todays_form(const char* name, const PyArgs& in) {
     if (is_factor(given[i])) at.push_back(i);
     (is_factor(given[i]) ? numbers : tensors).push_back(given[i]);
   }
-  if (tensors.size() != form->tensors || !are_in_place(*form, at, in.self)) return std::nullopt;
+  if (tensors.size() != form->tensors || !are_where_older_forms_have_them(*form, at, in.self))
+    return std::nullopt;
   const char* first = form->has_beta ? "beta" : form->factor;
   warn(cat("This overload of ", name, " is deprecated: give ", first, numbers.size() > 1 ? " and alpha" : "",
            " by name, behind the tensors."));
