@@ -34,9 +34,11 @@ Tensor zero_of(TlTensor* t) {
   return call_one(op, {value(t), ints(nullptr, 0), none(), none(), none(), none()});
 }
 
-// Uninitialized, in the levels of `like`.
+// Uninitialized, in the levels of `like` and of its class.
 Tensor new_strided(TlTensor* like, const Geometry& g, int64_t dtype, int64_t device) {
-  if (!in_transform()) return empty_strided(g.sizes.size(), g.sizes.data(), g.strides.data(), dtype, device);
+  constexpr uint64_t kPythonBit = uint64_t{1} << TL_LAYER_PYTHON;
+  if (!in_transform() && !(api->bits_get(like) & kPythonBit))
+    return empty_strided(g.sizes.size(), g.sizes.data(), g.strides.data(), dtype, device);
   static const TlOperator* op = operator_named("new_empty_strided");
   const TlValue type{TL_DTYPE, 0, {.i = dtype}}, where{TL_DEVICE, 0, {.i = device}};
   return call_one(op, {value(like), ints(g.sizes.data(), g.sizes.size()),

@@ -156,7 +156,7 @@ def test_a_handler_decides_the_result():
     [
         (1, lambda x: x + 1, "a Tensor"),
         ("text", lambda x: x + 1, "a Tensor"),
-        (tl.ones(1), lambda x: x.topk(1), "a tuple of all results"),
+        (tl.ones(1), lambda x: x.topk(1), "the tuple of all its results"),
         ((tl.ones(1),), lambda x: x.topk(1), "1 results where 2"),
         (tl.ones(1), lambda x: x.unbind(), "a list of Tensors"),
         ([1], lambda x: x.unbind(), "a Tensor"),
@@ -165,7 +165,7 @@ def test_a_handler_decides_the_result():
 )
 def test_results_of_another_kind_are_refused(made, call, needed):
     x = tl.ones(3)[:1]
-    with Returning(made), pytest.raises(TypeError, match=needed):
+    with Returning(made), pytest.raises(RuntimeError, match=needed):
         call(x)
 
 
@@ -200,7 +200,7 @@ def test_all_decline():
             return NotImplemented
 
     x = tl.ones(3).as_subclass(Declines)
-    with pytest.raises(TypeError, match=r"Multiple dispatch failed for 'torch\.ops\.aten\.add\.Tensor'"):
+    with pytest.raises(TypeError, match=r"Multiple dispatch failed for 'torch\.ops\.aten\.add'"):
         x + 1
 
     class AlsoDeclines(TorchDispatchMode):

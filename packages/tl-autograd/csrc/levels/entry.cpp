@@ -30,6 +30,8 @@ Tensor hang(Tensor t, std::unique_ptr<Entry> entry) {
   return t;
 }
 
+constexpr uint64_t kPythonBit = uint64_t{1} << TL_LAYER_PYTHON;
+
 Tensor alias(TlTensor* t) {
   Tensor again(api->tensor_alias(t));
   if (!again) throw Pending();
@@ -152,8 +154,18 @@ Tensor wrap_functional(TlTensor* value, const Level& level,
   return hang(alias(value), std::move(entry));
 }
 
+namespace {
+// What its class handles stays an object of the class, which makes the copy.
+Tensor detached(TlTensor* t) {
+  const TlValue arg = ::tl::autograd::value(t);
+  TlValue ret = none();
+  check(api->op_call_below(operator_named("detach"), TL_LAYER_AUTOGRAD, &arg, 1, &ret, 1));
+  return Tensor(ret.u.t);
+}
+}  // namespace
+
 Tensor alias_in_levels(TlTensor* t) {
-  Tensor again = alias(t);
+  Tensor again = api->bits_get(t) & kPythonBit ? detached(t) : alias(t);
   const Entry* e = mutable_entry(t);
   return e ? hang(std::move(again), std::make_unique<Entry>(*e)) : again;
 }

@@ -38,9 +38,11 @@
 #include "bind/tensor_slots.h"
 #include "bind/tensor_writes.h"
 #include "bind/types.h"
+#include "bind/wrapper_subclass.h"
 #include "dispatch/autocast.h"
 #include "dispatch/lazy_bits.h"
 #include "dispatch/names.h"
+#include "dispatch/python.h"
 #include "dispatch/sparse.h"
 #include "dispatch/stored_dtypes.h"
 #include "dispatch/thread_state.h"
@@ -281,7 +283,9 @@ PyTypeObject* subclass_argument(py::handle type) {
 }
 
 py::object make_subclass(py::object type, py::object data, bool) {
-  return take(wrap_as(alias(tensor_argument(data)), subclass_argument(type)));
+  const Tensor& source = tensor_argument(data);
+  const bool handled = source->all_bits() & kPythonBit;
+  return take(wrap_as(handled ? ops::detach(source) : alias(source), subclass_argument(type)));
 }
 
 // In the graph, as a view: what is done with the new object has a gradient.
@@ -425,6 +429,7 @@ void build(py::module_& m) {
   add_types_and_promotion(m);
   add_hooks(m);
   add_tensors(m);
+  add_wrapper_subclasses(module);
 }
 }  // namespace
 

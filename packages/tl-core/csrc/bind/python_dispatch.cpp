@@ -90,8 +90,8 @@ Arguments arguments_of(const Operator& op, const TlValue* args, int n_args) {
 // ---- results
 // ---------------------------------------------------------------------------------------------------------------
 [[noreturn]] void refuse_result(const Operator& op, PyObject* o, const char* needed) {
-  fail(ErrorKind::Type, "__torch_dispatch__ of ", op.info.name, " returned ", Py_TYPE(o)->tp_name, " where ",
-       needed, " is due");
+  fail(ErrorKind::Runtime, "Unable to cast ", Py_TYPE(o)->tp_name, ", which __torch_dispatch__ of ",
+       op.info.name, " returned, to ", needed);
 }
 
 Tensor tensor_result(const Operator& op, PyObject* o) {
@@ -178,11 +178,11 @@ void deliver(const Operator& op, PyObject* made, const TlValue* args, int n_args
     rets[0] = result_from(op, made, op.info.rets[0]);
     return;
   }
-  if (!PyTuple_Check(made) && !PyList_Check(made)) refuse_result(op, made, "a tuple of all results");
+  if (!PyTuple_Check(made) && !PyList_Check(made)) refuse_result(op, made, "the tuple of all its results");
   PyRef items = checked(PySequence_Fast(made, "expected a sequence"));
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
-  TL_CHECK(n == n_rets, Type, "__torch_dispatch__ of ", op.info.name, " returned ", static_cast<int64_t>(n),
-           " results where ", n_rets, " are due");
+  TL_CHECK(n == n_rets, Runtime, "__torch_dispatch__ of ", op.info.name, " returned ",
+           static_cast<int64_t>(n), " results where ", n_rets, " are due");
   try {
     for (int i = 0; i < n_rets; ++i)
       rets[i] = result_from(op, PySequence_Fast_GET_ITEM(items.get(), i), op.info.rets[i]);
@@ -210,12 +210,13 @@ class Classes {
       for (uint32_t k = 0; k < args[i].len; ++k) add(static_cast<TensorImpl* const*>(args[i].u.p)[k]);
     }
   }
-  const std::vector<PyTypeObject*>& in_order() const { return found_; }
+  // An object of each class; its attributes are the class's.
+  const std::vector<PyObject*>& in_order() const { return found_; }
   PyRef tuple() const {
     PyRef made = checked(PyTuple_New(static_cast<Py_ssize_t>(found_.size())));
     for (size_t i = 0; i < found_.size(); ++i)
       PyTuple_SET_ITEM(made.get(), static_cast<Py_ssize_t>(i),
-                       Py_NewRef(reinterpret_cast<PyObject*>(found_[i])));
+                       Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(found_[i]))));
     return made;
   }
 
@@ -224,11 +225,12 @@ class Classes {
     PyObject* o = object_with_handler(t);
     if (!o) return;
     PyTypeObject* type = Py_TYPE(o);
-    if (std::ranges::find(found_, type) != found_.end()) return;
-    const auto before = std::ranges::find_if(found_, [&](auto* f) { return PyType_IsSubtype(type, f); });
-    found_.insert(before, type);
+    if (std::ranges::any_of(found_, [&](PyObject* f) { return Py_TYPE(f) == type; })) return;
+    const auto before =
+        std::ranges::find_if(found_, [&](PyObject* f) { return PyType_IsSubtype(type, Py_TYPE(f)); });
+    found_.insert(before, o);
   }
-  std::vector<PyTypeObject*> found_;
+  std::vector<PyObject*> found_;
 };
 
 // Borrowed; guarded by the interpreter's lock.
@@ -238,6 +240,13 @@ PyObject* overload_of(const Operator& op) {
   if (object) return object;
   PyRef module = checked(PyImport_ImportModule("tl_core.ops"));
   return object = checked(PyObject_CallMethod(module.get(), "_overload", "s", op.info.name)).release();
+}
+
+void check_is_method(PyObject* mode) {
+  PyObject* found = _PyType_Lookup(Py_TYPE(mode), handler_name());
+  TL_CHECK(!found || Py_TYPE(found) != &PyClassMethod_Type, Runtime,
+           "Defining your mode's `__torch_dispatch__`",
+           " as a classmethod is not supported, please make it a plain method");
 }
 
 PyRef ask(PyObject* handler, PyObject* function, PyObject* types, const Arguments& in) {
@@ -253,8 +262,9 @@ PyRef ask(PyObject* handler, PyObject* function, PyObject* types, const Argument
     text += cat("\n  - ", what, utf8 ? utf8 : "?");
   };
   if (mode) add("mode object ", mode);
-  for (auto* type : classes.in_order()) add("tensor subclass ", reinterpret_cast<PyObject*>(type));
-  PyRef name = checked(PyObject_Str(function));
+  for (PyObject* o : classes.in_order()) add("tensor subclass ", reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  PyRef packet = checked(PyObject_GetAttrString(function, "overloadpacket"));
+  PyRef name = checked(PyObject_Str(packet.get()));
   fail(ErrorKind::Type, "Multiple dispatch failed for 'torch.ops.", PyUnicode_AsUTF8(name.get()),
        "'; all __torch_dispatch__ handlers returned NotImplemented:", text);
 }
@@ -266,11 +276,12 @@ PyRef handled(const Operator& op, PyObject* mode, const TlValue* args, int n_arg
   const Arguments in = arguments_of(op, args, n_args);
   const SymbolsHidden hidden;
   if (mode) {
+    check_is_method(mode);
     PyRef made = ask(mode, function, types.get(), in);
     if (made.get() != Py_NotImplemented) return made;
   }
-  for (PyTypeObject* type : classes.in_order()) {
-    PyRef made = ask(reinterpret_cast<PyObject*>(type), function, types.get(), in);
+  for (PyObject* o : classes.in_order()) {
+    PyRef made = ask(o, function, types.get(), in);
     if (made.get() != Py_NotImplemented) return made;
   }
   all_declined(function, mode, classes);
@@ -357,10 +368,9 @@ PyObject* disabled(PyObject*, PyObject* args, PyObject* kwargs) {
     return nullptr;
   return translated(
       [&] {
-        PyRef none = checked(PyTuple_New(0));
+        PyRef given = checked(positional ? PySequence_Tuple(positional) : PyTuple_New(0));
         const WithoutClasses off;
-        return PyObject_Call(function, positional ? positional : none.get(),
-                             named == Py_None ? nullptr : named);
+        return PyObject_Call(function, given.get(), named == Py_None ? nullptr : named);
       },
       static_cast<PyObject*>(nullptr));
 }
@@ -373,6 +383,21 @@ PyObject* set_types(PyObject*, PyObject* const* args, Py_ssize_t n) {
         Py_RETURN_NONE;
       },
       static_cast<PyObject*>(nullptr));
+}
+
+// _reenter() -> what `_leave` needs: from here on calls meet the layers that the running handler stands below
+PyObject* reenter(PyObject*, PyObject*) {
+  uint64_t& excluded = thread_locals().excluded;
+  PyObject* before = PyLong_FromUnsignedLongLong(excluded);
+  excluded = excluded_before_handler();
+  return before;
+}
+
+PyObject* leave(PyObject*, PyObject* before) {
+  const uint64_t bits = PyLong_AsUnsignedLongLong(before);
+  if (PyErr_Occurred()) return nullptr;
+  thread_locals().excluded = bits;
+  Py_RETURN_NONE;
 }
 
 PyObject* has_torch_dispatch(PyObject*, PyObject* type) {
@@ -395,6 +420,10 @@ PyMethodDef kFunctions[] = {
      METH_VARARGS | METH_KEYWORDS,
      "_disabled_torch_dispatch_impl(func, types, args=(), kwargs=None)\n--\n\nA `__torch_dispatch__` that "
      "leaves calls as they are."},
+    {"_reenter", reenter, METH_NOARGS,
+     "_reenter()\n--\n\nFrom now on calls meet the layers above the running handler, too; returns what "
+     "`_leave` needs."},
+    {"_leave", leave, METH_O, "_leave(before)\n--\n\nUndoes `_reenter`."},
     {"_has_torch_dispatch", has_torch_dispatch, METH_O,
      "_has_torch_dispatch(cls)\n--\n\nWhether objects of the class handle operators themselves."},
     {"_set_symbolic_types", fast(set_types), METH_FASTCALL,

@@ -144,6 +144,9 @@ PyObject* wrap(Tensor t) {
 }
 
 PyObject* wrap_as(Tensor t, PyTypeObject* type) {
+  TL_CHECK(!t->py, Runtime, "Creating a new Tensor subclass ", type->tp_name,
+           " but the raw Tensor object is already associated to a python object of type ",
+           Py_TYPE(reinterpret_cast<PyObject*>(t->py))->tp_name);
   TensorObject* o = new_object(type);
   o->impl = t.detach_handle();
   o->impl->py = reinterpret_cast<PyObject*>(o);

@@ -16,6 +16,7 @@
 #include "bind/tensor_object.h"
 #include "bind/types.h"
 #include "dispatch/lazy_bits.h"
+#include "dispatch/python.h"
 #include "ops.h"
 #include "ops/known_values.h"
 #include "tensor/geometry.h"
@@ -373,7 +374,8 @@ PyObject* get_base(PyObject* o, void*) {
 }
 PyObject* get_data(PyObject* o, void*) {
   return get([&] {
-    Tensor t = alias(tensor_of(o));
+    const bool handled = tensor_of(o)->all_bits() & kPythonBit;
+    Tensor t = handled ? ops::detach(tensor_of(o)) : alias(tensor_of(o));
     t->set(TensorImpl::PrivateVersion, true);
     t->own_version = 0;
     return wrap(std::move(t));
@@ -392,7 +394,9 @@ int set_data(PyObject* o, PyObject* to, void*) {
             "tensor type.");
         if (source.is_sparse()) set_parts(t, parts_of(*source.impl()));
         set_storage(t, StoragePtr::share(source.storage()));
+        t.device = source.device();
         t.set_dtype(source.dtype());
+        if (is_hollow(source)) t.bits.fetch_or(kHollowBit, std::memory_order_relaxed);
         set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
         toggle_conj_neg_bits(t, t.marks() ^ source->marks());
         return 0;
@@ -674,10 +678,31 @@ PyObject* iterate(PyObject* o) {
       static_cast<PyObject*>(nullptr));
 }
 
+// ---- what a handler is asked for
+bool asks_handler(PyObject* o) {
+  return Py_TYPE(o) != g_tensor_type && (impl_of(o)->bits.load(std::memory_order_relaxed) & kAsksHandlerBit);
+}
+
+// What the tensor's handler says in place of what is stored; NULL without an exception: nothing.
+PyObject* metadata(const char* name, PyObject* o, PyObject* args, PyObject* kwargs) {
+  return translated(
+      [&]() -> PyObject* {
+        PyRef none = checked(PyTuple_New(0));
+        PyRef made = checked(PyObject_CallFunction(helper("metadata"), "sOOO", name, o,
+                                                   args ? args : none.get(), kwargs ? kwargs : Py_None));
+        return made.get() == Py_NotImplemented ? nullptr : made.release();
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
 // ---- the tables with overrides before them
 // ------------------------------------------------------------------------------
 PyObject* get_property(PyObject* o, void* original) {
   const auto& property = *static_cast<PyGetSetDef*>(original);
+  if (asks_handler(o) && !wants_override(o)) [[unlikely]] {
+    PyObject* made = metadata(property.name, o, nullptr, nullptr);
+    if (made || PyErr_Occurred()) return made;
+  }
   return wants_override(o) ? override_property(property.name, o) : property.get(o, nullptr);
 }
 
@@ -696,13 +721,23 @@ PyGetSetDef* overridable_properties() {
 template <size_t row>
 struct OverridableMethod {
   static PyObject* plain(PyObject* o, PyObject* arg) {
-    if (!wants_override(o)) return kMethods[row].ml_meth(o, arg);
+    if (!wants_override(o)) {
+      if (asks_handler(o) && !arg) [[unlikely]] {
+        PyObject* made = metadata(kMethods[row].ml_name, o, nullptr, nullptr);
+        if (made || PyErr_Occurred()) return made;
+      }
+      return kMethods[row].ml_meth(o, arg);
+    }
     if (kMethods[row].ml_flags == METH_VARARGS) return override_method(kMethods[row].ml_name, o, arg);
     PyRef more(arg ? PyTuple_Pack(1, arg) : PyTuple_New(0));
     return more ? override_method(kMethods[row].ml_name, o, more.get()) : nullptr;
   }
   static PyObject* keywords(PyObject* o, PyObject* args, PyObject* kwargs) {
     if (wants_override(o)) return override_method(kMethods[row].ml_name, o, args, kwargs);
+    if (asks_handler(o)) [[unlikely]] {
+      PyObject* made = metadata(kMethods[row].ml_name, o, args, kwargs);
+      if (made || PyErr_Occurred()) return made;
+    }
     return reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(kMethods[row].ml_meth))(
         o, args, kwargs);
   }

@@ -26,6 +26,13 @@ std::vector<Mode>& stack_of(int layer) {
 
 constexpr uint64_t bit_of(int layer) { return uint64_t{1} << layer; }
 
+// Of the innermost handler that is running.
+struct Entered {
+  uint64_t excluded = 0;
+  bool running = false;
+};
+thread_local Entered t_entered;
+
 void include(int layer, bool on) {
   uint64_t& included = thread_locals().included;
   included = on ? included | bit_of(layer) : included & ~bit_of(layer);
@@ -41,18 +48,33 @@ bool views_conjugate(const Operator& op, const TlValue* args) {
 // prepare arguments for a kernel are for each call anew.
 class LayersBelow {
  public:
-  LayersBelow(int layer, const Operator& op, const TlValue* args) : before_(thread_locals().excluded) {
+  LayersBelow(int layer, const Operator& op, const TlValue* args)
+      : before_(thread_locals().excluded), outer_(t_entered) {
+    t_entered = {before_the_call(before_), true};
     constexpr uint64_t kPreparing = bit_of(TL_LAYER_SPARSE_PARTS) | bit_of(TL_LAYER_LAZYBITS);
     uint64_t excluded = before_ & ~kPreparing;
     excluded |= (bit_of(layer) - 1) & ~(kPreparing | bit_of(TL_LAYER_OBSERVE));
     if (layer == TL_LAYER_PYTHON && views_conjugate(op, args)) excluded |= bit_of(TL_LAYER_LAZYBITS);
     thread_locals().excluded = excluded;
   }
-  ~LayersBelow() { thread_locals().excluded = before_; }
+  ~LayersBelow() {
+    thread_locals().excluded = before_;
+    t_entered = outer_;
+  }
   LayersBelow(const LayersBelow&) = delete;
 
  private:
+  // Layers that pass the rest of a call on switch off themselves and all above them.
+  static uint64_t before_the_call(uint64_t excluded) {
+    for (int layer = TL_LAYER_LAZYBITS; layer >= TL_LAYER_TRANSFORMS; --layer) {
+      const uint64_t down = (uint64_t{2} << layer) - 1;
+      if ((excluded & down) == down) return excluded & ~down;
+    }
+    return excluded;
+  }
+
   uint64_t before_;
+  Entered outer_;
 };
 
 // ---- what follows from the operator, whatever the handler did
@@ -91,6 +113,14 @@ class Writes {
   std::vector<uint32_t> before_;
 };
 
+// Both say that they lie in the memory of what they stand for.
+void share_storage(TensorImpl& view, const TensorImpl& viewed) {
+  if (!(view.bits & viewed.bits & kHollowBit) || view.storage == viewed.storage || !viewed.storage) return;
+  const Device device = view.device;
+  set_storage(view, StoragePtr::share(viewed.storage));
+  view.device = device;
+}
+
 // A view of what its argument is a view of.
 void note_base(const Operator& op, const TlValue* args, TlValue* rets, int n_rets) {
   if (!op.info.is_view || args[0].tag != TL_TENSOR) return;
@@ -98,7 +128,9 @@ void note_base(const Operator& op, const TlValue* args, TlValue* rets, int n_ret
   TensorImpl* base = viewed.base ? viewed.base : &viewed;
   for (int i = 0; i < n_rets; ++i)
     each_tensor(rets[i], [&](TensorImpl& t) {
-      if (t.base || &t == base || &t == &viewed || !(t.all_bits() & kPythonBit)) return;
+      if (&t == &viewed || !(t.all_bits() & kPythonBit)) return;
+      share_storage(t, viewed);
+      if (t.base || &t == base) return;
       base->retain();
       t.base = base;
     });
@@ -173,6 +205,10 @@ int bind_hollow(void*, const TlOperator* op, TlLayerEntry* out) {
 }  // namespace
 
 void set_python_call(PythonCall call) { g_call = call; }
+
+uint64_t excluded_before_handler() {
+  return t_entered.running ? t_entered.excluded : thread_locals().excluded;
+}
 
 void install_python_layers() {
   static std::once_flag once;

@@ -4,14 +4,11 @@
 #pragma once
 
 #include "dispatch/operator.h"
+#include "tensor/hollow.h"
 
 namespace tl {
 
-// Without memory behind its geometry, such as what stands for tensors inside it: the last layer but that of
-// names, never left out. Operators that are not made of others are refused; views are as their base.
-inline constexpr int kHollowLayer = TL_LAYER_COUNT - 2;
 inline constexpr uint64_t kPythonBit = uint64_t{1} << TL_LAYER_PYTHON;
-inline constexpr uint64_t kHollowBit = uint64_t{1} << kHollowLayer;
 
 // Runs a call by the handler of `mode`, or by those of the arguments' classes if it is NULL or declines;
 // raises.
@@ -19,7 +16,8 @@ using PythonCall = void (*)(const Operator& op, void* mode, const TlValue* args,
                             int n_rets);
 void set_python_call(PythonCall call);
 
-// Before the first mode or tensor that needs them; until then no operator knows the layers.
+// Before the first mode or tensor that needs them; until then no operator knows the layers. With them comes
+// the one of hollow tensors: operators that are not made of others are refused, views are as their base.
 void install_python_layers();
 
 // A mode and its place: those of a lower rank stand below, those of users above all others.
@@ -28,6 +26,10 @@ struct Mode {
   int rank = kUsers;
   static constexpr int kUsers = 255;
 };
+
+// The layers that were switched off when the call began whose handler is running; in no handler, those that
+// are off now.
+uint64_t excluded_before_handler();
 
 bool is_python_layer(int layer);
 void push_mode(int layer, Mode mode);  // as the innermost of its rank

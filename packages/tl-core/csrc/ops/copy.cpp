@@ -53,7 +53,7 @@ void copy_elements(const Tensor& dst, const Tensor& src) {
 }
 
 Tensor to_contiguous(const Tensor& t) {
-  if (hides_batch(t)) [[unlikely]]
+  if (stands_for_others(t)) [[unlikely]]
     return ops::contiguous(t);
   if (t.is_contiguous()) return t;
   Tensor out = empty(t.sizes(), {t.dtype(), t.device()});
@@ -104,7 +104,7 @@ void fill(const Tensor& dst, const Scalar& value) {
 
 Tensor to_dtype(const Tensor& t, DType dtype) {
   if (t.dtype() == dtype) return t;
-  if (hides_batch(t)) [[unlikely]]
+  if (stands_for_others(t)) [[unlikely]]
     return ops::_to_copy(t, dtype);
   Tensor out = empty_strided(t.sizes(), preserved_strides(t.sizes(), t.strides()), {dtype, t.device()});
   if (!t.is_meta()) copy_elements(out, t);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops.h"
+#include "tensor/hollow.h"
 #include "tensor/tensor.h"
 #include "tl/rules.h"
 
@@ -10,14 +11,20 @@ namespace tl {
 inline bool hides_batch(const Tensor& t) {
   return t->bits.load(std::memory_order_relaxed) & TL_BIT_HIDES_BATCH;
 }
-// Not of tensors on meta, and not of those that stand for a batch.
-inline bool has_known_values(const Tensor& t) { return !t.is_meta() && !hides_batch(t); }
+// What stands for something else: its elements are read by calling operators.
+inline bool stands_for_others(const Tensor& t) {
+  return t->bits.load(std::memory_order_relaxed) & (TL_BIT_HIDES_BATCH | kHollowBit);
+}
+// Not of tensors on meta, and not of those that stand for a batch or have no memory.
+inline bool has_known_values(const Tensor& t) { return !t.is_meta() && !stands_for_others(t); }
 // A formula may be asked of what is computed from it: the operator keeps what that reads.
 inline bool may_be_differentiated(const Tensor& t) {
   return t->autograd != nullptr || (t->bits.load(std::memory_order_relaxed) >> TL_LAYER_TRANSFORMS & 1);
 }
-// Raises where the memory of a tensor is asked for that has only an example's.
+// Raises where the memory of a tensor is asked for that has none, or only an example's.
 inline void check_is_no_batch(const Tensor& t, const char* what) {
+  TL_CHECK(!is_hollow(t), Runtime, "Cannot access data pointer of Tensor that doesn't have storage: ", what,
+           " of a tensor that stands for others, made by _make_wrapper_subclass or a FakeTensorMode");
   TL_CHECK(
       !hides_batch(t), Runtime, "vmap: ", what,
       " of a tensor that stands for a batch is not possible: it has a value for each example. It looks like "

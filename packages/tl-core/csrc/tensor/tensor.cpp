@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/thread_local.h"
 #include "tensor/geometry.h"
+#include "tensor/hollow.h"
 #include "tensor/python_hook.h"
 #include "tensor/slots.h"
 #include "tensor/sparse.h"
@@ -172,11 +173,12 @@ Tensor on_storage(StoragePtr storage, DType dtype, IntSpan sizes, IntSpan stride
 }
 
 namespace {
-constexpr uint64_t kOwnBits = uint64_t{1} << TL_LAYER_LAZYBITS | uint64_t{1} << TL_LAYER_SPARSE;
+constexpr uint64_t kOwnBits = uint64_t{1} << TL_LAYER_LAZYBITS | uint64_t{1} << TL_LAYER_SPARSE | kHollowBit;
 
 [[gnu::cold]] void copy_own_bits(TensorImpl& t, const TensorImpl& src) {
   if (src.layout != Layout::Strided) set_parts(t, parts_of(src));
   toggle_conj_neg_bits(t, src.marks());
+  t.bits.fetch_or(src.bits.load(std::memory_order_relaxed) & kHollowBit, std::memory_order_relaxed);
 }
 }  // namespace
 

@@ -61,8 +61,8 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
 
 
 def _type_as(self: Tensor, tensor: Tensor) -> Tensor:
-    """In the other tensor's type."""
-    return self.to(tensor.dtype)
+    """In the other tensor's type, on its device."""
+    return self.to(tensor.device, tensor.dtype)
 
 
 def _dequantize(self: Tensor) -> Tensor:
@@ -226,6 +226,10 @@ def _rebuild_tensor_v2(
     return made
 
 
+def _wrapper_subclasses() -> Any:
+    return import_module("tl_core.wrapper_subclasses")  # only who asks loads it
+
+
 def _rebuild_from_type(func: Any, type: Any, args: Any, state: Any) -> Any:
     made = func(*args)
     if type is not Tensor and not isinstance(made, type):
@@ -245,6 +249,9 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
         _named_tensor().check_serializing_named_tensor(self)
     if self.layout is not _C.strided:
         return _reduce_sparse(self, state)
+    if _C._is_hollow(self):
+        wrappers = _wrapper_subclasses()
+        return (_rebuild_from_type, (wrappers.rebuild, type(self), wrappers.reduced(self), state))
     storage = _storage(self)
     args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
     if marks := conj_neg_bits_of(self):
@@ -286,6 +293,8 @@ def _copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """The same elements in a storage of their own, or in one that `memo` has copied."""
     if self.layout is not _C.strided:
         return self.detach().clone()
+    if _C._is_hollow(self):
+        return _wrapper_subclasses().copied(self)
     storage = _copy.deepcopy(self.untyped_storage(), memo)
     made = _C._with_storage(
         storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
@@ -302,7 +311,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]
     made = _copied(self, memo)
-    if type(self) is not Tensor:
+    if type(self) is not type(made):
         made = _C._make_subclass(type(self), made)
     if _C._has_names(self):
         _C._set_names(made, _C._names_of(self))
@@ -321,10 +330,27 @@ def _as_subclass(self: Tensor, cls: type) -> Any:
     return _C._as_subclass(cls, self)
 
 
-def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
-    """A tensor of a subclass on the data's memory, outside the graph."""
+def _make_subclass(
+    cls: Any,
+    data: Tensor,
+    require_grad: bool = False,
+    *,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    device_for_backend_keys: Any = None,
+) -> Any:
+    """A tensor of a subclass on the data's memory, outside the graph; as an option its handler says its sizes."""
     made = _C._make_subclass(cls, data)
+    if dispatch_sizes_strides_policy or dispatch_device or dispatch_layout:
+        wrappers = _wrapper_subclasses()
+        wrappers.ask_handler(made, dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
     return made.requires_grad_() if require_grad else made
+
+
+def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any:
+    """A tensor of a class with `__torch_dispatch__` that has no memory: see `tl_core.wrapper_subclasses`."""
+    return _wrapper_subclasses().make_wrapper_subclass(*args, **kwargs)
 
 
 # ---- storages --------------------------------------------------------------------------------------------
@@ -728,4 +754,5 @@ Tensor.output_nr = property(lambda self: 0)  # type: ignore[assignment]  # a num
 Tensor.retains_grad = property(lambda self: False)  # type: ignore[assignment]  # a bool to those who read it
 Tensor._backward_hooks = property(lambda self: None)
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
+Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[attr-defined]
 _C._set_python_helper("new", _new)

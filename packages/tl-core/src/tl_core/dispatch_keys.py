@@ -159,4 +159,6 @@ def keys_of(tensor: Tensor) -> DispatchKeySet:
     names += ["Conjugate"] * tensor.is_conj() + ["Negative"] * tensor.is_neg()
     if tensor.layout is not _C.strided:
         names[0] = "SparseCPU" if tensor.layout is _C.sparse_coo else "SparseCsrCPU"
-    return DispatchKeySet(*(DispatchKey[name] for name in names))
+    return DispatchKeySet(*(DispatchKey[name] for name in names)) | getattr(
+        tensor, "_extra_dispatch_keys", DispatchKeySet()
+    )

@@ -20,6 +20,7 @@ from tl_core.parameter import _disabled_torch_function
 __all__ = [
     "DisableTorchFunctionSubclass",
     "TorchFunctionMode",
+    "enable_reentrant_dispatch",
     "get_default_nowrap_functions",
     "get_ignored_functions",
     "get_overridable_functions",
@@ -70,6 +71,16 @@ class _enable_torch_function:
 
     def __exit__(self, *error: object) -> None:
         _C._set_overrides_disabled(self._before)
+
+
+class enable_reentrant_dispatch:
+    """Inside, what a `__torch_dispatch__` calls is recorded by autograd and goes through all that stands above it."""
+
+    def __enter__(self) -> None:
+        self._before = _C._reenter()
+
+    def __exit__(self, *error: object) -> None:
+        _C._leave(self._before)
 
 
 def has_torch_function(relevant_args: Any) -> bool:

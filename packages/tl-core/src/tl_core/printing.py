@@ -220,6 +220,8 @@ def _whole(self: Tensor) -> str:
     natural = (default, _C.int64, _C.bool, default.to_complex())
     if self.layout is not _C.strided:
         return _whole_sparse(self, prefix, self.dtype in natural)
+    if _C._is_hollow(self):
+        return _whole_hollow(self, prefix)
     plain = self.detach()
     if _C._has_names(self):
         plain = _C._renamed(plain, None)
@@ -227,6 +229,14 @@ def _whole(self: Tensor) -> str:
     obvious = self.dtype is default if self.numel() == 0 else self.dtype in natural
     suffixes = _suffixes(self, obvious) + _gradient_suffix(self) + _names_suffix(self)
     return _joined(prefix + body, suffixes, len(prefix))
+
+
+def _whole_hollow(self: Tensor, prefix: str) -> str:
+    """What stands for others has no elements to show."""
+    suffixes = [f"device='{self.device}'"] if self.device.type != "cpu" else []
+    suffixes += [f"size={tuple(self.shape)}"]
+    suffixes += [f"dtype={self.dtype}"] if self.dtype is not _C.get_default_dtype() else []
+    return _joined(prefix + "...", suffixes + _gradient_suffix(self), len(prefix))
 
 
 def _sparse_parts(self: Tensor) -> list[tuple[str, Tensor]]:

@@ -11,8 +11,22 @@ from typing import Any
 from tl_core import _C
 from tl_core.dispatch_keys import DispatchKey
 from tl_core.dispatch_modes import no_dispatch
+from tl_core.wrapper_subclasses import (
+    is_traceable_wrapper_subclass,
+    is_traceable_wrapper_subclass_type,
+    return_and_correct_aliasing,
+    transform_subclass,
+)
 
-__all__ = ["BaseTorchDispatchMode", "TorchDispatchMode", "no_dispatch"]
+__all__ = [
+    "BaseTorchDispatchMode",
+    "TorchDispatchMode",
+    "is_traceable_wrapper_subclass",
+    "is_traceable_wrapper_subclass_type",
+    "no_dispatch",
+    "return_and_correct_aliasing",
+    "transform_subclass",
+]
 
 _USERS = 255  # the rank of modes that programs write; the core's own stand below them
 
@@ -208,7 +222,7 @@ def _disable_infra_modes() -> Any:
 
 def is_infra_mode(mode: Any) -> bool:
     """Whether a mode belongs to the framework."""
-    return getattr(mode, "_mode_key", None) is not None
+    return getattr(mode, "_mode_key", None) is not None or mode.is_infra_mode()
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:

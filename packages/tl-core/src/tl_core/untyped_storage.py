@@ -33,6 +33,7 @@ class UntypedStorage:
     __module__ = "tl_core"
     _tensor: Tensor  # bytes over the whole block
     _typed: ClassVar[Any]  # TypedStorage, which is made of these
+    _has_no_memory = False  # of a tensor that stands for others
     is_sparse = False
     is_sparse_csr = False
 
@@ -47,6 +48,7 @@ class UntypedStorage:
         made = cls.__new__(cls)
         nbytes = _C._storage_facts(tensor)[1]
         made._tensor = _C._with_storage(tensor, _C.uint8, (nbytes,), (1,), 0)
+        made._has_no_memory = _C._is_hollow(tensor)
         return made
 
     # ---- where they come from
@@ -125,6 +127,8 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
+        if self._has_no_memory:
+            raise RuntimeError("data_ptr(): the storage of a tensor that stands for others has no memory")
         return _C._storage_facts(self._tensor)[0]
 
     def nbytes(self) -> int:
