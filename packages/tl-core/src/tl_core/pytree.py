@@ -36,7 +36,17 @@ class NodeDef(NamedTuple):
     unflatten_fn: Callable[[Iterable[Any], Context], Any]
 
 
+class SerializedNode(NamedTuple):
+    """How files name a kind of container: its class, and the context as JSON can hold it, both ways."""
+
+    type: type
+    to_dumpable: Callable[[Context], Any] | None
+    from_dumpable: Callable[[Any], Context] | None
+
+
 SUPPORTED_NODES: dict[Any, NodeDef] = {}
+KEYED_CHILDREN: dict[Any, Callable[[Any], tuple[list[tuple[Any, Any]], Context]]] = {}
+SERIALIZED_NODES: dict[str, SerializedNode] = {}
 
 
 def register_pytree_node(
@@ -58,8 +68,12 @@ def register_pytree_node(
             Gives the list of children, and a context.
         unflatten_fn : callable
             Makes a container from children and a context.
-        serialized_type_name, to_dumpable_context, from_dumpable_context, flatten_with_keys_fn
-            Accepted for compatibility.
+        serialized_type_name : str, optional
+            The name by which files call the class.
+        to_dumpable_context, from_dumpable_context : callable, optional
+            From a context to what JSON can hold, and back.
+        flatten_with_keys_fn : callable, optional
+            Gives pairs of a key and a child, and a context.
 
     Raises:
         ValueError
@@ -68,6 +82,10 @@ def register_pytree_node(
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
+    if flatten_with_keys_fn is not None:
+        KEYED_CHILDREN[cls] = flatten_with_keys_fn
+    if serialized_type_name is not None:
+        SERIALIZED_NODES[serialized_type_name] = SerializedNode(cls, to_dumpable_context, from_dumpable_context)
 
 
 _register_pytree_node = register_pytree_node
@@ -112,6 +130,9 @@ def _get_node_type(tree: Any) -> Any:
         kind = type(tree)
         register_pytree_node(kind, lambda values: (list(values), None), lambda values, _: kind(tuple(values)))
     return type(tree)
+
+
+node_type = _get_node_type
 
 
 @dataclass
@@ -316,3 +337,14 @@ def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any],
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether a predicate says yes to some leaf."""
     return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf))
+
+
+def __getattr__(name: str) -> Any:
+    """Paths of leaves and files of structures, which few programs need."""
+    from importlib import import_module
+
+    for module in ("tl_core.pytree_paths", "tl_core.pytree_files"):
+        found = import_module(module)
+        if name in found.__all__:
+            return getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,862 @@
+"""Expressions of integers: sums, products, quotients, remainders, extremes, comparisons; in a canonical form.
+
+A sum holds its terms with their coefficients and one constant, so equal sums are equal objects by value. Products of
+sums stay products until `expand` multiplies them out.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any
+
+__all__ = [
+    "Boolean",
+    "Call",
+    "Expr",
+    "Float",
+    "Integer",
+    "Logic",
+    "Product",
+    "Relation",
+    "Sum",
+    "Symbol",
+    "expand",
+    "false",
+    "sympify",
+    "true",
+]
+
+Number = int | float
+
+
+class Expr:
+    """A value that isn't known yet, made of symbols and numbers."""
+
+    __slots__ = ("_hash", "_key")
+    _key: tuple[Any, ...]
+
+    def __init__(self, *key: Any) -> None:
+        self._key = key
+        self._hash = hash((type(self).__name__, key))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if isinstance(other, (bool, int, float)):
+            return self.is_number and self.evaluate({}) == other
+        return type(self) is type(other) and self._hash == other._hash and self._key == other._key  # type: ignore[attr-defined]
+
+    # ---- what it is made of
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """The expressions that it is made of."""
+        return ()
+
+    @property
+    def func(self) -> Any:
+        """The kind of expression."""
+        return type(self)
+
+    @property
+    def free_symbols(self) -> set[Symbol]:
+        """The symbols in it."""
+        found: set[Symbol] = set()
+        stack: list[Expr] = [self]
+        while stack:
+            e = stack.pop()
+            if isinstance(e, Symbol):
+                found.add(e)
+            stack.extend(e.args)
+        return found
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it has no symbol."""
+        return not self.free_symbols
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether its values are integers."""
+        return all(a.is_integer for a in self.args)
+
+    @property
+    def is_symbol(self) -> bool:
+        """Whether it is one symbol."""
+        return isinstance(self, Symbol)
+
+    def has(self, *kinds: Any) -> bool:
+        """Whether a symbol, or an expression of a class, occurs in it."""
+        return any(
+            isinstance(self, k) if isinstance(k, type) else self == k for k in kinds
+        ) or any(a.has(*kinds) for a in self.args)
+
+    def _rebuild(self, args: list[Expr]) -> Expr:
+        return self
+
+    def xreplace(self, rule: Mapping[Any, Any]) -> Expr:
+        """The expression with others in place of some, put into canonical form again.
+
+        Args:
+            rule: from expressions to expressions or numbers.
+
+        Returns:
+            The expression.
+        """
+        if self in rule:
+            return sympify(rule[self])
+        args = self.args
+        if not args:
+            return self
+        changed = [a.xreplace(rule) for a in args]
+        return self if all(a is b for a, b in zip(args, changed, strict=True)) else self._rebuild(changed)
+
+    def subs(self, old: Any, new: Any = None) -> Expr:
+        """The expression with others in place of some.
+
+        Args:
+            old: one expression, or a mapping of them.
+            new: what stands in its place.
+
+        Returns:
+            The expression.
+        """
+        return self.xreplace(dict(old) if isinstance(old, (dict, list)) else {old: new})
+
+    def evaluate(self, values: Mapping[Symbol, Number]) -> Any:
+        """Its value where those of its symbols are given.
+
+        Args:
+            values: a number for each symbol.
+
+        Returns:
+            The number.
+
+        Raises:
+            KeyError: a symbol has no value.
+        """
+        raise NotImplementedError
+
+    # ---- arithmetic
+    def __add__(self, other: Any) -> Expr:
+        return add(self, sympify(other))
+
+    def __radd__(self, other: Any) -> Expr:
+        return add(sympify(other), self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return add(self, scaled(sympify(other), -1))
+
+    def __rsub__(self, other: Any) -> Expr:
+        return add(sympify(other), scaled(self, -1))
+
+    def __mul__(self, other: Any) -> Expr:
+        return mul(self, sympify(other))
+
+    def __rmul__(self, other: Any) -> Expr:
+        return mul(sympify(other), self)
+
+    def __neg__(self) -> Expr:
+        return scaled(self, -1)
+
+    def __pow__(self, other: Any) -> Expr:
+        return power(self, sympify(other))
+
+    def __floordiv__(self, other: Any) -> Expr:
+        return floor_div(self, sympify(other))
+
+    def __rfloordiv__(self, other: Any) -> Expr:
+        return floor_div(sympify(other), self)
+
+    def __mod__(self, other: Any) -> Expr:
+        return mod(self, sympify(other))
+
+    def __rmod__(self, other: Any) -> Expr:
+        return mod(sympify(other), self)
+
+    def __lt__(self, other: Any) -> Expr:
+        return relation("<", self, sympify(other))
+
+    def __le__(self, other: Any) -> Expr:
+        return relation("<=", self, sympify(other))
+
+    def __gt__(self, other: Any) -> Expr:
+        return relation(">", self, sympify(other))
+
+    def __ge__(self, other: Any) -> Expr:
+        return relation(">=", self, sympify(other))
+
+    def __int__(self) -> int:
+        return int(self._constant())
+
+    def __float__(self) -> float:
+        return float(self._constant())
+
+    def __bool__(self) -> bool:
+        return bool(self._constant())
+
+    def _constant(self) -> Any:
+        if not self.is_number:
+            raise TypeError(f"the value of {self} isn't known")
+        return self.evaluate({})
+
+    def __repr__(self) -> str:
+        from .printing import text
+
+        return text(self)
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> Any:
+        return type(self), self._key
+
+
+class Integer(Expr):
+    """An integer.
+
+    Args:
+        value: the number.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, value: int) -> None:
+        super().__init__(int(value))
+
+    @property
+    def value(self) -> int:
+        """The number."""
+        return int(self._key[0])
+
+    is_integer = True  # type: ignore[assignment]
+
+    def evaluate(self, values: Mapping[Symbol, Number]) -> int:
+        return self.value
+
+
+class Float(Expr):
+    """A floating-point number.
+
+    Args:
+        value: the number.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, value: float) -> None:
+        super().__init__(float(value))
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        return float(self._key[0])
+
+    is_integer = False  # type: ignore[assignment]
+
+    def evaluate(self, values: Mapping[Symbol, Number]) -> float:
+        return self.value
+
+
+class Boolean(Expr):
+    """True or false.
+
+    Args:
+        value: which.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, value: bool) -> None:
+        super().__init__(bool(value))
+
+    is_integer = False  # type: ignore[assignment]
+
+    def evaluate(self, values: Mapping[Symbol, Number]) -> bool:
+        return bool(self._key[0])
+
+
+true, false = Boolean(True), Boolean(False)
+
+
+class Symbol(Expr):
+    """A number that isn't known, by its name.
+
+    Args:
+        name: the name.
+        positive: whether it is known to be above zero.
+        integer: whether it is an integer.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, positive: bool = False, integer: bool = True) -> None:
+        super().__init__(name, bool(positive), bool(integer))
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return str(self._key[0])
+
+    @property
+    def positive(self) -> bool:
+        """Whether it is known to be above zero."""
+        return bool(self._key[1])
+
+    @property
+    def is_integer(self) -> bool:
+        return bool(self._key[2])
+
+    def evaluate(self, values: Mapping[Symbol, Number]) -> Number:
+        return values[self]
+
+
+class Sum(Expr):
+    """Terms with coefficients, and a constant. `add` and `scaled` make them.
+
+    Args:
+        terms: pairs of a term and its coefficient, in the order of their keys.
+        constant: the number that is added.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, terms: tuple[tuple[Expr, Number], ...], constant: Number) -> None:
+        super().__init__(terms, constant)
+
+    @property
+    def terms(self) -> tuple[tuple[Expr, Number], ...]:
+        """Pairs of a term and its coefficient."""
+        return self._key[0]  # type: ignore[no-any-return]
+
+    @property
+    def constant(self) -> Number:
+        """The number that is added."""
+        return self._key[1]  # type: ignore[no-any-return]
+
+    @property
+    def args(self) -> tuple[Expr, ...]:
+        return tuple(t for t, _ in self.terms)
+
+    @property
+    def is_integer(self) -> bool:
+        whole = isinstance(self.constant, int)
+        return whole and all(t.is_integer and isinstance(c, int) for t, c in self.terms)
+
+    def _rebuild(self, args: list[Expr]) -> Expr:
+        parts = [scaled(a, c) for a, (_, c) in zip(args, self.terms, strict=True)]
+        return reduce(add, parts, sympify(self.constant))
+
+    def evaluate(self, values: Mapping[Symbol, Number]) -> Number:
+        return sum((c * t.evaluate(values) for t, c in self.terms), self.constant)
+
+
+class Product(Expr):
+    """A product of powers. `mul` makes them.
+
+    Args:
+        factors: pairs of a base and its exponent, in the order of their keys.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, factors: tuple[tuple[Expr, int], ...]) -> None:
+        super().__init__(factors)
+
+    @property
+    def factors(self) -> tuple[tuple[Expr, int], ...]:
+        """Pairs of a base and its exponent."""
+        return self._key[0]  # type: ignore[no-any-return]
+
+    @property
+    def args(self) -> tuple[Expr, ...]:
+        return tuple(b for b, _ in self.factors)
+
+    def _rebuild(self, args: list[Expr]) -> Expr:
+        parts = [power(a, Integer(n)) for a, (_, n) in zip(args, self.factors, strict=True)]
+        return reduce(mul, parts)
+
+    def evaluate(self, values: Mapping[Symbol, Number]) -> Number:
+        return math.prod(b.evaluate(values) ** n for b, n in self.factors)
+
+
+def _round_half_even(x: float, digits: int | None = None) -> Any:
+    return round(x) if digits is None else round(x, digits)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "FloorDiv": operator.floordiv,
+    "CleanDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "PythonMod": operator.mod,
+    "Max": max,
+    "Min": min,
+    "Abs": abs,
+    "PowByNatural": pow,
+    "FloatPow": lambda a, b: float(a) ** float(b),
+    "IntTrueDiv": operator.truediv,
+    "FloatTrueDiv": operator.truediv,
+    "ToFloat": float,
+    "TruncToInt": math.trunc,
+    "TruncToFloat": lambda x: float(math.trunc(x)),
+    "FloorToInt": math.floor,
+    "CeilToInt": math.ceil,
+    "RoundToInt": round,
+    "RoundDecimal": _round_half_even,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
+    "BitwiseFn_bitwise_and": operator.and_,
+    "BitwiseFn_bitwise_or": operator.or_,
+    "BitwiseFn_bitwise_xor": operator.xor,
+    "Piecewise": lambda a, c, b: a if c else b,
+}
+_FLOATS = frozenset({"FloatPow", "IntTrueDiv", "FloatTrueDiv", "ToFloat", "TruncToFloat", "RoundDecimal"})
+for _name in (
+    "sqrt cos cosh sin sinh tan tanh asin acos atan exp log log2 log10 asinh acosh atanh".split()
+):
+    FUNCTIONS[f"OpaqueUnaryFn_{_name}"] = getattr(math, _name)
+
+
+class Call(Expr):
+    """A function of expressions, such as a quotient rounded down. `call` makes them.
+
+    Args:
+        name: a name of `FUNCTIONS`.
+        operands: its arguments.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, operands: tuple[Expr, ...]) -> None:
+        super().__init__(name, operands)
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return str(self._key[0])
+
+    @property
+    def args(self) -> tuple[Expr, ...]:
+        return self._key[1]  # type: ignore[no-any-return]
+
+    @property
+    def is_integer(self) -> bool:
+        if self.name in _FLOATS or self.name.startswith("OpaqueUnaryFn_"):
+            return False
+        return self.name.endswith("ToInt") or all(
+            a.is_integer for a in self.args if not isinstance(a, (Relation, Logic, Boolean))
+        )
+
+    def _rebuild(self, args: list[Expr]) -> Expr:
+        return call(self.name, *args)
+
+    def evaluate(self, values: Mapping[Symbol, Number]) -> Any:
+        return FUNCTIONS[self.name](*(a.evaluate(values) for a in self.args))
+
+
+RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+SWAPPED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+class Relation(Expr):
+    """A comparison of two expressions. `relation` makes them.
+
+    Args:
+        op: one of `==`, `!=`, `<`, `<=`, `>`, `>=`.
+        lhs, rhs: what is compared.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, op: str, lhs: Expr, rhs: Expr) -> None:
+        super().__init__(op, lhs, rhs)
+
+    @property
+    def rel_op(self) -> str:
+        """The comparison."""
+        return str(self._key[0])
+
+    @property
+    def lhs(self) -> Expr:
+        """The left side."""
+        return self._key[1]  # type: ignore[no-any-return]
+
+    @property
+    def rhs(self) -> Expr:
+        """The right side."""
+        return self._key[2]  # type: ignore[no-any-return]
+
+    @property
+    def args(self) -> tuple[Expr, ...]:
+        return self._key[1:]
+
+    def _rebuild(self, args: list[Expr]) -> Expr:
+        return relation(self.rel_op, *args)
+
+    def evaluate(self, values: Mapping[Symbol, Number]) -> bool:
+        return RELATIONS[self.rel_op](self.lhs.evaluate(values), self.rhs.evaluate(values))
+
+
+class Logic(Expr):
+    """Conditions joined by and, or; or one negated. `logic` and `negated` make them.
+
+    Args:
+        op: `and`, `or`, `not`.
+        operands: the conditions.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, op: str, operands: tuple[Expr, ...]) -> None:
+        super().__init__(op, operands)
+
+    @property
+    def op(self) -> str:
+        """How they are joined."""
+        return str(self._key[0])
+
+    @property
+    def args(self) -> tuple[Expr, ...]:
+        return self._key[1]  # type: ignore[no-any-return]
+
+    def _rebuild(self, args: list[Expr]) -> Expr:
+        return negated(args[0]) if self.op == "not" else logic(self.op, *args)
+
+    def evaluate(self, values: Mapping[Symbol, Number]) -> bool:
+        found = (bool(a.evaluate(values)) for a in self.args)
+        if self.op == "not":
+            return not next(found)
+        return all(found) if self.op == "and" else any(found)
+
+
+# ---- making them
+
+
+def sympify(value: Any) -> Expr:
+    """The expression that a number is; an expression is itself.
+
+    Args:
+        value: an expression or a number.
+
+    Returns:
+        The expression.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, bool):
+        return true if value else false
+    if isinstance(value, int):
+        return Integer(value)
+    if isinstance(value, float):
+        return Float(value)
+    if hasattr(value, "node") and hasattr(value.node, "expr"):
+        return value.node.expr  # type: ignore[no-any-return]
+    raise TypeError(f"an expression is made of numbers and symbols, got {type(value).__name__}")
+
+
+def order_key(e: Expr) -> tuple[Any, ...]:
+    """What terms are ordered by: their text, numbers in names by value."""
+    return (type(e).__name__, str(e))
+
+
+def _parts(e: Expr) -> tuple[dict[Expr, Number], Number]:
+    if isinstance(e, Integer | Float):
+        return {}, e.value
+    if isinstance(e, Sum):
+        return dict(e.terms), e.constant
+    return {e: 1}, 0
+
+
+def _sum_of(terms: dict[Expr, Number], constant: Number) -> Expr:
+    kept = {t: c for t, c in terms.items() if c != 0}
+    if not kept:
+        return sympify(constant)
+    if constant == 0 and len(kept) == 1:
+        ((term, coefficient),) = kept.items()
+        if coefficient == 1 and isinstance(coefficient, int):
+            return term
+    return Sum(tuple(sorted(kept.items(), key=lambda item: order_key(item[0]))), constant)
+
+
+def add(a: Expr, b: Expr) -> Expr:
+    """The sum of two expressions."""
+    (terms, constant), (more, other) = _parts(a), _parts(b)
+    merged = dict(terms)
+    for term, coefficient in more.items():
+        merged[term] = merged.get(term, 0) + coefficient
+    return _sum_of(merged, constant + other)
+
+
+def scaled(e: Expr, factor: Number) -> Expr:
+    """An expression times a number."""
+    terms, constant = _parts(e)
+    return _sum_of({t: c * factor for t, c in terms.items()}, constant * factor)
+
+
+def _split(e: Expr) -> tuple[Number, dict[Expr, int]]:
+    """A number and powers whose product it is; a sum of several terms is one factor."""
+    if isinstance(e, (Integer, Float)):
+        return e.value, {}
+    if isinstance(e, Sum) and len(e.terms) == 1 and e.constant == 0:
+        ((term, coefficient),) = e.terms
+        number, factors = _split(term)
+        return coefficient * number, factors
+    if isinstance(e, Product):
+        return 1, dict(e.factors)
+    return 1, {e: 1}
+
+
+def _product_of(number: Number, factors: dict[Expr, int]) -> Expr:
+    kept = {b: n for b, n in factors.items() if n != 0}
+    if number == 0:
+        return sympify(number)
+    if not kept:
+        return sympify(number)
+    if len(kept) == 1 and next(iter(kept.values())) == 1:
+        return scaled(next(iter(kept)), number) if number != 1 or isinstance(number, float) else next(iter(kept))
+    made = Product(tuple(sorted(kept.items(), key=lambda item: order_key(item[0]))))
+    return made if number == 1 and isinstance(number, int) else _sum_of({made: number}, 0)
+
+
+def mul(a: Expr, b: Expr) -> Expr:
+    """The product of two expressions; a number is distributed over a sum, sums stay factors."""
+    (x, left), (y, right) = _split(a), _split(b)
+    factors = dict(left)
+    for base, exponent in right.items():
+        factors[base] = factors.get(base, 0) + exponent
+    return _product_of(x * y, factors)
+
+
+def power(a: Expr, b: Expr) -> Expr:
+    """An expression to a power."""
+    if isinstance(b, Integer) and b.value >= 0:
+        if isinstance(a, (Integer, Float)):
+            return sympify(a.value**b.value)
+        number, factors = _split(a)
+        return _product_of(number**b.value, {f: n * b.value for f, n in factors.items()})
+    whole = a.is_integer and b.is_integer
+    return call("PowByNatural" if whole else "FloatPow", a, b)
+
+
+def expand(e: Expr) -> Expr:
+    """The expression with its products of sums multiplied out."""
+    if isinstance(e, Sum):
+        parts = [scaled(expand(t), c) for t, c in e.terms]
+        return reduce(add, parts, sympify(e.constant))
+    if isinstance(e, Product):
+        factors = [expand(b) for b, n in e.factors for _ in range(n)]
+        return reduce(_distributed, factors)
+    if isinstance(e, Call):
+        return call(e.name, *(expand(a) for a in e.args))
+    return e
+
+
+def _distributed(a: Expr, b: Expr) -> Expr:
+    (left, x), (right, y) = _parts(a), _parts(b)
+    left_all = [*((t, c) for t, c in left.items()), (Integer(1), x)]
+    right_all = [*((t, c) for t, c in right.items()), (Integer(1), y)]
+    products = (scaled(mul(s, t), c * d) for s, c in left_all for t, d in right_all if c != 0 and d != 0)
+    return reduce(add, products, Integer(0))
+
+
+def _quotient(a: Expr, b: Expr) -> Expr | None:
+    """`a / b` where it is an expression without a remainder."""
+    if isinstance(a, Sum):
+        parts = [_quotient(scaled(t, c), b) if len(a.terms) > 1 or a.constant else None for t, c in a.terms]
+        if len(a.terms) > 1 or a.constant:
+            parts += [_quotient(Integer(int(a.constant)), b)] if a.constant else []
+            return None if any(p is None for p in parts) else reduce(add, parts, Integer(0))  # type: ignore[arg-type]
+    (x, top), (y, below) = _split(a), _split(b)
+    if not (isinstance(x, int) and isinstance(y, int)) or y == 0 or x % y:
+        return None
+    left = dict(top)
+    for base, exponent in below.items():
+        if left.get(base, 0) < exponent:
+            return None
+        left[base] -= exponent
+    return _product_of(x // y, left)
+
+
+def _content(e: Expr) -> int:
+    """The largest number that divides every coefficient."""
+    terms, constant = _parts(e)
+    numbers = [*terms.values(), constant]
+    return math.gcd(*(int(n) for n in numbers)) if all(isinstance(n, int) for n in numbers) else 1
+
+
+def floor_div(a: Expr, b: Expr) -> Expr:
+    """The quotient of integers, rounded down."""
+    if b == 0:
+        raise ZeroDivisionError("division by zero")
+    if isinstance(a, Integer) and isinstance(b, Integer):
+        return Integer(a.value // b.value)
+    if not (a.is_integer and b.is_integer):
+        return call("FloorToInt", call("FloatTrueDiv", a, b))
+    exact = _quotient(a, b)
+    if exact is not None:
+        return exact
+    if isinstance(a, Call) and a.name == "FloorDiv" and isinstance(b, Integer) and isinstance(a.args[1], Integer):
+        return floor_div(a.args[0], mul(a.args[1], b))
+    if isinstance(b, Integer) and isinstance(a, Sum):
+        whole = {t: c // b.value for t, c in a.terms if isinstance(c, int) and c % b.value == 0}
+        if whole:
+            rest = _sum_of({t: c for t, c in a.terms if t not in whole}, a.constant)
+            return add(_sum_of(whole, 0), floor_div(rest, b))
+    common = math.gcd(_content(a), _content(b))
+    if common > 1:
+        top, below = _quotient(a, Integer(common)), _quotient(b, Integer(common))
+        if top is not None and below is not None:
+            a, b = top, below
+    return Call("FloorDiv", (a, b))
+
+
+def mod(a: Expr, b: Expr) -> Expr:
+    """The remainder of integers, with the sign of the divisor."""
+    if b == 0:
+        raise ZeroDivisionError("modulo by zero")
+    if isinstance(a, Integer) and isinstance(b, Integer):
+        return Integer(a.value % b.value)
+    if _quotient(a, b) is not None:
+        return Integer(0)
+    if isinstance(b, Integer) and isinstance(a, Sum):
+        reduced = {t: c % b.value if isinstance(c, int) else c for t, c in a.terms}
+        constant = a.constant % b.value
+        a = _sum_of(reduced if any(v == 0 for v in reduced.values()) else dict(a.terms), constant)
+        if isinstance(a, Integer):
+            return Integer(a.value % b.value)
+    nonnegative = is_nonnegative(a) and is_nonnegative(b)
+    return Call("Mod" if nonnegative else "PythonMod", (a, b))
+
+
+def is_nonnegative(e: Expr) -> bool:
+    """Whether an expression is known to be zero or more from what is known of its symbols."""
+    if isinstance(e, (Integer, Float)):
+        return e.value >= 0
+    if isinstance(e, Symbol):
+        return e.positive
+    if isinstance(e, Sum):
+        if all(isinstance(t, Symbol) and t.positive and c >= 0 for t, c in e.terms):
+            return sum(c for _, c in e.terms) + e.constant >= 0
+        return e.constant >= 0 and all(c >= 0 and is_nonnegative(t) for t, c in e.terms)
+    if isinstance(e, Call) and e.name in ("Max",):
+        return any(is_nonnegative(a) for a in e.args)
+    if isinstance(e, (Product, Call)):
+        return all(is_nonnegative(a) for a in e.args)
+    return False
+
+
+def _extreme(name: str, operands: tuple[Expr, ...]) -> Expr:
+    flat: dict[Expr, None] = {}
+    for e in operands:
+        flat.update(dict.fromkeys(e.args if isinstance(e, Call) and e.name == name else (e,)))
+    pick = FUNCTIONS[name]
+    numbers = [e.value for e in flat if isinstance(e, (Integer, Float))]
+    others = [e for e in flat if not isinstance(e, (Integer, Float))]
+    kept = [a for a in others if not any(_dominates(name, b, a) for b in others if b is not a)]
+    if numbers:
+        number = sympify(pick(numbers))
+        if not any(_dominates(name, e, number) for e in kept):
+            kept = [e for e in kept if not _dominates(name, number, e)]
+            kept.append(number)
+    if len(kept) == 1:
+        return kept[0]
+    return Call(name, tuple(sorted(kept, key=lambda e: (not isinstance(e, Integer), order_key(e)))))
+
+
+def _dominates(name: str, a: Expr, b: Expr) -> bool:
+    """Whether an extreme of both is always the first."""
+    difference = a - b if name == "Max" else b - a
+    if isinstance(difference, Integer) and difference.value == 0:
+        return False
+    return is_nonnegative(difference)
+
+
+def call(name: str, *operands: Expr) -> Expr:
+    """A function of expressions, in canonical form.
+
+    Args:
+        name: a name of `FUNCTIONS`.
+        operands: its arguments.
+
+    Returns:
+        The expression; a number if all of them are.
+    """
+    if name in ("Max", "Min"):
+        return _extreme(name, operands)
+    if name in ("FloorDiv", "CleanDiv"):
+        return floor_div(*operands)
+    if name in ("Mod", "PythonMod"):
+        return mod(*operands)
+    if name == "Piecewise" and isinstance(operands[1], Boolean):
+        return operands[0] if operands[1]._key[0] else operands[2]
+    if operands and all(isinstance(o, (Integer, Float, Boolean)) for o in operands):
+        return sympify(FUNCTIONS[name](*(o.evaluate({}) for o in operands)))
+    if name.endswith("ToInt") and operands[0].is_integer:
+        return operands[0]
+    if name == "TruncToInt" and isinstance(operands[0], Call) and operands[0].name == "ToFloat":
+        return operands[0].args[0]
+    if name == "Abs" and is_nonnegative(operands[0]):
+        return operands[0]
+    if name == "Abs" and is_nonnegative(-operands[0]):
+        return -operands[0]
+    if name == "LShift":
+        return mul(operands[0], power(Integer(2), operands[1]))
+    if name == "RShift":
+        return floor_div(operands[0], power(Integer(2), operands[1]))
+    return Call(name, tuple(operands))
+
+
+def relation(op: str, lhs: Expr, rhs: Expr) -> Expr:
+    """A comparison; true or false where the difference of its sides is a number."""
+    difference = lhs - rhs if not isinstance(lhs, (Relation, Logic, Boolean)) else None
+    if difference is not None and not isinstance(difference, Integer | Float):
+        difference = expand(difference)
+    if isinstance(difference, (Integer, Float)):
+        return sympify(RELATIONS[op](difference.value, 0))
+    if difference is None and lhs == rhs:
+        return sympify(op in ("==", "<=", ">="))
+    return Relation(op, lhs, rhs)
+
+
+def logic(op: str, *operands: Expr) -> Expr:
+    """Conditions joined by `and` or `or`."""
+    absorbing = op == "or"
+    flat: dict[Expr, None] = {}
+    for e in operands:
+        flat.update(dict.fromkeys(e.args if isinstance(e, Logic) and e.op == op else (e,)))
+    if any(isinstance(e, Boolean) and e._key[0] is absorbing for e in flat):
+        return sympify(absorbing)
+    kept = [e for e in flat if not isinstance(e, Boolean)]
+    if any(negated(e) in flat for e in kept):
+        return sympify(absorbing)
+    if len(kept) < 2:
+        return kept[0] if kept else sympify(not absorbing)
+    return Logic(op, tuple(kept))
+
+
+def negated(e: Expr) -> Expr:
+    """The condition that holds where another doesn't."""
+    if isinstance(e, Boolean):
+        return false if e._key[0] else true
+    if isinstance(e, Relation):
+        return relation(NEGATED[e.rel_op], e.lhs, e.rhs)
+    if isinstance(e, Logic):
+        if e.op == "not":
+            return e.args[0]
+        return logic("or" if e.op == "and" else "and", *(negated(a) for a in e.args))
+    return Logic("not", (e,))
