@@ -22,7 +22,9 @@ class Size(tuple):
         for i, item in enumerate(items):
             if not hasattr(item, "__index__"):
                 raise TypeError(f"Size() takes an iterable of 'int' (item {i} is '{type(item).__name__}')")
-        return tuple.__new__(cls, (item.__index__() for item in items))
+        return tuple.__new__(
+            cls, (item if hasattr(item, "__sym_hint__") else item.__index__() for item in items)
+        )
 
     def numel(self) -> int:
         """The product of the sizes."""

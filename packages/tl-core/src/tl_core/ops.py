@@ -200,6 +200,13 @@ class OpOverloadPacket(_C._Operator):
         return f"<OpOverloadPacket(op='{self}')>"
 
 
+# Of graphs only: `size_operators` has them.
+_WITHOUT_KERNEL = frozenset(
+    "sym_size sym_stride sym_numel sym_storage_offset item lift_fresh_copy _assert_scalar sym_constrain_range "
+    "sym_constrain_range_for_size _assert_tensor_metadata".split()
+)
+
+
 class _OpNamespace:
     """The operators whose names begin with `namespace::`; those of tl-core stand in aten."""
 
@@ -213,6 +220,10 @@ class _OpNamespace:
             space, base, overload = _split(full)
             if base == name and space == self.__name__:
                 found[overload] = (full, schema)
+        if not found and self.__name__ == "aten" and name in _WITHOUT_KERNEL:
+            from importlib import import_module
+
+            return import_module("tl_core.size_operators").PACKETS[name]  # type: ignore[no-any-return]
         if not found:
             raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
         packet = OpOverloadPacket(self.__name__, name, found)

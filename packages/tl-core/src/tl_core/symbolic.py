@@ -12,7 +12,7 @@ from typing import Any
 
 from tl_core.overrides import overridable
 
-__all__ = ["sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sum"]
+__all__ = ["sym_fresh_size", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sum"]
 
 
 @overridable
@@ -146,4 +146,41 @@ def sym_sum(args: Iterable[Any]) -> Any:
         >>> sym_sum([1, 2, 3])
         6
     """
-    return sum(args)
+    total: Any = 0
+    for a in args:
+        total = total + a
+    return total
+
+
+def sym_fresh_size(expr: Any) -> Any:
+    """The size that an expression gives, as a number of its own in a trace; of plain numbers the number.
+
+    Args:
+        expr: the expression.
+
+    Raises:
+        ValueError: it is negative.
+
+    Example:
+        >>> sym_fresh_size(3)
+        3
+    """
+    if expr < 0:
+        raise ValueError(f"sym_fresh_size() takes a size, which isn't negative, got {expr}")
+    return expr
+
+
+def _function(name: str) -> Any:
+    def sym_function(a: Any) -> Any:
+        method = f"__sym_{name}__"
+        return getattr(a, method)() if hasattr(a, method) else getattr(math, name)(a)
+
+    sym_function.__name__ = sym_function.__qualname__ = f"_sym_{name}"
+    sym_function.__doc__ = f"The function {name} of a number, symbolic or plain."
+    return sym_function
+
+
+_sym_sqrt, _sym_cos, _sym_sin, _sym_tan = (_function(name) for name in ("sqrt", "cos", "sin", "tan"))
+_sym_exp, _sym_log, _sym_log2, _sym_log10 = (_function(name) for name in ("exp", "log", "log2", "log10"))
+_sym_asin, _sym_acos, _sym_atan = (_function(name) for name in ("asin", "acos", "atan"))
+_sym_cosh, _sym_sinh, _sym_tanh = (_function(name) for name in ("cosh", "sinh", "tanh"))

@@ -6,13 +6,12 @@ such as `__add__` asks the node's `add`; a comparison gives a `SymBool`, and ask
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
+
+from tl_core import _C
 
 __all__ = ["SymBool", "SymFloat", "SymInt"]
-
-_Other: TypeAlias = "int | float | bool | SymInt | SymFloat | SymBool"
 
 
 def _wrapped(node: Any) -> Any:
@@ -308,13 +307,4 @@ for _kind in (SymInt, SymFloat, SymBool):
     _kind.__hash__ = _Symbolic.__hash__  # type: ignore[method-assign]  # a class that defines __eq__ has none
 
 
-def plain_function(name: str) -> Callable[[float], float]:
-    """The function of plain numbers that a symbolic one stands for.
-
-    Args:
-        name: its name, such as `sqrt`.
-
-    Returns:
-        The function of Python's `math`.
-    """
-    return getattr(math, name)  # type: ignore[no-any-return]
+_C._set_symbolic_types(SymInt, SymFloat, SymBool)

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import tl_core
+from tl_core.ops import OpOverload, OpOverloadPacket
 
 __all__ = ["Namespace", "qualified_name", "root_namespace", "snake_case"]
 
@@ -53,6 +54,8 @@ def qualified_name(function: Callable[..., Any]) -> str:
         >>> qualified_name(operator.add), qualified_name(len), qualified_name(tl_core.relu)
         ('operator.add', 'len', 'torch.relu')
     """
+    if isinstance(function, (OpOverload, OpOverloadPacket)):
+        return f"torch.ops.{function}"
     name = getattr(function, "__name__", None) or type(function).__name__
     if getattr(builtins, name, None) is function:
         return name

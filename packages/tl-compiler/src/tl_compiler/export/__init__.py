@@ -1,0 +1,170 @@
+"""Exporting: a module becomes a graph of operators without Python, which can be saved, loaded, and run elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .dynamic_shapes import AdditionalInputs, Constraint, Dim, ShapesCollection, dims
+from .exported_program import (
+    ExportedProgram,
+    ModuleCallEntry,
+    ModuleCallSignature,
+    default_decompositions,
+)
+from .graph_signature import ExportBackwardSignature, ExportGraphSignature
+
+__all__ = [
+    "AdditionalInputs",
+    "Constraint",
+    "Dim",
+    "ExportBackwardSignature",
+    "ExportGraphSignature",
+    "ExportedProgram",
+    "ModuleCallEntry",
+    "ModuleCallSignature",
+    "ShapesCollection",
+    "default_decompositions",
+    "dims",
+    "export",
+    "export_for_training",
+    "load",
+    "save",
+]
+
+
+def export(
+    mod: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = True,
+    preserve_module_call_signature: tuple[str, ...] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:
+    """Traces a module on example inputs, and makes a program of what it does.
+
+    The module runs once, on tensors that have sizes but no memory. Its operators become a graph; sizes that are said to be
+    dynamic stay symbols, and what the program asks of them is checked against what was promised.
+
+    Args:
+        mod: the module.
+        args: the example inputs.
+        kwargs: those by keyword.
+        dynamic_shapes: which sizes are dynamic: for each input, by name or in order, a dictionary or sequence with a
+            `Dim`, `Dim.AUTO` or None for each dimension.
+        strict: accepted; there is one way to trace.
+        preserve_module_call_signature: submodules whose calls are noted, for `unflatten`.
+        prefer_deferred_runtime_asserts_over_guards: whether conditions are checked at run time instead.
+
+    Returns:
+        The program.
+
+    Raises:
+        UserError: the program decides by values of tensors, or sizes can't be dynamic in the way that was said; with
+            what to say instead.
+        ValueError: `mod` is no module.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> batch = Dim("batch")
+        >>> ep = export(tl_nn.ReLU(), (tl_core.ones(2, 3),), dynamic_shapes={"input": {0: batch}})
+        >>> ep.module()(tl_core.ones(5, 3)).shape
+        torch.Size([5, 3])
+    """
+    from ._trace import exported
+
+    return exported(
+        mod,
+        args,
+        None if kwargs is None else dict(kwargs),
+        dynamic_shapes,
+        tuple(preserve_module_call_signature),
+        prefer_deferred_runtime_asserts_over_guards,
+    )
+
+
+def export_for_training(
+    mod: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = True,
+    preserve_module_call_signature: tuple[str, ...] = (),
+) -> ExportedProgram:
+    """The same as `export`, whose programs can be trained.
+
+    Args:
+        mod, args, kwargs, dynamic_shapes, strict, preserve_module_call_signature: as `export` takes them.
+
+    Returns:
+        The program.
+    """
+    return export(
+        mod,
+        args,
+        kwargs,
+        dynamic_shapes=dynamic_shapes,
+        strict=strict,
+        preserve_module_call_signature=preserve_module_call_signature,
+    )
+
+
+def save(
+    ep: ExportedProgram,
+    f: Any,
+    *,
+    extra_files: dict[str, Any] | None = None,
+    opset_version: dict[str, int] | None = None,
+    pickle_protocol: int = 2,
+) -> None:
+    """Writes a program to a `.pt2` file.
+
+    Args:
+        ep: the program.
+        f: a path, which gets the file when it is complete, or an object with `write`.
+        extra_files: further records, by name.
+        opset_version: versions of sets of operators to note.
+        pickle_protocol: accepted; nothing is pickled.
+
+    Raises:
+        TypeError: `ep` is no exported program.
+        NotImplementedError: the program holds what files can't.
+
+    Example:
+        >>> import io, tl_core, tl_nn
+        >>> file = io.BytesIO()
+        >>> save(export(tl_nn.ReLU(), (tl_core.ones(2),)), file)
+        >>> _ = file.seek(0)
+        >>> load(file).module()(tl_core.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
+    if not isinstance(ep, ExportedProgram):
+        raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")
+    from .serde.archive import save_program
+
+    save_program(ep, f, extra_files, opset_version)
+
+
+def load(
+    f: Any, *, extra_files: dict[str, Any] | None = None, expected_opset_version: dict[str, int] | None = None
+) -> ExportedProgram:
+    """Reads a program from a `.pt2` file. Nothing that stands in the file is executed.
+
+    Args:
+        f: a path, or an object with `read` and `seek`.
+        extra_files: further records to read: their contents are put under their names.
+        expected_opset_version: versions of sets of operators that the file must have.
+
+    Returns:
+        The program.
+
+    Raises:
+        RuntimeError: the file holds no program, or one that isn't taken: it is damaged, calls what is no operator, or
+            has tensors outside of their records.
+    """
+    from .serde.archive import load_program
+
+    return load_program(f, extra_files, expected_opset_version)  # type: ignore[no-any-return]

@@ -1,0 +1,222 @@
+"""Whether a program holds for all sizes that were promised; if not, what to say instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..symbolic.errors import UserError, UserErrorType
+from ..symbolic.expression import Boolean, Call, Expr, Integer, Sum, Symbol
+from ..symbolic.ranges import ValueRanges, bounds, int_oo
+from ..symbolic.shape_env import guard_text
+from .dynamic_shapes import Dim, _DerivedDim, _DimHint, _DimHintType
+from .inputs import DimOfInput, Inputs
+
+__all__ = ["check_constraints"]
+
+
+def check_constraints(inputs: Inputs) -> None:
+    """Raises if the trace rests on less than what was promised.
+
+    Args:
+        inputs: the inputs and what was said of them.
+
+    Raises:
+        UserError: with what is violated, and the fixes that are suggested.
+    """
+    found = _Check(inputs)
+    found.run()
+    if found.problems:
+        names = ", ".join(dict.fromkeys(n for n, _ in found.problems))
+        text = "\n".join(f"  - {p}" for _, p in found.problems)
+        fixes = "".join(f"\n  {f}" for f in dict.fromkeys(found.fixes))
+        raise UserError(
+            UserErrorType.CONSTRAINT_VIOLATION,
+            f'Constraints violated ({names})! For more information, run with TORCH_LOGS="+dynamic".\n{text}'
+            + (f"\n\nSuggested fixes:{fixes}\n" if fixes else ""),
+        )
+
+
+class _Check:
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs, self.env = inputs, inputs.env
+        self.problems, self.fixes = list(inputs.problems), list(inputs.fixes)
+        self.names: dict[Symbol, str] = {}
+        self.sources: dict[Symbol, str] = {}
+        for d in inputs.dims:
+            if isinstance(d.expr, Symbol):
+                self.sources.setdefault(d.expr, d.source)
+        for name, symbol in inputs.roots.items():
+            if isinstance(symbol, Symbol):
+                self.names[symbol] = name
+
+    def run(self) -> None:
+        """Looks at every dimension that was said to be dynamic, then at the guards."""
+        for d in self.inputs.dims:
+            if isinstance(d.said, _DimHint):
+                self._hinted(d)
+        for name, symbol in self.inputs.roots.items():
+            if isinstance(symbol, Symbol):
+                self._root(name, symbol)
+        self._guards()
+
+    def _where(self, symbol: Symbol) -> str:
+        line = self.env.reasons.get(symbol)
+        return f", at {line}" if line else ""
+
+    def _hinted(self, d: DimOfInput) -> None:
+        if d.said.type is not _DimHintType.DYNAMIC:
+            return
+        e = self.env.replace(d.expr)
+        if isinstance(e, Integer):
+            symbol = d.expr if isinstance(d.expr, Symbol) else None
+            self.problems.append(
+                (
+                    d.source,
+                    f"You marked {d.source} as dynamic but your code specialized it to be a constant ({e.value}). If "
+                    f"you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO"
+                    f"{self._where(symbol) if symbol else ''}.",
+                )
+            )
+
+    def _first(self, symbol: Symbol) -> DimOfInput | None:
+        return next((d for d in self.inputs.dims if symbol in d.expr.free_symbols), None)
+
+    def _root(self, name: str, symbol: Symbol) -> None:
+        e = self.env.replace(symbol)
+        if isinstance(e, Integer):
+            self._specialized(name, symbol, e.value)
+        elif e != symbol:
+            self._related(name, symbol, e)
+        else:
+            self._ranged(name, symbol)
+
+    def _specialized(self, name: str, symbol: Symbol, value: int) -> None:
+        first = self._first(symbol)
+        source = first.source if first else name
+        said = self.inputs.named[name]
+        if first is not None and isinstance(first.said, _DerivedDim) and first.said.root is said:
+            pass
+        self.problems.append(
+            (
+                name,
+                f"You marked {name} as dynamic but your code specialized it to be a constant ({value}): {name} was "
+                f"inferred to be a constant ({value}), from {source} == {value}{self._where(symbol)}. Please either "
+                f"remove it from your dynamic_shapes, use Dim.AUTO, or change the code.",
+            )
+        )
+        self.fixes.append(f"{name} = {value}")
+
+    def _related(self, name: str, symbol: Symbol, e: Expr) -> None:
+        others = sorted(e.free_symbols, key=str)
+        if len(others) != 1 or others[0] not in self.names:
+            self.problems.append((name, f"{name} must always be {e}, which was not said{self._where(symbol)}"))
+            return
+        other = self.names[others[0]]
+        mine, theirs = self._first(symbol), self._first(others[0])
+        a, b = (mine.source if mine else name), (theirs.source if theirs else other)
+        text = _derived_text(e, other)
+        if isinstance(e, Symbol):
+            said = f"The values of {name} = {a} and {other} = {b} must always be equal{self._where(symbol)}."
+        else:
+            rule = guard_text(e, {others[0]: other})
+            said = (
+                f"The values of {name} = {a} must always be related to the values of {other} = {b} by {name} = {rule}"
+                f"{self._where(symbol)}."
+            )
+        self.problems.append((name, said))
+        if text is not None:
+            self.fixes.append(f"{name} = {text}")
+
+    def _ranged(self, name: str, symbol: Symbol) -> None:
+        said = self.inputs.named[name]
+        held = self.env.var_to_range[symbol]
+        low = said.min if said.min > 2 else 0
+        first = self._first(symbol)
+        source = first.source if first else name
+        texts = []
+        if held.upper < said.max:
+            texts.append(f"{source} <= {held.upper}")
+        if held.lower > max(low, 2):
+            texts.append(f"{held.lower} <= {source}")
+        if not texts:
+            return
+        shown = f"{said.min} <= {name} <= {said.max}" if said.max != int_oo or said.min else "of all sizes"
+        for text in texts:
+            self.problems.append(
+                (
+                    name,
+                    f"Not all values of {name} = {source} in the specified range {shown} satisfy the generated guard "
+                    f"{text}.",
+                )
+            )
+        self.fixes.append(f"{name} = {Dim._readable(name, max(int(held.lower), 2), held.upper)}")
+
+    # ---- what is left of the guards
+    def _guards(self) -> None:
+        promised = {
+            s: ValueRanges(max(int(self.inputs.named[n].min), self._least(s)), self.inputs.named[n].max)
+            for s, n in self.names.items()
+        }
+        for guard in self.env.guards:
+            e = self.env.replace(guard.expr)
+            if isinstance(e, Boolean) or not e.free_symbols:
+                continue
+            symbols = sorted(e.free_symbols, key=str)
+            if not all(s in self.names for s in symbols):
+                continue
+            low, _ = bounds(e, promised)
+            if low or self._told(symbols):
+                continue
+            if self._is_congruence(e, symbols[0]):
+                self._congruence(e, symbols[0])
+                continue
+            name = self.names[symbols[0]]
+            text = guard_text(e, {s: self.sources.get(s, self.names[s]) for s in symbols})
+            said = self.inputs.named[name]
+            self.problems.append(
+                (
+                    name,
+                    f"Not all values of {name} = {self.sources.get(symbols[0], name)} in the specified range "
+                    f"{said.min} <= {name} <= {said.max} satisfy the generated guard {text}, at {guard.sloc}.",
+                )
+            )
+
+    def _least(self, symbol: Symbol) -> int:
+        return 2 if self.env.var_to_val[symbol] > 1 else 0
+
+    def _told(self, symbols: list[Symbol]) -> bool:
+        told = {n for n, _ in self.problems}
+        return all(self.names[s] in told for s in symbols) and len(symbols) == 1
+
+    @staticmethod
+    def _is_congruence(e: Any, symbol: Symbol) -> bool:
+        if getattr(e, "rel_op", None) != "==" or e.rhs != 0:
+            return False
+        left = e.lhs
+        return isinstance(left, Call) and left.name in ("Mod", "PythonMod") and left.args[0] == symbol
+
+    def _congruence(self, e: Any, symbol: Symbol) -> None:
+        name, modulus = self.names[symbol], e.lhs.args[1]
+        source = self.sources.get(symbol, name)
+        said = self.inputs.named[name]
+        self.problems.append(
+            (
+                name,
+                f"Not all values of {name} = {source} in the specified range {said.min} <= {name} <= {said.max} satisfy "
+                f"the generated guard {source} % {modulus} == 0.",
+            )
+        )
+        self.fixes.append(f"{name} = {modulus}*_{name}")
+
+
+def _derived_text(e: Expr, name: str) -> str | None:
+    """A size as a function of another as `Dim`s say it."""
+    if isinstance(e, Symbol):
+        return name
+    if not isinstance(e, Sum) or len(e.terms) != 1:
+        return None
+    factor, constant = e.terms[0][1], e.constant
+    text = name if factor == 1 else f"{factor}*{name}"
+    if constant:
+        text += f" {'+' if constant > 0 else '-'} {abs(constant)}"
+    return text

@@ -1,0 +1,156 @@
+"""Numbers and names by which `.pt2` files say dtypes, layouts, memory formats and functions."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+from tl_core import symbolic
+from tl_core.ops import OpOverload
+
+__all__ = [
+    "DTYPES",
+    "LAYOUTS",
+    "MEMORY_FORMATS",
+    "FileRefused",
+    "function_named",
+    "is_identifier",
+    "name_of_function",
+]
+
+_DTYPE_CODES = {
+    "uint8": 1,
+    "int8": 2,
+    "int16": 3,
+    "int32": 4,
+    "int64": 5,
+    "float16": 6,
+    "float32": 7,
+    "float64": 8,
+    "complex32": 9,
+    "complex64": 10,
+    "complex128": 11,
+    "bool": 12,
+    "bfloat16": 13,
+    "uint16": 28,
+    "float8_e4m3fn": 29,
+    "float8_e5m2": 30,
+    "float8_e4m3fnuz": 31,
+    "float8_e5m2fnuz": 32,
+    "float8_e8m0fnu": 33,
+    "uint32": 34,
+    "uint64": 35,
+}
+DTYPES: dict[int, Any] = {c: getattr(tl_core, n) for n, c in _DTYPE_CODES.items() if hasattr(tl_core, n)}
+LAYOUTS: dict[int, Any] = {
+    1: tl_core.sparse_coo,
+    2: tl_core.sparse_csr,
+    3: tl_core.sparse_csc,
+    4: tl_core.sparse_bsr,
+    5: tl_core.sparse_bsc,
+    7: tl_core.strided,
+}
+MEMORY_FORMATS: dict[int, Any] = {
+    1: tl_core.contiguous_format,
+    2: tl_core.channels_last,
+    3: tl_core.channels_last_3d,
+    4: tl_core.preserve_format,
+}
+
+
+class FileRefused(RuntimeError):
+    """A file holds no program, or one that isn't taken."""
+
+
+_OPERATORS = (
+    "add sub mul mod truediv floordiv eq ne lt le gt ge neg pos pow and_ or_ not_ xor lshift rshift getitem"
+).split()
+_FUNCTIONS: dict[str, Callable[..., Any]] = {f"_operator.{n}": getattr(operator, n) for n in _OPERATORS}
+_FUNCTIONS |= {f"math.{n}": getattr(math, n) for n in ("trunc", "floor", "ceil")}
+_FUNCTIONS |= {"builtins.round": builtins.round, "builtins.abs": abs, "round": builtins.round, "abs": abs}
+_FUNCTIONS |= {
+    f"torch.{n}": getattr(symbolic, n)
+    for n in ("sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sum", "_sym_sqrt")
+}
+_FUNCTIONS["torch.sym_sqrt"] = symbolic._sym_sqrt
+_OPERATOR_NAME = re.compile(r"torch\.ops\.([A-Za-z_]\w*)\.([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?\Z")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def is_identifier(text: Any) -> bool:
+    """Whether a text may be a name in generated code."""
+    import keyword
+
+    return isinstance(text, str) and bool(_IDENTIFIER.match(text)) and not keyword.iskeyword(text)
+
+
+def name_of_function(target: Any) -> str:
+    """The name by which files call what a node calls.
+
+    Args:
+        target: the operator or function.
+
+    Returns:
+        The name.
+
+    Raises:
+        NotImplementedError: files have none for it.
+    """
+    if isinstance(target, OpOverload):
+        return f"torch.ops.{target}"
+    from ...higher_order.base import HigherOrderOperator
+
+    if isinstance(target, HigherOrderOperator):
+        return f"torch.ops.higher_order.{target.name()}"
+    for name, function in _FUNCTIONS.items():
+        if function is target:
+            return name
+    raise NotImplementedError(f"{target} can't stand in a file")
+
+
+def function_named(name: Any) -> Any:
+    """What a node calls, from the name in a file.
+
+    Args:
+        name: the name.
+
+    Returns:
+        The operator or function.
+
+    Raises:
+        FileRefused: there is none by this name, or it isn't one that files may call.
+    """
+    if not isinstance(name, str):
+        raise FileRefused(f"the target of a node is a name, got {type(name).__name__}")
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name]
+    found = _OPERATOR_NAME.match(name)
+    if found is None:
+        raise FileRefused(f"{name[:80]!r} is no operator: files may call operators and arithmetic only")
+    space, base, overload = found.groups()
+    if space == "higher_order":
+        return _higher_order(base)
+    try:
+        packet = getattr(getattr(tl_core.ops, space), base)
+        operator_ = getattr(packet, overload or "default")
+    except AttributeError as error:
+        raise FileRefused(f"there is no operator {name[10:]}") from error
+    if not isinstance(operator_, OpOverload):
+        raise FileRefused(f"{name!r} is no operator")
+    return operator_
+
+
+def _higher_order(name: str) -> Any:
+    from ...higher_order import load_all
+    from ...higher_order.base import HigherOrderOperator
+
+    load_all()
+    found = HigherOrderOperator.known.get(name)
+    if found is None:
+        raise FileRefused(f"there is no higher-order operator {name}")
+    return found

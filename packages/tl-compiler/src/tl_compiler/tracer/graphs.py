@@ -1,0 +1,41 @@
+"""Changes of recorded graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core.ops import OpOverload
+
+from ..fx.node import Node
+from .schemas import schema_of
+
+__all__ = ["eliminate_dead", "has_effect"]
+
+_CHECKS = ("_assert", "sym_constrain_range")
+
+
+def has_effect(node: Node) -> bool:
+    """Whether a node does more than compute its value.
+
+    Args:
+        node: the node.
+    """
+    if node.op in ("placeholder", "output"):
+        return True
+    if node.op != "call_function":
+        return node.op != "get_attr"
+    target: Any = node.target
+    if isinstance(target, OpOverload):
+        return schema_of(target).writes or target.overloadpacket.__name__.startswith(_CHECKS)
+    return bool(getattr(target, "has_effect", False))
+
+
+def eliminate_dead(graph: Any) -> None:
+    """Removes the nodes whose values nobody uses and which have no effect.
+
+    Args:
+        graph: the graph.
+    """
+    for node in reversed(list(graph.nodes)):
+        if not node.users and not has_effect(node):
+            graph.erase_node(node)

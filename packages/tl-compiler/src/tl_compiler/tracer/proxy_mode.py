@@ -1,0 +1,508 @@
+"""The mode that records: every operator becomes a node of a graph, and runs on what stands for its arguments."""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+from tl_core import _C
+from tl_core.dispatch_keys import DispatchKey
+from tl_core.python_dispatch import TorchDispatchMode, TorchDispatchModeKey
+from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+
+from ..fx.graph import Graph
+from ..fx.node import Node
+from ..fx.proxy import Proxy, TracerBase
+from ..symbolic.expression import Call, Expr, Logic, Product, Relation, Sum, Symbol, sympify
+from ..symbolic.user_lines import user_stack
+from .fake import FakeTensor, fake_of, run_on_fakes
+from .schemas import schema_of
+
+__all__ = ["ProxyTorchDispatchMode", "PythonKeyTracer", "current_mode"]
+
+Tensor = tl_core.Tensor
+_SYMBOLIC = (SymInt, SymFloat, SymBool)
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "FloorDiv": operator.floordiv,
+    "CleanDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "PythonMod": operator.mod,
+    "IntTrueDiv": operator.truediv,
+    "FloatTrueDiv": operator.truediv,
+    "PowByNatural": operator.pow,
+    "FloatPow": operator.pow,
+    "Abs": abs,
+    "RoundToInt": round,
+    "BitwiseFn_bitwise_and": operator.and_,
+    "BitwiseFn_bitwise_or": operator.or_,
+    "BitwiseFn_bitwise_xor": operator.xor,
+}
+_RELATIONS = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _function_of(name: str) -> Callable[..., Any]:
+    """What a graph calls for a function of expressions."""
+    import math
+
+    found = _FUNCTIONS.get(name)
+    if found is not None:
+        return found
+    later = {
+        "Max": tl_core.symbolic.sym_max,
+        "Min": tl_core.symbolic.sym_min,
+        "ToFloat": tl_core.symbolic.sym_float,
+        "TruncToInt": math.trunc,
+        "FloorToInt": math.floor,
+        "CeilToInt": math.ceil,
+    }
+    if name in later:
+        return later[name]
+    return getattr(tl_core.symbolic, f"_sym_{name.removeprefix('OpaqueUnaryFn_')}")  # type: ignore[no-any-return]
+
+
+class PythonKeyTracer(TracerBase):
+    """Makes the nodes of a graph that operators are recorded in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.graph = Graph()
+        self.root: Any = None
+
+    def create_arg(self, a: Any) -> Any:
+        """What stands for a value among the arguments of a node.
+
+        Args:
+            a: the value.
+
+        Returns:
+            The argument.
+        """
+        if isinstance(a, _SYMBOLIC):
+            mode = current_mode()
+            if mode is not None and mode.tracer is self:
+                return mode.node_of_number(a)
+        return super().create_arg(a)
+
+
+def current_mode() -> ProxyTorchDispatchMode | None:
+    """The mode that records now; None if none does."""
+    for layer in (_C._LAYER_TRACE, _C._LAYER_PYTHON):
+        for mode in reversed(_C._mode_stack(layer)):
+            if isinstance(mode, ProxyTorchDispatchMode):
+                return mode
+    return _handling[-1] if _handling else None
+
+
+_handling: list[ProxyTorchDispatchMode] = []  # those whose handlers run, which are off meanwhile
+
+
+class ProxyTorchDispatchMode(TorchDispatchMode):
+    """Records every operator as a node.
+
+    Args:
+        tracer: holds the graph.
+        tracing_mode: `real`: operators run on the tensors; `fake`, `symbolic`: on what stands for them.
+        pre_dispatch: whether it stands above autograd, where composite operators are whole.
+        decomposition_table: from operators to functions that take their place.
+        shape_env: the environment of symbols.
+        constant: makes the node of a tensor that the program holds; by default an attribute of the root.
+        module_stack: tells in which modules the program is.
+    """
+
+    _mode_key = TorchDispatchModeKey.PROXY
+
+    def __init__(
+        self,
+        tracer: PythonKeyTracer,
+        tracing_mode: str = "real",
+        pre_dispatch: bool = False,
+        decomposition_table: dict[Any, Any] | None = None,
+        shape_env: Any = None,
+        constant: Callable[[Any], Node] | None = None,
+        module_stack: Callable[[], dict[str, Any]] | None = None,
+        error_on_data_dependent_ops: bool = True,
+        record_stack_traces: bool = False,
+    ) -> None:
+        super().__init__(DispatchKey.PreDispatch if pre_dispatch else None)
+        self.tracer, self.tracing_mode, self.pre_dispatch = tracer, tracing_mode, pre_dispatch
+        self.decomposition_table = decomposition_table or {}
+        self.shape_env = shape_env
+        self.record_stack_traces = record_stack_traces
+        self._constant = constant or self._attribute
+        self._module_stack = module_stack
+        self._error_on_data_dependent_ops = error_on_data_dependent_ops
+        self._nodes: dict[int, tuple[Any, Node]] = {}
+        self._constants: dict[int, tuple[Any, Node]] = {}
+        self._fakes: dict[int, tuple[Any, FakeTensor]] = {}
+        self._sources: dict[Symbol, Callable[[], Node]] = {}
+        self._numbers: dict[Expr, Node] = {}
+        self._depth = 0
+
+    # ---- what stands for what
+    def track(self, value: Any, node: Node) -> None:
+        """Notes that a value is that of a node.
+
+        Args:
+            value: a tensor or symbolic number.
+            node: the node.
+        """
+        if isinstance(value, Tensor):
+            key = id(value)
+            held: Any = value
+            if not isinstance(value, FakeTensor):
+                held = weakref.ref(value, lambda _: self._nodes.pop(key, None))
+            self._nodes[key] = (held, node)
+            self._note_sizes(value, node)
+        elif isinstance(value, _SYMBOLIC):
+            e = value.node.expr
+            self._numbers[e] = node
+            if isinstance(e, Symbol):
+                self._sources.setdefault(e, lambda: node)
+            elif isinstance(e, Relation) and isinstance(e.lhs, Symbol):  # an unbacked bool: u0 == 1
+                symbol = e.lhs
+                self._sources.setdefault(
+                    symbol, lambda: self._call(tl_core.symbolic.sym_int, (node,), None)
+                )
+
+    def _note_sizes(self, value: Any, node: Node) -> None:
+        """Where the symbols of a tensor's sizes can be read."""
+        if not isinstance(value, FakeTensor) or value._sizes is None:
+            return
+        for i, n in enumerate(value._sizes):
+            if isinstance(n, SymInt):
+                e = n.node._expr
+                if isinstance(e, Symbol) and e not in self._sources:
+                    self._sources[e] = lambda i=i, s=e: self._size_node(node, i, s)  # type: ignore[misc]
+                elif isinstance(e, Sum) and len(e.terms) == 1 and isinstance(e.terms[0][0], Symbol):
+                    self._note_affine(e, node, i)
+
+    def _note_affine(self, e: Sum, node: Node, i: int) -> None:
+        (symbol, factor), constant = e.terms[0], e.constant
+        if symbol in self._sources:
+            return
+
+        def read() -> Node:
+            found = self._size_node(node, i, e)
+            if constant:
+                found = self._call(operator.sub, (found, constant), e - constant)
+            return found if factor == 1 else self._call(operator.floordiv, (found, factor), symbol)
+
+        self._sources[symbol] = read
+
+    def _size_node(self, node: Node, i: int, e: Expr) -> Node:
+        found = self._numbers.get(e)
+        if found is not None:
+            return found
+        made = self._call(tl_core.ops.aten.sym_size.int, (node, i), e, after=node)
+        self._numbers[e] = made
+        return made
+
+    def _call(self, target: Any, args: tuple[Any, ...], e: Expr | None, after: Node | None = None) -> Node:
+        name = getattr(target, "overloadpacket", target).__name__
+        if name == "sym_size":
+            name = "sym_size_int"
+        graph = self.tracer.graph
+        if after is not None and after.graph is graph:
+            while after.next.op == "placeholder":
+                after = after.next
+            with graph.inserting_after(after):
+                node = self.tracer.create_node("call_function", target, args, {}, name)
+        else:
+            node = self.tracer.create_node("call_function", target, args, {}, name)
+        if e is not None and self.shape_env is not None:
+            node.meta["val"] = self._number_of(e)
+        self._describe(node)
+        return node
+
+    def _number_of(self, e: Expr) -> Any:
+        env = self.shape_env
+        if isinstance(e, (Relation, Logic)):
+            return env.create_symboolnode(e)
+        hint = env.size_hint(e, allow_none=True)
+        return env.create_symintnode(e, hint=hint) if e.is_integer else env.create_symfloatnode(e, hint=hint)
+
+    def node_of_number(self, number: Any) -> Any:
+        """The node that computes a symbolic number, made where it is first needed; the number if it is a constant.
+
+        Args:
+            number: the number.
+        """
+        return self.node_of_expr(number.node.expr, number.node.pytype)
+
+    def node_of_expr(self, e: Expr, pytype: type = int) -> Any:
+        """The node that computes an expression, made where it is first needed; a number if it is a constant.
+
+        Args:
+            e: the expression.
+            pytype: the type of constants.
+        """
+        if e.is_number:
+            return pytype(e.evaluate({}))
+        found = self._numbers.get(e)
+        if found is None:
+            found = self._numbers[e] = self._made(e)
+        return found
+
+    def _made(self, e: Expr) -> Node:
+        if isinstance(e, Symbol):
+            source = self._sources.get(e)
+            if source is None:
+                raise RuntimeError(f"{e} is the size of nothing in this graph")
+            return source()
+        if isinstance(e, Sum):
+            return self._sum_node(e)
+        if isinstance(e, Product):
+            factors = [b for b, n in e.factors for _ in range(n)] if len(e.factors) > 1 else []
+            if not factors:
+                base, n = e.factors[0]
+                return self._call(operator.pow, (self.node_of_expr(base), n), e)
+            return self._chain(operator.mul, factors)
+        if isinstance(e, Relation):
+            return self._call(_RELATIONS[e.rel_op], (self.node_of_expr(e.lhs), self.node_of_expr(e.rhs)), e)
+        if isinstance(e, Logic):
+            parts = [self.node_of_expr(a, bool) for a in e.args]
+            if e.op == "not":
+                return self._call(tl_core.symbolic.sym_not, (parts[0],), e)
+            made = parts[0]
+            for part in parts[1:]:
+                made = self._call(operator.and_ if e.op == "and" else operator.or_, (made, part), None)
+            return made
+        if isinstance(e, Call):
+            if e.name == "Piecewise":
+                a, c, b = e.args
+                args = (self.node_of_expr(c, bool), self.node_of_expr(a), self.node_of_expr(b))
+                return self._call(tl_core.symbolic.sym_ite, args, e)
+            return self._call(_function_of(e.name), tuple(self.node_of_expr(a) for a in e.args), e)
+        raise TypeError(f"no node for {e}")
+
+    def _chain(self, function: Any, parts: list[Expr]) -> Node:
+        made, total = self.node_of_expr(parts[0]), parts[0]
+        for part in parts[1:]:
+            total = function(total, part)
+            found = self._numbers.get(total)
+            made = found if found is not None else self._call(function, (made, self.node_of_expr(part)), total)
+            self._numbers[total] = made
+        return made  # type: ignore[no-any-return]
+
+    def _sum_node(self, e: Sum) -> Node:
+        total: Any = None
+        so_far = sympify(0)
+        ordered = sorted(e.terms, key=lambda item: item[1] < 0)
+        for term, factor in ordered:
+            so_far = so_far + term * factor
+            if total is None:
+                part = self.node_of_expr(term)
+                total = part if factor == 1 else self._call(operator.mul, (part, factor), term * factor)
+            elif factor < 0:
+                part = self.node_of_expr(term * -factor)
+                total = self._call(operator.sub, (total, part), so_far)
+            else:
+                total = self._call(operator.add, (total, self.node_of_expr(term * factor)), so_far)
+        if e.constant:
+            total = self._call(operator.add, (total, e.constant), e)
+        return total  # type: ignore[no-any-return]
+
+    def node_of(self, a: Any) -> Any:
+        """What stands for a value among the arguments of a node: a node, a constant, or containers of them.
+
+        Args:
+            a: the value.
+        """
+        if isinstance(a, Tensor):
+            return self._tensor_node(a)
+        if isinstance(a, _SYMBOLIC):
+            return self.node_of_number(a)
+        if isinstance(a, (list, tuple)) and type(a) in (list, tuple, tl_core.Size):
+            made = [self.node_of(x) for x in a]
+            return made if isinstance(a, list) else tuple(made)
+        if isinstance(a, dict):
+            return {k: self.node_of(v) for k, v in a.items()}
+        return a.node if isinstance(a, Proxy) else a
+
+    def tracked(self, t: Any) -> Node | None:
+        """The node of a tensor, or None."""
+        held = self._nodes.get(id(t))
+        if held is None:
+            return None
+        owner = held[0]() if isinstance(held[0], weakref.ref) else held[0]
+        return held[1] if owner is t else None
+
+    def _tensor_node(self, t: Any) -> Node:
+        node = self.tracked(t)
+        if node is not None:
+            return node
+        held = self._constants.get(id(t))
+        if held is not None and held[0] is t:
+            return held[1]
+        node = self._constant(t)
+        self._constants[id(t)] = (t, node)
+        return node
+
+    def _attribute(self, t: Any) -> Node:
+        root, number = self.tracer.root, 0
+        prefix = "_param_constant" if isinstance(t, tl_core.parameter.Parameter) else "_tensor_constant"
+        while hasattr(root, f"{prefix}{number}"):
+            number += 1
+        name = f"{prefix}{number}"
+        setattr(root, name, t)
+        return self.tracer.create_node("get_attr", name, (), {}, name)
+
+    def fake_of(self, t: Any) -> Any:
+        """What stands for a tensor that the program holds."""
+        if isinstance(t, FakeTensor):
+            return t
+        held = self._fakes.get(id(t))
+        if held is None or held[0] is not t:
+            held = self._fakes[id(t)] = (t, fake_of(t))
+        return held[1]
+
+    # ---- recording
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        replaced = self.decomposition_table.get(func)
+        if replaced is not None:
+            with self:
+                out = replaced(*args, **kwargs)
+            if out is not NotImplemented:
+                return out
+        _handling.append(self)
+        try:
+            return self._record(func, args, kwargs)
+        finally:
+            _handling.pop()
+
+    def _record(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        name = str(func)
+        if name == "aten._local_scalar_dense.default":
+            return self._scalar(func, args, kwargs)
+        if name in _UNRECORDED:
+            return self._execute(func, args, kwargs)
+        node = self.tracer.create_node(
+            "call_function",
+            func,
+            tuple(self.node_of(a) for a in args),
+            {k: self.node_of(v) for k, v in kwargs.items()},
+            getattr(func, "overloadpacket", func).__name__,
+        )
+        self._describe(node)
+        out = self._execute(func, args, kwargs)
+        self._track_result(out, node, func, args, kwargs)
+        return out
+
+    def _execute(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        if self.tracing_mode == "real":
+            return func(*args, **kwargs)
+        swapped = self._substituted(args)
+        return run_on_fakes(func, swapped, {k: self._substituted(v) for k, v in kwargs.items()})
+
+    def _substituted(self, a: Any) -> Any:
+        if isinstance(a, Tensor):
+            return a if isinstance(a, FakeTensor) else self.fake_of(a)
+        if isinstance(a, (list, tuple)):
+            made = [self._substituted(x) for x in a]
+            return made if isinstance(a, list) else tuple(made)
+        return a
+
+    def _track_result(self, out: Any, node: Node, func: Any, args: Any, kwargs: Any) -> None:
+        node.meta["val"] = out
+        if isinstance(out, Tensor):
+            self._track_tensor(out, node, func, args, kwargs)
+        elif isinstance(out, (list, tuple)):
+            for i, value in enumerate(out):
+                if isinstance(value, Tensor):
+                    item = self.tracer.create_node("call_function", operator.getitem, (node, i), {}, "getitem")
+                    item.meta["val"] = value
+                    self._describe(item)
+                    self.track(value, item)
+
+    def _track_tensor(self, out: Any, node: Node, func: Any, args: Any, kwargs: Any) -> None:
+        self.track(out, node)
+        if not schema_of(func).writes:
+            return
+        # A real tensor that the program holds and writes to: from now on this node has its value.
+        for a in (*args, *kwargs.values()):
+            if isinstance(a, Tensor) and a is not out:
+                held = self._fakes.get(id(a))
+                if held is not None and held[0] is a and held[1] is out:
+                    self._constants[id(a)] = (a, node)
+
+    def _scalar(self, func: Any, args: Any, kwargs: Any) -> Any:
+        t = args[0]
+        node = self.tracked(t)
+        if node is None and not isinstance(t, FakeTensor):
+            return func(*args, **kwargs)
+        if self.tracing_mode == "real":
+            if self._error_on_data_dependent_ops:
+                raise RuntimeError(
+                    f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! "
+                    "It's likely that this is caused by data-dependent control flow or similar.  It may be possible to "
+                    "trace this with dynamic shapes; try setting tracing_mode='symbolic' in your make_fx call."
+                )
+            return func(*args, **kwargs)
+        made = self.tracer.create_node(
+            "call_function", tl_core.ops.aten.item.default, (self.node_of(t),), {}, "item"
+        )
+        self._describe(made)
+        out = run_on_fakes(func, (self._substituted(t),), kwargs)
+        made.meta["val"] = out
+        self.track(out, made)
+        return out
+
+    def record_call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any, name: str) -> Node:
+        """Records a call that is no operator, such as one of a higher-order operator.
+
+        Args:
+            target: what is called.
+            args, kwargs: the arguments.
+            out: the result.
+            name: the name of its value.
+
+        Returns:
+            The node.
+        """
+        made = tuple(self.node_of(a) for a in args), {k: self.node_of(v) for k, v in kwargs.items()}
+        node = self.tracer.create_node("call_function", target, *made, name)
+        self._describe(node)
+        node.meta["val"] = out
+        if isinstance(out, Tensor) or isinstance(out, _SYMBOLIC):
+            self.track(out, node)
+        else:
+            for i, value in enumerate(out or ()):
+                if isinstance(value, (Tensor, *_SYMBOLIC)):
+                    item = self.tracer.create_node("call_function", operator.getitem, (node, i), {}, "getitem")
+                    item.meta["val"] = value
+                    self._describe(item)
+                    self.track(value, item)
+        return node
+
+    def _describe(self, node: Node) -> None:
+        """Notes where in the program a node comes from."""
+        if self._module_stack is not None:
+            node.meta["nn_module_stack"] = self._module_stack()
+        if self.record_stack_traces:
+            node.meta["stack_trace"] = _stack_text()
+
+
+# Questions about a tensor that leave no node: the sizes answer.
+_UNRECORDED = frozenset({"aten.is_same_size.default", "aten.is_floating_point.default"})
+
+
+def _stack_text() -> str:
+    import linecache
+
+    lines = []
+    for file, line, function in user_stack("_trace_boundary")[-8:]:
+        lines.append(f'  File "{file}", line {line}, in {function}\n    {linecache.getline(file, line).strip()}')
+    return "\n".join(lines) + "\n" if lines else ""
+
+

@@ -1,0 +1,147 @@
+"""Operators of graphs that are no kernels: they read a size, take a number out of a tensor, or check a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tl_core.ops import OpOverload, OpOverloadPacket
+
+__all__ = ["PACKETS", "PythonOperator"]
+
+
+class PythonOperator(OpOverload):
+    """An operator whose call is a function of Python.
+
+    Args:
+        packet: the overloads it belongs to.
+        overload: its own name among them.
+        schema: what it takes, as schemas write it.
+        function: what a call does.
+    """
+
+    def __init__(
+        self, packet: OpOverloadPacket, overload: str, schema: str, function: Callable[..., Any]
+    ) -> None:
+        # Not OpOverload's, which looks a kernel up.
+        name = packet.__name__ + ("" if overload == "default" else f".{overload}")
+        self.overloadpacket = self._overloadpacket = packet  # type: ignore[assignment]
+        self._overloadname, self._native_name, self._schema_text = overload, name, schema
+        self._name = f"aten::{name}"
+        self.__name__ = f"{packet.__name__}.{overload}"
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self.overloadpacket}', overload='{self._overloadname}')>"
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+    @property
+    def _schema(self) -> Any:
+        try:
+            from tl_core.library.schema_parser import parse_schema  # type: ignore[import-not-found,unused-ignore]
+        except ImportError:
+            return self._schema_text
+        return parse_schema(f"aten::{self._schema_text}")
+
+
+def _item(self: Any) -> Any:
+    return self.item()
+
+
+def _lift(self: Any) -> Any:
+    return self.clone()
+
+
+def _assert_scalar(self: Any, assert_msg: str) -> None:
+    if not self:
+        raise RuntimeError(assert_msg)
+
+
+def _constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
+    value = int(size)
+    if (min is not None and value < min) or (max is not None and value > max):
+        raise RuntimeError(f"Invalid value range for {value} between [{min}, {max}].")
+
+
+def _constrain_size(size: Any, *, min: int | None = None, max: int | None = None) -> None:
+    _constrain_range(size, min=0 if min is None else min, max=max)
+
+
+def _assert_metadata(
+    a: Any,
+    size: Any = None,
+    stride: Any = None,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    layout: Any = None,
+) -> None:
+    for name, wanted, found in (
+        ("sizes", None if size is None else tuple(size), tuple(a.shape)),
+        ("strides", None if stride is None else tuple(stride), a.stride()),
+        ("dtype", dtype, a.dtype),
+        ("device", None if device is None else type(a.device)(device), a.device),
+        ("layout", layout, a.layout),
+    ):
+        if wanted is not None and wanted != found:
+            raise RuntimeError(f"Tensor {name} mismatch! Expected: {wanted}, Got: {found}")
+
+
+_TABLE: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
+    "sym_size": {"int": ("sym_size.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.shape[dim])},
+    "sym_stride": {
+        "int": ("sym_stride.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.stride(dim))
+    },
+    "sym_numel": {"default": ("sym_numel(Tensor self) -> SymInt", lambda self: self.numel())},
+    "sym_storage_offset": {
+        "default": ("sym_storage_offset(Tensor self) -> SymInt", lambda self: self.storage_offset())
+    },
+    "item": {"default": ("item(Tensor self) -> Scalar", _item)},
+    "lift_fresh_copy": {"default": ("lift_fresh_copy(Tensor self) -> Tensor", _lift)},
+    "_assert_scalar": {
+        "default": ("_assert_scalar(Scalar self, str assert_msg) -> ()", _assert_scalar),
+    },
+    "sym_constrain_range": {
+        "default": (
+            "sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()",
+            _constrain_range,
+        )
+    },
+    "sym_constrain_range_for_size": {
+        "default": (
+            "sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",
+            _constrain_size,
+        )
+    },
+    "_assert_tensor_metadata": {
+        "default": (
+            "_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, "
+            "Device? device=None, Layout? layout=None) -> ()",
+            _assert_metadata,
+        )
+    },
+}
+
+
+class _Packet(OpOverloadPacket):
+    def __init__(self, name: str, overloads: dict[str, tuple[str, Callable[..., Any]]]) -> None:
+        # Not OpOverloadPacket's, which looks kernels up.
+        self.__name__, self._namespace = name, "aten"
+        self._overloads = list(overloads)
+        for overload, (schema, function) in overloads.items():
+            setattr(self, overload, PythonOperator(self, overload, schema, function))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self, self._overloads[0])(*args, **kwargs)
+
+    def overloads(self) -> list[str]:
+        """The overloads' names."""
+        return list(self._overloads)
+
+
+PACKETS: dict[str, OpOverloadPacket] = {name: _Packet(name, found) for name, found in _TABLE.items()}
