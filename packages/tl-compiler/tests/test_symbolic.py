@@ -65,7 +65,15 @@ def test_expand_multiplies_out():
 
 @pytest.mark.parametrize(
     "source",
-    ["__import__('os')", "Symbol(1)", "Integer('x'", "lambda: 0", "Pow(Symbol('a'), Integer(99999999))", "(" * 500, "f()"],
+    [
+        "__import__('os')",
+        "Symbol(1)",
+        "Integer('x'",
+        "lambda: 0",
+        "Pow(Symbol('a'), Integer(99999999))",
+        "(" * 500,
+        "f()",
+    ],
 )
 def test_texts_that_are_no_expressions_are_refused(source):
     with pytest.raises(ValueError, match=r"."):
@@ -75,7 +83,8 @@ def test_texts_that_are_no_expressions_are_refused(source):
 def symbols(*hints):
     env = ShapeEnv()
     return env, [
-        env.create_symintnode(env.create_symbol(h, f"x{i}", DimDynamic.DYNAMIC), hint=h) for i, h in enumerate(hints)
+        env.create_symintnode(env.create_symbol(h, f"x{i}", DimDynamic.DYNAMIC), hint=h)
+        for i, h in enumerate(hints)
     ]
 
 

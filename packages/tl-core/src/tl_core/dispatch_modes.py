@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from tl_core import _C
 
-__all__ = ["all_same_mode", "no_dispatch", "no_transforms"]
+__all__ = ["all_same_mode", "modes_in_force", "no_dispatch", "no_modes", "no_transforms"]
 
 
 class _Without:
@@ -47,3 +47,34 @@ def all_same_mode(modes: Sequence[Any]) -> bool:
         (True, False)
     """
     return all(mode is modes[0] or mode == modes[0] for mode in modes)
+
+
+class no_modes:
+    """A region in which operators run as they are: no mode, no class and no transform sees them, nothing is recorded.
+
+    Example:
+        >>> with no_modes():
+        ...     pass
+    """
+
+    _LAYERS = (_C._LAYER_TRACE, _C._LAYER_PYTHON, _C._LAYER_TRANSFORMS)
+    __slots__ = ("_before", "_grad")
+
+    def __enter__(self) -> None:
+        self._before = [_C._exclude_layer(layer, True) for layer in self._LAYERS]
+        self._grad = _C._set_grad_enabled(False)
+
+    def __exit__(self, *error: object) -> None:
+        _C._set_grad_enabled(self._grad)
+        for layer, before in zip(self._LAYERS, self._before, strict=True):
+            _C._exclude_layer(layer, before)
+
+
+def modes_in_force() -> list[Any]:
+    """The modes of this thread that handle operators: those above autograd first, the outermost first.
+
+    Example:
+        >>> modes_in_force()
+        []
+    """
+    return [*_C._mode_stack(_C._LAYER_TRACE), *_C._mode_stack(_C._LAYER_PYTHON)]

@@ -202,8 +202,18 @@ class OpOverloadPacket(_C._Operator):
 
 # Of graphs only: `size_operators` has them.
 _WITHOUT_KERNEL = frozenset(
-    "sym_size sym_stride sym_numel sym_storage_offset item lift_fresh_copy _assert_scalar sym_constrain_range "
-    "sym_constrain_range_for_size _assert_tensor_metadata".split()
+    [
+        "sym_size",
+        "sym_stride",
+        "sym_numel",
+        "sym_storage_offset",
+        "item",
+        "lift_fresh_copy",
+        "_assert_scalar",
+        "sym_constrain_range",
+        "sym_constrain_range_for_size",
+        "_assert_tensor_metadata",
+    ]
 )
 
 

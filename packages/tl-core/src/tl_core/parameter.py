@@ -15,6 +15,7 @@ def _pass_by(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
 
 
 _disabled_torch_function: Any = classmethod(_pass_by)
+disabled_torch_function = _disabled_torch_function
 _C._set_disabled_torch_function(_disabled_torch_function)
 
 

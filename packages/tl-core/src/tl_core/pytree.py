@@ -85,7 +85,9 @@ def register_pytree_node(
     if flatten_with_keys_fn is not None:
         KEYED_CHILDREN[cls] = flatten_with_keys_fn
     if serialized_type_name is not None:
-        SERIALIZED_NODES[serialized_type_name] = SerializedNode(cls, to_dumpable_context, from_dumpable_context)
+        SERIALIZED_NODES[serialized_type_name] = SerializedNode(
+            cls, to_dumpable_context, from_dumpable_context
+        )
 
 
 _register_pytree_node = register_pytree_node

@@ -106,7 +106,9 @@ def _loaded_context(kind: Any, name: str, context: Any) -> Any:
         return found.type
     if kind is defaultdict:
         factory = value["default_factory_name"]
-        if value["default_factory_module"] != "builtins" or (factory is not None and factory not in _FACTORIES):
+        if value["default_factory_module"] != "builtins" or (
+            factory is not None and factory not in _FACTORIES
+        ):
             raise ValueError(f"a defaultdict of {value['default_factory_module']}.{factory} is refused")
         return [_FACTORIES[factory] if factory else None, value["dict_context"]]
     return value

@@ -120,8 +120,11 @@ _TABLE: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
     },
     "_assert_tensor_metadata": {
         "default": (
-            "_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, "
-            "Device? device=None, Layout? layout=None) -> ()",
+            (
+                "_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? "
+                "dtype=None, *, "
+                "Device? device=None, Layout? layout=None) -> ()"
+            ),
             _assert_metadata,
         )
     },

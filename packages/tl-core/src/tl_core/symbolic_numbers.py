@@ -293,7 +293,22 @@ for _kind in (SymInt, SymFloat):
     _kind.__sym_min__ = _binary("sym_min")  # type: ignore[attr-defined]
 SymInt.__sym_float__ = _unary("sym_float")  # type: ignore[attr-defined]
 SymBool.__sym_not__ = _unary("sym_not")  # type: ignore[attr-defined]
-for _name in "sqrt cos cosh sin sinh tan tanh asin acos atan exp log log2 log10".split():
+for _name in [
+    "sqrt",
+    "cos",
+    "cosh",
+    "sin",
+    "sinh",
+    "tan",
+    "tanh",
+    "asin",
+    "acos",
+    "atan",
+    "exp",
+    "log",
+    "log2",
+    "log10",
+]:
     for _kind in (SymInt, SymFloat):
         setattr(_kind, f"__sym_{_name}__", _unary(f"sym_{_name}"))
 

@@ -45,7 +45,8 @@ def export(
 ) -> ExportedProgram:
     """Traces a module on example inputs, and makes a program of what it does.
 
-    The module runs once, on tensors that have sizes but no memory. Its operators become a graph; sizes that are said to be
+    The module runs once, on tensors that have sizes but no memory. Its operators become a graph; sizes that
+    are said to be
     dynamic stay symbols, and what the program asks of them is checked against what was promised.
 
     Args:
@@ -142,7 +143,9 @@ def save(
         tensor([0., 2.])
     """
     if not isinstance(ep, ExportedProgram):
-        raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")
+        raise TypeError(
+            f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead."
+        )
     from .serde.archive import save_program
 
     save_program(ep, f, extra_files, opset_version)

@@ -116,12 +116,14 @@ class _Export:
         try:
             combined = _combine_args(self.mod, self.args, self.kwargs)
         except TypeError as error:
-            raise UserError(UserErrorType.INVALID_INPUT, f"{type(self.mod).__name__}.forward(): {error}") from error
+            raise UserError(
+                UserErrorType.INVALID_INPUT, f"{type(self.mod).__name__}.forward(): {error}"
+            ) from error
         spec = spec_by_name(combined, dynamic_shapes)
         leaves = check_spec(combined, spec)
         made = [self.inputs.fake(leaf, shape, path) for leaf, shape, path in leaves]
         self._hold_state()
-        self._place_inputs(made, [path for _, _, path in leaves])
+        self._user_inputs(made, [path for _, _, path in leaves])
         flat, in_spec = tree_flatten((self.args, self.kwargs))
         args, kwargs = self._given(made, flat, leaves, in_spec)
         out = self._trace(args, kwargs)
@@ -134,7 +136,8 @@ class _Export:
         order = [leaf for leaf, _, _ in leaves]
         if len(order) != len(flat) or any(a is not b for a, b in zip(order, flat, strict=True)):
             raise UserError(
-                UserErrorType.INVALID_INPUT, "arguments whose order by name is not that of the call aren't supported"
+                UserErrorType.INVALID_INPUT,
+                "arguments whose order by name is not that of the call aren't supported",
             )
         return in_spec.unflatten(made)
 
@@ -205,7 +208,9 @@ class _Export:
             if found is stands or found is None or not isinstance(found, Tensor):
                 continue
             if isinstance(value, tl_nn.Parameter):
-                raise AssertionError(f"The parameter {name} was assigned during export, which is not supported")
+                raise AssertionError(
+                    f"The parameter {name} was assigned during export, which is not supported"
+                )
             tl_core.ops.aten.copy_.default(stands, found)
 
     def _attributes(self) -> dict[tuple[int, str], Any]:
@@ -260,7 +265,7 @@ class _Export:
         return None
 
     # ---- the user's inputs and outputs
-    def _place_inputs(self, made: list[Any], paths: list[str]) -> None:
+    def _user_inputs(self, made: list[Any], paths: list[str]) -> None:
         for value, name in zip(made, input_names(paths), strict=True):
             node = self.graph.placeholder(name)
             self._first_input = self._first_input or node
@@ -295,7 +300,8 @@ class _Export:
                     UserErrorType.INVALID_OUTPUT,
                     f"It looks like one of the outputs with type `{type(value)}` is not supported or "
                     "pytree-flattenable. \nExported graphs outputs can only contain the following supported types: "
-                    "[Tensor, int, float, bool, str, None, SymInt, SymFloat, SymBool]. \nIf you are using a custom class "
+                    "[Tensor, int, float, bool, str, None, SymInt, SymFloat, SymBool]. \nIf you are using a "
+                    "custom class "
                     "object, please register a pytree_flatten/unflatten function using torch.utils._pytree.",
                 )
             nodes.append(node)
@@ -304,7 +310,9 @@ class _Export:
         return specs
 
     # ---- the program
-    def _program(self, in_spec: TreeSpec, out_spec: TreeSpec, output_specs: list[OutputSpec]) -> ExportedProgram:
+    def _program(
+        self, in_spec: TreeSpec, out_spec: TreeSpec, output_specs: list[OutputSpec]
+    ) -> ExportedProgram:
         check_constraints(self.inputs)
         self._assertions()
         eliminate_dead(self.graph)
@@ -349,7 +357,8 @@ class _Export:
                     node = self.mode.node_of_expr(self.env.replace(check.expr), bool)
                     if isinstance(node, Node):
                         self.graph.call_function(
-                            tl_core.ops.aten._assert_scalar.default, (node, f"Runtime assertion failed for {check.expr}")
+                            tl_core.ops.aten._assert_scalar.default,
+                            (node, f"Runtime assertion failed for {check.expr}"),
                         )
 
     def _settle_sizes(self) -> None:
@@ -363,7 +372,9 @@ class _Export:
 
     def _settled(self, n: Any) -> Any:
         e = sympify(n) if not isinstance(n, SymInt) else n.node.expr
-        return e.value if isinstance(e, Integer) else self.env.create_symintnode(e, hint=self.env.size_hint(e))
+        return (
+            e.value if isinstance(e, Integer) else self.env.create_symintnode(e, hint=self.env.size_hint(e))
+        )
 
     def _ranges(self) -> dict[Any, ValueRanges]:
         found: dict[Any, ValueRanges] = {}

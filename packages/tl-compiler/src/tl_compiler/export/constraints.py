@@ -72,9 +72,12 @@ class _Check:
             self.problems.append(
                 (
                     d.source,
-                    f"You marked {d.source} as dynamic but your code specialized it to be a constant ({e.value}). If "
-                    f"you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO"
-                    f"{self._where(symbol) if symbol else ''}.",
+                    (
+                        f"You marked {d.source} as dynamic but your code specialized it to be a constant "
+                        f"({e.value}). If "
+                        f"you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO"
+                        f"{self._where(symbol) if symbol else ''}."
+                    ),
                 )
             )
 
@@ -99,9 +102,12 @@ class _Check:
         self.problems.append(
             (
                 name,
-                f"You marked {name} as dynamic but your code specialized it to be a constant ({value}): {name} was "
-                f"inferred to be a constant ({value}), from {source} == {value}{self._where(symbol)}. Please either "
-                f"remove it from your dynamic_shapes, use Dim.AUTO, or change the code.",
+                (
+                    f"You marked {name} as dynamic but your code specialized it to be a constant ({value}): {name} was "
+                    f"inferred to be a constant ({value}), from {source} == {value}{self._where(symbol)}. "
+                    "Please either "
+                    f"remove it from your dynamic_shapes, use Dim.AUTO, or change the code."
+                ),
             )
         )
         self.fixes.append(f"{name} = {value}")
@@ -109,7 +115,9 @@ class _Check:
     def _related(self, name: str, symbol: Symbol, e: Expr) -> None:
         others = sorted(e.free_symbols, key=str)
         if len(others) != 1 or others[0] not in self.names:
-            self.problems.append((name, f"{name} must always be {e}, which was not said{self._where(symbol)}"))
+            self.problems.append(
+                (name, f"{name} must always be {e}, which was not said{self._where(symbol)}")
+            )
             return
         other = self.names[others[0]]
         mine, theirs = self._first(symbol), self._first(others[0])
@@ -145,8 +153,11 @@ class _Check:
             self.problems.append(
                 (
                     name,
-                    f"Not all values of {name} = {source} in the specified range {shown} satisfy the generated guard "
-                    f"{text}.",
+                    (
+                        f"Not all values of {name} = {source} in the specified range {shown} satisfy the "
+                        "generated guard "
+                        f"{text}."
+                    ),
                 )
             )
         self.fixes.append(f"{name} = {Dim._readable(name, max(int(held.lower), 2), held.upper)}")
@@ -176,8 +187,10 @@ class _Check:
             self.problems.append(
                 (
                     name,
-                    f"Not all values of {name} = {self.sources.get(symbols[0], name)} in the specified range "
-                    f"{said.min} <= {name} <= {said.max} satisfy the generated guard {text}, at {guard.sloc}.",
+                    (
+                        f"Not all values of {name} = {self.sources.get(symbols[0], name)} in the specified range "
+                        f"{said.min} <= {name} <= {said.max} satisfy the generated guard {text}, at {guard.sloc}."
+                    ),
                 )
             )
 
@@ -202,8 +215,11 @@ class _Check:
         self.problems.append(
             (
                 name,
-                f"Not all values of {name} = {source} in the specified range {said.min} <= {name} <= {said.max} satisfy "
-                f"the generated guard {source} % {modulus} == 0.",
+                (
+                    f"Not all values of {name} = {source} in the specified range {said.min} <= {name} <= "
+                    f"{said.max} satisfy "
+                    f"the generated guard {source} % {modulus} == 0."
+                ),
             )
         )
         self.fixes.append(f"{name} = {modulus}*_{name}")

@@ -103,7 +103,9 @@ class Dim:
 
     def __add__(self, other: Any) -> Dim:
         if type(other) is not int:
-            raise NotImplementedError(f"Attempted to add {other} to {self.__name__}, where an integer was expected.")
+            raise NotImplementedError(
+                f"Attempted to add {other} to {self.__name__}, where an integer was expected."
+            )
         sign = "+" if other >= 0 else "-"
         return self._derived(f"{self.__name__} {sign} {abs(other)}", lambda x: x + other)
 
@@ -117,7 +119,9 @@ class Dim:
         return self + -other
 
     def __rsub__(self, other: Any) -> Dim:
-        raise NotImplementedError(f"Attempted to negate {self.__name__}. Only increasing dims can be derived.")
+        raise NotImplementedError(
+            f"Attempted to negate {self.__name__}. Only increasing dims can be derived."
+        )
 
     def __mul__(self, other: Any) -> Dim:
         if type(other) is not int or other <= 0:
@@ -141,8 +145,8 @@ class _DerivedDim(Dim):
         self.root: Dim = root.root if isinstance(root, _DerivedDim) else root
         inner = root.fn if isinstance(root, _DerivedDim) else (lambda x: x)
         self.fn: Callable[[Any], Any] = lambda x: fn(inner(x))
-        slope = self.fn(1) - self.fn(0)
-        self.factor, self.offset = slope, self.fn(0)
+        rate = self.fn(1) - self.fn(0)
+        self.factor, self.offset = rate, self.fn(0)
 
     @property
     def min(self) -> int:  # type: ignore[override]
@@ -404,7 +408,8 @@ def check_spec(combined: dict[str, Any], spec: dict[str, Any] | None) -> list[tu
             _check_shape(leaf, shape, path, seen)
         elif shape is not None and not (isinstance(leaf, int) and isinstance(shape, (_DimHint, Dim))):
             raise _spec_error(
-                f"Cannot associate shape {shape} specified at `dynamic_shapes{path}` to non-tensor type {type(leaf)} at "
+                f"Cannot associate shape {shape} specified at `dynamic_shapes{path}` to non-tensor type "
+                f"{type(leaf)} at "
                 f"`inputs{path}` (expected None)"
             )
         found.append((leaf, shape, path))
@@ -488,7 +493,8 @@ class ShapesCollection:
         if any(i not in found for i in self._shapes):
             raise ValueError(
                 "Some tensors that were assigned shapes were not found in args. Maybe such tensors were copied when "
-                "passing them as args? Maybe such tensors are contained in classes that were not registered with pytree?"
+                "passing them as args? Maybe such tensors are contained in classes that were not registered "
+                "with pytree?"
             )
         return made
 
@@ -624,4 +630,3 @@ def _fix(name: str, value: str) -> Any:
         return base if offset is None else base + (int(offset) if sign == "+" else -int(offset))
 
     return derived
-

@@ -137,7 +137,9 @@ class ExportedProgram:
     ) -> None:
         from .verifier import TrainingIRVerifier
 
-        self._graph_module = root if isinstance(root, GraphModule) and root.graph is graph else _module(root, graph)
+        self._graph_module = (
+            root if isinstance(root, GraphModule) and root.graph is graph else _module(root, graph)
+        )
         self._graph_signature = graph_signature
         self._state_dict = state_dict
         self._range_constraints = range_constraints
@@ -206,7 +208,10 @@ class ExportedProgram:
     def example_inputs(self, value: Any) -> None:
         if value is not None:
             if not isinstance(value, tuple) or len(value) != 2:
-                raise ValueError("Example inputs should be a tuple containing example arguments (as a tuple), and example kwargs (as a dictionary).")
+                raise ValueError(
+                    "Example inputs should be a tuple containing example arguments (as a tuple), and example "
+                    "kwargs (as a dictionary)."
+                )
             args, kwargs = value
             if not isinstance(args, tuple) or not isinstance(kwargs, dict):
                 raise ValueError(
@@ -286,7 +291,9 @@ class ExportedProgram:
 
     # ---- running
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
+        raise RuntimeError(
+            "Unable to call ExportedProgram directly. You should use `exported_program.module()` instead."
+        )
 
     def module(self, check_guards: bool = True) -> Any:
         """A module that runs the program, with its parameters and buffers.
@@ -312,7 +319,9 @@ class ExportedProgram:
         return made
 
     def run_decompositions(
-        self, decomp_table: dict[Any, Callable[..., Any]] | None = None, decompose_custom_triton_ops: bool = False
+        self,
+        decomp_table: dict[Any, Callable[..., Any]] | None = None,
+        decompose_custom_triton_ops: bool = False,
     ) -> ExportedProgram:
         """The program in other operators, and without writes to its inputs: new values of buffers are outputs.
 
@@ -347,7 +356,13 @@ class ExportedProgram:
             verifier().check(self)
 
     def _update(
-        self, graph_module: Any, graph_signature: Any, *, state_dict: Any = None, constants: Any = None, verifiers: Any = None
+        self,
+        graph_module: Any,
+        graph_signature: Any,
+        *,
+        state_dict: Any = None,
+        constants: Any = None,
+        verifiers: Any = None,
     ) -> ExportedProgram:
         return ExportedProgram(
             root=graph_module,
@@ -362,7 +377,11 @@ class ExportedProgram:
         )
 
     def __str__(self) -> str:
-        body = self.graph_module.print_readable(print_output=False, colored=False).rstrip("\n").replace("\n", "\n    ")
+        body = (
+            self.graph_module.print_readable(print_output=False, colored=False)
+            .rstrip("\n")
+            .replace("\n", "\n    ")
+        )
         return (
             f"ExportedProgram:\n    {body}\nGraph signature: {self.graph_signature}\n"
             f"Range constraints: {self.range_constraints}\n"

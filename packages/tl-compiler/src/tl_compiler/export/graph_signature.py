@@ -192,7 +192,8 @@ class ExportBackwardSignature:
 class ExportGraphSignature:
     """What each input and output of an exported graph is.
 
-    Inputs are parameters, buffers and constants, then those of the user; outputs are new values of what is mutated, then
+    Inputs are parameters, buffers and constants, then those of the user; outputs are new values of what is
+    mutated, then
     the user's results.
 
     Args:

@@ -73,7 +73,9 @@ class Inputs:
         return made
 
     def _number(self, value: int, said: Any, source: str, path: str) -> Any:
-        if not isinstance(said, (_DimHint, Dim)) or (isinstance(said, _DimHint) and said.type is _DimHintType.STATIC):
+        if not isinstance(said, (_DimHint, Dim)) or (
+            isinstance(said, _DimHint) and said.type is _DimHintType.STATIC
+        ):
             return value
         e = self.env.create_symbol(value, source, DimDynamic.DYNAMIC, None, None, True)
         if isinstance(e, Symbol):
@@ -88,7 +90,7 @@ class Inputs:
         where = f"{source}.size()[{i}]"
         if said is None or (isinstance(said, _DimHint) and said.type is _DimHintType.STATIC):
             return Integer(n)
-        if isinstance(said, int) or isinstance(said, _StaticDim):
+        if isinstance(said, (int, _StaticDim)):
             wanted = said.value if isinstance(said, _StaticDim) else said
             if wanted != n:
                 raise UserError(
@@ -121,7 +123,7 @@ class Inputs:
         if left or not said.min <= n <= said.max:
             raise UserError(
                 UserErrorType.CONSTRAINT_VIOLATION,
-                f"Constraints violated ({said.__name__})! For more information, run with TORCH_LOGS=\"+dynamic\".\n  - "
+                f'Constraints violated ({said.__name__})! For more information, run with TORCH_LOGS="+dynamic".\n  - '
                 f"{where} is {n}, which is not a value of {said.__name__} in the specified range "
                 f"{said.min} <= {said.__name__} <= {said.max}",
             )
@@ -139,8 +141,9 @@ class Inputs:
             first = next(d for d in self.dims if symbol in d.expr.free_symbols)
             raise UserError(
                 UserErrorType.CONSTRAINT_VIOLATION,
-                f"Constraints violated ({root.__name__})! For more information, run with TORCH_LOGS=\"+dynamic\".\n  - "
-                f"The values of {root.__name__} = {first.source} and {said.__name__} = {where} must always be equal, got "
+                f'Constraints violated ({root.__name__})! For more information, run with TORCH_LOGS="+dynamic".\n  - '
+                f"The values of {root.__name__} = {first.source} and {said.__name__} = {where} must always be "
+                "equal, got "
                 f"{first.hint} and {n}",
             )
         return symbol * factor + offset  # type: ignore[operator]
@@ -148,6 +151,7 @@ class Inputs:
     @staticmethod
     def _constant(name: str, where: str, value: int) -> str:
         return (
-            f"You marked {name} as dynamic but your code specialized it to be a constant ({value}). Please either remove "
+            f"You marked {name} as dynamic but your code specialized it to be a constant ({value}). Please "
+            "either remove "
             f"it from your dynamic_shapes or use Dim.AUTO ({name} was inferred to be a constant: {where} == {value})"
         )

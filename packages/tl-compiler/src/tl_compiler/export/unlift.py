@@ -37,7 +37,9 @@ def unlifted(ep: Any, check_guards: bool) -> GraphModule:
     _hold(ep, root)
     for node in ep.graph.nodes:
         if node.op == "placeholder" and held[node.name].kind is not InputKind.USER_INPUT:
-            made = graph.create_node("get_attr", str(held[node.name].target), (), {}, _attribute_name(held[node.name]))
+            made = graph.create_node(
+                "get_attr", str(held[node.name].target), (), {}, _attribute_name(held[node.name])
+            )
             made.meta = dict(node.meta)
             copies[node] = made
         elif node.op == "output":
@@ -97,7 +99,9 @@ def _hold(ep: Any, root: Any) -> None:
         name = str(spec.target)
         if spec.kind is InputKind.PARAMETER:
             value = ep.state_dict[name]
-            kept = value if isinstance(value, tl_nn.Parameter) else tl_nn.Parameter(value, value.requires_grad)
+            kept = (
+                value if isinstance(value, tl_nn.Parameter) else tl_nn.Parameter(value, value.requires_grad)
+            )
             _hold_attribute(root, name, kept)
         elif spec.kind is InputKind.BUFFER:
             found = ep.state_dict[name] if spec.persistent else ep.constants[name]
@@ -146,7 +150,8 @@ def _checker(ep: Any) -> Any:
         if spec is not None and found != spec and not _alike(found, spec):
             raise ValueError(
                 "Trying to flatten user inputs with exported input tree spec: \n"
-                f"{spec}\nbut actually got inputs with tree spec of: \n{found}.\nPlease check that the inputs have the same "
+                f"{spec}\nbut actually got inputs with tree spec of: \n{found}.\nPlease check that the inputs "
+                "have the same "
                 "number and type of args and kwargs as the ones you used when tracing."
             )
         check_inputs(ep, [leaf for _, leaf in leaves], [_path_text(path) for path, _ in leaves])
@@ -156,7 +161,11 @@ def _checker(ep: Any) -> Any:
 
 
 def _bound(
-    args: tuple[Any, ...], kwargs: dict[str, Any], spec: TreeSpec | None, names: list[str] | None, order: list[str]
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    spec: TreeSpec | None,
+    names: list[str] | None,
+    order: list[str],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments as the program was traced with them: those that were positional by position."""
     if spec is None:
@@ -213,9 +222,7 @@ def check_inputs(ep: Any, leaves: list[Any], paths: list[str]) -> None:
     by_name = {n.name: n for n in ep.graph.nodes if n.op == "placeholder"}
     specs = [s for s in ep.graph_signature.input_specs if s.kind is InputKind.USER_INPUT]
     if len(specs) != len(leaves):
-        raise RuntimeError(
-            f"Unexpected number of inputs (expected {len(specs)}, got {len(leaves)})"
-        )
+        raise RuntimeError(f"Unexpected number of inputs (expected {len(specs)}, got {len(leaves)})")
     sizes: dict[Expr, tuple[int, str]] = {}
     later: list[tuple[Expr, int, str]] = []
     for spec, leaf, path in zip(specs, leaves, paths, strict=True):
@@ -228,7 +235,9 @@ def check_inputs(ep: Any, leaves: list[Any], paths: list[str]) -> None:
 
 
 def _check_constant(expected: Any, got: Any, path: str) -> None:
-    if type(expected) in (int, float, bool, str, type(None)) and (type(got) is not type(expected) or got != expected):
+    if type(expected) in (int, float, bool, str, type(None)) and (
+        type(got) is not type(expected) or got != expected
+    ):
         raise RuntimeError(f"Expected input at {path} to be equal to {expected}, but got {got}")
 
 
@@ -243,7 +252,8 @@ def _check_value(ep: Any, val: Any, leaf: Any, path: str, sizes: Any, later: Any
         raise RuntimeError(f"Expected input at {path} to be a tensor, but got {type(leaf)}")
     if len(val.shape) != leaf.dim():
         raise RuntimeError(
-            f"Unexpected number of dimensions in input at {path}.shape (expected {list(val.shape)}, got {list(leaf.shape)})"
+            f"Unexpected number of dimensions in input at {path}.shape (expected {list(val.shape)}, got "
+            f"{list(leaf.shape)})"
         )
     if val.dtype != leaf.dtype:
         raise RuntimeError(f"Expected input at {path} to have dtype {val.dtype}, but got {leaf.dtype}")
@@ -280,7 +290,9 @@ def _check_derived(sizes: Any, later: Any) -> None:
                 raise RuntimeError(f"Expected input at {path} to be equal to {wanted}, but got {got}")
         elif len(e.free_symbols) == 1 and not values:
             (symbol,) = e.free_symbols
-            slope, offset = e.evaluate({symbol: 1}) - e.evaluate({symbol: 0}), e.evaluate({symbol: 0})
-            if (got - offset) % slope:
-                raise RuntimeError(f"Expected input at {path} to be of the form {e}, where {symbol} is an integer")
-            sizes[symbol] = ((got - offset) // slope, path)
+            rate, offset = e.evaluate({symbol: 1}) - e.evaluate({symbol: 0}), e.evaluate({symbol: 0})
+            if (got - offset) % rate:
+                raise RuntimeError(
+                    f"Expected input at {path} to be of the form {e}, where {symbol} is an integer"
+                )
+            sizes[symbol] = ((got - offset) // rate, path)

@@ -36,10 +36,37 @@ class Verifier:
         import math
         import operator
 
-        names = (
-            "getitem add sub mul mod truediv floordiv eq ne lt le gt ge neg pow and_ or_ not_ xor lshift rshift"
-        ).split()
-        return (*(getattr(operator, n) for n in names), math.ceil, math.floor, math.trunc, builtins.round, abs)
+        names = [
+            "getitem",
+            "add",
+            "sub",
+            "mul",
+            "mod",
+            "truediv",
+            "floordiv",
+            "eq",
+            "ne",
+            "lt",
+            "le",
+            "gt",
+            "ge",
+            "neg",
+            "pow",
+            "and_",
+            "or_",
+            "not_",
+            "xor",
+            "lshift",
+            "rshift",
+        ]
+        return (
+            *(getattr(operator, n) for n in names),
+            math.ceil,
+            math.floor,
+            math.trunc,
+            builtins.round,
+            abs,
+        )
 
     def allowed_op_types(self) -> tuple[type, ...]:
         """The classes of operators that a graph may call.
@@ -83,7 +110,9 @@ class Verifier:
             if node.op == "call_method":
                 raise SpecViolationError(f"call_method can't be used in exported programs: {node.target}")
             if node.op == "call_module":
-                raise SpecViolationError(f"call_module is not valid: got a class '{node.target}', which is not allowed")
+                raise SpecViolationError(
+                    f"call_module is not valid: got a class '{node.target}', which is not allowed"
+                )
             if node.op == "call_function":
                 self._check_target(node)
         self.check_additional(gm)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import printing as printing
 from .expression import Expr, Integer, Symbol
 from .ranges import ValueRanges, int_oo
 

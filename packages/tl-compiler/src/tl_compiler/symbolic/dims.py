@@ -27,8 +27,7 @@ class DimDynamic(enum.Enum):
     DYNAMIC = 0  #: a symbol of its own
     DUCK = 1  #: equal sizes share one
     STATIC = 2  #: a number
-    SIZE_LIKE_UNBACKED = 3  #: a symbol without a hint
-    UNBACKED = 3
+    UNBACKED = 3  #: a symbol without a hint
     INFER_STRIDE = 4  #: from the sizes
 
 

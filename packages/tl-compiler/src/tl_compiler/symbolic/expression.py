@@ -92,9 +92,9 @@ class Expr:
 
     def has(self, *kinds: Any) -> bool:
         """Whether a symbol, or an expression of a class, occurs in it."""
-        return any(
-            isinstance(self, k) if isinstance(k, type) else self == k for k in kinds
-        ) or any(a.has(*kinds) for a in self.args)
+        return any(isinstance(self, k) if isinstance(k, type) else self == k for k in kinds) or any(
+            a.has(*kinds) for a in self.args
+        )
 
     def _rebuild(self, args: list[Expr]) -> Expr:
         return self
@@ -206,11 +206,13 @@ class Expr:
         return self.evaluate({})
 
     def __repr__(self) -> str:
-        from .printing import text
-
-        return text(self)
+        return self.shown()
 
     __str__ = __repr__
+
+    def shown(self) -> str:
+        """The text; `printing` writes it."""
+        return f"{type(self).__name__}{self._key}"
 
     def __reduce__(self) -> Any:
         return type(self), self._key
@@ -415,9 +417,25 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Piecewise": lambda a, c, b: a if c else b,
 }
 _FLOATS = frozenset({"FloatPow", "IntTrueDiv", "FloatTrueDiv", "ToFloat", "TruncToFloat", "RoundDecimal"})
-for _name in (
-    "sqrt cos cosh sin sinh tan tanh asin acos atan exp log log2 log10 asinh acosh atanh".split()
-):
+for _name in [
+    "sqrt",
+    "cos",
+    "cosh",
+    "sin",
+    "sinh",
+    "tan",
+    "tanh",
+    "asin",
+    "acos",
+    "atan",
+    "exp",
+    "log",
+    "log2",
+    "log10",
+    "asinh",
+    "acosh",
+    "atanh",
+]:
     FUNCTIONS[f"OpaqueUnaryFn_{_name}"] = getattr(math, _name)
 
 
@@ -628,7 +646,9 @@ def _product_of(number: Number, factors: dict[Expr, int]) -> Expr:
     if not kept:
         return sympify(number)
     if len(kept) == 1 and next(iter(kept.values())) == 1:
-        return scaled(next(iter(kept)), number) if number != 1 or isinstance(number, float) else next(iter(kept))
+        return (
+            scaled(next(iter(kept)), number) if number != 1 or isinstance(number, float) else next(iter(kept))
+        )
     made = Product(tuple(sorted(kept.items(), key=lambda item: order_key(item[0]))))
     return made if number == 1 and isinstance(number, int) else _sum_of({made: number}, 0)
 
@@ -710,7 +730,12 @@ def floor_div(a: Expr, b: Expr) -> Expr:
     exact = _quotient(a, b)
     if exact is not None:
         return exact
-    if isinstance(a, Call) and a.name == "FloorDiv" and isinstance(b, Integer) and isinstance(a.args[1], Integer):
+    if (
+        isinstance(a, Call)
+        and a.name == "FloorDiv"
+        and isinstance(b, Integer)
+        and isinstance(a.args[1], Integer)
+    ):
         return floor_div(a.args[0], mul(a.args[1], b))
     if isinstance(b, Integer) and isinstance(a, Sum):
         whole = {t: c // b.value for t, c in a.terms if isinstance(c, int) and c % b.value == 0}

@@ -405,7 +405,22 @@ def _function(name: str) -> Callable[[SymNode], SymNode]:
     return method
 
 
-_FUNCTIONS = "sqrt cos cosh sin sinh tan tanh asin acos atan exp log log2 log10".split()
+_FUNCTIONS = [
+    "sqrt",
+    "cos",
+    "cosh",
+    "sin",
+    "sinh",
+    "tan",
+    "tanh",
+    "asin",
+    "acos",
+    "atan",
+    "exp",
+    "log",
+    "log2",
+    "log10",
+]
 for _name in _FUNCTIONS:
     setattr(SymNode, f"sym_{_name}", _function(_name))
 
@@ -414,7 +429,24 @@ def _tables() -> tuple[dict[str, Any], set[str]]:
     from tl_core import symbolic
 
     named = {
-        **{n: getattr(operator, n) for n in "add sub mul mod floordiv truediv eq ne lt le gt ge neg".split()},
+        **{
+            n: getattr(operator, n)
+            for n in [
+                "add",
+                "sub",
+                "mul",
+                "mod",
+                "floordiv",
+                "truediv",
+                "eq",
+                "ne",
+                "lt",
+                "le",
+                "gt",
+                "ge",
+                "neg",
+            ]
+        },
         **{n: getattr(operator, n) for n in ("lshift", "rshift")},
         **{f"bitwise_{n}": getattr(operator, f"{n}_" if n != "xor" else n) for n in ("and", "or", "xor")},
         "and": operator.and_,
@@ -430,7 +462,10 @@ def _tables() -> tuple[dict[str, Any], set[str]]:
         "floor": math.floor,
         "ceil": math.ceil,
         "round": round,
-        **{n: getattr(symbolic, n) for n in ("sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not")},
+        **{
+            n: getattr(symbolic, n)
+            for n in ("sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not")
+        },
     }
     return named, set(named)
 

@@ -1,4 +1,5 @@
-"""Reads the expressions of `.pt2` files. Only numbers, symbols and known constructors are taken; nothing is executed."""
+"""Reads the expressions of `.pt2` files. Only numbers, symbols and known constructors are taken; nothing is
+executed."""
 
 from __future__ import annotations
 
@@ -86,7 +87,9 @@ class _Reader:
             signs = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
             sign = signs.get(type(node.ops[0]))
             if sign:
-                return relation(sign, self.read(node.left, depth + 1), self.read(node.comparators[0], depth + 1))
+                return relation(
+                    sign, self.read(node.left, depth + 1), self.read(node.comparators[0], depth + 1)
+                )
         raise self._refuse(f"{type(node).__name__}")
 
     def _name(self, name: str) -> Expr:

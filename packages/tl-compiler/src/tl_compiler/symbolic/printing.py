@@ -44,7 +44,11 @@ def _inner(e: Expr) -> str:
 
 def _factor(e: Expr, always: bool = False) -> str:
     found = _inner(e)
-    return f"({found})" if isinstance(e, (Sum, Relation, Logic)) or (always and isinstance(e, Product)) else found
+    return (
+        f"({found})"
+        if isinstance(e, (Sum, Relation, Logic)) or (always and isinstance(e, Product))
+        else found
+    )
 
 
 def _term(term: Expr, coefficient: Any) -> str:
@@ -105,6 +109,9 @@ def _call_text(e: Call) -> str:
     if e.name == "Piecewise":
         return f"Piecewise(({text(e.args[0])}, {text(e.args[1])}), ({text(e.args[2])}, True))"
     return f"{e.name}({', '.join(map(text, e.args))})"
+
+
+Expr.shown = text  # type: ignore[method-assign]
 
 
 def source_text(e: Expr, names: Any = None) -> str:

@@ -177,7 +177,12 @@ def _call_bounds(e: Call, args: list[tuple[Any, Any]]) -> tuple[Any, Any]:
             return low, high
         return 0, min(most - 1, high) if low >= 0 else most - 1
     if e.name in ("ToFloat", "TruncToInt", "FloorToInt", "CeilToInt", "RoundToInt"):
-        whole = {"FloorToInt": math.floor, "CeilToInt": math.ceil, "RoundToInt": round, "TruncToInt": math.trunc}
+        whole = {
+            "FloorToInt": math.floor,
+            "CeilToInt": math.ceil,
+            "RoundToInt": round,
+            "TruncToInt": math.trunc,
+        }
         f = whole.get(e.name, float)
         return tuple(x if math.isinf(x) else f(x) for x in args[0])  # type: ignore[return-value]
     if e.name == "IntTrueDiv" and args[1][0] > 0:

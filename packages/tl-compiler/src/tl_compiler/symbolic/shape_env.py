@@ -87,7 +87,11 @@ class ShapeEnv:
     """
 
     def __init__(
-        self, *, should_record_events: bool | None = None, tracked_fakes: list[Any] | None = None, **kwargs: Any
+        self,
+        *,
+        should_record_events: bool | None = None,
+        tracked_fakes: list[Any] | None = None,
+        **kwargs: Any,
     ) -> None:
         said = {
             "allow_scalar_outputs": True,
@@ -177,7 +181,9 @@ class ShapeEnv:
                 self.var_to_sources[found].append(source)
                 self.source_to_symbol[name] = found
             return found
-        symbol = self._fresh("zf" if isinstance(val, float) else "s", bool(positive), not isinstance(val, float))
+        symbol = self._fresh(
+            "zf" if isinstance(val, float) else "s", bool(positive), not isinstance(val, float)
+        )
         self.add_var_to_val(symbol, val)
         self.var_to_sources[symbol] = [source]
         self.source_to_symbol[name] = symbol
@@ -464,11 +470,15 @@ class ShapeEnv:
         return None
 
     # ---- guards
-    def evaluate_sym_node(self, sym_node: Any, size_oblivious: bool = False, fallback_value: Any = None) -> Any:
+    def evaluate_sym_node(
+        self, sym_node: Any, size_oblivious: bool = False, fallback_value: Any = None
+    ) -> Any:
         """The value of a node, which from now on is a guard."""
         if sym_node.constant is not None:
             return sym_node.constant
-        found = self.evaluate_expr(sym_node._expr, size_oblivious=size_oblivious, fallback_value=fallback_value)
+        found = self.evaluate_expr(
+            sym_node._expr, size_oblivious=size_oblivious, fallback_value=fallback_value
+        )
         return sym_node.pytype(found)
 
     def evaluate_expr(
@@ -636,12 +646,15 @@ class ShapeEnv:
 
     def _data_dependent(self, e: Expr) -> GuardOnDataDependentSymNode:
         unbacked = sorted((s for s in e.free_symbols if self.is_unbacked_symint(s)), key=str)
-        made = "".join(f"\n  {s} was made at {self.var_to_stack[s]}" for s in unbacked if self.var_to_stack.get(s))
+        made = "".join(
+            f"\n  {s} was made at {self.var_to_stack[s]}" for s in unbacked if self.var_to_stack.get(s)
+        )
         where = user_line()
         message = (
             f"Could not guard on data-dependent expression {e} (unhinted: {e}).  (Size-like symbols: "
             f"{', '.join(sorted(map(str, self.size_like & e.free_symbols))) or 'none'})\n\n"
-            f"The program branches on, or makes a size of, a value that only the data decide, at {where or '?'}.{made}\n"
+            "The program branches on, or makes a size of, a value that only the data decide, at "
+            f"{where or '?'}.{made}\n"
             "torch.cond(pred, true_fn, false_fn, operands) keeps both branches; torch._check(condition) states what "
             "always holds"
         )
@@ -781,7 +794,9 @@ class ShapeEnv:
 
     def _nontrivial_but_ranges(self, e: Expr) -> bool:
         single = len(e.free_symbols) == 1 and isinstance(e, Relation) and _canonical(e) is not None
-        return not (single and self._statically(e) is True and ("==", e) not in self._facts and not e.has(Call))
+        return not (
+            single and self._statically(e) is True and ("==", e) not in self._facts and not e.has(Call)
+        )
 
     def produce_guards_expression(
         self, placeholders: Sequence[Any], *, guards: Any = None, ignore_static: bool = True
@@ -797,7 +812,9 @@ class ShapeEnv:
             The code, or None where nothing is guarded.
         """
         names = [f"L['t_{i}']" for i in range(len(placeholders))]
-        lines = self.produce_guards_verbose(placeholders, names, guards=guards, ignore_static=ignore_static)[0].exprs
+        lines = self.produce_guards_verbose(placeholders, names, guards=guards, ignore_static=ignore_static)[
+            0
+        ].exprs
         return " and ".join(f"({line})" for line in lines) if lines else None
 
     def evaluate_guards_expression(self, code: str, args: Sequence[Any]) -> bool:
@@ -810,7 +827,11 @@ class ShapeEnv:
         Returns:
             Whether they hold.
         """
-        env = {"L": {f"t_{i}": a for i, a in enumerate(args)}, "math": math, "__builtins__": {"max": max, "min": min}}
+        env = {
+            "L": {f"t_{i}": a for i, a in enumerate(args)},
+            "math": math,
+            "__builtins__": {"max": max, "min": min},
+        }
         return bool(eval(code, env))
 
     def evaluate_guards_for_args(

@@ -6,12 +6,14 @@ probes, and every operator runs on all of them. What fits the three sizes of a r
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_core import _C
+from tl_core.dispatch_modes import no_modes
+from tl_core.parameter import disabled_torch_function
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..symbolic.errors import GuardOnDataDependentSymNode
@@ -19,12 +21,20 @@ from ..symbolic.expression import Expr, Integer, Symbol, relation, sympify
 from .probes import LANES, Probes
 from .schemas import schema_of
 
-__all__ = ["FakeTensor", "fake_from_geometry", "fake_of", "is_fake", "plain_meta", "run_on_fakes", "unbacked_number"]
+__all__ = [
+    "FakeTensor",
+    "fake_from_geometry",
+    "fake_of",
+    "is_fake",
+    "plain_meta",
+    "run_on_fakes",
+    "unbacked_number",
+]
 
 Tensor = tl_core.Tensor
 _META = tl_core.device("meta")
 _CPU = tl_core.device("cpu")
-from tl_core.parameter import _disabled_torch_function as _hidden  # noqa: E402
+
 _SYMBOLIC = (SymInt, SymFloat, SymBool)
 
 
@@ -39,7 +49,7 @@ def probes_of(shape_env: Any) -> Probes:
 class FakeTensor(Tensor):
     """Stands for a tensor while a program is traced: it has a shape, a dtype and a device, and no memory."""
 
-    __torch_function__ = _hidden  # type: ignore[assignment]
+    __torch_function__ = disabled_torch_function
 
     _lanes: list[Any]
     _sizes: tuple[Any, ...] | None
@@ -174,7 +184,9 @@ class FakeTensor(Tensor):
         return _indexed(self, index)
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return _wrap(self, [lane.clone() for lane in self._lanes], self._claimed, self._sizes, self._wants_grad)
+        return _wrap(
+            self, [lane.clone() for lane in self._lanes], self._claimed, self._sizes, self._wants_grad
+        )
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         parts = [f"size=({', '.join(map(str, self.shape))}{',' if self._lanes[0].ndim == 1 else ''})"]
@@ -197,37 +209,20 @@ def is_fake(x: Any) -> bool:
 def _wrap(like: Any, lanes: list[Any], device: Any, sizes: Any, wants_grad: bool) -> FakeTensor:
     made: FakeTensor = Tensor.as_subclass(lanes[0], FakeTensor)
     state = made.__dict__
-    state["_lanes"], state["_sizes"], state["_claimed"], state["_wants_grad"] = lanes, sizes, device, wants_grad
+    state["_lanes"], state["_sizes"], state["_claimed"], state["_wants_grad"] = (
+        lanes,
+        sizes,
+        device,
+        wants_grad,
+    )
     state["_version_of_sizes"] = -1
     return made
 
 
 def plain_meta(t: Any) -> Any:
     """A tensor of the device meta with the geometry of another."""
-    with _NoModes():
+    with no_modes():
         return tl_core.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=_META)
-
-
-class _NoModes:
-    """A region without modes, in which operators run as they are."""
-
-    __slots__ = ("_before", "_grad")
-
-    def __enter__(self) -> None:
-        self._before = (
-            _C._exclude_layer(_C._LAYER_TRACE, True),
-            _C._exclude_layer(_C._LAYER_PYTHON, True),
-            _C._exclude_layer(_C._LAYER_TRANSFORMS, True),
-        )
-        self._grad = tl_core.is_grad_enabled()
-        tl_core._C._set_grad_enabled(False)
-
-    def __exit__(self, *error: object) -> None:
-        tl_core._C._set_grad_enabled(self._grad)
-        for layer, before in zip(
-            (_C._LAYER_TRACE, _C._LAYER_PYTHON, _C._LAYER_TRANSFORMS), self._before, strict=True
-        ):
-            _C._exclude_layer(layer, before)
 
 
 def fake_of(t: Any, shape_env: Any = None, sizes: Any = None) -> FakeTensor:
@@ -241,7 +236,7 @@ def fake_of(t: Any, shape_env: Any = None, sizes: Any = None) -> FakeTensor:
     Returns:
         A tensor without memory.
     """
-    with _NoModes():
+    with no_modes():
         strides = t.stride()
         exprs = None if sizes is None else [sympify(n) for n in sizes]
         if exprs is None or all(isinstance(e, Integer) for e in exprs):
@@ -259,7 +254,10 @@ def fake_of(t: Any, shape_env: Any = None, sizes: Any = None) -> FakeTensor:
 def _geometry(probes: Probes, sizes: list[Expr], strides: list[Expr], dtype: Any, lane: int) -> Any:
     at = probes.lane(lane)
     return tl_core.empty_strided(
-        [int(e.evaluate(at)) for e in sizes], [int(e.evaluate(at)) for e in strides], dtype=dtype, device=_META
+        [int(e.evaluate(at)) for e in sizes],
+        [int(e.evaluate(at)) for e in strides],
+        dtype=dtype,
+        device=_META,
     )
 
 
@@ -431,12 +429,14 @@ def run_on_fakes(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if rule is not None:
         return rule(func, args, kwargs, leaves, env)
     device = _device_of(func, leaves, kwargs, args)
-    if schema_of(func).takes_device and kwargs.get("device") is None and not any(
-        isinstance(a, tl_core.device) for a in args
+    if (
+        schema_of(func).takes_device
+        and kwargs.get("device") is None
+        and not any(isinstance(a, tl_core.device) for a in args)
     ):
         kwargs = {**kwargs, "device": _META}
     wants_grad = tl_core.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in leaves)
-    with _NoModes():
+    with no_modes():
         if env is None:
             lane = _Lane(0, None)
             out = func(*lane.of(args), **{k: lane.of(v) for k, v in kwargs.items()})
@@ -545,10 +545,8 @@ class _SymbolicCall:
                     exprs[e] = int(a.node.hint)
         candidates: list[Expr] = []
         names = list(exprs)
-        for i, a in enumerate(names):
-            for b in names[i + 1 :]:
-                if exprs[a] == exprs[b]:
-                    candidates.append(relation("==", a, b))
+        pairs = itertools.combinations(names, 2)
+        candidates += [relation("==", a, b) for a, b in pairs if exprs[a] == exprs[b]]
         candidates += [relation("==", a, sympify(h)) for a, h in exprs.items() if h in fixed]
         candidates += [relation("==", a, sympify(h)) for a, h in exprs.items() if h not in fixed]
         for guard in candidates:
@@ -694,7 +692,7 @@ def current_env() -> Any:
 
 def _scalar_rule(func: Any, args: Any, kwargs: Any, leaves: list[Any], env: Any) -> Any:
     if not isinstance(args[0], FakeTensor):
-        with _NoModes():
+        with no_modes():
             return func(*args, **kwargs)
     return unbacked_number(env or current_env(), args[0].dtype)
 
@@ -718,7 +716,7 @@ def _made_of(env: Any, like: FakeTensor, sizes: list[Any], dtype: Any) -> FakeTe
         steps.insert(0, step)
         step = step * e
     probes = probes_of(env)
-    with _NoModes():
+    with no_modes():
         lanes = [_geometry(probes, exprs, steps, dtype, i) for i in range(LANES)]
     for e in exprs:
         probes.remember(e)
@@ -792,7 +790,9 @@ def _is_symbolic_index(i: Any) -> bool:
     return isinstance(i, slice) and any(isinstance(p, SymInt) for p in (i.start, i.stop, i.step))
 
 
-def fake_from_geometry(shape_env: Any, sizes: list[Expr], strides: list[Expr], dtype: Any, device: Any) -> FakeTensor:
+def fake_from_geometry(
+    shape_env: Any, sizes: list[Expr], strides: list[Expr], dtype: Any, device: Any
+) -> FakeTensor:
     """A tensor without memory of given sizes and strides.
 
     Args:
@@ -801,7 +801,7 @@ def fake_from_geometry(shape_env: Any, sizes: list[Expr], strides: list[Expr], d
         dtype: the element type.
         device: the device that it claims.
     """
-    with _NoModes():
+    with no_modes():
         if all(isinstance(e, Integer) for e in (*sizes, *strides)):
             numbers = [int(e) for e in sizes], [int(e) for e in strides]
             lane = tl_core.empty_strided(*numbers, dtype=dtype, device=_META)

@@ -13,7 +13,34 @@ __all__ = ["LANES", "Probes"]
 
 LANES = 3  # the example, and two probes
 _STEPS = (60, 24, 12, 6, 4, 2, 1)
-_PRIMES = (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109)
+_PRIMES = (
+    7,
+    11,
+    13,
+    17,
+    19,
+    23,
+    29,
+    31,
+    37,
+    41,
+    43,
+    47,
+    53,
+    59,
+    61,
+    67,
+    71,
+    73,
+    79,
+    83,
+    89,
+    97,
+    101,
+    103,
+    107,
+    109,
+)
 _HINT_OF_UNKNOWN = 6  # stands for a size that only data decide
 
 Lanes = tuple[Any, ...]
@@ -83,7 +110,12 @@ class Probes:
             if all(w <= high for w in wanted):
                 return (hint, *wanted)
         for step in _STEPS:
-            room = [v for k in range(1, 40) for v in (hint + step * k, hint - step * k) if max(low, 1) <= v <= high]
+            room = [
+                v
+                for k in range(1, 40)
+                for v in (hint + step * k, hint - step * k)
+                if max(low, 1) <= v <= high
+            ]
             if len(room) >= 2:
                 first = index % (len(room) - 1)
                 return (hint, room[first], room[first + 1])
@@ -151,7 +183,9 @@ class Probes:
                 if any(v == 0 for v in numbers):
                     continue
                 ratio = Fraction(lanes[0], numbers[0])
-                if all(Fraction(a, b) == ratio for a, b in zip(lanes, numbers, strict=True)) and (n > 1 or ratio > 0):
+                if all(Fraction(a, b) == ratio for a, b in zip(lanes, numbers, strict=True)) and (
+                    n > 1 or ratio > 0
+                ):
                     made = product * ratio.numerator
                     return made if ratio.denominator == 1 else floor_div(made, Integer(ratio.denominator))
         for i, j in itertools.permutations(range(len(unique)), 2):
@@ -175,10 +209,10 @@ class Probes:
             values = self.lanes_of(symbol)
             if values[1] == values[0] or values[2] == values[1]:
                 continue
-            slope = Fraction(lanes[1] - lanes[0], values[1] - values[0])
-            if Fraction(lanes[2] - lanes[1], values[2] - values[1]) != slope or slope == 0:
+            rate = Fraction(lanes[1] - lanes[0], values[1] - values[0])
+            if Fraction(lanes[2] - lanes[1], values[2] - values[1]) != rate or rate == 0:
                 continue
-            p, q = slope.numerator, slope.denominator
+            p, q = rate.numerator, rate.denominator
             if q == 1:
                 return symbol * p + (lanes[0] - p * values[0])
             if q > 64:
@@ -188,7 +222,9 @@ class Probes:
                 return made
         return None
 
-    def _quotient(self, symbol: Symbol, p: int, q: int, lanes: Lanes, values: Lanes, again: Any) -> Expr | None:
+    def _quotient(
+        self, symbol: Symbol, p: int, q: int, lanes: Lanes, values: Lanes, again: Any
+    ) -> Expr | None:
         """(p·s + c) // q, with c from q sizes in a row."""
         fits = [q * lanes[0] - p * values[0] + t for t in range(q)]
         for step in range(1, q):

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_core import _C
 from tl_core.dispatch_keys import DispatchKey
+from tl_core.dispatch_modes import modes_in_force
 from tl_core.python_dispatch import TorchDispatchMode, TorchDispatchModeKey
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
@@ -51,7 +51,7 @@ _RELATIONS = {
 
 
 def _function_of(name: str) -> Callable[..., Any]:
-    """What a graph calls for a function of expressions."""
+    """What a graph does for a function of expressions."""
     import math
 
     found = _FUNCTIONS.get(name)
@@ -96,10 +96,9 @@ class PythonKeyTracer(TracerBase):
 
 def current_mode() -> ProxyTorchDispatchMode | None:
     """The mode that records now; None if none does."""
-    for layer in (_C._LAYER_TRACE, _C._LAYER_PYTHON):
-        for mode in reversed(_C._mode_stack(layer)):
-            if isinstance(mode, ProxyTorchDispatchMode):
-                return mode
+    for mode in reversed(modes_in_force()):
+        if isinstance(mode, ProxyTorchDispatchMode):
+            return mode
     return _handling[-1] if _handling else None
 
 
@@ -170,9 +169,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 self._sources.setdefault(e, lambda: node)
             elif isinstance(e, Relation) and isinstance(e.lhs, Symbol):  # an unbacked bool: u0 == 1
                 symbol = e.lhs
-                self._sources.setdefault(
-                    symbol, lambda: self._call(tl_core.symbolic.sym_int, (node,), None)
-                )
+                self._sources.setdefault(symbol, lambda: self._call(tl_core.symbolic.sym_int, (node,), None))
 
     def _note_sizes(self, value: Any, node: Node) -> None:
         """Where the symbols of a tensor's sizes can be read."""
@@ -290,7 +287,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         for part in parts[1:]:
             total = function(total, part)
             found = self._numbers.get(total)
-            made = found if found is not None else self._call(function, (made, self.node_of_expr(part)), total)
+            made = (
+                found if found is not None else self._call(function, (made, self.node_of_expr(part)), total)
+            )
             self._numbers[total] = made
         return made  # type: ignore[no-any-return]
 
@@ -420,7 +419,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         elif isinstance(out, (list, tuple)):
             for i, value in enumerate(out):
                 if isinstance(value, Tensor):
-                    item = self.tracer.create_node("call_function", operator.getitem, (node, i), {}, "getitem")
+                    item = self.tracer.create_node(
+                        "call_function", operator.getitem, (node, i), {}, "getitem"
+                    )
                     item.meta["val"] = value
                     self._describe(item)
                     self.track(value, item)
@@ -458,7 +459,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.track(out, made)
         return out
 
-    def record_call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any, name: str) -> Node:
+    def record_call(
+        self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any, name: str
+    ) -> Node:
         """Records a call that is no operator, such as one of a higher-order operator.
 
         Args:
@@ -474,12 +477,14 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         node = self.tracer.create_node("call_function", target, *made, name)
         self._describe(node)
         node.meta["val"] = out
-        if isinstance(out, Tensor) or isinstance(out, _SYMBOLIC):
+        if isinstance(out, (Tensor, _SYMBOLIC)):
             self.track(out, node)
         else:
             for i, value in enumerate(out or ()):
                 if isinstance(value, (Tensor, *_SYMBOLIC)):
-                    item = self.tracer.create_node("call_function", operator.getitem, (node, i), {}, "getitem")
+                    item = self.tracer.create_node(
+                        "call_function", operator.getitem, (node, i), {}, "getitem"
+                    )
                     item.meta["val"] = value
                     self._describe(item)
                     self.track(value, item)
@@ -502,7 +507,7 @@ def _stack_text() -> str:
 
     lines = []
     for file, line, function in user_stack("_trace_boundary")[-8:]:
-        lines.append(f'  File "{file}", line {line}, in {function}\n    {linecache.getline(file, line).strip()}')
+        lines.append(
+            f'  File "{file}", line {line}, in {function}\n    {linecache.getline(file, line).strip()}'
+        )
     return "\n".join(lines) + "\n" if lines else ""
-
-

@@ -47,7 +47,9 @@ def _parameters(text: str) -> tuple[Parameter, ...]:
             continue
         kind, _, rest = part.rpartition(" ") if "=" not in part else _typed(part)
         name, equals, default = rest.partition("=")
-        found.append(Parameter(name, re.sub(r"\([^)]*\)", "", kind), default if equals else None, keyword_only))
+        found.append(
+            Parameter(name, re.sub(r"\([^)]*\)", "", kind), default if equals else None, keyword_only)
+        )
     return tuple(found)
 
 

@@ -67,7 +67,9 @@ def _bytes_of(storage: Any) -> bytes:
     return bytes(memoryview(made.numpy())) if storage.nbytes() else b""
 
 
-def save_program(ep: Any, f: Any, extra_files: dict[str, Any] | None, opset_version: dict[str, int] | None) -> None:
+def save_program(
+    ep: Any, f: Any, extra_files: dict[str, Any] | None, opset_version: dict[str, int] | None
+) -> None:
     """Writes a program to a file.
 
     Args:
@@ -210,7 +212,9 @@ def _placed(name: str, data: bytearray, dtype: Any, meta: Any, is_param: bool) -
     return made.requires_grad_() if meta["requires_grad"] else made
 
 
-def load_program(f: Any, extra_files: dict[str, Any] | None, expected_opset_version: dict[str, int] | None) -> Any:
+def load_program(
+    f: Any, extra_files: dict[str, Any] | None, expected_opset_version: dict[str, int] | None
+) -> Any:
     """Reads a program from a file.
 
     Args:
@@ -235,7 +239,15 @@ def load_program(f: Any, extra_files: dict[str, Any] | None, expected_opset_vers
         made = Reader(data, archive.tensors(_WEIGHTS), archive.tensors(_CONSTANTS)).read()
     except FileRefused:
         raise
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError, RecursionError) as error:
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        ValueError,
+        IndexError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise FileRefused(f"the program in the file is damaged: {type(error).__name__}: {error}") from error
     except (RuntimeError, AssertionError, ArithmeticError, MemoryError) as error:
         raise FileRefused(f"the program in the file is damaged: {error}") from error

@@ -67,9 +67,30 @@ class FileRefused(RuntimeError):
     """A file holds no program, or one that isn't taken."""
 
 
-_OPERATORS = (
-    "add sub mul mod truediv floordiv eq ne lt le gt ge neg pos pow and_ or_ not_ xor lshift rshift getitem"
-).split()
+_OPERATORS = [
+    "add",
+    "sub",
+    "mul",
+    "mod",
+    "truediv",
+    "floordiv",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "neg",
+    "pos",
+    "pow",
+    "and_",
+    "or_",
+    "not_",
+    "xor",
+    "lshift",
+    "rshift",
+    "getitem",
+]
 _FUNCTIONS: dict[str, Callable[..., Any]] = {f"_operator.{n}": getattr(operator, n) for n in _OPERATORS}
 _FUNCTIONS |= {f"math.{n}": getattr(math, n) for n in ("trunc", "floor", "ceil")}
 _FUNCTIONS |= {"builtins.round": builtins.round, "builtins.abs": abs, "round": builtins.round, "abs": abs}
@@ -77,7 +98,6 @@ _FUNCTIONS |= {
     f"torch.{n}": getattr(symbolic, n)
     for n in ("sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sum", "_sym_sqrt")
 }
-_FUNCTIONS["torch.sym_sqrt"] = symbolic._sym_sqrt
 _OPERATOR_NAME = re.compile(r"torch\.ops\.([A-Za-z_]\w*)\.([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?\Z")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 

@@ -1,4 +1,5 @@
-"""Programs in operators that other implementations have as well: what is this library's own is said in those of aten."""
+"""Programs in operators that other implementations have as well: what is this library's own is said in those
+of aten."""
 
 from __future__ import annotations
 

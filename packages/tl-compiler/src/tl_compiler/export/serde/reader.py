@@ -129,7 +129,11 @@ class Reader:
         gm = _GraphReader(self, module["graph"], signature).read()
         gm.meta["shape_env"] = self.env
         entries = [self._entry(e) for e in module["module_call_graph"]]
-        state = {s.target: self._state(s) for s in signature.input_specs if s.kind in _STATE and s.persistent is not False}
+        state = {
+            s.target: self._state(s)
+            for s in signature.input_specs
+            if s.kind in _STATE and s.persistent is not False
+        }
         constants = {
             s.target: self._constant(s)
             for s in signature.input_specs
@@ -224,14 +228,19 @@ class Reader:
     # ---- the signature
     def _signature(self, data: Json) -> ExportGraphSignature:
         return ExportGraphSignature(
-            [self._input_spec(s) for s in data["input_specs"]], [self._output_spec(s) for s in data["output_specs"]]
+            [self._input_spec(s) for s in data["input_specs"]],
+            [self._output_spec(s) for s in data["output_specs"]],
         )
 
     def _argument_spec(self, data: Any) -> Any:
         kind, value = _only(data, "an argument")
         if kind == "as_tensor":
             return TensorArgument(_name(value["name"]))
-        symbolic = {"as_sym_int": SymIntArgument, "as_sym_float": SymFloatArgument, "as_sym_bool": SymBoolArgument}
+        symbolic = {
+            "as_sym_int": SymIntArgument,
+            "as_sym_float": SymFloatArgument,
+            "as_sym_bool": SymBoolArgument,
+        }
         if kind in symbolic:
             named, held = _only(value, "a number")
             return symbolic[kind](_name(held)) if named == "as_name" else ConstantArgument("", held)
@@ -317,7 +326,9 @@ def _constant_value(kind: str, value: Any) -> Any:
 class _GraphReader:
     """Reads one graph."""
 
-    def __init__(self, reader: Reader, data: Json, signature: ExportGraphSignature | None, depth: int = 0) -> None:
+    def __init__(
+        self, reader: Reader, data: Json, signature: ExportGraphSignature | None, depth: int = 0
+    ) -> None:
         if depth > 20:
             raise FileRefused("graphs within graphs of more than 20 levels")
         self.reader, self.data, self.signature, self.depth = reader, data, signature, depth
@@ -343,7 +354,9 @@ class _GraphReader:
             raise FileRefused("the graph is no program") from error
 
     def _inputs(self) -> None:
-        specs = self.signature.input_specs if self.signature is not None else [None] * len(self.data["inputs"])
+        specs = (
+            self.signature.input_specs if self.signature is not None else [None] * len(self.data["inputs"])
+        )
         if len(specs) != len(self.data["inputs"]):
             raise FileRefused("the signature and the graph differ in the number of inputs")
         for i, (data, spec) in enumerate(zip(self.data["inputs"], specs, strict=True)):
@@ -374,7 +387,11 @@ class _GraphReader:
         return self.reader.fake(found)
 
     def _symbolic(self, name: str, kind: str) -> Any:
-        tables = {"as_sym_int": "sym_int_values", "as_sym_bool": "sym_bool_values", "as_sym_float": "sym_float_values"}
+        tables = {
+            "as_sym_int": "sym_int_values",
+            "as_sym_bool": "sym_bool_values",
+            "as_sym_float": "sym_float_values",
+        }
         found = (self.data.get(tables[kind]) or {}).get(name)
         if found is None:
             raise FileRefused(f"nothing is said of the number {str(name)[:80]!r}")

@@ -145,7 +145,11 @@ class _GraphWriter:
         if isinstance(value, int):
             return {"as_int": value}
         if isinstance(value, float):
-            return {"as_float": value if math.isfinite(value) else str(value).replace("inf", "Infinity").replace("nan", "NaN")}
+            return {
+                "as_float": value
+                if math.isfinite(value)
+                else str(value).replace("inf", "Infinity").replace("nan", "NaN")
+            }
         if isinstance(value, str):
             return {"as_string": value}
         if isinstance(value, complex):
@@ -193,7 +197,8 @@ class _GraphWriter:
                 return {"as_tensors": [{"name": i.name} for i in items]}
             return {
                 "as_optional_tensors": [
-                    {"as_tensor": {"name": i.name}} if isinstance(i, Node) else {"as_none": True} for i in items
+                    {"as_tensor": {"name": i.name}} if isinstance(i, Node) else {"as_none": True}
+                    for i in items
                 ]
             }
         if any(isinstance(i, Node) for i in items):
@@ -214,13 +219,19 @@ class _GraphWriter:
     def node(self, node: Node) -> Json:
         """A node."""
         target: Any = node.target
-        inputs = self.operator_inputs(node, target) if isinstance(target, OpOverload) else self.plain_inputs(node)
+        inputs = (
+            self.operator_inputs(node, target) if isinstance(target, OpOverload) else self.plain_inputs(node)
+        )
         return {
             "target": name_of_function(target),
             "inputs": inputs,
             "outputs": self.node_outputs(node),
             "metadata": _metadata(node),
-            "is_hop_single_tensor_return": None if isinstance(target, OpOverload) or "." not in name_of_function(target) or "higher_order" not in name_of_function(target) else isinstance(node.meta.get("val"), tl_core.Tensor),
+            "is_hop_single_tensor_return": None
+            if isinstance(target, OpOverload)
+            or "." not in name_of_function(target)
+            or "higher_order" not in name_of_function(target)
+            else isinstance(node.meta.get("val"), tl_core.Tensor),
             "name": node.name,
         }
 
@@ -232,7 +243,9 @@ class _GraphWriter:
             for p, a in zip(parameters, node.args, strict=False)
         ]
         types = {p.name: p.type for p in parameters}
-        made += [{"name": k, "arg": self.argument(v, types.get(k, "")), "kind": 2} for k, v in node.kwargs.items()]
+        made += [
+            {"name": k, "arg": self.argument(v, types.get(k, "")), "kind": 2} for k, v in node.kwargs.items()
+        ]
         return made
 
     def plain_inputs(self, node: Node) -> list[Json]:
