@@ -42,10 +42,8 @@ class PythonOperator(OpOverload):
 
     @property
     def _schema(self) -> Any:
-        try:
-            from tl_core.library.schema_parser import parse_schema  # type: ignore[import-not-found,unused-ignore]
-        except ImportError:
-            return self._schema_text
+        from tl_core.library.schema_parser import parse_schema
+
         return parse_schema(f"aten::{self._schema_text}")
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import tl_core
+import tl_core.ops
+import tl_core.symbolic
 import tl_nn
 from tl_core.pytree import TreeSpec, tree_flatten
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt

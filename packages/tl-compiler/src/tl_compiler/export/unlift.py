@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
+import tl_core.ops
+import tl_core.symbolic
 import tl_nn
 from tl_core.pytree import TreeSpec
 from tl_core.pytree_paths import keystr, tree_flatten_with_path

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
+import tl_core.ops
+import tl_core.symbolic
 from tl_core.dispatch_modes import no_modes
 from tl_core.parameter import disabled_torch_function
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt

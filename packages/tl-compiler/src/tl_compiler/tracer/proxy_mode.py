@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
+import tl_core.ops
+import tl_core.symbolic
 from tl_core.dispatch_keys import DispatchKey
 from tl_core.dispatch_modes import modes_in_force
 from tl_core.python_dispatch import TorchDispatchMode, TorchDispatchModeKey

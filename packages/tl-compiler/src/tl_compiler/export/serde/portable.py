@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
+import tl_core.ops
+import tl_core.symbolic
 
 from ...fx.graph import Graph
 from ...fx.node import Node
