@@ -7,6 +7,7 @@
 #include "extra.h"
 #include "leaf.h"
 #include "levels/level.h"
+#include "node_event.h"
 #include "ops.h"
 #include "thread.h"
 
@@ -180,7 +181,10 @@ void Run::evaluate(Node* node, TlTensor* const* grads) {
   Frame frame(node->n_edges);
   for (uint32_t i = 0; i < node->n_edges; ++i)
     frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
-  apply_node(*node, {grads, node->n_outputs, frame.needs, options_.create_graph}, frame.out);
+  {
+    const NodeEvent event(recorded_, TL_EVENT_NODE, *node, grads, node->n_outputs);
+    apply_node(*node, {grads, node->n_outputs, frame.needs, options_.create_graph}, frame.out);
+  }
   if (!options_.retain_graph) node->release();
   deliver_all(node, frame.out);
 }
@@ -209,7 +213,10 @@ void Run::run_with_extra(Node* node, Buffer& grads) {
   Frame frame(node->n_edges);
   for (uint32_t i = 0; i < node->n_edges; ++i)
     frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
-  apply_node(*node, {given.data(), node->n_outputs, frame.needs, options_.create_graph}, frame.out);
+  {
+    const NodeEvent event(recorded_, TL_EVENT_NODE, *node, given.data(), node->n_outputs);
+    apply_node(*node, {given.data(), node->n_outputs, frame.needs, options_.create_graph}, frame.out);
+  }
   if (!options_.retain_graph) node->release();
   if (node->extra) run_post_hooks(node, frame.out, grads);
   if (is_leaf && node->extra) run_accumulated_hooks(node);
@@ -221,6 +228,7 @@ void Run::process(Node* node) {
     Node* node;
     ~Dropped() { drop(node); }
   } dropped{node};
+  const NodeEvent event(recorded_, TL_EVENT_EVALUATION, *node);
   if (!node->extra && !pruned_ && node->run.load(std::memory_order_relaxed) == this) {
     Tensor grad(std::exchange(node->pending, nullptr));
     node->run.store(nullptr, std::memory_order_release);
@@ -234,6 +242,7 @@ void Run::process(Node* node) {
 
 void Run::accumulate(Node* leaf, Tensor grad) {
   TlTensor* given = grad.get();
+  const NodeEvent event(recorded_, TL_EVENT_NODE, *leaf, &given, 1);
   leaf->apply({&given, 1, nullptr, options_.create_graph}, nullptr);
 }
 
@@ -260,6 +269,7 @@ void Run::execute() {
     explicit Current(Run* run) : outer(std::exchange(thread_data().run, run)) {}
     ~Current() { thread_data().run = outer; }
   } current(this);
+  recorded_ = (api->thread_included() & (uint64_t{1} << TL_LAYER_OBSERVE)) != 0;
   GradMode mode(options_.keep_mode ? api->grad_enabled() != 0 : options_.create_graph);
   for (auto& [root, grad] : pending_roots_) deliver(root, std::move(grad));
   for (uint32_t count = 1; !heap_.empty(); ++count) {

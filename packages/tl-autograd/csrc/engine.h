@@ -76,6 +76,7 @@ class Run {
   std::vector<Tensor> captured_;
   std::unordered_set<const Node*> reached_;  // from the roots; found when somebody asks
   bool pruned_ = false;
+  bool recorded_ = false;  // the nodes are events of a recording
   int64_t number_;
 };
 

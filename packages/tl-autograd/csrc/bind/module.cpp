@@ -10,6 +10,7 @@
 #include "bind/tensor_methods.h"
 #include "levels/rule.h"
 #include "levels/unwrap.h"
+#include "node_event.h"
 #include "origin.h"
 #include "recorder.h"
 #include "view.h"
@@ -97,6 +98,8 @@ void connect() {
   g_frames = bridge->frames;
   set_transform_rules(static_cast<const TlRules*>(PyCapsule_Import(TL_RULES_CAPSULE, 0)));
   if (!transform_rules()) throw PythonError();
+  set_recording_table(static_cast<const TlRecording*>(PyCapsule_Import(TL_RECORDING_CAPSULE, 0)));
+  if (PyErr_Occurred()) throw PythonError();
   api = get_api(TL_API_MAJOR, TL_API_MINOR);
   if (!api) {
     bridge->raise_pending();

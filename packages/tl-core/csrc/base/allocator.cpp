@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fork.h"
 #include "base/live_allocations.h"
+#include "base/memory_history.h"
 #include "base/size_class.h"
 #include "base/slab.h"
 #include "base/thread_local.h"
@@ -308,6 +309,7 @@ std::string held() {
 
 [[noreturn, gnu::cold]] void fail_at_limit(size_t bytes) {
   Shared& s = shared();
+  note_out_of_memory(bytes);
   fail(ErrorKind::OutOfMemory, "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
        " bytes (", readable_bytes(static_cast<int64_t>(bytes)), "), but tensors hold ",
        readable_bytes(s.live.load(std::memory_order_relaxed)), " and ",
@@ -321,6 +323,8 @@ std::string held() {
   if (bytes <= kLargeMax && !shared().fits(static_cast<int64_t>(bytes))) [[unlikely]]
     fail_at_limit(bytes);
   void* p = take(t, bytes);
+  if (!p) [[unlikely]]
+    note_out_of_memory(bytes);
   TL_CHECK(p, OutOfMemory, "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
            " bytes. Error code 12 (Cannot allocate memory)", held());
   count_allocation(t, bytes);

@@ -16,6 +16,7 @@
 #include "bind/buffer.h"
 #include "bind/dlpack.h"
 #include "bind/error.h"
+#include "bind/event_range.h"
 #include "bind/files.h"
 #include "bind/from_python.h"
 #include "bind/function.h"
@@ -29,6 +30,7 @@
 #include "bind/python_api.h"
 #include "bind/python_dispatch.h"
 #include "bind/python_kernels.h"
+#include "bind/recording.h"
 #include "bind/result.h"
 #include "bind/runtime_hooks.h"
 #include "bind/snapshot.h"
@@ -206,6 +208,7 @@ void add_machine(py::module_& m) {
 }
 
 void add_memory(py::module_& m) {
+  add_recordings(m);
   m.def("_empty_cache", empty_cache);
   m.def("_reset_peak", reset_peak);
   m.def("_memory_stats", [] {
@@ -410,6 +413,7 @@ void build(py::module_& m) {
   add_python_api(module);
   add_writes(module);
   add_observer(module);
+  add_event_range(module);
   add_files(module);
   add_snapshots(module);
   add_names(module);

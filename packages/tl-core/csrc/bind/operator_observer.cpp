@@ -1,9 +1,7 @@
 #include "bind/operator_observer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <mutex>
 #include <vector>
 
 #include "base/thread_local.h"
@@ -20,22 +18,9 @@ namespace {
 constexpr uint64_t kBit = uint64_t{1} << TL_LAYER_CHECK;
 
 // What this thread is watched for.
-enum Watch : uint8_t { kNan = 1, kInf = 2, kTime = 4 };
+enum Watch : uint8_t { kNan = 1, kInf = 2 };
 thread_local uint8_t t_watch = 0;
 thread_local bool t_inside = false;  // an operator that is watched: what it is made of is not
-
-struct Event {
-  const Operator* op;
-  int64_t start, end;  // nanoseconds of the steady clock
-};
-std::mutex g_mutex;
-std::vector<Event> g_events;
-
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // ---- numbers that are none
 // Memory that was only made holds anything.
@@ -148,17 +133,11 @@ bool bad_before(const TlValue* args, int n_args) {
 int observed(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Operator& op = *static_cast<const Operator*>(ctx);
   if (t_inside) return call_past(op, TL_LAYER_CHECK, args, n_args, rets, n_rets);
-  const bool judged = (t_watch & (kNan | kInf)) && any_tensor(args, n_args) && !makes_memory(op) &&
+  const bool judged = t_watch && any_tensor(args, n_args) && !makes_memory(op) &&
                       !(op.info.variant == TL_INPLACE && bad_before(args, n_args));
-  const int64_t start = t_watch & kTime ? now() : 0;
   t_inside = true;
   const int status = call_past(op, TL_LAYER_CHECK, args, n_args, rets, n_rets);
   t_inside = false;
-  if (t_watch & kTime) {
-    const int64_t end = now();
-    std::lock_guard lock(g_mutex);
-    g_events.push_back({&op, start, end});
-  }
   return status == 0 && judged ? check_results(op, args, n_args, rets, n_rets) : status;
 }
 
@@ -168,44 +147,27 @@ int bind_observer(void*, const TlOperator* op, TlLayerEntry* out) {
 }
 
 // ---- what Python calls
-// _observe(nan, inf, time) -> the previous three, of this thread; None leaves one as it is
+// _observe(nan, inf) -> the previous two, of this thread; None leaves one as it is
 PyObject* watch(PyObject*, PyObject* args) {
-  PyObject* given[3];
-  if (!PyArg_ParseTuple(args, "OOO", &given[0], &given[1], &given[2])) return nullptr;
+  PyObject* given[2];
+  if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1])) return nullptr;
   return translated(
       [&] {
         static const bool installed = (install_layer(TL_LAYER_CHECK, bind_observer, nullptr), true);
         (void)installed;
         const uint8_t before = t_watch;
-        for (int i = 0; i < 3; ++i)
+        for (int i = 0; i < 2; ++i)
           if (given[i] != Py_None)
             t_watch = static_cast<uint8_t>(given[i] == Py_True ? t_watch | 1 << i : t_watch & ~(1 << i));
         uint64_t& included = thread_locals().included;
         included = t_watch ? included | kBit : included & ~kBit;
-        return Py_BuildValue("(NNN)", PyBool_FromLong(before & kNan), PyBool_FromLong(before & kInf),
-                             PyBool_FromLong(before & kTime));
+        return Py_BuildValue("(NN)", PyBool_FromLong(before & kNan), PyBool_FromLong(before & kInf));
       },
       static_cast<PyObject*>(nullptr));
 }
 
-// _take_events() -> [(operator, start, end)], and forgets them
-PyObject* take_events(PyObject*, PyObject*) {
-  std::vector<Event> events;
-  {
-    std::lock_guard lock(g_mutex);
-    events.swap(g_events);
-  }
-  PyObject* list = PyList_New(static_cast<Py_ssize_t>(events.size()));
-  for (size_t i = 0; list && i < events.size(); ++i)
-    PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i),
-                    Py_BuildValue("(sLL)", events[i].op->info.name, static_cast<long long>(events[i].start),
-                                  static_cast<long long>(events[i].end)));
-  return list;
-}
-
 PyMethodDef kFunctions[] = {
     {"_observe", watch, METH_VARARGS, nullptr},
-    {"_take_events", take_events, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 }  // namespace

@@ -1,5 +1,5 @@
-// The layer that watches operators from outside: how long each takes, and which makes a nan or an infinity
-// first. It is installed at its first use.
+// The layer that looks at what operators make: which makes a nan or an infinity first. It is installed at its
+// first use.
 #pragma once
 
 #include <Python.h>

@@ -34,8 +34,34 @@ int tl_python_frames(const void** out, int n) {
 #endif
   return count;
 }
+
+int tl_python_stack(TlFrame* out, int n) {
+  PyThreadState* state = this_thread();
+  int count = 0;
+  if (!state) return 0;
+#if PY_VERSION_HEX >= 0x030D0000
+  for (struct _PyInterpreterFrame* f = state->current_frame; f && count < n; f = f->previous) {
+    if (f->owner == FRAME_OWNED_BY_CSTACK) continue;
+    out[count++] = (TlFrame){f->f_executable, f->instr_ptr};
+  }
+#elif PY_VERSION_HEX >= 0x030C0000
+  for (struct _PyInterpreterFrame* f = state->cframe->current_frame; f && count < n; f = f->previous) {
+    if (f->owner == FRAME_OWNED_BY_CSTACK) continue;
+    out[count++] = (TlFrame){f->f_code, f->prev_instr};
+  }
+#else
+  for (struct _PyInterpreterFrame* f = state->cframe->current_frame; f && count < n; f = f->previous)
+    out[count++] = (TlFrame){f->f_code, f->prev_instr};
+#endif
+  return count;
+}
 #else
 __thread int tl_without_gil = 0;
+
+int tl_python_stack(TlFrame* out, int n) {
+  (void)out, (void)n;
+  return 0;
+}
 
 int tl_python_frames(const void** out, int n) {
   (void)out, (void)n;

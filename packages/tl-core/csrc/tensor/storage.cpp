@@ -5,6 +5,7 @@
 
 #include "base/allocator.h"
 #include "base/error.h"
+#include "base/memory_history.h"
 #include "base/size_class.h"
 #include "tensor/device_registry.h"
 
@@ -17,7 +18,11 @@ void free_on_device(void* ctx, void* data, size_t bytes) {
 }
 
 void* allocate_on(Device device, size_t bytes, Storage& s) {
-  if (device.is_cpu()) return allocate(bytes);
+  if (device.is_cpu()) {
+    void* p = allocate(bytes);
+    note_allocated(p, bytes);
+    return p;
+  }
   const DeviceEntry& entry = device_entry(device.type);
   s.free = free_on_device;
   s.free_ctx = const_cast<DeviceEntry*>(&entry);
@@ -52,10 +57,10 @@ StoragePtr storage_with_own_data(size_t bytes, Device device) {
 }
 
 void free_data(Storage& s) {
-  if (!s.data || has_data_in_block(s)) return;
-  if (s.free) {
-    s.free(s.free_ctx, s.data, s.bytes);
-  } else {
+  if (!s.data) return;
+  if (s.free) return s.free(s.free_ctx, s.data, s.bytes);
+  note_freed(s.data, s.bytes);
+  if (!has_data_in_block(s)) {
     deallocate(s.data, s.bytes);
   }
 }
@@ -73,6 +78,7 @@ StoragePtr new_storage(size_t bytes, Device device) {
   Storage* s = new_block(kDataOffset + bytes, device);
   s->data = place_in_block(*s);
   s->bytes = bytes;
+  note_allocated(s->data, bytes);
   return StoragePtr::adopt(s);
 }
 

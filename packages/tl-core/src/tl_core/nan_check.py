@@ -42,17 +42,17 @@ class numerics(contextlib.ContextDecorator):
             if word is not None and word not in _WORDS:
                 raise ValueError(f"numerics(): argument '{name}' must be 'raise' or 'ignore', got {word!r}")
         self._wanted = (_WORDS.get(nan or ""), _WORDS.get(inf or ""))
-        self._before = _C._observe(*self._wanted, None)
+        self._before = _C._observe(*self._wanted)
 
     def __enter__(self) -> numerics:
-        _C._observe(*self._wanted, None)
+        _C._observe(*self._wanted)
         return self
 
     def __exit__(self, *error: object) -> None:
-        _C._observe(*self._before[:2], None)
+        _C._observe(*self._before)
 
     def __repr__(self) -> str:
-        nan, inf = ("raise" if on else "ignore" for on in _C._observe(None, None, None)[:2])
+        nan, inf = ("raise" if on else "ignore" for on in _C._observe(None, None))
         return f"numerics({nan=}, {inf=})"
 
 

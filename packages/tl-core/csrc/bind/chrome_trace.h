@@ -1,0 +1,13 @@
+// A recording as a Chrome trace: JSON that Perfetto, chrome://tracing and TensorBoard's plug-in read.
+#pragma once
+
+#include "bind/recorded_events.h"
+
+namespace tl::bind {
+
+// `head` and `tail` are JSON that stands before the first event and behind the last one; they end and begin
+// with the comma that is needed. Raises OSError.
+void write_chrome_trace(const Recording& recording, const std::string& path, const std::string& head,
+                        const std::string& tail, bool links);
+
+}  // namespace tl::bind
