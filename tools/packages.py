@@ -70,12 +70,15 @@ TABLE = {
         (*MODULES, "tl_backends", "tl_checkpoint", "tl_compiler"),
         MB // 2,
     ),
+    "tl-profiler": Design(
+        "profiles: time lines, tables, traces, memory over time, reports in one page", GRADIENTS, MB // 2
+    ),
     "tl-all": Design(
         "the façade that assembles the API under one name, examples, `tl.torch`",
         (
             *MODULES,
             *("tl_amp", "tl_data", "tl_checkpoint", "tl_distributed", "tl_backends", "tl_quantization"),
-            *("tl_distributions", "tl_compiler", "tl_utils"),
+            *("tl_distributions", "tl_compiler", "tl_utils", "tl_profiler"),
         ),
         MB // 2,
     ),

@@ -67,6 +67,7 @@ EVERY = [
     "tl-distributions",
     "tl-compiler",
     "tl-utils",
+    "tl-profiler",
     "tl-all",
 ]
 
@@ -87,6 +88,7 @@ EVERY = [
                 "tl-distributions",
                 "tl-compiler",
                 "tl-utils",
+                "tl-profiler",
                 "tl-all",
             ],
         ),

@@ -56,6 +56,7 @@ def test_mypy_sees_every_name(tmp_path, monkeypatch):
         "tl_distributions",
         "tl_compiler",
         "tl_utils",
+        "tl_profiler",
     )
     sources = {str(Path(find_spec(name).origin).parents[1]) for name in owners}
     monkeypatch.setenv("MYPYPATH", os.pathsep.join(path for path in sources if "-packages" not in path))

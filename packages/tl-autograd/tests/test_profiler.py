@@ -1,6 +1,9 @@
 """Profiles: which operators ran, how often, nested in labelled blocks."""
 
+import gzip
 import json
+import sqlite3
+import threading
 
 import pytest
 
@@ -37,22 +40,163 @@ def test_tables_and_traces(tmp_path):
     assert "aten::exp" in table and "aten::ones" not in table and "# of Calls" in table
     path = tmp_path / "trace.json"
     prof.export_chrome_trace(str(path))
+    trace = json.loads(path.read_text())
+    assert [e["name"] for e in trace["traceEvents"]].count("aten::exp") == 2
+    prof.function_events.export_chrome_trace(str(path))
     assert [e["name"] for e in json.loads(path.read_text())].count("aten::exp") == 2
+    missing = tmp_path / "nowhere" / "trace.json"
+    with pytest.raises(OSError, match="nowhere"):
+        prof.export_chrome_trace(str(missing))
+    assert list(tmp_path.iterdir()) == [path], "nothing half-written stays"
 
 
-def test_what_is_not_recorded_is_refused():
-    with pytest.raises(NotImplementedError, match="record_shapes, with_stack is not there yet"):
-        profiler.profile(record_shapes=True, with_stack=True)
+def test_compressed_traces_tell_shapes_types_and_numbers(tmp_path):
+    with profiler.profile(record_shapes=True) as prof:
+        tl.ones(2, 3).transpose(0, 1).add(1.5)
+        tl.cat([tl.zeros(1), tl.zeros(2)])
+    path = tmp_path / "trace.json.gz"
+    prof.export_chrome_trace(str(path))
+    with gzip.open(path) as file:
+        events = {e["name"]: e for e in json.load(file)["traceEvents"] if e["ph"] == "X"}
+    added = events["aten::add"]["args"]
+    assert added["Input Dims"] == [[3, 2], [], []] and added["Input Strides"] == [[1, 3], [], []]
+    assert added["Input type"] == ["float", "Scalar", "Scalar"] and added["Concrete Inputs"][1] == "1.5"
+    assert events["aten::cat"]["args"]["Input Dims"] == [[[1], [2]], []]
+    assert [e.input_shapes for e in prof.function_events if e.name == "aten::add"] == [[[3, 2], [], []]]
+
+
+def test_nodes_of_the_backward_name_their_calls(tmp_path):
+    x = tl.ones(3, requires_grad=True)
+    with profiler.profile() as prof:
+        (x.exp() * 2).sum().backward()
+    numbers = {e.name: e.sequence_nr for e in reversed(prof.function_events)}  # the first of each name
+    assert numbers["aten::exp"] == numbers["ExpBackward0"] < numbers["aten::mul"] < numbers["aten::sum"]
+    assert numbers["torch::autograd::AccumulateGrad"] == -1
+    path = tmp_path / "trace.json"
+    prof.export_chrome_trace(str(path))
+    events = json.loads(path.read_text())["traceEvents"]
+    at = {e["ts"]: e["name"] for e in events if e["ph"] == "X"}
+    arrows = {
+        p: {e["id"]: at[e["ts"]] for e in events if e.get("cat") == "fwdbwd" and e["ph"] == p} for p in "sf"
+    }
+    pairs = {(arrows["s"][i], arrows["f"][i]) for i in arrows["s"]}
+    assert pairs == {
+        ("aten::exp", "ExpBackward0"),
+        ("aten::mul", "MulBackward0"),
+        ("aten::sum", "SumBackward0"),
+    }
+
+
+def test_memory_of_tensors_belongs_to_what_ran():
+    with profiler.profile(profile_memory=True) as prof:
+        with profiler.record_function("make"):
+            x = tl.ones(1000)
+        with profiler.record_function("drop"):
+            del x
+        tl.ones(10)
+    usage = {e.key: e.cpu_memory_usage for e in prof.key_averages()}
+    assert usage["make"] == 4000 and usage["drop"] == -4000 and usage["[memory]"] == -40
+    assert "CPU Mem" in prof.key_averages().table()
+
+
+def test_stacks_name_the_lines_of_the_program(tmp_path):
+    def deep():
+        return tl.ones(3).exp()
+
+    with profiler.profile(with_stack=True) as prof:
+        deep()
+    (event,) = [e for e in prof.function_events if e.name == "aten::exp"]
+    assert "test_profiler.py" in event.stack[0] and event.stack[0].endswith("deep")
+    assert "test_stacks_name_the_lines_of_the_program" in event.stack[1]
+    path = tmp_path / "stacks.txt"
+    prof.export_stacks(str(path))
+    assert all(int(line.rsplit(" ", 1)[1]) > 0 for line in path.read_text().splitlines())
+    with pytest.raises(ValueError, match="metric should be one of"):
+        prof.export_stacks(str(path), "weight")
+    prof.export_chrome_trace(str(path))
+    functions = [e for e in json.loads(path.read_text())["traceEvents"] if e.get("cat") == "python_function"]
+    assert any(e["name"].endswith(": deep") for e in functions)
+    apart = prof.key_averages(group_by_stack_n=2).table()
+    assert "Source Location" in apart and "deep" in apart
+
+
+def test_flops_count_once():
+    with profiler.profile(with_flops=True) as prof:
+        tl.matmul(tl.ones(2, 3), tl.ones(3, 5))
+        tl.addmm(tl.ones(5), tl.ones(2, 3), tl.ones(3, 5))
+        tl.ones(7) * 2
+    flops = {e.key: e.flops for e in prof.key_averages()}
+    assert flops["aten::mm"] == 60 and flops["aten::addmm"] == 60 and flops["aten::mul"] == 7
+    assert flops["aten::matmul"] == 0, "its parts have been counted"
+    assert "Total FLOPs" in prof.key_averages().table()
+
+
+def test_threads_are_told_apart_and_others_are_not_recorded():
+    def work():
+        tl.ones(3).exp()
+
+    with profiler.profile() as prof:
+        other = threading.Thread(target=work)
+        other.start()
+        other.join()
+        tl.ones(3).log()
+    names = {e.name for e in prof.function_events}
+    assert "aten::log" in names and "aten::exp" not in names
+
+
+def test_an_operator_that_fails_is_an_event_too():
+    with profiler.profile(record_shapes=True) as prof, pytest.raises(RuntimeError):
+        tl.ones(2) + tl.ones(3)
+    assert [e.input_shapes for e in prof.function_events if e.name == "aten::add"] == [[[2], [3], []]]
+
+
+def test_what_runs_on_after_the_profile_is_cut_off():
+    block = profiler.record_function("long")
+    with profiler.profile() as prof:
+        block.__enter__()
+    block.__exit__()
+    (event,) = [e for e in prof.function_events if e.name == "long"]
+    assert (
+        event.time_range.end
+        <= (prof.kineto_results.trace_end_ns() - prof.kineto_results.trace_start_ns()) / 1e3
+    )
+
+
+def test_what_a_profile_refuses():
     with profiler.profile(enabled=False, record_shapes=True) as prof:
         tl.ones(2)
-    assert prof.function_events == []
-    with profiler.profile(), pytest.raises(RuntimeError, match="do not nest"), profiler.profile():
+    assert prof is None
+    once = profiler.profile()
+    with pytest.raises(RuntimeError, match="didn't finish"):
+        _ = once.function_events
+    with once, pytest.raises(RuntimeError, match="do not nest"), profiler.profile():
         pass
-    for marker in (profiler.emit_nvtx, profiler.emit_itt):
-        with marker(enabled=False):
-            pass
-        with pytest.raises(NotImplementedError, match=marker.__name__), marker():
-            pass
+    with pytest.raises(RuntimeError, match="not reentrant"), once:
+        pass
+    with profiler.emit_nvtx(enabled=False), profiler.emit_itt(enabled=False), profiler.emit_itt():
+        pass
+    with pytest.raises(AssertionError, match="CUDA"), profiler.emit_nvtx():
+        pass
+
+
+def test_traces_of_nvprof(tmp_path):
+    path = tmp_path / "trace.sqlite"
+    database = sqlite3.connect(path)
+    database.executescript("""
+        CREATE TABLE StringTable (_id_ INTEGER, value TEXT);
+        INSERT INTO StringTable VALUES (1, 'mul'), (2, 'gemm');
+        CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER (id INTEGER, name INTEGER, timestamp INTEGER);
+        INSERT INTO CUPTI_ACTIVITY_KIND_MARKER VALUES (7, 1, 1000), (7, 0, 9000);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, correlationId INTEGER);
+        INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (2000, 3000, 5);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+          (correlationId INTEGER, name INTEGER, start INTEGER, end INTEGER);
+        INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL VALUES (5, 2, 4000, 6000);
+    """)
+    database.close()
+    (event,) = profiler.load_nvprof(str(path))
+    assert event.name == "mul" and event.cpu_time_total == 8.0
+    assert event.kernels == [profiler.Kernel("gemm", 0, 2.0)] and event.device_time_total == 2.0
 
 
 def test_small_helpers():

@@ -69,7 +69,7 @@ def test_it_ends_with_its_block_and_stays_without_one():
             zero / zero
         assert repr(tl.numerics()) == "numerics(nan='raise', inf='ignore')"
     zero / zero
-    assert _C._observe(None, None, None) == (False, False, False)
+    assert _C._observe(None, None) == (False, False)
     tl.numerics(inf="raise")
     with pytest.raises(RuntimeError):
         1 / zero

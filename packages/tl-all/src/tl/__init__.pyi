@@ -22,6 +22,7 @@ import tl_distributed as _distributed
 import tl_distributions as _distributions
 import tl_nn as _nn
 import tl_nn.optim as _optim
+import tl_profiler as _profiler
 import tl_quantization as _quantization
 import tl_utils.hub as _hub
 import tl_utils.monitor as _monitor
@@ -100,6 +101,7 @@ mtia = _mtia
 nn = _nn
 onnx = _onnx
 optim = _optim
+profiler = _profiler
 qscheme = _quantization.QScheme
 quantization = _quantization
 serialization = _serialization

@@ -22,6 +22,8 @@ OWN = frozenset(
 )
 
 MODULES = {
+    "_C._autograd": "tl_autograd.native_names",
+    "_C._profiler": "tl_autograd.native_profiler_names",
     "__config__": "tl_core.build_config",
     "__future__": "tl_core.conversion_switches",
     "_dynamo": "tl_compiler.dynamo",
@@ -77,6 +79,7 @@ MODULES = {
     "nn.parallel.distributed": "tl_distributed.parallel.distributed_data_parallel",
     "onnx": "tl_backends.onnx",
     "optim": "tl_nn.optim",
+    "profiler": "tl_profiler",
     "serialization": "tl_checkpoint.serialization",
     "sparse.semi_structured": "tl_core.sparse_layouts.semi_structured",
     "utils._contextlib": "tl_core.torch_names.context_managers",

@@ -1,15 +1,32 @@
-"""Where the time goes: how long each operator took."""
+"""Profiling: where the time and the memory go, operator by operator."""
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+import uuid
+import warnings
 from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
+from tl_autograd.profiler_kinds import (
+    ActiveProfilerType,
+    DeviceType,
+    ExperimentalConfig,
+    ProfilerActivity,
+    ProfilerConfig,
+    ProfilerState,
+)
+from tl_autograd.profiler_results import FunctionEvents, ProfilerResult
 from tl_autograd.profiler_util import (
+    MEMORY_EVENT_NAME,
+    OUT_OF_MEMORY_EVENT_NAME,
     EventList,
+    FormattedTimesMixin,
     FunctionEvent,
     FunctionEventAvg,
     Interval,
@@ -17,92 +34,209 @@ from tl_autograd.profiler_util import (
     MemRecordsAcc,
     StringTable,
 )
-from tl_core import operator_observer
+from tl_core import recording
 
-__all__ = ["EnforceUnique", "EventList", "FunctionEvent", "FunctionEventAvg", "Interval", "Kernel", "KinetoStepTracker",
-           "MemRecordsAcc", "StringTable", "emit_itt", "emit_nvtx", "load_nvprof", "parse_nvprof_trace", "profile",
-           "record_function"]  # fmt: skip
+__all__ = ["DeviceType", "EnforceUnique", "EventList", "FormattedTimesMixin", "FunctionEvent", "FunctionEventAvg",
+           "Interval", "Kernel", "KinetoStepTracker", "MEMORY_EVENT_NAME", "MemRecordsAcc",
+           "OUT_OF_MEMORY_EVENT_NAME", "ProfilerActivity", "ProfilerConfig", "ProfilerState", "StringTable", "emit_itt",
+           "emit_nvtx", "kineto_available", "load_nvprof", "parse_nvprof_trace", "profile", "profiler_type",
+           "record_function", "supported_activities", "switches"]  # fmt: skip
+
+_is_profiler_enabled = False
+_ExperimentalConfig = ExperimentalConfig
 
 
-class _Labels(threading.local):
-    """Labelled blocks of this thread while it is profiled."""
+class _Switches:
+    """Settings of the process that programs reach through `torch._C._profiler`."""
 
-    events: list[FunctionEvent] | None = None
+    concrete_inputs = True
+    links = True
+    active = ActiveProfilerType.NONE
 
 
-_labels = _Labels()
+switches = _Switches()
+
+
+def kineto_available() -> bool:
+    """True: the recorder is tl's own, and always there."""
+    return True
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be collected: the CPU's activity."""
+    return {ProfilerActivity.CPU}
+
+
+def profiler_type() -> ActiveProfilerType:
+    """Which profiler is on."""
+    return switches.active
+
+
+@dataclass
+class _ProfilerStats:
+    """How long the profile's own work took."""
+
+    profiling_window_duration_sec: float = 0
+    number_of_events: int = 0
+    profiler_prepare_call_duration_us: int = 0
+    profiler_enable_call_duration_us: int = 0
+    profiler_disable_call_duration_us: int = 0
+    parse_kineto_call_duration_us: int = 0
+    function_events_build_tree_call_duration_us: int = 0
+
+
+def _microseconds_since(start: int) -> int:
+    return max(1, int((time.perf_counter_ns() - start) / 1000))
 
 
 class profile:
     """Inside, notes each operator that this thread calls, forward and backward, and how long it took.
 
-    Operators that are made of others count as one. Noting costs about 0.1 us an operator.
+    The backward is the nodes of the graph, each with the operators that it calls. Operators that are made of others
+    are events with events inside. Noting costs about 0.1 us an operator, 0.2 us with shapes.
 
     Args:
         enabled: False does nothing.
+        use_cuda: accepted; there is no accelerator to watch.
+        use_device: accepted likewise.
+        record_shapes: notes the inputs' shapes, strides and types, and the other arguments.
+        with_flops: counts floating point operations of products, convolutions and sums from the shapes.
+        profile_memory: notes what tensors allocate and give back.
+        with_stack: notes the Python stack of each call, and the calls of Python functions.
+        with_modules: lists the modules whose forward runs.
+        use_kineto: accepted; there is one recorder.
+        use_cpu: False leaves out operators.
+        experimental_config: an `_ExperimentalConfig`.
+        acc_events: a profile that is used again keeps the events it has.
+        custom_trace_id_callback: makes the name of the trace.
 
     Raises:
-        NotImplementedError: what is not recorded: shapes, FLOPs, memory, stacks, modules, accelerators.
+        RuntimeError: entered twice, or while another profile is on.
 
     Example::
 
         >>> import tl_autograd.profiler
         >>> x = tl_core.ones(3, requires_grad=True)
-        >>> with tl_autograd.profiler.profile() as prof:
+        >>> with tl_autograd.profiler.profile(record_shapes=True) as prof:
         ...     (x * x).sum().backward()
-        >>> "mul" in prof.key_averages().table(sort_by="self_cpu_time_total")
-        True
+        >>> prof.key_averages().table(sort_by="self_cpu_time_total").count("aten::mul")
+        1
+        >>> [e.input_shapes for e in prof.function_events if e.name == "aten::sum"]
+        [[[3], []]]
     """
 
     def __init__(self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None,
                  record_shapes: bool = False, with_flops: bool = False, profile_memory: bool = False,
                  with_stack: bool = False, with_modules: bool = False, use_kineto: bool = False, use_cpu: bool = True,
                  experimental_config: Any = None, acc_events: bool = False,
-                 custom_trace_id_callback: Any = None, post_processing_timeout_s: float | None = None,
-                 activity_filters: Any = None) -> None:  # fmt: skip
-        asked = {
-            "use_cuda": use_cuda,
-            "use_device": use_device,
-            "record_shapes": record_shapes,
-            "with_flops": with_flops,
-            "profile_memory": profile_memory,
-            "with_stack": with_stack,
-            "with_modules": with_modules,
-        }
-        missing = [name for name, value in asked.items() if value]
-        if enabled and missing:
-            raise NotImplementedError(
-                f"profile: {', '.join(missing)} is not there yet; it notes names and times only"
-            )
-        self.enabled, self.function_events = enabled, EventList()
-        self._entered = False
+                 custom_trace_id_callback: Callable[[], str] | None = None,
+                 post_processing_timeout_s: float | None = None, activity_filters: Any = None) -> None:  # fmt: skip
+        self.enabled = enabled
+        if not enabled:
+            return
+        if use_cuda or use_device not in (None, "cpu"):
+            warnings.warn(f"{use_device or 'CUDA'} is not available, disabling its profiling", stacklevel=2)
+        self.use_cuda, self.use_device = False, None
+        self.entered, self.record_shapes = False, record_shapes or with_flops
+        self.with_flops, self.profile_memory = with_flops, profile_memory
+        self.with_stack, self.with_modules, self.use_cpu, self.acc_events = (
+            with_stack, with_modules, use_cpu, acc_events)  # fmt: skip
+        self.experimental_config = experimental_config or ExperimentalConfig()
+        self.custom_trace_id_callback, self.trace_id = custom_trace_id_callback, ""
+        self.kineto_results: ProfilerResult | None = None
+        self.profiler_kind = ActiveProfilerType.KINETO
+        self.with_results = False
+        self._earlier: list[FunctionEvent] = []
+        self._events: EventList | None = None
+        self._metadata: dict[str, str] = {}
+        self._stats = _ProfilerStats()
 
-    def __enter__(self) -> profile:
+    def config(self, create_trace_id: bool = False) -> ProfilerConfig:
+        """What is collected."""
+        if create_trace_id:
+            self.trace_id = self.create_trace_id()
+        return ProfilerConfig(ProfilerState.KINETO, self.record_shapes, self.profile_memory, self.with_stack,
+                              self.with_flops, self.with_modules, self.experimental_config, self.trace_id)  # fmt: skip
+
+    def default_trace_id(self) -> str:
+        """A name that no other trace has."""
+        return f"{uuid.uuid4().int:032X}"
+
+    def create_trace_id(self) -> str:
+        """The name of the next trace."""
+        return self.custom_trace_id_callback() if self.custom_trace_id_callback else self.default_trace_id()
+
+    def __enter__(self) -> Self | None:
         if not self.enabled:
-            return self
-        if self._entered:
+            return None
+        if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
-        self._entered = True
-        operator_observer.begin()
-        self._outer, _labels.events = _labels.events, []
+        self._prepare_trace()
+        self._start_trace()
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def _prepare_trace(self) -> None:
+        self.entered = True
+        start = time.perf_counter_ns()
+        self.config(create_trace_id=True)
+        self._stats.profiler_prepare_call_duration_us = _microseconds_since(start)
+
+    def _start_trace(self) -> None:
+        if self.acc_events:
+            self._earlier = list(self.function_events) if self.kineto_results else self._earlier
+        self.kineto_results = None
+        self._events = None
+        start = time.perf_counter_ns()
+        recording.start(values=self.record_shapes or self.with_results, results=self.with_results,
+                            stacks=self.with_stack, memory=self.profile_memory, operators=self.use_cpu,
+                            python=self.with_stack, modules=self.with_modules or self.with_stack)  # fmt: skip
+        _set_enabled(True)
+        switches.active = self.profiler_kind
+        self._started = time.perf_counter_ns()
+        self._stats.profiler_enable_call_duration_us = _microseconds_since(start)
+
+    def __exit__(self, *exc: object) -> bool | None:
         if not self.enabled:
-            return
-        thread = threading.get_ident()
-        events = [
-            FunctionEvent(_shown(n), start / 1e3, end / 1e3, thread)
-            for n, start, end in operator_observer.end()
-        ]
-        self.function_events = EventList([*events, *(_labels.events or [])])
-        self.function_events.nest()
-        _labels.events = self._outer
+            return None
+        start = time.perf_counter_ns()
+        made = recording.stop()
+        _set_enabled(False)
+        switches.active = ActiveProfilerType.NONE
+        self.kineto_results = ProfilerResult(made, recording.take_foreign())
+        self._stats.profiler_disable_call_duration_us = _microseconds_since(start)
+        self._stats.profiling_window_duration_sec = (time.perf_counter_ns() - self._started) / 1e9
+        return False
+
+    @property
+    def function_events(self) -> EventList:
+        """All events, as soon as the block has ended; made when they are first asked for."""
+        if self.kineto_results is None:
+            raise RuntimeError("Profiler didn't finish running")
+        if self._events is None:
+            start = time.perf_counter_ns()
+            overloads = self.experimental_config.capture_overload_names
+            made = FunctionEvents(self.kineto_results, self.record_shapes, self.with_flops, self.with_modules,
+                                  overloads, switches.concrete_inputs).make()  # fmt: skip
+            self._stats.parse_kineto_call_duration_us = _microseconds_since(start)
+            self._events = EventList(self._earlier + made, profile_memory=self.profile_memory,
+                                     with_flops=self.with_flops)  # fmt: skip
+            self._stats.number_of_events = len(self._events)
+            self._stats.function_events_build_tree_call_duration_us = _microseconds_since(start)
+        return self._events
+
+    def _ensure_function_events(self) -> None:
+        _ = self.function_events
+
+    def events(self) -> EventList:
+        """As `function_events`."""
+        return self.function_events
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> EventList:  # fmt: skip
-        """One sum a name."""
-        return self.function_events.key_averages(group_by_input_shape, group_by_stack_n)
+        """One sum a name, and a shape, a stack and an overload if asked for."""
+        return self.function_events.key_averages(
+            group_by_input_shape, group_by_stack_n, group_by_overload_name
+        )
 
     def total_average(self) -> FunctionEventAvg:
         """The sum of all events."""
@@ -114,88 +248,175 @@ class profile:
         return self.function_events.self_cpu_time_total
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
-              max_name_column_width: int = 55, max_shapes_column_width: int = 80, header: str | None = None,
-              top_level_events_only: bool = False) -> str:  # fmt: skip
+              max_name_column_width: int | None = 55, max_shapes_column_width: int = 80, header: str | None = None,
+              top_level_events_only: bool = False, time_unit: str | None = None) -> str:  # fmt: skip
         """The events as text, one a line."""
         return self.function_events.table(sort_by, row_limit, max_src_column_width, max_name_column_width,
-                                          max_shapes_column_width, header, top_level_events_only)  # fmt: skip
+                                          max_shapes_column_width, header, top_level_events_only,
+                                          time_unit)  # fmt: skip
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Puts a JSON text into the trace, beside the events."""
+        self._metadata[key] = value
 
     def export_chrome_trace(self, path: str, metadata: Any = None, use_python_export: bool = False) -> None:
-        """Writes the events as a file for chrome://tracing."""
-        self.function_events.export_chrome_trace(path)
+        """Writes the events as a trace that Perfetto, chrome://tracing and TensorBoard read.
+
+        Args:
+            path: the file; compressed if it ends with ".gz".
+            metadata: JSON texts that stand beside the events.
+            use_python_export: accepted; there is one writer.
+
+        Raises:
+            OSError: the file cannot be written; nothing is left of it.
+        """
+        if self.kineto_results is None:
+            raise RuntimeError("Profiler didn't finish running")
+        self.kineto_results.save(path, {**self._head(), **self._metadata, **(metadata or {})}, switches.links)
+
+    def _head(self) -> dict[str, str]:
+        flags = {"record_shapes": self.record_shapes, "profile_memory": self.profile_memory,
+                 "with_stack": self.with_stack, "with_flops": self.with_flops,
+                 "with_modules": self.with_modules}  # fmt: skip
+        return {"trace_id": f'"{self.trace_id}"', **{name: "1" for name, on in flags.items() if on}}
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Writes a line for each stack, for flame graph tools; needs `with_stack`."""
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        self.function_events.export_stacks(path, metric)
+
+    def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[ProfilerActivity]) -> None:
+        """Lets operators of this thread be noted or not, while the profile goes on."""
+        if ProfilerActivity.CPU in activities:
+            recording.record_own_operators(enabled)
 
     def __repr__(self) -> str:
-        return repr(self.function_events) if self._entered else "<unfinished torch.autograd.profile>"
+        if not self.enabled or self.kineto_results is None:
+            return "<unfinished torch.autograd.profile>"
+        return repr(self.function_events)
 
     def __str__(self) -> str:
-        return str(self.function_events) if self._entered else repr(self)
+        if not self.enabled or self.kineto_results is None:
+            return "<unfinished torch.autograd.profile>"
+        return str(self.function_events)
 
 
-def _shown(operator: str) -> str:
-    """`mul.Tensor` as a profile names it: `aten::mul`."""
-    return operator.split(".")[0] if "::" in operator else f"aten::{operator.split('.')[0]}"
+def _set_enabled(on: bool) -> None:
+    sys.modules[__name__].__dict__["_is_profiler_enabled"] = on
+
+
+_set_is_profiler_enabled = _set_enabled
 
 
 class record_function(ContextDecorator):
     """A block, or as a decorator a function, that a profile lists under a name.
 
+    Outside a profile it does nothing.
+
     Args:
         name: the name.
-        args: accepted; not shown.
+        args: a text that the trace tells beside it.
+
+    Example::
+
+        >>> with record_function("load"):
+        ...     x = tl_core.ones(2)
     """
 
     def __init__(self, name: str, args: str | None = None):
         self.name, self.args = name, args
+        self.run_callbacks_on_exit = True
+        self._range = recording.EventRange(name, args)
 
-    def __enter__(self) -> record_function:
-        self._start = time.monotonic_ns()
+    def __enter__(self) -> Self:
+        self._range.__enter__()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if _labels.events is not None:
-            start, end = self._start / 1e3, time.monotonic_ns() / 1e3
-            _labels.events.append(FunctionEvent(self.name, start, end, threading.get_ident(), True))
+        if self.run_callbacks_on_exit:
+            self._range.__exit__()
+
+    def _call_end_callbacks_on_future(self, fut: Any) -> Any:
+        """Lets the block last until the future is done."""
+        if not self.run_callbacks_on_exit:
+            raise RuntimeError("_call_end_callbacks_on_future can only be called once.")
+        self.run_callbacks_on_exit = False
+        thread = threading.get_ident()
+
+        def end(done: Any) -> Any:
+            if threading.get_ident() == thread:  # an event ends in its own thread
+                self._range.__exit__()
+            return done.value()
+
+        return fut.then(end)
 
 
-class _Absent:
-    """A range marker of somebody else's profiler."""
-
-    _needs = ""
+class _Markers:
+    """Ranges for somebody else's profiler."""
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False):
-        self.enabled, self.record_shapes = enabled, record_shapes
+        self.enabled, self.entered, self.record_shapes = enabled, False, record_shapes
 
-    def __enter__(self) -> Any:
-        if self.enabled:
-            raise NotImplementedError(f"{type(self).__name__} needs {self._needs}; profile() works without")
+    def _open(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self | None:
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError(f"{type(self).__name__} annotation context manager is not reentrant")
+        self._open()
+        self.entered = True
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self.entered = False
+
+
+class emit_nvtx(_Markers):
+    """NVTX ranges around operators, for NVIDIA's profilers.
+
+    Raises:
+        AssertionError: on entering; there is no CUDA. `enabled=False` does nothing.
+    """
+
+    def _open(self) -> None:
+        raise AssertionError(
+            "Torch not compiled with CUDA enabled: emit_nvtx needs CUDA; profile() works without"
+        )
+
+
+class emit_itt(_Markers):
+    """ITT ranges around operators, for Intel's profilers.
+
+    tl has no ITT library: the block runs, and no range is sent.
+    """
+
+    def _open(self) -> None:
         pass
 
 
-class emit_nvtx(_Absent):
-    """NVTX ranges around operators; raises NotImplementedError unless `enabled=False`."""
-
-    _needs = "NVIDIA's tools extension, which tl does not use"
-
-
-class emit_itt(_Absent):
-    """ITT ranges around operators; raises NotImplementedError unless `enabled=False`."""
-
-    _needs = "Intel's tracing library, which tl does not use"
-
-
 def load_nvprof(path: str) -> EventList:
-    """Not there: raises NotImplementedError, as nothing of tl writes such files."""
+    """The events of a trace of nvprof that has ranges of `emit_nvtx`.
+
+    Args:
+        path: of the trace, an SQLite file.
+    """
     return EventList(parse_nvprof_trace(path))
 
 
 def parse_nvprof_trace(path: str) -> list[FunctionEvent]:
-    """Not there: raises NotImplementedError, as nothing of tl writes such files."""
-    raise NotImplementedError(
-        f"{path}: traces of nvprof cannot be read; use export_chrome_trace of profile()"
-    )
+    """The marked ranges of a trace of nvprof, nested, with the kernels that ran in them."""
+    import sqlite3
+
+    from tl_autograd.nvprof_trace import read
+
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        return read(connection)
+    finally:
+        connection.close()
 
 
 class EnforceUnique:

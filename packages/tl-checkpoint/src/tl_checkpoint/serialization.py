@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tl_core
+from tl_core import recording
 
 from . import config, legacy
 from .archive_reader import ArchiveReader, is_archive
@@ -110,13 +111,18 @@ def save(
         )
     if not 2 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
         raise ValueError(f"pickle_protocol must be 2 to {pickle.HIGHEST_PROTOCOL}, got {pickle_protocol}")
+    with recording.EventRange("checkpoint.save"):
+        _save(obj, f, pickle_protocol, not _disable_byteorder_record)
+
+
+def _save(obj: Any, f: Any, pickle_protocol: int, byteorder: bool) -> None:
     data, storages = pickled(obj, pickle_protocol)
     if isinstance(f, (str, os.PathLike)):
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
         with replacing(f) as file:
-            _write(_output(file), name, data, storages, not _disable_byteorder_record)
+            _write(_output(file), name, data, storages, byteorder)
     elif hasattr(f, "write"):
-        _write(_output(f), "archive", data, storages, not _disable_byteorder_record)
+        _write(_output(f), "archive", data, storages, byteorder)
         if hasattr(f, "flush"):
             f.flush()
     else:

@@ -21,7 +21,7 @@ namespace {
 constinit thread_local EventLog* t_log = nullptr;  // of the latest recording the thread was in
 constinit thread_local uint32_t t_number = 0;
 // Keeps that log; apart from the pointer, whose readers need not ask whether it has been made.
-thread_local std::shared_ptr<EventLog> t_kept;
+thread_local std::shared_ptr<EventLog> t_own_log;
 
 // ---- ticks
 // ------------------------------------------------------------------------------------------------------
@@ -129,9 +129,9 @@ EventLog* join(Recording& r) {
   const uint64_t session = r.session.load(std::memory_order_relaxed);
   if (!session) return nullptr;
   if (!t_number) t_number = ++r.threads;
-  t_kept = std::make_shared<EventLog>(session, syscall(SYS_gettid), t_number);
-  r.logs.push_back(t_kept);
-  return t_log = t_kept.get();
+  t_own_log = std::make_shared<EventLog>(session, syscall(SYS_gettid), t_number);
+  r.logs.push_back(t_own_log);
+  return t_log = t_own_log.get();
 }
 }  // namespace
 
@@ -223,7 +223,7 @@ EventLogs stop_recording() {
   const TickScale scale(r.begin, end);
   for (const auto& log : logs) log->each([&](Event& e) { to_nanoseconds(e, scale, end.ticks); });
   t_log = nullptr;
-  t_kept.reset();
+  t_own_log.reset();
   return logs;
 }
 

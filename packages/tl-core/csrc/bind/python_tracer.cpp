@@ -22,10 +22,10 @@ struct OpenCalls {
 };
 thread_local OpenCalls t_open;
 
-// Code objects that events name; they are kept, so that the names can be made later.
+// Code objects that events name; they are retained, so that the names can be made later.
 void keep(PyCodeObject* code) {
-  static auto& kept = *new std::unordered_set<PyCodeObject*>;
-  if (kept.insert(code).second) Py_INCREF(code);
+  static auto& retained = *new std::unordered_set<PyCodeObject*>;
+  if (retained.insert(code).second) Py_INCREF(code);
 }
 
 void begin_call(PyCodeObject* code, int64_t start) {

@@ -225,6 +225,7 @@ void add_table(py::module_& m) {
 }  // namespace
 
 void add_recordings(py::module_& m) {
+  m.attr("__path__") = py::list();  // so that a finder may serve names below it as modules
   add_table(m);
   py::class_<Recording>(m, "_Recording")
       .def("events", events_of)

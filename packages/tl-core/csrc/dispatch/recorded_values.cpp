@@ -11,9 +11,9 @@ namespace tl {
 namespace {
 using Head = RecordedValues::Head;
 static_assert(sizeof(Head) == sizeof(int64_t));
-constexpr uint32_t kMostNumbers = 64;  // of a list; lists of tensors are kept whole
+constexpr uint32_t kMostNumbers = 64;  // of a list; lists of tensors are whole
 
-uint32_t kept(const TlValue& v) {
+uint32_t retained(const TlValue& v) {
   switch (v.tag) {
     case TL_BOOL_LIST:
     case TL_INT_LIST:
@@ -60,14 +60,14 @@ size_t words(const TlValue& v) {
       return n;
     case TL_SCALAR_LIST:
     case TL_STRING_LIST:
-      for (uint32_t i = 0; i < kept(v); ++i) n += words(static_cast<const TlValue*>(v.u.p)[i]);
+      for (uint32_t i = 0; i < retained(v); ++i) n += words(static_cast<const TlValue*>(v.u.p)[i]);
       return n;
     case TL_STRING:
     case TL_BOOL_LIST:
-      return 1 + words_of_bytes(kept(v));
+      return 1 + words_of_bytes(retained(v));
     case TL_INT_LIST:
     case TL_FLOAT_LIST:
-      return 1 + kept(v);
+      return 1 + retained(v);
     default:
       return 2;
   }
@@ -87,7 +87,7 @@ class Writer {
       case TL_SCALAR_LIST:
       case TL_STRING_LIST:
         head(v);
-        for (uint32_t i = 0; i < kept(v); ++i) value(static_cast<const TlValue*>(v.u.p)[i]);
+        for (uint32_t i = 0; i < retained(v); ++i) value(static_cast<const TlValue*>(v.u.p)[i]);
         return;
       default:
         head(v);
@@ -97,7 +97,7 @@ class Writer {
 
  private:
   void head(const TlValue& v) {
-    word(std::bit_cast<int64_t>(Head{static_cast<uint8_t>(v.tag), 0, 0, 0, kept(v)}));
+    word(std::bit_cast<int64_t>(Head{static_cast<uint8_t>(v.tag), 0, 0, 0, retained(v)}));
   }
   void word(int64_t w) { *at_++ = w; }
   void word(const void* p) { word(static_cast<int64_t>(reinterpret_cast<intptr_t>(p))); }
@@ -114,10 +114,10 @@ class Writer {
         return bytes(v.u.p, 2 * sizeof(double));
       case TL_STRING:
       case TL_BOOL_LIST:
-        return bytes(v.u.p, kept(v));
+        return bytes(v.u.p, retained(v));
       case TL_INT_LIST:
       case TL_FLOAT_LIST:
-        return bytes(v.u.p, kept(v) * sizeof(int64_t));
+        return bytes(v.u.p, retained(v) * sizeof(int64_t));
       default:
         word(v.u.i);
     }

@@ -11,6 +11,7 @@ from multiprocessing import get_all_start_methods, get_context
 from typing import TYPE_CHECKING, Any
 
 import tl_core
+from tl_core import recording
 
 from . import pin, randomness
 from .failure import Failure
@@ -66,6 +67,12 @@ class _BaseDataLoaderIter:
         raise NotImplementedError
 
     def __next__(self) -> Any:
+        if recording.is_recording():
+            with recording.EventRange(f"enumerate(DataLoader)#{type(self).__name__}.__next__"):
+                return self._next()
+        return self._next()
+
+    def _next(self) -> Any:
         try:
             data = self._next_data()
         except StopIteration:

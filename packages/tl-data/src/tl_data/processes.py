@@ -11,6 +11,8 @@ import warnings
 from collections import deque
 from typing import Any
 
+from tl_core import recording
+
 from . import launch
 from .arena import DEFAULT_SIZE, Arena
 from .failure import how_it_ended
@@ -97,6 +99,11 @@ class ProcessPool:
         except (EOFError, ConnectionResetError, OSError) as error:
             raise self._death(worker) from error
         response: Response = decode(data, self.arena, worker)
+        if response.span is not None and recording.is_recording():
+            process, *span = response.span
+            recording.note_foreign(
+                process, f"DataLoader worker {worker}: batch {response.number}", "dataloader", *span
+            )
         if self._requested[worker]:
             self._requested[worker].popleft()
         self._flush(worker)

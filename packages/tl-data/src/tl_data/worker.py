@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
 import tl_core
-from tl_core import Tensor
+from tl_core import Tensor, recording
 
 from . import collate as collation
 from . import interrupts, randomness, spool
@@ -48,6 +48,7 @@ class Response(NamedTuple):
     kind: str
     value: Any = None
     stream: dict[str, Any] | None = None
+    span: tuple[int, int, int] | None = None  # of a worker process: its number, when it began and ended
 
 
 class Server:
@@ -147,7 +148,9 @@ def _serve(server: Server, connection: Connection, region: Region) -> None:
         if kind == "begin":
             server.begin(number, content)
             continue
+        began = recording.clock()
         response = server.respond(epoch_id, number, content)
+        response = response._replace(span=(os.getpid(), began, recording.clock()))
         try:
             data = encode(response, region)
         except Exception as error:

@@ -6,11 +6,12 @@ do nothing. Gradients aren't recorded through them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from tl_core import Tensor, no_grad
+from tl_core import Tensor, no_grad, recording
 
 from . import reduction
 from .communicator import Communicator
@@ -389,8 +390,20 @@ def _run(
     found = resolve(group)
     if found is None:
         return None
+    if recording.is_recording():
+        with recording.EventRange(f"c10d::{sys._getframe(1).f_code.co_name}", f"{list(tensor.shape)}"):
+            return _start(found, tensor, async_op, start)
+    return _start(found, tensor, async_op, start)
+
+
+def _start(
+    group: ProcessGroup,
+    tensor: Tensor,
+    async_op: bool,
+    start: Callable[[Communicator, ProcessGroup], Work],
+) -> Work | None:
     with no_grad():
-        work = start(found.communicator(tensor.device.type), found)
+        work = start(group.communicator(tensor.device.type), group)
     return _handle(work, async_op)
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from tl_core import recording
+
 from .background import background
 from .coordinator import Ranks, ranks_of
 from .default_planner import DefaultSavePlanner
@@ -108,7 +110,8 @@ def save(
     background.raise_failure()
     ranks = ranks_of(process_group, no_dist)
     _need_collectives(use_collectives)
-    return _save(_with_states(state_dict), _writer(storage_writer, checkpoint_id), planner, ranks)
+    with recording.EventRange("checkpoint.distributed.save"):
+        return _save(_with_states(state_dict), _writer(storage_writer, checkpoint_id), planner, ranks)
 
 
 def async_save(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import tl_core
-from tl_core import _C, autocast, overrides
+from tl_core import _C, autocast, overrides, recording
 from tl_core.build_config import compiled_with_cxx11_abi
 from tl_core.extension_devices import privateuse1_backend_name, rename_privateuse1_backend
 
@@ -94,8 +94,8 @@ def _add_docstr(obj: Any, doc: str) -> Any:
 
 
 def _autograd_profiler_enabled() -> bool:
-    """Whether a profiler records: tl_autograd's own says it by itself."""
-    return False
+    """Whether something is being recorded."""
+    return recording.is_recording()
 
 
 def _set_warnAlways(on: bool) -> None:

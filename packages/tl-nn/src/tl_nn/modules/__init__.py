@@ -29,6 +29,7 @@ from . import (
 )
 from . import lazy as lazy
 from . import module as module
+from . import recorded as recorded
 from . import utils as utils
 from .activation import *
 from .adaptive import *

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import tl_core
 from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor, enable_grad, is_grad_enabled, set_grad_enabled
+from tl_core.recording import EventRange, is_recording
 
 __all__ = ["Optimizer", "ParamsT", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -157,6 +158,12 @@ class Optimizer:
         @wraps(func)
         def step(self: Any, *args: Any, **kwargs: Any) -> Any:
             self._opt_called = True  # a scheduler's first step asks for it
+            if is_recording():
+                with EventRange(f"Optimizer.step#{type(self).__name__}.step"):
+                    return stepped(self, *args, **kwargs)
+            return stepped(self, *args, **kwargs)
+
+        def stepped(self: Any, *args: Any, **kwargs: Any) -> Any:
             if not (
                 self._optimizer_step_pre_hooks
                 or self._optimizer_step_post_hooks
@@ -192,6 +199,12 @@ class Optimizer:
             >>> weight.grad is None
             True
         """
+        if is_recording():
+            with EventRange(self._zero_grad_profile_name):
+                return self._zero_grads(set_to_none)
+        return self._zero_grads(set_to_none)
+
+    def _zero_grads(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for parameter in group["params"]:
                 grad = parameter.grad

@@ -1,0 +1,239 @@
+"""Profiling: events as a tree, each with the facts of its kind and with the tensors that it met told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tl_autograd.profiler_kinds import EventType, RecordScope
+from tl_autograd.recorded_event import Kind, RecordedEvent, is_tensor
+
+__all__ = ["AllocationFields", "BackendFields", "KinetoFields", "OutOfMemoryFields", "ProfilerEvent", "PyCallFields",
+           "PyCCallFields", "PyFrameState", "TensorMetadata", "TorchOpFields", "VulkanFields",
+           "build_tree"]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TensorMetadata:
+    """What a tensor looked like. `id` and `allocation_id` name its memory, from when it was allocated to when it was
+    given back: addresses are used again, these numbers are not."""
+
+    impl_ptr: int
+    storage_data_ptr: int | None
+    id: int | None
+    allocation_id: int | None
+    layout: Any
+    device: Any
+    dtype: Any
+    sizes: list[int]
+    strides: list[int]
+
+    @property
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return len(self.sizes)
+
+
+@dataclass
+class TorchOpFields:
+    """Of an operator, a node of the backward or a labelled block."""
+
+    name: str
+    inputs: list[Any]
+    scope: RecordScope
+    sequence_number: int
+    allow_tf32_cublas: bool = False
+
+
+@dataclass
+class AllocationFields:
+    """Of memory that was allocated, or given back: then `alloc_size` is negative."""
+
+    ptr: int
+    id: int | None
+    allocation_id: int | None
+    alloc_size: int
+    total_allocated: int
+    total_reserved: int
+    device: Any
+
+
+@dataclass(frozen=True)
+class PyFrameState:
+    """A line of a Python program."""
+
+    line_number: int
+    file_name: str
+    function_name: str
+
+
+@dataclass
+class PyCallFields:
+    """Of a call of a Python function."""
+
+    callsite: PyFrameState
+    caller: PyFrameState | None
+    module: Any = None
+    optimizer: Any = None
+
+
+@dataclass
+class PyCCallFields:
+    """Of a call of a built-in function."""
+
+    caller: PyFrameState | None
+
+
+class BackendFields:
+    """Of work of a backend of TorchScript; tl has none."""
+
+
+class KinetoFields:
+    """Of work of an accelerator; tl has none."""
+
+
+class OutOfMemoryFields:
+    """Of memory that could not be had."""
+
+
+class VulkanFields:
+    """Of work through Vulkan; tl has none."""
+
+
+@dataclass(eq=False)
+class ProfilerEvent:
+    """A node of the tree."""
+
+    name: str
+    overload_name: str
+    tag: EventType
+    extra_fields: Any
+    start_time_ns: int
+    end_time_ns: int
+    start_tid: int
+    correlation_id: int
+    id: int = 0
+    parent: ProfilerEvent | None = None
+    children: list[ProfilerEvent] = field(default_factory=list)
+
+    @property
+    def duration_time_ns(self) -> int:
+        """How long it took."""
+        return self.end_time_ns - self.start_time_ns
+
+    @property
+    def typed(self) -> tuple[EventType, Any]:
+        """The kind, and the facts of that kind."""
+        return self.tag, self.extra_fields
+
+    def __repr__(self) -> str:
+        return f"<ProfilerEvent {self.name} of {len(self.children)} children>"
+
+
+class _Memory:
+    """Numbers for memory, and for its times between being allocated and given back."""
+
+    def __init__(self) -> None:
+        self._live: dict[int, int] = {}
+        self._next = 0
+
+    def of(self, address: int) -> int | None:
+        if not address:
+            return None
+        found = self._live.get(address)
+        if found is None:
+            found = self._live[address] = self._next
+            self._next += 1
+        return found
+
+    def allocated(self, address: int) -> int | None:
+        self._live.pop(address, None)
+        return self.of(address)
+
+    def freed(self, address: int) -> int | None:
+        number = self.of(address)
+        self._live.pop(address, None)
+        return number
+
+
+_LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+
+
+def _tensor(value: Any, memory: _Memory) -> TensorMetadata:
+    import tl_core
+
+    _, impl, address, dtype, device, layout, sizes, strides = value
+    number = memory.of(address)
+    return TensorMetadata(impl, address or None, number, number, getattr(tl_core, _LAYOUTS[layout]), device, dtype,
+                          list(sizes), list(strides))  # fmt: skip
+
+
+def _input(value: Any, memory: _Memory) -> Any:
+    if is_tensor(value):
+        return _tensor(value, memory)
+    if isinstance(value, list):
+        found = [_input(v, memory) for v in value]
+        return found if any(isinstance(f, TensorMetadata) for f in found) else value
+    return value if isinstance(value, (bool, int, float, complex)) else None
+
+
+def _frame(name: str) -> PyFrameState:
+    file, _, rest = name.rpartition("(")
+    line, _, function = rest.partition("): ")
+    return PyFrameState(int(line) if line.isdigit() else 0, file, function)
+
+
+def build_tree(events: Iterable[RecordedEvent], first_number: int) -> list[ProfilerEvent]:
+    """The events inside no other, in the order of their beginnings; children likewise."""
+    recorded = list(events)
+    nodes: dict[int, ProfilerEvent] = {}
+    memory = _Memory()
+    roots: list[ProfilerEvent] = []
+    for index in sorted(range(len(recorded)), key=lambda i: recorded[i].start):
+        event = recorded[index]
+        if event.kind == Kind.RESULTS:
+            continue
+        node = nodes[index] = ProfilerEvent(event.name, event.overload, _tag(event), None, event.start, event.end,
+                                            event.thread, first_number + index, first_number + index)  # fmt: skip
+        parent = nodes.get(event.parent)
+        node.parent = parent
+        (roots if parent is None else parent.children).append(node)
+        node.extra_fields = _fields(event, node, memory)
+    return roots
+
+
+def _tag(event: RecordedEvent) -> EventType:
+    return {Kind.MEMORY: EventType.Allocation, Kind.CALL: EventType.PyCall, Kind.MODULE: EventType.PyCall,
+            Kind.NATIVE_CALL: EventType.PyCCall}.get(event.kind, EventType.TorchOp)  # fmt: skip
+
+
+def _caller(node: ProfilerEvent) -> PyFrameState | None:
+    for outer in _outer(node):
+        if isinstance(outer.extra_fields, PyCallFields):
+            return outer.extra_fields.callsite
+    return None
+
+
+def _outer(node: ProfilerEvent) -> Iterator[ProfilerEvent]:
+    outer = node.parent
+    while outer is not None:
+        yield outer
+        outer = outer.parent
+
+
+def _fields(event: RecordedEvent, node: ProfilerEvent, memory: _Memory) -> Any:
+    if event.kind == Kind.MEMORY:
+        number = (memory.allocated if event.number > 0 else memory.freed)(event.what)
+        import tl_core
+
+        return AllocationFields(
+            event.what, number, number, event.number, event.total, 0, tl_core.device("cpu")
+        )
+    if event.kind in (Kind.CALL, Kind.MODULE):
+        return PyCallFields(_frame(event.name), _caller(node))
+    if event.kind == Kind.NATIVE_CALL:
+        return PyCCallFields(_caller(node))
+    scope = {Kind.NODE: RecordScope.BACKWARD_FUNCTION, Kind.RANGE: RecordScope.USER_SCOPE}
+    return TorchOpFields(event.name, [_input(v, memory) for v in event.values or ()],
+                         scope.get(event.kind, RecordScope.FUNCTION), event.number)  # fmt: skip

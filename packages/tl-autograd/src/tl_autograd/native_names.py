@@ -1,0 +1,13 @@
+"""Profiling: the names of `torch._C._autograd` that programs use."""
+
+from tl_autograd.profiler import kineto_available, supported_activities
+from tl_autograd.profiler import profiler_type as _profiler_type
+from tl_autograd.profiler_kinds import DeviceType, ProfilerActivity
+from tl_autograd.profiler_results import KinetoEvent as _KinetoEvent
+from tl_autograd.profiler_results import ProfilerResult as _ProfilerResult
+from tl_core.recording import is_recording as _profiler_enabled
+
+__all__ = ["DeviceType", "ProfilerActivity", "_KinetoEvent", "_ProfilerResult", "_profiler_enabled", "_profiler_type",
+           "_supported_activities", "kineto_available"]  # fmt: skip
+
+_supported_activities = supported_activities

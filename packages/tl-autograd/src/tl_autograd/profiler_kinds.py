@@ -1,0 +1,101 @@
+"""Profiling: the words for devices, activities, states and scopes, and the settings of a profile."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+
+__all__ = ["ActiveProfilerType", "DeviceType", "EventType", "ExperimentalConfig", "ProfilerActivity",
+           "ProfilerConfig", "ProfilerState", "RecordScope"]  # fmt: skip
+
+
+class _Word(enum.IntEnum):
+    """A word that prints with its class, as `DeviceType.CPU`."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}.{self.name}: {self.value}>"
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+
+class DeviceType(_Word):
+    """Kinds of devices; a profile of tl has events of the CPU."""
+
+    CPU, CUDA, MKLDNN, OPENGL, OPENCL, IDEEP, HIP, FPGA, MAIA, XLA = range(10)
+    Vulkan, Metal, XPU, MPS, Meta, HPU, VE, Lazy, IPU, MTIA, PrivateUse1 = range(10, 21)
+
+
+class ProfilerActivity(_Word):
+    """What a profile may collect; only the CPU's activity is there."""
+
+    CPU, XPU, MTIA, CUDA, HPU, PrivateUse1 = range(6)
+
+
+class ProfilerState(_Word):
+    """How a profile is collected."""
+
+    Disabled, CPU, CUDA, NVTX, ITT, PRIVATEUSE1, KINETO, KINETO_GPU_FALLBACK = range(8)
+    KINETO_PRIVATEUSE1_FALLBACK, KINETO_PRIVATEUSE1 = range(8, 10)
+
+
+class ActiveProfilerType(_Word):
+    """Which profiler is on."""
+
+    NONE, LEGACY, KINETO, NVTX, ITT, PRIVATEUSE1 = range(6)
+
+
+class RecordScope(_Word):
+    """Whose work an event is."""
+
+    FUNCTION, BACKWARD_FUNCTION, TORCHSCRIPT_FUNCTION, KERNEL_FUNCTION_DTYPE, CUSTOM_CLASS = range(5)
+    BUILD_FEATURE, LITE_INTERPRETER, USER_SCOPE, STATIC_RUNTIME_OP, STATIC_RUNTIME_MODEL = range(5, 10)
+
+
+class EventType(_Word):
+    """What kind of event a node of the tree of events is."""
+
+    TorchOp, Backend, Vulkan, Allocation, OutOfMemory, PyCall, PyCCall, Kineto = range(8)
+
+
+class ExperimentalConfig:
+    """Settings of a profile that may change.
+
+    Args:
+        verbose: accepted; stacks are told whenever they are recorded.
+        profile_all_threads: the operators of all threads are recorded; else those of the thread that profiles.
+        capture_overload_names: the overload stands beside the name in tables and traces.
+        profiler_metrics: accepted, as are the further ones; they are for accelerators.
+    """
+
+    def __init__(self, profiler_metrics: Sequence[str] = (), profiler_measure_per_kernel: bool = False,
+                 verbose: bool = False, performance_events: Sequence[str] = (),
+                 enable_cuda_sync_events: bool = False, adjust_profiler_step: bool = False,
+                 disable_external_correlation: bool = False, profile_all_threads: bool = False,
+                 capture_overload_names: bool = False, record_python_gc_info: bool = False,
+                 expose_kineto_event_metadata: bool = False, custom_profiler_config: str = "",
+                 adjust_timestamps: bool = False, trace_only: bool = False) -> None:  # fmt: skip
+        self.profiler_metrics = list(profiler_metrics)
+        self.profiler_measure_per_kernel = profiler_measure_per_kernel
+        self.verbose, self.performance_events = verbose, list(performance_events)
+        self.enable_cuda_sync_events, self.adjust_profiler_step = (
+            enable_cuda_sync_events,
+            adjust_profiler_step,
+        )
+        self.disable_external_correlation = disable_external_correlation
+        self.profile_all_threads, self.capture_overload_names = profile_all_threads, capture_overload_names
+        self.record_python_gc_info = record_python_gc_info
+        self.expose_kineto_event_metadata = expose_kineto_event_metadata
+        self.custom_profiler_config, self.adjust_timestamps = custom_profiler_config, adjust_timestamps
+        self.trace_only = trace_only
+
+
+class ProfilerConfig:
+    """What a profile collects."""
+
+    def __init__(self, state: ProfilerState, report_input_shapes: bool, profile_memory: bool, with_stack: bool,
+                 with_flops: bool, with_modules: bool, experimental_config: ExperimentalConfig | None = None,
+                 trace_id: str = "") -> None:  # fmt: skip
+        self.state, self.report_input_shapes, self.profile_memory = state, report_input_shapes, profile_memory
+        self.with_stack, self.with_flops, self.with_modules = with_stack, with_flops, with_modules
+        self.experimental_config, self.trace_id = experimental_config or ExperimentalConfig(), trace_id

@@ -1,0 +1,345 @@
+"""Profiling: a recording read: its events one by one, as the tree that they are, and as a trace."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+from tl_autograd.event_tree import build_tree
+from tl_autograd.flop_formulas import flops_of
+from tl_autograd.profiler_kinds import DeviceType, RecordScope
+from tl_autograd.profiler_util import FunctionEvent
+from tl_autograd.recorded_event import Kind, RecordedEvent, concrete, is_tensor, shape_of
+from tl_core import recording
+
+__all__ = ["FunctionEvents", "KinetoEvent", "ProfilerResult", "source_lines", "write_json"]
+
+
+def source_lines(stack: int) -> list[str]:
+    """The frames of a recorded stack, innermost first: "train.py(12): step"."""
+    found = _known_stacks.get(stack)
+    if found is None:
+        found = [f"{file}({line}): {function}" for file, line, function in recording.stack_frames(stack)]
+        _known_stacks[stack] = found
+    return found
+
+
+_known_stacks: dict[int, list[str]] = {0: []}
+
+
+@contextlib.contextmanager
+def _replacing(path: str) -> Any:
+    """A name to write to; the file of that name replaces `path` when the block has ended well."""
+    unfinished = f"{path}.{os.getpid()}.unfinished"
+    try:
+        yield unfinished
+        os.replace(unfinished, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(unfinished)
+        raise
+
+
+def write_json(path: str, write: Callable[[str], None]) -> None:
+    """Lets `write` write a file, compresses it if the name says so, and puts it where it belongs when it is whole."""
+    with _replacing(path) as unfinished:
+        if not path.endswith(".gz"):
+            write(unfinished)
+            return
+        plain = unfinished + ".plain"
+        try:
+            write(plain)
+            with open(plain, "rb") as source, gzip.open(unfinished, "wb", compresslevel=4) as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(plain)
+
+
+class KinetoEvent:
+    """An event with its facts as methods."""
+
+    def __init__(self, event: RecordedEvent, number: int) -> None:
+        self._event, self._number = event, number
+
+    def name(self) -> str:
+        """What ran."""
+        return self._event.name
+
+    def overload_name(self) -> str:
+        """Which overload of an operator."""
+        return self._event.overload
+
+    def device_type(self) -> DeviceType:
+        """The CPU."""
+        return DeviceType.CPU
+
+    def device_index(self) -> int:
+        """-1: the CPU has no number."""
+        return -1
+
+    def device_resource_id(self) -> int:
+        """The system's number of the thread."""
+        return self._event.system_thread
+
+    def start_ns(self) -> int:
+        """When it began, by the steady clock."""
+        return self._event.start
+
+    def end_ns(self) -> int:
+        """When it ended."""
+        return self._event.end
+
+    def duration_ns(self) -> int:
+        """How long it took."""
+        return self._event.end - self._event.start
+
+    def start_thread_id(self) -> int:
+        """1, 2, …: the thread."""
+        return self._event.thread
+
+    end_thread_id = start_thread_id
+
+    def fwd_thread_id(self) -> int:
+        """Of a node of the backward, the thread of its call."""
+        return self._event.thread if self._event.kind in (Kind.NODE, Kind.EVALUATION) else 0
+
+    def correlation_id(self) -> int:
+        """A number of its own in the process."""
+        return self._number
+
+    def linked_correlation_id(self) -> int:
+        """0: no accelerator's work."""
+        return 0
+
+    def sequence_nr(self) -> int:
+        """The number of the graph's node; -1: none."""
+        return -1 if self._event.kind == Kind.MEMORY else self._event.number
+
+    def scope(self) -> int:
+        """Whose work it is: a RecordScope."""
+        return _scope(self._event)
+
+    def shapes(self) -> list[Any]:
+        """Of the inputs."""
+        return [shape_of(v) for v in self._event.values or ()]
+
+    def has_shapes(self) -> bool:
+        """Whether inputs were recorded."""
+        return bool(self._event.values)
+
+    def dtypes(self) -> list[str]:
+        """Of the inputs."""
+        return [str(v[3]) if is_tensor(v) else "" for v in self._event.values or ()]
+
+    def concrete_inputs(self) -> list[Any]:
+        """The inputs that are no tensors."""
+        return [concrete(v) for v in self._event.values or ()]
+
+    def stack(self) -> list[str]:
+        """The frames that called, innermost first."""
+        return source_lines(self._event.stack)
+
+    def nbytes(self) -> int:
+        """Of an event of memory."""
+        return self._event.number if self._event.kind == Kind.MEMORY else 0
+
+    def is_async(self) -> bool:
+        """False: an event ends in the thread that it began in."""
+        return False
+
+    def is_user_annotation(self) -> bool:
+        """Whether it is a labelled block."""
+        return self._event.kind == Kind.RANGE
+
+    def is_python_function(self) -> bool:
+        """Whether it is a call of a Python function."""
+        return self._event.kind in (Kind.CALL, Kind.NATIVE_CALL, Kind.MODULE)
+
+
+def _scope(event: RecordedEvent) -> int:
+    if event.kind == Kind.RANGE:
+        return int(RecordScope.USER_SCOPE)
+    return int(event.kind == Kind.NODE)
+
+
+class ProfilerResult:
+    """What was recorded between two moments of a program.
+
+    Args:
+        recording: the core's.
+        extra: events of other processes, as `(pid, name, category, start, end)`; times as in `RecordedEvent`.
+    """
+
+    _numbers = 0
+
+    def __init__(self, recording: Any, extra: Sequence[tuple[int, str, str, int, int]] = ()) -> None:
+        self._recording, self.extra = recording, list(extra)
+        self._first = ProfilerResult._numbers + 1
+        ProfilerResult._numbers += len(recording)
+
+    @cached_property
+    def recorded(self) -> list[RecordedEvent]:
+        """All events, thread by thread, each thread's in the order in which they began."""
+        return list(map(RecordedEvent._make, self._recording.events()))
+
+    def trace_start_ns(self) -> int:
+        """When the recording began, by the steady clock."""
+        return int(self._recording.start)
+
+    def trace_end_ns(self) -> int:
+        """When it ended."""
+        return int(self._recording.end)
+
+    def events(self) -> list[KinetoEvent]:
+        """All events but those that only complete others."""
+        return [
+            KinetoEvent(e, self._first + i) for i, e in enumerate(self.recorded) if e.kind != Kind.RESULTS
+        ]
+
+    def experimental_event_tree(self) -> list[Any]:
+        """The events that ran inside no other, each with those inside it."""
+        return build_tree(self.recorded, self._first)
+
+    def trace_activities(self) -> list[str]:
+        """What was collected."""
+        return ["CPU"]
+
+    def save(self, path: str, metadata: dict[str, str] | None = None, links: bool = True) -> None:
+        """Writes a Chrome trace; `metadata` are JSON texts that stand beside the events."""
+        head, tail = self._frame(metadata or {})
+        write_json(path, lambda to: self._recording.write_chrome_trace(to, head, tail, links))
+
+    def _frame(self, metadata: dict[str, str]) -> tuple[str, str]:
+        first = {
+            "schemaVersion": 1,
+            "deviceProperties": [],
+            "host_name": platform.node(),
+            "displayTimeUnit": "ms",
+        }
+        head = json.dumps(first)[:-1]
+        for key, value in metadata.items():
+            head += f", {json.dumps(key)}: {value}"
+        events = [self._process_name(), *self._extra_events(), *self._span()]
+        written = ",\n".join(json.dumps(e) for e in events)
+        separator = ",\n" if len(self._recording) else ""
+        return head + ',\n"traceEvents": [\n' + written + separator, "\n]}\n"
+
+    def _process_name(self) -> dict[str, Any]:
+        return {"ph": "M", "name": "process_name", "ts": self.trace_start_ns() / 1e3, "pid": os.getpid(), "tid": 0,
+                "args": {"name": os.path.basename(sys.executable or "python")}}  # fmt: skip
+
+    def _extra_events(self) -> Iterable[dict[str, Any]]:
+        for pid, name, category, start, end in self.extra:
+            yield {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": pid, "ts": start / 1e3,
+                   "dur": (end - start) / 1e3, "args": {}}  # fmt: skip
+        for pid in sorted({e[0] for e in self.extra}):
+            yield {"ph": "M", "name": "process_name", "ts": self.trace_start_ns() / 1e3, "pid": pid, "tid": 0,
+                   "args": {"name": "worker"}}  # fmt: skip
+
+    def _span(self) -> Iterable[dict[str, Any]]:
+        start, end = self.trace_start_ns(), self.trace_end_ns()
+        yield {"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "PyTorch Profiler",
+               "ts": start / 1e3, "dur": (end - start) / 1e3, "args": {"Op count": 0}}  # fmt: skip
+
+
+# ---- events for tables
+_SHOWN = frozenset({Kind.OPERATOR, Kind.NODE, Kind.EVALUATION, Kind.RANGE, Kind.MARK})
+_ELEMENTWISE = re.compile(r"aten::(add|mul)_?$")
+
+
+class FunctionEvents:
+    """Makes the events of tables from those of a result: nested, with memory, FLOPs and stacks."""
+
+    def __init__(self, result: ProfilerResult, shapes: bool = True, with_flops: bool = False,
+                 with_modules: bool = False, overloads: bool = False,
+                 concrete_inputs: bool = True) -> None:  # fmt: skip
+        self._result, self._with_flops, self._overloads = result, with_flops, overloads
+        self._shapes, self._concrete = shapes, concrete_inputs
+        self._made: dict[int, FunctionEvent] = {}
+        self._shown = _SHOWN | {Kind.MODULE} if with_modules else _SHOWN
+
+    def make(self) -> list[FunctionEvent]:
+        """In the order of their beginnings."""
+        made: list[FunctionEvent] = []
+        for index, event in enumerate(self._result.recorded):
+            if event.kind in self._shown:
+                made.append(self._add(index, event))
+            elif event.kind == Kind.MEMORY:
+                made += self._count_memory(event)
+        made += self._from_elsewhere()
+        made.sort(key=lambda e: e.time_range.start)
+        return made
+
+    def _add(self, index: int, event: RecordedEvent) -> FunctionEvent:
+        result, start = self._result, self._result.trace_start_ns()
+        values, keywords = (event.values or ()) if self._shapes else (), {}
+        shapes = [shape_of(v) for v in values] if event.kind != Kind.RANGE else []
+        if values and isinstance(values[0], str) and values[0].startswith("\0"):
+            (shapes, keywords), values = json.loads(values[0][1:]), ()
+        made = FunctionEvent(
+            result._first + index, event.name, event.thread, (event.start - start) / 1e3, (event.end - start) / 1e3,
+            event.overload if self._overloads else "", KinetoEvent(event, 0).fwd_thread_id(),
+            shapes, source_lines(event.stack), _scope(event), sequence_nr=event.number,
+            concrete_inputs=[concrete(v) for v in values] if self._concrete else [], kwinputs=keywords,
+            is_user_annotation=event.kind == Kind.RANGE, device_index=0)  # fmt: skip
+        made.flops = 0
+        self._made[index] = made
+        parent = self._parent(event)
+        if parent is not None:
+            made.cpu_parent = parent
+            parent.cpu_children.append(made)
+        if self._with_flops and event.kind == Kind.OPERATOR:
+            self._count_flops(made)
+        return made
+
+    def _parent(self, event: RecordedEvent) -> FunctionEvent | None:
+        index = event.parent
+        while index >= 0:
+            made = self._made.get(index)
+            if made is not None:
+                return made
+            index = self._result.recorded[index].parent
+        return None
+
+    # Of nested operators the innermost counts; a sum inside a product is a part of it.
+    def _count_flops(self, event: FunctionEvent) -> None:
+        count = flops_of(event.name, event.input_shapes, event.concrete_inputs, True)
+        if not count:
+            return
+        outer = event.cpu_parent
+        while outer is not None:
+            if outer.flops:
+                if _ELEMENTWISE.match(event.name):
+                    return
+                outer.flops = 0
+            outer = outer.cpu_parent
+        event.flops = count
+
+    def _count_memory(self, event: RecordedEvent) -> list[FunctionEvent]:
+        owner = self._parent(event)
+        if owner is None:
+            at = (event.start - self._result.trace_start_ns()) / 1e3
+            alone = FunctionEvent(self._result._first, event.name, event.thread, at, at,
+                                  cpu_memory_usage=event.number, device_index=0, flops=0)  # fmt: skip
+            return [alone]
+        while owner is not None:
+            owner.cpu_memory_usage += event.number
+            owner = owner.cpu_parent
+        return []
+
+    def _from_elsewhere(self) -> list[FunctionEvent]:
+        start = self._result.trace_start_ns()
+        return [
+            FunctionEvent(0, name, pid, (begin - start) / 1e3, (end - start) / 1e3, is_user_annotation=True, flops=0)
+            for pid, name, _, begin, end in self._result.extra
+        ]  # fmt: skip

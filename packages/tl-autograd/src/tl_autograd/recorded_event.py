@@ -1,0 +1,74 @@
+"""Profiling: events as the core notes them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+__all__ = ["Kind", "RecordedEvent", "concrete", "is_tensor", "shape_of"]
+
+
+class Kind:
+    """What an event is, as the core numbers it."""
+
+    OPERATOR, NODE, EVALUATION, RANGE, MODULE, CALL, NATIVE_CALL, MEMORY, RESULTS, MARK = range(10)
+
+
+class RecordedEvent(NamedTuple):
+    """An event as it was noted. Times are in nanoseconds of the steady clock.
+
+    `number` is the number of the graph's node that a call made or that ran, and the bytes of an event of memory;
+    `parent` the place of the event that this one ran inside, -1 without one; `what` an address.
+    """
+
+    kind: int
+    name: str
+    overload: str
+    start: int
+    end: int
+    thread: int
+    system_thread: int
+    number: int
+    stack: int
+    parent: int
+    values: tuple[Any, ...] | None
+    what: int
+    scope: int
+    total: int
+
+
+class TensorSeen(NamedTuple):
+    """What a recording keeps of a tensor."""
+
+    word: str
+    impl: int
+    memory: int
+    dtype: Any
+    device: Any
+    layout: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a recorded value is a tensor."""
+    return isinstance(value, tuple) and len(value) == 8 and value[0] == "tensor"
+
+
+def shape_of(value: Any) -> Any:
+    """The sizes of a tensor, those of each of a list of tensors, [] of anything else."""
+    if is_tensor(value):
+        return list(value[6])
+    if isinstance(value, list) and value and all(v is None or is_tensor(v) for v in value):
+        return [[] if v is None else list(v[6]) for v in value]
+    return []
+
+
+def concrete(value: Any) -> Any:
+    """The value itself, "" of tensors."""
+    if is_tensor(value) or value is None:
+        return "" if value is not None else None
+    if isinstance(value, list):
+        return "" if any(is_tensor(v) for v in value) else value
+    if isinstance(value, tuple):
+        return value[2]
+    return value

@@ -1,0 +1,83 @@
+"""Recordings: what threads do and when, for profilers.
+
+While one is on, the operators of the thread that began it, the nodes of its backward, labelled blocks and, if asked
+for, the memory of tensors and calls of Python functions are noted as events. Without one, nothing is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tl_core import _C
+
+__all__ = ["MODULE", "EventRange", "ForeignEvent", "Recording", "clock", "is_recording", "listeners", "note_foreign",
+           "record_own_operators", "stack_frames", "start", "stop", "take_foreign"]  # fmt: skip
+
+MODULE = 4  # the kind of an EventRange that is a module's forward
+
+EventRange = _C._EventRange
+Recording = _C._Recording
+is_recording = _C._is_recording
+clock = _C._event_clock
+stack_frames = _C._stack_frames
+record_own_operators = _C._record_own_operators
+
+
+class ForeignEvent(NamedTuple):
+    """Work of another process, in nanoseconds of the clock that the processes of a machine share."""
+
+    process: int
+    name: str
+    category: str
+    start: int
+    end: int
+
+
+_foreign: list[ForeignEvent] = []
+listeners: list[
+    Callable[[bool], None]
+] = []  # called when a recording that wants modules begins, and at its end
+
+
+def note_foreign(process: int, name: str, category: str, start: int, end: int) -> None:
+    """Adds work of another process to the recording that is on."""
+    if is_recording():
+        _foreign.append(ForeignEvent(process, name, category, start, end))
+
+
+def take_foreign() -> list[ForeignEvent]:
+    """What was added since the last call."""
+    found, _foreign[:] = list(_foreign), []
+    return found
+
+
+def start(*, values: bool = False, results: bool = False, stacks: bool = False, memory: bool = False,
+          operators: bool = True, python: bool = False, modules: bool = False) -> None:  # fmt: skip
+    """Begins to record.
+
+    Args:
+        values: what arguments look like: shapes, strides, types, numbers.
+        results: and what operators return.
+        stacks: the Python stack of each call.
+        memory: what tensors allocate and give back.
+        operators: False leaves out this thread's operators.
+        python: calls of Python functions and of built-in ones, in all threads.
+        modules: the forward of modules, where a package that has modules is loaded.
+
+    Raises:
+        RuntimeError: a recording is on already.
+    """
+    _foreign.clear()
+    _C._start_recording(values, results, stacks, memory, operators, python)
+    if modules:
+        for listener in listeners:
+            listener(True)
+
+
+def stop() -> Recording:
+    """Ends the recording and returns it."""
+    made = _C._stop_recording()
+    for listener in listeners:
+        listener(False)
+    return made

@@ -1,0 +1,68 @@
+"""Modules in recordings: while one wants them, each forward is an event, named by its class and a number."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import Any
+
+from tl_core import recording
+
+from .hooks import register_module_forward_hook, register_module_forward_pre_hook
+
+__all__: list[str] = []
+
+
+class _Names:
+    """`Linear_0`: the class, and which of its instances, in the order in which they ran first."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, tuple[str, Any]] = {}  # with the module, so that its address stays its own
+        self._counts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def of(self, module: Any) -> str:
+        with self._lock:
+            found = self._names.get(id(module))
+            if found is None:
+                kind = type(module).__name__
+                found = self._names[id(module)] = (f"{kind}_{self._counts[kind]}", module)
+                self._counts[kind] += 1
+            return found[0]
+
+
+class _Open(threading.local):
+    """The forwards that this thread is in."""
+
+    def __init__(self) -> None:
+        self.ranges: list[tuple[Any, Any]] = []
+
+
+_open = _Open()
+_handles: list[Any] = []
+
+
+def _listen(on: bool) -> None:
+    while _handles:
+        _handles.pop().remove()
+    if not on:
+        return
+    names = _Names()
+
+    def enter(module: Any, args: Any) -> None:
+        block = recording.EventRange(names.of(module), None, recording.MODULE)
+        block.__enter__()
+        _open.ranges.append((module, block))
+
+    def leave(module: Any, args: Any, output: Any) -> None:
+        while _open.ranges:
+            owner, block = _open.ranges.pop()
+            block.__exit__()
+            if owner is module:
+                return
+
+    _handles.append(register_module_forward_pre_hook(enter))
+    _handles.append(register_module_forward_hook(leave, always_call=True))
+
+
+recording.listeners.append(_listen)

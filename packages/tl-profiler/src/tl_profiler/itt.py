@@ -1,0 +1,45 @@
+"""Marks for Intel's Instrumentation and Tracing Technology, which tl does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["is_available", "mark", "range", "range_pop", "range_push"]
+
+
+def is_available() -> bool:
+    """Whether marks reach Intel's tools: no."""
+    return False
+
+
+def _refuse(name: str) -> RuntimeError:
+    return RuntimeError(
+        f"itt.{name}(): ITT functions not installed: tl has no ITT library; use tl.profiler.record_function"
+    )
+
+
+def range_push(msg: str) -> int:
+    """Begins a range; raises RuntimeError, as there is no ITT library."""
+    raise _refuse("range_push")
+
+
+def range_pop() -> int:
+    """Ends the innermost range; raises RuntimeError, as there is no ITT library."""
+    raise _refuse("range_pop")
+
+
+def mark(msg: str) -> None:
+    """Marks a moment; raises RuntimeError, as there is no ITT library."""
+    raise _refuse("mark")
+
+
+@contextmanager
+def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
+    """A `with` block as a range; raises RuntimeError, as there is no ITT library."""
+    range_push(msg.format(*args, **kwargs))
+    try:
+        yield
+    finally:
+        range_pop()
