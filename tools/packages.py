@@ -63,7 +63,9 @@ TABLE = {
         "probability distributions, transforms, constraints, divergences", GRADIENTS, MB // 2
     ),
     "tl-compiler": Design(
-        "programs as graphs: symbolic tracing, rewriting, code generation", MODULES, MB // 2
+        "programs as graphs: symbolic tracing, rewriting, code generation; packages of code and data",
+        (*MODULES, "tl_checkpoint"),
+        MB,
     ),
     "tl-utils": Design(
         "tools around training: benchmarks, TensorBoard, hub, monitoring, reports of environments and bottlenecks",

@@ -79,6 +79,7 @@ MODULES = {
     "nn.parallel.distributed": "tl_distributed.parallel.distributed_data_parallel",
     "onnx": "tl_backends.onnx",
     "optim": "tl_nn.optim",
+    "package": "tl_compiler.package",
     "profiler": "tl_profiler",
     "serialization": "tl_checkpoint.serialization",
     "sparse.semi_structured": "tl_core.sparse_layouts.semi_structured",
