@@ -18,6 +18,7 @@ import tl_backends.onnx as _onnx
 import tl_backends.xpu as _xpu
 import tl_checkpoint.serialization as _serialization
 import tl_compiler.fx as _fx
+import tl_compiler.package as _package
 import tl_distributed as _distributed
 import tl_distributions as _distributions
 import tl_nn as _nn
@@ -93,6 +94,7 @@ cuda = _cuda
 distributed = _distributed
 distributions = _distributions
 fx = _fx
+package = _package
 hub = _hub
 jit = _jit
 monitor = _monitor
