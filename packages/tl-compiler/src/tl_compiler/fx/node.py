@@ -436,6 +436,8 @@ def _is_random(target: Any) -> bool:
 
 
 def _writes(target: Any) -> bool:
-    """Whether a function of the library writes to an argument, as its name says."""
+    """Whether a function of the library writes to an argument, as its schema or its name says."""
+    if hasattr(target, "_schema"):
+        return bool(target._schema.is_mutable)
     name = getattr(target, "__name__", "")
     return name.endswith("_") and not name.startswith("_") and not name.endswith("__")

@@ -60,12 +60,19 @@ class _Referred:
         storage = self.saved.storage
         count = storage.nbytes() // (self.dtype.itemsize if kind else 1)
         named = _Global(kind or "torch.storage.UntypedStorage")
-        return "storage", named, self.saved.key, str(storage.device), count
+        return "storage", named, int(self.saved.key), str(storage.device), count
 
 
 def _library(path: str) -> str:
     """The name of the library's things that every version knows."""
+    for own, shared in _FX.items():
+        if path.startswith(own):
+            return shared + path[len(own) :]
     return reference(path)
+
+
+# Graphs by the names that other versions have for what reads them.
+_FX = {"tl_compiler.fx.retracing.": "torch.fx.graph_module.", "tl_compiler.fx.": "torch.fx."}
 
 
 class PackagePickler(_PythonPickler):  # type: ignore[misc]

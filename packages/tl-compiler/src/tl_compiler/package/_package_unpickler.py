@@ -95,10 +95,11 @@ def _of_library(importer: Importer, module: str, name: str) -> Any:
     """What the library has under a name, here or where it has moved to."""
     from importlib import import_module
 
-    own, _, last = ours(f"{module}.{name}").rpartition(".")
-    for path, attribute in ((own, last), (module, name)):
+    path = f"{module}.{name}"
+    own, _, last = (f"tl_compiler{path[5:]}" if path.startswith("torch.fx.") else ours(path)).rpartition(".")
+    for where, attribute in ((own, last), (module, name)):
         try:
-            found: Any = import_module(path) if path == own else importer.import_module(path)
+            found: Any = import_module(where) if where == own else importer.import_module(where)
         except ModuleNotFoundError:
             continue
         try:

@@ -230,7 +230,7 @@ class PackageExporter:
         """
         if not isinstance(module_name, str):
             raise TypeError("save_module() expects a string input, did you perhaps mean to pass `__name__`?")
-        self._intern_module(module_name, dependencies)
+        self._intern_module(demangle(module_name), dependencies)
 
     def _intern_module(self, module_name: str, dependencies: bool) -> None:
         module = self.importer.import_module(module_name)

@@ -229,6 +229,8 @@ class PackageImporter(Importer):
         )
 
     def _storage(self, kind: Any, key: Any, location: Any, count: Any) -> Any:
+        if type(key) is int:
+            key = str(key)
         if type(kind) is not StorageType or type(key) is not str or type(location) is not str:
             raise pickle.UnpicklingError("the pickle describes a storage by something else")
         if type(count) is not int or count < 0 or "/" in key:
@@ -289,7 +291,8 @@ class PackageImporter(Importer):
             outer = self._gcd_import(parent)
             if name in self.modules:
                 return self.modules[name]
-            if not hasattr(outer, "__path__"):
+            node = self._find(parent)
+            if not hasattr(outer, "__path__") and not (node is not None and node.is_extern):
                 raise ModuleNotFoundError(f"No module named {name!r}; {parent!r} is not a package", name=name)
         module = self._load_module(name, parent)
         if parent:

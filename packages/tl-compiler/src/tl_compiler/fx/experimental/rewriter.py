@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-import textwrap
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -36,8 +35,10 @@ class AST_Rewriter(ast.NodeTransformer):
             A function; of a method, the function that it is made of.
         """
         plain = inspect.unwrap(getattr(fn, "__func__", fn))
-        tree = ast.parse(textwrap.dedent(inspect.getsource(plain)))
-        defined = self.visit(tree.body[0])
+        # As a block, since lines of texts in the function may stand further to the left than the function.
+        tree: Any = ast.parse("if True:\n" + inspect.getsource(plain))
+        inner = tree.body[0].body
+        defined = self.visit(inner[0] if inner else tree.body[1])
         defined.decorator_list = []
         free = plain.__code__.co_freevars
         names = [*_CALLED, *free]

@@ -99,6 +99,14 @@ def this_before_that_pass_constraint(this: Pass, that: Pass) -> Callable[[Pass, 
     return allowed
 
 
+def _checked(result: Any, name: str) -> Any:
+    if isinstance(result, PassResult) or hasattr(result, "graph_module"):
+        return result
+    raise TypeError(
+        f"The result of the pass {name} should be type PassResult. Please wrap it with pass_result_wrapper()"
+    )
+
+
 class PassManager:
     """Runs passes one after the other.
 
@@ -202,17 +210,12 @@ class PassManager:
                 name = getattr(one, "__name__", type(one).__name__)
                 logger.debug("Running pass '%s'", name)
                 try:
-                    result = one(module)
+                    result = _checked(one(module), name)
                 except Exception as error:
                     before = [getattr(p, "__name__", type(p).__name__) for p in self.passes[:i]]
                     raise Exception(
                         f"An error occurred when running the '{name}' pass after the following passes: {before}"
                     ) from error
-                if not isinstance(result, PassResult) and not hasattr(result, "graph_module"):
-                    raise TypeError(
-                        f"The result of the pass {name} should be type PassResult. Please wrap it with "
-                        "pass_result_wrapper()"
-                    )
                 module, changed = result.graph_module, changed or result.modified
                 if isinstance(module, GraphModule):
                     module.recompile()
