@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from datetime import timedelta
+
 import pytest
 
 import tl_distributed as dist
+from tl_distributed.world import world_of_thread
 
 
 @pytest.fixture
@@ -21,8 +25,8 @@ class Mirror(dist.Communicator):
 
     name = "mirror"
 
-    def __init__(self, rank, size, timeout):
-        super().__init__(rank, size, timeout)
+    def __init__(self, context):
+        super().__init__(context)
         self.seen = []
 
     def all_reduce(self, tensor, op):
@@ -48,9 +52,40 @@ class Mirror(dist.Communicator):
 def mirror():
     """A world of two processes, which a backend of somebody's own serves."""
     if not dist.is_backend_available("mirror"):
-        dist.Backend.register_backend(
-            "mirror", lambda store, rank, size, timeout: Mirror(rank, size, timeout)
-        )
+        dist.Backend.register_backend("mirror", Mirror)
     dist.init_process_group("mirror", store=dist.HashStore(), rank=0, world_size=2)
     yield dist.group.WORLD.communicator()
     dist.destroy_process_group()
+
+
+def run_ranks(size, body, backend="gloo", timeout=10):
+    """Calls `body(rank)` on as many threads, each a rank of one world; returns what they return, in order."""
+    store, results, errors = dist.HashStore(), [None] * size, {}
+
+    def rank_main(rank):
+        with world_of_thread():
+            try:
+                dist.init_process_group(
+                    backend, store=store, rank=rank, world_size=size, timeout=timedelta(seconds=timeout)
+                )
+                results[rank] = body(rank)
+            except BaseException as error:
+                errors[rank] = error
+            finally:
+                if dist.is_initialized():
+                    dist.destroy_process_group()
+
+    threads = [threading.Thread(target=rank_main, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for rank in sorted(errors):
+        raise errors[rank]
+    return results
+
+
+@pytest.fixture
+def ranks():
+    """`ranks(size, body)` runs a body on threads that are the ranks of one world."""
+    return run_ranks

@@ -84,7 +84,12 @@ def test_urls_that_lack_something(url, numbers, error, message):
         ({}, AssertionError, "world_size must be positive"),
         ({"world_size": 1}, AssertionError, "rank must be non-negative"),
         ({"world_size": 1, "rank": 1}, RuntimeError, "rank 1 is out of range in a world of 1"),
-        ({"world_size": 2, "rank": 1}, NotImplementedError, "a group of 2 processes.*not there yet"),
+        ({"world_size": 2, "rank": 1, "timeout": timedelta(seconds=0.1)}, dist.DistStoreError, "timeout"),
+        (
+            {"world_size": 2, "rank": 0, "timeout": timedelta(seconds=0.1)},
+            dist.DistBackendError,
+            r"ranks \[1\]",
+        ),
         ({"world_size": 1, "rank": 0, "timeout": 3}, TypeError, "of type datetime.timedelta, got 3"),
         (
             {"world_size": 1, "rank": 0, "backend": "nonsense"},
@@ -94,7 +99,6 @@ def test_urls_that_lack_something(url, numbers, error, message):
         ({"world_size": 1, "rank": 0, "backend": "nccl"}, RuntimeError, "'nccl' is not there"),
         ({"world_size": 1, "rank": 0, "backend": "cpu:"}, ValueError, "DEVICE:NAME"),
         ({"world_size": 1, "rank": 0, "backend": "cpu:gloo,cpu:gloo"}, ValueError, "stands twice"),
-        ({"world_size": 1, "rank": 0, "pg_options": 3}, NotImplementedError, "pg_options"),
     ],
 )
 def test_arguments_that_do_not_fit(arguments, error, message):

@@ -1,5 +1,7 @@
 // The extension module tl_distributed._C.
+#include "bind/group_object.h"
 #include "bind/python.h"
+#include "bind/task_object.h"
 #include "group/forks.h"
 
 namespace tl::distributed {
@@ -19,6 +21,8 @@ PyObject* make_module() {
   return for_python([] {
     watch_forks();
     Ref module = checked(PyModule_Create(&kModule));
+    add_task_type(module.get());
+    add_group_type(module.get());
     return module.take();
   });
 }

@@ -7,7 +7,7 @@
 (1, tensor([1., 1.]))
 >>> destroy_process_group()
 
-So far a world has one process. A backend of somebody's own, a `Communicator`, may have more.
+Processes of one machine share memory; a backend of somebody's own is a `Communicator`.
 """
 
 import tl_core
@@ -46,6 +46,7 @@ from .debugging import breakpoint as breakpoint  # noqa: A004 - the documented n
 from .errors import DistBackendError, DistError, DistNetworkError, DistStoreError
 from .file_store import FileStore
 from .grad_bucket import GradBucket
+from .group_context import GroupContext
 from .object_collectives import (
     all_gather_object,
     broadcast_object_list,
@@ -92,6 +93,7 @@ __all__ = [
     "DistStoreError",
     "FileStore",
     "GradBucket",
+    "GroupContext",
     "GroupMember",
     "HashStore",
     "P2POp",

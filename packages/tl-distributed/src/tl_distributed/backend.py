@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any, ClassVar
 
 from .communicator import Communicator
+from .group_context import GroupContext
 from .single_process import SingleProcess
-from .store import Store
 
-Maker = Callable[[Store, int, int, timedelta], Communicator]
+Maker = Callable[[GroupContext], Communicator]
 
 _makers: dict[str, Maker] = {}
 
@@ -18,7 +17,8 @@ _makers: dict[str, Maker] = {}
 class Backend(str):
     """The name of a backend, in lower case: `Backend("GLOO") == Backend.GLOO == "gloo"`.
 
-    `gloo` is for CPU tensors. `nccl`, `mpi`, `ucc` and `xccl` are names that programs ask for; they are not there.
+    `gloo` is for CPU tensors; `fake` is a group of any size in one process, which counts what it would move. `nccl`,
+    `mpi`, `ucc` and `xccl` are names that programs ask for; they are not there.
     """
 
     UNDEFINED = "undefined"
@@ -27,8 +27,9 @@ class Backend(str):
     UCC = "ucc"
     MPI = "mpi"
     XCCL = "xccl"
+    FAKE = "fake"
 
-    backend_list: ClassVar[list[str]] = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
+    backend_list: ClassVar[list[str]] = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
     default_device_backend_map: ClassVar[dict[str, str]] = {
         "cpu": GLOO,
         "cuda": NCCL,
@@ -41,6 +42,7 @@ class Backend(str):
         XCCL: ["xpu"],
         UCC: ["cpu", "cuda"],
         MPI: ["cpu", "cuda"],
+        FAKE: ["cpu", "cuda"],
     }
 
     def __new__(cls, name: str) -> Backend:
@@ -60,12 +62,11 @@ class Backend(str):
 
         Args:
             name: what programs will give to `init_process_group`.
-            func: called with (store, rank, size, timeout), returns a `Communicator`.
-            extended_api: for a backend that is given one object with all options; not supported.
+            func: a subclass of `Communicator`, which is called with a `GroupContext`; or a function of
+                (store, rank, size, timeout) that returns a `Communicator`.
+            extended_api: whether `func` is a function of (context, options), with all that is known of the group.
             devices: the kinds of devices whose tensors it moves; None stands for "cpu" and "cuda".
         """
-        if extended_api:
-            raise NotImplementedError("register_backend: extended_api=True is not supported")
         lower = name.lower()
         if lower in _makers or lower in cls.backend_list:
             raise RuntimeError(f"register_backend: there is a backend named {lower!r} already")
@@ -77,7 +78,7 @@ class Backend(str):
         cls.backend_capability[lower] = kinds
         for kind in kinds:
             cls.default_device_backend_map.setdefault(kind, lower)
-        _makers[lower] = func
+        _makers[lower] = _maker(func, extended_api)
 
 
 class BackendConfig:
@@ -149,7 +150,15 @@ def is_xccl_available() -> bool:
     return is_backend_available(Backend.XCCL)
 
 
-def make(name: str, store: Store, rank: int, size: int, timeout: timedelta) -> Communicator:
+def _maker(func: Callable[..., Communicator], extended_api: bool) -> Maker:
+    if extended_api:
+        return lambda context: func(context, context.options)
+    if isinstance(func, type) and issubclass(func, Communicator):
+        return func
+    return lambda context: func(context.store, context.rank, context.size, context.timeout)
+
+
+def make(name: str, context: GroupContext) -> Communicator:
     """The communicator of a group of processes.
 
     Raises:
@@ -157,20 +166,27 @@ def make(name: str, store: Store, rank: int, size: int, timeout: timedelta) -> C
     """
     if name not in _makers:
         raise RuntimeError(f"the backend {name!r} is not there; available: {', '.join(_makers)}")
-    return _makers[name](store, rank, size, timeout)
+    return _makers[name](context)
 
 
-def make_gloo(store: Store, rank: int, size: int, timeout: timedelta) -> Communicator:
-    """The backend for CPU tensors, so far for a group of one process."""
-    if size != 1:
-        raise NotImplementedError(
-            f"the backend 'gloo' got a group of {size} processes; collectives between processes are not there yet, "
-            "only a group of one works"
-        )
-    return SingleProcess(rank, size, timeout)
+def make_gloo(context: GroupContext) -> Communicator:
+    """The backend for CPU tensors."""
+    if context.size == 1:
+        return SingleProcess(context)
+    from .local_group import LocalGroup
+
+    return LocalGroup(context)
+
+
+def make_fake(context: GroupContext) -> Communicator:
+    """The backend whose other ranks are not there."""
+    from .fake import FakeGroup
+
+    return FakeGroup(context)
 
 
 _makers[Backend.GLOO] = make_gloo
+_makers[Backend.FAKE] = make_fake
 
 
 def get_default_backend_for_device(device: Any) -> str:

@@ -135,8 +135,8 @@ def all_gather_into_tensor(
     _check_pair("all_gather_into_tensor", output_tensor, input_tensor, "output_tensor", "input_tensor")
 
     def start(link: Communicator, found: ProcessGroup) -> Work:
-        parts = _parts(output_tensor, input_tensor, found, "all_gather_into_tensor", "output_tensor")
-        return link.all_gather(parts, input_tensor)
+        _check_whole(output_tensor, input_tensor, found, "all_gather_into_tensor", "output_tensor")
+        return link.all_gather_single(output_tensor, input_tensor)
 
     return _run(group, input_tensor, async_op, start)
 
@@ -255,8 +255,8 @@ def reduce_scatter_tensor(
     reduction.check(op, output.dtype, "reduce_scatter_tensor")
 
     def start(link: Communicator, found: ProcessGroup) -> Work:
-        parts = _parts(input, output, found, "reduce_scatter_tensor", "input")
-        return link.reduce_scatter(output, parts, op)
+        _check_whole(input, output, found, "reduce_scatter_tensor", "input")
+        return link.reduce_scatter_single(output, input, op)
 
     return _run(group, output, async_op, start)
 
@@ -313,6 +313,9 @@ def all_to_all_single(
     _check_pair("all_to_all_single", output, input, "output", "input")
 
     def start(link: Communicator, found: ProcessGroup) -> Work:
+        if not output_split_sizes and not input_split_sizes and output.shape == input.shape and output.dim():
+            _check_rows(output, found, "output")
+            return link.all_to_all_single(output, input)
         outputs = _split(output, output_split_sizes, found, "output")
         inputs = _split(input, input_split_sizes, found, "input")
         _check_own_shape(outputs, inputs[found.rank()], found, "all_to_all_single", "output")
@@ -340,10 +343,13 @@ def barrier(
         return None
     if device_ids is not None and not isinstance(device_ids, list):
         raise TypeError(f"barrier: device_ids must be a list of int, got {type(device_ids).__name__}")
-    work = found.barrier()
+    link = found.communicator_for_barrier()
     if async_op:
-        return work
-    work.wait(found.timeout if timeout is None else timeout)
+        return link.barrier()
+    if timeout is None:
+        link.blocking.barrier().wait()
+    else:
+        link.barrier().wait(timeout)
     return None
 
 
@@ -402,8 +408,9 @@ def _start(
     async_op: bool,
     start: Callable[[Communicator, ProcessGroup], Work],
 ) -> Work | None:
+    link = group.communicator(tensor.device.type)
     with no_grad():
-        work = start(group.communicator(tensor.device.type), group)
+        work = start(link if async_op else link.blocking, group)
     return _handle(work, async_op)
 
 
@@ -479,17 +486,24 @@ def _check_own_shape(
         )
 
 
-def _parts(whole: Tensor, part: Tensor, group: ProcessGroup, function: str, name: str) -> list[Tensor]:
-    """The members' parts of a tensor that holds them one after the other, or stacked."""
-    size = group.size()
-    if whole.shape == (size, *part.shape):
-        return list(whole.unbind(0))
-    if part.dim() > 0 and whole.shape == (size * part.shape[0], *part.shape[1:]):
-        return list(whole.chunk(size)) if part.shape[0] else [whole] * size
+def _check_whole(whole: Tensor, part: Tensor, group: ProcessGroup, function: str, name: str) -> None:
+    """Raises unless a tensor holds parts of all members one after the other, or stacked."""
+    size, shape, given = group.size(), part.shape, whole.shape
+    if given == (size, *shape) or (shape and given == (size * shape[0], *shape[1:])):
+        return
+    if whole.dim() == 1 and given[0] == size * part.numel():
+        return
     raise RuntimeError(
-        f"{function}: {name} has the size {tuple(whole.shape)}, needs {size} times {tuple(part.shape)}, "
+        f"{function}: {name} has the size {tuple(given)}, needs {size} times {tuple(shape)}, "
         "one after the other or stacked"
     )
+
+
+def _check_rows(tensor: Tensor, group: ProcessGroup, name: str) -> None:
+    if tensor.shape[0] % group.size():
+        raise RuntimeError(
+            f"all_to_all_single: the {tensor.shape[0]} rows of {name} don't divide equally by {group.size()}"
+        )
 
 
 def _split(tensor: Tensor, sizes: Sequence[int] | None, group: ProcessGroup, name: str) -> list[Tensor]:
@@ -497,10 +511,7 @@ def _split(tensor: Tensor, sizes: Sequence[int] | None, group: ProcessGroup, nam
         raise RuntimeError(f"all_to_all_single: {name} has no dimension that could be split")
     rows = tensor.shape[0]
     if not sizes:
-        if rows % group.size():
-            raise RuntimeError(
-                f"all_to_all_single: the {rows} rows of {name} don't divide equally by {group.size()}"
-            )
+        _check_rows(tensor, group, name)
         sizes = [rows // group.size()] * group.size()
     if len(sizes) != group.size():
         raise RuntimeError(

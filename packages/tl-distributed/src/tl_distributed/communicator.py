@@ -8,8 +8,9 @@ from typing import NoReturn
 
 from tl_core import Tensor
 
+from .group_context import GroupContext
 from .reduction import RedOpType
-from .work import Work
+from .work import Work, all_of
 
 
 class Communicator:
@@ -19,17 +20,21 @@ class Communicator:
     (lengths of lists, sizes, types, roots and peers, which are ranks in the group), and no gradient is recorded.
 
     Args:
-        rank: this process's rank in the group, from 0.
-        size: how many processes the group has.
-        timeout: how long an operation may take.
+        context: the group.
     """
 
     name = "undefined"
 
-    def __init__(self, rank: int, size: int, timeout: timedelta):
-        self.rank = rank
-        self.size = size
-        self.timeout = timeout
+    def __init__(self, context: GroupContext):
+        self.context = context
+        self.rank = context.rank
+        self.size = context.size
+        self.timeout = context.timeout
+
+    @property
+    def blocking(self) -> Communicator:
+        """The same connections for a caller who waits for each operation: it may be over when a method returns."""
+        return self
 
     def all_reduce(self, tensor: Tensor, op: RedOpType) -> Work:
         """Reduces `tensor` over all processes, in place."""
@@ -79,8 +84,42 @@ class Communicator:
         """Receives a tensor from another process, from any if `peer` is None."""
         self._refuse("recv")
 
+    # What follows is made of the above where a backend has nothing better.
+
+    def all_gather_single(self, output: Tensor, tensor: Tensor) -> Work:
+        """`all_gather` into one tensor, in which the parts lie one after the other."""
+        return self.all_gather(_parts(output, tensor, self.size), tensor)
+
+    def reduce_scatter_single(self, output: Tensor, tensor: Tensor, op: RedOpType) -> Work:
+        """`reduce_scatter` of one tensor, in which the parts lie one after the other."""
+        return self.reduce_scatter(output, _parts(tensor, output, self.size), op)
+
+    def all_to_all_single(self, output: Tensor, tensor: Tensor) -> Work:
+        """`all_to_all` of equal parts of one tensor along its first dimension."""
+        return self.all_to_all(list(output.chunk(self.size)), list(tensor.chunk(self.size)))
+
+    def all_reduce_coalesced(self, tensors: Sequence[Tensor], op: RedOpType) -> Work:
+        """`all_reduce` of several tensors."""
+        return all_of([self.all_reduce(tensor, op) for tensor in tensors])
+
+    def broadcast_coalesced(self, tensors: Sequence[Tensor], root: int) -> Work:
+        """`broadcast` of several tensors."""
+        return all_of([self.broadcast(tensor, root) for tensor in tensors])
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Sets how long an operation may take."""
+        self.timeout = timeout
+
+    def abort(self) -> None:
+        """Makes what is under way, and all that follows, fail on every process."""
+        self._refuse("abort")
+
     def close(self) -> None:
         """Ends the connections."""
 
     def _refuse(self, operation: str) -> NoReturn:
         raise NotImplementedError(f"the backend {self.name!r} has no {operation}")
+
+
+def _parts(whole: Tensor, part: Tensor, size: int) -> list[Tensor]:
+    return list(whole.view(size, *part.shape).unbind(0))

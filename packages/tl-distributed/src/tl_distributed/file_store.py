@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from .errors import DistStoreError
-from .store import Change, Store
+from .store import Change, EditedStore
 
 # A record is the lengths of its key and value, then both; the length -1 says that the key is deleted.
 _LENGTHS = struct.Struct("<qq")
 
 
-class FileStore(Store):
+class FileStore(EditedStore):
     """A store in a file of records, which only grows; a lock on the file puts the writers in order.
 
     The file is removed when the last of `world_size` users has closed its store; without a `world_size`, it stays.

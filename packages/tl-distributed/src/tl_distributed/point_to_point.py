@@ -42,6 +42,20 @@ def isend(
     return found.communicator(tensor.device.type).send(tensor, peer, tag)
 
 
+def _receive(
+    tensor: Tensor, src: int | None, group: ProcessGroup | None, tag: int, group_src: int | None, wait: bool
+) -> Work | None:
+    _check(tensor, "irecv")
+    found = resolve(group)
+    if found is None:
+        return None
+    anyone = src is None and group_src is None
+    peer = None if anyone else peer_rank(found, src, group_src, "irecv")
+    link = found.communicator(tensor.device.type)
+    with no_grad():
+        return (link.blocking if wait else link).receive(tensor, peer, tag)
+
+
 def irecv(
     tensor: Tensor,
     src: int | None = None,
@@ -58,14 +72,7 @@ def irecv(
         tag: what the sender's `tag` must equal.
         group_src: the sender's rank in the group, in place of `src`.
     """
-    _check(tensor, "irecv")
-    found = resolve(group)
-    if found is None:
-        return None
-    anyone = src is None and group_src is None
-    peer = None if anyone else peer_rank(found, src, group_src, "irecv")
-    with no_grad():
-        return found.communicator(tensor.device.type).receive(tensor, peer, tag)
+    return _receive(tensor, src, group, tag, group_src, wait=False)
 
 
 def send(
@@ -91,13 +98,12 @@ def send(
     found = resolve(group)
     if found is None:
         return
-    if peer_rank(found, dst, group_dst, "send") == found.rank():
+    peer = peer_rank(found, dst, group_dst, "send")
+    if peer == found.rank():
         raise ValueError(
             "Invalid destination rank: destination rank should not be the same as the rank of the current process."
         )
-    work = isend(tensor, dst, group, tag, group_dst)
-    if work is not None:
-        work.wait()
+    found.communicator(tensor.device.type).blocking.send(tensor, peer, tag).wait()
 
 
 def recv(
@@ -119,7 +125,7 @@ def recv(
     Returns:
         The sender's global rank, -1 if this process isn't in the group.
     """
-    work = irecv(tensor, src, group, tag, group_src)
+    work = _receive(tensor, src, group, tag, group_src, wait=True)
     if work is None:
         return -1
     work.wait()

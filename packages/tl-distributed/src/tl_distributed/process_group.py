@@ -8,8 +8,10 @@ from typing import Any
 
 from tl_core import Tensor
 
+from . import world
 from .backend import Backend, BackendConfig, make
 from .communicator import Communicator
+from .group_context import GroupContext
 from .reduction import RedOpType, ReduceOp
 from .store import PrefixStore, Store
 from .work import Work
@@ -26,6 +28,7 @@ class ProcessGroup:
         timeout: how long an operation may take.
         name: the group's name, the same in all members.
         description: what it is for.
+        options: what was given as `pg_options`.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class ProcessGroup:
         timeout: timedelta,
         name: str,
         description: str = "undefined",
+        options: Any = None,
     ):
         self.ranks = list(ranks)
         self.backend = backend
@@ -46,10 +50,23 @@ class ProcessGroup:
         self.group_name = name
         self.group_desc = description
         self._rank = rank
-        self._communicators = {
-            backend_name: make(backend_name, PrefixStore(backend_name, store), rank, len(ranks), timeout)
-            for backend_name in dict.fromkeys(self.config.device_backend_map.values())
-        }
+        self._size = len(self.ranks)
+        self.options = options
+        self._communicators: dict[str, Communicator] = {}
+        for device, backend_name in self.config.device_backend_map.items():
+            if backend_name not in self._communicators:
+                context = GroupContext(
+                    rank,
+                    self._size,
+                    PrefixStore(backend_name, store),
+                    timeout,
+                    name,
+                    description,
+                    self.ranks,
+                    options,
+                    device,
+                )
+                self._communicators[backend_name] = make(backend_name, context)
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -57,7 +74,7 @@ class ProcessGroup:
 
     def size(self) -> int:
         """How many processes the group has."""
-        return len(self.ranks)
+        return self._size
 
     def name(self) -> str:
         """The name of the backend."""
@@ -89,19 +106,97 @@ class ProcessGroup:
         for communicator in self._communicators.values():
             communicator.close()
 
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Sets how long an operation may take."""
+        self.timeout = timeout
+        for communicator in self._communicators.values():
+            communicator.set_timeout(timeout)
+
+    def abort(self) -> None:
+        """Makes what is under way, and all that follows, fail on every member."""
+        for communicator in self._communicators.values():
+            communicator.abort()
+
+    def _link(self, tensor: Tensor) -> Communicator:
+        return self.communicator(tensor.device.type)
+
     def allreduce(self, tensors: Tensor | list[Tensor], op: RedOpType = ReduceOp.SUM) -> Work:
         """Reduces one tensor over the group, in place."""
         tensor = self._one(tensors, "allreduce")
-        return self.communicator(tensor.device.type).all_reduce(tensor, op)
+        return self._link(tensor).all_reduce(tensor, op)
+
+    def allreduce_coalesced(self, tensors: list[Tensor], op: RedOpType = ReduceOp.SUM) -> Work:
+        """Reduces tensors over the group, in place."""
+        return self._link(tensors[0]).all_reduce_coalesced(tensors, op)
+
+    def reduce(self, tensors: Tensor | list[Tensor], root: int = 0, op: RedOpType = ReduceOp.SUM) -> Work:
+        """Reduces one tensor over the group, in place on its member `root`."""
+        tensor = self._one(tensors, "reduce")
+        return self._link(tensor).reduce(tensor, root, op)
 
     def broadcast(self, tensors: Tensor | list[Tensor], root: int = 0) -> Work:
         """Gives the group the tensor of its member `root`."""
         tensor = self._one(tensors, "broadcast")
-        return self.communicator(tensor.device.type).broadcast(tensor, root)
+        return self._link(tensor).broadcast(tensor, root)
+
+    def allgather(self, output_tensors: list[Any], input_tensor: Tensor | list[Tensor]) -> Work:
+        """Collects the tensors of all members, everywhere; the outputs may stand in a list of one list."""
+        tensor = self._one(input_tensor, "allgather")
+        outputs = output_tensors if isinstance(output_tensors[0], Tensor) else output_tensors[0]
+        return self._link(tensor).all_gather(outputs, tensor)
+
+    def _allgather_base(self, output: Tensor, input: Tensor) -> Work:
+        return self._link(input).all_gather_single(output, input)
+
+    def gather(self, output_tensors: list[Any], input_tensor: Tensor | list[Tensor], root: int = 0) -> Work:
+        """Collects the tensors of all members in its member `root`."""
+        tensor = self._one(input_tensor, "gather")
+        outputs = output_tensors[0] if output_tensors and not isinstance(output_tensors[0], Tensor) else None
+        return self._link(tensor).gather(output_tensors if outputs is None else outputs, tensor, root)
+
+    def scatter(self, output_tensor: Tensor | list[Tensor], input_tensors: list[Any], root: int = 0) -> Work:
+        """Gives each member one of the tensors of its member `root`."""
+        tensor = self._one(output_tensor, "scatter")
+        inputs = input_tensors[0] if input_tensors and not isinstance(input_tensors[0], Tensor) else None
+        return self._link(tensor).scatter(tensor, input_tensors if inputs is None else inputs, root)
+
+    def reduce_scatter(
+        self, output: Tensor | list[Tensor], input_tensors: list[Any], op: RedOpType = ReduceOp.SUM
+    ) -> Work:
+        """Reduces lists of tensors over the group, and gives each member one of the results."""
+        tensor = self._one(output, "reduce_scatter")
+        inputs = input_tensors if isinstance(input_tensors[0], Tensor) else input_tensors[0]
+        return self._link(tensor).reduce_scatter(tensor, inputs, op)
+
+    def _reduce_scatter_base(self, output: Tensor, input: Tensor, op: RedOpType = ReduceOp.SUM) -> Work:
+        return self._link(input).reduce_scatter_single(output, input, op)
+
+    def alltoall(self, output_tensors: list[Tensor], input_tensors: list[Tensor]) -> Work:
+        """Sends each member one tensor, and receives one from each."""
+        return self._link(input_tensors[0]).all_to_all(output_tensors, input_tensors)
+
+    def send(self, tensors: Tensor | list[Tensor], dstRank: int, tag: int = 0) -> Work:
+        """Sends one tensor to a member."""
+        tensor = self._one(tensors, "send")
+        return self._link(tensor).send(tensor, dstRank, tag)
+
+    def recv(self, tensors: Tensor | list[Tensor], srcRank: int, tag: int = 0) -> Work:
+        """Receives one tensor from a member."""
+        tensor = self._one(tensors, "recv")
+        return self._link(tensor).receive(tensor, srcRank, tag)
+
+    def recv_anysource(self, tensors: Tensor | list[Tensor], tag: int = 0) -> Work:
+        """Receives one tensor from whatever member."""
+        tensor = self._one(tensors, "recv_anysource")
+        return self._link(tensor).receive(tensor, None, tag)
 
     def barrier(self) -> Work:
         """Ends when all members have begun it."""
-        return next(iter(self._communicators.values())).barrier()
+        return self.communicator_for_barrier().barrier()
+
+    def communicator_for_barrier(self) -> Communicator:
+        """What is asked for an operation without tensors."""
+        return next(iter(self._communicators.values()))
 
     def _one(self, tensors: Any, function: str) -> Tensor:
         found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
@@ -121,16 +216,14 @@ class _NonGroupMember:
 
 
 class _WorldProperty(type):
-    _world: ProcessGroup | None = None
-
     @property
     def WORLD(cls) -> ProcessGroup | None:
         """The group of all processes; None before it is made."""
-        return _WorldProperty._world
+        return world.current().default
 
     @WORLD.setter
     def WORLD(cls, value: ProcessGroup | None) -> None:
-        _WorldProperty._world = value
+        world.current().default = value
 
 
 class group(metaclass=_WorldProperty):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from datetime import timedelta
@@ -9,15 +10,13 @@ from typing import Any
 
 from tl_core import ranks as process_ranks
 
+from . import world
 from .backend import Backend, BackendConfig
 from .constants import default_pg_timeout
 from .file_store import FileStore
 from .process_group import GroupMember, ProcessGroup
 from .rendezvous import rendezvous
 from .store import PrefixStore, Store
-
-_groups: list[ProcessGroup] = []
-_made = 0
 
 
 def is_available() -> bool:
@@ -27,7 +26,7 @@ def is_available() -> bool:
 
 def is_initialized() -> bool:
     """Whether the group of all processes has been made."""
-    return GroupMember.WORLD is not None
+    return world.current().default is not None
 
 
 def is_torchelastic_launched() -> bool:
@@ -48,7 +47,7 @@ def init_process_group(
 ) -> None:
     """Makes the group of all processes of this job.
 
-    So far a world has one process: a larger one needs a backend of your own (`Backend.register_backend`) and a `store`.
+    Processes of one machine share memory; so far the package itself connects no machines.
 
     Args:
         backend: "gloo", or a list such as "cpu:gloo"; None takes the default of each device.
@@ -59,12 +58,12 @@ def init_process_group(
         rank: this process's number, from 0.
         store: where to find the others, in place of `init_method`; needs `rank` and `world_size`.
         group_name: ignored, as in the reference.
-        pg_options: options of a backend; none is known.
+        pg_options: options of a backend of somebody's own.
         device_id: the device of this process; its kind chooses the backend if none is named.
 
     Raises:
         ValueError: there is a world already, or something that the method needs is missing.
-        NotImplementedError: more than one process.
+        DistBackendError: not all came in time, or one is on another machine.
 
     Example:
         >>> init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
@@ -77,7 +76,6 @@ def init_process_group(
     timeout = _check_timeout(timeout)
     if store is not None and init_method is not None:
         raise AssertionError("init_process_group: Cannot specify both init_method and store.")
-    _refuse_options(pg_options)
     chosen = _choose(backend, device_id)
     BackendConfig(chosen)
     if store is None:
@@ -89,7 +87,15 @@ def init_process_group(
     if not 0 <= rank < world_size:
         raise RuntimeError(f"init_process_group: rank {rank} is out of range in a world of {world_size}")
     store.set_timeout(timeout)
-    GroupMember.WORLD = _add(range(world_size), rank, chosen, store, timeout, "default_pg")
+    here = world.current()
+    here.store = store
+    # A world that is made again on the same store must not meet the keys of the one before.
+    here.round = 0 if chosen == Backend.FAKE else (store.add("tl/joined", 1) - 1) // world_size
+    try:
+        here.default = _add(range(world_size), rank, chosen, timeout, "default_pg", pg_options)
+    except BaseException:
+        here.clear()
+        raise
     process_ranks.register(_rank_and_size)
 
 
@@ -109,24 +115,30 @@ def _check_timeout(timeout: timedelta | None) -> timedelta:
     return timeout
 
 
-def _refuse_options(options: Any) -> None:
-    if options is not None:
-        raise NotImplementedError(f"pg_options: no backend here takes options, got {type(options).__name__}")
-
-
 def _rank_and_size() -> tuple[int, int] | None:
-    world = GroupMember.WORLD
-    return None if world is None else (world.rank(), world.size())
+    default = world.current().default
+    return None if default is None else (default.rank(), default.size())
 
 
 def _add(
-    ranks: Sequence[int], rank: int, backend: Backend, store: Store, timeout: timedelta, description: str
+    ranks: Sequence[int],
+    rank: int,
+    backend: Backend,
+    timeout: timedelta,
+    description: str,
+    options: Any = None,
+    name: str | None = None,
 ) -> ProcessGroup:
-    global _made
-    name = str(_made)
-    made = ProcessGroup(ranks, rank, backend, PrefixStore(name, store), timeout, name, description)
-    _groups.append(made)
-    _made += 1
+    here = world.current()
+    key = tuple(ranks)
+    digest = hashlib.sha1(repr(key).encode(), usedforsecurity=False).hexdigest()[:12]
+    prefix = f"tl/{here.round}/{digest}.{here.meetings[key]}"
+    here.meetings[key] += 1
+    store = PrefixStore(prefix, here.store)  # type: ignore[arg-type]
+    name = str(here.made) if name is None else name
+    here.made += 1
+    made = ProcessGroup(ranks, rank, backend, store, timeout, name, description, options)
+    here.groups.append(made)
     return made
 
 
@@ -137,22 +149,21 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
         AssertionError: there is no world.
         ValueError: the group has been ended already.
     """
-    global _made
+    here = world.current()
     if group is GroupMember.NON_GROUP_MEMBER:
         return
-    if group is not None and group is not GroupMember.WORLD:
+    if group is not None and group is not here.default:
         _registered(group).close()
-        _groups.remove(group)
+        here.groups.remove(group)
         return
-    if GroupMember.WORLD is None:
+    if here.default is None:
         raise AssertionError(
             "destroy_process_group: Process group cannot be None, and there is no default one"
         )
-    base = GroupMember.WORLD.store.underlying_store  # type: ignore[attr-defined]
-    for each in reversed(_groups):
+    base = here.store
+    for each in reversed(here.groups):
         each.close()
-    _groups.clear()
-    GroupMember.WORLD, _made = None, 0
+    here.clear()
     if isinstance(base, FileStore):
         base.close()
 
@@ -163,12 +174,12 @@ def default_group() -> ProcessGroup:
     Raises:
         ValueError: it hasn't been made.
     """
-    world = GroupMember.WORLD
-    if world is None:
+    default = world.current().default
+    if default is None:
         raise ValueError(
             "Default process group has not been initialized, please make sure to call init_process_group."
         )
-    return world
+    return default
 
 
 def resolve(group: ProcessGroup | None) -> ProcessGroup | None:
@@ -179,7 +190,7 @@ def resolve(group: ProcessGroup | None) -> ProcessGroup | None:
 
 
 def _registered(group: ProcessGroup) -> ProcessGroup:
-    if group not in _groups:
+    if group not in world.current().groups:
         raise ValueError(
             f"Invalid process group specified: {group!r} has been destroyed, or new_group didn't make it"
         )
@@ -226,7 +237,7 @@ def get_backend_config(group: ProcessGroup | None = None) -> str:
 
 def get_pg_count() -> int:
     """How many groups there are."""
-    return len(_groups)
+    return len(world.current().groups)
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
@@ -263,12 +274,14 @@ def new_group(
 ) -> Any:
     """A new group of some processes of the world; all processes must ask for it, in the same order.
 
+    Only its members wait for each other here.
+
     Args:
         ranks: the members by their number in the world; None for all.
         timeout: how long an operation may take; that of the world by default.
         backend: that of the world by default.
-        pg_options: options of a backend; none is known.
-        use_local_synchronization: whether only the members wait for each other here.
+        pg_options: options of a backend of somebody's own.
+        use_local_synchronization: whether only the members call this function.
         group_desc: what the group is for.
         device_id: the device of this process.
         sort_ranks: whether the members stand in the order of their numbers, rather than in that of `ranks`.
@@ -276,28 +289,21 @@ def new_group(
     Returns:
         The group, or GroupMember.NON_GROUP_MEMBER if this process isn't in it.
     """
-    world = default_group()
-    _refuse_options(pg_options)
-    members = list(range(world.size()) if ranks is None else ranks)
+    every = default_group()
+    members = list(range(every.size()) if ranks is None else ranks)
     if sort_ranks:
         members.sort()
-    _check_members(members, world.size())
-    chosen = world.backend if backend is None else Backend(backend)
+    _check_members(members, every.size())
+    chosen = every.backend if backend is None else Backend(backend)
     BackendConfig(chosen)
-    limit = world.timeout if timeout is None else _check_timeout(timeout)
-    if world.rank() not in members:
-        return _skip()
-    base = world.store.underlying_store  # type: ignore[attr-defined]
-    made = _add(members, members.index(world.rank()), chosen, base, limit, group_desc or "undefined")
-    (made if use_local_synchronization else world).barrier().wait()
-    return made
-
-
-def _skip() -> Any:
-    """Counts a group that this process isn't in, so that the names of later ones agree."""
-    global _made
-    _made += 1
-    return GroupMember.NON_GROUP_MEMBER
+    limit = every.timeout if timeout is None else _check_timeout(timeout)
+    if every.rank() not in members:
+        # counted, so that the names of later groups agree
+        world.current().made += not use_local_synchronization
+        return GroupMember.NON_GROUP_MEMBER
+    own = members.index(every.rank())
+    name = "-".join(map(str, members)) if use_local_synchronization else None
+    return _add(members, own, chosen, limit, group_desc or "undefined", pg_options, name)
 
 
 def _check_members(members: list[int], world_size: int) -> None:

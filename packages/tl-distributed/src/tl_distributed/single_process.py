@@ -42,6 +42,10 @@ class SingleProcess(Communicator):
     def all_to_all(self, outputs: Sequence[Tensor], tensors: Sequence[Tensor]) -> Work:
         return _copied(outputs, tensors)
 
+    def all_gather_single(self, output: Tensor, tensor: Tensor) -> Work:
+        output.view(tensor.shape).copy_(tensor)
+        return Work([output])
+
     def barrier(self) -> Work:
         return Work()
 
@@ -53,6 +57,9 @@ class SingleProcess(Communicator):
 
     def receive(self, tensor: Tensor, peer: int | None, tag: int) -> Work:
         self._nobody("receive from")
+
+    def abort(self) -> None:
+        return
 
     def _nobody(self, what: str) -> NoReturn:
         raise RuntimeError(

@@ -17,28 +17,11 @@ Change = Callable[[bytes | None], bytes | None]
 class Store(ABC):
     """A table of bytes by text, shared by threads or processes.
 
-    A kind of store says how one entry is changed (`edit`), looked up (`peek`), and what waiting for a change means
-    (`pause`); the rest follows from that.
+    Every operation may be a trip over a network, so each is one method that a kind of store brings.
     """
 
     def __init__(self) -> None:
         self._timeout = default_store_timeout
-
-    @abstractmethod
-    def edit(self, key: str, change: Change) -> bytes | None:
-        """Replaces a value by `change(value)` in one step, where None stands for no entry; returns the new one."""
-
-    @abstractmethod
-    def peek(self, key: str) -> bytes | None:
-        """The value of a key now, None if there is none."""
-
-    @abstractmethod
-    def num_keys(self) -> int:
-        """How many keys have a value."""
-
-    def pause(self, seconds: float) -> None:
-        """Returns when something may have changed, after `seconds` at the latest."""
-        time.sleep(min(seconds, 0.01))
 
     @property
     def timeout(self) -> timedelta:
@@ -49,16 +32,92 @@ class Store(ABC):
         """Sets how long `get` and `wait` wait for a key."""
         self._timeout = timeout
 
+    @abstractmethod
     def set(self, key: str, value: str | bytes) -> None:
         """Sets the value of a key, whatever it was."""
-        self.edit(key, lambda _: as_bytes(value))
 
+    @abstractmethod
     def get(self, key: str) -> bytes:
         """The value of a key; waits until it has one.
 
         Raises:
             DistStoreError: it had none when the time was over.
         """
+
+    @abstractmethod
+    def add(self, key: str, amount: int) -> int:
+        """Adds to a counter, which begins with 0; returns its new value.
+
+        Raises:
+            ValueError: the key holds something other than a number.
+        """
+
+    @abstractmethod
+    def append(self, key: str, value: str | bytes) -> None:
+        """Puts more behind the value of a key, which begins empty."""
+
+    @abstractmethod
+    def check(self, keys: Sequence[str]) -> bool:
+        """Whether all keys have a value now."""
+
+    @abstractmethod
+    def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
+        """Sets a key to `desired_value` if it holds `expected_value`, or has none and '' is expected.
+
+        Returns:
+            The value afterwards; `expected_value` for a key that has none.
+        """
+
+    @abstractmethod
+    def delete_key(self, key: str) -> bool:
+        """Removes a key; says whether it was there."""
+
+    @abstractmethod
+    def num_keys(self) -> int:
+        """How many keys have a value."""
+
+    @abstractmethod
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        """Waits until all keys have a value.
+
+        Raises:
+            DistStoreError: not all had one when the time was over.
+        """
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
+        """The values of several keys; waits until all have one."""
+        return [self.get(key) for key in keys]
+
+    def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
+        """Sets several keys."""
+        check_lengths(keys, values)
+        for key, value in zip(keys, values, strict=True):
+            self.set(key, value)
+
+    def has_extended_api(self) -> bool:
+        """Whether `append`, `multi_get` and `multi_set` are there."""
+        return True
+
+
+class EditedStore(Store):
+    """A store of which a kind says how one entry is changed, looked up, and what waiting for a change means."""
+
+    @abstractmethod
+    def edit(self, key: str, change: Change) -> bytes | None:
+        """Replaces a value by `change(value)` in one step, where None stands for no entry; returns the new one."""
+
+    @abstractmethod
+    def peek(self, key: str) -> bytes | None:
+        """The value of a key now, None if there is none."""
+
+    def pause(self, seconds: float) -> None:
+        """Returns when something may have changed, after `seconds` at the latest."""
+        time.sleep(min(seconds, 0.01))
+
+    def set(self, key: str, value: str | bytes) -> None:
+        self.edit(key, lambda _: as_bytes(value))
+
+    def get(self, key: str) -> bytes:
         self.wait([key])
         value = self.peek(key)
         if value is None:
@@ -66,27 +125,15 @@ class Store(ABC):
         return value
 
     def add(self, key: str, amount: int) -> int:
-        """Adds to a counter, which begins with 0; returns its new value.
-
-        Raises:
-            ValueError: the key holds something other than a number.
-        """
         return int(self.edit(key, lambda old: str(int(old or b"0") + amount).encode()) or b"0")
 
     def append(self, key: str, value: str | bytes) -> None:
-        """Puts more behind the value of a key, which begins empty."""
         self.edit(key, lambda old: (old or b"") + as_bytes(value))
 
     def check(self, keys: Sequence[str]) -> bool:
-        """Whether all keys have a value now."""
         return all(self.peek(key) is not None for key in keys)
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
-        """Sets a key to `desired_value` if it holds `expected_value`, or has none and '' is expected.
-
-        Returns:
-            The value afterwards; `expected_value` for a key that has none.
-        """
         expected, desired = as_bytes(expected_value), as_bytes(desired_value)
 
         def change(old: bytes | None) -> bytes | None:
@@ -96,7 +143,6 @@ class Store(ABC):
         return expected if after is None else after
 
     def delete_key(self, key: str) -> bool:
-        """Removes a key; says whether it was there."""
         found = []
 
         def change(old: bytes | None) -> None:
@@ -105,27 +151,7 @@ class Store(ABC):
         self.edit(key, change)
         return found[-1]
 
-    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        """The values of several keys; waits until all have one."""
-        return [self.get(key) for key in keys]
-
-    def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
-        """Sets several keys."""
-        if len(keys) != len(values):
-            raise ValueError(f"multi_set: got {len(keys)} keys and {len(values)} values")
-        for key, value in zip(keys, values, strict=True):
-            self.set(key, value)
-
-    def has_extended_api(self) -> bool:
-        """Whether `append`, `multi_get` and `multi_set` are there."""
-        return True
-
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        """Waits until all keys have a value.
-
-        Raises:
-            DistStoreError: not all had one when the time was over.
-        """
         seconds = (self.timeout if timeout is None else timeout).total_seconds()
         end = time.monotonic() + seconds
         while not self.check(keys):
@@ -136,7 +162,7 @@ class Store(ABC):
             self.pause(left)
 
 
-class HashStore(Store):
+class HashStore(EditedStore):
     """A store in the memory of this process, for its threads."""
 
     def __init__(self) -> None:
@@ -195,18 +221,51 @@ class PrefixStore(Store):
         """Sets how long `get` and `wait` wait for a key, in the store below."""
         self._store.set_timeout(timeout)
 
-    def edit(self, key: str, change: Change) -> bytes | None:
-        return self._store.edit(f"{self.prefix}/{key}", change)
+    def _full(self, key: str) -> str:
+        return f"{self.prefix}/{key}"
 
-    def peek(self, key: str) -> bytes | None:
-        return self._store.peek(f"{self.prefix}/{key}")
+    def set(self, key: str, value: str | bytes) -> None:
+        self._store.set(self._full(key), value)
+
+    def get(self, key: str) -> bytes:
+        return self._store.get(self._full(key))
+
+    def add(self, key: str, amount: int) -> int:
+        return self._store.add(self._full(key), amount)
+
+    def append(self, key: str, value: str | bytes) -> None:
+        self._store.append(self._full(key), value)
+
+    def check(self, keys: Sequence[str]) -> bool:
+        return self._store.check([self._full(key) for key in keys])
+
+    def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
+        return self._store.compare_set(self._full(key), expected_value, desired_value)
+
+    def delete_key(self, key: str) -> bool:
+        return self._store.delete_key(self._full(key))
 
     def num_keys(self) -> int:
         """How many keys the store below has, whatever their prefix."""
         return self._store.num_keys()
 
-    def pause(self, seconds: float) -> None:
-        self._store.pause(seconds)
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        self._store.wait([self._full(key) for key in keys], timeout)
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
+        return self._store.multi_get([self._full(key) for key in keys])
+
+    def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
+        self._store.multi_set([self._full(key) for key in keys], values)
+
+    def has_extended_api(self) -> bool:
+        return self._store.has_extended_api()
+
+
+def check_lengths(keys: Sequence[str], values: Sequence[str | bytes]) -> None:
+    """Raises for a number of values other than that of the keys."""
+    if len(keys) != len(values):
+        raise ValueError(f"multi_set: got {len(keys)} keys and {len(values)} values")
 
 
 def as_bytes(value: str | bytes) -> bytes:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from tl_core.futures import Future
+from tl_core.futures import Future, collect_all
+
+from ._C import Task
+from .errors import DistBackendError
 
 
 class Work:
@@ -66,6 +70,94 @@ class Work:
             future.set_exception(error)
         return future
 
+    def boxed(self) -> Any:
+        """The handle itself, for programs that hand it through an operator."""
+        return self
+
+    @classmethod
+    def unbox(cls, arg0: Any) -> Work:
+        """What `boxed` gave.
+
+        Raises:
+            TypeError: it is no handle.
+        """
+        if not isinstance(arg0, Work):
+            raise TypeError(f"Work.unbox: expected what boxed() gave, got {type(arg0).__name__}")
+        return arg0
+
     def get_future_result(self) -> Future[Any]:
         """A future of the outcome, where a backend tells more than success or failure."""
         raise RuntimeError(f"get_future_result() is not implemented by {type(self).__name__}")
+
+
+class GroupWork(Work):
+    """An operation of the package's own engine.
+
+    Args:
+        task: the operation.
+        result: the tensors that it writes.
+        name: what it is, for errors.
+    """
+
+    def __init__(self, task: Task, result: list[Any], name: str):
+        super().__init__(result)
+        self._task = task
+        self._name = name
+        self._future: Future[Any] | None = None
+
+    def is_completed(self) -> bool:
+        return self._task.is_completed()
+
+    def exception(self) -> BaseException | None:
+        return self._task.exception()
+
+    def wait(self, timeout: timedelta = timedelta(0)) -> bool:
+        ns = int(timeout.total_seconds() * 1e9) if timeout else -1
+        if not self._task.wait(ns):
+            raise DistBackendError(f"{self._name} was not over after {timeout.total_seconds():g} s (timeout)")
+        return True
+
+    def source_rank(self) -> int:
+        return self._task.source()
+
+    def get_future(self) -> Future[Any]:
+        if self._future is None:
+            self._future = future = Future[Any]()
+            self._task.on_done(lambda: _settle(future, self))
+        return self._future
+
+
+def _settle(future: Future[Any], work: Work) -> None:
+    error = work.exception()
+    if error is None:
+        future.set_result(work.result())
+    else:
+        future.set_exception(error)
+
+
+class _Several(Work):
+    """Several operations as one."""
+
+    def __init__(self, works: Sequence[Work]):
+        super().__init__([tensor for work in works for tensor in work.result()])
+        self._works = list(works)
+
+    def is_completed(self) -> bool:
+        return all(work.is_completed() for work in self._works)
+
+    def exception(self) -> BaseException | None:
+        return next((error for work in self._works if (error := work.exception()) is not None), None)
+
+    def wait(self, timeout: timedelta = timedelta(0)) -> bool:
+        for work in self._works:
+            work.wait(timeout)
+        return True
+
+    def get_future(self) -> Future[Any]:
+        futures = [work.get_future() for work in self._works]
+        return collect_all(futures).then(lambda done: [t for each in done.value() for t in each.value()])
+
+
+def all_of(works: Sequence[Work]) -> Work:
+    """The handle of several operations."""
+    return works[0] if len(works) == 1 else _Several(works)

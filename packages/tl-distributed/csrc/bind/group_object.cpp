@@ -1,0 +1,390 @@
+#include "bind/group_object.h"
+
+#include <unistd.h>
+
+#include "bind/task_object.h"
+#include "group/recorder.h"
+#include "group/staged.h"
+
+namespace tl::distributed {
+
+namespace {
+struct GroupObject {
+  PyObject_HEAD std::shared_ptr<Group> group;
+};
+PyTypeObject* g_type = nullptr;
+
+Group& self_of(PyObject* self) { return *reinterpret_cast<GroupObject*>(self)->group; }
+
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  {
+    std::shared_ptr<Group> last = std::move(reinterpret_cast<GroupObject*>(self)->group);
+    WithoutGil others_run;
+    last.reset();
+  }
+  reinterpret_cast<GroupObject*>(self)->group.~shared_ptr();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// ---- arguments
+// ------------------------------------------------------------------------------------------------------
+
+Tensor shared_tensor(PyObject* o) { return Tensor::share(tensor_of(o)); }
+
+std::vector<Tensor> tensors_of(PyObject* o) {
+  std::vector<Tensor> list;
+  if (o == Py_None) return list;
+  Ref items = checked(PySequence_Fast(o, "expected a list of Tensor"));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+    list.push_back(shared_tensor(PySequence_Fast_GET_ITEM(items.get(), i)));
+  return list;
+}
+
+// One tensor that holds the parts of all ranks, or a list of a part each.
+class Parts {
+ public:
+  Parts(PyObject* o, int size, bool written)
+      : size_(size), use_(written ? Staged::Use::kWrite : Staged::Use::kRead) {
+    is_whole_ = python().unwrap(o) != nullptr;
+    if (is_whole_)
+      list_.push_back(shared_tensor(o));
+    else
+      list_ = tensors_of(o);
+  }
+  class Dense {
+   public:
+    explicit Dense(const Parts& parts) : list_(parts.list_, parts.use_) {
+      pieces = list_.pieces();
+      if (!parts.is_whole_) return;
+      const Piece whole = pieces[0];
+      pieces.clear();
+      for (int i = 0; i < parts.size_; ++i)
+        pieces.push_back({whole.data + i * (whole.bytes / parts.size_), whole.bytes / parts.size_});
+    }
+    void give_back() const { list_.give_back(); }
+    Pieces pieces;
+
+   private:
+    StagedList list_;
+  };
+  int64_t dtype() const { return list_.empty() ? 0 : list_[0].dtype(); }
+
+ private:
+  int size_;
+  Staged::Use use_;
+  bool is_whole_ = false;
+  std::vector<Tensor> list_;
+};
+
+// The last argument of a method says whether to wait; None comes back if it did, else the task.
+template <class F>
+PyObject* started(bool wait, F&& start) {
+  std::shared_ptr<Task> task;
+  {
+    WithoutGil others_run;
+    task = start();
+  }
+  return wait ? Py_NewRef(Py_None) : task_object(std::move(task)).take();
+}
+
+bool truth(PyObject* o) {
+  const int found = PyObject_IsTrue(o);
+  if (found < 0) throw PythonError();
+  return found;
+}
+int rank_of(PyObject* o) { return o == Py_None ? -1 : static_cast<int>(integer_of(o)); }
+Reduction reduction_of(PyObject* o) { return static_cast<Reduction>(integer_of(o)); }
+
+using Args = PyObject* const*;
+
+// ---- methods
+// --------------------------------------------------------------------------------------------------------
+
+PyObject* all_reduce(PyObject* self, Args args, Py_ssize_t n) {
+  return for_python([&] {
+    check_count("all_reduce(tensor, reduction, root, wait)", n, 4);
+    Tensor tensor = shared_tensor(args[0]);
+    const Reduction reduction = reduction_of(args[1]);
+    const int root = rank_of(args[2]);
+    const bool wait = truth(args[3]);
+    return started(wait, [&] { return self_of(self).all_reduce(std::move(tensor), reduction, root, wait); });
+  });
+}
+
+PyObject* broadcast(PyObject* self, Args args, Py_ssize_t n) {
+  return for_python([&] {
+    check_count("broadcast(tensors, root, wait)", n, 3);
+    std::vector<Tensor> tensors = tensors_of(args[0]);
+    const int root = rank_of(args[1]);
+    const bool wait = truth(args[2]);
+    return started(wait, [&] {
+      return self_of(self).run(
+          [tensors = std::move(tensors), root](Collectives& c, const Patience& patience) {
+            const bool sends = c.segment().rank() == root;
+            const StagedList staged(tensors, sends ? Staged::Use::kRead : Staged::Use::kWrite);
+            c.broadcast(staged.pieces(), tensors.empty() ? 0 : tensors[0].dtype(), root, patience);
+            staged.give_back();
+          },
+          wait);
+    });
+  });
+}
+
+PyObject* all_gather(PyObject* self, Args args, Py_ssize_t n) {
+  return for_python([&] {
+    check_count("all_gather(outputs, input, root, wait)", n, 4);
+    const Parts outputs(args[0], self_of(self).size(), true);
+    Tensor input = shared_tensor(args[1]);
+    const int root = rank_of(args[2]);
+    const bool wait = truth(args[3]);
+    return started(wait, [&] {
+      return self_of(self).run(
+          [outputs, input, root](Collectives& c, const Patience& patience) {
+            const Parts::Dense out(outputs);
+            const Staged in(input, Staged::Use::kRead);
+            c.all_gather(out.pieces, in.piece(), input.dtype(), root, patience);
+            out.give_back();
+          },
+          wait);
+    });
+  });
+}
+
+PyObject* scatter(PyObject* self, Args args, Py_ssize_t n) {
+  return for_python([&] {
+    check_count("scatter(output, inputs, root, wait)", n, 4);
+    Tensor output = shared_tensor(args[0]);
+    const Parts inputs(args[1], self_of(self).size(), false);
+    const int root = rank_of(args[2]);
+    const bool wait = truth(args[3]);
+    return started(wait, [&] {
+      return self_of(self).run(
+          [output, inputs, root](Collectives& c, const Patience& patience) {
+            const Staged out(output, Staged::Use::kWrite);
+            const Parts::Dense in(inputs);
+            c.scatter(out.piece(), in.pieces, output.dtype(), root, patience);
+            out.give_back();
+          },
+          wait);
+    });
+  });
+}
+
+PyObject* reduce_scatter(PyObject* self, Args args, Py_ssize_t n) {
+  return for_python([&] {
+    check_count("reduce_scatter(output, inputs, reduction, wait)", n, 4);
+    Tensor output = shared_tensor(args[0]);
+    const Parts inputs(args[1], self_of(self).size(), false);
+    const Reduction reduction = reduction_of(args[2]);
+    const bool wait = truth(args[3]);
+    return started(wait, [&] {
+      return self_of(self).run(
+          [output, inputs, reduction](Collectives& c, const Patience& patience) {
+            const Staged out(output, Staged::Use::kWrite);
+            const Parts::Dense in(inputs);
+            c.reduce_scatter(out.piece(), in.pieces, output.dtype(), reduction, patience);
+            out.give_back();
+          },
+          wait);
+    });
+  });
+}
+
+PyObject* all_to_all(PyObject* self, Args args, Py_ssize_t n) {
+  return for_python([&] {
+    check_count("all_to_all(outputs, inputs, wait)", n, 3);
+    const Parts outputs(args[0], self_of(self).size(), true), inputs(args[1], self_of(self).size(), false);
+    const bool wait = truth(args[2]);
+    return started(wait, [&] {
+      return self_of(self).run(
+          [outputs, inputs](Collectives& c, const Patience& patience) {
+            const Parts::Dense out(outputs), in(inputs);
+            c.all_to_all(out.pieces, in.pieces, inputs.dtype(), patience);
+            out.give_back();
+          },
+          wait);
+    });
+  });
+}
+
+// barrier(nanoseconds or None, wait)
+PyObject* barrier(PyObject* self, Args args, Py_ssize_t n) {
+  return for_python([&] {
+    check_count("barrier(nanoseconds, wait)", n, 2);
+    const int64_t limit = args[0] == Py_None ? -1 : integer_of(args[0]);
+    const bool wait = truth(args[1]);
+    return started(wait, [&] {
+      return self_of(self).run([](Collectives& c, const Patience& patience) { c.barrier(patience); }, wait,
+                               limit);
+    });
+  });
+}
+
+PyObject* message(PyObject* self, Args args, Py_ssize_t n, bool sends) {
+  return for_python([&] {
+    check_count("send or receive(tensor, peer, tag, wait)", n, 4);
+    Tensor tensor = shared_tensor(args[0]);
+    const int peer = rank_of(args[1]);
+    const int64_t tag = integer_of(args[2]);
+    const bool wait = truth(args[3]);
+    std::shared_ptr<Task> task;
+    {
+      WithoutGil others_run;
+      Group& group = self_of(self);
+      task = sends ? group.send(std::move(tensor), peer, tag, wait)
+                   : group.receive(std::move(tensor), peer, tag, wait);
+    }
+    return task_object(std::move(task)).take();
+  });
+}
+PyObject* send(PyObject* self, Args args, Py_ssize_t n) { return message(self, args, n, true); }
+PyObject* receive(PyObject* self, Args args, Py_ssize_t n) { return message(self, args, n, false); }
+
+PyObject* arena_empty(PyObject* self, Args args, Py_ssize_t n) {
+  return for_python([&] {
+    check_count("arena_empty(count, like)", n, 2);
+    const int64_t count = integer_of(args[0]);
+    Tensor made = self_of(self).arena_empty(Span(&count, 1), shared_tensor(args[1]).dtype());
+    return checked(python().wrap(made.release())).take();
+  });
+}
+
+PyObject* set_limit(PyObject* self, PyObject* ns) {
+  return for_python([&] {
+    self_of(self).limit = integer_of(ns);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* abort_group(PyObject* self, PyObject* why) {
+  return for_python([&] {
+    self_of(self).abort(text_of(why));
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* has_failed(PyObject* self, PyObject*) { return PyBool_FromLong(self_of(self).has_failed()); }
+
+PyObject* close_group(PyObject* self, PyObject*) {
+  return for_python([&] {
+    {
+      WithoutGil others_run;
+      self_of(self).close();
+    }
+    return Py_NewRef(Py_None);
+  });
+}
+
+// ---- the type
+// -------------------------------------------------------------------------------------------------------
+
+std::vector<Member> members_of(PyObject* o) {
+  std::vector<Member> members;
+  Ref items = checked(PySequence_Fast(o, "expected a list of (global rank, pid, pidfd)"));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    Member member{};
+    long long global;
+    if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(items.get(), i), "Lii", &global, &member.pid,
+                          &member.pidfd))
+      throw PythonError();
+    member.global_rank = global;
+    members.push_back(member);
+  }
+  return members;
+}
+
+PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
+  return for_python([&] {
+    int descriptor, rank;
+    PyObject* members;
+    const char* name;
+    long long limit;
+    if (!PyArg_ParseTuple(args, "iiOsL", &descriptor, &rank, &members, &name, &limit)) throw PythonError();
+    auto segment = std::make_unique<Segment>(descriptor, rank, members_of(members), name);
+    auto group = std::make_shared<Group>(std::move(segment), limit);
+    Ref made = checked(type->tp_alloc(type, 0));
+    new (&reinterpret_cast<GroupObject*>(made.get())->group) std::shared_ptr<Group>(std::move(group));
+    return made.take();
+  });
+}
+
+PyMethodDef kMethods[] = {
+    {"all_reduce", fast(all_reduce), METH_FASTCALL, nullptr},
+    {"broadcast", fast(broadcast), METH_FASTCALL, nullptr},
+    {"all_gather", fast(all_gather), METH_FASTCALL, nullptr},
+    {"scatter", fast(scatter), METH_FASTCALL, nullptr},
+    {"reduce_scatter", fast(reduce_scatter), METH_FASTCALL, nullptr},
+    {"all_to_all", fast(all_to_all), METH_FASTCALL, nullptr},
+    {"barrier", fast(barrier), METH_FASTCALL, nullptr},
+    {"send", fast(send), METH_FASTCALL, nullptr},
+    {"receive", fast(receive), METH_FASTCALL, nullptr},
+    {"arena_empty", fast(arena_empty), METH_FASTCALL, nullptr},
+    {"set_limit", set_limit, METH_O, nullptr},
+    {"abort", abort_group, METH_O, nullptr},
+    {"has_failed", has_failed, METH_NOARGS, nullptr},
+    {"close", close_group, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyType_Slot kSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                        {Py_tp_new, reinterpret_cast<void*>(create)},
+                        {Py_tp_methods, kMethods},
+                        {0, nullptr}};
+PyType_Spec kSpec = {"tl_distributed._C.Group", sizeof(GroupObject), 0, Py_TPFLAGS_DEFAULT, kSlots};
+
+// ---- the flight recorder
+// ------------------------------------------------------------------------------------
+
+const char* name_of(Stage stage) {
+  constexpr const char* names[] = {"empty", "queued", "running", "done", "failed"};
+  return names[static_cast<int>(stage)];
+}
+
+PyObject* segment_bytes(PyObject*, PyObject* size) {
+  return for_python([&] { return PyLong_FromLongLong(Segment::bytes(static_cast<int>(integer_of(size)))); });
+}
+
+PyObject* record_to(PyObject*, PyObject* descriptor) {
+  return for_python([&] {
+    Recorder::instance().use(static_cast<int>(integer_of(descriptor)));
+    return Py_NewRef(Py_None);
+  });
+}
+
+// records() -> [(group, sequence, operation, text, bytes, began, ended, stage)]
+PyObject* records(PyObject*, PyObject*) {
+  return for_python([&] {
+    Ref list = checked(PyList_New(0));
+    for (const Record* r : Recorder::instance().all()) {
+      Ref item = checked(Py_BuildValue(
+          "(sKssLLLs)", r->group, static_cast<unsigned long long>(r->call.sequence), name_of(r->call.kind),
+          text_of(r->call).c_str(), static_cast<long long>(r->call.bytes()),
+          static_cast<long long>(r->call.began), static_cast<long long>(r->ended), name_of(r->stage.load())));
+      checked(PyList_Append(list.get(), item.get()));
+    }
+    return list.take();
+  });
+}
+
+PyMethodDef kFunctions[] = {
+    {"segment_bytes", segment_bytes, METH_O, nullptr},
+    {"record_to", record_to, METH_O, nullptr},
+    {"records", records, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+}  // namespace
+
+void add_group_type(PyObject* module) {
+  g_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&kSpec)).take());
+  checked(PyModule_AddObjectRef(module, "Group", reinterpret_cast<PyObject*>(g_type)));
+  checked(PyModule_AddFunctions(module, kFunctions));
+}
+
+std::shared_ptr<Group> group_of(PyObject* o) {
+  if (!PyObject_TypeCheck(o, g_type))
+    raise(PyExc_TypeError, std::string("expected a Group, got ") + Py_TYPE(o)->tp_name);
+  return reinterpret_cast<GroupObject*>(o)->group;
+}
+
+}  // namespace tl::distributed

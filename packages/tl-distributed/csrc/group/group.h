@@ -1,0 +1,50 @@
+// A group of ranks on one machine: its collectives and messages, with tensors.
+#pragma once
+
+#include <memory>
+
+#include "group/collectives.h"
+#include "group/messages.h"
+#include "group/queue.h"
+
+namespace tl::distributed {
+
+class Group : public std::enable_shared_from_this<Group> {
+ public:
+  Group(std::unique_ptr<Segment> segment, int64_t limit);
+  ~Group();
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int64_t limit = 0;  // nanoseconds that an operation may take
+
+  // Runs the body in the order of the calls; the task is over if `wait`.
+  using Body = std::function<void(Collectives&, const Patience&)>;
+  std::shared_ptr<Task> run(Body body, bool wait, int64_t limit = -1);
+
+  std::shared_ptr<Task> all_reduce(Tensor tensor, Reduction reduction, int root, bool wait);
+  std::shared_ptr<Task> send(Tensor tensor, int peer, int64_t tag, bool wait);
+  std::shared_ptr<Task> receive(Tensor tensor, int peer, int64_t tag, bool wait);
+
+  // Zeros in this rank's arena, at the same offset on every rank if all ask in the same order.
+  Tensor arena_empty(Span sizes, int64_t dtype);
+
+  void abort(const std::string& why);
+  void close();
+  bool has_failed() const;
+  Segment& segment() { return collectives_.segment(); }
+
+ private:
+  void check_usable() const;
+  std::shared_ptr<Task> message(Tensor tensor, int peer, int64_t tag, bool wait, bool sends);
+
+  int rank_, size_, forks_;
+  bool closed_ = false;
+  Collectives collectives_;
+  Queue queue_;
+  std::unique_ptr<Messages> messages_;
+  std::mutex arena_mutex_;
+  int64_t arena_used_ = 0;
+};
+
+}  // namespace tl::distributed

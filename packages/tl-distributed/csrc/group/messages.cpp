@@ -1,0 +1,343 @@
+#include "group/messages.h"
+
+#include <sched.h>
+
+#include "base/clock.h"
+#include "base/failure.h"
+
+namespace tl::distributed {
+
+namespace {
+constexpr int64_t kStep = 64 << 10;        // bytes after which the other side is told
+constexpr int64_t kLookEvery = 2'000'000;  // nanoseconds
+constexpr int64_t kSlice = 2'000'000;
+constexpr int64_t kHeader = 32;
+constexpr int64_t kStopAfter = 1'000'000'000;  // what is still under way then is given up
+}  // namespace
+
+Messages::Messages(Segment& segment)
+    : segment_(segment),
+      outgoing_(static_cast<size_t>(segment.size())),
+      incoming_(static_cast<size_t>(segment.size())),
+      stored_(static_cast<size_t>(segment.size())) {
+  static_assert(sizeof(Header) == kHeader);
+}
+
+Messages::~Messages() { stop(); }
+
+Call Messages::call_of(const Message& message, Kind kind) const {
+  Call call;
+  call.kind = kind;
+  call.dtype = message.dtype;
+  call.count = message.data.bytes / size_of_dtype(message.dtype);
+  call.root = message.peer < 0 ? -1 : static_cast<int32_t>(segment_.global_rank(message.peer));
+  return call;
+}
+
+void Messages::send(std::shared_ptr<Message> message) {
+  std::lock_guard lock(mutex_);
+  segment_.check_failed(text_of(call_of(*message, Kind::kSend)));
+  message->deadline = now_ns() + message->limit;
+  outgoing_[static_cast<size_t>(message->peer)].push_back(message);
+  sends_.push_back(std::move(message));
+  changed_.notify_all();
+}
+
+void Messages::receive(std::shared_ptr<Message> message) {
+  std::lock_guard lock(mutex_);
+  segment_.check_failed(text_of(call_of(*message, Kind::kReceive)));
+  message->deadline = now_ns() + message->limit;
+  if (take_stored(*message)) return;
+  receives_.push_back(std::move(message));
+  changed_.notify_all();
+}
+
+// ---- rings
+// --------------------------------------------------------------------------------------------------------
+
+int64_t Messages::write_ring(int to, const char* from, int64_t most) {
+  MailRing& ring = segment_.ring(segment_.rank(), to);
+  char* data = segment_.ring_data(segment_.rank(), to);
+  const uint64_t at = ring.written.load(std::memory_order_relaxed);
+  const int64_t room = kMailBytes - static_cast<int64_t>(at - ring.read.load(std::memory_order_acquire));
+  const int64_t inside = static_cast<int64_t>(at % kMailBytes);
+  const int64_t bytes = std::min({most, room, kMailBytes - inside, kStep});
+  if (bytes <= 0) return 0;
+  std::memcpy(data + inside, from, static_cast<size_t>(bytes));
+  ring.written.store(at + static_cast<uint64_t>(bytes), std::memory_order_release);
+  return bytes;
+}
+
+int64_t Messages::read_ring(int from, char* to, int64_t most) {
+  MailRing& ring = segment_.ring(from, segment_.rank());
+  const char* data = segment_.ring_data(from, segment_.rank());
+  const uint64_t at = ring.read.load(std::memory_order_relaxed);
+  const int64_t there = static_cast<int64_t>(ring.written.load(std::memory_order_acquire) - at);
+  const int64_t inside = static_cast<int64_t>(at % kMailBytes);
+  const int64_t bytes = std::min({most, there, kMailBytes - inside, kStep});
+  if (bytes <= 0) return 0;
+  std::memcpy(to, data + inside, static_cast<size_t>(bytes));
+  ring.read.store(at + static_cast<uint64_t>(bytes), std::memory_order_release);
+  return bytes;
+}
+
+// ---- moving
+// -------------------------------------------------------------------------------------------------------
+
+// True if something moved.
+bool Messages::push(Message& message) {
+  const Header header = {message.data.bytes, message.dtype, message.tag, 0};
+  bool moved = false;
+  while (message.moved < kHeader + message.data.bytes) {
+    const int64_t inside = message.moved - kHeader;
+    const int64_t done =
+        inside < 0 ? write_ring(message.peer, reinterpret_cast<const char*>(&header) + message.moved,
+                                kHeader - message.moved)
+                   : write_ring(message.peer, message.data.data + inside, message.data.bytes - inside);
+    if (done == 0) return moved;
+    message.moved += done;
+    moved = true;
+    if (done >= kStep) break;
+  }
+  return moved;
+}
+
+bool Messages::wants(int from) const {
+  for (const auto& message : receives_)
+    if (message->peer == from || message->peer < 0) return true;
+  return false;
+}
+
+bool Messages::read_header(int from) {
+  Incoming& in = incoming_[static_cast<size_t>(from)];
+  const int64_t before = in.header_bytes;
+  while (in.header_bytes < kHeader) {
+    const int64_t got =
+        read_ring(from, reinterpret_cast<char*>(&in.header) + in.header_bytes, kHeader - in.header_bytes);
+    if (got == 0) break;
+    in.header_bytes += got;
+  }
+  return in.header_bytes > before;
+}
+
+// A message is for the first who waits for its sender and tag.
+void Messages::choose_target(int from) {
+  Incoming& in = incoming_[static_cast<size_t>(from)];
+  for (auto it = receives_.begin(); it != receives_.end(); ++it) {
+    const std::shared_ptr<Message> message = *it;
+    if (message->tag != in.header.tag || (message->peer >= 0 && message->peer != from)) continue;
+    deliver(*message, in.header, from);
+    receives_.erase(it);
+    in.target = message;
+    copy(message->data.data, {in.aside.data(), in.got});
+    in.aside.clear();
+    return;
+  }
+  in.aside.resize(static_cast<size_t>(in.header.bytes));
+}
+
+void Messages::deliver(Message& message, const Header& header, int from) {
+  message.task->source = from;
+  if (header.bytes == message.data.bytes && header.dtype == message.dtype) return;
+  Call sent;
+  sent.kind = Kind::kSend;
+  sent.dtype = header.dtype;
+  sent.count = header.bytes / size_of_dtype(header.dtype);
+  segment_.fail("a message of group " + segment_.group_name() + ": " + segment_.describe(from) + " called " +
+                text_of(sent) + ", " + segment_.describe(segment_.rank()) + " called " +
+                text_of(call_of(message, Kind::kReceive)));
+}
+
+bool Messages::pull(int from) {
+  Incoming& in = incoming_[static_cast<size_t>(from)];
+  bool moved = false;
+  if (in.header_bytes < kHeader) {
+    if (!wants(from)) return false;
+    moved = read_header(from);
+    if (in.header_bytes < kHeader) return moved;
+    choose_target(from);
+  } else if (!in.target) {
+    if (!wants(from)) return false;
+    choose_target(from);
+  }
+  char* to = in.target ? in.target->data.data : in.aside.data();
+  while (in.got < in.header.bytes) {
+    const int64_t got = read_ring(from, to + in.got, in.header.bytes - in.got);
+    if (got == 0) return moved;
+    in.got += got;
+    moved = true;
+    if (got >= kStep && in.got < in.header.bytes) return true;
+  }
+  return finish_incoming(from);
+}
+
+bool Messages::finish_incoming(int from) {
+  Incoming& in = incoming_[static_cast<size_t>(from)];
+  const std::shared_ptr<Message> target = std::move(in.target);
+  if (!target) stored_[static_cast<size_t>(from)].push_back({in.header, std::move(in.aside)});
+  in = Incoming();
+  if (target) target->task->finish(nullptr);
+  return true;
+}
+
+bool Messages::take_stored(Message& message) {
+  for (int from = 0; from < segment_.size(); ++from) {
+    if (message.peer >= 0 && message.peer != from) continue;
+    auto& stored = stored_[static_cast<size_t>(from)];
+    for (auto it = stored.begin(); it != stored.end(); ++it) {
+      if (it->header.tag != message.tag) continue;
+      const Stored found = std::move(*it);
+      stored.erase(it);
+      deliver(message, found.header, from);
+      copy(message.data.data, {const_cast<char*>(found.data.data()), found.header.bytes});
+      message.task->finish(nullptr);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Messages::progress() {
+  bool moved = false;
+  for (auto& queue : outgoing_) {
+    if (queue.empty()) continue;
+    const std::shared_ptr<Message> message = queue.front();
+    moved |= push(*message);
+    if (message->moved < kHeader + message->data.bytes) continue;
+    queue.pop_front();
+    sends_.remove(message);
+    message->task->finish(nullptr);
+  }
+  for (int from = 0; from < segment_.size(); ++from)
+    if (from != segment_.rank()) moved |= pull(from);
+  return moved;
+}
+
+// ---- waiting
+// ------------------------------------------------------------------------------------------------------
+
+void Messages::look_around() {
+  const int64_t now = now_ns();
+  if (now < next_look_) return;
+  next_look_ = now + kLookEvery;
+  const auto look = [&](const Message& message, Kind kind, bool receiving) {
+    const Call call = call_of(message, kind);
+    segment_.check_failed(text_of(call));
+    if (message.peer >= 0) {
+      const MailRing& ring = segment_.ring(message.peer, segment_.rank());
+      if (!receiving || ring.written.load() == ring.read.load()) segment_.check_peer(message.peer, call);
+    } else {
+      for (int i = 0; i < segment_.size(); ++i)
+        if (segment_.is_dead(i)) segment_.check_peer(i, call);
+    }
+    if (now < message.deadline) return;
+    const std::string whom = message.peer < 0 ? "any rank" : segment_.describe(message.peer);
+    segment_.fail(segment_.describe(segment_.rank()) + " waited " +
+                  std::to_string(static_cast<double>(message.limit) * 1e-9) + " s in " + text_of(call) +
+                  " of group " + segment_.group_name() + " for " + whom + " (timeout)");
+  };
+  for (const auto& message : sends_) look(*message, Kind::kSend, false);
+  for (const auto& message : receives_) look(*message, Kind::kReceive, true);
+  for (const Incoming& in : incoming_)
+    if (in.target) look(*in.target, Kind::kReceive, true);
+}
+
+void Messages::give_up(const std::exception_ptr& error) {
+  std::vector<std::shared_ptr<Message>> every(sends_.begin(), sends_.end());
+  every.insert(every.end(), receives_.begin(), receives_.end());
+  for (Incoming& in : incoming_)
+    if (in.target) every.push_back(std::move(in.target));
+  sends_.clear();
+  receives_.clear();
+  for (auto& queue : outgoing_) queue.clear();
+  for (const auto& message : every)
+    if (!message->task->is_done()) message->task->finish(error);
+}
+
+void Messages::wait_here(const std::shared_ptr<Message>& message) {
+  int idle = 0;
+  while (!message->task->is_done()) {
+    const uint32_t seen = segment_.mail_count();
+    bool moved = false;
+    {
+      std::lock_guard lock(mutex_);
+      try {
+        moved = progress();
+        if (!moved) look_around();
+      } catch (...) {
+        give_up(portable_exception());
+      }
+    }
+    if (moved) {
+      segment_.tell_mail();
+      idle = 0;
+      continue;
+    }
+    if (message->task->is_done()) break;
+    ++idle;
+    if (idle < 100)
+      pause_briefly();
+    else if (idle < 150)
+      sched_yield();
+    else
+      segment_.await_mail(seen, kSlice);
+    if (idle > 150 && api().interrupted()) {
+      segment_.poison("interrupted on " + segment_.describe(segment_.rank()) + " during a message");
+      throw Pending();
+    }
+  }
+}
+
+void Messages::start_thread() {
+  std::lock_guard lock(mutex_);
+  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+}
+
+void Messages::work() {
+  std::unique_lock lock(mutex_);
+  int idle = 0;
+  while (true) {
+    const auto under_way = [this] {
+      for (const Incoming& in : incoming_)
+        if (in.target) return true;
+      return !is_empty();
+    };
+    changed_.wait(lock, [&] { return stopping_ || under_way(); });
+    if (!under_way()) return;
+    if (stopping_ && now_ns() > stop_at_) {
+      give_up(std::make_exception_ptr(
+          Failure(FailureKind::kBackend, "the group was destroyed during a message")));
+      return;
+    }
+    const uint32_t seen = segment_.mail_count();
+    bool moved = false;
+    try {
+      moved = progress();
+      if (!moved) look_around();
+    } catch (...) {
+      give_up(portable_exception());
+    }
+    lock.unlock();
+    if (moved) {
+      segment_.tell_mail();
+      idle = 0;
+    } else if (++idle < 50) {
+      sched_yield();
+    } else {
+      segment_.await_mail(seen, kSlice);
+    }
+    lock.lock();
+  }
+}
+
+void Messages::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    stop_at_ = now_ns() + kStopAfter;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace tl::distributed

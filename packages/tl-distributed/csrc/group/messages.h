@@ -1,0 +1,84 @@
+// Messages from one rank to another, matched by sender and tag. Whoever waits for one moves all that are
+// under way.
+#pragma once
+
+#include <deque>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "group/pieces.h"
+#include "group/task.h"
+
+namespace tl::distributed {
+
+struct Message {
+  std::shared_ptr<Task> task;
+  Piece data;
+  int64_t dtype;
+  int64_t tag;
+  int peer;  // -1: from any rank
+  int64_t limit;
+  int64_t deadline = 0;
+  int64_t moved = 0;  // bytes of header and data
+};
+
+class Messages {
+ public:
+  explicit Messages(Segment& segment);
+  ~Messages();
+
+  void send(std::shared_ptr<Message> message);
+  void receive(std::shared_ptr<Message> message);
+  void wait_here(const std::shared_ptr<Message>& message);  // moves messages until this one is over
+  void start_thread();                                      // moves them while nobody waits
+  void stop();
+
+ private:
+  struct Header {
+    int64_t bytes, dtype, tag, reserved;
+  };
+  struct Incoming {  // what comes from one rank
+    Header header{};
+    int64_t header_bytes = 0, got = 0;
+    std::shared_ptr<Message> target;  // whom it is for; none: it is put aside
+    std::vector<char> aside;
+  };
+  struct Stored {
+    Header header;
+    std::vector<char> data;
+  };
+
+  bool progress();
+  bool push(Message& message);
+  bool pull(int from);
+  bool read_header(int from);
+  void choose_target(int from);
+  bool finish_incoming(int from);
+  bool take_stored(Message& message);
+  void deliver(Message& message, const Header& header, int from);
+  void look_around();
+  void give_up(const std::exception_ptr& error);
+  bool wants(int from) const;
+  bool is_empty() const { return sends_.empty() && receives_.empty(); }
+  int64_t read_ring(int from, char* to, int64_t most);
+  int64_t write_ring(int to, const char* from, int64_t most);
+  Call call_of(const Message& message, Kind kind) const;
+  void work();
+
+  Segment& segment_;
+  std::mutex mutex_;
+  std::vector<std::list<std::shared_ptr<Message>>> outgoing_;  // by receiver, in order
+  std::list<std::shared_ptr<Message>> receives_;
+  std::list<std::shared_ptr<Message>> sends_;
+  std::vector<Incoming> incoming_;
+  std::vector<std::deque<Stored>> stored_;
+  int64_t next_look_ = 0;
+  bool stopping_ = false;
+  int64_t stop_at_ = 0;
+  std::condition_variable changed_;
+  std::thread thread_;
+};
+
+}  // namespace tl::distributed

@@ -1,0 +1,45 @@
+// The flight recorder: what this rank's groups did last, in a ring that may outlive the process.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "local/call.h"
+#include "local/futex.h"
+
+namespace tl::distributed {
+
+inline constexpr int kRecords = 2000;
+
+enum class Stage : uint32_t { kEmpty, kQueued, kRunning, kDone, kFailed };
+
+struct Record {
+  Call call;
+  int64_t ended;
+  char group[40];
+  std::atomic<Stage> stage;
+};
+
+// As it lies in the memory: a reader looks for the magic number, then at `next` modulo kRecords.
+struct RecordRing {
+  uint64_t magic;
+  int32_t rank, pid;
+  std::atomic<uint64_t> next;
+  Record records[kRecords];
+};
+
+class Recorder {
+ public:
+  static Recorder& instance();
+  void use(int descriptor);  // memory that somebody else holds too: the ring goes on there
+  Record* begin(const Call& call, const std::string& group, int rank);
+  static void end(Record* record, bool well);
+  std::vector<const Record*> all() const;  // the oldest first
+
+ private:
+  Recorder();
+  RecordRing* ring_;
+};
+
+}  // namespace tl::distributed

@@ -1,0 +1,221 @@
+#include "local/segment.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/failure.h"
+#include "tl/tl.hpp"
+
+namespace tl::distributed {
+
+namespace {
+constexpr int64_t kPage = 4096;
+constexpr int kPauses = 100;  // about 2.5 us
+constexpr int kYields = 50;
+constexpr int64_t kSlice = 2'000'000;  // of a sleep: a lost wake costs no more
+constexpr int64_t pages(int64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+struct Layout {
+  explicit Layout(int64_t n)
+      : blocks(pages(sizeof(SegmentHeader))),
+        rings(blocks + pages(n * static_cast<int64_t>(sizeof(RankBlock)))),
+        mail(rings + pages(n * n * static_cast<int64_t>(sizeof(MailRing)))),
+        data(mail + n * n * kMailBytes),
+        arena(data + n * 2 * kSlotBytes),
+        end(arena + n * kArenaBytes) {}
+  int64_t blocks, rings, mail, data, arena, end;
+};
+
+std::string seconds(int64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", static_cast<double>(ns) * 1e-9);
+  return text;
+}
+}  // namespace
+
+int64_t Segment::bytes(int size) { return Layout(size).end; }
+
+Segment::Segment(int descriptor, int rank, std::vector<Member> members, std::string group_name)
+    : descriptor_(descriptor), rank_(rank), members_(std::move(members)), name_(std::move(group_name)) {
+  const Layout at(size());
+  memory_ = Mapping(descriptor, 0, at.arena, "group " + name_);
+  char* base = memory_.data();
+  header_ = reinterpret_cast<SegmentHeader*>(base);
+  blocks_ = reinterpret_cast<RankBlock*>(base + at.blocks);
+  rings_ = reinterpret_cast<MailRing*>(base + at.rings);
+  mail_ = base + at.mail;
+  data_ = base + at.data;
+}
+
+Segment::~Segment() {
+  for (const Member& member : members_)
+    if (member.pidfd >= 0) close(member.pidfd);
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::string Segment::describe(int rank) const {
+  const Member& member = members_[static_cast<size_t>(rank)];
+  return "rank " + std::to_string(member.global_rank) + " (pid " + std::to_string(member.pid) + ")";
+}
+
+void Segment::post(const Call& call) {
+  ++posts_;
+  block(rank_).calls[posts_ & 1] = call;
+}
+
+Call Segment::last_call(int rank) const {
+  const Call& a = block(rank).calls[0];
+  const Call& b = block(rank).calls[1];
+  return a.sequence > b.sequence ? a : b;
+}
+
+void Segment::arrive() {
+  RankBlock& mine = block(rank_);
+  mine.arrived.store(++step_, std::memory_order_seq_cst);
+  if (mine.sleepers.load(std::memory_order_seq_cst)) futex_wake(mine.arrived);
+}
+
+void Segment::await_all(const Call& call, const Patience& patience) {
+  for (int i = 1; i < size(); ++i) {
+    const int rank = (rank_ + i) % size();
+    const Word& word = block(rank).arrived;
+    for (int k = 0; k < kPauses; ++k) {
+      if (static_cast<int32_t>(word.load(std::memory_order_acquire) - step_) >= 0) break;
+      pause_briefly();
+    }
+    if (static_cast<int32_t>(word.load(std::memory_order_acquire) - step_) < 0) await(rank, call, patience);
+  }
+}
+
+void Segment::await(int rank, const Call& call, const Patience& patience) {
+  RankBlock& theirs = block(rank);
+  const auto is_there = [&] {
+    return static_cast<int32_t>(theirs.arrived.load(std::memory_order_acquire) - step_) >= 0;
+  };
+  for (int k = 0; k < kYields; ++k) {
+    sched_yield();
+    if (is_there()) return;
+  }
+  while (true) {
+    theirs.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const uint32_t seen = theirs.arrived.load(std::memory_order_seq_cst);
+    if (static_cast<int32_t>(seen - step_) < 0) futex_wait(theirs.arrived, seen, kSlice);
+    theirs.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    if (is_there()) return;
+    look_around(rank, call, patience);
+  }
+}
+
+// What a wait that takes long looks at: failures of others, deaths, Ctrl-C, the clock.
+void Segment::look_around(int rank, const Call& call, const Patience& patience) {
+  check_failed(text_of(call));
+  for (int i = 0; i < size(); ++i)
+    if (static_cast<int32_t>(block(i).arrived.load(std::memory_order_acquire) - step_) < 0)
+      check_peer(i, call);
+  static_cast<void>(rank);
+  if (patience.interruptible && api().interrupted()) {
+    poison("interrupted on " + describe(rank_) + " during " + text_of(call));
+    throw Pending();
+  }
+  if (now_ns() >= patience.deadline) time_out(call, patience);
+}
+
+void Segment::check_peer(int rank, const Call& call) {
+  if (rank == rank_) return;
+  RankBlock& theirs = block(rank);
+  const bool gone = is_dead(rank), left = theirs.has_left.load(std::memory_order_acquire);
+  if (!gone && !left) return;
+  // It may have arrived, and only then have gone.
+  if (static_cast<int32_t>(theirs.arrived.load(std::memory_order_acquire) - step_) >= 0 &&
+      call.kind != Kind::kReceive && call.kind != Kind::kSend)
+    return;
+  fail(describe(rank) + (left ? " has left the group" : " died") + " during " + text_of(call) + " of group " +
+       name_ + "; its last call was " + text_of(last_call(rank)));
+}
+
+std::vector<int> Segment::missing() const {
+  std::vector<int> ranks;
+  for (int i = 0; i < size(); ++i)
+    if (static_cast<int32_t>(block(i).arrived.load(std::memory_order_acquire) - step_) < 0)
+      ranks.push_back(i);
+  return ranks;
+}
+
+void Segment::time_out(const Call& call, const Patience& patience) {
+  std::string text = describe(rank_) + " waited " + seconds(patience.limit) + " s in " + text_of(call) +
+                     " of group " + name_ + " for";
+  for (int rank : missing())
+    text += " " + describe(rank) + ", whose last call was " + text_of(last_call(rank)) + ";";
+  text.pop_back();
+  fail(text + " (timeout)");
+}
+
+void Segment::tell_mail() {
+  header_->mail.fetch_add(1, std::memory_order_seq_cst);
+  if (header_->mail_sleepers.load(std::memory_order_seq_cst)) futex_wake(header_->mail);
+}
+
+void Segment::await_mail(uint32_t seen, int64_t ns) {
+  header_->mail_sleepers.fetch_add(1, std::memory_order_seq_cst);
+  if (header_->mail.load(std::memory_order_seq_cst) == seen) futex_wait(header_->mail, seen, ns);
+  header_->mail_sleepers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void Segment::check_failed(const std::string& doing) const {
+  if (!has_failed()) return;
+  for (int k = 0; k < 1000 && header_->failed.load(std::memory_order_acquire) != 2; ++k) usleep(10);
+  header_->text[sizeof header_->text - 1] = 0;
+  throw Failure(FailureKind::kBackend, doing + ": the group " + name_ + " has failed: " + header_->text);
+}
+
+void Segment::poison(const std::string& text) {
+  uint32_t none = 0;
+  if (!header_->failed.compare_exchange_strong(none, 1)) return;
+  const size_t length = std::min(text.size(), sizeof header_->text - 1);
+  std::memcpy(header_->text, text.data(), length);
+  header_->text[length] = 0;
+  header_->failed.store(2, std::memory_order_release);
+  tell_mail();
+  for (int i = 0; i < size(); ++i)  // whoever sleeps shall look around
+    if (block(i).sleepers.load()) futex_wake(block(i).arrived);
+}
+
+void Segment::fail(const std::string& text) {
+  poison(text);
+  throw Failure(FailureKind::kBackend, text);
+}
+
+bool Segment::is_dead(int rank) const {
+  pollfd watched = {members_[static_cast<size_t>(rank)].pidfd, POLLIN, 0};
+  return watched.fd >= 0 && poll(&watched, 1, 0) > 0;
+}
+
+void Segment::leave() {
+  block(rank_).has_left.store(1, std::memory_order_release);
+  futex_wake(block(rank_).arrived);
+  tell_mail();
+}
+
+std::shared_ptr<Segment::Arena> Segment::arena() {
+  if (!arena_) {
+    const Layout at(size());
+    Mapping memory(descriptor_, at.arena, size() * kArenaBytes, "the arena of group " + name_);
+    arena_ = std::make_shared<Arena>(Arena{std::move(memory), kArenaBytes});
+  }
+  return arena_;
+}
+
+int64_t Segment::arena_offset(const void* data, int64_t bytes) const {
+  if (!arena_) return -1;
+  const int64_t offset = static_cast<const char*>(data) - arena_->of(rank_);
+  return offset >= 0 && offset + bytes <= kArenaBytes ? offset : -1;
+}
+
+}  // namespace tl::distributed

@@ -1,0 +1,131 @@
+// The memory that the ranks of a group on one machine share, and how they wait for each other in it.
+//
+// Each rank has a block, in which it alone writes: how many steps it has come to, and the fingerprints of its
+// last two calls; and two slots for data. In a step every rank writes to one of its slots, arrives, waits for
+// all others, and reads what it needs. The next step uses the other slot, so one barrier a step is enough:
+// who arrives at a step has finished reading the step before, and nobody writes to a slot before all have
+// arrived at the step after it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mapping.h"
+#include "local/call.h"
+#include "local/futex.h"
+
+namespace tl::distributed {
+
+inline constexpr int64_t kSlotBytes = 1 << 20;
+inline constexpr int64_t kMailBytes = 1 << 19;            // of the ring from one rank to another
+inline constexpr int64_t kArenaBytes = int64_t{1} << 33;  // of addresses; memory is taken when it is written
+
+struct alignas(64) RankBlock {
+  Word arrived;   // steps this rank has come to
+  Word sleepers;  // ranks asleep on `arrived`
+  Word has_left;
+  Word reserved;
+  alignas(64) Call calls[2];
+};
+
+// A ring of bytes from one rank to another; the counters only grow.
+struct alignas(64) MailRing {
+  std::atomic<uint64_t> written;
+  alignas(64) std::atomic<uint64_t> read;
+};
+
+struct alignas(64) SegmentHeader {
+  Word failed;  // 0, 1 while the text is being written, 2
+  Word mail;    // goes up with every change of a ring
+  Word mail_sleepers;
+  char text[1024];
+};
+
+// A rank of the group, as errors name it.
+struct Member {
+  int64_t global_rank;
+  int pid;
+  int pidfd;  // owned; -1: unknown
+};
+
+// How long a wait may take, and whether it looks for Ctrl-C.
+struct Patience {
+  int64_t deadline;  // as now_ns()
+  int64_t limit;     // nanoseconds, for the message
+  bool interruptible;
+};
+
+class Segment {
+ public:
+  Segment(int descriptor, int rank, std::vector<Member> members, std::string group_name);
+  ~Segment();
+  Segment(const Segment&) = delete;
+
+  static int64_t bytes(int size);  // of the whole file for a group of `size`
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(members_.size()); }
+  const std::string& group_name() const { return name_; }
+  int64_t global_rank(int rank) const { return members_[static_cast<size_t>(rank)].global_rank; }
+  std::string describe(int rank) const;  // "rank 3 (pid 71)"
+
+  char* slot(int rank, uint32_t step) const { return data_ + (int64_t{rank} * 2 + (step & 1)) * kSlotBytes; }
+  static constexpr int64_t slot_pitch() { return 2 * kSlotBytes; }
+  RankBlock& block(int rank) const { return blocks_[rank]; }
+  MailRing& ring(int from, int to) const { return rings_[from * size() + to]; }
+  char* ring_data(int from, int to) const { return mail_ + (int64_t{from} * size() + to) * kMailBytes; }
+
+  // Steps.
+  uint32_t step() const { return step_; }
+  void post(const Call& call);  // before arriving at a call's first step
+  void arrive();
+  void await_all(const Call& call, const Patience& patience);
+  std::vector<int> missing() const;  // ranks that haven't arrived at this step
+  const Call& posted(int rank) const { return block(rank).calls[posts_ & 1]; }
+  Call last_call(int rank) const;
+
+  // Changes of rings.
+  uint32_t mail_count() const { return header_->mail.load(std::memory_order_acquire); }
+  void tell_mail();
+  void await_mail(uint32_t seen, int64_t ns);
+
+  // Failures. The first one is what every rank raises from then on.
+  bool has_failed() const { return header_->failed.load(std::memory_order_acquire) != 0; }
+  void check_failed(const std::string& doing) const;
+  [[noreturn]] void fail(const std::string& text);
+  void poison(const std::string& text);
+  bool is_dead(int rank) const;  // by its pidfd
+  void leave();
+  void check_peer(int rank, const Call& call);  // fails if it is dead or has left
+
+  // The arena: for each rank the same offsets, mapped when first asked for.
+  struct Arena {
+    Mapping memory;
+    int64_t pitch;
+    char* of(int rank) const { return memory.data() + rank * pitch; }
+  };
+  std::shared_ptr<Arena> arena();
+  int64_t arena_offset(const void* data, int64_t bytes) const;  // -1: it doesn't lie there
+
+ private:
+  void await(int rank, const Call& call, const Patience& patience);
+  void look_around(int rank, const Call& call, const Patience& patience);
+  [[noreturn]] void time_out(const Call& call, const Patience& patience);
+
+  int descriptor_;
+  int rank_;
+  std::vector<Member> members_;
+  std::string name_;
+  Mapping memory_;
+  SegmentHeader* header_;
+  RankBlock* blocks_;
+  MailRing* rings_;
+  char* mail_;
+  char* data_;
+  uint32_t step_ = 0;
+  uint32_t posts_ = 0;
+  std::shared_ptr<Arena> arena_;
+};
+
+}  // namespace tl::distributed

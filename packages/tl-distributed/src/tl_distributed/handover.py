@@ -1,0 +1,199 @@
+"""How the ranks of a group on one machine come to share memory.
+
+Rank 0 makes the memory (a memfd, which nothing leaves behind) and waits at a socket whose address and token it puts
+in the store. The others connect, show the token, and hand over a descriptor of their process; when all have come, each
+gets the memory and the descriptors of all processes, by which they see each other die.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import secrets
+import socket
+import struct
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+
+from ._C import Group, segment_bytes
+from .errors import DistBackendError
+from .store import Store
+
+_PEER = struct.Struct("iII")  # SO_PEERCRED: pid, uid, gid
+_HELLO = struct.Struct("<ii32s")  # rank, pid, token
+_CHUNK = 200  # descriptors that one message may carry
+
+
+def meet(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta) -> Group:
+    """The group of processes on this machine that meet in a store.
+
+    Args:
+        store: where they meet; of this group alone.
+        rank: this process's rank in the group.
+        global_ranks: the members' numbers in the world.
+        name: of the group, for errors.
+        timeout: how long to wait for the others, and how long an operation may take.
+
+    Raises:
+        DistBackendError: not all came in time, or one is on another machine.
+    """
+    seconds = timeout.total_seconds()
+    deadline = time.monotonic() + seconds
+    who = f"group {name}"
+    if rank == 0:
+        memory, pids, pidfds = _lead(store, global_ranks, who, deadline, seconds)
+    else:
+        memory, pids, pidfds = _follow(store, rank, len(global_ranks), who, deadline)
+    members = list(zip(global_ranks, pids, pidfds, strict=True))
+    return Group(memory, rank, members, name, int(seconds * 1e9))
+
+
+def boot() -> str:
+    """What two processes on one machine have in common."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return file.read().strip()
+    except OSError:
+        return socket.gethostname()
+
+
+def _lead(
+    store: Store, global_ranks: Sequence[int], who: str, deadline: float, seconds: float
+) -> tuple[int, list[int], list[int]]:
+    size = len(global_ranks)
+    token = secrets.token_hex(16)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        address = f"tl-{secrets.token_hex(8)}"
+        server.bind("\0" + address)
+        server.listen(size)
+        store.set(
+            "local", json.dumps({"boot": boot(), "address": address, "token": token, "pid": os.getpid()})
+        )
+        memory = os.memfd_create(f"tl-{who}", os.MFD_CLOEXEC)
+        os.ftruncate(memory, segment_bytes(size))
+        links: dict[int, socket.socket] = {}
+        met = False
+        pids, pidfds = [os.getpid()] + [0] * (size - 1), [os.pidfd_open(os.getpid())] + [-1] * (size - 1)
+        try:
+            while len(links) < size - 1:
+                _accept(server, store, token, links, pids, pidfds, deadline)
+                if time.monotonic() > deadline:
+                    missing = [g for r, g in enumerate(global_ranks) if r and r not in links]
+                    raise DistBackendError(
+                        f"{who}: rank {global_ranks[0]} waited {seconds:g} s for ranks {missing} to join"
+                    )
+            for link in links.values():
+                _give(link, memory, pids, pidfds)
+            met = True
+        finally:
+            for link in links.values():
+                link.close()
+            for descriptor in [] if met else [memory, *pidfds]:
+                if descriptor >= 0:
+                    os.close(descriptor)
+    return memory, pids, pidfds
+
+
+def _accept(
+    server: socket.socket,
+    store: Store,
+    token: str,
+    links: dict[int, socket.socket],
+    pids: list[int],
+    pidfds: list[int],
+    deadline: float,
+) -> None:
+    """Lets one of the others in, if one comes within a second."""
+    server.settimeout(max(0.001, min(1.0, deadline - time.monotonic())))
+    try:
+        link, _ = server.accept()
+    except TimeoutError:
+        if store.check(["elsewhere"]):
+            raise DistBackendError(store.get("elsewhere").decode()) from None
+        return
+    link.settimeout(5)
+    _, uid, _ = _PEER.unpack(link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+    try:
+        data, descriptors, _, _ = socket.recv_fds(link, _HELLO.size, 1)
+    except OSError:
+        data, descriptors = b"", []
+    known = len(data) == _HELLO.size and len(descriptors) == 1
+    rank, pid, shown = _HELLO.unpack(data) if known else (-1, 0, b"")
+    ours = uid == os.getuid() and known and hmac.compare_digest(shown, token.encode())
+    taken = not 0 < rank < len(pids) or rank in links
+    if not ours or taken:
+        link.close()  # of another user or another job, or one too many
+        for descriptor in descriptors:
+            os.close(descriptor)
+    if not ours:
+        return
+    if taken:
+        raise DistBackendError(f"two processes (pids {pid} and {pids[rank]}) say that they are rank {rank}")
+    links[rank], pids[rank], pidfds[rank] = link, pid, descriptors[0]
+
+
+def _give(link: socket.socket, memory: int, pids: list[int], pidfds: list[int]) -> None:
+    link.sendall(struct.pack(f"<{len(pids)}i", *pids))
+    descriptors = [memory, *pidfds]
+    for i in range(0, len(descriptors), _CHUNK):
+        socket.send_fds(link, [b"d"], descriptors[i : i + _CHUNK])
+
+
+def _follow(
+    store: Store, rank: int, size: int, who: str, deadline: float
+) -> tuple[int, list[int], list[int]]:
+    store.wait(["local"], timedelta(seconds=max(0.001, deadline - time.monotonic())))
+    leader = json.loads(store.get("local"))
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with link:
+        link.settimeout(max(0.001, deadline - time.monotonic()))
+        if leader["boot"] != boot():
+            _say_elsewhere(store, rank, who, "runs on another machine than rank 0")
+        try:
+            link.connect("\0" + leader["address"])
+        except OSError as error:
+            _say_elsewhere(store, rank, who, f"cannot reach rank 0 on this machine ({error})")
+        own = os.pidfd_open(os.getpid())
+        try:
+            hello = _HELLO.pack(rank, os.getpid(), leader["token"].encode())
+            socket.send_fds(link, [hello], [own])
+        finally:
+            os.close(own)
+        return _take(link, size, who, leader["pid"])
+
+
+def _say_elsewhere(store: Store, rank: int, who: str, what: str) -> None:
+    text = (
+        f"{who}: rank {rank} {what}; between machines the backend needs Gloo, with which this package was not built: "
+        "set TL_GLOO_SOURCE to its source and build again"
+    )
+    store.set("elsewhere", text)
+    raise DistBackendError(text)
+
+
+def _take(link: socket.socket, size: int, who: str, leader: int) -> tuple[int, list[int], list[int]]:
+    try:
+        pids = list(struct.unpack(f"<{size}i", _exactly(link, 4 * size)))
+        descriptors: list[int] = []
+        while len(descriptors) < size + 1:
+            data, more, _, _ = socket.recv_fds(link, 1, _CHUNK)
+            if not data:
+                raise ConnectionError("closed")
+            descriptors += more
+    except OSError as error:
+        raise DistBackendError(
+            f"{who}: rank 0 (pid {leader}) did not hand over the memory: {error}"
+        ) from error
+    return descriptors[0], pids, descriptors[1:]
+
+
+def _exactly(link: socket.socket, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        more = link.recv(count - len(data))
+        if not more:
+            raise ConnectionError("closed; the others may not have come, or one has the same rank")
+        data += more
+    return data

@@ -1,0 +1,130 @@
+"""The backend `gloo` between processes of one machine: the package's own engine over memory that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from tl_core import Tensor
+
+from ._C import Group, Task
+from .communicator import Communicator
+from .group_context import GroupContext
+from .handover import meet
+from .reduction import RedOpType
+from .work import GroupWork, Work, all_of
+
+_REDUCTIONS = {
+    RedOpType.SUM: 0,
+    RedOpType.AVG: 1,
+    RedOpType.PRODUCT: 2,
+    RedOpType.MIN: 3,
+    RedOpType.MAX: 4,
+    RedOpType.BAND: 5,
+    RedOpType.BOR: 6,
+    RedOpType.BXOR: 7,
+}
+
+
+class LocalGroup(Communicator):
+    """Processes of one machine.
+
+    Args:
+        context: the group.
+    """
+
+    name = "gloo"
+
+    def __init__(self, context: GroupContext):
+        super().__init__(context)
+        self.native = meet(context.store, self.rank, context.global_ranks, context.name, self.timeout)
+        self._wait = False
+        self._blocking = _Blocking(self)
+
+    @property
+    def blocking(self) -> Communicator:
+        return self._blocking
+
+    def _work(self, task: Task | None, result: list[Tensor], name: str) -> Work:
+        return Work(result) if task is None else GroupWork(task, result, name)
+
+    def all_reduce(self, tensor: Tensor, op: RedOpType) -> Work:
+        task = self.native.all_reduce(tensor, _REDUCTIONS[op], None, self._wait)
+        return self._work(task, [tensor], "all_reduce")
+
+    def reduce(self, tensor: Tensor, root: int, op: RedOpType) -> Work:
+        return self._work(
+            self.native.all_reduce(tensor, _REDUCTIONS[op], root, self._wait), [tensor], "reduce"
+        )
+
+    def broadcast(self, tensor: Tensor, root: int) -> Work:
+        return self._work(self.native.broadcast([tensor], root, self._wait), [tensor], "broadcast")
+
+    def broadcast_coalesced(self, tensors: Sequence[Tensor], root: int) -> Work:
+        return self._work(self.native.broadcast(tensors, root, self._wait), list(tensors), "broadcast")
+
+    def all_gather(self, outputs: Sequence[Tensor], tensor: Tensor) -> Work:
+        return self._work(
+            self.native.all_gather(outputs, tensor, None, self._wait), list(outputs), "all_gather"
+        )
+
+    def all_gather_single(self, output: Tensor, tensor: Tensor) -> Work:
+        return self._work(self.native.all_gather(output, tensor, None, self._wait), [output], "all_gather")
+
+    def gather(self, outputs: Sequence[Tensor], tensor: Tensor, root: int) -> Work:
+        return self._work(self.native.all_gather(outputs, tensor, root, self._wait), list(outputs), "gather")
+
+    def scatter(self, output: Tensor, tensors: Sequence[Tensor], root: int) -> Work:
+        return self._work(self.native.scatter(output, tensors, root, self._wait), [output], "scatter")
+
+    def reduce_scatter(self, output: Tensor, tensors: Sequence[Tensor], op: RedOpType) -> Work:
+        task = self.native.reduce_scatter(output, tensors, _REDUCTIONS[op], self._wait)
+        return self._work(task, [output], "reduce_scatter")
+
+    def reduce_scatter_single(self, output: Tensor, tensor: Tensor, op: RedOpType) -> Work:
+        task = self.native.reduce_scatter(output, tensor, _REDUCTIONS[op], self._wait)
+        return self._work(task, [output], "reduce_scatter")
+
+    def all_to_all(self, outputs: Sequence[Tensor], tensors: Sequence[Tensor]) -> Work:
+        return self._work(self.native.all_to_all(outputs, tensors, self._wait), list(outputs), "all_to_all")
+
+    def all_to_all_single(self, output: Tensor, tensor: Tensor) -> Work:
+        return self._work(self.native.all_to_all(output, tensor, self._wait), [output], "all_to_all")
+
+    def all_reduce_coalesced(self, tensors: Sequence[Tensor], op: RedOpType) -> Work:
+        return all_of([self.all_reduce(tensor, op) for tensor in tensors]) if tensors else Work([])
+
+    def barrier(self) -> Work:
+        return self._work(self.native.barrier(None, self._wait), [], "barrier")
+
+    def monitored_barrier(self, timeout: timedelta, wait_all_ranks: bool) -> None:
+        self.native.barrier(int(timeout.total_seconds() * 1e9), True)
+
+    def send(self, tensor: Tensor, peer: int, tag: int) -> Work:
+        return GroupWork(self.native.send(tensor, peer, tag, self._wait), [tensor], "send")
+
+    def receive(self, tensor: Tensor, peer: int | None, tag: int) -> Work:
+        return GroupWork(self.native.receive(tensor, peer, tag, self._wait), [tensor], "recv")
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        super().set_timeout(timeout)
+        self.native.set_limit(int(timeout.total_seconds() * 1e9))
+
+    def abort(self) -> None:
+        self.native.abort("")
+
+    def close(self) -> None:
+        self.native.close()
+
+
+class _Blocking(LocalGroup):
+    """The same group; its operations are over when they return."""
+
+    def __init__(self, group: LocalGroup):
+        Communicator.__init__(self, group.context)
+        self.native: Group = group.native
+        self._wait = True
+
+    @property
+    def blocking(self) -> Communicator:
+        return self
