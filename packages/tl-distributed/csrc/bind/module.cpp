@@ -1,6 +1,7 @@
 // The extension module tl_distributed._C.
 #include "bind/group_object.h"
 #include "bind/python.h"
+#include "bind/reducer_object.h"
 #include "bind/task_object.h"
 #include "group/forks.h"
 
@@ -23,6 +24,7 @@ PyObject* make_module() {
     Ref module = checked(PyModule_Create(&kModule));
     add_task_type(module.get());
     add_group_type(module.get());
+    add_reducer_types(module.get());
     return module.take();
   });
 }

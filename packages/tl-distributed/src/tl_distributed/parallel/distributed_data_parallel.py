@@ -14,7 +14,6 @@ from tl_nn import Module
 from tl_nn.parameter import UninitializedParameter
 
 from ..algorithms.join import Join, Joinable, JoinHook
-from ..collectives import broadcast
 from ..grad_bucket import GradBucket
 from ..process_group import ProcessGroup
 from ..process_groups import default_group, get_rank
@@ -135,8 +134,13 @@ class DistributedDataParallel(Module, Joinable):
         return self._tracked(self.module.named_buffers())
 
     def _broadcast(self, tensors: list[Tensor], root: int = 0) -> None:
+        alike: dict[tl_core.dtype, list[Tensor]] = {}
         for tensor in tensors:
-            broadcast(tensor.detach(), group=self.process_group, group_src=root)
+            alike.setdefault(tensor.dtype, []).append(tensor.detach())
+        link = self.process_group.communicator(self.device_type).blocking
+        with no_grad():
+            for several in alike.values():
+                link.broadcast_coalesced(several, root).wait()
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the module returns; with gradients on, the next backward pass will average them."""
@@ -258,7 +262,7 @@ class DistributedDataParallel(Module, Joinable):
     def _set_static_graph(self) -> None:
         """Says that the same parameters take part in every forward pass."""
         self.static_graph = True
-        self.reducer.static = True
+        self.reducer.set_static()
 
     @staticmethod
     def _set_params_and_buffers_to_ignore_for_model(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import tl_core
 from tl_core import Tensor, no_grad
 from tl_core.futures import Future
 
+from .._C import Group
+from .._C import Reducer as NativeReducer
 from ..grad_bucket import GradBucket, views
 from ..process_group import ProcessGroup
 from .used import used_leaves
@@ -23,18 +25,24 @@ FIRST_BUCKET_BYTES = 1 << 20
 class Bucket:
     """Parameters whose gradients are reduced together."""
 
-    def __init__(self, parameters: list[Tensor]):
+    def __init__(self, parameters: list[Tensor], arena: Group | None):
         self.parameters = parameters
         self.missing = 0
         self.future: Future[Tensor] | None = None
         first, size = parameters[0], sum(p.numel() for p in parameters)
         self.buffer = first.new_empty(0).to(first.dtype)
         self._size = size
+        self._arena = arena
 
     def fill(self) -> None:
         """Copies the gradients into the buffer; where there is none, zeros."""
         if self.buffer.numel() != self._size:
-            self.buffer = self.parameters[0].new_empty(self._size)
+            first = self.parameters[0]
+            self.buffer = (
+                first.new_empty(self._size)
+                if self._arena is None
+                else self._arena.arena_empty(self._size, first.detach())
+            )
         for part, parameter in zip(views(self.buffer, self.parameters), self.parameters, strict=True):
             if parameter.grad is None:
                 part.zero_()
@@ -74,16 +82,33 @@ class Reducer:
         self.static = static
         self.grads_are_views = grads_are_views
         self.divisor = group.size()
-        self.buckets = [Bucket(part) for part in _assign(self.parameters, bucket_bytes)]
+        native = getattr(group.communicator(self.parameters[0].device.type), "native", None)
+        self.buckets = [Bucket(part, native) for part in _assign(self.parameters, bucket_bytes)]
         self._bucket_of = {id(p): bucket for bucket in self.buckets for p in bucket.parameters}
         self._hook: tuple[Any, Hook] | None = None
         self._expecting = False
         self._unused: set[int] | None = None
         self._ready: set[int] = set()
         self._next = 0
-        reference = weakref.ref(self)
-        for parameter in self.parameters:
-            parameter.register_post_accumulate_grad_hook(partial(_on_gradient, reference))
+        self._on_gradient = partial(_on_gradient, weakref.ref(self))
+        self._native = self._source = None if native is None else self._make_native(native)
+        for i, parameter in enumerate(self.parameters):
+            hook = self._on_gradient if self._native is None else self._native.hook(i)
+            parameter.register_post_accumulate_grad_hook(hook)
+        if find_unused or static:
+            self._leave_native()
+
+    def _make_native(self, group: Group) -> NativeReducer:
+        number = {id(p): i for i, p in enumerate(self.parameters)}
+        buckets = [[number[id(p)] for p in bucket.parameters] for bucket in self.buckets]
+        twice = partial(_on_second_gradient, weakref.ref(self))
+        return NativeReducer(group, self.parameters, buckets, self.divisor, self.grads_are_views, twice)
+
+    def _leave_native(self) -> None:
+        """From now on gradients are reduced here, where hooks, unused and static parameters are known."""
+        if self._native is not None:
+            self._native.forward_to(self._on_gradient)
+            self._native = None
 
     @property
     def has_hook(self) -> bool:
@@ -93,9 +118,20 @@ class Reducer:
     def set_hook(self, state: Any, hook: Hook) -> None:
         """Sets what reduces a bucket in place of the average."""
         self._hook = state, hook
+        self._leave_native()
+
+    def set_static(self) -> None:
+        """Says that the same parameters are left out each time."""
+        self.static = True
+        self._leave_native()
 
     def prepare(self, outputs: Any) -> None:
         """Gets ready for the backward pass of a forward pass that gave these outputs."""
+        if self._native is not None:
+            if self._native.missing():
+                raise RuntimeError(self._unfinished())
+            self._native.prepare()
+            return
         if self._expecting and self._ready:
             raise RuntimeError(self._unfinished())
         self._expecting, self._next = True, 0
@@ -108,6 +144,8 @@ class Reducer:
 
     def pause(self) -> None:
         """Lets gradients gather where they are until the next `prepare`."""
+        if self._native is not None:
+            self._native.pause()
         self._expecting = False
 
     def on_gradient(self, parameter: Tensor) -> None:
@@ -115,15 +153,19 @@ class Reducer:
         if not self._expecting:
             return
         if id(parameter) in self._ready:
-            raise RuntimeError(
-                f"Expected to mark a variable ready only once: the parameter {self._name(parameter)} got a second "
-                "gradient before the others got their first, from parts that share it or a second backward()"
-            )
+            self.refuse_second(self._name(parameter))
         with no_grad():
             if not self._ready:
                 for unused in (p for p in self.parameters if id(p) in self._unused_ids()):
                     self._mark(unused)
             self._mark(parameter)
+
+    def refuse_second(self, name: str) -> NoReturn:
+        """Raises for a parameter that got a second gradient in one pass."""
+        raise RuntimeError(
+            f"Expected to mark a variable ready only once: the parameter {name} got a second gradient before the "
+            "others got their first, from parts that share it or a second backward()"
+        )
 
     def _unused_ids(self) -> set[int]:
         return self._unused or set()
@@ -201,7 +243,12 @@ class Reducer:
         return next(n for n, p in zip(self.names, self.parameters, strict=True) if p is parameter)
 
     def _unfinished(self) -> str:
-        missing = [n for n, p in zip(self.names, self.parameters, strict=True) if id(p) not in self._ready]
+        if self._native is not None:
+            missing = [self.names[i] for i in self._native.missing()]
+        else:
+            missing = [
+                n for n, p in zip(self.names, self.parameters, strict=True) if id(p) not in self._ready
+            ]
         return (
             "Expected to have finished reduction in the prior iteration before starting a new one: the parameters "
             f"{', '.join(missing)} got no gradient. If they don't take part in every loss, construct "
@@ -213,6 +260,12 @@ def _on_gradient(reducer: weakref.ref[Reducer], parameter: Tensor) -> None:
     found = reducer()
     if found is not None:
         found.on_gradient(parameter)
+
+
+def _on_second_gradient(reducer: weakref.ref[Reducer], parameter: int) -> None:
+    found = reducer()
+    if found is not None:
+        found.refuse_second(found.names[parameter])
 
 
 def _tensor_of(value: Any) -> Tensor:
