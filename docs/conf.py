@@ -19,6 +19,9 @@ exclude_patterns = ["_build", "generated"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
+# Types in signatures are written without their module, and several classes are called Node.
+suppress_warnings = ["ref.python"]
+
 html_theme = "furo"
 html_title = "tl"
 html_static_path = ["static"]

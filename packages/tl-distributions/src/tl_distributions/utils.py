@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
 from numbers import Number
 from typing import Any, Generic, TypeVar, overload
 
@@ -153,7 +152,7 @@ class lazy_property(Generic[Owner, Value]):
 
     def __init__(self, wrapped: Callable[[Owner], Value]) -> None:
         self.wrapped = wrapped
-        update_wrapper(self, wrapped)  # type: ignore[arg-type]
+        self.__doc__ = wrapped.__doc__
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> lazy_property[Owner, Value]: ...
