@@ -272,3 +272,38 @@ def test_copies_are_apart_and_shared_ones_stay_together():
     assert copy.copy(x.storage()).untyped() != x.untyped_storage()
     assert x.storage() == x.storage()
     assert x.storage() != 3
+
+
+def test_storages_as_data():
+    x = tl.tensor([1.5, 2.5])
+    copied = tl.tensor(x.storage())
+    assert copied.equal(x)
+    assert copied.data_ptr() != x.data_ptr()
+    assert tl.tensor(x.untyped_storage(), dtype=tl.float32).equal(x)
+    with pytest.raises(RuntimeError, match="Expected a Storage of type"):
+        tl.tensor(x.storage(), dtype=tl.int32)
+    with pytest.raises(RuntimeError, match="Expected a Storage of type"):
+        tl.tensor([], dtype=tl.int32).set_(x.storage())
+
+
+def test_storages_on_meta_have_no_values():
+    storage = tl.zeros(3, device="meta").storage()
+    for read in (storage.tolist, lambda: storage[0], storage.untyped().tolist):
+        with pytest.raises(NotImplementedError, match="Not available for 'meta'"):
+            read()
+    for share in (storage.share_memory_, storage._share_fd_cpu_, storage._share_filename_cpu_):
+        with pytest.raises(RuntimeError, match="only available on CPU"):
+            share()
+
+
+def test_a_descriptor_of_shared_memory():
+    storage = tl.arange(3).untyped_storage()
+    descriptor, nbytes = storage._share_fd_cpu_()
+    assert os.pread(descriptor, nbytes, 0)[8] == 1
+    os.close(descriptor)
+
+
+def test_index_add_checks_the_shape_of_scalars_too():
+    with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape"):
+        tl.tensor(0.0).index_add(0, tl.tensor([0]), tl.ones(1, 1, 1))
+    assert tl.tensor(1.0).index_add(0, tl.tensor([0]), tl.ones(1)).item() == 2

@@ -182,6 +182,18 @@ Tensor from_nested(PyObject* data, std::optional<DType> dtype) {
   return t;
 }
 
+// The elements of a storage, whose class says how they are read; nothing if it is none.
+std::optional<Tensor> tensor_on_storage(PyObject* o, std::optional<DType> dtype) {
+  static PyObject* const method = PyUnicode_InternFromString("_as_tensor");
+  PyTypeObject* const type = Py_TYPE(o);
+  if (type == &PyList_Type || type == &PyTuple_Type || type == &PyFloat_Type || type == &PyLong_Type ||
+      !_PyType_Lookup(type, method))
+    return std::nullopt;
+  PyObject* const wanted = dtype ? dtype_object(*dtype) : Py_None;
+  PyRef t = checked(PyObject_CallMethodOneArg(o, method, wanted));
+  return tensor_of(t.get());
+}
+
 // A copy with memory of its own, detached from everything.
 Tensor fresh_tensor(PyObject* data, std::optional<DType> dtype, Device device) {
   Tensor t;
@@ -190,7 +202,9 @@ Tensor fresh_tensor(PyObject* data, std::optional<DType> dtype, Device device) {
     t = ops::_to_copy(tensor_of(data), dtype, std::nullopt, device);
     return t;
   }
-  if (auto array = tensor_from_array(data))
+  if (auto storage = tensor_on_storage(data, dtype))
+    t = ops::clone(*storage);
+  else if (auto array = tensor_from_array(data))
     t = dtype && *dtype != array->dtype() ? to_dtype(*array, *dtype) : ops::clone(*array);
   else
     t = from_nested(data, dtype);

@@ -401,10 +401,12 @@ void check_slices(const char* name, const Tensor& self, int64_t d, const Tensor&
   const int64_t n = source.dim() ? source.size(std::min(d, source.dim() - 1)) : 1;
   TL_CHECK(index.numel() == n, Index, name, "(): Number of indices (", index.numel(),
            ") should be equal to source.size(dim) (", n, ")");
-  bool match = source.dim() == self.dim() || source.dim() == 0 || self.dim() == 0;
-  for (int64_t k = 0; match && source.dim() && k < self.dim(); ++k)
-    match = k == d || self.size(k) == source.size(k);
-  TL_CHECK(match, Runtime, name,
+  const auto others = [&](const Tensor& t) {
+    DimVector sizes(t.sizes());
+    if (d < t.dim()) sizes.erase(static_cast<size_t>(d));
+    return sizes;
+  };
+  TL_CHECK(std::ranges::equal(others(self), others(source)), Runtime, name,
            "(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
            "self.shape = ",
            self.sizes(), " source.shape = ", source.sizes());

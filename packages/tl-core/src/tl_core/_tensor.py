@@ -378,6 +378,12 @@ def _set_(
         )
     else:
         held = source._tensor
+        own = getattr(source, "dtype", None) or self.dtype
+        if own != self.dtype:
+            raise RuntimeError(
+                f"set_(): Expected a Storage of type {self.dtype} or an UntypedStorage, but got type {own} for argument "
+                "'source'"
+            )
         n = source.nbytes() // self.element_size()
         size = (n - storage_offset,) if size is None else tuple(size)
         view = _C._with_storage(held, self.dtype, size, tuple(stride or _dense_strides(size)), storage_offset)

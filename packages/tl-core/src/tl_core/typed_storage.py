@@ -12,6 +12,7 @@ from tl_core._C import Tensor
 from tl_core.untyped_storage import (
     UntypedStorage,
     add_conversions,
+    check_has_values,
     check_same_size,
     checked_index,
     listing,
@@ -182,17 +183,35 @@ class TypedStorage:
 
     # ---- contents
 
+    def _as_tensor(self, dtype: Any) -> Tensor:
+        """What `tensor(storage)` copies."""
+        if dtype not in (None, self.dtype):
+            raise RuntimeError(
+                f"Expected a Storage of type {dtype} or an UntypedStorage, but got type {self.dtype}"
+            )
+        return self._elements()
+
+    def _share_fd_cpu_(self) -> tuple[int, int]:
+        """As that of the untyped storage."""
+        return self._untyped_storage._share_fd_cpu_()
+
+    def _share_filename_cpu_(self) -> Any:
+        """As that of the untyped storage, which refuses it."""
+        return self._untyped_storage._share_filename_cpu_()
+
     def _elements(self) -> Tensor:
         return _C._with_storage(self._tensor, self.dtype, (self.size(),), (1,), 0)
 
     def tolist(self) -> list[Any]:
         """The elements as Python numbers."""
+        check_has_values(self)
         return self._elements().tolist()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
     def __getitem__(self, index: Any) -> Any:
+        check_has_values(self)
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         return self._elements()[checked_index(self, index, self.size())].item()
@@ -382,6 +401,14 @@ class Storage(TypedStorage, metaclass=_OfDefaultType):
 
 _CLASSES = {kind.__name__: kind for kind in list(globals().values()) if isinstance(kind, _OfOneType)}
 _NAMES = {kind.dtype: name for name, kind in _CLASSES.items() if type(kind) is _OfOneType}
+
+
+def _dtype_to_storage_type_map() -> dict[Any, str]:
+    return dict(_NAMES)
+
+
+def _storage_type_to_dtype_map() -> dict[str, Any]:
+    return {name: dtype for dtype, name in _NAMES.items()}
 
 
 def dtype_named(kind: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from tl_core import _C
 from tl_core._C import Tensor
@@ -194,6 +194,7 @@ class UntypedStorage:
         return _C._with_storage(self._tensor, _C.uint8, (self.nbytes(),), (1,), 0)
 
     def __getitem__(self, index: Any) -> Any:
+        check_has_values(self)
         if isinstance(index, slice):
             if index.step not in (None, 1):
                 raise RuntimeError(
@@ -215,6 +216,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """The bytes as ints."""
+        check_has_values(self)
         return self._bytes().tolist()
 
     def fill_(self, value: int) -> UntypedStorage:
@@ -294,11 +296,28 @@ class UntypedStorage:
         Every tensor on the storage moves along: none may be in use by another thread meanwhile. The memory has no name,
         so that nothing is left behind whatever happens to the processes.
         """
+        check_on_cpu(self, "share_memory_")
         if not self.is_shared() and self.nbytes():
             _C._move_storage(self._tensor, map_shared(self.nbytes()))
         return self
 
+    def _share_fd_cpu_(self) -> tuple[int, int]:
+        """A descriptor of the memory, shared as by `share_memory_`, for another process, and the number of bytes."""
+        check_on_cpu(self, "_share_fd_cpu_")
+        self.share_memory_()
+        owner = _C._storage_owner(self._tensor)
+        return os.dup(owner.descriptor), self.nbytes()
+
+    def _share_filename_cpu_(self) -> NoReturn:
+        check_on_cpu(self, "_share_filename_cpu_")
+        raise NotImplementedError("_share_filename_cpu_: shared memory has no name in tl: use _share_fd_cpu_")
+
     # ---- elements
+
+    def _as_tensor(self, dtype: Any) -> Tensor:
+        """What `tensor(storage)` copies."""
+        chosen = dtype or _C.get_default_dtype()
+        return tensor_on(self, chosen, (self.nbytes() // chosen.itemsize,), (1,))
 
     def untyped(self) -> UntypedStorage:
         """This storage."""
@@ -369,6 +388,18 @@ def memory_of(tensor: Tensor) -> tuple[int, int, int, int]:
 def bytes_of(tensor: Tensor, begin: int, end: int) -> Tensor:
     """Some bytes of a tensor's storage, as a tensor on the same memory."""
     return _C._with_storage(tensor, _C.uint8, (end - begin,), (1,), begin)
+
+
+def check_has_values(storage: Any) -> None:
+    """Raises NotImplementedError for a storage on the device meta."""
+    if storage.device.type == "meta":
+        raise NotImplementedError("Not available for 'meta' device type: its storages have no values")
+
+
+def check_on_cpu(storage: Any, method: str) -> None:
+    """Raises RuntimeError for a storage that isn't in the memory of the CPU."""
+    if storage.device.type != "cpu":
+        raise RuntimeError(f"{method}: only available on CPU, got a storage on {storage.device}")
 
 
 def checked_index(storage: Any, index: Any, size: int) -> int:
