@@ -381,8 +381,8 @@ def _set_(
         own = getattr(source, "dtype", None) or self.dtype
         if own != self.dtype:
             raise RuntimeError(
-                f"set_(): Expected a Storage of type {self.dtype} or an UntypedStorage, but got type {own} for argument "
-                "'source'"
+                f"set_(): Expected a Storage of type {self.dtype} or an UntypedStorage, but got type {own} for "
+                "argument 'source'"
             )
         n = source.nbytes() // self.element_size()
         size = (n - storage_offset,) if size is None else tuple(size)

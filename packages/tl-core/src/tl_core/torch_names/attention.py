@@ -109,5 +109,21 @@ def _of_nested(inputs: tuple[Tensor, Tensor, Tensor], heads: int, parameters: tu
     return tl_core.nested.nested_tensor(rows)
 
 
+def _fused_sdp_choice(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> int:
+    """How attention is computed: 1 by tiles that hold few scores at once, 0 with all of them."""
+    tiled = not query.is_nested and query.dim() == 4 and dropout_p == 0 and query.is_floating_point()
+    return int(tiled)
+
+
 def _by_head(x: Tensor, heads: int) -> Tensor:
     return x.unflatten(-1, (heads, -1)).transpose(1, 2)

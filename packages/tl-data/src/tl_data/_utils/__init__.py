@@ -3,3 +3,6 @@
 from . import collate as collate
 from . import pin_memory as pin_memory
 from . import worker as worker
+
+MP_STATUS_CHECK_INTERVAL = 5.0
+"""Seconds after which the reference looks whether its workers live; here the end of a worker is an event."""

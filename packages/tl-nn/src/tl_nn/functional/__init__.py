@@ -2,6 +2,7 @@
 
 # Each file lists its public names itself.
 
+from .. import grad as grad
 from . import (
     activations,
     affine,
