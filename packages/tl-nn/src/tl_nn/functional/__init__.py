@@ -2,7 +2,6 @@
 
 # Each file lists its public names itself.
 
-from .. import grad as grad
 from . import (
     activations,
     affine,
