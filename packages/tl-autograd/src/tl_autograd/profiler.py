@@ -146,6 +146,7 @@ class profile:
         self.kineto_results: ProfilerResult | None = None
         self.profiler_kind = ActiveProfilerType.KINETO
         self.with_results = False
+        self.with_python = with_stack
         self._earlier: list[FunctionEvent] = []
         self._events: EventList | None = None
         self._metadata: dict[str, str] = {}
@@ -189,7 +190,7 @@ class profile:
         start = time.perf_counter_ns()
         recording.start(values=self.record_shapes or self.with_results, results=self.with_results,
                             stacks=self.with_stack, memory=self.profile_memory, operators=self.use_cpu,
-                            python=self.with_stack, modules=self.with_modules or self.with_stack)  # fmt: skip
+                            python=self.with_python, modules=self.with_modules or self.with_stack)  # fmt: skip
         _set_enabled(True)
         switches.active = self.profiler_kind
         self._started = time.perf_counter_ns()

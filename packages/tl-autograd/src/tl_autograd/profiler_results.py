@@ -210,6 +210,10 @@ class ProfilerResult:
         """The events that ran inside no other, each with those inside it."""
         return build_tree(self.recorded, self._first)
 
+    def columns(self) -> dict[str, Any]:
+        """The events as columns of numbers."""
+        return dict(self._recording.columns())
+
     def trace_activities(self) -> list[str]:
         """What was collected."""
         return ["CPU"]

@@ -7,6 +7,7 @@ namespace tl::bind {
 namespace {
 PyObject* g_out_of_memory = nullptr;
 PyObject* g_linalg = nullptr;
+PyObject* g_out_of_memory_observer = nullptr;
 
 PyObject* exception_class(ErrorKind kind) {
   switch (kind) {
@@ -39,6 +40,15 @@ PyObject* exception_class(ErrorKind kind) {
   }
 }
 
+// What fails in it is told as a warning: the error that is being raised says more.
+std::string observe_out_of_memory() {
+  if (!g_out_of_memory_observer) return {};
+  PyRef text(PyObject_CallNoArgs(g_out_of_memory_observer));
+  const char* utf8 = text && PyUnicode_Check(text.get()) ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (!utf8) PyErr_WriteUnraisable(g_out_of_memory_observer);
+  return utf8 ? utf8 : "";
+}
+
 void raise(ErrorKind kind, const std::string& message, void* payload) {
   if (kind == ErrorKind::Python && payload) {
     auto* exception = static_cast<PyObject*>(payload);
@@ -46,9 +56,15 @@ void raise(ErrorKind kind, const std::string& message, void* payload) {
     Py_DECREF(exception);
     return;
   }
+  if (kind == ErrorKind::OutOfMemory) [[unlikely]]
+    return PyErr_SetString(exception_class(kind), cat(message, observe_out_of_memory()).c_str());
   PyErr_SetString(exception_class(kind), message.c_str());
 }
 }  // namespace
+
+void set_out_of_memory_observer(PyObject* function) {
+  Py_XSETREF(g_out_of_memory_observer, function == Py_None ? nullptr : Py_NewRef(function));
+}
 
 void raise(const Error& e) { raise(e.kind, e.message, e.payload); }
 

@@ -12,7 +12,10 @@ struct PythonError {};
 
 void raise_pending();  // the thread's pending error becomes a Python exception
 void raise(const Error& error);
-void pending_from_python();                                  // the other way round
+void pending_from_python();  // the other way round
+// Called without arguments before OutOfMemoryError is raised; the text that it returns ends the message.
+// None: nobody.
+void set_out_of_memory_observer(PyObject* function);
 void set_exception_class(const char* name, PyObject* type);  // OutOfMemoryError, LinAlgError
 
 // Runs body where C++ exceptions must not pass: its value, or `failed` with a Python exception set.

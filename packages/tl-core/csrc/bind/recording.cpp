@@ -9,6 +9,7 @@
 #include "bind/call_stacks.h"
 #include "bind/chrome_trace.h"
 #include "bind/error.h"
+#include "bind/event_columns.h"
 #include "bind/python_tracer.h"
 #include "bind/recorded_events.h"
 #include "bind/types.h"
@@ -200,6 +201,7 @@ void add_memory_history(py::module_& m) {
     };
     return py::make_tuple(list(h.live), list(h.events), h.forgotten);
   });
+  m.def("_set_out_of_memory_observer", [](py::object f) { set_out_of_memory_observer(f.ptr()); });
   m.def("_origin_scope", [](uint32_t origin) { return origin_of(origin).scope; });
 }
 }  // namespace
@@ -229,6 +231,7 @@ void add_recordings(py::module_& m) {
   add_table(m);
   py::class_<Recording>(m, "_Recording")
       .def("events", events_of)
+      .def("columns", event_columns)
       .def("__len__", [](const Recording& r) { return r.events().size(); })
       .def_property_readonly("start", &Recording::start)
       .def_property_readonly("end", &Recording::end)

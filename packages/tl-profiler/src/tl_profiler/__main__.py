@@ -1,0 +1,100 @@
+"""`python -m tl_profiler run [options] program.py [arguments]`: runs a program and writes what it did.
+
+Options:
+    --html FILE    a page with time line, tables and memory
+    --trace FILE   a Chrome trace; compressed if it ends with .gz
+    --stacks FILE  a line for each stack, for flame graph tools
+    --table        prints a table at the end (the default without another option)
+    --sort KEY     its order: self_cpu_time_total, cpu_time_total, count, cpu_memory_usage
+    --rows N       its length
+    --no-stacks, --no-memory, --no-shapes, --no-python
+                   leave that out: less to record
+    -m             the program is a module
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+
+from tl_autograd.profiler import profile
+from tl_profiler import report
+
+__all__ = ["main"]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tl.profiler", description="Runs a program and tells what it did."
+    )
+    command = parser.add_subparsers(dest="command", required=True).add_parser("run", help="run a program")
+    command.add_argument("--html", metavar="FILE", help="a page with time line, tables and memory")
+    command.add_argument("--trace", metavar="FILE", help="a Chrome trace; compressed if it ends with .gz")
+    command.add_argument("--stacks", metavar="FILE", help="a line for each stack, for flame graph tools")
+    command.add_argument("--table", action="store_true", help="print a table at the end")
+    command.add_argument("--sort", default="self_cpu_time_total", metavar="KEY", help="the table's order")
+    command.add_argument("--rows", type=int, default=25, metavar="N", help="the table's length")
+    for name in ("stacks", "memory", "shapes", "python"):
+        command.add_argument(f"--no-{name}", action="store_true", help=f"record no {name}")
+    command.add_argument("-m", dest="module", action="store_true", help="the program is a module")
+    command.add_argument("program", help="the program's file, or the module's name")
+    command.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the program; its exit status."""
+    options = _parser().parse_args(argv)
+    for path in filter(None, (options.html, options.trace, options.stacks)):
+        _check_folder(path)
+    if not options.module and not os.path.isfile(options.program):
+        print(f"tl.profiler: there is no file {options.program!r} to run", file=sys.stderr)
+        return 2
+    collector = profile(record_shapes=not options.no_shapes, with_stack=not options.no_stacks,
+                        profile_memory=not options.no_memory, with_modules=True, with_flops=False)  # fmt: skip
+    collector.with_python = not options.no_python and not options.no_stacks
+    status = 0
+    with collector:
+        try:
+            _run(options)
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+            if isinstance(end.code, str):
+                print(end.code, file=sys.stderr)
+    _write(collector, options)
+    return status
+
+
+def _check_folder(path: str) -> None:
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        raise SystemExit(
+            f"tl.profiler: {path} cannot be written: {folder} is no folder that may be written to"
+        )
+
+
+def _run(options: argparse.Namespace) -> None:
+    sys.argv = [options.program, *options.arguments]
+    if options.module:
+        runpy.run_module(options.program, run_name="__main__", alter_sys=True)
+        return
+    sys.path.insert(0, os.path.dirname(os.path.abspath(options.program)))
+    runpy.run_path(options.program, run_name="__main__")
+
+
+def _write(collector: profile, options: argparse.Namespace) -> None:
+    if options.html:
+        report.write(collector, options.html, " ".join([options.program, *options.arguments]))
+    if options.trace:
+        collector.export_chrome_trace(options.trace)
+    if options.stacks:
+        collector.export_stacks(options.stacks)
+    if options.table or not (options.html or options.trace or options.stacks):
+        print(collector.key_averages().table(sort_by=options.sort, row_limit=options.rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,262 @@
+"""Readers of the tree of events: walks over it, times without those inside, idle accelerators."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tl_autograd.profiler import profile as _profile
+from tl_autograd.profiler_kinds import DeviceType, EventType
+
+__all__ = ["BasicEvaluation", "EventKey", "EventMetrics", "Interval", "index_of_first_match", "traverse_bfs",
+           "traverse_dfs"]  # fmt: skip
+
+
+def _children(event: Any) -> Iterable[Any]:
+    return event.children  # type: ignore[no-any-return]
+
+
+def _traverse(tree: Iterable[Any], next_fn: Callable[[Any], Any],
+              children_fn: Callable[[Any], Iterable[Any]] = _children,
+              reverse: bool = False) -> Iterator[Any]:  # fmt: skip
+    order = reversed if reverse else list
+    remaining = deque(order(list(tree)))
+    while remaining:
+        event = next_fn(remaining)
+        yield event
+        remaining.extend(order(list(children_fn(event))))
+
+
+def _top_down(tree: Iterable[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:
+    return _traverse(tree, lambda q: q.pop(), *args, reverse=True, **kwargs)
+
+
+def _level_by_level(tree: Iterable[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:
+    return _traverse(tree, lambda q: q.popleft(), *args, reverse=False, **kwargs)
+
+
+traverse_dfs = functools.wraps(_traverse)(_top_down)
+traverse_bfs = functools.wraps(_traverse)(_level_by_level)
+
+
+@dataclass
+class EventMetrics:
+    """Times of an event, in nanoseconds; `queue_depth` counts an accelerator's work that waits."""
+
+    duration_time_ns: int = 0
+    self_time_ns: int = 0
+    idle_time_ns: int = 0
+    queue_depth: int = 0
+
+    @property
+    def fraction_idle_time(self) -> float:
+        """The part of the time in which the accelerator had nothing to do."""
+        return 0.0 if self.duration_time_ns == 0 else self.idle_time_ns / self.duration_time_ns
+
+
+@dataclass
+class Interval:
+    """A stretch of time with so much work waiting."""
+
+    start: int
+    end: int
+    queue_depth: int = 0
+
+
+class EventKey:
+    """An event as the key of a table: equal where it is the same event."""
+
+    def __init__(self, event: Any) -> None:
+        self.event = event
+
+    def __hash__(self) -> int:
+        return hash(self.event.id)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EventKey) and bool(self.event.id == other.event.id)
+
+    def __repr__(self) -> str:
+        return f"{self.event.name}"
+
+    def intervals_overlap(self, intervals: Sequence[Interval]) -> int:
+        """How many nanoseconds of the event lie in the stretches; where they overlap it counts once."""
+        total, reached = 0, self.event.start_time_ns
+        for i in sorted(intervals, key=lambda i: i.start):
+            start, end = max(i.start, reached), min(i.end, self.event.end_time_ns)
+            if start < end:
+                total += end - start
+                reached = end
+        return total
+
+
+@dataclass
+class _Queue:
+    """When an accelerator's work was ordered, and when it was done."""
+
+    ordered: list[Any]
+    kernels: list[Any]
+
+
+class BasicEvaluation:
+    """Finds where an accelerator waits for the program.
+
+    Args:
+        prof: a profile that has ended.
+    """
+
+    def __init__(self, prof: _profile) -> None:
+        self.profile = prof
+        self.metrics: dict[EventKey, EventMetrics] = {}
+        self.compute_self_time()
+        self.event_keys = sorted(self.metrics, key=lambda e: e.event.start_time_ns)
+        self.events = [e.event for e in self.event_keys]
+        self.cuda_events: list[Any] = []
+        self.queue_depth_list = self.compute_queue_depth()
+        self.compute_idle_time()
+
+    def _result(self) -> Any:
+        result = self.profile.kineto_results
+        if result is None:
+            raise AssertionError("the profile has no results: it hasn't ended")
+        return result
+
+    def compute_self_time(self) -> None:
+        """Notes each event's time without that of the events inside."""
+        for event in traverse_dfs(self._result().experimental_event_tree()):
+            own = event.duration_time_ns - sum(c.duration_time_ns for c in event.children)
+            key = EventKey(event)
+            if key in self.metrics:
+                raise AssertionError(f"Duplicate id: {event.id}, {event.name}")
+            self.metrics[key] = EventMetrics(duration_time_ns=event.duration_time_ns, self_time_ns=own)
+
+    def compute_queue_depth(self) -> list[Interval]:
+        """How much of the accelerator's work waits, from moment to moment; notes it for each event."""
+        events = self._result().events()
+        queue = _Queue(
+            sorted((e for e in events if _launches(e)), key=lambda e: e.start_ns()),
+            sorted((e for e in events if e.device_type() == DeviceType.CUDA), key=lambda e: e.start_ns()),
+        )
+        self.cuda_events = sorted(queue.ordered + queue.kernels, key=lambda e: e.start_ns())
+        done_of = {k.linked_correlation_id(): i for i, k in enumerate(queue.kernels)}
+        intervals: list[Interval] = []
+        moments = sorted([*self.cuda_events, *self.events], key=_start)
+        current, ordered = -1, -1
+        for event in moments:
+            start, end = _start(event), _end(event)
+            if hasattr(event, "device_type"):
+                if event.device_type() == DeviceType.CUDA:
+                    current = max(current, queue.kernels.index(event))
+                elif event.linked_correlation_id() in done_of:
+                    ordered = max(ordered, done_of[event.linked_correlation_id()])
+            while current + 1 < len(queue.kernels) and _start(queue.kernels[current + 1]) <= start:
+                current += 1
+            depth = max(ordered - current, 0) if ordered >= 0 else 0
+            if hasattr(event, "device_type"):
+                intervals.append(Interval(start, end, depth))
+            else:
+                self.metrics[EventKey(event)].queue_depth = depth
+        return intervals
+
+    def compute_idle_time(self) -> None:
+        """Notes for each event how long the accelerator had nothing to do in it."""
+        idle: list[Interval] = []
+        began = 0
+        empty = False
+        if self.queue_depth_list and self.events:
+            idle += [
+                Interval(self.events[0].start_time_ns, self.queue_depth_list[0].start),
+                Interval(self.queue_depth_list[-1].end, self.events[-1].end_time_ns),
+            ]
+        for point in self.queue_depth_list:
+            if point.queue_depth == 0 and not empty:
+                began, empty = point.end, True
+            if point.queue_depth > 0 and empty:
+                idle.append(Interval(began, point.start))
+                empty = False
+        for key in self.metrics:
+            self.metrics[key].idle_time_ns = key.intervals_overlap(idle)
+
+    def rank_events(self, length: int) -> list[EventKey]:
+        """The events that would gain most from being made faster: the accelerator idles after them."""
+        found = list(reversed(self.queue_depth_list))
+        depths = [e.queue_depth for e in found]
+        bottom, top = 0, 4
+        falls: list[Interval] = []
+        i = 0
+        while i < len(depths):
+            if depths[i] > bottom:
+                i += 1
+                continue
+            j = index_of_first_match(depths, lambda x: x >= top, i, None)
+            if j is None:
+                break
+            rest = max(range(i, j + 1), key=lambda k: depths[k])
+            falls.append(Interval(found[j].start, found[i].start if rest >= i else found[i].end))
+            i = j + 1
+        chosen = [k for k in self.metrics if k.intervals_overlap(falls)]
+        if not chosen:
+            return []
+        own = [float(self.metrics[k].self_time_ns) for k in chosen]
+        idle = [self.metrics[k].fraction_idle_time for k in chosen]
+        scored = sorted(
+            zip(_standardized(own), _standardized(idle), chosen, strict=True),
+            key=lambda s: -(s[0] + 0.6 * s[1]),
+        )
+        return [key for _, _, key in scored[:length]]
+
+    def get_optimizable_events(self, length: int = 1, print_enable: bool = True) -> list[EventKey]:
+        """As `rank_events`; prints them too."""
+        found = self.rank_events(length)
+        if print_enable:
+            print("Optimizable events:\n" if found else "No events to optimize\n", end="")
+            for e in found:
+                idle = self.metrics[e].fraction_idle_time * 100
+                print("-" * 80, f"Event:                {e}", f"Source code location: {source_code_location(e.event)}",
+                      f"Percentage idle time: {idle:.2f}%", "-" * 80, sep="\n")  # fmt: skip
+        return found
+
+
+def _launches(event: Any) -> bool:
+    name = event.name if isinstance(event.name, str) else event.name()
+    return name.lower() == "cudalaunchkernel" or name == "cudaLaunchKernel"
+
+
+def _start(event: Any) -> int:
+    return event.start_ns() if hasattr(event, "start_ns") else event.start_time_ns
+
+
+def _end(event: Any) -> int:
+    return event.start_ns() + event.duration_ns() if hasattr(event, "start_ns") else event.end_time_ns
+
+
+def _standardized(values: list[float]) -> list[float]:
+    mean = sum(values) / len(values)
+    deviation = (sum((v - mean) ** 2 for v in values) / max(len(values) - 1, 1)) ** 0.5
+    return [(v - mean) / deviation if deviation else 0.0 for v in values]
+
+
+def index_of_first_match(seq: Sequence[Any], predicate: Callable[[Any], bool], start: int = 0,
+                         end: int | None = None) -> int | None:  # fmt: skip
+    """The index of the first that the predicate accepts, from `start` to before `end`; None without one."""
+    last = len(seq) if end is None or end >= len(seq) else end
+    return next((i for i in range(start, last) if predicate(seq[i])), None)
+
+
+def argmax(seq: Sequence[Any], key: Callable[[Any], Any] = lambda x: x, start: int = 0,
+           end: int | None = None) -> int | None:  # fmt: skip
+    """The index of the largest, from `start` to before `end`; None of nothing."""
+    part = seq[start:end]
+    return max(range(len(part)), key=lambda i: key(part[i])) + start if len(part) else None
+
+
+def source_code_location(event: Any) -> str:
+    """The line that the event stems from, as far as Python calls were recorded."""
+    while event:
+        if event.tag in (EventType.PyCall, EventType.PyCCall) and re.match(r".*\.py\(.*\)", event.name):
+            return str(event.name)
+        event = event.parent
+    return "No source code location found"

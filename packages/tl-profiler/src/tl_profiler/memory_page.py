@@ -1,0 +1,151 @@
+"""Memory as one HTML page without outside references: what is alive by module, line and time, and at the peak.
+
+>>> import os, tempfile, tl_core
+>>> from tl_core import memory_history
+>>> memory_history.record_memory_history()
+>>> x = tl_core.zeros(1000)
+>>> path = os.path.join(tempfile.mkdtemp(), "memory.html")
+>>> write(path)
+>>> memory_history.record_memory_history(None)
+>>> os.path.getsize(path) > 1000
+True
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import pickle
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import Any
+
+from tl_autograd.profiler_results import write_json
+from tl_core import memory_history
+
+__all__ = ["render", "write"]
+
+_OWN = tuple(f"{os.sep}tl_{name}{os.sep}" for name in ("core", "autograd", "nn", "data", "profiler", "utils"))
+
+
+def write(path: str, snapshot: Any = None, title: str = "memory") -> None:
+    """Writes the page.
+
+    Args:
+        path: the file.
+        snapshot: of `memory_history.snapshot()`, or the name of a file that `dump_snapshot` wrote; by default what is
+            recorded now.
+        title: the page's.
+
+    Raises:
+        OSError: the file cannot be written; nothing is left of it.
+        ValueError: the snapshot is none.
+    """
+    page = render(snapshot, title)
+
+    def put(to: str) -> None:
+        with open(to, "w", encoding="utf-8") as file:
+            file.write(page)
+
+    write_json(path, put)
+
+
+def render(snapshot: Any = None, title: str = "memory") -> str:
+    """The page as a text."""
+    if snapshot is None:
+        snapshot = memory_history.snapshot()
+    elif isinstance(snapshot, (str, os.PathLike)):
+        snapshot = _read(os.fspath(snapshot))
+    if not isinstance(snapshot, dict) or not {"segments", "device_traces"} <= set(snapshot):
+        raise ValueError("memory_page: a snapshot has 'segments' and 'device_traces'; what was given has not")
+    data = _data(snapshot)
+    parts = {
+        "TITLE": html.escape(title),
+        "STYLE": _file("page.css"),
+        "DATA": json.dumps(data).replace("<", "\\u003c"),
+        "SCRIPT": _file("memory.js"),
+    }
+    first, *rest = _file("memory.html").split("{{")
+    pieces = [first]
+    for piece in rest:
+        name, _, text = piece.partition("}}")
+        pieces += [parts[name], text]
+    return "".join(pieces)
+
+
+class _Plain(pickle.Unpickler):
+    """Reads dicts, lists and numbers only: a snapshot may come from somebody else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        raise pickle.UnpicklingError(f"a snapshot holds plain data, not {module}.{name}")
+
+
+def _read(path: str) -> Any:
+    with open(path, "rb") as file:
+        try:
+            return _Plain(file).load()
+        except (pickle.UnpicklingError, EOFError, AttributeError, IndexError, ValueError) as error:
+            raise ValueError(f"memory_page: {path} holds no snapshot: {error}") from error
+
+
+def _file(name: str) -> str:
+    return (files("tl_profiler.report") / name).read_text(encoding="utf-8")
+
+
+class _Texts:
+    """Texts by number."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        if text not in self._numbers:
+            self._numbers[text] = len(self.all)
+            self.all.append(text)
+        return self._numbers[text]
+
+
+def _data(snapshot: dict[str, Any]) -> dict[str, Any]:
+    """Each block from its allocation to its end, as [bytes, begin, end, line, module, stack]; end null: alive."""
+    lines, modules, stacks = _Texts(), _Texts(), _Texts()
+    blocks: list[list[Any]] = []
+    live: dict[int, list[Any]] = {}
+
+    def begin(address: int, size: int, at: float | None, entry: dict[str, Any]) -> None:
+        frames = entry.get("frames") or []
+        block = [size, at, None, lines.number(_line(frames)), modules.number(entry.get("module") or ""),
+                 stacks.number("\n".join(_told(frames)))]  # fmt: skip
+        live[address] = block
+        blocks.append(block)
+
+    trace = [e for part in snapshot["device_traces"] for e in part]
+    first = min((e["time_us"] for e in trace if e.get("time_us")), default=0)
+    last = max((e["time_us"] for e in trace if e.get("time_us")), default=0)
+    failures = []
+    for entry in trace:
+        at = entry.get("time_us", first) - first
+        if entry["action"] == "alloc":
+            begin(entry["addr"], entry["size"], at, entry)
+        elif entry["action"] == "free_completed" and entry["addr"] in live:
+            live.pop(entry["addr"])[2] = at
+        elif entry["action"] == "oom":
+            failures.append([at, entry["size"], "\n".join(_told(entry.get("frames") or []))])
+    for segment in snapshot["segments"]:
+        for block in segment["blocks"]:
+            if block["state"] == "active_allocated" and block["address"] not in live:
+                begin(block["address"], block["size"], 0, block)
+    return {"blocks": blocks, "lines": lines.all, "modules": modules.all, "stacks": stacks.all, "failures": failures,
+            "duration_us": max(last - first, 1)}  # fmt: skip
+
+
+def _told(frames: Iterable[dict[str, Any]]) -> list[str]:
+    return [f"{f['filename']}:{f['line']} in {f['name']}" for f in list(frames)[:24]]
+
+
+def _line(frames: list[dict[str, Any]]) -> str:
+    if not frames:
+        return "no line known"
+    own = next((f for f in frames if not any(part in f["filename"] for part in _OWN)), frames[0])
+    return f"{own['filename']}:{own['line']} in {own['name']}"

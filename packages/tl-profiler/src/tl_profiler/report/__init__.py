@@ -1,0 +1,130 @@
+"""A profile as one HTML page without outside references: time line, tables, memory.
+
+>>> import os, tempfile, tl_core
+>>> from tl_profiler import profile
+>>> with profile(profile_memory=True) as prof:
+...     x = tl_core.ones(8, 8) @ tl_core.ones(8, 8)
+>>> path = os.path.join(tempfile.mkdtemp(), "report.html")
+>>> write(prof, path, title="products")
+>>> os.path.getsize(path) > 10000
+True
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import html
+import json
+import os
+import zlib
+from importlib.resources import files
+from typing import Any
+
+from tl_autograd.profiler_results import ProfilerResult, write_json
+from tl_core import recording
+
+__all__ = ["render", "write"]
+
+# The columns in the order in which they lie in the page, with the types that the page reads them as.
+_COLUMNS = (("start", "f8"), ("bytes", "f8"), ("address", "f8"), ("duration", "f4"), ("name", "u4"), ("stack", "u4"),
+            ("parent", "i4"), ("thread", "u2"), ("kind", "u1"))  # fmt: skip
+
+
+def write(profile: Any, path: str, title: str = "profile") -> None:
+    """Writes the page.
+
+    Args:
+        profile: one that has ended, or its `kineto_results`.
+        path: the file.
+        title: the page's.
+
+    Raises:
+        OSError: the file cannot be written; nothing is left of it.
+        RuntimeError: the profile has not ended.
+    """
+    page = render(profile, title)
+
+    def put(to: str) -> None:
+        with open(to, "w", encoding="utf-8") as file:
+            file.write(page)
+
+    write_json(path, put)
+
+
+def render(profile: Any, title: str = "profile") -> str:
+    """The page as a text."""
+    result = _result_of(profile)
+    data = result.columns()
+    head = _head(result, data)
+    packed = b"".join(_padded(data[name]) for name, _ in _COLUMNS)
+    head["compressed"] = len(packed) > 1 << 16
+    body = zlib.compress(packed, 6) if head["compressed"] else packed
+    parts = {
+        "TITLE": html.escape(title),
+        "WHEN": html.escape(datetime.datetime.now().strftime("%Y-%m-%d %H:%M:%S")),
+        "STYLE": _file("page.css"),
+        "HEAD": json.dumps(head).replace("<", "\\u003c"),
+        "DATA": base64.b64encode(body).decode(),
+        "SCRIPT": _file("page.js"),
+        "FACTS": html.escape(_facts(result, head)),
+    }
+    page = _file("page.html")
+    first, *rest = page.split("{{")
+    pieces = [first]
+    for piece in rest:
+        name, _, text = piece.partition("}}")
+        pieces += [parts[name], text]
+    return "".join(pieces)
+
+
+def _file(name: str) -> str:
+    return (files(__package__ or __name__) / name).read_text(encoding="utf-8")
+
+
+def _padded(column: bytes) -> bytes:
+    return column + bytes(-len(column) % 8)
+
+
+def _result_of(profile: Any) -> ProfilerResult:
+    if isinstance(profile, ProfilerResult):
+        return profile
+    collector = getattr(profile, "profiler", profile)
+    result = getattr(collector, "kineto_results", None)
+    if not isinstance(result, ProfilerResult):
+        raise RuntimeError("report: the profile has not ended, so that there is nothing to show")
+    return result
+
+
+def _head(result: ProfilerResult, data: dict[str, Any]) -> dict[str, Any]:
+    used = sorted(set(memoryview(data["stack"]).cast("I")))
+    frames = {number: recording.stack_frames(number) for number in used if number}
+    start = result.trace_start_ns()
+    return {
+        "count": len(data["kind"]),
+        "columns": _COLUMNS,
+        "names": data["names"],
+        "threads": data["threads"],
+        "duration_us": (result.trace_end_ns() - start) / 1e3,
+        "stacks": {
+            n: [f"{f}:{line} in {name}" for f, line, name in found[:24]] for n, found in frames.items()
+        },
+        "lines": {n: _line(found) for n, found in frames.items() if found},
+        "extra": [[p, name, kind, (b - start) / 1e3, (e - b) / 1e3] for p, name, kind, b, e in result.extra],
+    }
+
+
+# The innermost frame of the program itself: what tl's own packages do in Python stands for the line that called them.
+_OWN = tuple(f"{os.sep}tl_{name}{os.sep}" for name in (
+    "core", "autograd", "nn", "amp", "data", "distributed", "distributions", "quantization", "checkpoint", "compiler",
+    "profiler", "backends", "utils"))  # fmt: skip
+
+
+def _line(frames: list[tuple[str, int, str]]) -> str:
+    file, line, name = next((f for f in frames if not any(own in f[0] for own in _OWN)), frames[0])
+    return f"{file}:{line} in {name}"
+
+
+def _facts(result: ProfilerResult, head: dict[str, Any]) -> str:
+    seconds = head["duration_us"] / 1e6
+    return f"{seconds:.3f} s · {head['count']} events · {len(head['threads'])} threads"

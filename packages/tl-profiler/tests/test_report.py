@@ -1,0 +1,197 @@
+"""The HTML pages: what stands in them, and that a browser shows it where there is one."""
+
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zlib
+from html.parser import HTMLParser
+
+import pytest
+
+import tl_core
+import tl_profiler
+from tl_core import memory_history
+from tl_profiler import memory_page, profile, record_function, report
+
+
+class Page(HTMLParser):
+    """Collects scripts by id, and all references to somewhere else."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.scripts, self.references, self._open = {}, [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.references += [v for k, v in attrs.items() if k in ("src", "href", "action")]
+        self._open = attrs.get("id", "script") if tag == "script" else None
+
+    def handle_data(self, data):
+        if self._open:
+            self.scripts[self._open] = self.scripts.get(self._open, "") + data
+
+
+@pytest.fixture(scope="module")
+def profiled():
+    with profile(profile_memory=True, with_stack=True, record_shapes=True) as prof:
+        for step in range(3):
+            with record_function(f"step </script> {step}"):
+                x = tl_core.ones(16, 16, requires_grad=True)
+                (x @ x).sum().backward()
+    return prof
+
+
+def columns_of(page):
+    head = json.loads(page.scripts["head"])
+    packed = base64.b64decode(page.scripts["data"])
+    packed = zlib.decompress(packed) if head["compressed"] else packed
+    sizes = {"f8": 8, "f4": 4, "u4": 4, "i4": 4, "u2": 2, "u1": 1}
+    codes = {"f8": "d", "f4": "f", "u4": "I", "i4": "i", "u2": "H", "u1": "B"}
+    found, at = {}, 0
+    for name, kind in head["columns"]:
+        length = sizes[kind] * head["count"]
+        found[name] = list(memoryview(packed[at : at + length]).cast(codes[kind]))
+        at += -(-length // 8) * 8
+    return head, found
+
+
+def test_the_page_holds_every_event_and_refers_to_nothing(profiled, tmp_path):
+    path = tmp_path / "report.html"
+    report.write(profiled, str(path), title="a <title>")
+    text = path.read_text()
+    page = Page(text)
+    assert page.references == [] and "http:" not in text and "https:" not in text
+    assert "<title>a &lt;title&gt;</title>" in text
+    head, columns = columns_of(page)
+    names = [head["names"][n] for n in columns["name"]]
+    assert names.count("aten::mm") == 9 and any(n == "step </script> 2" for n in names)
+    assert len(columns["kind"]) == head["count"] == len(profiled.profiler.kineto_results.recorded)
+    assert sum(b for b in columns["bytes"] if b > 0) >= 3 * 16 * 16 * 4
+    assert all(s >= 0 for s in columns["start"]) and head["duration_us"] > max(columns["start"])
+    assert any("test_report.py" in line for line in head["lines"].values())
+
+
+def test_a_page_that_cannot_be_written_is_not_there(profiled, tmp_path):
+    with pytest.raises(OSError, match="nowhere"):
+        report.write(profiled, str(tmp_path / "nowhere" / "page.html"))
+    with pytest.raises(RuntimeError, match="has not ended"):
+        report.write(tl_profiler.profile(), str(tmp_path / "page.html"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_profile_of_nothing_is_a_page(tmp_path):
+    with profile() as prof:
+        pass
+    report.write(prof, str(tmp_path / "page.html"))
+    head, columns = columns_of(Page((tmp_path / "page.html").read_text()))
+    assert head["count"] == 0 and columns["kind"] == []
+
+
+def test_pages_of_memory(tmp_path):
+    memory_history.record_memory_history()
+    try:
+        x = tl_core.zeros(1000)
+        y = tl_core.zeros(500)
+        del y
+        memory_page.write(str(tmp_path / "now.html"))
+        memory_history.dump_snapshot(tmp_path / "s.pickle")
+    finally:
+        memory_history.record_memory_history(None)
+    memory_page.write(str(tmp_path / "later.html"), tmp_path / "s.pickle")
+    for name in ("now.html", "later.html"):
+        page = Page((tmp_path / name).read_text())
+        data = json.loads(page.scripts["data"])
+        blocks = {size: (end, data["lines"][line]) for size, _, end, line, _, _ in data["blocks"]}
+        assert page.references == [] and blocks[4000][0] is None and blocks[2000][0] is not None
+        assert "test_report.py" in blocks[4000][1]
+    assert x.numel() == 1000
+    (tmp_path / "broken.pickle").write_bytes(b"cos\nsystem\n(S'true'\ntR.")
+    with pytest.raises(ValueError, match="holds no snapshot"):
+        memory_page.write(str(tmp_path / "broken.html"), tmp_path / "broken.pickle")
+    with pytest.raises(ValueError, match="'segments'"):
+        memory_page.render({})
+    assert not (tmp_path / "broken.html").exists()
+
+
+def run(*arguments, cwd):
+    command = [sys.executable, "-m", "tl_profiler", "run", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+
+
+def test_programs_run_as_they_are(tmp_path):
+    (tmp_path / "work.py").write_text("def double(x):\n    return x * 2\n")
+    (tmp_path / "train.py").write_text(
+        "import sys, tl_core\nfrom work import double\nprint(sys.argv[1:], __name__)\n"
+        "double(tl_core.ones(3))\nsys.exit(3)\n"
+    )
+    ran = run("--html", "r.html", "--trace", "t.json.gz", "train.py", "--html", "x", cwd=tmp_path)
+    assert ran.returncode == 3 and ran.stdout == "['--html', 'x'] __main__\n", ran.stderr
+    head, columns = columns_of(Page((tmp_path / "r.html").read_text()))
+    assert "aten::mul" in {head["names"][n] for n in columns["name"]} and (tmp_path / "t.json.gz").exists()
+    assert any("work.py:2 in double" in line for line in head["lines"].values())
+    told = run("-m", "work", cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    assert run("missing.py", cwd=tmp_path).returncode == 2
+    refused = run("--html", "nowhere/r.html", "train.py", cwd=tmp_path)
+    assert refused.returncode != 0 and "cannot be written" in refused.stderr and "argv" not in refused.stdout
+
+
+BROWSER = os.environ.get("TL_TEST_BROWSER") or next(
+    filter(
+        None, map(shutil.which, ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"))
+    ),
+    None,
+)
+
+PROBE = """
+<script>
+const wait = setInterval(() => {
+  if (!document.body.dataset.ready) return;
+  clearInterval(wait);
+  const told = {};
+  for (const button of document.querySelectorAll("nav button")) {
+    button.click();
+    const section = document.querySelector("section:not([hidden])");
+    told[button.textContent] = section.querySelectorAll("tbody tr").length;
+  }
+  const operators = document.querySelector("#operators");
+  const first = () => operators.querySelector("tbody td").textContent;
+  operators.querySelectorAll("th")[3].click();
+  told.mostCalled = first();
+  const box = document.querySelector("input");
+  box.value = "aten::mm";
+  box.oninput();
+  told.found = operators.querySelectorAll("tbody tr").length;
+  document.querySelector("nav button").click();
+  for (const button of document.querySelectorAll("#time-line button")) button.click();
+  const told_ = document.createElement("pre");
+  told_.id = "told";
+  told_.textContent = JSON.stringify(told);
+  document.body.appendChild(told_);
+}, 10);
+</script>
+"""
+
+
+def shown(path, profile_dir):
+    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile_dir}",
+               "--virtual-time-budget=20000", "--dump-dom", f"file://{path}"]  # fmt: skip
+    dom = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    found = re.search(r'<pre id="told">(.*?)</pre>', dom)
+    assert found, dom[-2000:]
+    return json.loads(found[1])
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs a headless Chromium on the path, or in TL_TEST_BROWSER")
+def test_a_browser_shows_sorts_and_searches(profiled, tmp_path):
+    text = report.render(profiled)
+    path = tmp_path / "page.html"
+    path.write_text(text.replace("</body>", PROBE + "</body>"))
+    told = shown(path, tmp_path / "browser")
+    assert told["Operators"] > 5 and told["Lines"] >= 2 and told["Memory"] >= 1 and told["Allocations"] >= 3
+    assert told["mostCalled"].startswith("aten::") and told["found"] == 1
