@@ -1,5 +1,6 @@
 """Checkpoints give the same gradients and random numbers as the plain call, and save less."""
 
+import functools
 import gc
 import weakref
 
@@ -8,6 +9,7 @@ import pytest
 import tl_core as tl
 from tl_autograd import checkpoint as cp
 from tl_autograd import graph
+from tl_core import ops
 
 
 def gradients(call, x, w):
@@ -144,8 +146,12 @@ def test_wrong_calls():
         cp.checkpoint(tl.exp, x, use_reentrant=False, determinism_check="often")
     with pytest.raises(ValueError, match="Unexpected keyword arguments: a"):
         cp.checkpoint(tl.exp, x, use_reentrant=True, a=1)
-    with pytest.raises(NotImplementedError, match="__torch_dispatch__ modes"):
-        cp.create_selective_checkpoint_contexts([])
+    with pytest.raises(TypeError, match="either a function or a list of ops"):
+        cp.create_selective_checkpoint_contexts(2)
+    with pytest.raises(ValueError, match="to be an OpOverload"):
+        cp.create_selective_checkpoint_contexts([2])
+    with pytest.raises(ValueError, match=r"aten\.sin\.default"):
+        cp.create_selective_checkpoint_contexts([ops.aten.sin])
     y = cp.checkpoint(tl.exp, x, use_reentrant=True)
     with pytest.raises(RuntimeError, match=r"incompatible with \.grad\(\)"):
         _grad(y, x)
@@ -179,3 +185,71 @@ def test_saved_tensors_may_change_where_that_is_allowed():
         b.zero_()
         c.backward()
     assert a.grad.tolist() == [6.0, 6.0]
+
+
+# ---- selective
+
+
+def _selective(f, x, policy, **options):
+    contexts = functools.partial(cp.create_selective_checkpoint_contexts, policy, **options)
+    return cp.checkpoint(f, x, use_reentrant=False, context_fn=contexts)
+
+
+def test_kept_results_are_not_computed_again():
+    x = tl.rand(4, 4, dtype=tl.float64, requires_grad=True)
+    runs = []
+
+    def policy(ctx, op, *args, **kwargs):
+        runs.append((ctx.is_recompute, str(op)))
+        return op is ops.aten.mm.default
+
+    def f(x):
+        return (x.cos() @ x).sin().sum()
+
+    (expected,) = _grad(f(x), x)
+    for given in (policy, [ops.aten.mm.default]):
+        assert _grad(_selective(f, x, given), x)[0].equal(expected)
+    assert [op for again, op in runs if not again] == [
+        "aten.cos.default",
+        "aten.mm.default",
+        "aten.sin.default",
+        "aten.sum.default",
+    ]
+    assert [op for again, op in runs if again] == ["aten.cos.default", "aten.mm.default", "aten.sin.default"]
+
+
+def test_results_that_are_kept_may_not_change_unless_that_is_said():
+    def f(x):
+        return x.sin().mul_(2).cos().exp()
+
+    def grad(**options):
+        x = tl.ones(3, requires_grad=True)
+        y = _selective(f, x, [ops.aten.sin.default], **options)
+        y.sum().backward()
+        return x.grad
+
+    with pytest.raises(RuntimeError, match="has been mutated"):
+        grad()
+    assert grad(allow_cache_entry_mutation=True) is not None
+
+
+def test_a_second_backward_needs_what_was_given_away():
+    x = tl.ones(3, requires_grad=True)
+    y = _selective(lambda x: x.sin().cos().exp(), x, [ops.aten.sin.default]).sum()
+    y.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="Trying to backward an extra time"):
+        y.backward()
+
+
+def test_operators_with_several_results_and_policies_of_both_kinds():
+    x = tl.rand(5, dtype=tl.float64, requires_grad=True)
+
+    def f(x):
+        a, b = tl.var_mean(x)
+        return a * b
+
+    (expected,) = _grad(f(x), x)
+    for policy in (cp.CheckpointPolicy.MUST_SAVE, cp.CheckpointPolicy.PREFER_RECOMPUTE, True, False):
+        assert tl.allclose(_grad(_selective(f, x, lambda *args, said=policy, **kwargs: said), x)[0], expected)
+    with pytest.raises(TypeError, match="returns a CheckpointPolicy"):
+        _selective(f, x, lambda *args, **kwargs: 1)

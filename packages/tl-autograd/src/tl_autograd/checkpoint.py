@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import threading
 import warnings
 import weakref
@@ -13,6 +12,7 @@ from typing import Any
 import tl_core
 from tl_autograd import _C
 from tl_autograd.backward import backward
+from tl_autograd.checkpoint_policy import CheckpointPolicy, SelectiveCheckpointContext
 from tl_autograd.function import Function
 from tl_autograd.graph import saved_tensors_hooks
 from tl_core import Tensor
@@ -380,28 +380,47 @@ def checkpoint_sequential(
 
 
 # ---- selective -------------------------------------------------------------------------------------------
-class CheckpointPolicy(enum.Enum):
-    """What a selective checkpoint does with an operator's result: keep it, or compute it again."""
-
-    MUST_SAVE = 0
-    PREFER_SAVE = 1
-    MUST_RECOMPUTE = 2
-    PREFER_RECOMPUTE = 3
-    MUST_CPU_OFFLOAD = 4
-
-
-class SelectiveCheckpointContext:
-    """What a policy function is told: whether this is the second run."""
-
-    def __init__(self, *, is_recompute: bool, op_output: Any = None):
-        self.is_recompute, self.op_output = is_recompute, op_output
-
-
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Callable | Sequence[Any], allow_cache_entry_mutation: bool = False
 ) -> tuple[Any, Any]:
-    """Not there yet: it has to exchange results below autograd, which needs `__torch_dispatch__` modes."""
-    raise NotImplementedError(
-        "create_selective_checkpoint_contexts needs __torch_dispatch__ modes, which tl does not have yet: checkpoint "
-        "smaller functions instead"
-    )
+    """Makes the contexts of a checkpoint that keeps the results of some operators and computes the others again.
+
+    A call of `checkpoint` makes its own: give `functools.partial` of this function as its `context_fn`.
+
+    Args:
+        policy_fn_or_list: the operators whose results are kept, such as `ops.aten.mm.default`; or a function that
+            takes a `SelectiveCheckpointContext`, the operator and its arguments and returns a `CheckpointPolicy`, or
+            True for keeping. The operators are those below autograd.
+        allow_cache_entry_mutation: whether results that are kept may be written to.
+
+    Returns:
+        The context of the first run and that of the second.
+
+    Raises:
+        TypeError: the policy is neither a function nor a list.
+        ValueError: the list holds something else than operators by their full names.
+
+    Example:
+        >>> import functools
+        >>> from tl_core import ops
+        >>> x = tl_core.ones(2, 2, requires_grad=True)
+        >>> keep = functools.partial(create_selective_checkpoint_contexts, [ops.aten.mm.default])
+        >>> y = checkpoint(lambda x: (x @ x).sin(), x, use_reentrant=False, context_fn=keep)
+        >>> y.sum().backward()
+    """
+    from tl_autograd import selective_checkpoint
+
+    return selective_checkpoint.contexts(policy_fn_or_list, allow_cache_entry_mutation)
+
+
+def __getattr__(name: str) -> Any:
+    if name in (
+        "_CachedTorchDispatchMode",
+        "_CachingTorchDispatchMode",
+        "SAC_IGNORED_OPS",
+        "_VersionWrapper",
+    ):
+        from tl_autograd import selective_checkpoint
+
+        return getattr(selective_checkpoint, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

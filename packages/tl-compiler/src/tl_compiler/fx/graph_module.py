@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import BuiltinFunctionType
 from typing import Any
 
 import tl_core
@@ -19,6 +20,7 @@ import tl_nn
 
 from .code_imports import import_block
 from .graph import CodeGen, Graph, PythonCode, _PyTreeCodeGen
+from .names import function_named, library_path
 from .node import Node, map_aggregate, map_arg
 
 __all__ = ["GraphModule"]
@@ -412,7 +414,20 @@ def recorded(graph: Graph) -> list[tuple[Any, ...]]:
     def refer(argument: Any) -> Any:
         return map_arg(argument, lambda node: _Reference(node.name))
 
-    return [(n.op, n.name, n.target, refer(n.args), refer(n.kwargs), n.type) for n in graph.nodes]
+    return [(n.op, n.name, _target(n), refer(n.args), refer(n.kwargs), n.type) for n in graph.nodes]
+
+
+@dataclass(frozen=True)
+class _Public:
+    """Stands for a function of the library in a pickle, by the name under which users find it."""
+
+    path: str
+
+
+def _target(node: Node) -> Any:
+    """What a node calls, as a pickle can say it: where a function is defined need not be where it is found."""
+    path = library_path(node.target) if isinstance(node.target, BuiltinFunctionType) else None
+    return node.target if path is None else _Public(path)
 
 
 def restored(
@@ -436,7 +451,8 @@ def restored(
         return map_aggregate(argument, lambda a: nodes[a.name] if isinstance(a, _Reference) else a)
 
     for op, name, target, args, kwargs, kind in records:
-        nodes[name] = graph.create_node(op, target, find(args), dict(find(kwargs)), name, kind)
+        called = function_named(target.path) if isinstance(target, _Public) else target
+        nodes[name] = graph.create_node(op, called, find(args), dict(find(kwargs)), name, kind)
     if codegen is not None:
         graph.set_codegen(codegen)
     made = GraphModule.__new__(GraphModule)

@@ -14,7 +14,7 @@ from typing import Any
 import tl_core
 from tl_core.ops import OpOverload, OpOverloadPacket
 
-__all__ = ["Namespace", "qualified_name", "root_namespace", "snake_case"]
+__all__ = ["Namespace", "function_named", "library_path", "qualified_name", "root_namespace", "snake_case"]
 
 # Where public functions are looked for: the name that users write, the module that holds it.
 _PUBLIC = (
@@ -72,6 +72,56 @@ def qualified_name(function: Callable[..., Any]) -> str:
             else f"{owner.__module__}.{owner.__qualname__}.{name}"
         )
     return f"{'operator' if module == '_operator' else module}.{name}"
+
+
+def function_named(path: str) -> Any:
+    """A public function of the library by the name under which users find it.
+
+    Args:
+        path: the name, as `qualified_name` gives it.
+
+    Returns:
+        The function.
+
+    Raises:
+        AttributeError: there is none.
+
+    Example:
+        >>> function_named("torch.relu") is tl_core.relu
+        True
+    """
+    module, _, name = path.rpartition(".")
+    for known, holder in _public_modules():
+        if known == module and hasattr(holder, name):
+            return getattr(holder, name)
+    if module.startswith("tl_"):
+        return getattr(import_module(module), name)
+    raise AttributeError(f"there is no function {path}")
+
+
+def library_path(function: Callable[..., Any]) -> str | None:
+    """A name under which `function_named` finds a function of the library.
+
+    Args:
+        function: the function.
+
+    Returns:
+        The public name, or one of a module that has it; None for functions of others.
+    """
+    if not str(getattr(function, "__module__", "")).startswith("tl_"):
+        return None
+    name = function.__name__
+    for path, holder in _public_modules():
+        if getattr(holder, name, None) is function:
+            return f"{path}.{name}"
+    # A native function is made in one module and used in another.
+    holders = (
+        m
+        for m, module in list(sys.modules.items())
+        if m.startswith("tl_") and vars(module).get(name) is function
+    )
+    holder_name = next(holders, None)
+    return holder_name and f"{holder_name}.{name}"
 
 
 def snake_case(text: str) -> str:
