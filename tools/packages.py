@@ -71,6 +71,7 @@ TABLE = {
         "tools around training: benchmarks, TensorBoard, hub, monitoring, reports of environments and bottlenecks",
         (*MODULES, "tl_backends", "tl_checkpoint", "tl_compiler"),
         MB // 2,
+        {"tl_utils.tensorboard": "tensorboard"},
     ),
     "tl-profiler": Design(
         "profiles: time lines, tables, traces, memory over time, reports in one page", GRADIENTS, MB // 2

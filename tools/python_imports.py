@@ -17,7 +17,12 @@ from pathlib import Path
 from tools.cycles import cycles
 from tools.packages import ROOT, TABLE, Package, packages
 
-IMPORT_NAMES = {"scikit-learn": "sklearn", "scipy-openblas32": "scipy_openblas32", "pillow": "PIL"}
+IMPORT_NAMES = {
+    "scikit-learn": "sklearn",
+    "scipy-openblas32": "scipy_openblas32",
+    "pillow": "PIL",
+    "protobuf": "google",
+}
 
 # Operators whose public names begin with an underscore, as the API has them.
 OPERATORS = ("_foreach_", "_fused_")

@@ -99,6 +99,7 @@ MODULES = {
     "utils.model_zoo": "tl_utils.model_zoo",
     "utils.module_tracker": "tl_utils.module_tracker",
     "utils.serialization.config": "tl_checkpoint.config",
+    "utils.tensorboard": "tl_utils.tensorboard",
     "xpu": "tl_backends.xpu",
 }
 

@@ -1,0 +1,83 @@
+"""The files that TensorBoard's projector reads."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy
+from tensorboard.plugins.projector.projector_config_pb2 import EmbeddingInfo
+
+from tl_utils.tensorboard._convert_np import make_np
+from tl_utils.tensorboard._utils import make_grid
+
+__all__ = ["embedding_info", "write_matrix", "write_metadata", "write_sprite"]
+
+_MOST_PIXELS = 8192  # a side of the sprite
+
+
+def write_metadata(rows: Any, folder: Path, header: list[str] | None) -> None:
+    """`metadata.tsv`: a label a line, or several in columns with a header."""
+    lines = [str(row) for row in rows]
+    if header:
+        table = [header, *([str(cell) for cell in row] for row in rows)]
+        if any(len(row) != len(header) for row in table):
+            raise ValueError(
+                f"add_embedding: each metadata must have the {len(header)} values of metadata_header"
+            )
+        lines = ["\t".join(_flat(cell) for cell in row) for row in table]
+    else:
+        lines = [_flat(line) for line in lines]
+    (folder / "metadata.tsv").write_text("".join(f"{line}\n" for line in lines))
+
+
+def _flat(text: str) -> str:
+    return text.replace("\t", " ").replace("\n", " ")
+
+
+def write_sprite(images: Any, folder: Path) -> None:
+    """`sprite.png`: all images in a square."""
+    from PIL import Image
+
+    pixels = make_np(images)
+    columns = math.ceil(math.sqrt(len(pixels)))
+    if max(pixels.shape[2:]) * columns > _MOST_PIXELS:
+        raise ValueError(
+            f"add_embedding: the images together have {max(pixels.shape[2:]) * columns} pixels a side, TensorBoard "
+            f"shows {_MOST_PIXELS}; pass smaller ones"
+        )
+    if pixels.shape[2] != pixels.shape[3]:
+        pixels = _squared(pixels)
+    scale = 1 if pixels.dtype == numpy.uint8 else 255
+    missing = numpy.zeros((columns**2 - len(pixels), *pixels.shape[1:]), pixels.dtype)
+    grid = make_grid(numpy.concatenate([pixels, missing]), columns)
+    bytes_ = (grid.astype(numpy.float32) * scale).clip(0, 255).astype(numpy.uint8)
+    Image.fromarray(numpy.moveaxis(bytes_, 0, 2)).save(folder / "sprite.png")
+
+
+def _squared(pixels: Any) -> Any:
+    """Images with black added right or below: the projector takes square ones only."""
+    side = max(pixels.shape[2:])
+    square = numpy.zeros((*pixels.shape[:2], side, side), pixels.dtype)
+    square[:, :, : pixels.shape[2], : pixels.shape[3]] = pixels
+    return square
+
+
+def write_matrix(matrix: Any, folder: Path) -> None:
+    """`tensors.tsv`: a point a line."""
+    with (folder / "tensors.tsv").open("w") as file:
+        for row in matrix.tolist():
+            file.write("\t".join(str(x) for x in row) + "\n")
+
+
+def embedding_info(tag: str, subdir: str, metadata: bool, images: Any) -> EmbeddingInfo:
+    """What the projector's configuration says of an embedding."""
+    info = EmbeddingInfo(tensor_name=tag, tensor_path=f"{subdir}/tensors.tsv")
+    if metadata:
+        info.metadata_path = f"{subdir}/metadata.tsv"
+    if images is not None:
+        side = max(make_np(images).shape[2:])
+        info.sprite.image_path = f"{subdir}/sprite.png"
+        info.sprite.single_image_dim.extend([side, side])
+    return info

@@ -1,0 +1,142 @@
+"""Graphs of models, from a run: which functions were called, in which module, on what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorboard.compat.proto.attr_value_pb2 import AttrValue
+from tensorboard.compat.proto.config_pb2 import RunMetadata
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.node_def_pb2 import NodeDef
+from tensorboard.compat.proto.step_stats_pb2 import DeviceStepStats, StepStats
+from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
+from tensorboard.compat.proto.versions_pb2 import VersionDef
+
+import tl_core
+from tl_core import Tensor
+from tl_core.overrides import TorchFunctionMode
+from tl_core.pytree import tree_leaves
+from tl_nn import Module
+from tl_nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+
+__all__ = ["graph"]
+
+_PRODUCER = 22
+_QUIET = ("__get__", "__set__", "size", "dim", "numel", "stride", "is_floating_point", "__repr__", "__bool__")
+
+
+def _node(name: str, op: str, inputs: list[str], shape: Any = None, attributes: str = "") -> NodeDef:
+    attr = {"attr": AttrValue(s=attributes.encode())}
+    if shape is not None:
+        dims = TensorShapeProto(dim=[TensorShapeProto.Dim(size=n) for n in shape])
+        attr["_output_shapes"] = AttrValue(list=AttrValue.ListValue(shape=[dims]))
+    return NodeDef(name=name, op=op, input=inputs, attr=attr)
+
+
+class _Recorder(TorchFunctionMode):
+    """Notes each function called on tensors, and which module called it.
+
+    Tensors are told apart by identity, so all are kept until the end.
+    """
+
+    def __init__(self, model: Module) -> None:
+        super().__init__()
+        self.nodes: list[NodeDef] = []
+        self._sources: dict[int, str] = {}
+        self._kept: list[Tensor] = []
+        self._used: dict[str, int] = {}
+        self._labels = _labels(model)
+        self._scope: list[str] = []
+        self._parameters = {id(p): name for name, p in [*model.named_parameters(), *model.named_buffers()]}
+
+    def unique(self, name: str) -> str:
+        """A name that no node has yet."""
+        count = self._used[name] = self._used.get(name, 0) + 1
+        return name if count == 1 else f"{name}.{count - 1}"
+
+    def source(self, tensor: Tensor) -> str:
+        """The node that gave a tensor: one is made for parameters and constants."""
+        if id(tensor) not in self._sources:
+            own = self._parameters.get(id(tensor))
+            name = self.unique("/".join([*self._scope, own.rpartition(".")[2] if own else "constant"]))
+            self.add(_node(name, "Parameter" if own else "Constant", [], tensor.shape), [tensor])
+        return self._sources[id(tensor)]
+
+    def add(self, node: NodeDef, outputs: list[Tensor]) -> None:
+        """Adds a node; the tensors are its outputs."""
+        self.nodes.append(node)
+        for tensor in outputs:
+            self._sources[id(tensor)] = node.name
+            self._kept.append(tensor)
+
+    def enters(self, module: Module, args: Any) -> None:
+        """A module is called."""
+        self._scope.append(self._labels.get(module) or type(module).__name__)
+
+    def leaves(self, module: Module, args: Any, output: Any) -> None:
+        """A module returns."""
+        self._scope.pop()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        out = func(*args, **kwargs)
+        name = getattr(func, "__name__", type(func).__name__)
+        outputs = [t for t in tree_leaves(out) if isinstance(t, Tensor)]
+        if outputs and name not in _QUIET:
+            leaves = tree_leaves((args, kwargs))
+            sources = [self.source(t) for t in leaves if isinstance(t, Tensor)]
+            others = ", ".join(str(x) for x in leaves if isinstance(x, (bool, int, float, str)))
+            label = self.unique("/".join([*self._scope, name]))
+            self.add(_node(label, f"aten::{name}", sources, outputs[0].shape, f"{{{others}}}"), outputs)
+        return out
+
+
+def _labels(model: Module) -> dict[Module, str]:
+    """What a module's part of a name is: its class, and the name that its owner gives it."""
+    labels = {model: type(model).__name__}
+    for owner in model.modules():
+        for name, part in owner.named_children():
+            labels.setdefault(part, f"{type(part).__name__}[{name}]")
+    return labels
+
+
+def graph(model: Module, args: Any, verbose: bool = False, use_strict_trace: bool = True
+          ) -> tuple[GraphDef, RunMetadata]:  # fmt: skip
+    """Runs a model and notes its graph.
+
+    Args:
+        model: the model; it runs as it is, without gradients.
+        args: its input, or a tuple of them.
+        verbose: whether the nodes are printed.
+        use_strict_trace: whether outputs in dictionaries or lists are refused.
+
+    Raises:
+        RuntimeError: such an output.
+    """
+    args = args if isinstance(args, (tuple, list)) else (args,)
+    recorder = _Recorder(model)
+    for tensor in (t for t in tree_leaves(args) if isinstance(t, Tensor)):
+        name = recorder.unique("input/x")
+        recorder.add(_node(name, "IO Node", [], tensor.shape), [tensor])
+    hooks = [
+        register_module_forward_pre_hook(recorder.enters),
+        register_module_forward_hook(recorder.leaves, always_call=True),
+    ]
+    try:
+        with tl_core.no_grad(), recorder:
+            output = model(*args)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if use_strict_trace and isinstance(output, (dict, list)):
+        raise RuntimeError(
+            f"add_graph: the output is a {type(output).__name__}, which may change its size from run to run; "
+            "use_strict_trace=False takes it as it is"
+        )
+    for tensor in (t for t in tree_leaves(output) if isinstance(t, Tensor)):
+        name, source = recorder.unique("output/output"), recorder.source(tensor)
+        recorder.nodes.append(_node(name, "IO Node", [source], tensor.shape))
+    if verbose:
+        print("\n".join(f"{node.op} {node.name}({', '.join(node.input)})" for node in recorder.nodes))
+    stats = RunMetadata(step_stats=StepStats(dev_stats=[DeviceStepStats(device="/device:CPU:0")]))
+    return GraphDef(node=recorder.nodes, versions=VersionDef(producer=_PRODUCER)), stats

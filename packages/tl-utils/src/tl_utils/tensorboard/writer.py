@@ -1,0 +1,594 @@
+"""Writes event files."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from google.protobuf import text_format
+from tensorboard.compat.proto import event_pb2
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+from tl_utils.tensorboard import _embedding, summary
+from tl_utils.tensorboard._convert_np import make_np
+from tl_utils.tensorboard._utils import figure_to_image
+
+__all__ = ["FileWriter", "SummaryWriter"]
+
+
+def _default_limits() -> list[float]:
+    """Limits that grow by a tenth from 1e-12 to 1e20, on both sides of zero."""
+    positive, limit = [], 1e-12
+    while limit < 1e20:
+        positive.append(limit)
+        limit *= 1.1
+    return [*(-x for x in reversed(positive)), 0.0, *positive]
+
+
+class FileWriter:
+    """Writes events and summaries into one file; a thread of TensorBoard's does the work.
+
+    Args:
+        log_dir: the folder.
+        max_queue: how many events wait at most before an `add` waits for the file.
+        flush_secs: after how many seconds what waits is written.
+        filename_suffix: what the file's name ends with.
+
+    Raises:
+        OSError: the folder can't be written to.
+    """
+
+    def __init__(self, log_dir: str | os.PathLike[str], max_queue: int = 10, flush_secs: float = 120,
+                 filename_suffix: str = "") -> None:  # fmt: skip
+        folder = os.fspath(log_dir)
+        try:
+            self.event_writer = EventFileWriter(folder, max_queue, flush_secs, filename_suffix)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise type(error)(error.errno, f"SummaryWriter: can't write events ({reason})", folder) from error
+
+    def get_logdir(self) -> str:
+        """The folder."""
+        return str(self.event_writer.get_logdir())
+
+    def add_event(self, event: Event, step: int | None = None, walltime: float | None = None) -> None:
+        """Adds an event.
+
+        Args:
+            event: the event.
+            step: its step.
+            walltime: its time in seconds since 1970; None for now.
+        """
+        event.wall_time = time.time() if walltime is None else walltime
+        if step is not None:
+            event.step = int(step)  # the format has nothing else
+        self.event_writer.add_event(event)
+
+    def add_summary(
+        self, summary: Any, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
+        """Adds a summary.
+
+        Args:
+            summary: the summary.
+            global_step: its step.
+            walltime: its time; None for now.
+        """
+        self.add_event(event_pb2.Event(summary=summary), global_step, walltime)
+
+    def add_graph(self, graph_profile: tuple[Any, Any], walltime: float | None = None) -> None:
+        """Adds a graph.
+
+        Args:
+            graph_profile: the graph, and the metadata of a run.
+            walltime: its time; None for now.
+        """
+        graph, stats = graph_profile
+        self.add_event(event_pb2.Event(graph_def=graph.SerializeToString()), None, walltime)
+        tagged = event_pb2.TaggedRunMetadata(tag="step1", run_metadata=stats.SerializeToString())
+        self.add_event(event_pb2.Event(tagged_run_metadata=tagged), None, walltime)
+
+    def add_onnx_graph(self, graph: Any, walltime: float | None = None) -> None:
+        """Adds a graph without metadata."""
+        self.add_event(event_pb2.Event(graph_def=graph.SerializeToString()), None, walltime)
+
+    def flush(self) -> None:
+        """Writes all that waits."""
+        self.event_writer.flush()
+
+    def close(self) -> None:
+        """Writes all that waits, and closes the file."""
+        self.event_writer.close()
+
+    def reopen(self) -> None:
+        """Opens another file in the folder."""
+        self.event_writer.reopen()
+
+
+class SummaryWriter:
+    """Writes what TensorBoard shows.
+
+    Values are tensors, arrays or numbers. Names with slashes are grouped: `loss/train` and `loss/test` stand together.
+
+    Args:
+        log_dir: the folder; None for `runs/DATE_HOST` and the comment.
+        comment: what the folder's name ends with, if it isn't given.
+        purge_step: a run that goes on from this step: what another wrote of later steps is hidden.
+        max_queue: how many events wait at most before an `add` waits for the file.
+        flush_secs: after how many seconds what waits is written.
+        filename_suffix: what the file's name ends with.
+
+    Raises:
+        OSError: the folder can't be written to.
+
+    Example:
+        >>> import tempfile
+        >>> with SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     for step in range(3):
+        ...         writer.add_scalar("loss/train", 1 / (step + 1), step)
+    """
+
+    def __init__(self, log_dir: str | os.PathLike[str] | None = None, comment: str = "",
+                 purge_step: int | None = None, max_queue: int = 10, flush_secs: float = 120,
+                 filename_suffix: str = "") -> None:  # fmt: skip
+        if not log_dir:
+            now = datetime.now().strftime("%b%d_%H-%M-%S")
+            log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
+        self.log_dir: Any = log_dir
+        self.purge_step, self.max_queue, self.flush_secs = purge_step, max_queue, flush_secs
+        self.filename_suffix = filename_suffix
+        self.file_writer: FileWriter | None = None
+        self.all_writers: dict[Any, FileWriter] | None = None
+        self._get_file_writer()
+        self.default_bins = _default_limits()
+
+    def _get_file_writer(self) -> FileWriter:
+        """The writer; a new one after `close`."""
+        if self.all_writers is None or self.file_writer is None:
+            self.file_writer = self._new(self.log_dir)
+            self.all_writers = {self.file_writer.get_logdir(): self.file_writer}
+            if self.purge_step is not None:
+                step, self.purge_step = self.purge_step, None
+                self.file_writer.add_event(Event(step=step, file_version="brain.Event:2"))
+                self.file_writer.add_event(Event(step=step, session_log=SessionLog(status=SessionLog.START)))
+        return self.file_writer
+
+    def _new(self, folder: Any) -> FileWriter:
+        return FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
+
+    def get_logdir(self) -> Any:
+        """The folder."""
+        return self.log_dir
+
+    def _add(self, made: Any, global_step: int | None, walltime: float | None) -> None:
+        self._get_file_writer().add_summary(made, global_step, walltime)
+
+    def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None, walltime: float | None = None,
+                   new_style: bool = False, double_precision: bool = False) -> None:  # fmt: skip
+        """Adds a number.
+
+        Args:
+            tag: its name.
+            scalar_value: the number.
+            global_step: its step.
+            walltime: its time in seconds since 1970; None for now.
+            new_style: whether it is stored as a tensor, which loads faster.
+            double_precision: whether it then keeps double precision.
+
+        Raises:
+            AssertionError: there are several elements.
+        """
+        made = summary.scalar(tag, scalar_value, new_style=new_style, double_precision=double_precision)
+        self._add(made, global_step, walltime)
+
+    def add_scalars(self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: int | None = None,
+                    walltime: float | None = None) -> None:  # fmt: skip
+        """Adds several numbers that one chart shows; each gets a folder of its own.
+
+        Args:
+            main_tag: the chart's name.
+            tag_scalar_dict: numbers by name.
+            global_step: their step.
+            walltime: their time; None for now.
+        """
+        walltime = time.time() if walltime is None else walltime
+        base = self._get_file_writer().get_logdir()
+        for tag, value in tag_scalar_dict.items():
+            folder = f"{base}/{main_tag.replace('/', '_')}_{tag}"
+            writers = self.all_writers if self.all_writers is not None else {}
+            if folder not in writers:
+                writers[folder] = self._new(folder)
+            writers[folder].add_summary(summary.scalar(main_tag, value), global_step, walltime)
+
+    def add_tensor(
+        self, tag: str, tensor: Any, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
+        """Adds a whole tensor.
+
+        Args:
+            tag: its name.
+            tensor: the tensor.
+            global_step: its step.
+            walltime: its time; None for now.
+        """
+        self._add(summary.tensor_proto(tag, tensor), global_step, walltime)
+
+    def add_histogram(self, tag: str, values: Any, global_step: int | None = None, bins: Any = "tensorflow",
+                      walltime: float | None = None, max_bins: int | None = None) -> None:  # fmt: skip
+        """Adds a distribution.
+
+        Args:
+            tag: its name.
+            values: the values.
+            global_step: their step.
+            bins: `tensorflow`, whose bins grow from 1e-12 to 1e20; limits; or one of numpy's rules, such as `auto`.
+            walltime: their time; None for now.
+            max_bins: more bins than these are merged.
+
+        Raises:
+            ValueError: there are no values.
+        """
+        limits = self.default_bins if isinstance(bins, str) and bins == "tensorflow" else bins
+        self._add(summary.histogram(tag, values, limits, max_bins=max_bins), global_step, walltime)
+
+    def add_histogram_raw(self, tag: str, min: float, max: float, num: float, sum: float, sum_squares: float,
+                          bucket_limits: list[float], bucket_counts: list[float], global_step: int | None = None,
+                          walltime: float | None = None) -> None:  # fmt: skip
+        """Adds a distribution whose bins were counted already.
+
+        Args:
+            tag: its name.
+            min: the smallest value.
+            max: the largest value.
+            num: how many there are.
+            sum: their sum.
+            sum_squares: the sum of their squares.
+            bucket_limits: the upper limit of each bin.
+            bucket_counts: how many are in each.
+            global_step: their step.
+            walltime: their time; None for now.
+
+        Raises:
+            ValueError: there are not as many limits as counts.
+        """
+        made = summary.histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
+        self._add(made, global_step, walltime)
+
+    def add_image(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
+                  dataformats: str = "CHW") -> None:  # fmt: skip
+        """Adds an image.
+
+        Args:
+            tag: its name.
+            img_tensor: bytes, or numbers from 0 to 1.
+            global_step: its step.
+            walltime: its time; None for now.
+            dataformats: what its dimensions are: CHW, HWC, HW and so on.
+
+        Raises:
+            ValueError: `dataformats` and the shape don't agree.
+            ImportError: pillow isn't installed.
+        """
+        self._add(summary.image(tag, img_tensor, dataformats=dataformats), global_step, walltime)
+
+    def add_images(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
+                   dataformats: str = "NCHW") -> None:  # fmt: skip
+        """Adds a grid of images.
+
+        Args:
+            tag: its name.
+            img_tensor: bytes, or numbers from 0 to 1; or a list of images.
+            global_step: their step.
+            walltime: their time; None for now.
+            dataformats: what the dimensions are: NCHW, NHWC and so on.
+
+        Raises:
+            ValueError: `dataformats` and the shape don't agree.
+            ImportError: pillow isn't installed.
+        """
+        if isinstance(img_tensor, list):
+            import numpy
+
+            img_tensor = numpy.stack([make_np(one) for one in img_tensor])
+        self._add(summary.image(tag, img_tensor, dataformats=dataformats), global_step, walltime)
+
+    def add_image_with_boxes(self, tag: str, img_tensor: Any, box_tensor: Any, global_step: int | None = None,
+                             walltime: float | None = None, rescale: float = 1, dataformats: str = "CHW",
+                             labels: str | list[str] | None = None) -> None:  # fmt: skip
+        """Adds an image with boxes.
+
+        Args:
+            tag: its name.
+            img_tensor: bytes, or numbers from 0 to 1.
+            box_tensor: left, top, right and bottom edge of each box.
+            global_step: its step.
+            walltime: its time; None for now.
+            rescale: by which the image is made larger.
+            dataformats: what its dimensions are.
+            labels: a text for each box.
+
+        Raises:
+            ValueError: there is not a label for each box.
+        """
+        texts = [labels] if isinstance(labels, str) else labels
+        made = summary.image_boxes(tag, img_tensor, box_tensor, rescale, dataformats, texts)
+        self._add(made, global_step, walltime)
+
+    def add_figure(self, tag: str, figure: Any, global_step: int | None = None, close: bool = True,
+                   walltime: float | None = None) -> None:  # fmt: skip
+        """Adds figures of matplotlib as an image.
+
+        Args:
+            tag: its name.
+            figure: one figure, or a list.
+            global_step: its step.
+            close: whether they are closed.
+            walltime: its time; None for now.
+
+        Raises:
+            ImportError: matplotlib isn't installed.
+        """
+        formats = "NCHW" if isinstance(figure, list) else "CHW"
+        self.add_image(tag, figure_to_image(figure, close), global_step, walltime, formats)
+
+    def add_video(self, tag: str, vid_tensor: Any, global_step: int | None = None, fps: float = 4,
+                  walltime: float | None = None) -> None:  # fmt: skip
+        """Adds videos, side by side, as an animated image.
+
+        Args:
+            tag: its name.
+            vid_tensor: bytes, or numbers from 0 to 1: (N, T, C, H, W).
+            global_step: its step.
+            fps: frames a second.
+            walltime: its time; None for now.
+
+        Raises:
+            ValueError: the shape is another.
+        """
+        self._add(summary.video(tag, vid_tensor, fps), global_step, walltime)
+
+    def add_audio(self, tag: str, snd_tensor: Any, global_step: int | None = None, sample_rate: int = 44100,
+                  walltime: float | None = None) -> None:  # fmt: skip
+        """Adds a sound of one channel.
+
+        Args:
+            tag: its name.
+            snd_tensor: the samples, from -1 to 1: (1, L).
+            global_step: its step.
+            sample_rate: samples a second.
+            walltime: its time; None for now.
+
+        Raises:
+            ValueError: the shape is another.
+        """
+        self._add(summary.audio(tag, snd_tensor, sample_rate), global_step, walltime)
+
+    def add_text(self, tag: str, text_string: str, global_step: int | None = None,
+                 walltime: float | None = None) -> None:  # fmt: skip
+        """Adds a text in Markdown.
+
+        Args:
+            tag: its name.
+            text_string: the text.
+            global_step: its step.
+            walltime: its time; None for now.
+        """
+        self._add(summary.text(tag, text_string), global_step, walltime)
+
+    def add_onnx_graph(self, prototxt: Any) -> None:
+        """Not there: this library doesn't read ONNX.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("add_onnx_graph: ONNX files aren't read; add_graph takes the model itself")
+
+    def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False,
+                  use_strict_trace: bool = True) -> None:  # fmt: skip
+        """Adds the graph of a model, noted in a run of it.
+
+        Args:
+            model: the model.
+            input_to_model: its input, or a tuple of them.
+            verbose: whether the nodes are printed.
+            use_strict_trace: whether outputs in dictionaries or lists are refused.
+
+        Raises:
+            RuntimeError: such an output.
+        """
+        from tl_utils.tensorboard._pytorch_graph import graph
+
+        self._get_file_writer().add_graph(graph(model, input_to_model, verbose, use_strict_trace))
+
+    def add_embedding(self, mat: Any, metadata: Any = None, label_img: Any = None, global_step: int | None = None,
+                      tag: str = "default", metadata_header: list[str] | None = None) -> None:  # fmt: skip
+        """Adds points for the projector.
+
+        Args:
+            mat: the points: (N, D).
+            metadata: a label for each point, or a list of labels.
+            label_img: an image for each point: (N, C, H, W).
+            global_step: their step.
+            tag: their name.
+            metadata_header: names of the labels, if there are several a point.
+
+        Raises:
+            ValueError: there is not a label or image for each point, or images are too large.
+        """
+        matrix = make_np(mat)
+        if matrix.ndim != 2:
+            raise ValueError(f"add_embedding: mat has the shape (N, D), got {matrix.shape}")
+        for values, name in ((metadata, "metadata"), (label_img, "label_img")):
+            if values is not None and len(values) != len(matrix):
+                raise ValueError(f"add_embedding: there must be {len(matrix)} of {name}, got {len(values)}")
+        folder = self._get_file_writer().get_logdir()
+        subdir = f"{str(global_step or 0).zfill(5)}/{quote(tag, safe='')}"
+        target = Path(folder, subdir)
+        target.mkdir(parents=True, exist_ok=True)
+        if metadata is not None:
+            _embedding.write_metadata(metadata, target, metadata_header)
+        if label_img is not None:
+            _embedding.write_sprite(label_img, target)
+        _embedding.write_matrix(matrix, target)
+        info = _embedding.embedding_info(
+            f"{tag}:{str(global_step or 0).zfill(5)}", subdir, metadata is not None, label_img
+        )
+        self._add_to_projector(Path(folder), info)
+
+    @staticmethod
+    def _add_to_projector(folder: Path, info: Any) -> None:
+        path = folder / "projector_config.pbtxt"
+        config = ProjectorConfig()
+        if path.exists():
+            text_format.Parse(path.read_text(), config)
+        others = [old for old in config.embeddings if old.tensor_name != info.tensor_name]
+        made = ProjectorConfig(embeddings=[*others, info])
+        path.write_text(text_format.MessageToString(made))
+
+    def add_pr_curve(self, tag: str, labels: Any, predictions: Any, global_step: int | None = None,
+                     num_thresholds: int = 127, weights: Any = None, walltime: float | None = None
+                     ) -> None:  # fmt: skip
+        """Adds a curve of precision and recall.
+
+        Args:
+            tag: its name.
+            labels: which elements are positive.
+            predictions: their probabilities, from 0 to 1.
+            global_step: its step.
+            num_thresholds: how many thresholds, 127 at most.
+            weights: of the elements.
+            walltime: its time; None for now.
+
+        Raises:
+            ValueError: shapes differ, or a probability is outside of 0 to 1.
+        """
+        self._add(summary.pr_curve(tag, labels, predictions, num_thresholds, weights), global_step, walltime)
+
+    def add_pr_curve_raw(self, tag: str, true_positive_counts: Any, false_positive_counts: Any,
+                         true_negative_counts: Any, false_negative_counts: Any, precision: Any, recall: Any,
+                         global_step: int | None = None, num_thresholds: int = 127, weights: Any = None,
+                         walltime: float | None = None) -> None:  # fmt: skip
+        """Adds a curve of precision and recall, from counts at each threshold.
+
+        Args:
+            tag: its name.
+            true_positive_counts: true positives.
+            false_positive_counts: false positives.
+            true_negative_counts: true negatives.
+            false_negative_counts: false negatives.
+            precision: the precision.
+            recall: the recall.
+            global_step: its step.
+            num_thresholds: how many thresholds, 127 at most.
+            weights: not used.
+            walltime: its time; None for now.
+        """
+        made = summary.pr_curve_raw(
+            tag, true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts, precision,
+            recall, num_thresholds, weights,
+        )  # fmt: skip
+        self._add(made, global_step, walltime)
+
+    def add_custom_scalars_multilinechart(self, tags: list[str], category: str = "default",
+                                          title: str = "untitled") -> None:  # fmt: skip
+        """Shows several scalars in one chart.
+
+        Args:
+            tags: their names.
+            category: the chart's category.
+            title: the chart's title.
+        """
+        self.add_custom_scalars({category: {title: ["Multiline", tags]}})
+
+    def add_custom_scalars_marginchart(self, tags: list[str], category: str = "default",
+                                       title: str = "untitled") -> None:  # fmt: skip
+        """Shows a scalar between two others.
+
+        Args:
+            tags: the names of the scalar, the lower and the upper one.
+            category: the chart's category.
+            title: the chart's title.
+
+        Raises:
+            ValueError: there are not three.
+        """
+        self.add_custom_scalars({category: {title: ["Margin", tags]}})
+
+    def add_custom_scalars(self, layout: dict[str, dict[str, list[Any]]]) -> None:
+        """Says which scalars stand in which chart; once a writer.
+
+        Args:
+            layout: by category, by title: `["Multiline", tags]` or `["Margin", [value, lower, upper]]`.
+
+        Raises:
+            ValueError: a chart is something else.
+        """
+        self._add(summary.custom_scalars(layout), None, None)
+
+    def add_mesh(self, tag: str, vertices: Any, colors: Any = None, faces: Any = None,
+                 config_dict: dict[str, Any] | None = None, global_step: int | None = None,
+                 walltime: float | None = None) -> None:  # fmt: skip
+        """Adds a mesh, or a cloud of points.
+
+        Args:
+            tag: its name.
+            vertices: coordinates: (B, N, 3).
+            colors: of each vertex: (B, N, 3).
+            faces: numbers of the vertices of each triangle: (B, M, 3).
+            config_dict: settings of the view, for three.js.
+            global_step: its step.
+            walltime: its time; None for now.
+
+        Raises:
+            ValueError: a shape is another.
+        """
+        self._add(summary.mesh(tag, vertices, colors, faces, config_dict), global_step, walltime)
+
+    def add_hparams(self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any],
+                    hparam_domain_discrete: dict[str, list[Any]] | None = None, run_name: str | None = None,
+                    global_step: int | None = None) -> None:  # fmt: skip
+        """Adds hyperparameters and what they led to, in a folder of their own.
+
+        Args:
+            hparam_dict: hyperparameters by name: bool, int, float, str or None.
+            metric_dict: results by name; names that no `add_scalar` uses.
+            hparam_domain_discrete: the values that hyperparameters may take, by name.
+            run_name: the folder's name; None for the time.
+            global_step: the step of the results.
+
+        Raises:
+            TypeError: an argument is no dictionary, or values that may be taken have another type.
+            ValueError: a value has a type that isn't shown.
+        """
+        made = summary.hparams(hparam_dict, metric_dict, hparam_domain_discrete)
+        folder = os.path.join(self._get_file_writer().get_logdir(), run_name or str(time.time()))
+        with SummaryWriter(log_dir=folder) as writer:
+            for one in made:
+                writer._add(one, global_step, None)
+            for name, value in metric_dict.items():
+                writer.add_scalar(name, value, global_step)
+
+    def flush(self) -> None:
+        """Writes all that waits."""
+        for writer in (self.all_writers or {}).values():
+            writer.flush()
+
+    def close(self) -> None:
+        """Writes all that waits, and closes the files; another `add` opens new ones."""
+        for writer in (self.all_writers or {}).values():
+            writer.flush()
+            writer.close()
+        self.file_writer = self.all_writers = None
+
+    def __enter__(self) -> SummaryWriter:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
