@@ -9,7 +9,7 @@ from typing import Any
 
 from tl_autograd import _C
 
-__all__ = ["RemovableHandle"]
+__all__ = ["RemovableHandle", "unserializable_hook"]
 
 
 class RemovableHandle:
@@ -58,6 +58,19 @@ class RemovableHandle:
 
     def __exit__(self, *exc: object) -> None:
         self.remove()
+
+
+def unserializable_hook(f: Callable) -> Callable:
+    """Marks a hook that is lost when its tensor is sent to another process, which is meant so.
+
+    Args:
+        f: the hook.
+
+    Returns:
+        the hook itself.
+    """
+    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return f
 
 
 class _Hooks(dict):

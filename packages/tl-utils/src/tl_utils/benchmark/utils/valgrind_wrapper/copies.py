@@ -34,14 +34,13 @@ class Serialization(enum.Enum):
 
     PICKLE = 0
     TORCH = 1
-    TORCH_JIT = 2
 
 
 class CopyIfCallgrind:
     """Says that a value of `globals` may be copied into the process that runs under Callgrind.
 
     `Timer` measures time in this process and uses the value itself. `collect_callgrind` runs the statement in another
-    process, which gets a copy: plain values, tensors and modules by pickle, scripted functions and modules as files.
+    process, which gets a copy.
 
     Args:
         value: the value.
@@ -82,18 +81,15 @@ class CopyIfCallgrind:
 
 
 def _way(value: Any) -> Serialization:
-    from tl_backends import jit
     from tl_nn import Module
 
-    if isinstance(value, (jit.ScriptFunction, jit.ScriptModule)):
-        return Serialization.TORCH_JIT
     if isinstance(value, (Module, tl_core.Tensor)):
         return Serialization.TORCH
     if isinstance(value, _PLAIN):
         return Serialization.PICKLE
     raise ValueError(
-        f"CopyIfCallgrind: a {type(value).__name__} can't be copied; plain values, tensors, modules and scripted "
-        "functions can. Make the value in `setup` instead"
+        f"CopyIfCallgrind: a {type(value).__name__} can't be copied; plain values, tensors and modules can. "
+        "Make the value in `setup` instead"
     )
 
 
@@ -134,12 +130,7 @@ class GlobalsBridge:
         if wrapped.serialization is Serialization.PICKLE:
             path.write_bytes(pickle.dumps(wrapped.value))
             return f"__import__('pickle').loads(__import__('pathlib').Path({str(path)!r}).read_bytes())"
-        if wrapped.serialization is Serialization.TORCH:
-            from tl_checkpoint import save
+        from tl_checkpoint import save
 
-            save(wrapped.value, path)
-            return f"__import__('tl_checkpoint').load({str(path)!r}, weights_only=False)"
-        from tl_backends import jit
-
-        jit.save(wrapped.value, str(path))
-        return f"__import__('importlib').import_module('tl_backends.jit').load({str(path)!r})"
+        save(wrapped.value, path)
+        return f"__import__('tl_checkpoint').load({str(path)!r}, weights_only=False)"

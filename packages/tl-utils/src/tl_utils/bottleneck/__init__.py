@@ -1,0 +1,1 @@
+"""Where a program's time goes: `python -m tl.utils.bottleneck PROGRAM.py arguments …`."""

@@ -1,0 +1,19 @@
+"""Kinds of names of CUDA's interfaces."""
+
+__all__ = [
+    "CONV_INCLUDE",
+    "CONV_TYPE",
+    "CONV_DEVICE_FUNC",
+    "API_RUNTIME",
+    "API_DRIVER",
+    "API_BLAS",
+    "HIP_UNSUPPORTED",
+]
+
+CONV_INCLUDE = 0
+CONV_TYPE = 1
+CONV_DEVICE_FUNC = 2
+API_RUNTIME = 3
+API_DRIVER = 4
+API_BLAS = 5
+HIP_UNSUPPORTED = 6

@@ -1,0 +1,1 @@
+"""What debugged TorchScript's compiler."""
