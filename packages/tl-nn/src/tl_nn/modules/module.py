@@ -1,26 +1,23 @@
-"""The base class of all neural network modules."""
+"""The base class of all neural network modules, its call, and the hooks that stand around it.
+
+The tables of hooks for all modules stand here by the names that programs of the reference read, and set, here.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self
 
-# Private names that client libraries look for here.
-from .hooks import _global_backward_hooks as _global_backward_hooks
-from .hooks import _global_backward_pre_hooks as _global_backward_pre_hooks
-from .hooks import _global_forward_hooks as _global_forward_hooks
-from .hooks import _global_forward_hooks_always_called as _global_forward_hooks_always_called
-from .hooks import _global_forward_hooks_with_kwargs as _global_forward_hooks_with_kwargs
-from .hooks import _global_forward_pre_hooks as _global_forward_pre_hooks
-from .hooks import (
-    _HooksMixin,
-    register_module_backward_hook,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-    register_module_full_backward_hook,
-    register_module_full_backward_pre_hook,
-)
+from tl_autograd.hooks import RemovableHandle
+from tl_core import Tensor
+
+from .backward_hook import BackwardHook
+from .error_notes import NOTED_ERRORS, add_error_notes
 from .registration import (
+    _RegistrationMixin,
     register_module_buffer_registration_hook,
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
@@ -41,6 +38,363 @@ __all__ = [
     "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]
+
+_global_forward_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_forward_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
+_global_forward_hooks_always_called: OrderedDict[int, bool] = OrderedDict()
+_global_backward_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_backward_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_partial_hooks: OrderedDict[int, bool] = OrderedDict()
+
+
+class _HooksMixin(_RegistrationMixin):
+    """The call of a module: hooks before it, `forward`, hooks after it and in backward."""
+
+    _forward_hooks: OrderedDict[int, Any]
+    _forward_hooks_with_kwargs: OrderedDict[int, bool]
+    _forward_hooks_always_called: OrderedDict[int, bool]
+    _forward_pre_hooks: OrderedDict[int, Any]
+    _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
+    _backward_hooks: OrderedDict[int, Any]
+    _backward_pre_hooks: OrderedDict[int, Any]
+    _is_full_backward_hook: bool | None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if (
+                self._forward_hooks
+                or self._forward_pre_hooks
+                or self._backward_hooks
+                or self._backward_pre_hooks
+                or _global_forward_hooks
+                or _global_forward_pre_hooks
+                or _global_backward_hooks
+                or _global_backward_pre_hooks
+            ):
+                return self._call_impl(*args, **kwargs)
+            return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
+        except NOTED_ERRORS as error:
+            add_error_notes(self, error, args, kwargs)
+            raise
+
+    def forward(self, *input: Any) -> Any:
+        """The computation of this module; every class defines it.
+
+        Call the module itself, not this method: only the call runs the hooks.
+        """
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        """The call with its hooks."""
+        ran: set[int] = set()
+        try:
+            return _call_with_hooks(self, args, kwargs, ran)
+        except Exception:
+            _run_always_called(self, args, kwargs, ran)
+            raise
+
+    _wrapped_call_impl = __call__
+
+    def _get_backward_hooks(self) -> tuple[list[Any], list[Any]]:
+        """The hooks called in backward: the full ones, and the older, partial ones."""
+        everywhere, here = list(_global_backward_hooks.values()), list(self._backward_hooks.values())
+        full = ([] if _global_partial_hooks else everywhere) + (
+            here if self._is_full_backward_hook is True else []
+        )
+        partial = (everywhere if _global_partial_hooks else []) + (
+            here if self._is_full_backward_hook is False else []
+        )
+        return full, partial
+
+    def _get_backward_pre_hooks(self) -> list[Any]:
+        return [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+
+    # Registering
+
+    def register_forward_pre_hook(
+        self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before every call of `forward`.
+
+        Parameters:
+            hook : callable
+                Returns None, or new arguments: a tuple, or a single value. With `with_kwargs` it is called
+                as `hook(module, args, kwargs)` and returns None or `(args, kwargs)`.
+            prepend : bool
+                Whether it runs before this module's other pre-hooks, instead of after them.
+            with_kwargs : bool
+                Whether it is given the keyword arguments.
+
+        Returns:
+            RemovableHandle
+                Its `remove()` takes the hook out.
+
+        Examples:
+            >>> import tl_core, tl_nn
+            >>> layer = tl_nn.Identity()
+            >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+            >>> layer(tl_core.zeros(2))
+            tensor([1., 1.])
+        """
+        handle = RemovableHandle(self._forward_pre_hooks, extra_dict=self._forward_pre_hooks_with_kwargs)
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs[handle.id] = True
+        return _insert(self._forward_pre_hooks, handle, hook, prepend)
+
+    def register_forward_hook(
+        self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after every call of `forward`.
+
+        Parameters:
+            hook : callable
+                Returns None, or the output to use instead. With `with_kwargs` it is called as
+                `hook(module, args, kwargs, output)`.
+            prepend : bool
+                Whether it runs before this module's other forward hooks, instead of after them.
+            with_kwargs : bool
+                Whether it is given the keyword arguments.
+            always_call : bool
+                Whether it also runs, with None for the output, when the call raises an error.
+
+        Returns:
+            RemovableHandle
+                Its `remove()` takes the hook out.
+
+        Examples:
+            >>> import tl_core, tl_nn
+            >>> layer = tl_nn.Identity()
+            >>> handle = layer.register_forward_hook(lambda module, args, output: output * 2)
+            >>> layer(tl_core.ones(2))
+            tensor([2., 2.])
+        """
+        handle = RemovableHandle(
+            self._forward_hooks,
+            extra_dict=[self._forward_hooks_with_kwargs, self._forward_hooks_always_called],
+        )
+        if with_kwargs:
+            self._forward_hooks_with_kwargs[handle.id] = True
+        if always_call:
+            self._forward_hooks_always_called[handle.id] = True
+        return _insert(self._forward_hooks, handle, hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_output)` when the gradients of the module's outputs are known.
+
+        The hook returns None, or gradients to go on with instead: a tuple with one for each output.
+        """
+        return _insert(self._backward_pre_hooks, RemovableHandle(self._backward_pre_hooks), hook, prepend)
+
+    def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
+
+        `grad_input` has one entry for each positional argument, `grad_output` one for each output;
+        entries of what isn't a tensor are None. The hook returns None, or gradients of the inputs to go on
+        with instead. Inputs and outputs may not be changed in place.
+
+        Raises:
+            RuntimeError
+                If the module has hooks registered with `register_backward_hook`.
+
+        Examples:
+            >>> import tl_core, tl_nn
+            >>> layer = tl_nn.Identity()
+            >>> handle = layer.register_full_backward_hook(lambda module, grad_in, grad_out: (grad_in[0] * 3,))
+            >>> x = tl_core.ones(2, requires_grad=True)
+            >>> layer(x).sum().backward()
+            >>> x.grad
+            tensor([3., 3.])
+        """
+        _decide_backward_kind(self, full=True)
+        return _insert(self._backward_hooks, RemovableHandle(self._backward_hooks), hook, prepend)
+
+    def register_backward_hook(self, hook: Any) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` with the gradients of the last operation only.
+
+        Kept for old programs: `register_full_backward_hook` gives those of the whole module.
+        """
+        _decide_backward_kind(self, full=False)
+        return _insert(self._backward_hooks, RemovableHandle(self._backward_hooks), hook, False)
+
+
+def register_module_forward_pre_hook(hook: Any) -> RemovableHandle:
+    """Call `hook(module, args)` before every module's forward; before its own pre-hooks.
+
+    The hook returns None or new arguments.
+    """
+    return _insert(_global_forward_pre_hooks, RemovableHandle(_global_forward_pre_hooks), hook, False)
+
+
+def register_module_forward_hook(
+    hook: Any, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call `hook(module, args, output)` after every module's forward; before its own forward hooks.
+
+    The arguments are those of `Module.register_forward_hook`.
+    """
+    marks = [_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called]
+    handle = RemovableHandle(_global_forward_hooks, extra_dict=marks)
+    if with_kwargs:
+        _global_forward_hooks_with_kwargs[handle.id] = True
+    if always_call:
+        _global_forward_hooks_always_called[handle.id] = True
+    return _insert(_global_forward_hooks, handle, hook, False)
+
+
+def register_module_full_backward_pre_hook(hook: Any) -> RemovableHandle:
+    """Call `hook(module, grad_output)` in backward at every module's outputs."""
+    return _insert(_global_backward_pre_hooks, RemovableHandle(_global_backward_pre_hooks), hook, False)
+
+
+def register_module_full_backward_hook(hook: Any) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` in backward at every module's inputs.
+
+    Raises:
+        RuntimeError
+            If hooks of `register_module_backward_hook` are registered.
+    """
+    return _register_global_backward(hook, full=True)
+
+
+def register_module_backward_hook(hook: Any) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` for the last operation of every module.
+
+    Kept for old programs: `register_module_full_backward_hook` gives the whole module's gradients.
+    """
+    return _register_global_backward(hook, full=False)
+
+
+def _register_global_backward(hook: Any, full: bool) -> RemovableHandle:
+    if _global_backward_hooks and full is bool(_global_partial_hooks):
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
+            "Please use only one of them."
+        )
+    handle = RemovableHandle(_global_backward_hooks, extra_dict=_global_partial_hooks)
+    if not full:
+        _global_partial_hooks[handle.id] = True
+    return _insert(_global_backward_hooks, handle, hook, False)
+
+
+def _call_with_hooks(
+    module: _HooksMixin, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]
+) -> Any:
+    """Call a module; the numbers of the forward hooks that ran are added to `ran`."""
+    args, kwargs = _run_forward_pre_hooks(module, args, kwargs)
+    border = _backward_border(module)
+    if border is not None:
+        args = border.setup_input_hook(args)
+    result = module.forward(*args, **kwargs)
+    for number, hook, with_kwargs in _all_forward_hooks(module):
+        ran.add(number)
+        given = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
+        if given is not None:
+            result = given
+    if border is not None:
+        result = border.setup_output_hook(result)
+    _attach_partial_hooks(module, result)
+    return result
+
+
+def _run_forward_pre_hooks(
+    module: _HooksMixin, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    hooks = [(hook, False) for hook in _global_forward_pre_hooks.values()]
+    wanting = module._forward_pre_hooks_with_kwargs
+    hooks += [(hook, number in wanting) for number, hook in module._forward_pre_hooks.items()]
+    for hook, with_kwargs in hooks:
+        if with_kwargs:
+            args, kwargs = _checked_arguments(hook(module, args, kwargs), args, kwargs)
+        else:
+            given = hook(module, args)
+            if given is not None:
+                args = given if isinstance(given, tuple) else (given,)
+    return args, kwargs
+
+
+def _all_forward_hooks(module: _HooksMixin) -> list[tuple[int, Any, bool]]:
+    """The forward hooks in the order they run, each with its number and whether it wants keywords."""
+    everywhere, here = _global_forward_hooks_with_kwargs, module._forward_hooks_with_kwargs
+    return [
+        *((number, hook, number in everywhere) for number, hook in _global_forward_hooks.items()),
+        *((number, hook, number in here) for number, hook in module._forward_hooks.items()),
+    ]
+
+
+def _run_always_called(
+    module: _HooksMixin, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]
+) -> None:
+    """After an error: run the hooks registered for that case which haven't run yet."""
+    always = {*module._forward_hooks_always_called, *_global_forward_hooks_always_called}
+    for number, hook, with_kwargs in _all_forward_hooks(module):
+        if number in ran or number not in always:
+            continue
+        try:
+            if with_kwargs:
+                hook(module, args, kwargs, None)
+            else:
+                hook(module, args, None)
+        except Exception as error:
+            warnings.warn(
+                "module forward hook with ``always_call=True`` raised an exception that was silenced as "
+                f"another error was raised in forward: {error}",
+                stacklevel=2,
+            )
+
+
+def _backward_border(module: _HooksMixin) -> BackwardHook | None:
+    hooks, pre_hooks = module._get_backward_hooks()[0], module._get_backward_pre_hooks()
+    return BackwardHook(module, hooks, pre_hooks) if hooks or pre_hooks else None
+
+
+def _attach_partial_hooks(module: _HooksMixin, result: Any) -> None:
+    hooks = module._get_backward_hooks()[1]
+    node = _first_tensor(result).grad_fn if hooks else None
+    if node is not None:
+        for hook in hooks:
+            node.register_hook(partial(hook, module))
+
+
+def _decide_backward_kind(module: _HooksMixin, full: bool) -> None:
+    if module._backward_hooks and module._is_full_backward_hook is not full:
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks on a single Module. "
+            "Please use only one of them."
+        )
+    module._is_full_backward_hook = full
+
+
+def _insert(
+    hooks: OrderedDict[int, Any], handle: RemovableHandle, hook: Any, prepend: bool
+) -> RemovableHandle:
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _checked_arguments(
+    given: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a pre-hook with keyword arguments returned, or the present arguments for None."""
+    if given is None:
+        return args, kwargs
+    if not (isinstance(given, tuple) and len(given) == 2):
+        raise RuntimeError(
+            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {given}."
+        )
+    return given
+
+
+def _first_tensor(result: Any) -> Tensor:
+    """The tensor whose producer a partial backward hook is attached to."""
+    while not isinstance(result, Tensor):
+        values: Iterator[Any] = iter(result.values() if isinstance(result, dict) else result)
+        result = next(values)
+    return result
 
 
 class Module(_HooksMixin, _ToMixin, _StateDictMixin):

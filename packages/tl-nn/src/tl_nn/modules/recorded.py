@@ -8,7 +8,7 @@ from typing import Any
 
 from tl_core import recording
 
-from .hooks import register_module_forward_hook, register_module_forward_pre_hook
+from .module import register_module_forward_hook, register_module_forward_pre_hook
 
 __all__: list[str] = []
 
