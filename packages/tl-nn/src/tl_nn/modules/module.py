@@ -235,8 +235,8 @@ def register_module_forward_hook(
 
     The arguments are those of `Module.register_forward_hook`.
     """
-    marks = [_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called]
-    handle = RemovableHandle(_global_forward_hooks, extra_dict=marks)
+    flags = [_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called]
+    handle = RemovableHandle(_global_forward_hooks, extra_dict=flags)
     if with_kwargs:
         _global_forward_hooks_with_kwargs[handle.id] = True
     if always_call:
