@@ -21,6 +21,7 @@ from tl_core.checks import recordable_assert
 from tl_nn import functional
 
 from ._lazy_graph_module import _LazyGraphModule, _make_graph_module
+from .full_call import full_call
 from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .graph_module import GraphModule
 from .node import Argument, Node, has_side_effect
@@ -91,6 +92,7 @@ class _Patches:
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
         self._seen: set[tuple[int, str]] = set()
+        self.looked_through: set[int] = set()  # the ids of globals whose functions are recorded
 
     def attribute(self, owner: Any, name: str, value: Any) -> None:
         before = owner.__dict__.get(name, _MISSING)
@@ -135,6 +137,7 @@ def _first_proxy(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy | None:
     return None
 
 
+@functools.cache
 def _recorder(function: Callable[..., Any], marked: bool) -> Callable[..., Any]:
     """The function as it is called while a program is traced: recorded if a proxy is among its arguments."""
 
@@ -143,6 +146,7 @@ def _recorder(function: Callable[..., Any], marked: bool) -> Callable[..., Any]:
         proxy = _first_proxy(args, kwargs)
         if proxy is None:
             return function(*args, **kwargs)
+        args, kwargs = (args, kwargs) if marked else full_call(function, args, kwargs)
         recorded = proxy.tracer.create_proxy("call_function", function, args, kwargs)
         recorded.node.meta["is_wrapped"] = marked
         return recorded
@@ -558,6 +562,9 @@ class Tracer(TracerBase):
             patches.undo()
 
     def _autowrap(self, patches: _Patches, names: dict[str, Any]) -> None:
+        if id(names) in patches.looked_through:
+            return
+        patches.looked_through.add(id(names))
         for name, value in list(names.items()):
             if not name.startswith("_") and callable(value) and id(value) in self._autowrapped:
                 patches.key(names, name, _recorder(value, marked=False))

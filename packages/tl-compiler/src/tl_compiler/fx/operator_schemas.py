@@ -228,7 +228,7 @@ def create_type_hint(x: Any) -> Any:
         return x
 
     def made(kind: Any) -> Any:
-        return List[kind] if isinstance(x, list) else Tuple[kind, ...]  # type: ignore[valid-type]  # noqa: UP006
+        return List[kind] if isinstance(x, list) else Tuple[kind, ...]  # noqa: UP006
 
     if not x:
         return made(Any)

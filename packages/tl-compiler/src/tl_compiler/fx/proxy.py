@@ -15,6 +15,7 @@ from tl_core.overrides import is_tensor_method_or_property
 
 from . import traceback as fx_traceback
 from .code_generation import inplace_methods, magic_methods, reflectable_magic_methods
+from .full_call import full_call
 from .graph import Graph
 from .immutable_collections import immutable_dict, immutable_list
 from .node import Argument, Node, Target, map_aggregate
@@ -335,6 +336,7 @@ class Proxy:
             if getattr(orig_method, "__name__", "") == "__get__":
                 return getattr(args[0], orig_method.__self__.__name__)
             return tracer.create_proxy("call_method", orig_method.__name__, args, kwargs)
+        args, kwargs = full_call(orig_method, args, kwargs)
         return tracer.create_proxy(
             "call_function", orig_method, args, kwargs, name=getattr(orig_method, "__name__", None)
         )

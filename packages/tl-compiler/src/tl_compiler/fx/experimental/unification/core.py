@@ -1,5 +1,6 @@
 """Unification: which values variables need so that two terms are the same."""
 
+# mypy: disable-error-code="no-redef"
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,6 @@
 """Unification of objects by their attributes."""
 
+# mypy: disable-error-code="no-redef"
 from __future__ import annotations
 
 from typing import Any

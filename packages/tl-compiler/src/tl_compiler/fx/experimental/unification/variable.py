@@ -1,5 +1,6 @@
 """Logical variables."""
 
+# mypy: disable-error-code="no-redef"
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
@@ -41,7 +42,7 @@ class Var:
     __repr__ = __str__
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.token == other.token  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.token == other.token
 
     def __hash__(self) -> int:
         return hash((type(self), self.token))

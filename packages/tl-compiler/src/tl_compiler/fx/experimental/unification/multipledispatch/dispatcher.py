@@ -160,7 +160,7 @@ class Dispatcher:
                         "Variadic signature must contain exactly one element. To use a variadic union type part the "
                         "desired types inside of a tuple, e.g., [(int, str)]"
                     )
-                kind = Variadic[kind[0]]  # type: ignore[misc, valid-type]
+                kind = Variadic[kind[0]]
             elif not isinstance(kind, type):
                 raise TypeError(
                     f"Tried to dispatch on non-type: {kind!r}\nIn signature: <{str_signature(signature)}>"
