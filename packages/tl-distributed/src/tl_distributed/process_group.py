@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tl_core import Tensor
 
@@ -15,6 +15,9 @@ from .group_context import GroupContext
 from .reduction import RedOpType, ReduceOp
 from .store import PrefixStore, Store
 from .work import Work
+
+if TYPE_CHECKING:
+    from .checkpoint_channel import CheckpointChannel
 
 
 class ProcessGroup:
@@ -197,6 +200,12 @@ class ProcessGroup:
     def communicator_for_barrier(self) -> Communicator:
         """What is asked for an operation without tensors."""
         return next(iter(self._communicators.values()))
+
+    def __checkpoint_channel__(self, coordinator_rank: int) -> CheckpointChannel:
+        """What tl-checkpoint saves and loads with on several ranks."""
+        from .checkpoint_channel import CheckpointChannel
+
+        return CheckpointChannel(self, coordinator_rank)
 
     def _one(self, tensors: Any, function: str) -> Tensor:
         found = [tensors] if isinstance(tensors, Tensor) else list(tensors)

@@ -96,7 +96,7 @@ def init_process_group(
     except BaseException:
         here.clear()
         raise
-    process_ranks.register(_rank_and_size)
+    process_ranks.register(_rank_and_size, lambda: world.current().default)
 
 
 def _choose(backend: str | None, device_id: Any) -> Backend:

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tl_core.ranks import current
+from tl_core.ranks import current, default_group
 
 from .api import CheckpointException
 
@@ -60,6 +60,8 @@ def ranks_of(process_group: Any, no_dist: bool = False, coordinator_rank: int = 
         NotImplementedError
             If several ranks are asked for, or are there, without a process group that brings them.
     """
+    if process_group is None and not no_dist:
+        process_group = default_group()
     if no_dist or process_group is None:
         if coordinator_rank:
             raise NotImplementedError(
@@ -75,6 +77,11 @@ def ranks_of(process_group: Any, no_dist: bool = False, coordinator_rank: int = 
         return ranks
     if hasattr(process_group, "size") and process_group.size() == 1:
         return Ranks()
+    channel = getattr(process_group, "__checkpoint_channel__", None)
+    if channel is not None:
+        from .group_ranks import GroupRanks
+
+        return GroupRanks(channel(coordinator_rank))
     raise NotImplementedError(
         f"a checkpoint of several ranks needs a process group of tl-distributed, got "
         f"{type(process_group).__name__}; leave process_group out to save in this process alone"

@@ -1,5 +1,6 @@
 """What is built on collectives: joining with uneven inputs, communication hooks."""
 
+from . import ddp_comm_hooks, model_averaging
 from .join import Join, Joinable, JoinHook
 
-__all__ = ["Join", "JoinHook", "Joinable"]
+__all__ = ["Join", "JoinHook", "Joinable", "ddp_comm_hooks", "model_averaging"]

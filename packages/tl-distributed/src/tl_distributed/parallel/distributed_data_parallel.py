@@ -343,8 +343,10 @@ def _check_hook(hook: Any) -> None:
     if not callable(hook):
         raise TypeError("Communication hook must be callable.")
     signature = inspect.signature(hook)
-    if len(signature.parameters) != 2:
-        raise TypeError(f"Communication hook must take (state, bucket), got {signature}")
+    try:
+        signature.bind(None, None)
+    except TypeError:
+        raise TypeError(f"Communication hook must take (state, bucket), got {signature}") from None
     given = list(signature.parameters.values())[1].annotation
     if not _means(given, GradBucket):
         raise ValueError("Communication hook: bucket annotation should be dist.GradBucket.")

@@ -1,0 +1,249 @@
+"""Ranks laid out in several dimensions, with a group along each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tl_core
+from tl_core import Tensor
+
+from .process_group import GroupMember, ProcessGroup
+from .process_groups import (
+    default_group,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    init_process_group,
+    is_initialized,
+    new_group,
+)
+
+__all__ = ["DeviceMesh", "init_device_mesh"]
+
+
+class DeviceMesh:
+    """Ranks of the world in a grid.
+
+    Along each dimension, the ranks that differ in this coordinate only are a group. All processes of the world make a
+    mesh together, in the same order.
+
+    Args:
+        device_type: the kind of device of the tensors, such as "cpu".
+        mesh: the ranks, as nested lists or as a tensor of integers.
+        mesh_dim_names: a name for each dimension.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> mesh = DeviceMesh("cpu", [[0]], mesh_dim_names=("data", "model"))
+        >>> mesh["data"].size(), mesh.get_coordinate()
+        (1, (0, 0))
+        >>> dist.destroy_process_group()
+    """
+
+    def __init__(
+        self,
+        device_type: str,
+        mesh: Any,
+        *,
+        mesh_dim_names: tuple[str, ...] | None = None,
+        _groups: list[Any] | None = None,
+    ):
+        if not is_initialized():
+            init_process_group()
+        self.device_type = device_type
+        self.mesh = mesh.clone() if isinstance(mesh, Tensor) else tl_core.tensor(mesh, dtype=tl_core.int64)
+        self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
+        if self.mesh_dim_names is not None and len(self.mesh_dim_names) != self.mesh.dim():
+            raise RuntimeError(
+                f"DeviceMesh: mesh_dim_names has {len(self.mesh_dim_names)} names, the mesh {self.mesh.dim()} "
+                "dimensions"
+            )
+        ranks = self.mesh.reshape(-1).tolist()
+        if len(set(ranks)) < len(ranks):
+            raise RuntimeError(f"DeviceMesh: the ranks must not repeat, got {ranks}")
+        if max(ranks) >= get_world_size() or min(ranks) < 0:
+            raise RuntimeError(
+                f"DeviceMesh: the ranks must be less than the world size {get_world_size()}, got {ranks}"
+            )
+        found = (self.mesh == get_rank()).nonzero().tolist()
+        self._coordinate = tuple(found[0]) if found else None
+        self._groups = self._make_groups() if _groups is None else _groups
+
+    def _make_groups(self) -> list[Any]:
+        whole = self.mesh.reshape(-1).tolist()
+        if self.mesh.dim() == 1 and whole == list(range(get_world_size())):
+            return [default_group()]
+        mine: list[Any] = []
+        for dim in range(self.mesh.dim()):
+            lines = self.mesh.movedim(dim, -1).reshape(-1, self.mesh.shape[dim]).tolist()
+            found: Any = GroupMember.NON_GROUP_MEMBER
+            for line in lines:
+                group = new_group(line, sort_ranks=False, group_desc=f"mesh_{self._name(dim)}")
+                if group is not GroupMember.NON_GROUP_MEMBER:
+                    found = group
+            mine.append(found)
+        return mine
+
+    def _name(self, dim: int) -> str:
+        return str(dim) if self.mesh_dim_names is None else self.mesh_dim_names[dim]
+
+    def _dim(self, mesh_dim: int | str) -> int:
+        if isinstance(mesh_dim, int):
+            if not -self.ndim <= mesh_dim < self.ndim:
+                raise IndexError(f"DeviceMesh: there is no dimension {mesh_dim} of {self.ndim}")
+            return mesh_dim % self.ndim
+        if self.mesh_dim_names is None or mesh_dim not in self.mesh_dim_names:
+            raise KeyError(
+                f"DeviceMesh: there is no dimension {mesh_dim!r}; the names are {self.mesh_dim_names}"
+            )
+        return self.mesh_dim_names.index(mesh_dim)
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions the mesh has."""
+        return self.mesh.dim()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its size in each dimension."""
+        return tuple(self.mesh.shape)
+
+    def size(self, mesh_dim: int | None = None) -> int:
+        """How many ranks the mesh has, in a dimension or in all."""
+        return self.mesh.numel() if mesh_dim is None else self.mesh.shape[self._dim(mesh_dim)]
+
+    def get_rank(self) -> int:
+        """This process's number in the world."""
+        return get_rank()
+
+    def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
+        """This process's coordinate in a dimension, which may be left out if there is one.
+
+        Raises:
+            RuntimeError: there are several dimensions and none is named, or this process isn't in the mesh.
+        """
+        coordinate = self.get_coordinate()
+        if coordinate is None:
+            raise RuntimeError(f"DeviceMesh: rank {get_rank()} is not in {self!r}")
+        return coordinate[self._only(mesh_dim)]
+
+    def _only(self, mesh_dim: int | str | None) -> int:
+        if mesh_dim is None and self.ndim > 1:
+            raise RuntimeError(f"DeviceMesh: the mesh has {self.ndim} dimensions; name one with mesh_dim")
+        return 0 if mesh_dim is None else self._dim(mesh_dim)
+
+    def get_coordinate(self) -> tuple[int, ...] | None:
+        """This process's coordinates, None if it isn't in the mesh."""
+        return self._coordinate
+
+    def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
+        """The group along a dimension, which may be left out if there is one."""
+        group: ProcessGroup = self._groups[self._only(mesh_dim)]
+        return group
+
+    def get_all_groups(self) -> list[ProcessGroup]:
+        """The groups along all dimensions."""
+        return list(self._groups)
+
+    def __getitem__(self, mesh_dim_names: str | tuple[str, ...]) -> DeviceMesh:
+        """The mesh of the dimensions with these names that this process is in."""
+        names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
+        dims = [self._dim(name) for name in names]
+        if dims != sorted(set(dims)):
+            raise KeyError(f"DeviceMesh: {names} must stand in the order of {self.mesh_dim_names}")
+        if self._coordinate is None:
+            raise RuntimeError(f"DeviceMesh: rank {get_rank()} is not in {self!r}, which it would slice")
+        index = tuple(slice(None) if d in dims else self._coordinate[d] for d in range(self.ndim))
+        return DeviceMesh(
+            self.device_type,
+            self.mesh[index],
+            mesh_dim_names=names,
+            _groups=[self._groups[d] for d in dims],
+        )
+
+    @staticmethod
+    def from_group(
+        group: ProcessGroup | list[ProcessGroup],
+        device_type: str,
+        mesh: Any = None,
+        *,
+        mesh_dim_names: tuple[str, ...] | None = None,
+    ) -> DeviceMesh:
+        """A mesh of groups that are there already.
+
+        Args:
+            group: a group, or one for each dimension.
+            device_type: the kind of device of the tensors.
+            mesh: the ranks; needed for several groups.
+            mesh_dim_names: a name for each dimension.
+        """
+        if isinstance(group, ProcessGroup):
+            ranks = get_process_group_ranks(group)
+            return DeviceMesh(
+                device_type,
+                ranks if mesh is None else mesh,
+                mesh_dim_names=mesh_dim_names,
+                _groups=[group],
+            )
+        groups = list(group)
+        if not groups:
+            raise ValueError("DeviceMesh.from_group: group is empty; a mesh needs at least one")
+        if mesh is None:
+            raise ValueError("DeviceMesh.from_group: mesh is needed for several groups")
+        return DeviceMesh(device_type, mesh, mesh_dim_names=mesh_dim_names, _groups=groups)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, DeviceMesh)
+            and self.device_type == other.device_type
+            and self.mesh_dim_names == other.mesh_dim_names
+            and self.shape == other.shape
+            and bool((self.mesh == other.mesh).all())
+        )
+
+    def __hash__(self) -> int:
+        return hash(
+            (self.device_type, self.shape, tuple(self.mesh.reshape(-1).tolist()), self.mesh_dim_names)
+        )
+
+    def __repr__(self) -> str:
+        names = "" if self.mesh_dim_names is None else f", mesh_dim_names={self.mesh_dim_names}"
+        return f"DeviceMesh({self.device_type!r}, {self.mesh.tolist()}{names})"
+
+
+def init_device_mesh(
+    device_type: str, mesh_shape: Sequence[int], *, mesh_dim_names: tuple[str, ...] | None = None
+) -> DeviceMesh:
+    """A mesh of all ranks of the world, the last dimension running fastest.
+
+    Args:
+        device_type: the kind of device of the tensors, such as "cpu".
+        mesh_shape: its size in each dimension; their product is the world size.
+        mesh_dim_names: a name for each dimension.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> init_device_mesh("cpu", (1, 1), mesh_dim_names=("data", "model"))
+        DeviceMesh('cpu', [[0]], mesh_dim_names=('data', 'model'))
+        >>> dist.destroy_process_group()
+    """
+    if mesh_dim_names is not None:
+        if len(set(mesh_dim_names)) < len(mesh_dim_names):
+            raise RuntimeError(f"init_device_mesh: each name must be there once, got {mesh_dim_names}")
+        if len(mesh_dim_names) != len(mesh_shape):
+            raise RuntimeError(
+                f"init_device_mesh: mesh_shape has {len(mesh_shape)} dimensions, mesh_dim_names {len(mesh_dim_names)}"
+            )
+    if not is_initialized():
+        init_process_group()
+    count = 1
+    for size in mesh_shape:
+        count *= size
+    if count != get_world_size():
+        raise RuntimeError(
+            f"init_device_mesh: the mesh {tuple(mesh_shape)} has {count} ranks, the world {get_world_size()}"
+        )
+    return DeviceMesh(device_type, tl_core.arange(count).view(*mesh_shape), mesh_dim_names=mesh_dim_names)
