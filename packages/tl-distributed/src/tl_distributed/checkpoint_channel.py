@@ -1,47 +1,71 @@
-"""What the ranks of a checkpoint tell each other, over the collectives of a group."""
+"""What the ranks of a checkpoint tell each other, as pickled bytes between the members of a group."""
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
-from .object_collectives import all_gather_object, broadcast_object_list, gather_object, scatter_object_list
-from .process_group import ProcessGroup
+import tl_core
+from tl_core import Tensor
+
+from .communicator import Communicator
 
 
 class CheckpointChannel:
     """Objects between the ranks of a group, one of which decides.
 
     Args:
-        group: the group.
+        link: the group's connections.
         coordinator: the rank in the group that decides.
     """
 
-    def __init__(self, group: ProcessGroup, coordinator: int):
-        self.group = group
-        self.rank = group.rank()
-        self.world_size = group.size()
+    def __init__(self, link: Communicator, coordinator: int):
+        self._link = link.blocking
+        self.rank = link.rank
+        self.world_size = link.size
         self.coordinator = coordinator
 
     def gather(self, value: Any) -> list[Any] | None:
         """The values of all ranks, on the coordinator."""
-        found: list[Any] | None = [None] * self.world_size if self.rank == self.coordinator else None
-        gather_object(value, found, group=self.group, group_dst=self.coordinator)
-        return found
+        found = self.all_gather(value)
+        return found if self.rank == self.coordinator else None
 
     def scatter(self, values: list[Any] | None) -> Any:
         """This rank's of the coordinator's values."""
-        found = [None]
-        scatter_object_list(found, values, group=self.group, group_src=self.coordinator)
-        return found[0]
+        return self.broadcast(values)[self.rank]
 
     def broadcast(self, value: Any) -> Any:
         """The coordinator's value."""
-        found = [value]
-        broadcast_object_list(found, group=self.group, group_src=self.coordinator)
-        return found[0]
+        here = self.rank == self.coordinator
+        data = _pickled(value) if here else _room(0)
+        size = tl_core.tensor([data.numel()])
+        self._link.broadcast(size, self.coordinator).wait()
+        if not here:
+            data = _room(int(size))
+        self._link.broadcast(data, self.coordinator).wait()
+        return value if here else _unpickled(data)
 
     def all_gather(self, value: Any) -> list[Any]:
         """The values of all ranks."""
-        found = [None] * self.world_size
-        all_gather_object(found, value, group=self.group)
-        return found
+        data = _pickled(value)
+        sizes = tl_core.zeros(self.world_size, dtype=tl_core.int64)
+        self._link.all_gather_single(sizes, tl_core.tensor([data.numel()])).wait()
+        longest = int(sizes.max())
+        padded = tl_core.zeros(longest, dtype=tl_core.uint8)
+        padded[: data.numel()] = data
+        whole = _room(self.world_size * longest)
+        self._link.all_gather_single(whole, padded).wait()
+        return [_unpickled(part) for part in whole.view(self.world_size, longest).unbind(0)]
+
+
+def _pickled(value: Any) -> Tensor:
+    return tl_core.frombuffer(bytearray(pickle.dumps(value)), dtype=tl_core.uint8)
+
+
+def _unpickled(data: Tensor) -> Any:
+    # what stands behind the end of the pickle is padding, which pickle doesn't look at
+    return pickle.loads(memoryview(data))
+
+
+def _room(size: int) -> Tensor:
+    return tl_core.empty(size, dtype=tl_core.uint8)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tl_core import Tensor
 
 from . import world
 from .backend import Backend, BackendConfig, make
+from .checkpoint_channel import CheckpointChannel
 from .communicator import Communicator
 from .group_context import GroupContext
 from .reduction import RedOpType, ReduceOp
 from .store import PrefixStore, Store
 from .work import Work
-
-if TYPE_CHECKING:
-    from .checkpoint_channel import CheckpointChannel
 
 
 class ProcessGroup:
@@ -203,9 +201,7 @@ class ProcessGroup:
 
     def __checkpoint_channel__(self, coordinator_rank: int) -> CheckpointChannel:
         """What tl-checkpoint saves and loads with on several ranks."""
-        from .checkpoint_channel import CheckpointChannel
-
-        return CheckpointChannel(self, coordinator_rank)
+        return CheckpointChannel(self.communicator(), coordinator_rank)
 
     def _one(self, tensors: Any, function: str) -> Tensor:
         found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
