@@ -203,7 +203,7 @@ class profile:
         made = recording.stop()
         _set_enabled(False)
         switches.active = ActiveProfilerType.NONE
-        self.kineto_results = ProfilerResult(made, recording.take_foreign())
+        self.kineto_results = ProfilerResult(made, recording.take_foreign(), recording.take_described())
         self._stats.profiler_disable_call_duration_us = _microseconds_since(start)
         self._stats.profiling_window_duration_sec = (time.perf_counter_ns() - self._started) / 1e9
         return False

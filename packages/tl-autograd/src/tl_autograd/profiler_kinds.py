@@ -63,7 +63,7 @@ class ExperimentalConfig:
 
     Args:
         verbose: accepted; stacks are told whenever they are recorded.
-        profile_all_threads: the operators of all threads are recorded; else those of the thread that profiles.
+        profile_all_threads: accepted; operators are those of the thread that profiles.
         capture_overload_names: the overload stands beside the name in tables and traces.
         profiler_metrics: accepted, as are the further ones; they are for accelerators.
     """

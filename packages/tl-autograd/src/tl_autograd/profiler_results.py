@@ -178,12 +178,14 @@ class ProfilerResult:
     Args:
         recording: the core's.
         extra: events of other processes, as `(pid, name, category, start, end)`; times as in `RecordedEvent`.
+        known_tensors: what owners say of memory that was alive at the end, by address.
     """
 
     _numbers = 0
 
-    def __init__(self, recording: Any, extra: Sequence[tuple[int, str, str, int, int]] = ()) -> None:
-        self._recording, self.extra = recording, list(extra)
+    def __init__(self, recording: Any, extra: Sequence[tuple[int, str, str, int, int]] = (),
+                 known_tensors: dict[int, str] | None = None) -> None:  # fmt: skip
+        self._recording, self.extra, self.known_tensors = recording, list(extra), dict(known_tensors or {})
         self._first = ProfilerResult._numbers + 1
         ProfilerResult._numbers += len(recording)
 
@@ -208,6 +210,10 @@ class ProfilerResult:
 
     def experimental_event_tree(self) -> list[Any]:
         """The events that ran inside no other, each with those inside it."""
+        return self._tree
+
+    @cached_property
+    def _tree(self) -> list[Any]:
         return build_tree(self.recorded, self._first)
 
     def columns(self) -> dict[str, Any]:
@@ -233,10 +239,10 @@ class ProfilerResult:
         head = json.dumps(first)[:-1]
         for key, value in metadata.items():
             head += f", {json.dumps(key)}: {value}"
-        events = [self._process_name(), *self._extra_events(), *self._span()]
-        written = ",\n".join(json.dumps(e) for e in events)
+        written = ",\n".join(json.dumps(e) for e in [self._process_name(), *self._extra_events()])
         separator = ",\n" if len(self._recording) else ""
-        return head + ',\n"traceEvents": [\n' + written + separator, "\n]}\n"
+        span = "".join(",\n" + json.dumps(e) for e in self._span())
+        return head + ',\n"traceEvents": [\n' + written + separator, span + "\n]}\n"
 
     def _process_name(self) -> dict[str, Any]:
         return {"ph": "M", "name": "process_name", "ts": self.trace_start_ns() / 1e3, "pid": os.getpid(), "tid": 0,
@@ -254,6 +260,11 @@ class ProfilerResult:
         start, end = self.trace_start_ns(), self.trace_end_ns()
         yield {"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "PyTorch Profiler",
                "ts": start / 1e3, "dur": (end - start) / 1e3, "args": {"Op count": 0}}  # fmt: skip
+        yield {"ph": "M", "name": "process_sort_index", "ts": start / 1e3, "pid": "Spans", "tid": 0,
+               "args": {"sort_index": 536870912}}  # fmt: skip
+        mark = {"ph": "i", "s": "g", "pid": "Traces", "tid": "Trace PyTorch Profiler"}
+        yield {**mark, "name": "Iteration Start: PyTorch Profiler", "ts": start / 1e3}
+        yield {**mark, "name": "Record Window End", "ts": end / 1e3}
 
 
 # ---- events for tables

@@ -230,6 +230,11 @@ EventLogs stop_recording() {
 bool is_recording() noexcept { return recording().session.load(std::memory_order_acquire) != 0; }
 const RecordingOptions& recording_options() noexcept { return recording().options; }
 
+bool has_own_log() noexcept {
+  const uint64_t session = recording().session.load(std::memory_order_acquire);
+  return session && t_log && t_log->session == session;
+}
+
 EventLog* own_log() noexcept {
   Recording& r = recording();
   const uint64_t session = r.session.load(std::memory_order_acquire);

@@ -50,7 +50,6 @@ struct RecordingOptions {
   bool stacks = false;
   bool memory = false;
   bool operators = true;
-  bool all_threads = false;
 };
 
 // The events of one thread in one recording, in the order in which they began.
@@ -105,7 +104,9 @@ EventLogs stop_recording();
 bool is_recording() noexcept;
 const RecordingOptions& recording_options() noexcept;  // of the one that is on
 
-// The calling thread's log in the recording that is on; NULL without one.
+// Whether the calling thread has noted something in the recording that is on.
+bool has_own_log() noexcept;
+// The calling thread's log in the recording that is on, made if there is none; NULL without one.
 EventLog* own_log() noexcept;
 
 // An event that has begun. Its memory is a recording's: once that is over, nothing is written.

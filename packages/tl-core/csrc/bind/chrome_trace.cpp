@@ -114,6 +114,13 @@ void put_list(std::string& out, IntSpan s) {
   out += ']';
 }
 
+// The number that traces know a type by.
+int dtype_number(DType dtype) {
+  static constexpr int kNumbers[kNumDTypes] = {11, 0, 1, 2, 3, 4, 27, 28, 29, 5, 15, 6, 7, 8, 9, 10};
+  const int index = static_cast<int>(dtype);
+  return index < kNumDTypes ? kNumbers[index] : index;
+}
+
 // ---- values: four lists, entry by entry
 // ------------------------------------------------------------------------
 struct Lists {
@@ -124,9 +131,11 @@ class ValueLists {
  public:
   explicit ValueLists(Lists& to) : to_(to) {}
 
-  void add(RecordedValues& from) {
+  // `is_switch`: None stands for False.
+  void add(RecordedValues& from, bool is_switch) {
     const RecordedValues::Head head = from.next_head();
     separate();
+    if (head.tag == TL_NONE && is_switch) return plain("Scalar", "False");
     if (head.tag == TL_TENSOR) return tensor(from.tensor(head));
     if (head.tag == TL_TENSOR_LIST) return tensors(from, head.len);
     to_.dims += "[]";
@@ -138,6 +147,13 @@ class ValueLists {
   }
 
  private:
+  void plain(const char* type, const char* text) {
+    to_.dims += "[]";
+    to_.strides += "[]";
+    to_.types += cat('"', type, '"');
+    to_.concrete += cat('"', text, '"');
+  }
+
   void separate() {
     if (first_) {
       first_ = false;
@@ -198,6 +214,8 @@ class ValueLists {
       }
       case TL_STRING:
         return put_escaped(out, from.text(head));
+      case TL_DTYPE:
+        return put(out, dtype_number(dtype_from_abi(from.integer())));
       default:
         return head.tag >= TL_BOOL_LIST ? list(from, head) : put(out, from.integer());
     }
@@ -230,7 +248,9 @@ void put_values(std::string& out, const Event& e) {
   Lists lists;
   ValueLists to(lists);
   RecordedValues from(e.values());
-  for (int i = 0; i < e.n_values; ++i) to.add(from);
+  const Operator* op = e.kind == EventKind::Operator ? static_cast<const Operator*>(e.what) : nullptr;
+  for (int i = 0; i < e.n_values; ++i)
+    to.add(from, op && i < op->info.n_args && op->info.args[i].kind == TL_ARG_BOOL);
   out += ", \"Concrete Inputs\": [";
   out += lists.concrete;
   out += "], \"Input type\": [";
@@ -355,9 +375,19 @@ class Trace {
     return kind == EventKind::Call || kind == EventKind::NativeCall || kind == EventKind::Module;
   }
 
+  // The functions through which a module is called stand for the module itself.
+  bool calls_modules(int64_t i) {
+    const Event& e = *r_.events()[static_cast<size_t>(i)].event;
+    if (e.kind != EventKind::Call) return false;
+    const std::string& called = name(e);
+    return called.find("/tl_nn/modules/") != called.npos && called.find("_call") != called.npos;
+  }
+
   void python_ids(std::string& out, const PlacedEvent& p, size_t index) {
+    const bool is_module = p.event->kind == EventKind::Module;
     int64_t parent = p.parent;
-    while (parent >= 0 && !is_python(parent)) parent = r_.events()[static_cast<size_t>(parent)].parent;
+    while (parent >= 0 && (!is_python(parent) || (is_module && calls_modules(parent))))
+      parent = r_.events()[static_cast<size_t>(parent)].parent;
     out += "\"Python parent id\": ";
     if (parent < 0)
       out += "null";

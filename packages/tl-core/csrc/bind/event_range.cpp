@@ -55,7 +55,7 @@ std::string_view text_of(PyObject* o) {
 
 PyObject* enter(PyObject* self, PyObject*) {
   EventRange* r = as_range(self);
-  if (is_recording()) {
+  if (is_recording() && is_recorded_thread()) {
     TlValue arguments{};
     int n = 0;
     if (r->arguments && PyUnicode_Check(r->arguments)) {

@@ -13,6 +13,9 @@ EventLogs stop_recording_operators();
 // Switches the calling thread's operators on or off while a recording goes on.
 void record_own_operators(bool on);
 
+// Whether the calling thread takes part: its operators are recorded, or its Python calls are.
+bool is_recorded_thread();
+
 // "aten::add" of "add.Tensor"; the overload is "Tensor".
 std::string recorded_name(const Operator& op);
 std::string overload_name(const Operator& op);

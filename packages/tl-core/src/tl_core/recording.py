@@ -6,13 +6,14 @@ for, the memory of tensors and calls of Python functions are noted as events. Wi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from tl_core import _C
 
-__all__ = ["MODULE", "EventRange", "ForeignEvent", "Recording", "clock", "is_recording", "listeners", "note_foreign",
-           "record_own_operators", "stack_frames", "start", "stop", "take_foreign"]  # fmt: skip
+__all__ = ["MODULE", "EventRange", "ForeignEvent", "Recording", "clock", "describe_at_end",
+           "is_recording", "listeners", "note_foreign",
+           "record_own_operators", "stack_frames", "start", "stop", "take_described", "take_foreign"]  # fmt: skip
 
 MODULE = 4  # the kind of an EventRange that is a module's forward
 
@@ -52,6 +53,25 @@ def take_foreign() -> list[ForeignEvent]:
     return found
 
 
+_describers: dict[int, Callable[[], Iterable[tuple[int, str]]]] = {}
+_described: dict[int, str] = {}
+
+
+def describe_at_end(owner: object, describe: Callable[[], Iterable[tuple[int, str]]]) -> None:
+    """Lets an owner of tensors say at the recording's end what they are.
+
+    Args:
+        owner: asked once.
+        describe: gives (address, word): "PARAMETER", "GRADIENT" or "OPTIMIZER_STATE".
+    """
+    _describers.setdefault(id(owner), describe)
+
+
+def take_described() -> dict[int, str]:
+    """What the owners said of the latest recording."""
+    return dict(_described)
+
+
 def start(*, values: bool = False, results: bool = False, stacks: bool = False, memory: bool = False,
           operators: bool = True, python: bool = False, modules: bool = False) -> None:  # fmt: skip
     """Begins to record.
@@ -69,6 +89,7 @@ def start(*, values: bool = False, results: bool = False, stacks: bool = False, 
         RuntimeError: a recording is on already.
     """
     _foreign.clear()
+    _describers.clear()
     _C._start_recording(values, results, stacks, memory, operators, python)
     if modules:
         for listener in listeners:
@@ -80,4 +101,8 @@ def stop() -> Recording:
     made = _C._stop_recording()
     for listener in listeners:
         listener(False)
+    _described.clear()
+    for describe in _describers.values():
+        _described.update(describe())
+    _describers.clear()
     return made

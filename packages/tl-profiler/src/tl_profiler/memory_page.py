@@ -18,11 +18,11 @@ import json
 import os
 import pickle
 from collections.abc import Iterable
-from importlib.resources import files
 from typing import Any
 
 from tl_autograd.profiler_results import write_json
 from tl_core import memory_history
+from tl_profiler.report import file_text, fill
 
 __all__ = ["render", "write"]
 
@@ -60,18 +60,9 @@ def render(snapshot: Any = None, title: str = "memory") -> str:
     if not isinstance(snapshot, dict) or not {"segments", "device_traces"} <= set(snapshot):
         raise ValueError("memory_page: a snapshot has 'segments' and 'device_traces'; what was given has not")
     data = _data(snapshot)
-    parts = {
-        "TITLE": html.escape(title),
-        "STYLE": _file("page.css"),
-        "DATA": json.dumps(data).replace("<", "\\u003c"),
-        "SCRIPT": _file("memory.js"),
-    }
-    first, *rest = _file("memory.html").split("{{")
-    pieces = [first]
-    for piece in rest:
-        name, _, text = piece.partition("}}")
-        pieces += [parts[name], text]
-    return "".join(pieces)
+    text = json.dumps(data).replace("<", "\\u003c")
+    return fill("memory.html", TITLE=html.escape(title), STYLE=file_text("page.css"), DATA=text,
+                SCRIPT=file_text("memory.js"))  # fmt: skip
 
 
 class _Plain(pickle.Unpickler):
@@ -87,10 +78,6 @@ def _read(path: str) -> Any:
             return _Plain(file).load()
         except (pickle.UnpicklingError, EOFError, AttributeError, IndexError, ValueError) as error:
             raise ValueError(f"memory_page: {path} holds no snapshot: {error}") from error
-
-
-def _file(name: str) -> str:
-    return (files("tl_profiler.report") / name).read_text(encoding="utf-8")
 
 
 class _Texts:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import tl_core
 from tl_core import recording
 
 from .module import register_module_forward_hook, register_module_forward_pre_hook
@@ -28,7 +30,20 @@ class _Names:
                 kind = type(module).__name__
                 found = self._names[id(module)] = (f"{kind}_{self._counts[kind]}", module)
                 self._counts[kind] += 1
+                recording.describe_at_end(
+                    module, lambda: describe_parameters(module.parameters(recurse=False))
+                )
             return found[0]
+
+
+def describe_parameters(parameters: Iterable[Any]) -> Iterator[tuple[int, str]]:
+    """The addresses of parameters and of their gradients, for memory profiles."""
+    for parameter in parameters:
+        if parameter.layout is not tl_core.strided or parameter.device.type != "cpu":
+            continue
+        yield parameter.untyped_storage().data_ptr(), "PARAMETER"
+        if parameter.grad is not None and parameter.grad.layout is tl_core.strided:
+            yield parameter.grad.untyped_storage().data_ptr(), "GRADIENT"
 
 
 class _Open(threading.local):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from functools import wraps
 from itertools import chain
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import tl_core
 from tl_autograd.hooks import RemovableHandle
-from tl_core import Tensor, enable_grad, is_grad_enabled, set_grad_enabled
+from tl_core import Tensor, enable_grad, is_grad_enabled, recording, set_grad_enabled
 from tl_core.recording import EventRange, is_recording
 
 __all__ = ["Optimizer", "ParamsT", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -159,6 +159,7 @@ class Optimizer:
         def step(self: Any, *args: Any, **kwargs: Any) -> Any:
             self._opt_called = True  # a scheduler's first step asks for it
             if is_recording():
+                recording.describe_at_end(self, lambda: _describe_tensors(self))
                 with EventRange(f"Optimizer.step#{type(self).__name__}.step"):
                     return stepped(self, *args, **kwargs)
             return stepped(self, *args, **kwargs)
@@ -341,6 +342,22 @@ class Optimizer:
 
 
 _HOOK_DICTS = tuple(name for name in Optimizer.__annotations__ if name.endswith("_hooks"))
+
+
+def _describe_tensors(optimizer: Any) -> Iterator[tuple[int, str]]:
+    """Addresses of parameters, gradients and state, for memory profiles."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            yield from _addresses(parameter, "PARAMETER")
+            yield from _addresses(parameter.grad, "GRADIENT")
+    for state in optimizer.state.values():
+        for value in state.values():
+            yield from _addresses(value, "OPTIMIZER_STATE")
+
+
+def _addresses(value: Any, word: str) -> Iterator[tuple[int, str]]:
+    if isinstance(value, Tensor) and value.layout is tl_core.strided and value.device.type == "cpu":
+        yield value.untyped_storage().data_ptr(), word
 
 
 def _use_grad_for_differentiable(step: _Step) -> _Step:

@@ -24,7 +24,7 @@ from typing import Any
 from tl_autograd.profiler_results import ProfilerResult, write_json
 from tl_core import recording
 
-__all__ = ["render", "write"]
+__all__ = ["file_text", "fill", "render", "timeline_page", "write"]
 
 # The columns in the order in which they lie in the page, with the types that the page reads them as.
 _COLUMNS = (("start", "f8"), ("bytes", "f8"), ("address", "f8"), ("duration", "f4"), ("name", "u4"), ("stack", "u4"),
@@ -60,17 +60,21 @@ def render(profile: Any, title: str = "profile") -> str:
     packed = b"".join(_padded(data[name]) for name, _ in _COLUMNS)
     head["compressed"] = len(packed) > 1 << 16
     body = zlib.compress(packed, 6) if head["compressed"] else packed
-    parts = {
-        "TITLE": html.escape(title),
-        "WHEN": html.escape(datetime.datetime.now().strftime("%Y-%m-%d %H:%M:%S")),
-        "STYLE": _file("page.css"),
-        "HEAD": json.dumps(head).replace("<", "\\u003c"),
-        "DATA": base64.b64encode(body).decode(),
-        "SCRIPT": _file("page.js"),
-        "FACTS": html.escape(_facts(result, head)),
-    }
-    page = _file("page.html")
-    first, *rest = page.split("{{")
+    return fill(
+        "page.html",
+        TITLE=html.escape(title),
+        WHEN=html.escape(datetime.datetime.now().strftime("%Y-%m-%d %H:%M:%S")),
+        STYLE=file_text("page.css"),
+        HEAD=json.dumps(head).replace("<", "\\u003c"),
+        DATA=base64.b64encode(body).decode(),
+        SCRIPT=file_text("page.js"),
+        FACTS=html.escape(_facts(result, head)),
+    )
+
+
+def fill(template: str, **parts: str) -> str:
+    """A page's text with each {{NAME}} replaced."""
+    first, *rest = file_text(template).split("{{")
     pieces = [first]
     for piece in rest:
         name, _, text = piece.partition("}}")
@@ -78,7 +82,8 @@ def render(profile: Any, title: str = "profile") -> str:
     return "".join(pieces)
 
 
-def _file(name: str) -> str:
+def file_text(name: str) -> str:
+    """A file of the report."""
     return (files(__package__ or __name__) / name).read_text(encoding="utf-8")
 
 
@@ -128,3 +133,18 @@ def _line(frames: list[tuple[str, int, str]]) -> str:
 def _facts(result: ProfilerResult, head: dict[str, Any]) -> str:
     seconds = head["duration_us"] / 1e6
     return f"{seconds:.3f} s · {head['count']} events · {len(head['threads'])} threads"
+
+
+def timeline_page(title: str, times: list[int], series: list[tuple[str, str, list[int]]], height: int) -> str:
+    """A page with bytes over time, one series on the other.
+
+    Args:
+        title: the page's.
+        times: microseconds.
+        series: (name, color, bytes at each time).
+        height: of the picture, in pixels.
+    """
+    data = json.dumps({"times": times, "series": series}).replace("<", "\\u003c")
+    return fill(
+        "timeline.html", TITLE=html.escape(title), STYLE=file_text("page.css"), DATA=data, HEIGHT=str(height)
+    )
