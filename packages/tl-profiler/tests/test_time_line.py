@@ -19,7 +19,7 @@ def test_modules_nest_and_are_numbered():
     assert counts == {"nn.Module: Sequential_0": 2, "nn.Module: Linear_0": 2, "nn.Module: Linear_1": 2}
     inner = [e for e in prof.events() if e.name == "nn.Module: Linear_1"]
     assert all(e.cpu_parent.name == "nn.Module: Sequential_0" for e in inner)
-    assert not tl_nn.modules.hooks._global_forward_hooks, "nothing stays behind"
+    assert not tl_nn.modules.module._global_forward_hooks, "nothing stays behind"
 
 
 def test_a_forward_that_fails_ends_its_event():
