@@ -86,6 +86,7 @@ class _Export:
         self.env = ShapeEnv(prefer_deferred_runtime_asserts_over_guards=deferred)
         self.inputs = Inputs(self.env)
         self.tracer = PythonKeyTracer()
+        self.tracer.root = tl_nn.Module()
         self.graph: Graph = self.tracer.graph
         self.constants: dict[str, Any] = {}
         self.specs: list[InputSpec] = []
@@ -321,7 +322,7 @@ class _Export:
         self._settle_sizes()
         names = {n.name for n in self.graph.nodes if n.op == "placeholder"}
         specs = [s for s in self.specs if s.arg.name in names]
-        module = GraphModule(tl_nn.Module(), self.graph, "GraphModule")
+        module = GraphModule(self.tracer.root, self.graph, "GraphModule")
         module.meta["shape_env"] = self.env
         call = ModuleCallSignature([], [], in_spec, out_spec, self._argument_names())
         entries = [ModuleCallEntry("", call)]

@@ -48,6 +48,9 @@ def probes_of(shape_env: Any) -> Probes:
     return held  # type: ignore[no-any-return]
 
 
+_NATIVE_GRAD: Any = Tensor.requires_grad
+
+
 class FakeTensor(Tensor):
     """Stands for a tensor while a program is traced: it has a shape, a dtype and a device, and no memory."""
 
@@ -137,11 +140,15 @@ class FakeTensor(Tensor):
     @property
     def requires_grad(self) -> bool:  # type: ignore[override]
         """Whether what it stands for requires a gradient."""
-        return self._wants_grad
+        return self._wants_grad or bool(_NATIVE_GRAD.__get__(self))
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         self._wants_grad = bool(value)
+
+    def record_gradients(self) -> None:
+        """From now on autograd records what is done with it, as with a leaf."""
+        _NATIVE_GRAD.__set__(self, True)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Says whether what it stands for requires a gradient."""
@@ -186,9 +193,9 @@ class FakeTensor(Tensor):
         return _indexed(self, index)
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return _wrap(
-            self, [lane.clone() for lane in self._lanes], self._claimed, self._sizes, self._wants_grad
-        )
+        with no_modes():
+            lanes = [lane.clone() for lane in self._lanes]
+            return _wrap(self, lanes, self._claimed, self._sizes, self._wants_grad)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         parts = [f"size=({', '.join(map(str, self.shape))}{',' if self._lanes[0].ndim == 1 else ''})"]

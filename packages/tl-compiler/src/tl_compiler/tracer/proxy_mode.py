@@ -147,7 +147,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self._fakes: dict[int, tuple[Any, FakeTensor]] = {}
         self._sources: dict[Symbol, Callable[[], Node]] = {}
         self._numbers: dict[Expr, Node] = {}
-        self._depth = 0
+        self.symbol_from_outside: Callable[[Symbol], Node] | None = None  # of a subgraph
 
     # ---- what stands for what
     def track(self, value: Any, node: Node) -> None:
@@ -255,6 +255,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def _made(self, e: Expr) -> Node:
         if isinstance(e, Symbol):
             source = self._sources.get(e)
+            if source is None and self.symbol_from_outside is not None:
+                return self.symbol_from_outside(e)
             if source is None:
                 raise RuntimeError(f"{e} is the size of nothing in this graph")
             return source()
@@ -323,6 +325,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return self._tensor_node(a)
         if isinstance(a, _SYMBOLIC):
             return self.node_of_number(a)
+        if hasattr(a, "ready_node"):
+            return a.ready_node
         if isinstance(a, (list, tuple)) and type(a) in (list, tuple, tl_core.Size):
             made = [self.node_of(x) for x in a]
             return made if isinstance(a, list) else tuple(made)

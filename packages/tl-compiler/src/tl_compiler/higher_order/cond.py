@@ -1,0 +1,162 @@
+"""`cond`: one of two functions, as a value decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+from tl_core.pytree import tree_flatten, tree_map
+from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+
+from ..symbolic.errors import UserError, UserErrorType
+from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
+from .base import HigherOrderOperator
+from .subgraphs import Subgraph, attached, traced, with_inputs
+
+__all__ = ["CondOp", "cond", "cond_op"]
+
+Tensor = tl_core.Tensor
+
+
+class CondOp(HigherOrderOperator):
+    """The operator of graphs: takes a condition, two graphs, and their operands in order."""
+
+    def __init__(self) -> None:
+        super().__init__("cond")
+
+    def __call__(self, pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:  # type: ignore[override]
+        mode = current_mode()
+        if mode is not None and not isinstance(pred, bool):
+            return _recorded(mode, pred, true_fn, false_fn, tuple(operands))
+        return _run(pred, true_fn, false_fn, tuple(operands))
+
+
+cond_op = CondOp()
+
+
+def cond(
+    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: tuple[Any, ...] | list[Any] = ()
+) -> Any:
+    """Calls one of two functions, as a condition says. In a trace both become graphs, and the program chooses when it runs.
+
+    Gradients are those of the function that was called. Under `vmap`, where each example has a condition of its own, both
+    are computed and chosen from.
+
+    Args:
+        pred: the condition: a bool, or a bool tensor of one element.
+        true_fn: called where it holds.
+        false_fn: called where it doesn't; its results are like those of the other.
+        operands: what the function is called with: containers of tensors.
+
+    Returns:
+        What the function returns.
+
+    Raises:
+        RuntimeError: the condition is no bool; an argument is no function, or no container of tensors; the functions
+            return unlike results, or write to an operand.
+
+    Example:
+        >>> import tl_core
+        >>> x = tl_core.tensor([1.0, 2.0])
+        >>> cond(x.sum() > 2, lambda x: x * 2, lambda x: -x, (x,))
+        tensor([2., 4.])
+    """
+    _check(pred, true_fn, false_fn, operands)
+    return cond_op(pred, true_fn, false_fn, operands)
+
+
+def _check(pred: Any, true_fn: Any, false_fn: Any, operands: Any) -> None:
+    if not isinstance(pred, (bool, Tensor, SymBool)):
+        raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
+    if isinstance(pred, Tensor) and pred.numel() != 1:
+        raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
+    if not callable(true_fn) or not callable(false_fn):
+        raise RuntimeError("Expect both branches to be callable.")
+    if not isinstance(operands, (tuple, list)) or any(
+        not isinstance(leaf, (Tensor, int, float, bool, SymInt, SymFloat, SymBool)) and leaf is not None
+        for leaf in tree_flatten(operands)[0]
+    ):
+        raise RuntimeError(
+            "Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, but "
+            f"got {operands}."
+        )
+
+
+def _run(pred: Any, true_fn: Any, false_fn: Any, operands: tuple[Any, ...]) -> Any:
+    try:
+        chosen = bool(pred)
+    except RuntimeError as error:
+        if not str(error).startswith("vmap"):
+            raise
+        return _selected(pred, true_fn(*operands), false_fn(*operands))
+    return true_fn(*operands) if chosen else false_fn(*operands)
+
+
+def _selected(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """From both results, for each example of a batch the one that its condition says."""
+
+    def choose(a: Any, b: Any) -> Any:
+        held = pred.reshape([1] * a.ndim) if pred.ndim or a.ndim else pred
+        return tl_core.where(held, a, b)
+
+    return tree_map(choose, on_true, on_false)
+
+
+# ---- recording
+def _recorded(mode: ProxyTorchDispatchMode, pred: Any, true_fn: Any, false_fn: Any, operands: tuple[Any, ...]) -> Any:
+    branches = [traced(mode, f, operands) for f in (true_fn, false_fn)]
+    _check_alike(*branches)
+    lifted: dict[int, Any] = {}
+    for branch in branches:
+        for value in branch.lifted:
+            lifted.setdefault(id(value) if isinstance(value, Tensor) else hash(str(value)), value)
+    values = list(lifted.values())
+    modules = [with_inputs(b, values) for b in branches]
+    nodes = [attached(mode, m, name) for m, name in zip(modules, ("true_graph", "false_graph"), strict=True)]
+    flat = [mode.node_of(v) for v in (*tree_flatten(operands)[0], *values)]
+    results = [_fresh(mode, a) for a in branches[0].results]
+    mode.record_call(cond_op, (_Ready(mode.node_of(pred)), *map(_Ready, nodes), _Ready(tuple(flat))), {}, tuple(results), "cond")
+    return branches[0].out_spec.unflatten(results)
+
+
+class _Ready:
+    """What stands among the arguments of a node already."""
+
+    def __init__(self, node: Any) -> None:
+        self.ready_node = node
+
+
+def _fresh(mode: ProxyTorchDispatchMode, value: Any) -> Any:
+    """A result of the operator: its own object, whatever the branch returned."""
+    if not isinstance(value, Tensor):
+        return value
+    from tl_core.dispatch_modes import no_modes
+
+    from ..tracer.fake import FakeTensor
+
+    if isinstance(value, FakeTensor):
+        return value.__deepcopy__({})
+    with no_modes():
+        return value.clone()
+
+
+def _check_alike(a: Subgraph, b: Subgraph) -> None:
+    if a.out_spec != b.out_spec:
+        raise UserError(
+            UserErrorType.INVALID_OUTPUT,
+            f"Expected true_fn and false_fn to return the same structure, got {a.out_spec} and {b.out_spec}",
+        )
+    for x, y in zip(a.results, b.results, strict=True):
+        if isinstance(x, Tensor) != isinstance(y, Tensor):
+            raise UserError(UserErrorType.INVALID_OUTPUT, "Expected true_fn and false_fn to return tensors alike")
+        if isinstance(x, Tensor) and (x.dtype != y.dtype or len(x.shape) != len(y.shape) or not _same_sizes(x, y)):
+            raise UserError(
+                UserErrorType.INVALID_OUTPUT,
+                "Expected each tensor to have same metadata but got: true_fn returns "
+                f"{x.dtype} of {tuple(x.shape)}, false_fn {y.dtype} of {tuple(y.shape)}",
+            )
+
+
+def _same_sizes(x: Any, y: Any) -> bool:
+    return all(bool(m == n) for m, n in zip(x.shape, y.shape, strict=True))

@@ -1,0 +1,166 @@
+"""Tracing the functions that a higher-order operator takes: each becomes a graph of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import tl_core
+import tl_core.ops
+import tl_nn
+from tl_core.ops import OpOverload
+from tl_core.pytree import TreeSpec, tree_flatten
+from tl_core.python_dispatch import _disable_current_modes
+from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+
+from ..fx.graph_module import GraphModule
+from ..fx.node import Node
+from ..tracer.graphs import eliminate_dead
+from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
+from ..tracer.schemas import schema_of
+
+__all__ = ["Subgraph", "attached", "traced", "with_inputs"]
+
+Tensor = tl_core.Tensor
+_VALUES = (Tensor, SymInt, SymFloat, SymBool)
+
+
+@dataclass
+class Subgraph:
+    """A function as a graph: its inputs are the operands, then what it reads from around it."""
+
+    tracer: PythonKeyTracer
+    results: list[Any]
+    out_spec: TreeSpec
+    lifted: list[Any] = field(default_factory=list)  # values of the graph around it
+    inputs: list[Node] = field(default_factory=list)
+    lifted_inputs: dict[int, Node] = field(default_factory=dict)
+
+
+def traced(mode: ProxyTorchDispatchMode, function: Callable[..., Any], operands: Any) -> Subgraph:
+    """Traces a function that a higher-order operator takes.
+
+    Args:
+        mode: the mode that records around it.
+        function: the function.
+        operands: what it is called with: containers of tensors and numbers.
+
+    Returns:
+        The graph.
+    """
+    tracer = PythonKeyTracer()
+    tracer.root = tl_nn.Module()
+    flat, spec = tree_flatten(tuple(operands))
+    found = Subgraph(tracer, [], spec)
+
+    def lift(t: Any) -> Node:
+        return _lifted(found, tracer, t)
+
+    inner = ProxyTorchDispatchMode(
+        tracer,
+        mode.tracing_mode,
+        pre_dispatch=mode.pre_dispatch,
+        decomposition_table=mode.decomposition_table,
+        shape_env=mode.shape_env,
+        constant=lift,
+        record_stack_traces=mode.record_stack_traces,
+        module_stack=mode._module_stack,
+    )
+    inner._fakes = mode._fakes
+    inner.symbol_from_outside = lambda symbol: _lifted(found, tracer, mode._number_of(symbol))
+    given = [_operand(mode, inner, found, value, i) for i, value in enumerate(flat)]
+    with _disable_current_modes(), inner:
+        out = function(*spec.unflatten(given))
+    found.results, found.out_spec = tree_flatten(out)
+    _finish(found, inner)
+    return found
+
+
+def _operand(mode: Any, inner: Any, found: Subgraph, value: Any, i: int) -> Any:
+    node = found.tracer.graph.placeholder(f"arg{i}_1")
+    found.inputs.append(node)
+    if isinstance(value, Tensor) and mode.tracing_mode != "real":
+        value = mode.fake_of(value)
+    if isinstance(value, _VALUES):
+        inner.track(value, node)
+    node.meta["val"] = value
+    return value
+
+
+def _lifted(found: Subgraph, tracer: PythonKeyTracer, value: Any) -> Node:
+    """The input of a value that belongs to the graph around."""
+    key = id(value) if isinstance(value, Tensor) else hash(str(value))
+    node = found.lifted_inputs.get(key)
+    if node is None:
+        first = next((n for n in tracer.graph.nodes if n.op != "placeholder"), None)
+        where = tracer.graph.inserting_before(first) if first is not None else tracer.graph.inserting_before()
+        with where:
+            node = tracer.graph.placeholder(_input_name(tracer.graph))
+        node.meta["val"] = value
+        found.lifted_inputs[key] = node
+        found.lifted.append(value)
+    return node
+
+
+def _input_name(graph: Any) -> str:
+    return f"arg{sum(1 for n in graph.nodes if n.op == 'placeholder')}_1"
+
+
+def _finish(found: Subgraph, inner: ProxyTorchDispatchMode) -> None:
+    results = [inner.node_of(r) if isinstance(r, _VALUES) else r for r in found.results]
+    found.tracer.graph.output(tuple(results))
+    eliminate_dead(found.tracer.graph)
+    for node in found.tracer.graph.nodes:
+        target: Any = node.target
+        if node.op == "call_function" and isinstance(target, OpOverload) and schema_of(target).writes:
+            written = node.args[0]
+            if isinstance(written, Node) and written.op == "placeholder":
+                raise RuntimeError(
+                    f"a function of a higher-order operator might be modifying the input! It calls {target} on "
+                    f"{written}: return the new value instead"
+                )
+
+
+def with_inputs(found: Subgraph, lifted: list[Any]) -> GraphModule:
+    """The graph with inputs for everything that any of the functions reads from around.
+
+    Args:
+        found: the graph.
+        lifted: the values, of all functions of the operator.
+
+    Returns:
+        A module.
+    """
+    graph = found.tracer.graph
+    last: Node | None = found.inputs[-1] if found.inputs else None
+    for value in lifted:
+        key = id(value) if isinstance(value, Tensor) else hash(str(value))
+        node = found.lifted_inputs.get(key)
+        with graph.inserting_after(last) if last is not None else graph.inserting_before():
+            if node is None:
+                node = graph.placeholder(_input_name(graph))
+                node.meta["val"] = value
+        if last is not None:
+            last.append(node)
+        last = node
+    return GraphModule(found.tracer.root, graph, "GraphModule")
+
+
+def attached(mode: ProxyTorchDispatchMode, module: GraphModule, name: str) -> Node:
+    """The node by which the graph around reads a subgraph, which becomes an attribute of its root.
+
+    Args:
+        mode: the mode that records around it.
+        module: the subgraph.
+        name: the beginning of the attribute's name.
+
+    Returns:
+        The node.
+    """
+    root, number = mode.tracer.root, 0
+    while hasattr(root, f"{name}_{number}"):
+        number += 1
+    attribute = f"{name}_{number}"
+    root.add_module(attribute, module)
+    return mode.tracer.create_node("get_attr", attribute, (), {}, attribute)
