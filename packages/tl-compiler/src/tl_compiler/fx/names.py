@@ -56,6 +56,8 @@ def qualified_name(function: Callable[..., Any]) -> str:
     """
     if isinstance(function, (OpOverload, OpOverloadPacket)):
         return f"torch.ops.{function}"
+    if getattr(function, "namespace", None) == "higher_order":
+        return f"torch.ops.higher_order.{function.__name__}"
     name = getattr(function, "__name__", None) or type(function).__name__
     if getattr(builtins, name, None) is function:
         return name

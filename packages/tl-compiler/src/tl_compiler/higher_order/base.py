@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import tl_core.ops
+
 __all__ = ["HigherOrderOperator"]
 
 
@@ -20,6 +22,7 @@ class HigherOrderOperator:
         self._name = self.__name__ = name
         self.namespace = "higher_order"
         HigherOrderOperator.known[name] = self
+        setattr(tl_core.ops.higher_order, name, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"the higher-order operator {self._name} has no implementation")
