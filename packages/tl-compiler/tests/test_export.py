@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import dataclasses
 import io
 import zipfile
 
@@ -9,7 +10,8 @@ import pytest
 
 import tl_core as tl
 import tl_nn as nn
-from tl_compiler.export import Dim, dims, export, load, save
+from tl_compiler.export import Dim, dims, export, load, register_dataclass, save, unflatten
+from tl_compiler.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
 from tl_compiler.symbolic.errors import UserError
 
 
@@ -154,3 +156,85 @@ def test_names_in_files_are_data(old, new):
     forged.seek(0)
     with pytest.raises(RuntimeError):
         load(forged)
+
+
+class Writes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seq = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Flatten())
+        self.out = nn.Linear(144, 5)
+        self.twice = nn.Linear(5, 5)
+        self.register_buffer("count", tl.zeros(5))
+
+    def forward(self, x):
+        y = self.out(self.seq(x))
+        self.count.add_(1.0)
+        y[:, 0] = 7
+        return self.twice(self.twice(y)) + self.count
+
+
+@pytest.mark.parametrize("table", [None, {}], ids=["core", "none"])
+def test_decomposed_programs_return_what_they_write(table):
+    net, x = Writes(), tl.randn(2, 3, 8, 8)
+    program = export(net, (x,), dynamic_shapes=({0: Dim("batch", max=9)},)).run_decompositions(table)
+    assert set(program.graph_signature.buffers_to_mutate.values()) == {
+        *("count", "seq.1.running_mean", "seq.1.running_var", "seq.1.num_batches_tracked"),
+    }
+    twin, module = copy.deepcopy(net), copy.deepcopy(program.module())
+    assert tl.allclose(module(x), twin(x))
+    assert tl.equal(module.count, twin.count)
+    assert tl.allclose(module.seq.get_submodule("1").running_mean, twin.seq[1].running_mean)
+    assert not any(
+        str(n.target).split(".")[1].endswith("_")
+        for n in program.graph.nodes
+        if n.op == "call_function" and "." in str(n.target)
+    )
+
+
+def test_unflattened_programs_have_the_modules():
+    net, x = Writes().eval(), tl.randn(2, 3, 8, 8)
+    made = unflatten(export(net, (x,)))
+    assert [n for n, _ in made.named_children()] == ["seq", "out", "twice"]
+    assert set(made.state_dict()) == set(net.state_dict())
+    twin = copy.deepcopy(net)
+    assert tl.allclose(made(x), twin(x))
+
+
+def test_dataclasses_are_containers():
+    @dataclasses.dataclass
+    class Pair:
+        x: tl.Tensor
+        bias: int
+
+    register_dataclass(Pair, serialized_type_name="tests.Pair")
+
+    class Sum(nn.Module):
+        def forward(self, pair):
+            return Pair(pair.x + pair.bias, 2)
+
+    program = export(Sum(), (Pair(tl.ones(2), 1),))
+    out = through_a_file(program).module()(Pair(tl.zeros(2), 1))
+    assert tl.equal(out.x, tl.ones(2))
+
+
+def test_fixes_are_put_into_what_was_said():
+    x, y = dims("dx", "dy")
+    said = {"x": {0: x}, "y": {0: y}}
+    with pytest.raises(UserError) as error:
+        export(Sliced(), (tl.ones(4), tl.ones(5)), dynamic_shapes=said)
+    better = refine_dynamic_shapes_from_suggested_fixes(str(error.value), said)
+    export(Sliced(), (tl.ones(4), tl.ones(5)), dynamic_shapes=better)
+    assert str(better["y"][0]) == "Derived dim: dx + 1"
+
+
+def test_what_is_said_of_sizes_is_checked():
+    net = Net()
+    for said, words in (
+        ({"y": None}, "top-level keys must be the arg names"),
+        (({0: Dim("b")},) * 3, "one entry for each argument"),
+        ({"x": {7: Dim("b")}, "flag": None}, "Unexpected dimension 7"),
+        ({"x": [None], "flag": None}, "same length"),
+        ({"x": {0: "b"}, "flag": None}, "Unexpected dimension mapped to index 0"),
+    ):
+        with pytest.raises(UserError, match=words):
+            export(net, (tl.ones(2, 4),), {"flag": True}, dynamic_shapes=said)

@@ -32,6 +32,12 @@ MODULES = {
     "_functorch.batch_norm_replacement": "tl_nn.func",
     "_functorch.functional_call": "tl_nn.func",
     "_functorch.make_functional": "tl_nn.make_functional",
+    "_export": "tl_compiler.export",
+    "_higher_order_ops": "tl_compiler.higher_order",
+    "_higher_order_ops.associative_scan": "tl_compiler.higher_order.loops",
+    "_higher_order_ops.map": "tl_compiler.higher_order.loops",
+    "_higher_order_ops.scan": "tl_compiler.higher_order.loops",
+    "_higher_order_ops.while_loop": "tl_compiler.higher_order.loops",
     "_inductor": "tl_compiler.inductor",
     "_jit_internal": "tl_backends.jit.internal",
     "_library.autograd": "tl_autograd.custom_operator",
@@ -186,6 +192,7 @@ OBJECTS = {
     "align_tensors": "tl_core.named_tensor:align_tensors",
     "autocast": "tl_amp:autocast",
     "compile": "tl_backends.compiler:compile",
+    "cond": "tl_compiler.higher_order.cond:cond",
     "_has_compatible_shallow_copy_type": "tl_core.torch_names.functions:_has_compatible_shallow_copy_type",
     "_is_functional_tensor": "tl_core.torch_names.functions:_is_functional_tensor",
     "_assert_async": "tl_core.torch_names.functions:_assert_async",
@@ -235,7 +242,8 @@ _NAMES = {
         "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype "
         "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
     ),
-    "tl_core.symbolic": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sum",
+    "tl_core.symbolic_numbers": "SymBool SymFloat SymInt",
+    "tl_core.symbolic": "_sym_sqrt sym_fresh_size sym_float sym_int sym_ite sym_max sym_min sym_not sym_sum",
     "tl_quantization": (
         "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine per_channel_affine "
         "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric "

@@ -215,6 +215,9 @@ def _disable_current_modes() -> Any:
     return _all_off(lambda mode: False)
 
 
+disable_current_modes = _disable_current_modes
+
+
 def _disable_infra_modes() -> Any:
     """A region without the framework's own modes."""
     return _all_off(lambda mode: not is_infra_mode(mode))

@@ -12,7 +12,7 @@ from typing import Any
 
 from tl_core.overrides import overridable
 
-__all__ = ["sym_fresh_size", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sum"]
+__all__ = ["sym_float", "sym_fresh_size", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sum"]
 
 
 @overridable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .decomp_utils import CustomDecompTable
 from .dynamic_shapes import AdditionalInputs, Constraint, Dim, ShapesCollection, dims
 from .exported_program import (
     ExportedProgram,
@@ -13,23 +14,30 @@ from .exported_program import (
     default_decompositions,
 )
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
+from .unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 
 __all__ = [
     "AdditionalInputs",
     "Constraint",
+    "CustomDecompTable",
     "Dim",
     "ExportBackwardSignature",
     "ExportGraphSignature",
     "ExportedProgram",
+    "FlatArgsAdapter",
     "ModuleCallEntry",
     "ModuleCallSignature",
     "ShapesCollection",
+    "UnflattenedModule",
     "default_decompositions",
     "dims",
+    "draft_export",
     "export",
     "export_for_training",
     "load",
+    "register_dataclass",
     "save",
+    "unflatten",
 ]
 
 
@@ -171,3 +179,96 @@ def load(
     from .serde.archive import load_program
 
     return load_program(f, extra_files, expected_opset_version)  # type: ignore[no-any-return]
+
+
+def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:
+    """Makes a dataclass a container of inputs and outputs.
+
+    Args:
+        cls: the class.
+        serialized_type_name: the name by which files call it.
+
+    Raises:
+        AssertionError: it is no dataclass.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass
+        ... class Pair:
+        ...     a: int
+        ...     b: int
+        >>> register_dataclass(Pair)
+        >>> from tl_core.pytree import tree_leaves
+        >>> tree_leaves(Pair(1, 2))
+        [1, 2]
+    """
+    import dataclasses
+
+    from tl_compiler.fx._pytree import register_pytree_flatten_spec
+    from tl_core.pytree import register_pytree_node
+
+    if not dataclasses.is_dataclass(cls):
+        raise AssertionError(f"Only dataclasses can be registered with this function: {cls}")
+    names = [f.name for f in dataclasses.fields(cls)]
+
+    def flatten(x: Any) -> tuple[list[Any], Any]:
+        kept = [n for n in names if getattr(x, n) is not None]
+        return [getattr(x, n) for n in kept], [kept, [n for n in names if n not in kept]]
+
+    def unflatten_fn(values: Any, context: Any) -> Any:
+        return cls(**dict(zip(context[0], values, strict=True)), **dict.fromkeys(context[1]))
+
+    register_pytree_node(
+        cls,
+        flatten,
+        unflatten_fn,
+        serialized_type_name=serialized_type_name or f"{cls.__module__}.{cls.__qualname__}",
+    )
+    register_pytree_flatten_spec(cls, lambda x, spec: [getattr(x, n) for n in spec.context[0]])
+
+
+def draft_export(
+    mod: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    preserve_module_call_signature: tuple[str, ...] = (),
+    strict: bool = False,
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:
+    """As `export`, but where what was promised of sizes does not hold, the program is made with what does.
+
+    Args:
+        mod, args, kwargs, dynamic_shapes, preserve_module_call_signature, strict: as `export` takes them.
+        prefer_deferred_runtime_asserts_over_guards: whether conditions are checked at run time instead.
+
+    Returns:
+        The program, with what was put right in its `_report`.
+    """
+    from tl_compiler.symbolic.errors import UserError, UserErrorType
+
+    from .dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
+
+    said, report = dynamic_shapes, []
+    for _ in range(8):
+        try:
+            made = export(
+                mod,
+                args,
+                kwargs,
+                dynamic_shapes=said,
+                preserve_module_call_signature=preserve_module_call_signature,
+                prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
+            )
+        except UserError as error:
+            if error.error_type is not UserErrorType.CONSTRAINT_VIOLATION or "Suggested fixes" not in str(
+                error
+            ):
+                raise
+            report.append(str(error))
+            said = refine_dynamic_shapes_from_suggested_fixes(str(error), said)
+        else:
+            object.__setattr__(made, "_report", report)
+            return made
+    raise RuntimeError("draft_export(): the fixes that were suggested lead to no program")

@@ -332,9 +332,10 @@ class ExportedProgram:
         Returns:
             The program.
         """
-        from .decompose import decomposed
+        from importlib import import_module
 
-        return decomposed(self, decomp_table)
+        made: ExportedProgram = import_module("tl_compiler.export.decompose").decomposed(self, decomp_table)
+        return made
 
     def _transform_do_not_use(self, *passes: Callable[[Any], Any]) -> ExportedProgram:
         """The program with graph passes applied."""

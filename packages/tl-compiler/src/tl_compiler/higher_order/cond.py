@@ -36,11 +36,16 @@ cond_op = CondOp()
 
 
 def cond(
-    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: tuple[Any, ...] | list[Any] = ()
+    pred: Any,
+    true_fn: Callable[..., Any],
+    false_fn: Callable[..., Any],
+    operands: tuple[Any, ...] | list[Any] = (),
 ) -> Any:
-    """Calls one of two functions, as a condition says. In a trace both become graphs, and the program chooses when it runs.
+    """Calls one of two functions, as a condition says. In a trace both become graphs, and the program chooses
+    when it runs.
 
-    Gradients are those of the function that was called. Under `vmap`, where each example has a condition of its own, both
+    Gradients are those of the function that was called. Under `vmap`, where each example has a condition of
+    its own, both
     are computed and chosen from.
 
     Args:
@@ -104,7 +109,9 @@ def _selected(pred: Any, on_true: Any, on_false: Any) -> Any:
 
 
 # ---- recording
-def _recorded(mode: ProxyTorchDispatchMode, pred: Any, true_fn: Any, false_fn: Any, operands: tuple[Any, ...]) -> Any:
+def _recorded(
+    mode: ProxyTorchDispatchMode, pred: Any, true_fn: Any, false_fn: Any, operands: tuple[Any, ...]
+) -> Any:
     branches = [traced(mode, f, operands) for f in (true_fn, false_fn)]
     _check_alike(*branches)
     lifted: dict[int, Any] = {}
@@ -116,7 +123,13 @@ def _recorded(mode: ProxyTorchDispatchMode, pred: Any, true_fn: Any, false_fn: A
     nodes = [attached(mode, m, name) for m, name in zip(modules, ("true_graph", "false_graph"), strict=True)]
     flat = [mode.node_of(v) for v in (*tree_flatten(operands)[0], *values)]
     results = [_fresh(mode, a) for a in branches[0].results]
-    mode.record_call(cond_op, (_Ready(mode.node_of(pred)), *map(_Ready, nodes), _Ready(tuple(flat))), {}, tuple(results), "cond")
+    mode.record_call(
+        cond_op,
+        (_Ready(mode.node_of(pred)), *map(_Ready, nodes), _Ready(tuple(flat))),
+        {},
+        tuple(results),
+        "cond",
+    )
     return branches[0].out_spec.unflatten(results)
 
 
@@ -149,8 +162,12 @@ def _check_alike(a: Subgraph, b: Subgraph) -> None:
         )
     for x, y in zip(a.results, b.results, strict=True):
         if isinstance(x, Tensor) != isinstance(y, Tensor):
-            raise UserError(UserErrorType.INVALID_OUTPUT, "Expected true_fn and false_fn to return tensors alike")
-        if isinstance(x, Tensor) and (x.dtype != y.dtype or len(x.shape) != len(y.shape) or not _same_sizes(x, y)):
+            raise UserError(
+                UserErrorType.INVALID_OUTPUT, "Expected true_fn and false_fn to return tensors alike"
+            )
+        if isinstance(x, Tensor) and (
+            x.dtype != y.dtype or len(x.shape) != len(y.shape) or not _same_sizes(x, y)
+        ):
             raise UserError(
                 UserErrorType.INVALID_OUTPUT,
                 "Expected each tensor to have same metadata but got: true_fn returns "

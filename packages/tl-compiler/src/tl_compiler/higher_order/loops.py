@@ -45,7 +45,11 @@ def _union(graphs: list[Subgraph]) -> list[Any]:
 
 
 def _record(
-    mode: ProxyTorchDispatchMode, operator: Any, graphs: list[tuple[Subgraph, str]], args: list[Any], results: list[Any]
+    mode: ProxyTorchDispatchMode,
+    operator: Any,
+    graphs: list[tuple[Subgraph, str]],
+    args: list[Any],
+    results: list[Any],
 ) -> None:
     """Records a call: the graphs, then lists of operands; the last takes what is read from around."""
     lifted = _union([g for g, _ in graphs])
@@ -53,7 +57,9 @@ def _record(
     placed = [tuple(mode.node_of(v) for v in group) for group in args]
     placed[-1] = (*placed[-1], *(mode.node_of(v) for v in lifted))
     name = operator.name()
-    mode.record_call(operator, (*[_Ready(n) for n in nodes], *[_Ready(p) for p in placed]), {}, tuple(results), name)
+    mode.record_call(
+        operator, (*[_Ready(n) for n in nodes], *[_Ready(p) for p in placed]), {}, tuple(results), name
+    )
 
 
 def _single(value: Any) -> Any:
@@ -106,7 +112,9 @@ class WhileLoopOp(HigherOrderOperator):
 while_loop_op = WhileLoopOp()
 
 
-def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any, additional_inputs: Any = ()) -> Any:
+def while_loop(
+    cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any, additional_inputs: Any = ()
+) -> Any:
     """Calls a function on its own results as long as a condition holds.
 
     Args:
@@ -155,7 +163,7 @@ def _stacked(made: list[Any]) -> Any:
     return spec.unflatten([tl_core.stack(list(column)) for column in zip(*rows, strict=True)])
 
 
-def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:  # noqa: A001 - the name of the reference
+def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
     """Calls a function with each slice of tensors along their first dimension, and stacks the results.
 
     Args:
@@ -181,7 +189,9 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:  # noqa: A001 - the 
         raise ValueError("Leading dimensions of mapped xs cannot be 0.")
     count = flat[0].shape[0]
     if any(bool(x.shape[0] != count) for x in flat):
-        raise ValueError(f"Leading dimensions of mapped xs must be consistent. Got shapes {[tuple(x.shape) for x in flat]}.")
+        raise ValueError(
+            f"Leading dimensions of mapped xs must be consistent. Got shapes {[tuple(x.shape) for x in flat]}."
+        )
     if not count:
         raise ValueError("Leading dimensions of mapped xs cannot be 0.")
 
@@ -230,7 +240,8 @@ scan_op = ScanOp()
 
 
 def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, reverse: bool = False) -> Any:
-    """Carries values along a dimension: a function takes what is carried and a slice, and returns the next and a result.
+    """Carries values along a dimension: a function takes what is carried and a slice, and returns the next and
+    a result.
 
     Args:
         combine_fn: of what is carried and a slice, a pair of the next values and a result.
@@ -257,11 +268,15 @@ def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, re
     flat_init, init_spec = tree_flatten(init)
     flat, spec = tree_flatten(xs)
     if not flat_init or not all(isinstance(x, Tensor) for x in (*flat_init, *flat)):
-        raise RuntimeError("scan() operator requires init and xs to consist of tensors, and init of at least one.")
+        raise RuntimeError(
+            "scan() operator requires init and xs to consist of tensors, and init of at least one."
+        )
     if not flat:
         return init, []
     if any(x.shape[dim] == 0 for x in flat):
-        raise RuntimeError("All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0")
+        raise RuntimeError(
+            "All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0"
+        )
     moved = [x.movedim(dim, 0) if dim % x.ndim else x for x in flat]
     moved = [x.flip(0) for x in moved] if reverse else moved
     shapes: list[Any] = []
@@ -272,7 +287,9 @@ def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, re
         made, out_spec = tree_flatten(out)
         next_flat, next_spec = tree_flatten(carried)
         if len(next_flat) != n:
-            raise RuntimeError("The number of leaves of the pytree of the new carry differs from that of init")
+            raise RuntimeError(
+                "The number of leaves of the pytree of the new carry differs from that of init"
+            )
         shapes[:] = [out_spec, next_spec]
         return [*next_flat, *made]
 
@@ -365,4 +382,3 @@ def associative_scan(
         _record(mode, associative_scan_op, [(body, "associative_scan_combine_graph")], [moved, []], results)
     results = [r.flip(0) for r in results] if reverse else results
     return spec.unflatten([r.movedim(0, dim) if dim % r.ndim else r for r in results])
-

@@ -10,8 +10,8 @@ import tl_core
 import tl_core.ops
 import tl_nn
 from tl_core.ops import OpOverload
+from tl_core.python_dispatch import disable_current_modes
 from tl_core.pytree import TreeSpec, tree_flatten
-from tl_core.python_dispatch import _disable_current_modes
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..fx.graph_module import GraphModule
@@ -70,7 +70,7 @@ def traced(mode: ProxyTorchDispatchMode, function: Callable[..., Any], operands:
     inner._fakes = mode._fakes
     inner.symbol_from_outside = lambda symbol: _lifted(found, tracer, mode._number_of(symbol))
     given = [_operand(mode, inner, found, value, i) for i, value in enumerate(flat)]
-    with _disable_current_modes(), inner:
+    with disable_current_modes(), inner:
         out = function(*spec.unflatten(given))
     found.results, found.out_spec = tree_flatten(out)
     _finish(found, inner)

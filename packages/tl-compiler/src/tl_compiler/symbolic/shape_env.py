@@ -611,10 +611,7 @@ class ShapeEnv:
         (symbol, k), c = terms[0], int(constant)
         held = self.var_to_range.get(symbol, ValueRanges.unknown_int())
         # k·s + c ≤ 0
-        if k > 0:
-            made = (held.lower, min(held.upper, -c // k))
-        else:
-            made = (max(held.lower, -(-c // -k)), held.upper)
+        made = (held.lower, min(held.upper, -c // k)) if k > 0 else (max(held.lower, -(-c // -k)), held.upper)
         if made[0] <= made[1]:
             self.var_to_range[symbol] = ValueRanges(*made)
             if made[0] == made[1]:

@@ -137,7 +137,7 @@ class _Trace:
             shape_env=self.env,
             error_on_data_dependent_ops=strict,
             record_stack_traces=stacks,
-            module_stack=(lambda: {}) if modules else None,
+            module_stack=(dict) if modules else None,
         )
 
     def run(self, args: tuple[Any, ...]) -> GraphModule:
@@ -149,7 +149,10 @@ class _Trace:
         flat, in_spec = tree_flatten(args)
         names = _argument_names(self.f, args)
         owners = [name for name, a in zip(names, args, strict=True) for _ in tree_flatten(a)[0]]
-        given = [self._input(value, f"{owner}_1", i) for i, (value, owner) in enumerate(zip(flat, owners, strict=True))]
+        given = [
+            self._input(value, f"{owner}_1", i)
+            for i, (value, owner) in enumerate(zip(flat, owners, strict=True))
+        ]
         fakes._env_in_use.append(self.env)
         try:
             with self.mode:
@@ -194,16 +197,19 @@ class _Trace:
     def _fake(self, value: Any, source: str) -> FakeTensor:
         if self.tracing_mode == "fake":
             return fake_of(value)
-        sizes = [self.env.create_symbol(n, f"{source}.size()[{d}]", DimDynamic.DUCK) for d, n in enumerate(value.shape)]
+        sizes = [
+            self.env.create_symbol(n, f"{source}.size()[{d}]", DimDynamic.DUCK)
+            for d, n in enumerate(value.shape)
+        ]
         return fake_of(value, self.env, sizes)
 
     def _result(self, out: Any) -> Any:
-        def place(leaf: Any) -> Any:
+        def node_of(leaf: Any) -> Any:
             if isinstance(leaf, (Tensor, SymInt, SymFloat, SymBool)):
                 return self.mode.node_of(leaf)
             return leaf
 
-        return map_aggregate(out, place) if isinstance(out, (list, tuple, dict)) else place(out)
+        return map_aggregate(out, node_of) if isinstance(out, (list, tuple, dict)) else node_of(out)
 
 
 def _trace_boundary(f: Any, args: tuple[Any, ...]) -> Any:
@@ -224,7 +230,10 @@ def _in_lanes(trace: Callable[..., _Trace], args: tuple[Any, ...]) -> GraphModul
     for i, value in enumerate(flat):
         if isinstance(value, Tensor):
             symbols.append(
-                [env.create_symbol(n, f"L['t_{i}'].size()[{d}]", DimDynamic.DUCK) for d, n in enumerate(value.shape)]
+                [
+                    env.create_symbol(n, f"L['t_{i}'].size()[{d}]", DimDynamic.DUCK)
+                    for d, n in enumerate(value.shape)
+                ]
             )
         elif isinstance(value, int) and not isinstance(value, bool):
             symbols.append([env.create_unspecified_symbol(value, f"L['t_{i}']", DimDynamic.DYNAMIC)])
@@ -303,7 +312,9 @@ class _Aligned:
             value = node.meta.get("val")
             for d, e in enumerate(exprs):
                 if isinstance(e, Symbol) and isinstance(value, Tensor):
-                    self.mode._sources.setdefault(e, lambda node=node, d=d, e=e: self.mode._size_node(node, d, e))  # type: ignore[misc]
+                    self.mode._sources.setdefault(
+                        e, lambda node=node, d=d, e=e: self.mode._size_node(node, d, e)
+                    )  # type: ignore[misc]
                 elif isinstance(e, Symbol):
                     self.mode._sources.setdefault(e, lambda node=node: node)  # type: ignore[misc]
 
@@ -333,7 +344,9 @@ class _Aligned:
             return first
         if isinstance(first, (list, tuple)):
             if any(len(p) != len(first) for p in parts):
-                raise RuntimeError("make_fx(tracing_mode='symbolic'): the length of an argument depends on the sizes")
+                raise RuntimeError(
+                    "make_fx(tracing_mode='symbolic'): the length of an argument depends on the sizes"
+                )
             made = [self._merged([p[i] for p in parts]) for i in range(len(first))]
             return made if isinstance(first, list) else tuple(made)
         if isinstance(first, dict):
@@ -349,7 +362,8 @@ class _Aligned:
             e = self._fitted(tuple(parts))
         if e is None:
             raise RuntimeError(
-                f"make_fx(tracing_mode='symbolic'): the number {parts[0]} changes with the sizes of the inputs, in a way "
+                f"make_fx(tracing_mode='symbolic'): the number {parts[0]} changes with the sizes of the "
+                "inputs, in a way "
                 "that is no expression of them that is known"
             )
         return self.mode.node_of_expr(e, type(parts[0]))

@@ -62,7 +62,9 @@ def handle_sym_dispatch(func: Callable[..., Any], args: tuple[Any, ...], kwargs:
     """
     mode = current_mode()
     if mode is None:
-        raise AssertionError("handle_sym_dispatch() is called while operators are recorded, and nothing records")
+        raise AssertionError(
+            "handle_sym_dispatch() is called while operators are recorded, and nothing records"
+        )
     out = func(*args, **kwargs)
     mode.record_call(func, args, kwargs, out, getattr(func, "__name__", "call"))
     return out

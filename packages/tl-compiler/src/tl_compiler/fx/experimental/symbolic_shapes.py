@@ -574,9 +574,8 @@ def check_consistent(new: Any, old: Any) -> None:
         for i, j in zip(old.shape, new.shape, strict=True):
             if not bool(i == j):
                 raise AssertionError(f"{tuple(old.shape)} != {tuple(new.shape)} (old != new)")
-    elif isinstance(new, (int, float)) and not isinstance(new, bool):
-        if bool(new != old):
-            raise AssertionError(f"{old} != {new} (old != new)")
+    elif isinstance(new, (int, float)) and not isinstance(new, bool) and bool(new != old):
+        raise AssertionError(f"{old} != {new} (old != new)")
 
 
 def lru_cache(maxsize: int | None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -593,4 +592,3 @@ def lru_cache(maxsize: int | None) -> Callable[[Callable[..., Any]], Callable[..
         1
     """
     return functools.lru_cache(maxsize)
-

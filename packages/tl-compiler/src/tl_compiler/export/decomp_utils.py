@@ -1,0 +1,82 @@
+"""The table of decompositions that `run_decompositions` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["CustomDecompTable"]
+
+
+class CustomDecompTable(dict[Any, Callable[..., Any]]):
+    """From operators to functions that take their place. What is deleted stays as it is in the graph.
+
+    Operators that are made of others and have no entry are taken apart too, unless they are deleted.
+
+    Example:
+        >>> table = CustomDecompTable()
+        >>> import tl_core.ops
+        >>> linear = tl_core.ops.aten.linear.default
+        >>> linear in table
+        True
+        >>> del table[linear]
+        >>> linear in table
+        False
+    """
+
+    def __init__(self) -> None:
+        from ..decompositions import core_decompositions
+
+        super().__init__(core_decompositions())
+        self.deleted: set[Any] = set()
+
+    def __delitem__(self, key: Any) -> None:
+        self.pop(key)
+
+    def pop(self, *args: Any) -> Any:
+        """Removes an operator, which then stays as it is.
+
+        Args:
+            args: the operator, and what is returned where there is no entry.
+
+        Returns:
+            Its function.
+        """
+        self.deleted.add(args[0])
+        return super().pop(*args)
+
+    def keys(self) -> Any:
+        """The operators."""
+        return super().keys()
+
+    def items(self) -> Any:
+        """The operators with their functions."""
+        return super().items()
+
+    def update(self, other_dict: Any) -> None:  # type: ignore[override]
+        """Adds the entries of another table.
+
+        Args:
+            other_dict: the table.
+        """
+        super().update(other_dict)
+
+    def copy(self) -> CustomDecompTable:
+        """Another table with the same entries.
+
+        Returns:
+            The table.
+        """
+        made = CustomDecompTable()
+        made.clear()
+        dict.update(made, self)
+        made.deleted = set(self.deleted)
+        return made
+
+    def materialize(self) -> dict[Any, Callable[..., Any]]:
+        """The entries as a plain dictionary.
+
+        Returns:
+            The dictionary.
+        """
+        return dict(self)

@@ -1,0 +1,168 @@
+"""`run_decompositions`: a program in other operators, without writes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+import tl_nn
+
+from ..fx.graph import Graph
+from ..fx.graph_module import GraphModule
+from ..fx.node import Node, map_arg
+from ..tracer import fake as fakes
+from ..tracer.graphs import eliminate_dead
+from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
+from .decomp_utils import CustomDecompTable
+from .exported_program import ExportedProgram
+from .functional import functional_graph
+from .graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+from .verifier import Verifier
+
+__all__ = ["decomposed"]
+
+_MUTATION = {
+    InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
+    InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION,
+    InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
+    InputKind.CONSTANT_TENSOR: OutputKind.BUFFER_MUTATION,
+}
+
+
+def decomposed(ep: ExportedProgram, table: dict[Any, Callable[..., Any]] | None) -> ExportedProgram:
+    """The program in other operators; `run_decompositions` has the arguments."""
+    graph, mutated = _functional(ep)
+    table = CustomDecompTable() if table is None else table
+    root, graph = _retraced(ep, graph, table)
+    module = GraphModule(root, graph, "GraphModule")
+    module.meta.update(ep.graph_module.meta)
+    signature = _signature(ep, graph, mutated)
+    return ExportedProgram(
+        root=module,
+        graph=module.graph,
+        graph_signature=signature,
+        state_dict=ep.state_dict,
+        range_constraints=dict(ep.range_constraints),
+        module_call_graph=copy.copy(ep.module_call_graph),
+        example_inputs=ep.example_inputs,
+        constants=ep.constants,
+        verifiers=[Verifier],
+    )
+
+
+def _functional(ep: ExportedProgram) -> tuple[Graph, list[OutputSpec]]:
+    """The graph without writes; new values of inputs come first among its outputs."""
+    graph, _nodes, written = functional_graph(ep.graph)
+    specs = {s.arg.name: s for s in ep.graph_signature.input_specs}
+    values, mutated = [], []
+    for node in ep.graph.nodes:
+        if node in written and node.op == "placeholder":
+            spec = specs[node.name]
+            target = spec.target if spec.target is not None else node.name
+            values.append(written[node])
+            mutated.append(OutputSpec(_MUTATION[spec.kind], TensorArgument(""), target))
+    output = graph.output_node()
+    output.args = ((*values, *output.args[0]),)
+    eliminate_dead(graph)
+    return graph, mutated
+
+
+def _retraced(ep: ExportedProgram, graph: Graph, table: Any) -> tuple[Any, Graph]:
+    """The graph with operators replaced by what the table says."""
+    tracer = PythonKeyTracer()
+    tracer.root = tl_nn.Module()
+    env = ep.graph_module.meta.get("shape_env")
+    found = _Table(table, env)
+    mode = ProxyTorchDispatchMode(
+        tracer,
+        "symbolic",
+        pre_dispatch=True,
+        decomposition_table=found,
+        shape_env=env,
+        module_stack=dict,
+    )
+    values: dict[Node, Any] = {}
+    fakes._env_in_use.append(env)
+    try:
+        with mode:
+            for node in graph.nodes:
+                if node.op == "output":
+                    _end(tracer, mode, node, values)
+                else:
+                    values[node] = _run(ep, tracer, mode, node, values)
+    finally:
+        fakes._env_in_use.pop()
+    eliminate_dead(tracer.graph)
+    return tracer.root, tracer.graph
+
+
+def _run(ep: ExportedProgram, tracer: Any, mode: Any, node: Node, values: dict[Node, Any]) -> Any:
+    if node.op == "placeholder":
+        made = tracer.graph.placeholder(str(node.target))
+        made.meta = dict(node.meta)
+        value = node.meta.get("val")
+        if isinstance(value, tl_core.Tensor):
+            value = value.__deepcopy__({}) if isinstance(value, fakes.FakeTensor) else value
+            made.meta["val"] = value
+        if isinstance(value, tl_core.Tensor) or hasattr(value, "node"):
+            mode.track(value, made)
+        return value
+    if node.op == "get_attr":
+        found = ep.graph_module
+        for part in str(node.target).split("."):
+            found = getattr(found, part)
+        return found
+    args = map_arg(tuple(node.args), lambda n: values[n])
+    kwargs = dict(map_arg(dict(node.kwargs), lambda n: values[n]))
+    args = tuple(list(a) if isinstance(a, list) else a for a in args)
+    before = mode._module_stack
+    stack = node.meta.get("nn_module_stack", {})
+    mode._module_stack = lambda: dict(stack)
+    try:
+        return node.target(*args, **kwargs)  # type: ignore[operator]
+    finally:
+        mode._module_stack = before
+
+
+def _end(tracer: Any, mode: Any, node: Node, values: dict[Node, Any]) -> None:
+    def result(value: Any) -> Any:
+        return mode.node_of(values[value]) if isinstance(value, Node) else value
+
+    tracer.graph.output(tuple(result(v) for v in node.args[0]))
+
+
+class _Table(dict[Any, Any]):
+    """A table in which operators that are made of others have an entry too, unless sizes are symbolic."""
+
+    def __init__(self, table: Any, env: Any) -> None:
+        super().__init__(table)
+        self.deleted = getattr(table, "deleted", set())
+        self.whole = not isinstance(table, CustomDecompTable)
+        self.dynamic = bool(env is not None and env.var_to_range)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The function that takes an operator's place."""
+        found = super().get(key)
+        if found is not None or self.whole or self.dynamic or key in self.deleted:
+            return found
+        if getattr(key, "_can_decompose", None) is not None and key._can_decompose():
+            return key.decompose
+        return None
+
+
+def _signature(ep: ExportedProgram, graph: Graph, mutated: list[OutputSpec]) -> ExportGraphSignature:
+    nodes = graph.output_node().args[0]
+    specs = [*mutated, *(copy.deepcopy(s) for s in ep.graph_signature.output_specs)]
+    for spec, node in zip(specs, nodes, strict=True):
+        if isinstance(node, Node) and not isinstance(spec.arg, ConstantArgument):
+            spec.arg = type(spec.arg)(node.name)  # type: ignore[call-arg]
+    return ExportGraphSignature(copy.deepcopy(ep.graph_signature.input_specs), specs)

@@ -1,0 +1,52 @@
+"""Changes of exported programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+import tl_core.parameter
+
+from ..exported_program import ExportedProgram
+
+__all__ = ["move_to_device_pass"]
+
+
+def move_to_device_pass(ep: ExportedProgram, location: Any) -> ExportedProgram:
+    """The program on another device: its tensors, and the devices that its operators name.
+
+    Args:
+        ep: the program.
+        location: the device, or a mapping from devices to devices.
+
+    Returns:
+        The program.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_compiler.export import export
+        >>> ep = move_to_device_pass(export(tl_nn.Linear(2, 1), (tl_core.ones(1, 2),)), "cpu")
+        >>> ep.state_dict["weight"].device
+        device(type='cpu')
+    """
+
+    def moved(device: Any) -> Any:
+        if isinstance(location, dict):
+            return tl_core.device(location.get(str(device), device))
+        return tl_core.device(location)
+
+    for held in (ep.state_dict, ep.constants):
+        for name, value in held.items():
+            if isinstance(value, tl_core.Tensor):
+                new = value.to(moved(value.device))
+                kept = isinstance(value, tl_core.parameter.Parameter) and not isinstance(new, type(value))
+                held[name] = tl_core.parameter.Parameter(new, value.requires_grad) if kept else new
+    for node in ep.graph.nodes:
+        if "device" in node.kwargs and node.kwargs["device"] is not None:
+            node.kwargs = {**node.kwargs, "device": moved(node.kwargs["device"])}
+        value = node.meta.get("val")
+        if hasattr(value, "_claimed"):
+            value.__dict__["_claimed"] = moved(value._claimed)
+    ep.graph_module.recompile()
+    ep.validate()
+    return ep

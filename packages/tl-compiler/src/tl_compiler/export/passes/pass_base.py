@@ -1,0 +1,36 @@
+"""Passes over the graph of an exported program."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = ["transformed"]
+
+
+def transformed(ep: Any, passes: Sequence[Callable[[Any], Any]]) -> Any:
+    """The program with graph passes applied.
+
+    Args:
+        ep: the program.
+        passes: each takes a graph module, changes it, and returns it in `graph_module` of what it returns, or nothing.
+
+    Returns:
+        The program; the same one where no pass changed anything.
+    """
+    module = copy.deepcopy(ep.graph_module)
+    changed = False
+    for one in passes:
+        found = one(module)
+        if found is not None:
+            module = getattr(found, "graph_module", module)
+            changed |= bool(getattr(found, "modified", True))
+    if not changed:
+        return ep
+    signature = copy.deepcopy(ep.graph_signature)
+    for spec, node in zip(signature.output_specs, module.graph.output_node().args[0], strict=True):
+        if hasattr(node, "name"):
+            spec.arg.name = node.name
+    module.recompile()
+    return ep._update(module, signature)

@@ -1,0 +1,327 @@
+"""An exported program as modules again: the hierarchy of the module that it was made from."""
+
+from __future__ import annotations
+
+import abc
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+import tl_nn
+from tl_core.pytree import TreeSpec, tree_flatten
+
+from ..fx.graph import Graph
+from ..fx.graph_module import GraphModule
+from ..fx.interpreter import Interpreter
+from ..fx.node import Node, map_arg
+from .unlift import _bound, _hold, check_inputs, unlifted
+
+__all__ = [
+    "FlatArgsAdapter",
+    "InterpreterModule",
+    "InterpreterModuleDispatcher",
+    "UnflattenedModule",
+    "unflatten",
+]
+
+
+class FlatArgsAdapter(abc.ABC):
+    """Puts inputs of one structure into the order of another."""
+
+    @abc.abstractmethod
+    def adapt(
+        self,
+        target_spec: TreeSpec,
+        input_spec: TreeSpec,
+        input_args: list[Any],
+        metadata: dict[str, Any] | None = None,
+        obj: Any = None,
+    ) -> list[Any]:
+        """The inputs that a program takes, from those that were given.
+
+        Args:
+            target_spec: the structure of the program.
+            input_spec: that of the call.
+            input_args: the leaves of the call.
+            metadata: further facts.
+            obj: the module that is called.
+
+        Returns:
+            The leaves for the program.
+        """
+
+
+class InterpreterModule(tl_nn.Module):
+    """A module that runs a graph node by node, so that errors name the node.
+
+    Args:
+        graph: the graph.
+        ty: the name of its class.
+    """
+
+    def __init__(self, graph: Graph, ty: Any = None) -> None:
+        super().__init__()
+        self.graph = graph
+        self._ty = ty
+        graph.owning_module = self
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the graph.
+
+        Args:
+            args, kwargs: its inputs.
+
+        Returns:
+            What it returns.
+        """
+        names = [str(n.target) for n in self.graph.nodes if n.op == "placeholder"]
+        given = [*args, *(kwargs[n] for n in names[len(args) :] if n in kwargs)]
+        return Interpreter(self, graph=self.graph).run(*given, enable_io_processing=False)
+
+    def type_name(self) -> Any:
+        """The name of the class of the module that it was."""
+        return self._ty
+
+    def finalize(self) -> None:
+        """Nothing: the graph is complete."""
+
+    def print_readable(self, print_output: bool = True, **options: Any) -> str:
+        """The code of the graph.
+
+        Args:
+            print_output: whether it is printed.
+            options: accepted.
+
+        Returns:
+            The text.
+        """
+        text = self.graph.python_code("self").src
+        if print_output:
+            print(text)
+        return text
+
+
+class InterpreterModuleDispatcher(tl_nn.Module):
+    """A module that was called several times, in ways that differ: each call runs the next graph.
+
+    Args:
+        attrs: the names of its attributes.
+        call_modules: a module for each call.
+    """
+
+    def __init__(self, attrs: set[str], call_modules: list[InterpreterModule]) -> None:
+        super().__init__()
+        if not call_modules:
+            raise AssertionError("a dispatcher needs a module")
+        self._call_modules = call_modules
+        self._num_calls = 0
+        for name in attrs:
+            if hasattr(call_modules[0], name):
+                setattr(self, name, getattr(call_modules[0], name))
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the graph of the next call; after the last, the first.
+
+        Args:
+            args, kwargs: its inputs.
+
+        Returns:
+            What it returns.
+        """
+        module = self._call_modules[self._num_calls]
+        self._num_calls = (self._num_calls + 1) % len(self._call_modules)
+        return module(*args, **kwargs)
+
+    def call_modules(self) -> list[InterpreterModule]:
+        """The modules of the calls.
+
+        Returns:
+            The modules.
+        """
+        return self._call_modules
+
+
+class UnflattenedModule(tl_nn.Module):
+    """A program as a hierarchy of modules, called as the original was.
+
+    Args:
+        export_module: the program.
+        flat_args_adapter: puts inputs of other structures right.
+    """
+
+    def __init__(self, export_module: Any, flat_args_adapter: FlatArgsAdapter | None = None) -> None:
+        super().__init__()
+        self.module_call_graph = export_module.module_call_graph
+        self.flat_args_adapter = flat_args_adapter
+        self.graph_signature = export_module.graph_signature
+        self._spec = export_module.call_spec
+        flat = unlifted(export_module, False)
+        _hold(export_module, self)
+        self.graph = _Builder(self, flat).build()
+        self.graph.owning_module = self
+        self._names = export_module.module_call_graph[0].signature.forward_arg_names
+        self._check: Callable[..., None] = lambda leaves, paths: check_inputs(export_module, leaves, paths)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the program.
+
+        Args:
+            args, kwargs: its inputs.
+
+        Returns:
+            What it returns.
+        """
+        spec = self._spec.in_spec
+        given, keywords = _bound(args, kwargs, spec, self._names, list(spec.children_specs[1].context))
+        leaves, found = tree_flatten((given, keywords))
+        if found != spec:
+            if self.flat_args_adapter is None:
+                raise TypeError(
+                    "There is no flat args adapter sepcified. Are you sure you are calling this with the right "
+                    "arguments?"
+                )
+            leaves = self.flat_args_adapter.adapt(spec, found, leaves)
+            if len(leaves) != spec.num_leaves:
+                raise TypeError(f"Flat args adaption failed, number of args mismatch Adatped: {len(leaves)}")
+        self._check(leaves, [f"*args[{i}]" for i in range(len(leaves))])
+        outputs = Interpreter(self, graph=self.graph).run(*leaves, enable_io_processing=False)
+        return self._spec.out_spec.unflatten(outputs)
+
+
+def unflatten(module: Any, flat_args_adapter: FlatArgsAdapter | None = None) -> UnflattenedModule:
+    """A program as a hierarchy of modules, as the module that it was made from.
+
+    Args:
+        module: the exported program.
+        flat_args_adapter: puts inputs of other structures right.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_compiler.export import export
+        >>> made = unflatten(export(tl_nn.Sequential(tl_nn.Linear(2, 1), tl_nn.ReLU()), (tl_core.ones(1, 2),)))
+        >>> [name for name, _ in made.named_children()]
+        ['0', '1']
+    """
+    return UnflattenedModule(module, flat_args_adapter)
+
+
+# ---- taking a graph apart
+def _path(node: Node) -> str:
+    stack = node.meta.get("nn_module_stack")
+    return list(stack.values())[-1][0] if stack else ""
+
+
+class _Builder:
+    """Makes a graph for each module from the nodes that ran in it."""
+
+    def __init__(self, root: Any, flat: GraphModule) -> None:
+        self.root, self.flat = root, flat
+        self.nodes = list(flat.graph.nodes)
+        self.order = {n: i for i, n in enumerate(self.nodes)}
+        self.calls: dict[str, int] = {}
+
+    def build(self) -> Graph:
+        """The graph of the outermost module."""
+        graph = Graph()
+        body = [n for n in self.nodes if n.op not in ("placeholder", "output", "get_attr")]
+        inputs = [n for n in self.nodes if n.op == "placeholder"]
+        values: dict[Node, Node] = {}
+        for node in inputs:
+            values[node] = graph.node_copy(node)
+        self._fill(graph, "", body, values, self.root)
+        output = self.flat.graph.output_node()
+        graph.output(map_arg(output.args[0], lambda n: self._value(graph, values, n, "")))
+        return graph
+
+    def _value(self, graph: Graph, values: dict[Node, Node], node: Node, path: str) -> Node:
+        found = values.get(node)
+        if found is None and node.op == "get_attr":
+            target = str(node.target)
+            local = target[len(path) + 1 :] if path and target.startswith(path + ".") else target
+            found = values[node] = graph.create_node("get_attr", local, (), {}, node.name)
+        if found is None:
+            raise RuntimeError(f"{node} is used outside of the module that computes it")
+        return found
+
+    def _fill(self, graph: Graph, path: str, body: list[Node], values: dict[Node, Node], holder: Any) -> None:
+        """Adds the nodes of a module; runs of nodes of a child become a call of it."""
+        i = 0
+        while i < len(body):
+            child = self._child(path, _path(body[i]))
+            if child is None:
+                node = body[i]
+                values[node] = graph.node_copy(node, lambda n: self._value(graph, values, n, path))
+                i += 1
+                continue
+            end = i
+            while end < len(body) and self._child(path, _path(body[end])) == child:
+                end += 1
+            self._call(graph, path, child, body[i:end], values, holder)
+            i = end
+
+    @staticmethod
+    def _child(path: str, inner: str) -> str | None:
+        if inner == path or (path and not inner.startswith(path + ".")):
+            return None
+        rest = inner[len(path) + 1 :] if path else inner
+        return rest.split(".")[0] if rest else None
+
+    def _call(
+        self, graph: Graph, path: str, child: str, body: list[Node], values: dict[Node, Node], holder: Any
+    ) -> None:
+        full = f"{path}.{child}" if path else child
+        inside = set(body)
+        used = [n for b in body for n in b.all_input_nodes if n not in inside]
+        inputs = list(
+            dict.fromkeys(n for n in used if n.op != "get_attr" or not str(n.target).startswith(full + "."))
+        )
+        outputs = [n for n in body if any(u not in inside for u in n.users)]
+        inner = Graph()
+        local = {n: inner.placeholder(n.name) for n in inputs}
+        module = InterpreterModule(inner, self._type(body[0], full))
+        self._fill(inner, full, body, local, module)
+        inner.output(tuple(local[n] for n in outputs) if len(outputs) != 1 else local[outputs[0]])
+        name = self._attach(holder, child, full, module)
+        args = tuple(self._value(graph, values, n, path) for n in inputs)
+        call = graph.create_node(
+            "call_module", name, args, {}, child if child.isidentifier() else f"_{child}"
+        )
+        if len(outputs) == 1:
+            values[outputs[0]] = call
+        else:
+            for i, node in enumerate(outputs):
+                values[node] = graph.create_node("call_function", operator.getitem, (call, i), {}, node.name)
+
+    @staticmethod
+    def _type(node: Node, full: str) -> str | None:
+        stack = node.meta.get("nn_module_stack") or {}
+        return next((kind for path, kind in stack.values() if path == full), None)
+
+    def _attach(self, holder: Any, child: str, full: str, module: InterpreterModule) -> str:
+        number = self.calls.get(full, 0)
+        self.calls[full] = number + 1
+        name = child if not number else f"{child}@{number}"
+        for key, value in self._held(full).items():
+            if key in module._modules or getattr(module, key, None) is not None:
+                continue
+            if isinstance(value, tl_core.Tensor) and not isinstance(value, tl_nn.Parameter):
+                module.register_buffer(key, value)
+            else:
+                setattr(module, key, value)
+        holder._modules[name] = module
+        return name
+
+    def _held(self, full: str) -> dict[str, Any]:
+        """The parameters, buffers and modules that a module holds."""
+        module = self.flat
+        for part in full.split("."):
+            module = getattr(module, part, None)
+            if module is None:
+                return {}
+        found = {**module._parameters, **module._buffers}
+        found.update({k: v for k, v in module._modules.items() if not isinstance(v, InterpreterModule)})
+        return found

@@ -1,0 +1,75 @@
+"""Recorded programs do what the functions do, after transforms, and at other sizes."""
+
+import pytest
+
+import tl_autograd
+import tl_core as tl
+import tl_nn as nn
+from tl_autograd import func
+from tl_compiler.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
+
+
+def loss(x, y):
+    return tl.tanh(x @ y).sum()
+
+
+def targets(gm):
+    return [str(n.target) for n in gm.graph.nodes if n.op == "call_function"]
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_operators_below_transforms(mode):
+    x, y = tl.randn(3, 4), tl.randn(4, 5)
+    gm = make_fx(func.grad(loss), tracing_mode=mode)(x, y)
+    assert "aten.tanh_backward.default" in targets(gm)
+    assert tl.equal(gm(x, y), func.grad(loss)(x, y))
+
+
+def test_symbolic_programs_run_at_other_sizes():
+    def step(x, w):
+        out = nn.functional.linear(x, w)
+        return tl_autograd.grad(out.pow(2).mean(), [w])[0]
+
+    gm = make_fx(step, tracing_mode="symbolic")(tl.randn(3, 4), tl.randn(5, 4, requires_grad=True))
+    x, w = tl.randn(7, 9), tl.randn(6, 9, requires_grad=True)
+    assert tl.allclose(gm(x, w), step(x, w))
+
+
+def test_a_batch_has_become_operators():
+    x = tl.randn(3, 4)
+    gm = make_fx(func.vmap(lambda row: row.sum() * 2))(x)
+    assert tl.allclose(gm(x), x.sum(1) * 2)
+
+
+def test_containers_and_names_of_arguments():
+    gm = make_fx(lambda d: {"r": d["a"] * 2 + tl.ones(2), "s": (d["a"],)})({"a": tl.ones(2)})
+    out = gm({"a": tl.zeros(2)})
+    assert tl.equal(out["r"], tl.ones(2))
+    assert "def forward(self, x_1)" in make_fx(lambda x: x + 1)(tl.ones(1)).code
+
+
+def test_decompositions_replace_operators():
+    aten = tl.ops.aten
+    gm = make_fx(lambda x: tl.relu(x), {aten.relu.default: lambda x: aten.clamp_min.default(x, 0)})(
+        tl.randn(3)
+    )
+    assert "aten.relu.default" not in targets(gm)
+
+
+def test_whole_operators_above_autograd():
+    linear = nn.Linear(3, 2)
+    assert targets(make_fx(lambda x: linear(x).flatten(), pre_dispatch=True)(tl.randn(2, 3))) == [
+        "aten.linear.default",
+        "aten.flatten.using_ints",
+    ]
+
+
+def test_values_of_traced_tensors():
+    with pytest.raises(RuntimeError, match="data-dependent"):
+        make_fx(lambda x: x if x.sum() > 0 else -x)(tl.ones(2))
+    assert get_proxy_mode() is None
+
+
+def test_structure_that_depends_on_sizes_is_refused():
+    with pytest.raises(RuntimeError, match="depend on the sizes"):
+        make_fx(lambda x: x.sin() if x.shape[0] < 5 else x.cos(), tracing_mode="symbolic")(tl.ones(3))
