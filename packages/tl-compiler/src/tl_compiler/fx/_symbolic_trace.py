@@ -518,6 +518,12 @@ class Tracer(TracerBase):
         self._annotations = getattr(inspect.unwrap(forward), "__annotations__", {})
         self.module_stack = {}
         function, args = self.create_args_for_root(forward, isinstance(root, tl_nn.Module), concrete_args)
+        if (
+            id(forward) in self._autowrapped
+            and function is forward
+            and functional.has_torch_function(tuple(args))
+        ):
+            function = _recorder(forward, False)  # a layer's function is a call of itself
         _tracing += 1
         try:
             with self._patched(inspect.unwrap(forward).__globals__):

@@ -2,6 +2,14 @@
 
 # Each file lists its public names itself.
 
+# Whether arguments ask for `__torch_function__`: symbolic tracing records the functions here only where they do.
+from tl_core.overrides import (
+    handle_torch_function,
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+)
+
 from . import (
     activations,
     affine,
