@@ -79,7 +79,7 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Any
     """
     from .subgraph_rewriter import replace_pattern as replace
 
-    return replace(gm, pattern, replacement)  # type: ignore[return-value]
+    return replace(gm, pattern, replacement)
 
 
 def __getattr__(name: str) -> Any:

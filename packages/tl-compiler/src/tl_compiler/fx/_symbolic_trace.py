@@ -41,6 +41,7 @@ __all__ = [
 
 _tracing = 0
 _MISSING: Any = object()
+_SIMPLE = frozenset((bool, int, float, str, type(None)))
 
 
 class PHBase:
@@ -92,6 +93,7 @@ class _Patches:
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
         self._seen: set[tuple[int, str]] = set()
+        self._keys: list[tuple[dict[str, Any], str, Any]] = []
         self.looked_through: set[int] = set()  # the ids of globals whose functions are recorded
 
     def attribute(self, owner: Any, name: str, value: Any) -> None:
@@ -105,17 +107,17 @@ class _Patches:
         if (id(mapping), name) in self._seen:
             return
         self._seen.add((id(mapping), name))
-        before = mapping.get(name, _MISSING)
+        self._keys.append((mapping, name, mapping.get(name, _MISSING)))
         mapping[name] = value
-        self._undo.append(
-            lambda: (
-                mapping.pop(name, None) and None if before is _MISSING else mapping.__setitem__(name, before)
-            )
-        )
 
     def undo(self) -> None:
         while self._undo:
             self._undo.pop()()
+        for mapping, name, before in reversed(self._keys):
+            if before is _MISSING:
+                mapping.pop(name, None)
+            else:
+                mapping[name] = before
 
 
 def _inside(value: Any) -> tuple[Any, ...]:
@@ -320,12 +322,16 @@ class Tracer(TracerBase):
         Raises:
             NameError: a parameter or module is not one of the root's.
         """
-        if isinstance(a, tl_nn.Parameter):
-            for name, parameter in self.root.named_parameters():
-                if parameter is a:
-                    return self.create_node("get_attr", name, (), {})
-            raise NameError("parameter is not a member of this module")
+        if type(a) in _SIMPLE:
+            return a
+        if isinstance(a, Proxy):
+            return a.node
         if isinstance(a, tl_core.Tensor):
+            if isinstance(a, tl_nn.Parameter):
+                for name, parameter in self.root.named_parameters():
+                    if parameter is a:
+                        return self.create_node("get_attr", name, (), {})
+                raise NameError("parameter is not a member of this module")
             for name, buffer in self.root.named_buffers():
                 if buffer is a:
                     return self.create_node("get_attr", name, (), {})

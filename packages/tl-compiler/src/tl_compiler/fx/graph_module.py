@@ -42,11 +42,13 @@ def _compiled(code: PythonCode, source: str = "") -> Any:
 
 def _holder(module: Any, path: list[str], make: bool) -> Any:
     for part in path:
-        if not hasattr(module, part):
+        found = getattr(module, part, None)
+        if found is None:
             if not make:
                 return None
-            module.add_module(part, tl_nn.Module())
-        module = getattr(module, part)
+            found = tl_nn.Module()
+            module.add_module(part, found)
+        module = found
     return module
 
 
@@ -55,7 +57,9 @@ def _copy_attribute(source: Any, to: Any, target: str) -> None:
     *path, last = target.split(".")
     value = getattr(_holder(source, path, False), last)
     holder = _holder(to, path, True)
-    if isinstance(value, tl_core.Tensor) and not isinstance(value, tl_nn.Parameter):
+    if isinstance(value, tl_nn.Module):
+        holder.add_module(last, value)
+    elif isinstance(value, tl_core.Tensor) and not isinstance(value, tl_nn.Parameter):
         holder.register_buffer(last, value)
     else:
         setattr(holder, last, value)

@@ -133,6 +133,8 @@ def snake_case(text: str) -> str:
         >>> snake_case("MaxPool2d")
         'max_pool2d'
     """
+    if text.islower():
+        return text
     words = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", text)
     return words.lower()
 
@@ -163,10 +165,10 @@ class Namespace:
         """
         if obj is not None and obj in self._names:
             return self._names[obj]
-        name = _ILLEGAL.sub("_", candidate) or "_unnamed"
+        name = candidate if candidate.isidentifier() else _ILLEGAL.sub("_", candidate) or "_unnamed"
         if name[0].isdigit():
             name = f"_{name}"
-        numbered = _NUMBERED.match(name)
+        numbered = _NUMBERED.match(name) if name[-1].isdigit() else None
         stem, number = (numbered[1], int(numbered[2])) if numbered else (name, 0)
         name = f"{stem}_{number}" if numbered else name
         number = max(number, self._next.get(stem, 0)) if name in self._used else number

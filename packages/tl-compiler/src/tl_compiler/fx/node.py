@@ -106,6 +106,11 @@ class Node:
         ValueError: the target of a call_function is not callable, or that of another is not a name.
     """
 
+    # What passes note at nodes: the part that one belongs to, the bytes of its value, what its module is made of.
+    tag: Any
+    size_bytes: Any
+    attrs_for_lowering: Any
+
     def __init__(
         self,
         graph: Graph,

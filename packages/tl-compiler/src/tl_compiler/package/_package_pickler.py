@@ -14,7 +14,7 @@ from .importer import Importer, ObjMismatchError, ObjNotFoundError, _SysImporter
 
 __all__ = ["PackagePickler", "SavedStorage"]
 
-_PythonPickler: Any = pickle._Pickler  # type: ignore[attr-defined]  # in Python: it is changed by methods
+_PythonPickler: Any = pickle._Pickler  # in Python: it is changed by methods
 
 
 class _Global:
@@ -75,7 +75,7 @@ def _library(path: str) -> str:
 _FX = {"tl_compiler.fx.retracing.": "torch.fx.graph_module.", "tl_compiler.fx.": "torch.fx."}
 
 
-class PackagePickler(_PythonPickler):  # type: ignore[misc]
+class PackagePickler(_PythonPickler):
     """Pickles an object for a package.
 
     Args:

@@ -14,7 +14,7 @@ from .importer import Importer
 __all__ = ["PackageUnpickler", "check_pickle"]
 
 # In Python rather than in C: it takes no memory for what a damaged pickle says, only for what it holds.
-_PythonUnpickler: Any = pickle._Unpickler  # type: ignore[attr-defined]
+_PythonUnpickler: Any = pickle._Unpickler
 
 _REBUILD = {
     "torch._utils._rebuild_tensor_v2": rebuild.tensor,
@@ -39,7 +39,7 @@ def check_pickle(data: bytes) -> None:
         raise pickle.UnpicklingError(f"the pickle is damaged: {error}") from None
 
 
-class PackageUnpickler(_PythonUnpickler):  # type: ignore[misc]
+class PackageUnpickler(_PythonUnpickler):
     """Unpickles from a package.
 
     Args:

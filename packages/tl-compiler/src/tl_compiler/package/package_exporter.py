@@ -692,10 +692,10 @@ def _modules_of(data: bytes) -> Iterator[str]:
             memo[len(memo)] = last
             continue
         elif opcode.name in ("BINPUT", "LONG_BINPUT", "PUT"):
-            memo[int(argument)] = last
+            memo[int(argument or 0)] = last
             continue
         elif opcode.name in ("BINGET", "LONG_BINGET", "GET"):
-            last = memo.get(int(argument))
+            last = memo.get(int(argument or 0))
             if isinstance(last, str):
                 texts.append(last)
             continue

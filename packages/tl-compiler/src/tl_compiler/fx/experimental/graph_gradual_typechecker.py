@@ -6,6 +6,7 @@ import itertools
 import operator
 from collections.abc import Callable
 from functools import reduce
+from importlib import import_module
 from typing import Any
 
 import tl_core
@@ -501,6 +502,7 @@ def _first_equal(count: int) -> Rule:
     return lambda n: _all_equal(n)[:count]
 
 
+_kind: Any
 for _kind in (tl_nn.BatchNorm2d, tl_nn.ReLU):
     register_refinement_rule(_kind)(_all_equal)
 for _kind in (tl_nn.AdaptiveAvgPool2d, tl_nn.MaxPool2d):
@@ -615,9 +617,7 @@ class Refine:
             The type.
         """
         if isinstance(typ, Var):
-            import sympy
-
-            return sympy.symbols(str(typ))
+            return import_module("sympy").symbols(str(typ))
         if isinstance(typ, TensorType):
             return TensorType(tuple(self.convert_to_sympy_symbols(a) for a in typ.__args__))
         if isinstance(typ, (list, tuple)):

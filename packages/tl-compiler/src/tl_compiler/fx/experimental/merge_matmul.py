@@ -24,7 +24,7 @@ def split_result_tensors(result: Any, inputs: list[Any]) -> tuple[Any, ...]:
     Returns:
         A part for each.
     """
-    return tl_core.split(result, [x.shape[0] for x in inputs])
+    return tuple(tl_core.split(result, [x.shape[0] for x in inputs]))
 
 
 def may_depend_on(a: Node, b: Node, search_depth: int = 6) -> bool:

@@ -208,13 +208,13 @@ class MetaTracer(Tracer):
     @contextmanager
     def _plain(self) -> Iterator[None]:
         """Inside, modules are run as usual."""
-        patched = tl_nn.Module.__call__, tl_nn.Module.__getattr__
-        plain = [getattr(function, "__wrapped__", function) for function in patched]
-        tl_nn.Module.__call__, tl_nn.Module.__getattr__ = plain  # type: ignore[method-assign]
+        kind: Any = tl_nn.Module
+        patched = kind.__call__, kind.__getattr__
+        kind.__call__, kind.__getattr__ = (getattr(function, "__wrapped__", function) for function in patched)
         try:
             yield
         finally:
-            tl_nn.Module.__call__, tl_nn.Module.__getattr__ = patched  # type: ignore[method-assign]
+            kind.__call__, kind.__getattr__ = patched
 
     def proxy(self, node: Any) -> MetaProxy:
         """The proxy that stands for a node's value.

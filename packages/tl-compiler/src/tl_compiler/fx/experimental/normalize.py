@@ -152,7 +152,7 @@ class NormalizeOperators(AnnotateTypesWithSchema):
         Returns:
             The proxy.
         """
-        sign = _BINARY.get(target) if callable(target) else None  # type: ignore[arg-type]
+        sign = _BINARY.get(target) if callable(target) else None
         if sign is None or len(args) != 2 or kwargs:
             return super().call_function(target, args, kwargs)
         return super().call_function(sign, args, {})

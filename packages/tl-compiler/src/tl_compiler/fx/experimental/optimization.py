@@ -183,13 +183,14 @@ class UnionFind:
         Returns:
             The other item.
         """
-        above = self.parent[v]
-        if above is None:
-            raise AssertionError(f"item {v} is in no set")
-        while above != v:
-            self.parent[v] = above = self.parent[above]
-            v, above = int(above), self.parent[int(above)]  # type: ignore[arg-type]
-        return v
+        while True:
+            above = self.parent[v]
+            if above is None:
+                raise AssertionError(f"item {v} is in no set")
+            if above == v:
+                return v
+            self.parent[v] = self.parent[above]  # the next look-up has half the way
+            v = above
 
     def join(self, a: int, b: int) -> None:
         """Joins two sets.

@@ -46,7 +46,7 @@ class AST_Rewriter(ast.NodeTransformer):
         returned = ast.Return(ast.Name(defined.name, ast.Load()))
         around = ast.FunctionDef("_around", arguments, [defined, returned], [])
         if "type_params" in ast.FunctionDef._fields:
-            around.type_params = []
+            vars(around)["type_params"] = []
         module = ast.fix_missing_locations(ast.Module([around], []))
         scope: dict[str, Any] = {}
         exec(compile(module, f"<rewritten {plain.__qualname__}>", "exec"), plain.__globals__, scope)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from importlib import import_module
 from itertools import chain
 from typing import Any
 
@@ -56,7 +57,7 @@ class FxGraphDrawer:
         normalize_args: bool = False,
     ) -> None:
         try:
-            import pydot
+            pydot = import_module("pydot")
         except ImportError as error:
             raise RuntimeError(
                 "FXGraphDrawer requires the pydot package to be installed. Please install pydot through your favorite "

@@ -73,7 +73,7 @@ def _holds(text: str, *values: Any) -> bool:
     import math
 
     scope = {f"v{i}": value for i, value in enumerate(values)}
-    helpers = {"Eq": lambda a, b: a == b, "Ne": lambda a, b: a != b, "Max": max, "Min": min}
+    helpers: dict[str, Any] = {"Eq": lambda a, b: a == b, "Ne": lambda a, b: a != b, "Max": max, "Min": min}
     helpers |= {"FloorDiv": lambda a, b: a // b, "Mod": lambda a, b: a % b, "PythonMod": lambda a, b: a % b}
     helpers |= {"floor": math.floor, "ceiling": math.ceil, "__builtins__": {}}
     return bool(eval(text, helpers, scope))

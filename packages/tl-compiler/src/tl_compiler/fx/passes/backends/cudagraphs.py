@@ -33,7 +33,7 @@ class CudaGraphsSupport(OperatorSupport):
             return False
         if node.target is operator.getitem:
             return True
-        values = [n.meta.get("val") for n in (*node.all_input_nodes, node)]
+        values: list[Any] = [n.meta.get("val") for n in (*node.all_input_nodes, node)]
         devices = [value.device.type for value in values if hasattr(value, "device")]
         return bool(devices) and all(kind == "cuda" for kind in devices)
 

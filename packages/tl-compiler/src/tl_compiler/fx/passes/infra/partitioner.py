@@ -104,7 +104,7 @@ class CapabilityBasedPartitioner:
         self._modules: Mapping[str, object] = dict(graph_module.named_modules())
 
     def _is_node_supported(self, node: Node) -> bool:
-        return self.operator_support.is_node_supported(self._modules, node)  # type: ignore[arg-type]
+        return self.operator_support.is_node_supported(self._modules, node)
 
     def propose_partitions(self) -> list[Partition]:
         """The groups.

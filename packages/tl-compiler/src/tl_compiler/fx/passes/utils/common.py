@@ -22,7 +22,7 @@ class HolderModule(tl_nn.Module):
     def __init__(self, d: dict[str, object]) -> None:
         super().__init__()
         for name, value in d.items():
-            self.add_module(name, value)  # type: ignore[arg-type]
+            self.add_module(name, value)
 
 
 def lift_subgraph_as_module(
