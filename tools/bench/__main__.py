@@ -32,6 +32,7 @@ from tools.bench import (
     spectra,
     together,
     training,
+    transforms,
 )
 from tools.bench.pair import Measured, Pair, Side
 from tools.packages import packages
@@ -40,7 +41,7 @@ WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Lin
 
 FAMILIES = (
     *(cases, elementwise, reductions, indexing, products, sparse, factorizations, training),
-    *(distributions, loading, checkpoints, sharded, spectra),
+    *(distributions, loading, checkpoints, sharded, spectra, transforms),
 )
 
 

@@ -88,3 +88,55 @@ def test_equal_vectors_have_a_distance_without_gradient(mode):
     x = tl.ones(3, 2, requires_grad=True)
     tl.cdist(x, x, compute_mode=mode).sum().backward()
     assert x.grad.tolist() == [[0.0, 0.0]] * 3
+
+
+# ---- tangents ------------------------------------------------------------------------------------------------------
+
+
+def _norms():
+    mean, variance = (
+        tl.tensor([0.3, -0.2, 0.1], dtype=tl.float64),
+        tl.tensor([0.7, 1.1, 0.9], dtype=tl.float64),
+    )
+
+    def batch_norm(training):
+        return lambda x, w, b: tl.batch_norm(
+            x, w, b, mean.clone(), variance.clone(), training, 0.1, 1e-5, False
+        )
+
+    return {
+        "batch_norm in training": (batch_norm(True), (4, 3, 2), (3,)),
+        "batch_norm in evaluation": (batch_norm(False), (4, 3, 2), (3,)),
+        "layer_norm": (lambda x, w, b: tl.layer_norm(x, (2, 3), w, b), (4, 2, 3), (2, 3)),
+        "group_norm": (lambda x, w, b: tl.group_norm(x, 2, w, b), (3, 4, 5), (4,)),
+        "rms_norm": (lambda x, w, b: tl.rms_norm(x, (3,), w) + b, (4, 3), (3,)),
+    }
+
+
+def _in_some(f, at, chosen):
+    return lambda *x: f(*(x[chosen.index(i)] if i in chosen else at[i] for i in range(3)))
+
+
+@pytest.mark.parametrize("name", _norms())
+def test_tangents_of_normalizations_of_both_orders(name):
+    from tl_autograd import func
+
+    f, shape, parameters = _norms()[name]
+    generator = tl.Generator().manual_seed(4)
+    at = [tl.randn(*s, dtype=tl.float64, generator=generator) for s in (shape, parameters, parameters)]
+    along = [tl.randn(*s, dtype=tl.float64, generator=generator) for s in (shape, parameters, parameters)]
+    step = 1e-6
+    for chosen in ((0,), (1,), (2,), (0, 1, 2)):
+        moved = [
+            [x + h * v if i in chosen else x for i, (x, v) in enumerate(zip(at, along))]
+            for h in (step, -step)
+        ]
+        quotient = (f(*moved[0]) - f(*moved[1])) / (2 * step)
+        tangent = func.jvp(
+            _in_some(f, at, chosen), tuple(at[i] for i in chosen), tuple(along[i] for i in chosen)
+        )[1]
+        assert tl.allclose(tangent, quotient, rtol=1e-5, atol=1e-6)
+    cubed = lambda x: (f(x, *at[1:]) ** 3).sum()  # noqa: E731
+    expected = func.jacrev(func.jacrev(cubed))(at[0])
+    assert tl.allclose(func.jacfwd(func.jacrev(cubed))(at[0]), expected, rtol=1e-6, atol=1e-7)
+    assert tl.allclose(func.jacfwd(func.jacfwd(cubed))(at[0]), expected, rtol=1e-6, atol=1e-7)

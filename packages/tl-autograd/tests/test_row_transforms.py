@@ -162,3 +162,90 @@ def test_random_rows_have_a_rule_of_their_own():
         if row.random and row.grad != "composite":
             assert row.batch == "random" or re.search(r"[(:]", row.batch), name
             assert row.jvp != "linear", name
+
+
+# ---- rules that tests of rows do not reach -------------------------------------------------------------------------
+
+
+def same_as_loop(function, *given, dims=None):
+    """A batch is what the examples give one after the other, and no operator loops."""
+    dims = dims or (0,) * len(given)
+    n = next(x.shape[0] for x, d in zip(given, dims, strict=True) if d == 0)
+    each = [function(*(x[i] if d == 0 else x for x, d in zip(given, dims, strict=True))) for i in range(n)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole = func.vmap(function, in_dims=dims)(*given)
+    expected = tl.stack(each)
+    assert whole.dtype is expected.dtype and whole.shape == expected.shape
+    if expected.is_floating_point() or expected.is_complex():
+        assert tl.allclose(whole, expected, rtol=1e-5, atol=1e-6, equal_nan=True), (whole, expected)
+    else:
+        assert tl.equal(whole, expected)
+
+
+def numbers(*shape, dtype=tl.float64, seed=0):
+    return (tl.randn(*shape, dtype=tl.float64, generator=tl.Generator().manual_seed(seed)) * 5).to(dtype)
+
+
+@pytest.mark.parametrize("make", [tl.linspace, tl.logspace])
+@pytest.mark.parametrize("steps", [0, 1, 2, 5, 8])
+@pytest.mark.parametrize("dtype", [tl.float32, tl.float64, tl.int64, tl.complex64], ids=str)
+def test_batches_of_numbers_between_tensors(dtype, steps, make):
+    a, b = numbers(3, dtype=dtype), numbers(3, dtype=dtype, seed=1)
+    if dtype.is_complex and make is tl.logspace:
+        return
+    out = dtype if dtype.is_complex else tl.float64
+    same_as_loop(lambda a, b: make(a, b, steps, dtype=out), a, b)
+    same_as_loop(lambda a: make(a, 3, steps, dtype=out), a)
+    same_as_loop(lambda a: make(2, a, steps, dtype=out), a)
+
+
+@pytest.mark.parametrize("dtype", [tl.float32, tl.float64, tl.bfloat16], ids=str)
+def test_batches_of_histograms(dtype):
+    x = numbers(3, 50, dtype=dtype)
+    same_as_loop(lambda x: tl.histc(x, 6), x)
+    same_as_loop(lambda x: tl.histc(x, 6, -3, 4), x)
+    same_as_loop(lambda x: tl.histc(x, 6), tl.ones(3, 5, dtype=dtype))
+
+
+def test_batches_of_searches_and_of_scattered_values():
+    order = numbers(3, 7).sort(-1).values
+    same_as_loop(lambda s: tl.searchsorted(s, 0.3), order)
+    same_as_loop(lambda s: tl.bucketize(0.3, s, right=True), order)
+    mask, x, source = numbers(3, 4, 5) > 0, numbers(3, 4, 5, seed=1), numbers(3, 20, seed=2)
+    same_as_loop(tl.masked_scatter, x, mask, source)
+    same_as_loop(tl.masked_scatter, x, mask, source[0], dims=(0, 0, None))
+    same_as_loop(tl.masked_scatter, x[0], mask, source[0], dims=(None, 0, None))
+
+
+def test_batches_of_vectors_times_matrices():
+    matrix, vectors, matrices, added = numbers(5, 7), numbers(3, 7), numbers(3, 5, 7), numbers(3, 5)
+    same_as_loop(tl.mv, matrix, vectors, dims=(None, 0))
+    same_as_loop(tl.mv, matrices, vectors)
+    same_as_loop(tl.mv, matrices, vectors[0], dims=(0, None))
+    same_as_loop(tl.addmv, added, matrix, vectors, dims=(0, None, 0))
+    same_as_loop(tl.addmv, added[0], matrices, vectors, dims=(None, 0, 0))
+    same_as_loop(tl.mm, vectors.unsqueeze(-1), added.unsqueeze(1))
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("samples", [1, 3])
+def test_gradients_of_filters_for_every_example(samples, groups):
+    x, w = numbers(2, samples, 4, 7, 6) / 5, numbers(6, 4 // groups, 3, 2, seed=1) / 5
+
+    def loss(w, x):
+        return (tl.ops.aten.conv2d(x, w, None, [2, 1], [1, 1], [1, 2], groups) ** 2).sum()
+
+    same_as_loop(func.grad(loss), w, x, dims=(None, 0))
+
+
+def test_at_most_twenty_five_rows_loop_and_the_guide_lists_them():
+    """The public operators are named on the page of limits, where this counts them."""
+    from opgen.rules import rules
+
+    loops = {rule.row.name for rule in rules(list(ROWS.values())) if rule.batch_kind == "LOOP"}
+    assert loops == {
+        "_attention_dropout_mask", "_distances_backward", "_embedding_bag", "_fractional_max_pool",
+        "_recurrent_layer", "_recurrent_layer_backward", "bincount", "embedding_renorm_", "histogram.bin_ct",
+        "histogram.bins_tensor", "masked_select", "nonzero_static",
+    }  # fmt: skip

@@ -64,6 +64,29 @@ def _strided(name: str) -> str:
     )
 
 
+# ---- numbers between tensors --------------------------------------------------------------------------------
+
+
+def _between(start: str, end: str, power: bool = False) -> str:
+    """`linspace`, or powers of the base by it, computed in double precision."""
+    wide = "_to_copy({0}, dtype='complex128') if {0}.is_complex() else _to_copy({0}, dtype='float64')"
+    a, b = (wide.format(x) for x in ("start", "end"))
+    first = f"({a})" if start == "tensor" else "(zeros_like(b) + start)"
+    last = f"({b})" if end == "tensor" else "(zeros_like(a) + end)"
+    ends = [f"(a := {first})", f"(b := {last})"]
+    steps = ends if start == "tensor" else ends[::-1]
+    y = (
+        "(a.unsqueeze(1) if steps == 1 else "
+        "where(i < steps // 2, a.unsqueeze(1) + d * i, b.unsqueeze(1) - d * (steps - 1 - i)))"
+    )
+    made = f"pow(_to_copy(a, dtype=a.dtype).new_full([], base), {y})" if power else y
+    return (
+        f"after([{', '.join(steps)}, (i := arange(steps, device=a.device)), "
+        "(d := ((b - a) / max(steps - 1, 1)).unsqueeze(1))], "
+        f"_to_copy({made}, dtype=dtype if dtype is not None else zeros([1]).dtype))"
+    )
+
+
 # ---- convolutions -----------------------------------------------------------------------------------------------
 
 
@@ -113,16 +136,21 @@ BATCH = {
     ),
     "view_as_real": "view_as_real(resolve_conj(self))",
     # products
-    "mm": "matmul(given(self), given(mat2))",
+    # Products of columns with rows, such as the gradient of a sample's weights, are bound by what they write.
+    "mm": (
+        "self * mat2 if batched(self) and batched(mat2) and self.shape[2] == 1 else matmul(given(self), given(mat2))"
+    ),
     "bmm": "matmul(given(self), given(mat2))",
     "mv": (
-        "matmul(given(self), vec.unsqueeze(-1)).squeeze(-1) if batched(vec) else matmul(given(self), given(vec))"
+        "matmul(self, vec.unsqueeze(-1)).squeeze(-1) if batched(vec) and batched(self) else "
+        "matmul(vec, given(self).t()) if batched(vec) else matmul(given(self), given(vec))"
     ),
     "dot": "matmul(self.unsqueeze(1), tensor.unsqueeze(2)).reshape([batch_size])",
     "addmm": _added("matmul(given(mat1), given(mat2))", 2),
     "baddbmm": _added("matmul(given(batch1), given(batch2))", 3),
     "addmv": _added(
-        "(matmul(given(mat), vec.unsqueeze(-1)).squeeze(-1) if batched(vec) else matmul(given(mat), given(vec)))",
+        "(matmul(mat, vec.unsqueeze(-1)).squeeze(-1) if batched(vec) and batched(mat) else "
+        "matmul(vec, given(mat).t()) if batched(vec) else matmul(given(mat), given(vec)))",
         1,
     ),
     "linear": (
@@ -194,6 +222,16 @@ BATCH = {
         "searchsorted(sorted_sequence, self.reshape([batch_size, prod(self.shape[1:])]), out_int32=out_int32, "
         "right=right, side=side, sorter=sorter).reshape(self.shape) if sorted_sequence.ndim == 2 else "
         "searchsorted(sorted_sequence, self, out_int32=out_int32, right=right, side=side, sorter=sorter)"
+    ),
+    "searchsorted.Scalar": (
+        "after([(v := sorted_sequence.new_zeros([batch_size, 1]) + self)], "
+        "searchsorted(_to_copy(sorted_sequence, dtype=v.dtype), v, out_int32=out_int32, right=right, side=side, "
+        "sorter=sorter).reshape([batch_size]))"
+    ),
+    "bucketize.Scalar": (
+        "after([(v := boundaries.new_zeros([batch_size, 1]) + self)], "
+        "searchsorted(_to_copy(boundaries, dtype=v.dtype), v, out_int32=out_int32, right=right)"
+        ".reshape([batch_size]))"
     ),
     "bucketize.Tensor": (
         "bucketize(self, boundaries, out_int32=out_int32, right=right) if not batched(boundaries) else "
@@ -284,6 +322,13 @@ BATCH = {
         "input_size",
     ),
     "_convolve_weight": (
+        # One product for each sample of patches with gradients, where nothing but the samples is grouped.
+        "after([(n := input.shape[1]), "
+        f"(patches := im2col({_folded('input')}, weight_size[2:], dilation, padding, stride)), "
+        "(h := grad_output.reshape([batch_size * n, grad_output.shape[2], prod(grad_output.shape[3:])])), "
+        "(w := h.bmm(patches.transpose(1, 2)))], "
+        "w.reshape([batch_size] + weight_size) if n == 1 else w.reshape([batch_size, n] + weight_size).sum(1, False)) "
+        "if groups == 1 and len(stride) == 2 and not input.is_complex() else "
         f"_convolve_weight({_as_channels('grad_output')}, {_as_channels('input')}, "
         "[weight_size[0] * batch_size] + weight_size[1:], stride, padding, dilation, groups * batch_size)"
         ".reshape([batch_size] + weight_size)"
@@ -296,6 +341,33 @@ BATCH = {
     # geometry of strided gradients
     "as_strided_backward": _strided("as_strided_backward"),
     "_as_strided_gather": _strided("_as_strided_gather"),
+    # numbers between tensors, bins
+    "linspace.Tensor_Tensor": _between("tensor", "tensor"),
+    "linspace.Tensor_Scalar": _between("tensor", "number"),
+    "linspace.Scalar_Tensor": _between("number", "tensor"),
+    "logspace.Tensor_Tensor": _between("tensor", "tensor", power=True),
+    "logspace.Tensor_Scalar": _between("tensor", "number", power=True),
+    "logspace.Scalar_Tensor": _between("number", "tensor", power=True),
+    "masked_scatter": (
+        "after([(r := max(self.ndim, mask.ndim)), "
+        "(m := mask.reshape([batch_size] + [1] * (r - mask.ndim) + mask.shape[1:])), "
+        "(x := self.reshape([batch_size] + [1] * (r - self.ndim) + self.shape[1:])), "
+        "(taken := m | zeros_like(x, dtype='bool')), "
+        "(number := _to_copy(taken, dtype='int64').reshape([batch_size, prod(taken.shape[1:])]).cumsum(1) - 1), "
+        "(from_ := source.reshape([batch_size, prod(source.shape[1:])]))], "
+        "where(taken, from_.gather(1, number.clamp_min(0)).reshape(taken.shape), x))"
+    ),
+    "histc": (
+        f"after([(x := {FLAT}), "
+        "(low := x.amin([1], True) if min == max else x.new_full([batch_size, 1], min)), "
+        "(high := x.amax([1], True) if min == max else x.new_full([batch_size, 1], max)), "
+        "(same := low == high), (a := where(same, low - 1, low)), (b := where(same, high + 1, high)), "
+        "(inside := (x >= a) & (x <= b)), "
+        "(bin := _to_copy((x - a) * bins / (b - a), dtype='int64').clamp_max(bins - 1))], "
+        "_to_copy(x.new_zeros([batch_size, bins], dtype='float64').scatter_add(1, bin.masked_fill(~inside, 0), "
+        "_to_copy(inside, dtype='float64')), dtype=self.dtype))"
+    ),
+    "_int_mm": "matmul(_to_copy(self, dtype='int32'), _to_copy(mat2, dtype='int32'))",
     # random numbers
     "multinomial": (
         "self.multinomial(num_samples, replacement, generator=generator) if self.ndim == 2 else "
@@ -324,10 +396,6 @@ _WORDS = {
         upsample_bicubic2d_backward _upsample_bilinear2d_aa _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa
         _upsample_bicubic2d_aa_backward _attention _attention_backward
     """,
-    "loop": """
-        linspace.Tensor_Tensor linspace.Tensor_Scalar linspace.Scalar_Tensor logspace.Tensor_Tensor
-        logspace.Tensor_Scalar logspace.Scalar_Tensor searchsorted.Scalar bucketize.Scalar
-    """,
     "random": "poisson binomial _standard_gamma _sample_dirichlet",
     "index": "index.Tensor index_put_ index_backward",
 }
@@ -338,7 +406,7 @@ _VALUES = (
     "torch.where"
 )
 BATCH |= dict.fromkeys(
-    ["nonzero", "_unique2", "unique_dim", "unique_consecutive"],
+    ["nonzero", "argwhere", "_unique2", "unique_dim", "unique_consecutive", "repeat_interleave.Tensor"],
     f"refuse:() is a dynamic operation: {_VALUES}",
 )
 BATCH["_local_scalar_dense"] = (
@@ -351,6 +419,7 @@ _REFUSED = {
         _fused_sgd_ _fused_adam_ _fused_adamw_ _fused_adagrad_
     """,
     "refuse:() works on examples of different sizes, a batch of its own": """
+        _segment_matmul _segment_products
         _segment_sum _segment_expand _segment_amax _segment_amin _segment_softmax _segment_log_softmax
         _jagged_to_padded _padded_to_jagged _attention_ragged _attention_ragged_backward _attention_ragged_rng_state
     """,

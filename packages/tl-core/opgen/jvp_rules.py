@@ -56,6 +56,25 @@ JVP: dict[str, str] = {
         f"if defined(t_input) else convolution(input, t_weight, t_bias, {_CONVOLVED}) if defined(t_weight) else "
         "t_bias.reshape([t_bias.shape[0]] + [1] * (input.ndim - 2))"
     ),
+    # Without its weight, the Jacobian of a normalization is symmetric: the gradient's operator takes tangents too.
+    "_batch_norm": (
+        "after([(v := [1, input.shape[1]] + [1] * (input.ndim - 2)), "
+        "(h := all(_batch_norm_backward(t_input, input, result1, result2, None, training, eps, True, False, False))[0] "
+        "if defined(t_input) else t_input), "
+        "(x := (input - result1.reshape(v)) * result2.reshape(v) "
+        "if defined(t_weight) and not training else all(_batch_norm(input, None, None, None, None, True, 0.0, eps))[0] "
+        "if defined(t_weight) else input)], "
+        "((h * weight.reshape(v) if weight is not None else h) + x * t_weight.reshape(v) + t_bias.reshape(v), "
+        "None, None))"
+    ),
+    "_sample_norm": (
+        "after([(h := all(_sample_norm_backward(t_input, input, result1, result2, None, None, N, C, S, groups, eps, "
+        "centered, True, False, False))[0].reshape([N, C, S]) if defined(t_input) else t_input), "
+        "(x := all(_sample_norm(input, None, None, N, C, S, groups, eps, centered))[0].reshape([N, C, S]) "
+        "if defined(t_weight) else input)], "
+        "(((h * weight.reshape([1, C, 1]) if weight is not None else h) + x * t_weight.reshape([1, C, 1]) + "
+        "t_bias.reshape([1, C, 1])).expand([N, C, S]).reshape(input.shape), None, None))"
+    ),
     "polar": "complex(cos(angle), sin(angle)) * t_abs + result * 1j * t_angle",
     "max.dim": _CHOSEN_ONE,
     "min.dim": _CHOSEN_ONE,

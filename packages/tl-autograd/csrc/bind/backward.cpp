@@ -130,6 +130,16 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   });
 }
 
+Tensor gradient_of(PyObject* output, TlTensor* input) {
+  const Edge root = gradient_edge(bridge->unwrap(output)), leaf = gradient_edge(input);
+  if (!root.node || !leaf.node) return {};
+  Run run({false, false, false});
+  run.add_root(root, implied_gradient(output));
+  run.add_input(leaf);
+  execute(run);
+  return run.captured()[0];
+}
+
 // backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)
 PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n_args, PyObject* names) {
   return guarded([&] {

@@ -13,4 +13,7 @@ PyObject* run_number(PyObject* module, PyObject*);  // of the backward this thre
 PyObject* fills_leaves(PyObject*, PyObject*);
 PyObject* will_run(PyObject* module, PyObject* node);  // whether that backward reaches the node
 
+// The gradient of an output of one element with respect to a tensor, freeing the graph; empty: there is none.
+Tensor gradient_of(PyObject* output, TlTensor* input);
+
 }  // namespace tl::autograd

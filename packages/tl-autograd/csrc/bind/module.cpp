@@ -5,6 +5,7 @@
 #include "bind/hooks.h"
 #include "bind/levels.h"
 #include "bind/node_object.h"
+#include "bind/plain_calls.h"
 #include "bind/python.h"
 #include "bind/saved_hooks_functions.h"
 #include "bind/tensor_methods.h"
@@ -119,6 +120,7 @@ PyObject* make_module() {
     check(install_transforms());
     check(install_unwrap());
     add_level_functions(module.get());
+    add_plain_calls(module.get());
     extend_tensor_type();
     return module.take();
   });

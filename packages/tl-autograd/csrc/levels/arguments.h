@@ -1,6 +1,7 @@
 // The arguments of a call, of which some tensors are replaced.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -32,7 +33,10 @@ class Arguments {
   TlValue& operator[](int i) { return values_[static_cast<size_t>(i)]; }
   TlValue* data() { return values_.data(); }
   int size() const { return n_; }
-  TlTensor* hold(Tensor t) { return held_.emplace_back(std::move(t)).get(); }
+  TlTensor* hold(Tensor t) {
+    if (n_held_ == kFew) return more_.emplace_back(std::move(t)).get();
+    return (few_[n_held_++] = std::move(t)).get();
+  }
   // Room for a list of tensors that lives as long as this.
   TlTensor** new_list(size_t n) { return lists_.emplace_back(new TlTensor*[n + 1]).get(); }
   int64_t* new_ints(size_t n) { return ints_.emplace_back(new int64_t[n + 1]).get(); }
@@ -53,7 +57,11 @@ class Arguments {
 
   int n_;
   std::array<TlValue, kMax> values_;
-  std::vector<Tensor> held_;
+  // Few calls have more tensors than fit without memory of their own.
+  static constexpr size_t kFew = 4;
+  size_t n_held_ = 0;
+  std::array<Tensor, kFew> few_;
+  std::vector<Tensor> more_;
   std::vector<std::unique_ptr<TlTensor*[]>> lists_;
   std::vector<std::unique_ptr<int64_t[]>> ints_;
 };
@@ -73,9 +81,9 @@ void each_tensor(const TlValue* args, int n_args, F f) {
 // Results of a call, freed unless they are handed on.
 struct Results {
   static constexpr int kMax = 16;
-  std::array<TlValue, kMax> values{};
+  std::array<TlValue, kMax> values;  // the first n are set
   int n;
-  explicit Results(int n) : n(n) {}
+  explicit Results(int n) : n(n) { std::fill_n(values.begin(), n, none()); }
   ~Results() {
     for (int i = 0; i < n; ++i) api->value_release(&values[static_cast<size_t>(i)]);
   }

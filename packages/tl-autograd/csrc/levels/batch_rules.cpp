@@ -56,19 +56,16 @@ int64_t default_dtype_of(int category) {
   return category == 3 ? TL_DTYPE_OF(TL_CODE_COMPLEX, 2 * TL_DTYPE_BITS(dtype)) : dtype;
 }
 
-// Conditions and masks have no say in the type of a result.
-bool takes_part(const char* arg) {
-  return std::strcmp(arg, "condition") != 0 && std::strcmp(arg, "mask") != 0;
-}
-
 // A batch of numbers counts as a number where types are promoted: it takes the type that it would have had no
 // say in.
 class Numbers {
  public:
-  Numbers(const TlOperatorInfo& info, const TlValue* args, int n_args) {
+  Numbers(const Rule& rule, const TlValue* args, int n_args) {
     each_tensor(args, n_args, [&](TlTensor* t, int i) {
-      if (!takes_part(info.args[i].name)) return;
+      if (rule.silent >> i & 1) return;
       const int64_t dtype = api->tensor_dtype(t);
+      differ_ |= first_ != 0 && first_ != dtype;
+      first_ = dtype;
       if (ndim(t) == 0) {
         numbers_ = numbers_ == 0 ? dtype : wider(numbers_, dtype);
         return;
@@ -77,6 +74,7 @@ class Numbers {
     });
   }
   Tensor promoted(Tensor t, TlTensor* logical) const {
+    if (!differ_) return t;
     const int64_t own = api->tensor_dtype(logical);
     if (category_ < 0 && own != numbers_ && ndim(t.get()) > 0)
       return converted(t.get(), numbers_, api->tensor_device(logical));
@@ -102,7 +100,8 @@ class Numbers {
   }
 
   int category_ = -1;
-  int64_t dtype_ = 0, numbers_ = 0;
+  int64_t dtype_ = 0, numbers_ = 0, first_ = 0;
+  bool differ_ = false;
 };
 
 void plain_memory_format(Arguments& a) {
@@ -132,12 +131,12 @@ Tensor BatchCall::expanded(TlTensor* t) const {
 void BatchCall::elementwise(const TlOperator* op, Results& out) {
   int rank = 0;
   each_tensor(args, n_args, [&](TlTensor* t, int) { rank = std::max(rank, ndim(t)); });
-  const Numbers numbers(*rule.info, args, n_args);
+  const Numbers numbers(rule, args, n_args);
   Arguments a(args, n_args);
   a.replace([&](TlTensor* t, int i) {
     Tensor v = moved(t);
     if (!v) return v;
-    if (!rule.writes() && takes_part(rule.info->args[i].name)) v = numbers.promoted(std::move(v), t);
+    if (!rule.writes() && !(rule.silent >> i & 1)) v = numbers.promoted(std::move(v), t);
     return with_ones(std::move(v), 1, rank - ndim(t));
   });
   plain_memory_format(a);

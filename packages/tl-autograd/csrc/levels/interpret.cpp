@@ -159,6 +159,9 @@ Rule::Rule(const TlOperator* op)
     : op(op), info(api->op_info(op)), functional(info->functional), row(row_of(info->functional)) {
   for (int i = 0; i < info->n_args; ++i)
     if (info->args[i].written && written < 0) written = i;
+  for (int i = 0; i < info->n_args && i < 64; ++i)
+    if (!std::strcmp(info->args[i].name, "condition") || !std::strcmp(info->args[i].name, "mask"))
+      silent |= uint64_t{1} << i;
   const TlOperatorInfo& plain = *api->op_info(functional);
   if (plain.program) backward.emplace(*plain.program);
   for (int i = 0; i < plain.n_args; ++i)

@@ -23,6 +23,7 @@ struct Ended {
 constexpr size_t kEnded = 8;
 
 void set_excluded(uint64_t bits) {
+  if (api->thread_excluded() == bits) return;
   api->thread_exclude(~uint64_t{0}, 0);
   api->thread_exclude(bits, 1);
 }

@@ -21,7 +21,8 @@ struct Rule {
   const TlRule* row;                   // NULL: the operator is no row of the core
   std::optional<Derivative> backward;  // the program of the row's gradient
   std::optional<Derivative> jvp, batch, inverse;
-  int written = -1;  // the first argument that is written, or -1
+  int written = -1;     // the first argument that is written, or -1
+  uint64_t silent = 0;  // arguments that have no say in the type of a result: conditions and masks
 
   bool writes() const { return written >= 0; }
   bool is_target(int arg) const;  // the argument has a derivative

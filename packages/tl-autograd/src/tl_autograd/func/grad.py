@@ -79,6 +79,10 @@ def grad_and_value(
 
     @functools.wraps(func)
     def both(*args: Any, **kwargs: Any) -> Any:
+        if not has_aux and type(argnums) is int and 0 <= argnums < len(args):
+            entered = _C.enter_gradient(args[argnums])
+            if entered is not None:
+                return _of_one_tensor(func, args, argnums, entered, kwargs)
         numbers = validated(argnums, len(args))
         with Level(GRAD) as level:
             tree, inputs = _followed(chosen(args, numbers), level, "grad")
@@ -93,6 +97,21 @@ def grad_and_value(
         return (gradient, (value, aux)) if has_aux else (gradient, value)
 
     return both
+
+
+def _of_one_tensor(func: Callable, args: tuple, number: int, entered: tuple, kwargs: dict) -> Any:
+    """The gradient with respect to a tensor that is being followed, and the value."""
+    level, x = entered
+    try:
+        output = func(*args[:number], x, *args[number + 1 :], **kwargs)
+        found = _C.gradient_at(level, output, x)
+        if found is None:
+            _check_scalar(output)
+            output = output.as_subclass(Tensor)  # a scalar of another class
+            found = _C.gradient_at(level, output, x)
+        return found
+    finally:
+        _C.leave_gradient(level)
 
 
 def _with_aux(result: Any, has_aux: bool) -> tuple[Any, Any]:

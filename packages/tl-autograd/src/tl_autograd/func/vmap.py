@@ -81,8 +81,12 @@ def vmap(
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
+    code = RANDOMNESS.index(randomness)
+
     @functools.wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
+        if chunk_size is None and (entered := _C.enter_batch(args, in_dims, code)) is not None:
+            return _run_plain(func, entered, out_dims, kwargs)
         size, dims, flat, spec = _flat_inputs(in_dims, args, func)
         if chunk_size is None or chunk_size >= size:
             return _run(func, size, dims, flat, spec, out_dims, randomness, kwargs)
@@ -243,9 +247,32 @@ def _run(
         result = func(*tree_unflatten(inside, spec), **kwargs)
         outputs, out_spec = tree_flatten(result)
         found = [_C.unwrap(y, level.serial) if isinstance(y, Tensor) else None for y in outputs]
-    where = _flat_out_dims(out_dims, outputs, out_spec, _name(func))
-    values = [_handed_out(y, f, d, size, _name(func)) for y, f, d in zip(outputs, found, where, strict=True)]
-    return tree_unflatten(values, out_spec)
+    return _put_together(func, outputs, out_spec, found, out_dims, size)
+
+
+def _run_plain(func: Callable, entered: tuple, out_dims: Dims, kwargs: dict) -> Any:
+    """The function on tensors that have been wrapped."""
+    level, inside = entered
+    try:
+        result = func(*inside, **kwargs)
+        whole = _C.leave_batch(level, result, out_dims)
+        if whole is not None:
+            return whole
+        size = _C.top_level()[3]
+        outputs, spec = tree_flatten(result)
+        found = [_C.unwrap(y, level) if isinstance(y, Tensor) else None for y in outputs]
+    finally:
+        _C.end_level(level)
+    return _put_together(func, outputs, spec, found, out_dims, size)
+
+
+def _put_together(
+    func: Callable, outputs: list, spec: TreeSpec, found: list, out_dims: Dims, size: int
+) -> Any:
+    name = _name(func)
+    where = _flat_out_dims(out_dims, outputs, spec, name)
+    values = [_handed_out(y, f, d, size, name) for y, f, d in zip(outputs, found, where, strict=True)]
+    return tree_unflatten(values, spec)
 
 
 def _flat_out_dims(out_dims: Dims, outputs: list, spec: TreeSpec, name: str) -> list:
