@@ -246,6 +246,7 @@ def run_sanitized(session: nox.Session, kind: str, options: dict[str, str], *arg
 def sanitize(session: nox.Session) -> None:
     """The tests of the native packages under AddressSanitizer and UBSan, with many more generated examples."""
     session.env["TL_HYPOTHESIS_PROFILE"] = "sanitize"
+    session.env["TL_SANITIZED"] = "1"
     seed = f"--hypothesis-seed={random.randrange(2**32)}"
     # gcc's UBSan writes to stderr alone: a captured worker takes its words along when it dies.
     # Tests take from milliseconds to minutes: a worker that is out of them takes some of another's.
@@ -267,6 +268,28 @@ def tsan(session: nox.Session) -> None:
     # It ends a forked child that starts threads, as the child of the test that forks does.
     chosen = "thread and not fork"
     run_sanitized(session, "thread", {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}, "-k", chosen)
+
+
+@nox.session
+def programs(session: nox.Session) -> None:
+    """Random programs under random nests of transforms, with AddressSanitizer and UBSan; `-- 100000` says how many."""
+    install(session, ["tl-autograd"], {"tl-core": "test", "tl-autograd": "test"}, sanitize="address")
+    environment, reports = sanitizers(session, "address", ADDRESS)
+    count = session.posargs[0] if session.posargs else "20000"
+    failed = []
+    with session.chdir(packages()["tl-autograd"].folder):
+        command = [
+            *SANITIZED,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:faulthandler",
+            "tests/test_transform_programs.py",
+        ]
+        if not succeeds(session, command, env={**environment, "TL_PROGRAMS": count, "TL_SANITIZED": "1"}):
+            failed.append("programs")
+    judge(session, reports, failed)
 
 
 @nox.session(name="fuzz-checkpoint")

@@ -34,6 +34,7 @@ class Run {
   bool will_run(const Node* node);
   bool fills_leaves() const { return options_.accumulate && !pruned_; }  // backward() without inputs
   static Run* current();                                                 // of this thread
+  std::vector<void*> callbacks;  // what Python calls when it is done: references that the binding owns
 
  private:
   struct Entry {

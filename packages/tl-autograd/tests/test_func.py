@@ -9,6 +9,7 @@ import tl_autograd
 import tl_core as tl
 from tl_autograd import _C, forward_ad, func
 from tl_core import autocast
+from tl_core.ops import aten
 from tl_core.parameter import Parameter as tl_core_parameter
 
 
@@ -393,8 +394,8 @@ def test_levels_see_operators_in_the_types_they_run_in():
     """A rule that is made of several operators works in the type of the one it stands for."""
     x, w, b = (t.to(tl.float32) for t in (data(3, 4, 5), data(6, 5), data(3, 6)))
     with lower_precision():
-        each = [tl.ops.aten.linear(x[i], w, b[i]) for i in range(3)]
-        whole = func.vmap(tl.ops.aten.linear, in_dims=(0, None, 0))(x, w, b)
+        each = [aten.linear(x[i], w, b[i]) for i in range(3)]
+        whole = func.vmap(aten.linear, in_dims=(0, None, 0))(x, w, b)
         assert whole.dtype is tl.bfloat16
         same(whole, tl.stack(each), 2e-2)
         product = func.vmap(tl.addmm, in_dims=(0, 0, None))(b, x, w.T)
@@ -407,15 +408,13 @@ def test_gradients_in_regions_of_autocast_are_those_of_backward():
     x, w = data(4, 5).to(tl.float32), data(6, 5).to(tl.float32)
 
     def loss(w):
-        return (tl.ops.aten.linear(x, w) ** 2).sum()
+        return (aten.linear(x, w) ** 2).sum()
 
     with lower_precision():
         leaf = w.clone().requires_grad_()
         loss(leaf).backward()
         assert tl.equal(func.grad(loss)(w), leaf.grad)
-        rows = func.vmap(func.grad(lambda w, x: (tl.ops.aten.linear(x, w) ** 2).sum()), in_dims=(None, 0))(
-            w, x
-        )
+        rows = func.vmap(func.grad(lambda w, x: (aten.linear(x, w) ** 2).sum()), in_dims=(None, 0))(w, x)
     assert rows.dtype is tl.float32
     same(rows.sum(0), leaf.grad, 2e-2 * float(leaf.grad.abs().max()))
 

@@ -167,3 +167,32 @@ def test_random_programs(seed):
 @pytest.mark.parametrize("seed", range(25, 33))
 def test_random_programs_twice(seed):
     assert gradgradcheck(random_program(seed), (real(2, 2), real(2, 2)))
+
+
+def test_what_changes_with_its_input_is_told():
+    x = tl.ones(1, dtype=tl.float64, requires_grad=True)
+    with pytest.raises(AssertionError, match="same shape when inputs are perturbed"):
+        tl_autograd.gradcheck(lambda x: tl.cat([x, x]) if x.item() >= 1 else x, x)
+    with pytest.raises(tl_autograd.GradcheckError, match="expected to be zero"):
+        tl_autograd.gradcheck(lambda x: tl.tensor([x.item()], dtype=tl.float64), x)
+    assert tl_autograd.gradcheck(lambda x: (), (x,))
+
+
+def test_the_forward_check_makes_every_input_dual_and_none_recorded():
+    seen = []
+
+    class Twice(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            if tl_autograd.forward_ad._current_level >= 0:
+                seen.append(x.requires_grad or y.requires_grad)
+            return x * 2, y.clone()
+
+        @staticmethod
+        def jvp(ctx, a, b):
+            return a * 2, b.clone()
+
+    x, y = (tl.rand(2, dtype=tl.float64, requires_grad=True) for _ in range(2))
+    assert tl_autograd.gradcheck(Twice.apply, (x, y), check_forward_ad=True, check_backward_ad=False)
+    assert seen and not any(seen)
+    assert tl_autograd.gradgradcheck(lambda a, b: (a * b).sin(), (x, y), check_fwd_over_rev=True)

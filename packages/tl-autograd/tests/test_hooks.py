@@ -188,3 +188,30 @@ def test_multi_grad_hooks():
     register_multi_grad_hook((a, b), lambda g: first.append(1), mode="any")
     (a * b).sum().backward()
     assert first == [1]
+
+
+def test_callbacks_at_the_end_of_a_backward():
+    engine, seen = tl_autograd.Variable._execution_engine, []
+
+    def hook(grad):
+        engine.queue_callback(
+            lambda: (seen.append("first"), engine.queue_callback(lambda: seen.append("last")))
+        )
+        seen.append("hook")
+
+    x = tl.ones(2, requires_grad=True)
+    x.register_hook(hook)
+    (x * 2).sum().backward()
+    assert seen == ["hook", "first", "last"] and x.grad.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="only be installed during backward"):
+        engine.queue_callback(lambda: None)
+
+
+def test_hooks_that_do_what_they_may_not():
+    x = tl.ones(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda t: t.grad)
+    with pytest.raises(RuntimeError, match="should return None"):
+        x.sum().backward()
+    hooks = tl_autograd.graph.saved_tensors_hooks(lambda t: t.add_(1), lambda t: t)
+    with hooks, pytest.raises(RuntimeError, match="modifying its input in place"):
+        tl.exp(tl.ones(2, requires_grad=True))

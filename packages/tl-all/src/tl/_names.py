@@ -272,6 +272,12 @@ _NATIVE = (
     "has_mkldnn has_openmp has_spectral is_autocast_enabled is_grad_enabled parse_ir"
 )
 OBJECTS |= {f"_C.{name}": f"tl_core.torch_names.native:{name}" for name in _NATIVE.split()}
+_ENGINE = (
+    "_WeakTensorRef _autograd _current_graph_task_id _debug_only_are_vmap_fallback_warnings_enabled "
+    "_debug_only_display_vmap_fallback_warnings _functions _is_fwd_grad_enabled _set_fwd_grad_enabled "
+    "_will_engine_execute_node"
+)
+OBJECTS |= {f"_C.{name}": f"tl_autograd.engine_names:{name}" for name in _ENGINE.split()}
 _TYPES = (
     "AnyType AwaitType BoolType CapsuleType ClassType ComplexType DeviceObjType DictType FloatType FutureType "
     "GeneratorType IntType LayoutType ListType MemoryFormatType NoneType NumberType OptionalType RRefType "

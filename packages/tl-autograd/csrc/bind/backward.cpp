@@ -7,6 +7,7 @@
 #include "engine.h"
 #include "leaf.h"
 #include "ops.h"
+#include "thread.h"
 #include "view.h"
 
 namespace tl::autograd {
@@ -92,9 +93,33 @@ struct WithoutGil {
   ~WithoutGil() { PyEval_RestoreThread(state); }
 };
 
+// They run in the order in which they came; each may bring others.
+void call_back(Run& run) {
+  struct Inside {
+    Run* outer;
+    explicit Inside(Run& run) : outer(std::exchange(thread_data().run, &run)) {}
+    ~Inside() { thread_data().run = outer; }
+  } inside(run);
+  while (!run.callbacks.empty()) {
+    const Ref callback(static_cast<PyObject*>(run.callbacks.front()));
+    run.callbacks.erase(run.callbacks.begin());
+    checked(PyObject_CallNoArgs(callback.get()));
+  }
+}
+
 void execute(Run& run) {
-  WithoutGil released;
-  run.execute();
+  struct Dropped {
+    Run& run;
+    ~Dropped() {
+      for (void* callback : run.callbacks) Py_DECREF(static_cast<PyObject*>(callback));
+      run.callbacks.clear();
+    }
+  } dropped{run};
+  {
+    WithoutGil released;
+    run.execute();
+  }
+  if (!run.callbacks.empty()) call_back(run);
 }
 
 PyObject* captured(const Run& run, bool allow_unused) {
@@ -175,6 +200,16 @@ PyObject* run_number(PyObject*, PyObject*) {
 PyObject* fills_leaves(PyObject*, PyObject*) {
   const Run* run = Run::current();
   return PyBool_FromLong(run && run->fills_leaves());
+}
+
+// queue_callback(function): called when this backward is done
+PyObject* queue_callback(PyObject*, PyObject* callback) {
+  return guarded([&] {
+    Run* run = Run::current();
+    if (!run) raise(PyExc_RuntimeError, "Final callbacks can only be installed during backward pass.");
+    run->callbacks.push_back(Py_NewRef(callback));
+    return Py_NewRef(Py_None);
+  });
 }
 
 PyObject* will_run(PyObject*, PyObject* node) {

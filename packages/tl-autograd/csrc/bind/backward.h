@@ -11,6 +11,7 @@ PyObject* run_backward(PyObject* module, PyObject* const* args, Py_ssize_t n_arg
 PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n_args, PyObject* names);
 PyObject* run_number(PyObject* module, PyObject*);  // of the backward this thread is in, or -1
 PyObject* fills_leaves(PyObject*, PyObject*);
+PyObject* queue_callback(PyObject* module, PyObject* callback);
 PyObject* will_run(PyObject* module, PyObject* node);  // whether that backward reaches the node
 
 // The gradient of an output of one element with respect to a tensor, freeing the graph; empty: there is none.

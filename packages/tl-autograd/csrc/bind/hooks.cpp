@@ -165,8 +165,11 @@ void run_accumulated_hooks(Node* node) {
   calling_python([&] {
     Ref variable = wrapped(static_cast<Leaf*>(node)->variable());
     if (variable.get() == Py_None) return;
-    for (const Ref& hook : callables(node->extra->accumulated_hooks))
-      checked(PyObject_CallOneArg(hook.get(), variable.get()));
+    for (const Ref& hook : callables(node->extra->accumulated_hooks)) {
+      const Ref result = checked(PyObject_CallOneArg(hook.get(), variable.get()));
+      if (result.get() != Py_None)
+        raise(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
+    }
   });
 }
 

@@ -255,6 +255,18 @@ PyObject* clean_tape(PyObject*, PyObject* tape) {
   });
 }
 
+// switch_tangents(on) -> whether levels of tangents computed any before; switch_tangents(None) only tells
+PyObject* switch_tangents(PyObject*, PyObject* on) {
+  return guarded([&] {
+    bool& here = levels().tangents;
+    const bool before = here;
+    const int given = on == Py_None ? before : PyObject_IsTrue(on);
+    if (given < 0) throw PythonError();
+    here = given != 0;
+    return PyBool_FromLong(before);
+  });
+}
+
 PyObject* g_warner = nullptr;
 
 void warn(const char* op) {
@@ -304,6 +316,7 @@ PyMethodDef kFunctions[] = {
     {"set_tangent", fast(set_tangent_function), METH_FASTCALL, nullptr},
     {"tangent", fast(tangent_function), METH_FASTCALL, nullptr},
     {"alias_in_levels", alias_in_levels_function, METH_O, nullptr},
+    {"switch_tangents", switch_tangents, METH_O, nullptr},
     {"set_loop_warner", set_loop_warner, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -78,6 +78,7 @@ PyMethodDef kFunctions[] = {
     {"run_number", run_number, METH_NOARGS, nullptr},
     {"fills_leaves", fills_leaves, METH_NOARGS, nullptr},
     {"will_run", will_run, METH_O, nullptr},
+    {"queue_callback", queue_callback, METH_O, nullptr},
     {"needs_input_grad", needs_input_grad, METH_O, nullptr},
     {"gradient_edge", gradient_edge_of, METH_O, nullptr},
     {"bump_version", bump_version, METH_O, nullptr},

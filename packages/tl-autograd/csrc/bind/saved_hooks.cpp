@@ -39,7 +39,13 @@ TlValue pack(TlTensor* t) {
     GradMode off(false);
     const Hooks hooks = t_hooks->stack.back();
     Ref argument = wrapped(Tensor::share(t));
+    const uint32_t version = api->tensor_version(t);
     Ref data = checked(PyObject_CallOneArg(hooks.pack.get(), argument.get()));
+    if (api->tensor_version(t) != version)
+      raise(
+          PyExc_RuntimeError,
+          "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+          "can not be modified by in-place operations as this can lead to unexpected side-effects.");
     out = {kPacked, 0, {.p = new Packed{std::move(data), hooks.unpack}}};
   });
   return out;

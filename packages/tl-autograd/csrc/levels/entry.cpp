@@ -143,7 +143,43 @@ Tensor wrap_batch(TlTensor* value, int64_t dim, const Level& level) {
   return hang(first_example(value, dim), std::move(entry));
 }
 
-Tensor wrap_functional(TlTensor* value, const Level& level,
+namespace {
+void release(void* value) { api->tensor_release(static_cast<TlTensor*>(value)); }
+
+TlTensor* geometry_of(TlTensor* t, TlTensor* like) {
+  check(api->tensor_assume(t, t, api->tensor_ndim(like), api->tensor_sizes(like), api->tensor_strides(like),
+                           api->tensor_offset(like)));
+  return t;
+}
+
+Tensor with_bits(Tensor t, int bits) {
+  static const TlOperator* const kBits[] = {operator_named("_conj"), operator_named("_neg_view")};
+  for (int i = 0; i < 2; ++i) {
+    if (!(bits & (i ? TL_MARK_NEGATED : TL_MARK_CONJUGATED))) continue;
+    const TlValue arg = ::tl::autograd::value(t);
+    TlValue ret = none();
+    check(api->op_call_below(kBits[i], TL_LAYER_SPARSE, &arg, 1, &ret, 1));
+    t = Tensor(ret.u.t);
+    check(api->tensor_set_view_base(t.get(), nullptr));
+  }
+  return t;
+}
+}  // namespace
+
+Tensor memory_like(TlTensor* value) {
+  if (is_sparse(value)) return alias(value);
+  const int64_t dtype = api->tensor_dtype(value), bytes = TL_DTYPE_BITS(dtype) / 8;
+  const int64_t n = bytes ? api->tensor_storage_bytes(value) / bytes : 0, one = 1;
+  auto* first = static_cast<char*>(api->tensor_data(value));
+  api->tensor_retain(value);
+  Tensor t(api->tensor_from_memory(first ? first - api->tensor_offset(value) * bytes : nullptr, 1, &n, &one,
+                                   dtype, api->tensor_device(value), release, value));
+  if (!t) throw Pending();
+  geometry_of(t.get(), value);
+  return with_bits(std::move(t), conj_neg_bits(value));
+}
+
+Tensor wrap_functional(Tensor memory, TlTensor* value, const Level& level,
                        std::shared_ptr<const FunctionalPosition> position) {
   auto entry = std::make_unique<Entry>();
   entry->level = level.serial;
@@ -151,7 +187,7 @@ Tensor wrap_functional(TlTensor* value, const Level& level,
   entry->number = level.number;
   entry->value = Tensor::share(value);
   entry->position = std::move(position);
-  return hang(alias(value), std::move(entry));
+  return hang(std::move(memory), std::move(entry));
 }
 
 namespace {
@@ -163,6 +199,8 @@ Tensor detached(TlTensor* t) {
   return Tensor(ret.u.t);
 }
 }  // namespace
+
+Tensor memory_of(TlTensor* wrapper) { return alias(wrapper); }
 
 Tensor alias_in_levels(TlTensor* t) {
   Tensor again = api->bits_get(t) & kPythonBit ? detached(t) : alias(t);

@@ -44,8 +44,12 @@ void drop_ended_tangents(TlTensor* t);
 
 Tensor wrap_for_gradients(TlTensor* value, const Level& level);
 Tensor wrap_batch(TlTensor* value, int64_t dim, const Level& level);
-Tensor wrap_functional(TlTensor* value, const Level& level,
+// A wrapper of a level without writes, on memory that `memory_like` gave or a view of such.
+Tensor wrap_functional(Tensor memory, TlTensor* value, const Level& level,
                        std::shared_ptr<const FunctionalPosition> position);
+// The value's memory and geometry, with a count of writes of its own.
+Tensor memory_like(TlTensor* value);
+Tensor memory_of(TlTensor* wrapper);  // the tensor in no level
 // The tensor again, without its position in the graph: as `tensor_alias`, but in the same levels.
 Tensor alias_in_levels(TlTensor* t);
 // The wrapper stands for another entry's value from now on.

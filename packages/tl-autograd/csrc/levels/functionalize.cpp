@@ -28,6 +28,12 @@ std::vector<TlValue> ViewStep::with(TlTensor* t) const {
 }
 
 namespace {
+// A value need not have the strides that the memory has: what is a view of the memory may be a copy of it.
+const TlOperator* on_values(const TlOperator* op) {
+  static const TlOperator *view = operator_named("view"), *reshape = operator_named("reshape");
+  return op == view ? reshape : op;
+}
+
 Tensor picked(const TlValue& v, int output) {
   if (v.tag == TL_TENSOR) return Tensor::share(v.u.t);
   return Tensor::share(static_cast<TlTensor* const*>(v.u.p)[output]);
@@ -37,8 +43,18 @@ Tensor picked(const TlValue& v, int output) {
 Tensor ViewStep::applied(TlTensor* t) const {
   const std::vector<TlValue> args = with(t);
   Results made(1);
-  call(rule.op, args.data(), static_cast<int>(args.size()), made.data(), 1);
+  call(on_values(rule.op), args.data(), static_cast<int>(args.size()), made.data(), 1);
   return picked(made[0], output);
+}
+
+Tensor ViewStep::of_memory(TlTensor* t) const {
+  const std::vector<TlValue> args = with(t);
+  Results made(1);
+  check(api->op_call_below(rule.op, TL_LAYER_SPARSE, args.data(), static_cast<int>(args.size()), made.data(),
+                           1));
+  Tensor view = picked(made[0], output);
+  check(api->tensor_set_view_base(view.get(), nullptr));
+  return view;
 }
 
 Tensor ViewStep::undone(TlTensor* t, TlTensor* v) const {
@@ -115,12 +131,17 @@ void commit(TlTensor* wrapper, const Tensor& v) {
     whole = position.steps[i]->undone(stages[i].get(), whole.get());
   position.group->base = std::move(whole);
   ++position.group->writes;
+  const auto n = static_cast<size_t>(api->tensor_ndim(v.get()));
+  const bool resized = !same_shape(wrapper, n, api->tensor_sizes(v.get()));
   set_functional(wrapper, v, seen_again(position));
-  follow_value(wrapper);
+  if (resized) follow_value(wrapper);
+  api->tensor_bump_version(wrapper);
 }
 }  // namespace
 
-Tensor wrap_alone(TlTensor* value, const Level& level) { return wrap_functional(value, level, alone(value)); }
+Tensor wrap_alone(TlTensor* value, const Level& level) {
+  return wrap_functional(memory_like(value), value, level, alone(value));
+}
 
 Tensor current_value(TlTensor* wrapper) {
   const Entry& e = *entry_of(wrapper);
@@ -129,7 +150,6 @@ Tensor current_value(TlTensor* wrapper) {
   Tensor now = position.group->base;
   for (const auto& step : position.steps) now = step->applied(now.get());
   set_functional(wrapper, now, seen_again(position));
-  follow_value(wrapper);
   return now;
 }
 
@@ -189,14 +209,15 @@ Tensor FunctionalCall::wrapped_result(TlTensor* v, int ret, int output) const {
   const FunctionalPosition& before = *entry_of(from)->position;
   auto position = std::make_shared<FunctionalPosition>(before);
   position->steps.push_back(std::make_shared<const ViewStep>(r_, args_, n_args_, source, output));
-  Tensor wrapper = wrap_functional(v, level_, std::move(position));
+  Tensor memory = position->steps.back()->of_memory(memory_of(from).get());
+  Tensor wrapper = wrap_functional(std::move(memory), v, level_, std::move(position));
   TlTensor* base = api->tensor_view_base(from);
   check(api->tensor_set_view_base(wrapper.get(), base ? base : from));
   return wrapper;
 }
 
 void FunctionalCall::read(TlValue* rets, int n_rets) {
-  const TlOperator* op = level_.removes_views && r_.info->is_view ? copying(r_.op) : r_.op;
+  const TlOperator* op = level_.removes_views && r_.info->is_view ? copying(r_.op) : on_values(r_.op);
   Results made(n_rets);
   call(op, values_.data(), n_args_, made.data(), n_rets);
   for (int i = 0; i < n_rets; ++i) {
@@ -243,8 +264,11 @@ void FunctionalCall::take_view(const TlOperator* view, TlValue* rets) {
   call(op, values_.data(), n_args_, made.data(), 1);
   auto position = std::make_shared<FunctionalPosition>(*entry_of(self)->position);
   position->steps.push_back(std::make_shared<const ViewStep>(rule, args_, n_args_, 0, -1));
+  const Tensor memory = position->steps.back()->of_memory(memory_of(self).get());
   set_functional(self, Tensor::share(made[0].u.t), std::move(position));
-  follow_value(self);
+  TlTensor* m = memory.get();
+  check(api->tensor_assume(self, m, api->tensor_ndim(m), api->tensor_sizes(m), api->tensor_strides(m),
+                           api->tensor_offset(m)));
   api->tensor_retain(self);
   rets[0] = args_[0];
 }

@@ -17,6 +17,8 @@ struct ViewStep {
   ViewStep(const ViewStep&) = delete;
 
   Tensor applied(TlTensor* t) const;
+  // The same view of memory, in no level.
+  Tensor of_memory(TlTensor* t) const;
   // What `t` is once this view of it is `v`.
   Tensor undone(TlTensor* t, TlTensor* v) const;
 

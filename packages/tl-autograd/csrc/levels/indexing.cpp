@@ -189,8 +189,12 @@ void BatchCall::index(Results& out) {
   std::vector<int64_t> sizes{size};
   auto* given = static_cast<const int64_t*>(args[1].u.p);
   sizes.insert(sizes.end(), given, given + args[1].len);
-  Tensor whole = zeros({sizes, api->tensor_dtype(grad), api->tensor_device(grad)});
-  put(*this, whole, args[2], expanded(grad), api->tensor_ndim(grad), true);
+  // Of the gradient, as it is in whatever levels lie below.
+  static const TlOperator* new_zeros = operator_named("new_zeros");
+  Tensor all = expanded(grad);
+  Tensor whole =
+      call_one(new_zeros, {value(all), ints(sizes.data(), sizes.size()), none(), none(), none(), none()});
+  put(*this, whole, args[2], all, api->tensor_ndim(grad), true);
   out[0] = {TL_TENSOR, 0, {.t = whole.take()}};
 }
 

@@ -50,6 +50,12 @@ class TangentCall {
       if (input.tangent && hides_batch(input.tangent.get())) return input.tangent.get();
     return nullptr;
   }
+  // What rules read instead of the arguments: copies of what will be written, and of its tangents.
+  void read_copies(const TlValue* args) {
+    args_ = args;
+    for (Input& input : inputs_)
+      if (r_.info->args[input.arg].written && input.tangent) input.tangent = clone(input.tangent.get());
+  }
   // Tangents of the results, which may be missing; `results` are flat.
   std::vector<Tensor> tangents(const TlOperator* op, const TlValue* rets, int n_rets);
 
@@ -68,6 +74,7 @@ class TangentCall {
   std::vector<Tensor> linear(const TlOperator* op, int n_rets);
   std::vector<Tensor> elementwise(const TlValue* rets, int n_rets);
   std::vector<Tensor> double_vjp(const TlValue* rets, int n_rets);
+  std::vector<Tensor> by_gradient(const TlValue* rets, int n_rets);
   std::vector<Tensor> formula(const TlValue* rets, int n_rets);
   std::vector<TlValue> read_saved(const TlValue* rets, int n_rets, std::vector<TlValue>& owned) const;
   void edges(std::vector<uint32_t>& first_edge, std::vector<const Input*>& of_edge) const;
@@ -256,6 +263,25 @@ std::vector<Tensor> TangentCall::double_vjp(const TlValue* rets, int n_rets) {
   return out;
 }
 
+std::string unsupported(const Rule& r) {
+  return std::string("Trying to use forward AD with ") + r.info->name +
+         " that does not support it because it has not been implemented yet.";
+}
+
+// A gradient that is missing is a tangent that is missing.
+std::vector<Tensor> TangentCall::by_gradient(const TlValue* rets, int n_rets) {
+  try {
+    // Conjugation tells holomorphic functions alone; others are linear in real and imaginary part.
+    const bool once = r_.jvp_kind() == TL_JVP_ELEMENTWISE && !complex(rets);
+    return once ? elementwise(rets, n_rets) : double_vjp(rets, n_rets);
+  } catch (const Pending&) {
+    if (api->error_kind() != TL_ERROR_NOT_IMPLEMENTED) throw;
+    const std::string why = api->error_message();
+    api->error_clear();
+    fail(TL_ERROR_NOT_IMPLEMENTED, unsupported(r_) + " (" + why + ")");
+  }
+}
+
 std::vector<Tensor> TangentCall::formula(const TlValue* rets, int n_rets) {
   FormulaInputs in{args_, rets, n_rets, {}, {}};
   in.tangents.resize(static_cast<size_t>(n_args_));
@@ -281,19 +307,15 @@ std::vector<Tensor> TangentCall::tangents(const TlOperator* op, const TlValue* r
     case TL_JVP_LINEAR:
       return linear(op, n_rets);
     case TL_JVP_ELEMENTWISE:
-      // Conjugation tells holomorphic functions alone; others are linear in real and imaginary part.
-      return complex(rets) ? double_vjp(rets, n_rets) : elementwise(rets, n_rets);
     case TL_JVP_DOUBLE_VJP:
-      return double_vjp(rets, n_rets);
+      return by_gradient(rets, n_rets);
     case TL_JVP_FORMULA:
       return formula(rets, n_rets);
     default:
       break;
   }
   const char* why = r_.row ? r_.row->jvp_text : "none:not implemented";
-  if (std::string(why).starts_with("none:not implemented"))
-    fail(TL_ERROR_NOT_IMPLEMENTED, std::string("Trying to use forward AD with ") + r_.info->name +
-                                       " that does not support it because it has not been implemented yet.");
+  if (std::string(why).starts_with("none:not implemented")) fail(TL_ERROR_NOT_IMPLEMENTED, unsupported(r_));
   return std::vector<Tensor>(flat(rets, n_rets).size());
 }
 
@@ -361,7 +383,13 @@ int write_functional(const Rule& r, const Level& level, TangentCall& tangents, c
                      int n_args, TlValue* rets, int n_rets) {
   const int n_results = api->op_info(r.functional)->n_rets;
   Results made(n_results);
-  call(r.functional, args, n_args, made.data(), n_results);
+  // Gradients of tangents need what was there before the write.
+  Arguments copies(args, n_args);
+  if (api->grad_enabled()) {
+    copies.replace([&](TlTensor* t, int i) { return r.info->args[i].written ? clone(t) : Tensor(); });
+    tangents.read_copies(copies.data());
+  }
+  call(r.functional, copies.data(), n_args, made.data(), n_results);
   std::vector<Tensor> found = tangents.tangents(r.functional, made.data(), n_results);
   const std::vector<TlTensor*> results = flat(made.data(), n_results);
   std::vector<TlTensor*> written;
@@ -380,14 +408,20 @@ int write_functional(const Rule& r, const Level& level, TangentCall& tangents, c
 }  // namespace
 
 int at_jvp(const Rule& r, Level& level, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  if (!levels().tangents) {
+    const Below below(level);
+    return api->op_call(r.op, args, n_args, rets, n_rets);
+  }
   TangentCall tangents(r, level, args, n_args);
   const Below below(level);
   if (!tangents.any()) return api->op_call(r.op, args, n_args, rets, n_rets);
   if (r.info->variant == TL_OUT)
     fail(TL_ERROR_RUNTIME,
          std::string(r.info->name) +
-             ": functions with out=... arguments don't support automatic differentiation, but one "
-             "of the arguments has a tangent");
+             ": out= functions, those with out=... arguments, don't support automatic differentiation, but "
+             "one of the arguments has a tangent");
+  // A write is kept on no tape: what it was given is gone.
+  if (r.writes() && level.tape) level.tape->whole = false;
   if (r.writes())
     return r.functional && r.functional != r.op
                ? write_functional(r, level, tangents, args, n_args, rets, n_rets)

@@ -33,6 +33,7 @@ struct Levels {
   Level* top = nullptr;
   std::vector<Level*> begun;
   void* ended = nullptr;  // level.cpp
+  bool tangents = true;   // whether levels of tangents compute any
 };
 Levels& levels();
 bool in_transform();  // a level has begun on this thread

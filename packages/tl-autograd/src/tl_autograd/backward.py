@@ -150,6 +150,14 @@ def _of_batch(roots: tuple, vectors: tuple, keep: bool, create: bool, wanted: tu
     """One backward for a batch of gradients of the outputs."""
     from tl_autograd.func import vmap
 
+    for i, (y, v) in enumerate(zip(roots, vectors, strict=True)):
+        if isinstance(y, Tensor) and isinstance(v, Tensor) and v.shape[1:] != y.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {v.shape} and output[{i}] has a "
+                f"shape of {y.shape}."
+            )
     given = [v for v in vectors if v is not None]
     if not given:
         raise RuntimeError("grad(..., is_grads_batched=True) needs grad_outputs")

@@ -80,6 +80,24 @@ class dual_level:
         exit_dual_level(level=self._number)
 
 
+class _set_fwd_grad_enabled:
+    """Whether operators on dual tensors compute tangents; a function, and a context that brings back what was."""
+
+    def __init__(self, mode: bool):
+        self._before = _C.switch_tangents(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        _C.switch_tangents(self._before)
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether operators on dual tensors compute tangents."""
+    return _C.switch_tangents(None)
+
+
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """The tensor with a tangent of the same shape and type.
 
@@ -99,10 +117,19 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for name, t in (("primal", tensor), ("tangent", tangent)):
         if not (t.is_floating_point() or t.is_complex()):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
-    if tensor.shape != tangent.shape or tensor.dtype != tangent.dtype:
+    if tensor.shape != tangent.shape:
         raise RuntimeError(
-            f"make_dual: the tangent must have the tensor's size and type, {tuple(tensor.shape)} {tensor.dtype}, got "
-            f"{tuple(tangent.shape)} {tangent.dtype}"
+            "make_dual: Trying to set a forward gradient that has a different size than that of the original Tensor, "
+            f"this is not supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of "
+            f"size {list(tangent.shape)}."
+        )
+    if tensor.dtype != tangent.dtype:
+        raise RuntimeError(
+            f"make_dual: the tangent must have the tensor's type, {tensor.dtype}, got {tangent.dtype}"
+        )
+    if _C.tangent(tangent, _levels[-1]) is not None:
+        raise RuntimeError(
+            "make_dual: the tangent has a forward gradient at the same level, which is not supported"
         )
     dual = tensor.view_as(tensor)
     _C.set_tangent(dual, tangent, _levels[-1])

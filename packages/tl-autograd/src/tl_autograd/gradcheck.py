@@ -93,6 +93,17 @@ class _Nudged:
             self.x.detach().copy_(self.start)
 
 
+def _check_alike(ahead: list[Tensor], behind: list[Tensor], step: complex) -> None:
+    """That moves of the inputs change values alone."""
+    for what in ("shape", "dtype"):
+        for a, b in zip(ahead, behind, strict=False):
+            if getattr(a, what) != getattr(b, what):
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same {what} when inputs are perturbed by {step}, but "
+                    f"got: {getattr(a, what)} and {getattr(b, what)}"
+                )
+
+
 def _difference(problem: _Problem, x: Tensor, direction: Tensor, step: complex) -> list[Tensor]:
     """Central difference quotients of all outputs, for a move of x along direction * step."""
     with _Nudged(x, direction) as nudged:
@@ -100,6 +111,8 @@ def _difference(problem: _Problem, x: Tensor, direction: Tensor, step: complex) 
         ahead = problem.detached_outputs()
         nudged.at(-step)
         behind = problem.detached_outputs()
+    _check_alike(ahead, behind, step)
+    _check_alike(ahead, problem.detached_outputs(), step)
     return [(a - b) / (2 * problem.eps) for a, b in zip(ahead, behind)]
 
 
@@ -186,14 +199,14 @@ def _expected_gradient(quotients: _Quotients, factor: complex) -> Tensor:
     return _complex(along(real), along(imaginary))
 
 
-def _compare(problem: _Problem, analytical: Tensor, numerical: Tensor, what: str) -> None:
+def _compare(problem: _Problem, analytical: Tensor, numerical: Tensor, what: str, part: str) -> None:
     if analytical.numel() == 0:
         return
     if not tl_core.allclose(
         analytical.to(numerical.dtype), numerical, rtol=problem.rtol, atol=problem.atol, equal_nan=False
     ):
         raise GradcheckError(
-            f"Jacobian mismatch for {what},\nnumerical:{numerical.transpose(0, 1)}\n"
+            f"{part}Jacobian mismatch for {what},\nnumerical:{numerical.transpose(0, 1)}\n"
             f"analytical:{analytical.transpose(0, 1)}\n"
         )
 
@@ -202,23 +215,21 @@ def _check_slow(problem: _Problem) -> None:
     numerical = [_numerical_jacobian(problem, x) for x in problem.differentiated]
     outputs = problem.outputs()  # after the inputs were moved: a graph must not see them change
     for k, y in enumerate(outputs):
-        for factor in (1, 1j) if y.is_complex() else (1,):
+        for factor in (1j, 1) if y.is_complex() else (1,):
             for i, analytical in enumerate(_analytical_rows(problem, y, factor)):
                 if analytical is None or problem.differentiated[i].numel() == 0:
                     continue
                 expected = _expected_gradient(numerical[i][k], factor)
+                which = "real" if factor == 1 else "imaginary"
                 part = (
-                    ""
-                    if factor == 1 and not y.is_complex()
-                    else " (real part)"
-                    if factor == 1
-                    else " (imaginary part)"
+                    f"While considering the {which} part of complex outputs only, " if y.is_complex() else ""
                 )
                 _compare(
                     problem,
                     analytical,
                     expected,
-                    f"output {k} with respect to input {_position(problem, i)}{part}",
+                    f"output {k} with respect to input {_position(problem, i)}",
+                    part,
                 )
 
 
@@ -448,10 +459,10 @@ def gradcheck(
     try:
         _check_inputs(problem)
         with tl_core.enable_grad():
-            if check_forward_ad:
-                _check_forward(problem, fast_mode)
             if check_backward_ad:
                 _check_all(problem, fast_mode, check_undefined_grad, check_grad_dtypes)
+            if check_forward_ad:
+                _check_forward(problem, fast_mode)
             _check_batches(problem, check_batched_grad, check_batched_forward_grad)
     except (GradcheckError, ValueError) as error:
         if raise_exception or not isinstance(error, GradcheckError):
@@ -460,11 +471,55 @@ def gradcheck(
     return True
 
 
+def _check_constant(problem: _Problem) -> None:
+    """No output requires grad: then none may change."""
+    for x in problem.differentiated:
+        for real, imaginary in _numerical_jacobian(problem, x):
+            for d in (real, imaginary):
+                if d is not None and d.numel() and float(d.abs().max()) > problem.atol:
+                    raise GradcheckError(
+                        "Numerical gradient for function expected to be zero: no output requires grad, so the function "
+                        "does not depend on its inputs differentiably"
+                    )
+
+
+def get_numerical_jacobian(
+    fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
+) -> Any:
+    """The Jacobian of the first result of `fn(inputs)` by differences, transposed, for each input."""
+    _warn_private("get_numerical_jacobian", grad_out)
+    given = _tuple(inputs)
+    problem = _Problem(lambda *xs: fn(tuple(xs)), given, eps, 0.0, 0.0, 0.0)
+    wanted = problem.differentiated if target is None else list(_tuple(target))
+    return tuple(_numerical_jacobian(problem, x)[0][0] for x in wanted)
+
+
+def get_analytical_jacobian(
+    inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
+) -> tuple[Any, bool, bool, bool]:
+    """(the Jacobian of the output, transposed, for each input; whether two backwards agree; whether shapes and whether
+    types are the inputs')."""
+    _warn_private("get_analytical_jacobian", grad_out)
+    problem = _Problem(lambda *_: output, inputs, 1e-6, 0.0, 0.0, nondet_tol)
+    first, again = (_analytical_rows(problem, output, 1) for _ in range(2))
+    pairs = list(zip(first, again, strict=True))
+    same = all(float((a - b).abs().max()) <= nondet_tol for a, b in pairs if a is not None and a.numel())
+    return tuple(a.transpose(0, 1) for a in first if a is not None), same, True, True
+
+
+def _warn_private(name: str, grad_out: float) -> None:
+    warnings.warn(
+        f"`{name}` was part of PyTorch's private API and not meant to be exposed. It is deprecated: use gradcheck.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    if grad_out != 1.0:
+        raise ValueError(f"Expected grad_out to be 1.0, got {grad_out}: `{name}` no longer scales by it")
+
+
 def _check_all(problem: _Problem, fast: bool, undefined: bool, dtypes: bool) -> None:
     if not any(y.requires_grad for y in problem.outputs()):
-        raise GradcheckError(
-            "gradcheck: no output requires grad: the function does not depend on its inputs differentiably"
-        )
+        return _check_constant(problem)
     (_check_fast if fast else _check_slow)(problem)
     _check_deterministic(problem)
     _check_shapes(problem, dtypes)
@@ -507,7 +562,7 @@ def gradgradcheck(
         if grad_outputs is not None
         else _random_vectors(func, inputs, gen_non_contig_grad_outputs)
     )
-    first = _gradient_function(func, len(inputs))
+    first = _gradient_function(func, [isinstance(x, Tensor) and x.requires_grad for x in inputs])
     return gradcheck(
         first,
         (*inputs, *vectors),
@@ -538,9 +593,13 @@ def _random_vectors(func: Callable, inputs: tuple, strided: bool) -> tuple[Tenso
     return tuple(vectors)
 
 
-def _gradient_function(func: Callable, n: int) -> Callable:
+def _gradient_function(func: Callable, varies: list[bool]) -> Callable:
+    n = len(varies)
+
     def first(*args: Tensor) -> tuple[Tensor, ...]:
-        inputs, vectors = args[:n], args[n:]
+        # The forward check gives tensors outside of any graph.
+        inputs = [x.requires_grad_() if v and not x.requires_grad else x for x, v in zip(args, varies)]
+        vectors = args[n:]
         outputs = [y for y in _tuple(func(*inputs)) if _inexact(y) and y.requires_grad]
         wanted = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
         found = grad(outputs, wanted, vectors, create_graph=True, allow_unused=True)

@@ -18,9 +18,7 @@ __all__ = ["batched_gradient_mismatch", "batched_tangent_mismatch", "pushed"]
 def pushed(func: Callable, inputs: tuple, x: Tensor, direction: Tensor) -> list[Tensor]:
     """Tangents of the outputs that are not integers, for one input's direction; zeros where there is none."""
     with forward_ad.dual_level():
-        duals = tuple(
-            forward_ad.make_dual(_of_its_own(i), direction) if i is x else _of_its_own(i) for i in inputs
-        )
+        duals = tuple(_dual(i, direction if i is x else None) for i in inputs)
         result = func(*duals)
         outputs = (result,) if isinstance(result, Tensor) else tuple(result)
         found = [forward_ad.unpack_dual(y) for y in outputs if _varies(y)]
@@ -29,9 +27,11 @@ def pushed(func: Callable, inputs: tuple, x: Tensor, direction: Tensor) -> list[
         ]
 
 
-def _of_its_own(x: Any) -> Any:
-    """A leaf that requires gradients as the input does: what is checked may differentiate."""
-    return x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x
+def _dual(x: Any, direction: Tensor | None) -> Any:
+    """An input as a dual tensor outside of any graph, with a tangent of zero where it does not move."""
+    if not isinstance(x, Tensor) or not x.requires_grad:
+        return x
+    return forward_ad.make_dual(x.detach(), tl_core.zeros_like(x) if direction is None else direction)
 
 
 def _detached(x: Any) -> Any:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from tl_autograd import _C
 from tl_core import Tensor
 
 __all__ = ["Variable"]
 
 
+class _Engine:
+    """What `Variable` names the engine: for code that is to run when a backward is done."""
+
+    @staticmethod
+    def queue_callback(callback: Callable[[], Any]) -> None:
+        """Calls a function at the end of the backward that runs on this thread."""
+        _C.queue_callback(callback)
+
+
 class _VariableMeta(type):
+    _execution_engine = _Engine()
+
     def __instancecheck__(cls, other: object) -> bool:
         return isinstance(other, Tensor)
 

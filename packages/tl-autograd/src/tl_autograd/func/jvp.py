@@ -76,6 +76,14 @@ def _check_primals(flat: list, vectors: list) -> None:
 
 def _pushed(func: Callable, flat: list, vectors: list, spec: Any, strict: bool, has_aux: bool) -> Any:
     duals = [x.view_as(x) for x in flat]
+    before = _C.switch_tangents(True)
+    try:
+        return _pushed_on(func, duals, vectors, spec, strict, has_aux)
+    finally:
+        _C.switch_tangents(before)
+
+
+def _pushed_on(func: Callable, duals: list, vectors: list, spec: Any, strict: bool, has_aux: bool) -> Any:
     with Level(JVP) as level:
         for x, v in zip(duals, vectors, strict=True):
             _C.set_tangent(x, v, level.serial)
