@@ -13,6 +13,7 @@ import pytest
 import tl_autograd
 import tl_core as tl
 from tl_autograd import _C, func
+from tl_core.ops import aten
 
 PROGRAMS = int(os.environ.get("TL_PROGRAMS", "120"))
 SIZE = 3
@@ -20,6 +21,8 @@ MATRIX = tl.tensor([[0.3, -0.2, 0.5], [0.1, 0.4, -0.3], [-0.6, 0.2, 0.1]], dtype
 MASK = tl.tensor([True, False, True])
 ORDER = tl.tensor([2, 0, 1])
 ROWS = tl.tensor([[1.0, 0.5, -0.3], [-0.7, 0.9, 0.2]], dtype=tl.float64)
+
+CROSS_ENTROPY = getattr(aten, "_cross_entropy")  # noqa: B009
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +78,9 @@ STEPS = {
     "split": _split,
     "stack": lambda x, c: tl.stack([x, x * c]).prod(0) * 0.5,
     "norm": lambda x, c: x / (x.norm() + 1.5),
-    "layer_norm": lambda x, c: tl.layer_norm(x, (SIZE,)) * c,
+    "layer_norm": lambda x, c: tl.layer_norm(x, (SIZE,), (x * c).cos()) * c,
+    "group_norm": lambda x, c: tl.group_norm(tl.stack([x, x * c]).unsqueeze(0), 1, x[:2])[0, 0] * c,
+    "cross entropy": lambda x, c: x * CROSS_ENTROPY(tl.stack([x, x * c]), ORDER[1:], None, 1, -100)[0],
     "written": _written,
     "view": _through_a_view,
     "in place": lambda x, c: x.clone().mul_(c).add_(0.1).cos_(),
@@ -171,9 +176,22 @@ def test_a_program_under_nested_transforms(seed):
         nest.append(name)
         f, plain = TRANSFORMS[name][0](f), TRANSFORMS[name][1](plain)
     x = tl.tensor([rng.uniform(-1, 1) for _ in range(SIZE)], dtype=tl.float64)
-    expected = plain(x.clone().requires_grad_()).detach()
-    got = f(x)
-    assert tl.allclose(got, expected, rtol=1e-7, atol=1e-9, equal_nan=True), (steps, nest, got, expected)
+    below = [x.clone().requires_grad_() for _ in range(2)]
+    expected = plain(below[0])
+    close(f(x), expected, steps, nest)
+    # Recorded below all transforms, what they compute has a derivative as well.
+    got = f(below[1])
+    close(got, expected, steps, nest)
+    close(
+        _pulled(got.sum(), below[1], None),
+        _pulled(expected.sum(), below[0], None),
+        steps,
+        [*nest, "backward"],
+    )
+
+
+def close(got, expected, steps, nest):
+    assert tl.allclose(got, expected, rtol=1e-6, atol=1e-8, equal_nan=True), (steps, nest, got, expected)
 
 
 # ---- errors ---------------------------------------------------------------------------------------------------------

@@ -263,7 +263,8 @@ BATCH = {
         f"{_CLASSES}, (h := grad if reduction == 0 else "
         "(grad / total_weight if reduction == 1 else grad).reshape([batch_size] + [1] * (target.ndim - 1))), "
         "(c := (h * w).masked_fill(ignored, 0).unsqueeze(cd))",
-        "((self - log_sums.unsqueeze(cd)).exp() * c).scatter_add(cd, safe.unsqueeze(cd), -c)",
+        # Not by log_sums, through which a derivative below would not see the input.
+        "(softmax(self, cd) * c).scatter_add(cd, safe.unsqueeze(cd), -c)",
     ),
     # normalization
     "_sample_norm": (
@@ -277,10 +278,10 @@ BATCH = {
         "(y3.reshape(input.shape), r[1].reshape([batch_size, N, groups]), r[2].reshape([batch_size, N, groups])))"
     ),
     "_sample_norm_backward": (
+        # Normalized again rather than by mean and rstd, through which a derivative below would not see the input.
         "after([(h := grad.reshape([batch_size, N, C, S])), "
-        "(m := mean.reshape([batch_size, N, groups, 1, 1])), (s := rstd.reshape([batch_size, N, groups, 1, 1])), "
-        "(x := input.reshape([batch_size, N, groups, C // groups, S])), "
-        "(normed := (((x - m) if centered else x) * s).reshape([batch_size, N, C, S])), "
+        "(normed := all(_sample_norm(input, None, None, N * batch_size, C, S, groups, eps, centered))[0]"
+        ".reshape([batch_size, N, C, S]) if want_weight and weight is not None else h), "
         "(weighted := h if weight is None else h * weight.reshape([batch_size, 1, C, 1])), "
         "(r := all(_sample_norm_backward(weighted.reshape(input.shape), input, mean.reshape([batch_size * N, groups]), "
         "rstd.reshape([batch_size * N, groups]), None, None, N * batch_size, C, S, groups, eps, centered, want_input, "
