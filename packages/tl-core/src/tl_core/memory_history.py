@@ -171,13 +171,10 @@ def _entries(entry: tuple[int, ...], frames: _Frames, offset: int) -> list[Trace
                         module=_C._origin_scope(origin))  # fmt: skip
     if action == _OUT_OF_MEMORY:
         limit = _C._memory_limit()
-        return [TraceEntry(action="oom", device_free=max(limit - held, 0), **common)]  # type: ignore[typeddict-item]
+        return [TraceEntry(action="oom", device_free=max(limit - held, 0), **common)]
     if action == _ALLOCATED:
-        return [TraceEntry(action="alloc", addr=address, **common)]  # type: ignore[typeddict-item]
-    return [
-        TraceEntry(action=word, addr=address, **common)  # type: ignore[typeddict-item]
-        for word in ("free_requested", "free_completed")
-    ]
+        return [TraceEntry(action="alloc", addr=address, **common)]
+    return [TraceEntry(action=word, addr=address, **common) for word in ("free_requested", "free_completed")]
 
 
 def dump_snapshot(filename: str | os.PathLike[str] = "dump_snapshot.pickle") -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +16,7 @@ __all__ = ["BasicEvaluation", "EventKey", "EventMetrics", "Interval", "index_of_
 
 
 def _children(event: Any) -> Iterable[Any]:
-    return event.children  # type: ignore[no-any-return]
+    return event.children
 
 
 def _traverse(tree: Iterable[Any], next_fn: Callable[[Any], Any],
@@ -31,16 +30,18 @@ def _traverse(tree: Iterable[Any], next_fn: Callable[[Any], Any],
         remaining.extend(order(list(children_fn(event))))
 
 
-def _top_down(tree: Iterable[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:
-    return _traverse(tree, lambda q: q.pop(), *args, reverse=True, **kwargs)
+def traverse_dfs(
+    tree: Iterable[Any], children_fn: Callable[[Any], Iterable[Any]] = _children
+) -> Iterator[Any]:
+    """Each event before those inside it."""
+    return _traverse(tree, lambda q: q.pop(), children_fn, reverse=True)
 
 
-def _level_by_level(tree: Iterable[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:
-    return _traverse(tree, lambda q: q.popleft(), *args, reverse=False, **kwargs)
-
-
-traverse_dfs = functools.wraps(_traverse)(_top_down)
-traverse_bfs = functools.wraps(_traverse)(_level_by_level)
+def traverse_bfs(
+    tree: Iterable[Any], children_fn: Callable[[Any], Iterable[Any]] = _children
+) -> Iterator[Any]:
+    """Level by level."""
+    return _traverse(tree, lambda q: q.popleft(), children_fn, reverse=False)
 
 
 @dataclass

@@ -111,11 +111,12 @@ class _KinetoProfile:
             raise AssertionError("Profiler must be initialized before starting the trace: call start()")
         return self.profiler
 
-    def export_chrome_trace(self, path: str) -> None:
+    def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
         """Writes the latest cycle as a trace that Perfetto, chrome://tracing and TensorBoard read.
 
         Args:
             path: the file; compressed if it ends with ".gz".
+            use_python_export: accepted; there is one writer.
 
         Raises:
             OSError: the file cannot be written; nothing is left of it.
@@ -194,7 +195,10 @@ class _KinetoProfile:
             raise ValueError(f"{', '.join(missing)} required for memory profiling.")
         from tl_profiler._memory_profiler import MemoryProfile
 
-        return MemoryProfile(self._collector().kineto_results)
+        result = self._collector().kineto_results
+        if result is None:
+            raise RuntimeError("Profiler didn't finish running")
+        return MemoryProfile(result)
 
     def export_memory_timeline(self, path: str, device: str | None = None) -> None:
         """Writes the memory of tensors over time, by what they are: parameters, gradients, activations, ….
@@ -276,14 +280,15 @@ def _default_schedule_fn(_: int) -> ProfilerAction:
     return ProfilerAction.RECORD
 
 
-def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
-                              use_gzip: bool = False) -> Callable[[Any], None]:  # fmt: skip
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False,
+                              use_python_export: bool = False) -> Callable[[Any], None]:  # fmt: skip
     """Writes each trace into a folder that TensorBoard's plug-in reads.
 
     Args:
         dir_name: the folder; made if it is not there.
         worker_name: tells the processes of a run apart; the host's name and the process by default.
         use_gzip: compresses.
+        use_python_export: accepted; there is one writer.
 
     Returns:
         What `profile` takes as `on_trace_ready`.
