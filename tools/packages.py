@@ -55,7 +55,7 @@ TABLE = {
         "process groups, stores, collectives, data-parallel training",
         MODULES,
         3 * MB // 2,
-        {"tl_distributed.parallel": "nn", "tl_distributed.optim": "nn"},
+        {"tl_distributed.parallel": "nn", "tl_distributed.optim": "nn", "tl_distributed.nn": "nn"},
     ),
     "tl-data": Design("datasets, samplers, the `DataLoader` and its workers", ("tl_core",), MB // 4),
     "tl-quantization": Design("quantized tensors and layers, observers, fake quantization", MODULES, MB // 2),

@@ -150,6 +150,12 @@ PyObject* missing(PyObject* self, PyObject*) {
     return list.take();
   });
 }
+PyObject* set_divisor(PyObject* self, PyObject* divisor) {
+  return for_python([&] {
+    owner_of(self).reducer.set_divisor(integer_of(divisor));
+    return Py_NewRef(Py_None);
+  });
+}
 // forward_to(function): from now on hooks call it with the parameter, and this reducer does nothing
 PyObject* forward_to(PyObject* self, PyObject* function) {
   owner_of(self).forward_to(Ref::share(function));
@@ -161,6 +167,7 @@ PyMethodDef kMethods[] = {
     {"prepare", prepare, METH_NOARGS, nullptr},
     {"pause", pause_reducer, METH_NOARGS, nullptr},
     {"missing", missing, METH_NOARGS, nullptr},
+    {"set_divisor", set_divisor, METH_O, nullptr},
     {"forward_to", forward_to, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

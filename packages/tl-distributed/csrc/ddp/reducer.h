@@ -29,6 +29,7 @@ class Reducer {
 
   void prepare();  // for the next backward pass
   void pause() { expecting_ = false; }
+  void set_divisor(int64_t divisor) { divisor_ = divisor; }
   bool is_expecting() const { return expecting_; }
   // A gradient has come. False: it came for the second time.
   bool mark(size_t parameter, Gradients& gradients);

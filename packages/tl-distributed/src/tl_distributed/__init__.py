@@ -24,6 +24,9 @@ from .backend import (
     is_ucc_available,
     is_xccl_available,
 )
+from .coalescing import CoalescingManager as _CoalescingManager
+from .coalescing import all_reduce_coalesced
+from .coalescing import coalescing_manager as _coalescing_manager
 from .collectives import (
     all_gather,
     all_gather_into_tensor,
@@ -107,6 +110,7 @@ __all__ = [
     "all_gather_into_tensor",
     "all_gather_object",
     "all_reduce",
+    "all_reduce_coalesced",
     "all_to_all",
     "all_to_all_single",
     "barrier",

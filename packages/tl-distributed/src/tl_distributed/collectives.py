@@ -14,6 +14,7 @@ from typing import Any
 from tl_core import Tensor, no_grad, recording
 
 from . import reduction
+from .coalescing import manager_here
 from .communicator import Communicator
 from .process_group import ProcessGroup
 from .process_groups import resolve
@@ -409,8 +410,12 @@ def _start(
     start: Callable[[Communicator, ProcessGroup], Work],
 ) -> Work | None:
     link = group.communicator(tensor.device.type)
+    manager = manager_here()
     with no_grad():
-        work = start(link if async_op else link.blocking, group)
+        work = start(link if async_op or manager is not None else link.blocking, group)
+    if manager is not None:
+        manager.append(work)
+        return work if async_op else None
     return _handle(work, async_op)
 
 

@@ -13,11 +13,19 @@ from tl_core.futures import Future
 from tl_nn import Module
 from tl_nn.parameter import UninitializedParameter
 
+from ..algorithms.ddp_comm_hooks.mixed_precision_hooks import (
+    _AllreduceUpcastHookState,
+    _reducer_allreduce_and_upcast_hook,
+)
 from ..algorithms.join import Join, Joinable, JoinHook
+from ..device_mesh import DeviceMesh
 from ..grad_bucket import GradBucket
 from ..process_group import ProcessGroup
 from ..process_groups import default_group, get_rank
 from ..reduction import ReduceOp
+from ..work import Work
+from . import delayed
+from .mixed_precision import _MixedPrecision, call
 from .reducer import Reducer
 
 DEFAULT_BUCKET_MB = 25
@@ -44,7 +52,11 @@ class DistributedDataParallel(Module, Joinable):
         check_reduction: ignored, as in the reference.
         gradient_as_bucket_view: whether `grad` shall be a view of a bucket, which saves a copy.
         static_graph: whether the same parameters take part in every forward pass.
-        delay_all_reduce_named_params, param_to_hook_all_reduce, mixed_precision, device_mesh: not supported.
+        delay_all_reduce_named_params: parameters with their names whose gradients are averaged together, after those of
+            all others.
+        param_to_hook_all_reduce: given with them; one that gets its gradient late in a backward pass.
+        mixed_precision: in which types to compute and to reduce, a `_MixedPrecision`.
+        device_mesh: a mesh of one dimension, in place of `process_group`.
 
     Raises:
         ValueError: there is no group, or `device_ids` doesn't fit.
@@ -76,7 +88,7 @@ class DistributedDataParallel(Module, Joinable):
         delay_all_reduce_named_params: Any = None,
         param_to_hook_all_reduce: Any = None,
         mixed_precision: Any = None,
-        device_mesh: Any = None,
+        device_mesh: DeviceMesh | None = None,
     ):
         super().__init__()
         Joinable.__init__(self)
@@ -84,12 +96,12 @@ class DistributedDataParallel(Module, Joinable):
             raise RuntimeError(
                 "DistributedDataParallel: Cannot specify both process_group and device_mesh arguments."
             )
-        _refuse(
-            delay_all_reduce_named_params=delay_all_reduce_named_params,
-            param_to_hook_all_reduce=param_to_hook_all_reduce,
-            mixed_precision=mixed_precision,
-            device_mesh=device_mesh,
-        )
+        _check_kinds(mixed_precision, device_mesh)
+        delayed.check(delay_all_reduce_named_params, param_to_hook_all_reduce)
+        if device_mesh is not None:
+            process_group = _group_of(device_mesh)
+        self.mixed_precision: _MixedPrecision | None = mixed_precision
+        self._delayed = list(delay_all_reduce_named_params or ())
         self.process_group = default_group() if process_group is None else process_group
         self.parameters_to_ignore = set(getattr(module, _IGNORED, ()))
         _check_module(module, self.parameters_to_ignore)
@@ -107,16 +119,33 @@ class DistributedDataParallel(Module, Joinable):
             (DEFAULT_BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb) * 1024 * 1024
         )
         self.require_backward_grad_sync = True
+        self._divide_by_initial = True
         self.require_forward_param_sync = True
         if init_sync:
             self._broadcast([*self._tracked(module.named_parameters()), *self._buffers_of_module()])
+        self._make_reducers(param_to_hook_all_reduce)
+
+    def _make_reducers(self, trigger: Tensor | None) -> None:
         self.reducer = self._make_reducer()
+        if trigger is not None:
+            every = [p for p in self.module.parameters() if p.requires_grad]
+            delayed.reduce_after(self._delayed, every, self.process_group)
+        precision = self.mixed_precision
+        if precision is not None:
+            with no_grad():
+                for buffer in self._buffers_of_module():
+                    if precision.buffer_dtype is not None and buffer.is_floating_point():
+                        buffer.data = buffer.to(precision.buffer_dtype)
+            if precision.reduce_dtype is not None:
+                state = _AllreduceUpcastHookState(self.process_group, precision.reduce_dtype)
+                self.reducer.set_hook(state, _reducer_allreduce_and_upcast_hook)
 
     def _make_reducer(self) -> Reducer:
+        left_out = self.parameters_to_ignore.union(name for name, _ in self._delayed)
         trained = {
             name: parameter
             for name, parameter in self.module.named_parameters()
-            if parameter.requires_grad and name not in self.parameters_to_ignore
+            if parameter.requires_grad and name not in left_out
         }
         return Reducer(
             trained,
@@ -146,16 +175,25 @@ class DistributedDataParallel(Module, Joinable):
         """What the module returns; with gradients on, the next backward pass will average them."""
         synchronize = is_grad_enabled() and self.require_backward_grad_sync
         if synchronize:
-            Join.notify_join_context(self)
+            self._count_joined(Join.notify_join_context(self))
         if self.will_sync_module_buffers():
             self._broadcast(self._buffers_of_module())
-        outputs = self.module(*inputs, **kwargs)
+        if self.mixed_precision is None:
+            outputs = self.module(*inputs, **kwargs)
+        else:
+            outputs = call(self.module, self.mixed_precision, inputs, kwargs)
         if synchronize:
             self.reducer.prepare(outputs)
         elif not self.require_backward_grad_sync:
             self.reducer.pause()
         self.require_forward_param_sync = synchronize
         return outputs
+
+    def _count_joined(self, work: Work | None) -> None:
+        """With a divisor that shrinks, gradients are divided by the number of processes that still have inputs."""
+        if work is not None and not self._divide_by_initial:
+            work.wait()
+            self.reducer.set_divisor(int(work.result()[0]))
 
     def will_sync_module_buffers(self) -> bool:
         """Whether the next forward pass begins with the buffers of the first process."""
@@ -229,10 +267,8 @@ class DistributedDataParallel(Module, Joinable):
         Args:
             kwargs: `divide_by_initial_world_size`.
         """
-        if not kwargs.get("divide_by_initial_world_size", True) and self.process_group.size() > 1:
-            raise NotImplementedError(
-                "join: divide_by_initial_world_size=False is not there yet for several processes"
-            )
+        self._divide_by_initial = kwargs.get("divide_by_initial_world_size", True)
+        self.reducer.set_divisor(self.process_group.size())
         return _Shadow(self)
 
     @property
@@ -254,6 +290,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def adopt_last(self, is_last_joiner: bool) -> None:
         """Gives all processes the parameters and buffers of one of those that trained last."""
+        self.reducer.set_divisor(self.process_group.size())
         mine = tl_core.tensor([get_rank(self.process_group) if is_last_joiner else -1], device=self.device)
         self.process_group.communicator(self.device_type).all_reduce(mine, ReduceOp.MAX).wait()
         tensors = [*self._tracked(self.module.named_parameters()), *self._buffers_of_module()]
@@ -276,6 +313,10 @@ class DistributedDataParallel(Module, Joinable):
             raise RuntimeError(
                 "a DistributedDataParallel can be pickled and copied only in the default process group"
             )
+        if self._delayed:
+            raise RuntimeError(
+                "a DistributedDataParallel with delayed parameters cannot be pickled or copied"
+            )
         state = self.__dict__.copy()
         del state["process_group"], state["reducer"]
         return state
@@ -283,7 +324,7 @@ class DistributedDataParallel(Module, Joinable):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.process_group = default_group()
-        self.reducer = self._make_reducer()
+        self._make_reducers(None)
 
 
 class _Shadow(JoinHook):
@@ -299,10 +340,21 @@ class _Shadow(JoinHook):
         self._model.adopt_last(is_last_joiner)
 
 
-def _refuse(**arguments: Any) -> None:
-    for name, value in arguments.items():
-        if value is not None:
-            raise NotImplementedError(f"DistributedDataParallel: {name} is not supported")
+def _check_kinds(mixed_precision: Any, device_mesh: Any) -> None:
+    wanted = (("mixed_precision", mixed_precision, _MixedPrecision), ("device_mesh", device_mesh, DeviceMesh))
+    for name, value, kind in wanted:
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(
+                f"DistributedDataParallel: {name} must be a {kind.__name__}, got {type(value).__name__}"
+            )
+
+
+def _group_of(mesh: DeviceMesh) -> ProcessGroup:
+    if mesh.ndim != 1:
+        raise RuntimeError(
+            f"DistributedDataParallel: only a device_mesh of one dimension is supported, got {mesh.ndim} of {mesh!r}"
+        )
+    return mesh.get_group(0)
 
 
 def _check_module(module: Module, ignored: set[str]) -> None:

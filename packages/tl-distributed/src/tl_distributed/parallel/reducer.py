@@ -125,6 +125,12 @@ class Reducer:
         self.static = True
         self._leave_native()
 
+    def set_divisor(self, divisor: int) -> None:
+        """Sets by what sums are divided."""
+        self.divisor = divisor
+        if self._native is not None:
+            self._native.set_divisor(divisor)
+
     def prepare(self, outputs: Any) -> None:
         """Gets ready for the backward pass of a forward pass that gave these outputs."""
         if self._native is not None:
