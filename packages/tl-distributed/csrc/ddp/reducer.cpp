@@ -107,7 +107,7 @@ void Reducer::start(Bucket& bucket, Gradients& gradients) {
 
 void Reducer::finish(Gradients& gradients) {
   gradients.while_waiting([&] {
-    for (Bucket& bucket : buckets_) bucket.task->wait(-1);
+    for (Bucket& bucket : buckets_) group_->finish(*bucket.task);
   });
   expecting_ = false;
   for (Bucket& bucket : buckets_) {

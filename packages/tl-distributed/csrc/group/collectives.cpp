@@ -7,6 +7,7 @@
 namespace tl::distributed {
 
 namespace {
+constexpr int64_t kPart = 256 << 10;   // of a tensor in a slot: it is read while it is in the writer's cache
 constexpr int64_t kSmall = 32 << 10;   // up to here every rank reduces everything itself
 constexpr int64_t kBlock = 128 << 10;  // of the arena: what is written to all ranks while it is in the cache
 
@@ -32,7 +33,7 @@ Call call_of(uint64_t sequence, Kind kind, int64_t dtype, int64_t bytes) {
 }
 
 // Bytes of n equal parts of a slot, whole cache lines.
-int64_t part_of_slot(int n) { return kSlotBytes / n / 64 * 64; }
+int64_t part_of_slot(int n) { return std::min(kPart, kSlotBytes / n / 64 * 64); }
 
 // ---- reductions
 // ----------------------------------------------------------------------------------------------------
@@ -49,7 +50,7 @@ class AllReduce {
   void operator()() {
     const bool in_arena = run_.call().arena_offset >= 0;
     const bool direct = run_.size() == 2 || root_ >= 0 || data_.bytes <= kSmall;
-    const int64_t chunk = direct ? kSlotBytes : kSlotBytes / 2;
+    const int64_t chunk = kPart;
     if (!in_arena) copy(run_.own(), data_.part(0, chunk));
     run_.step();
     bool all = root_ < 0, any = false;
@@ -203,7 +204,7 @@ void Collectives::broadcast(const Pieces& data, int64_t dtype, int root, const P
       run.step();
       slot = run.of(root);
     }
-    int64_t room = std::min(left, kSlotBytes);
+    int64_t room = std::min(left, kPart);
     left -= room;
     piece = first, inside = first_inside;
     while (room > 0) {
@@ -228,12 +229,12 @@ void Collectives::all_gather(const Pieces& outputs, Piece input, int64_t dtype, 
   Running run(*segment_, call, patience);
   const int64_t most = root < 0 ? longest(outputs) : input.bytes;
   if (!outputs.empty()) copy(outputs[static_cast<size_t>(run.rank())].data, input);
-  for (int64_t at = 0; at == 0 || at < most; at += kSlotBytes) {
-    copy(run.own(), input.part(at, kSlotBytes));
+  for (int64_t at = 0; at == 0 || at < most; at += kPart) {
+    copy(run.own(), input.part(at, kPart));
     run.step();
     for (int k = 1; k < run.size() && !outputs.empty(); ++k) {
       const int i = (run.rank() + k) % run.size();
-      const Piece out = outputs[static_cast<size_t>(i)].part(at, kSlotBytes);
+      const Piece out = outputs[static_cast<size_t>(i)].part(at, kPart);
       copy(out.data, {run.of(i), out.bytes});
     }
   }

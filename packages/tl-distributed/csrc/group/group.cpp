@@ -8,6 +8,7 @@ namespace tl::distributed {
 
 namespace {
 constexpr int64_t kCloseAfter = 5'000'000'000;  // what is still under way then fails
+constexpr int64_t kTryAgain = 1'000'000'000;
 }  // namespace
 
 Group::Group(std::unique_ptr<Segment> segment, int64_t limit_ns)
@@ -42,10 +43,15 @@ std::shared_ptr<Task> Group::run(Body body, bool wait, int64_t limit_ns) {
   }
   queue_.push(task, limit_ns);
   if (wait) {
-    task->wait(-1);
+    finish(*task);
     task->rethrow();
   }
   return task;
+}
+
+void Group::finish(Task& task) {
+  while (!task.is_done())
+    if (!queue_.help()) task.wait(kTryAgain);
 }
 
 std::shared_ptr<Task> Group::all_reduce(Tensor tensor, Reduction reduction, int root, bool wait) {

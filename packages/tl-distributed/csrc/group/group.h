@@ -22,6 +22,9 @@ class Group : public std::enable_shared_from_this<Group> {
   using Body = std::function<void(Collectives&, const Patience&)>;
   std::shared_ptr<Task> run(Body body, bool wait, int64_t limit = -1);
 
+  // Waits for a task of `run`, and runs here what the group's thread has not begun with.
+  void finish(Task& task);
+
   std::shared_ptr<Task> all_reduce(Tensor tensor, Reduction reduction, int root, bool wait);
   std::shared_ptr<Task> send(Tensor tensor, int peer, int64_t tag, bool wait);
   std::shared_ptr<Task> receive(Tensor tensor, int peer, int64_t tag, bool wait);

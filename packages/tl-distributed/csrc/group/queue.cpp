@@ -35,6 +35,24 @@ bool Queue::run_here(Task& task, int64_t limit) {
   return true;
 }
 
+bool Queue::help() {
+  Entry next;
+  {
+    std::lock_guard lock(mutex_);
+    if (busy_ || waiting_.empty()) return false;
+    next = std::move(waiting_.front());
+    waiting_.pop_front();
+    busy_ = true;
+  }
+  next.task->run(patience_of(next.limit, true));
+  {
+    std::lock_guard lock(mutex_);
+    busy_ = false;
+  }
+  changed_.notify_all();
+  return true;
+}
+
 void Queue::stop(int64_t ns, const std::function<void()>& late) {
   bool idle;
   {

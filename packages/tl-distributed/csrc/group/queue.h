@@ -23,6 +23,8 @@ class Queue {
   void push(std::shared_ptr<Task> task, int64_t limit);
   // Runs it here and now if nothing is under way; false: it wasn't run.
   bool run_here(Task& task, int64_t limit);
+  // Runs the next one here if the thread has not begun with it; false: there is none, or one is under way.
+  bool help();
   // Ends the thread after what has been pushed is over; calls `late` if that takes longer than `ns`.
   void stop(int64_t ns, const std::function<void()>& late);
 
