@@ -332,7 +332,7 @@ class GraphModule(tl_nn.Module):
 
     def __reduce_package__(self, exporter: Any) -> Any:
         """Puts the code into a package, where a person can read it; the graph is traced from it when it is read."""
-        made = self.recompile()
+        made = self._graph.python_code("self")
         name = f"fx-generated._{exporter.get_unique_id()}"
         text = import_block(made.globals, exporter.importer) + self.code
         exporter.save_source_string(name, text)
