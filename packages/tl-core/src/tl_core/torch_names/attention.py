@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import tl_core
-from tl_core import Tensor
+from tl_core import Tensor, nested
 
 __all__: list[str] = []
 
@@ -97,16 +97,18 @@ def _native_multi_head_attention(
     return output, attention.mean(1) if average_attn_weights else attention
 
 
-def _of_nested(inputs: tuple[Tensor, Tensor, Tensor], heads: int, parameters: tuple[Tensor, ...]) -> Tensor:
+def _of_nested(
+    inputs: tuple[Tensor, Tensor, Tensor], heads: int, parameters: tuple[Tensor, Tensor, Tensor, Tensor]
+) -> Tensor:
     """Attention of sequences of different lengths, padded for the while."""
-    query, key, value = (tl_core.nested.to_padded_tensor(nested, 0.0) for nested in inputs)
-    lengths, key_lengths = ([part.shape[0] for part in nested.unbind()] for nested in inputs[:2])
+    query, key, value = (nested.to_padded_tensor(x, 0.0) for x in inputs)
+    lengths, key_lengths = ([part.shape[0] for part in x.unbind()] for x in inputs[:2])
     blind = tl_core.arange(key.shape[1]) >= tl_core.tensor(key_lengths).unsqueeze(1)
     dense, _ = _native_multi_head_attention(
         query, key, value, query.shape[-1], heads, *parameters, blind, False, mask_type=1
     )
     rows = [one[:length] for one, length in zip(dense, lengths, strict=True)]
-    return tl_core.nested.nested_tensor(rows)
+    return nested.nested_tensor(rows)
 
 
 def _fused_sdp_choice(

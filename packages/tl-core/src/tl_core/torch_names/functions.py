@@ -60,7 +60,8 @@ def _addmm_activation(
 
 def _compute_linear_combination(input: Tensor, coefficients: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sums of `input` along its first dimension, weighted by each row of `coefficients`."""
-    sums = tl_core.tensordot(coefficients.to(input.dtype), input, dims=1)
+    rows = coefficients.to(input.dtype) @ input.reshape(len(input), -1)
+    sums = rows.reshape(len(rows), *input.shape[1:])
     return sums if out is None else out.add_(sums)
 
 
