@@ -13,6 +13,8 @@ import tl_core
 from tl_core import symbolic
 from tl_core.ops import OpOverload
 
+from .portable import aliases
+
 __all__ = [
     "DTYPES",
     "LAYOUTS",
@@ -155,14 +157,20 @@ def function_named(name: Any) -> Any:
     space, base, overload = found.groups()
     if space == "higher_order":
         return _higher_order(base)
-    try:
-        packet = getattr(getattr(tl_core.ops, space), base)
-        operator_ = getattr(packet, overload or "default")
-    except AttributeError as error:
-        raise FileRefused(f"there is no operator {name[10:]}") from error
+    for alias in aliases(f"{space}.{base}.{overload or 'default'}"):
+        operator_ = _found(*alias.split("."))
+        if operator_ is not None:
+            break
+    else:
+        raise FileRefused(f"there is no operator {name[10:]}")
     if not isinstance(operator_, OpOverload):
         raise FileRefused(f"{name!r} is no operator")
     return operator_
+
+
+def _found(space: str, base: str, overload: str) -> Any:
+    packet = getattr(getattr(tl_core.ops, space), base, None)
+    return getattr(packet, overload, None)
 
 
 def _higher_order(name: str) -> Any:

@@ -1,52 +1,60 @@
-"""Programs in operators that other implementations have as well: what is this library's own is said in those
-of aten."""
+"""Names of operators that other implementations know, where this library's own differ."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import tl_core
-import tl_core.ops
-import tl_core.symbolic
+from tl_core.ops import OpOverload
 
-from ...fx.graph import Graph
 from ...fx.node import Node
 
-__all__ = ["portable"]
+__all__ = ["aliases", "portable_name"]
 
-# Own operators whose arguments are those of aten's, under another name.
-_RENAMED = {
-    "aten.cross_entropy_of_classes.default": "cross_entropy_loss",
-}
-
-
-def _replacement(node: Node) -> Any:
-    name = _RENAMED.get(str(node.target))
-    if name is None:
-        return None
-    return getattr(getattr(tl_core.ops.aten, name, None), "default", None)
+# Operators here take numbers where they take tensors; elsewhere there is an overload for them.
+_WITH_SCALAR = frozenset(
+    "gt lt ge le eq ne bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift fmod remainder pow "
+    "float_power".split()
+)
+_SCALAR = {"Tensor": "Scalar", "Tensor_Tensor": "Tensor_Scalar"}
+_TENSOR = {v: k for k, v in _SCALAR.items()}
+_ELSEWHERE = {"aten.cross_entropy_of_classes.default": "aten.cross_entropy_loss.default"}
+_HERE = {v: k for k, v in _ELSEWHERE.items()}
 
 
-def portable(ep: Any) -> Any:
-    """The program in operators of aten.
+def portable_name(node: Node) -> str:
+    """The name of the operator that a node calls, as other implementations know it.
 
     Args:
-        ep: the program.
+        node: the node.
+    """
+    target: Any = node.target
+    name = str(target)
+    if not isinstance(target, OpOverload) or len(node.args) < 2 or isinstance(node.args[1], Node):
+        return _ELSEWHERE.get(name, name)
+    base, overload = target.overloadpacket.__name__, target._overloadname
+    numbers = isinstance(node.args[1], (bool, int, float, complex))
+    if numbers and base.removesuffix("_") in _WITH_SCALAR and overload in _SCALAR:
+        return f"aten.{base}.{_SCALAR[overload]}"
+    return _ELSEWHERE.get(name, name)
+
+
+def aliases(name: str) -> list[str]:
+    """Names under which an operator may be known here.
+
+    Args:
+        name: its name in a file, such as `aten.gt.Scalar`.
 
     Returns:
-        The program itself where there is nothing to replace.
-    """
-    if not any(_replacement(n) is not None for n in ep.graph.nodes):
-        return ep
-    graph = Graph()
-    copies: dict[Node, Node] = {}
-    for node in ep.graph.nodes:
-        made = copies[node] = graph.node_copy(node, lambda n: copies[n])
-        target = _replacement(node)
-        if target is not None:
-            made.target = target
-    from ...fx.graph_module import GraphModule
+        The name, then others.
 
-    module = GraphModule(ep.graph_module, graph, "GraphModule")
-    module.meta.update(ep.graph_module.meta)
-    return ep._update(module, ep.graph_signature)
+    Example:
+        >>> aliases("aten.gt.Scalar")
+        ['aten.gt.Scalar', 'aten.gt.Tensor']
+    """
+    found = [name]
+    head, _, overload = name.rpartition(".")
+    if overload in _TENSOR:
+        found.append(f"{head}.{_TENSOR[overload]}")
+    if name in _HERE:
+        found.append(_HERE[name])
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 import re
 from typing import Any
@@ -375,10 +376,15 @@ class _GraphReader:
 
     def _add_input(self, name: str, value: Any) -> None:
         node = self.graph.placeholder(name)
-        if node.name != name:
-            raise FileRefused(f"the name {name!r} occurs twice, or can't be one")
+        self._named(node, name)
         node.meta["val"] = value
         self.nodes[name] = node
+
+    def _named(self, node: Node, name: str) -> None:
+        """A node keeps the name of the file, also where that is a name of Python's own, such as `input`."""
+        if name in self.nodes or (node.name != name and not hasattr(builtins, name)):
+            raise FileRefused(f"the name {str(name)[:80]!r} occurs twice, or can't be one")
+        node.name = name
 
     def _tensor(self, name: str) -> Any:
         found = self.data["tensor_values"].get(name)
@@ -491,8 +497,7 @@ class _GraphReader:
             raise FileRefused(f"a result of kind {kind!r} isn't taken")
 
     def _noted(self, node: Node, name: str, value: Any) -> None:
-        if node.name != name or name in self.nodes:
-            raise FileRefused(f"the name {str(name)[:80]!r} occurs twice, or can't be one")
+        self._named(node, name)
         node.meta["val"] = value
         self.nodes[name] = node
 
@@ -514,9 +519,6 @@ class _GraphReader:
             self._result(item, data)
             values.append(item.meta["val"])
         node.meta["val"] = values
-        for user in list(node.users):
-            if not user.users and user.name.endswith(f"_unused_{user.args[1]}"):
-                pass
 
 
 def _note_origin(node: Node, metadata: Json) -> None:

@@ -26,6 +26,7 @@ from ..graph_signature import (
     TensorArgument,
 )
 from .codes import DTYPES, LAYOUTS, MEMORY_FORMATS, name_of_function
+from .portable import portable_name
 
 __all__ = ["SCHEMA_VERSION", "program_as_json", "tensor_meta"]
 
@@ -223,15 +224,13 @@ class _GraphWriter:
             self.operator_inputs(node, target) if isinstance(target, OpOverload) else self.plain_inputs(node)
         )
         return {
-            "target": name_of_function(target),
+            "target": f"torch.ops.{portable_name(node)}"
+            if isinstance(target, OpOverload)
+            else name_of_function(target),
             "inputs": inputs,
             "outputs": self.node_outputs(node),
             "metadata": _metadata(node),
-            "is_hop_single_tensor_return": None
-            if isinstance(target, OpOverload)
-            or "." not in name_of_function(target)
-            or "higher_order" not in name_of_function(target)
-            else isinstance(node.meta.get("val"), tl_core.Tensor),
+            "is_hop_single_tensor_return": _single_of_higher_order(node),
             "name": node.name,
         }
 
@@ -281,6 +280,13 @@ class _GraphWriter:
         if isinstance(target, OpOverload) and schema_of(target).returns == ("Tensor[]",):
             return [{"as_tensors": [f["as_tensor"] for f in found]}]
         return found
+
+
+def _single_of_higher_order(node: Node) -> bool | None:
+    """Of a higher-order operator, whether it returns one tensor; None of others."""
+    if getattr(node.target, "namespace", None) != "higher_order":
+        return None
+    return isinstance(node.meta.get("val"), tl_core.Tensor)
 
 
 def _metadata(node: Node) -> dict[str, str]:
@@ -375,9 +381,6 @@ def program_as_json(ep: Any, opset_version: dict[str, int] | None = None) -> Jso
     Raises:
         NotImplementedError: it holds what files can't.
     """
-    from .portable import portable
-
-    ep = portable(ep)
     signature = ep.graph_signature
     return {
         "graph_module": {
