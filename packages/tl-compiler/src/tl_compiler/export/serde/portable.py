@@ -12,8 +12,23 @@ __all__ = ["aliases", "portable_name"]
 
 # Operators here take numbers where they take tensors; elsewhere there is an overload for them.
 _WITH_SCALAR = frozenset(
-    "gt lt ge le eq ne bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift fmod remainder pow "
-    "float_power".split()
+    [
+        "gt",
+        "lt",
+        "ge",
+        "le",
+        "eq",
+        "ne",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "bitwise_left_shift",
+        "bitwise_right_shift",
+        "fmod",
+        "remainder",
+        "pow",
+        "float_power",
+    ]
 )
 _SCALAR = {"Tensor": "Scalar", "Tensor_Tensor": "Tensor_Scalar"}
 _TENSOR = {v: k for k, v in _SCALAR.items()}
