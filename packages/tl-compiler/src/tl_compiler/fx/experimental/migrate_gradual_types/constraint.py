@@ -45,7 +45,7 @@ class Constraint:
         return tuple(vars(self).values())
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._parts() == other._parts()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self._parts() == other._parts()
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, str(self._parts())))
@@ -66,7 +66,7 @@ class _Variable:
         return f"{self._letter}({self.number})"
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.number == other.number  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.number == other.number
 
     def __hash__(self) -> int:
         return hash((self._letter, self.number))

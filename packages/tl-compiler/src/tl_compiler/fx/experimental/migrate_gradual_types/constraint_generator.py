@@ -72,6 +72,7 @@ def _same_type(n: Node, *rest: Any) -> tuple[list[Any], int]:
     return [BinConstraintT(symbols[n.args[0]], output, op_eq)], counter
 
 
+_target: Any
 for _target in (tl_nn.ReLU, tl_nn.Dropout, tl_nn.GELU, tl_nn.Sigmoid, tl_nn.Tanh, tl_nn.Identity):
     register_inference_rule(_target)(_same_type)
 for _target in (

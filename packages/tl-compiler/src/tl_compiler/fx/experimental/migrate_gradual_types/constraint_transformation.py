@@ -277,7 +277,9 @@ def _broadcasting(c: ApplyBroadcasting, counter: int) -> tuple[Any, int]:
             new1, counter = gen_tensor_dims(rank, counter)
             new2, counter = gen_tensor_dims(rank, counter)
             types = [_is(c.input1, first), _is(c.input2, second), _is(c.res1, new1), _is(c.res2, new2)]
-            aligned = zip([1] * (rank - one) + first, [1] * (rank - other) + second, new1, new2, strict=True)
+            aligned = zip(
+                [*[1] * (rank - one), *first], [*[1] * (rank - other), *second], new1, new2, strict=True
+            )
             sizes = [_aligned(*four) for four in aligned]
             cases.append(Conj([*types, *sizes, *gen_nat_constraints([*new1, *new2])]))
     return Disj(cases), counter
