@@ -271,7 +271,7 @@ def test_functions_of_ones_own():
 X = data(2, 3)
 REFUSED = {
     "same size in the mapped dimension": (ValueError, lambda: func.vmap(tl.mul)(data(3, 2), data(4, 2))),
-    "not compatible with the structure of inputs": (
+    "not compatible with the structure of `inputs`": (
         ValueError,
         lambda: func.vmap(tl.mul, in_dims=(0,))(X, X),
     ),

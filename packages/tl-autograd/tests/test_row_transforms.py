@@ -247,6 +247,6 @@ def test_at_most_twenty_five_rows_loop_and_the_guide_lists_them():
     loops = {rule.row.name for rule in rules(list(ROWS.values())) if rule.batch_kind == "LOOP"}
     assert loops == {
         "_attention_dropout_mask", "_distances_backward", "_embedding_bag", "_fractional_max_pool",
-        "_recurrent_layer", "_recurrent_layer_backward", "bincount", "embedding_renorm_", "histogram.bin_ct",
-        "histogram.bins_tensor", "masked_select", "nonzero_static",
+        "_recurrent_layer", "_recurrent_layer_backward", "argwhere", "bincount", "embedding_renorm_",
+        "histogram.bin_ct", "histogram.bins_tensor", "masked_select", "nonzero_static", "repeat_interleave.Tensor",
     }  # fmt: skip

@@ -407,8 +407,9 @@ _VALUES = (
     "torch.where"
 )
 BATCH |= dict.fromkeys(
-    ["nonzero", "argwhere", "_unique2", "unique_dim", "unique_consecutive", "repeat_interleave.Tensor"],
-    f"refuse:() is a dynamic operation: {_VALUES}",
+    ["nonzero", "_unique2", "unique_dim", "unique_consecutive"],
+    "refuse:We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}(): "
+    + _VALUES,
 )
 BATCH["_local_scalar_dense"] = (
     "refuse:: It looks like you're calling .item() on a Tensor, or attempting to use a Tensor in some data-dependent "

@@ -66,6 +66,7 @@ from tl_core.symbolic import sym_max as sym_max
 from tl_core.symbolic import sym_min as sym_min
 from tl_core.symbolic import sym_not as sym_not
 from tl_core.symbolic import sym_sum as sym_sum
+from tl_core.torch_names.functions import is_inference as is_inference
 from tl_core.torch_names.functions import is_same_size as is_same_size
 from tl_nn.functional import cosine_similarity as cosine_similarity
 from tl_nn.functional import pairwise_distance as pairwise_distance

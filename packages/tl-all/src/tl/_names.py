@@ -213,6 +213,7 @@ OBJECTS = {
     "cosine_similarity": "tl_nn.functional:cosine_similarity",
     "func.functional_call": "tl_nn.func:functional_call",
     "get_device_module": "tl_backends.devices:get_device_module",
+    "is_inference": "tl_core.torch_names.functions:is_inference",
     "is_same_size": "tl_core.torch_names.functions:is_same_size",
     "load": "tl_checkpoint:load",
     "lobpcg": "tl_core.lobpcg:lobpcg",

@@ -92,9 +92,11 @@ void run_kind(BatchCall& c, const TlOperator* op, int kind, Results& out) {
       return c.index(out);
     case TL_BATCH_REFUSE: {
       const std::string text = c.rule.row->batch_text;
-      fail(TL_ERROR_RUNTIME, "vmap: " + name_of(c.rule) +
-                                 text.substr(std::min(text.size(), text.find(':') + 1)) + " (level " +
-                                 std::to_string(c.level.number) + ")");
+      std::string why = text.substr(std::min(text.size(), text.find(':') + 1));
+      // The operator's name stands where the text says, or in front.
+      const size_t at = why.find("{}");
+      why.replace(at == why.npos ? 0 : at, at == why.npos ? 0 : 2, name_of(c.rule));
+      fail(TL_ERROR_RUNTIME, "vmap: " + why + " (level " + std::to_string(c.level.number) + ")");
     }
     default:
       return c.loop(op, out);
@@ -201,7 +203,7 @@ int at_batch(const Rule& r, Level& level, const TlValue* args, int n_args, TlVal
   }
   if (random && level.randomness == Randomness::Error)
     fail(TL_ERROR_RUNTIME,
-         "vmap: called random operation (" + name_of(r) + ") while in randomness error mode (level " +
+         "vmap: called random operation while in randomness error mode: " + name_of(r) + " (level " +
              std::to_string(level.number) +
              "). Please either use the 'same' or 'different' randomness flags on vmap or perform "
              "the randomness operation out of vmap");

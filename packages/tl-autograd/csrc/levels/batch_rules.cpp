@@ -335,7 +335,27 @@ void BatchCall::fold(const TlOperator* op, Results& out) {
   }
 }
 
+namespace {
+struct Ranks {
+  const char* op;
+  int first;     // the argument with the first rank
+  int ranks[2];  // of it and of the next
+};
+// Products, whose rules are written with matmul: that takes what these refuse.
+const Ranks kRanks[] = {{"mm", 0, {2, 2}},    {"bmm", 0, {3, 3}},     {"mv", 0, {2, 1}},   {"dot", 0, {1, 1}},
+                        {"addmm", 1, {2, 2}}, {"baddbmm", 1, {3, 3}}, {"addmv", 1, {2, 1}}};
+
+bool has_other_rank(const Rule& r, const TlValue* args) {
+  for (const Ranks& known : kRanks)
+    if (!std::strcmp(r.info->name, known.op))
+      return ndim(args[known.first].u.t) != known.ranks[0] ||
+             ndim(args[known.first + 1].u.t) != known.ranks[1];
+  return false;
+}
+}  // namespace
+
 void BatchCall::formula(Results& out) {
+  if (has_other_rank(rule, args)) return loop(rule.op, out);  // it says what is wrong
   Arguments a(args, n_args);
   a.replace([&](TlTensor* t, int i) {
     Tensor v = moved(t);
@@ -484,7 +504,7 @@ void BatchCall::same_for_all(const TlOperator* op, Results& out) {
   const std::string name = rule.info->name;
   const bool dropout = name == "native_dropout";
   if (!dropout && name.find("_like") == std::string::npos)
-    fail(TL_ERROR_RUNTIME, "Vmap does not currently support same randomness with batched tensor input (" +
+    fail(TL_ERROR_RUNTIME, "Vmap does not currently support same randomness with a batched tensor input (" +
                                name + "). Please use randomness='different' or draw outside of vmap.");
   Tensor whole = moved(args[0].u.t);
   Tensor one = example(whole, 0);

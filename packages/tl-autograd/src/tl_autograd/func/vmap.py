@@ -168,7 +168,7 @@ def _flat_inputs(in_dims: Dims, args: tuple, func: Callable) -> tuple[int, list,
     if dims is None:
         shown = tree_flatten(list(args))[1]
         raise ValueError(
-            f"{start}in_dims is not compatible with the structure of inputs. in_dims has structure "
+            f"{start}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
             f"{tree_flatten(in_dims)[1]} but inputs has structure {shown}."
         )
     dims = [_checked_dim(x, d, start) for x, d in zip(flat, dims, strict=True)]
@@ -276,12 +276,6 @@ def _put_together(
 
 
 def _flat_out_dims(out_dims: Dims, outputs: list, spec: TreeSpec, name: str) -> list:
-    for y in outputs:
-        if not isinstance(y, Tensor):
-            raise ValueError(
-                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(y)}. Did you mean to set "
-                "out_dims= to None for output?"
-            )
     if out_dims is not None and not isinstance(out_dims, (int, tuple, list, dict)):
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
@@ -292,6 +286,11 @@ def _flat_out_dims(out_dims: Dims, outputs: list, spec: TreeSpec, name: str) -> 
     flat = spread(out_dims, spec)
     if flat is None and isinstance(out_dims, tuple) and not spec.is_leaf():
         flat = spread(list(out_dims), spec)
+    if flat is not None and not all(d is None or isinstance(d, int) for d in flat):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
+            "representing where in the outputs the vmapped dimension should appear"
+        )
     if flat is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
@@ -300,7 +299,12 @@ def _flat_out_dims(out_dims: Dims, outputs: list, spec: TreeSpec, name: str) -> 
     return flat
 
 
-def _handed_out(y: Tensor, found: tuple | None, where: int | None, size: int, name: str) -> Tensor:
+def _handed_out(y: Any, found: tuple | None, where: int | None, size: int, name: str) -> Any:
+    if not isinstance(y, Tensor) and where is not None:
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(y)}. Did you mean to set "
+            "out_dims= to None for output?"
+        )
     if where is None:
         if found is not None:
             raise ValueError(
@@ -332,7 +336,10 @@ def _run_in_chunks(
 ) -> Any:
     parts: list[list] = []
     out_spec = None
+    state = tl_core.get_rng_state() if randomness == "same" else None  # each chunk draws the same numbers
     for begin in range(0, size, chunk):
+        if state is not None:
+            tl_core.set_rng_state(state)
         n = min(chunk, size - begin)
         piece = [x if d is None else x.narrow(d, begin, n) for x, d in zip(flat, dims, strict=True)]
         result = _run(func, n, dims, piece, spec, out_dims, randomness, kwargs)
