@@ -99,6 +99,18 @@ def test_memory_of_tensors_belongs_to_what_ran():
     assert "CPU Mem" in prof.key_averages().table()
 
 
+def test_memory_that_cannot_be_had_is_told(tmp_path):
+    with profiler.profile(profile_memory=True) as prof, pytest.raises(tl.OutOfMemoryError):
+        tl.empty(1 << 50)
+    prof.export_chrome_trace(str(tmp_path / "t.json"))
+    (event,) = [
+        e
+        for e in json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+        if e["name"] == "[OutOfMemory]"
+    ]
+    assert event["ph"] == "i" and event["args"]["Bytes"] == 4 << 50
+
+
 def test_stacks_name_the_lines_of_the_program(tmp_path):
     def deep():
         return tl.ones(3).exp()

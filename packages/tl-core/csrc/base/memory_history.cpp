@@ -105,6 +105,13 @@ void note_memory(const void* p, int64_t bytes) noexcept {
 }  // namespace detail
 
 void note_out_of_memory(size_t bytes) noexcept {
+  if (is_recording() && recording_options().memory) {
+    const OpenEvent open = begin_event(EventKind::Mark, "[OutOfMemory]");
+    if (open) {
+      open.event->number = static_cast<int64_t>(bytes);
+      open.event->end.store(open.event->start, std::memory_order_relaxed);
+    }
+  }
   if (!(detail::g_memory_watchers.load(std::memory_order_relaxed) & kWatchedByHistory)) return;
   try {
     History& h = History::history();

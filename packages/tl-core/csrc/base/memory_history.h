@@ -17,13 +17,15 @@ void note_memory(const void* p, int64_t bytes) noexcept;
 }  // namespace detail
 
 // One load while nobody watches.
+inline bool memory_is_watched() noexcept {
+  return detail::g_memory_watchers.load(std::memory_order_relaxed) != 0;
+}
 inline void note_allocated(const void* p, size_t bytes) noexcept {
-  if (detail::g_memory_watchers.load(std::memory_order_relaxed)) [[unlikely]]
+  if (memory_is_watched()) [[unlikely]]
     detail::note_memory(p, static_cast<int64_t>(bytes));
 }
 inline void note_freed(const void* p, size_t bytes) noexcept {
-  if (detail::g_memory_watchers.load(std::memory_order_relaxed)) [[unlikely]]
-    detail::note_memory(p, -static_cast<int64_t>(bytes));
+  detail::note_memory(p, -static_cast<int64_t>(bytes));  // the caller has asked whether somebody watches
 }
 void note_out_of_memory(size_t bytes) noexcept;
 

@@ -286,7 +286,7 @@ class Trace {
     for (size_t i = 0; i < events.size(); ++i) {
       const Event& e = *events[i].event;
       if (e.kind == EventKind::Results) continue;
-      if (e.kind == EventKind::Memory)
+      if (e.kind == EventKind::Memory || e.kind == EventKind::Mark)
         memory(events[i], i);
       else
         timed(events[i], i);
@@ -325,7 +325,7 @@ class Trace {
 
   // What events of one kind call themselves, made once.
   const std::string& name(const Event& e) {
-    if (e.text_bytes) {
+    if (e.text_bytes || e.kind == EventKind::Memory) {
       scratch_.clear();
       put_escaped(scratch_, event_name(e));
       return scratch_;
@@ -400,10 +400,10 @@ class Trace {
   void memory(const PlacedEvent& p, size_t index) {
     std::string& out = out_.room();
     begin(out, 'i', p);
-    out +=
-        ", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\", \"args\": "
-        "{\"Total Reserved\": 0, \"Total Allocated\": ";
-    put(out, *reinterpret_cast<const int64_t*>(p.event->values()));
+    out += ", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"";
+    out += name(*p.event);
+    out += "\", \"args\": {\"Total Reserved\": 0, \"Total Allocated\": ";
+    put(out, p.event->kind == EventKind::Memory ? *reinterpret_cast<const int64_t*>(p.event->values()) : 0);
     out += ", \"Bytes\": ";
     put(out, p.event->number);
     out += ", \"Addr\": ";

@@ -56,17 +56,23 @@ StoragePtr storage_with_own_data(size_t bytes, Device device) {
   return storage;
 }
 
+[[gnu::cold, gnu::noinline]] void note_end(Storage& s) {
+  if (s.data && !s.free) note_freed(s.data, s.bytes);
+}
+
 void free_data(Storage& s) {
-  if (!s.data) return;
-  if (s.free) return s.free(s.free_ctx, s.data, s.bytes);
-  note_freed(s.data, s.bytes);
-  if (!has_data_in_block(s)) {
+  if (!s.data || has_data_in_block(s)) return;
+  if (s.free) {
+    s.free(s.free_ctx, s.data, s.bytes);
+  } else {
     deallocate(s.data, s.bytes);
   }
 }
 }  // namespace
 
 void Storage::destroy() {
+  if (memory_is_watched()) [[unlikely]]
+    note_end(*this);
   free_data(*this);
   const size_t block = block_bytes;
   this->~Storage();
@@ -94,6 +100,7 @@ StoragePtr adopt_storage(void* data, size_t bytes, Device device, void (*free)(v
 }
 
 void take_memory(Storage& s, Storage& from) {
+  if (memory_is_watched()) note_end(s);
   free_data(s);
   s.data = std::exchange(from.data, nullptr);
   s.bytes = from.bytes;
