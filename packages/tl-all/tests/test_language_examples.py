@@ -1,5 +1,6 @@
 """The examples that learn the text of the standard library, and the residual network."""
 
+import sys
 from importlib.util import find_spec
 from math import log
 
@@ -118,3 +119,25 @@ def test_the_residual_network_learns(capsys):
     # After one epoch the running statistics are still far off.
     assert resnet.main(["--epochs", "2", "--quiet"]) == 0
     assert last_figures(capsys.readouterr().out)["accuracy"] > 0.6  # by chance: 0.1
+
+
+@needs_extra
+def test_the_gpt_writes_for_tensorboard(tiny, tmp_path):
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    from tl.examples import gpt
+
+    assert gpt.main([*SMALL_GPT, "--steps", "20", "--tensorboard", str(tmp_path / "run")]) == 0
+    found = accumulator.EventAccumulator(str(tmp_path / "run"))
+    found.Reload()
+    assert [e.step for e in found.Scalars("loss/learned")] == [10, 20]
+
+
+@needs_extra
+def test_the_extra_of_tensorboard_is_named(tiny, tmp_path, capsys, monkeypatch):
+    from tl.examples import gpt
+
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    for name in [n for n in sys.modules if n.startswith("tl_utils.tensorboard")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert gpt.main([*SMALL_GPT, "--tensorboard", str(tmp_path / "run")]) == 1
+    assert "tl-utils[tensorboard]" in capsys.readouterr().err

@@ -4,7 +4,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -82,6 +83,20 @@ def draw(path: str, unit: str, falling: Sequence[tuple[float, float]], rising: S
     figure.savefig(path)
     pyplot.close(figure)
     print(f"curve: {path}")
+
+
+@contextmanager
+def board(folder: str | None) -> Iterator[Callable[[str, float, int], None]]:
+    """A function that notes a number by name and step for TensorBoard; without a folder it does nothing."""
+    if not folder:
+        yield lambda name, value, step: None
+        return
+    try:
+        from tl_utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise MissingExtra(str(error)) from error
+    with SummaryWriter(folder) as writer:
+        yield writer.add_scalar
 
 
 def finish(run: Callable[[argparse.Namespace], Reached], options: argparse.Namespace) -> int:

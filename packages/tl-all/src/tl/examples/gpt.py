@@ -10,13 +10,13 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import tl
 from tl import nn
 from tl.examples import corpus
-from tl.examples._program import Reached, command_line, draw, finish, positive, progress
+from tl.examples._program import Reached, board, command_line, draw, finish, positive, progress
 from tl.examples._resume import Checkpoints, add_options
 
 F = nn.functional
@@ -134,6 +134,13 @@ def write(model: GPT, start: str, count: int, temperature: float = 0.7) -> str:
     return corpus.decode(text[0])
 
 
+Note = Callable[[str, float, int], None]
+
+
+def nothing(name: str, value: float, step: int) -> None:
+    """Notes nothing."""
+
+
 class Training(NamedTuple):
     """How the training went: losses as points of (step, loss), and characters a second."""
 
@@ -142,8 +149,8 @@ class Training(NamedTuple):
     speed: float
 
 
-def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace) -> Training:
-    """Trains the model, with a bar that shows how far it is."""
+def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: Note = nothing) -> Training:
+    """Trains the model, with a bar that shows how far it is; `note` gets the losses by name and step."""
     optimizer = tl.optim.AdamW(groups(model), lr=options.lr, betas=(0.9, 0.99))
     record: dict[str, Any] = {"learned": [], "held_out": [], "seconds": 0.0}
     checkpoints = Checkpoints(options, model, optimizer, record)
@@ -164,10 +171,12 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace) -> Trai
         record["seconds"] += time.perf_counter() - start
         if step % 10 == 9:
             learned.append((step + 1, loss.item()))
+            note("loss/learned", learned[-1][1], step + 1)
             speed = (step + 1) * text.numel() / record["seconds"]
             bar.set_postfix(loss=f"{learned[-1][1]:.3f}", tokens_per_s=f"{speed:.0f}")
         if step % 250 == 249:
             held_out.append((step + 1, loss_of(model, texts.held_out, 32)))
+            note("loss/held_out", held_out[-1][1], step + 1)
         checkpoints.step()
     checkpoints.finish()
     return Training(learned, held_out, options.steps * options.batch_size * model.context / record["seconds"])
@@ -190,6 +199,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--lr", type=float, default=4e-3, help="largest rate of learning (0.004)")
     precision = "of the products, where the processor has tiles for them; mixed: in bfloat16 anywhere (high)"
     parser.add_argument("--precision", choices=(*PRECISIONS, "mixed"), default="high", help=precision)
+    parser.add_argument("--tensorboard", metavar="FOLDER", help="write the losses for TensorBoard")
     add_options(parser)
     return parser
 
@@ -203,7 +213,8 @@ def run(options: argparse.Namespace) -> Reached:
         tl.set_float32_matmul_precision(options.precision)
     model = GPT(len(corpus.SYMBOLS), options.width, options.heads, options.layers, options.context)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
-    training = train(model, texts, options)
+    with board(options.tensorboard) as note:
+        training = train(model, texts, options, note)
     if options.plot:
         draw(options.plot, "step", training.learned, training.held_out, "loss of held-out text")
     loss, table = loss_of(model, texts.held_out), corpus.table_loss(texts)
