@@ -17,6 +17,7 @@ from tl_autograd.function import Function
 from tl_autograd.graph import saved_tensors_hooks
 from tl_core import Tensor
 from tl_core.autocast import AutocastSnapshot
+from tl_core.pytree import tree_leaves
 
 __all__ = [
     "CheckpointError",
@@ -95,6 +96,23 @@ class DefaultDeviceType:
     def get_device_type() -> str:
         """The type."""
         return DefaultDeviceType._default_device_type
+
+
+def _infer_device_type(*args: Any) -> str:
+    """The kind of device of tensors in any structure: that of the first one that isn't on the CPU.
+
+    Args:
+        args: the tensors.
+    """
+    kinds = dict.fromkeys(t.device.type for t in tree_leaves(args) if isinstance(t, Tensor))
+    others = [kind for kind in kinds if kind != "cpu"]
+    if len(others) > 1:
+        warnings.warn(
+            f"the tensors are on devices of several kinds, {others}; the first counts", stacklevel=2
+        )
+    if others:
+        return others[0]
+    return "cpu" if kinds else DefaultDeviceType.get_device_type()
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:

@@ -341,6 +341,20 @@ def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any],
     return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf))
 
 
+def tree_all_only(
+    kind: Any, pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None
+) -> bool:
+    """Whether a predicate says yes to all leaves of a type."""
+    return all(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if isinstance(leaf, kind))
+
+
+def tree_any_only(
+    kind: Any, pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None
+) -> bool:
+    """Whether a predicate says yes to some leaf of a type."""
+    return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if isinstance(leaf, kind))
+
+
 def __getattr__(name: str) -> Any:
     """Paths of leaves and files of structures, which few programs need."""
     from importlib import import_module

@@ -146,7 +146,8 @@ class ThroughputBenchmark:
             return self._run(config)
         from tl_autograd.profiler import profile
 
-        with profile() as recorded:
+        recorded = profile()
+        with recorded:
             stats = self._run(config)
         recorded.export_chrome_trace(profiler_output_path)
         return stats

@@ -31,6 +31,8 @@ from tl_core.multiprocessing.spawn import (
     spawn,
     start_processes,
 )
+from tl_core.multiprocessing.thread_names import _get_thread_name as _get_thread_name
+from tl_core.multiprocessing.thread_names import _set_thread_name as _set_thread_name
 
 __all__ = [
     *(_name for _name in _standard.__all__ if not _name.startswith("_")),

@@ -59,9 +59,11 @@ def _reduce_tensor(tensor: Tensor) -> Any:
     check_serializing_named_tensor(tensor)
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
-            "a tensor that requires a gradient and is no leaf can't be sent to another process, because its graph "
-            "stays here; send tensor.detach()"
+            "a tensor that requires a gradient (requires_grad is True) and is no leaf can't be sent to another "
+            "process, because its graph stays here; send tensor.detach()"
         )
+    if tensor.device.type == "meta":
+        return _rebuild_meta, (tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.requires_grad)
     if tensor.device.type != "cpu" or not tensor.numel():
         return tensor.__reduce_ex__(2)
     geometry = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
@@ -83,6 +85,11 @@ def _rebuild_tensor(
 ) -> Tensor:
     tensor = _C.empty(0, dtype=dtype).set_(storage, *geometry)
     tensor = with_conj_neg_bits(tensor, **marks)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _rebuild_meta(size: Any, stride: Any, dtype: Any, requires_grad: bool) -> Tensor:
+    tensor = _C.empty_strided(size, stride, dtype=dtype, device="meta")
     return tensor.requires_grad_() if requires_grad else tensor
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -37,9 +38,37 @@ def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
     is_context = isinstance(ctx, AbstractContextManager) and not isinstance(ctx, type)
     make = (lambda: ctx) if is_context else ctx
 
+    if inspect.isgeneratorfunction(func):
+        return _around_steps(make, func)
+
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         with make():
             return func(*args, **kwargs)
+
+    return wrapped
+
+
+def _around_steps(make: Callable[[], Any], func: Callable[..., Any]) -> Callable[..., Any]:
+    """A generator whose steps each run in a context, and its caller between them does not."""
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        generator, sent, failure = func(*args, **kwargs), None, None
+        while True:
+            try:
+                with make():
+                    made = generator.send(sent) if failure is None else generator.throw(failure)
+            except StopIteration as end:
+                return end.value
+            sent = failure = None
+            try:
+                sent = yield made
+            except GeneratorExit:
+                with make():
+                    generator.close()
+                raise
+            except BaseException as error:
+                failure = error
 
     return wrapped

@@ -14,6 +14,7 @@ from typing import Any
 import tl_core
 from tl_core import Tensor
 from tl_core._tensor import _get_async_or_non_blocking as _get_async_or_non_blocking
+from tl_core.pytree import tree_map_only
 
 __all__: list[str] = []
 
@@ -173,8 +174,19 @@ class classproperty:
         return self.func(owner)
 
 
+class _Shown:
+    """Stands for a tensor in a call that is shown: its sizes, not its numbers."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._text = f"tensor([...], size={tuple(tensor.shape)})"
+
+    def __repr__(self) -> str:
+        return self._text
+
+
 def render_call(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
-    """A call as text."""
+    """A call as text; of tensors, their sizes."""
+    args, kwargs = tree_map_only(Tensor, _Shown, (list(args), dict(kwargs)))
     name = tl_core.overrides.resolve_name(fn) or str(fn)
     shown = [repr(a) for a in args] + [f"{k}={v!r}" for k, v in kwargs.items()]
     return f"{name}({', '.join(shown)})"

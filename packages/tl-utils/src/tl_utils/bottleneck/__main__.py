@@ -55,7 +55,8 @@ def _python_profile(code: CodeType, path: Path) -> None:
 
 def _operator_profile(code: CodeType, path: Path) -> None:
     print("Running your script with the autograd profiler...")
-    with profile() as recorded:
+    recorded = profile()
+    with recorded:
         _run(code, path)
     print(_title("autograd profiler output (CPU mode)"))
     print(f"        top {_ROWS} operators sorted by self_cpu_time_total\n")
