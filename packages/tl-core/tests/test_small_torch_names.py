@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import pickle
 import threading
 from multiprocessing.reduction import ForkingPickler
@@ -12,6 +14,7 @@ import tl_core
 from tl_core import multiprocessing, pytree
 from tl_core.torch_names.device_context import set_device
 from tl_core.torch_names.utils import render_call
+from tl_core.torch_names.weak import WeakIdKeyDictionary, _WeakHashRef
 
 
 def test_calls_are_shown_with_sizes():
@@ -77,3 +80,52 @@ def test_tensors_without_memory_are_sent():
     x = tl_core.empty(3, 4, device="meta", dtype=tl_core.float64).t()
     y = pickle.loads(ForkingPickler.dumps(x))
     assert (y.device.type, y.shape, y.stride(), y.dtype) == ("meta", x.shape, x.stride(), x.dtype)
+
+
+class Key:
+    def __init__(self, n):
+        self.n = n
+
+    def __hash__(self):
+        return hash(self.n)
+
+    def __eq__(self, other):
+        return isinstance(other, Key) and self.n == other.n
+
+
+def test_weak_dictionaries_are_joined_and_copied():
+    a, b = Key(1), Key(2)
+    first, second = WeakIdKeyDictionary({a: [1]}), WeakIdKeyDictionary({a: [2], b: [3]})
+    assert dict(first | second) == {a: [2], b: [3]}
+    assert dict({b: [4]} | first) == {b: [4], a: [1]}
+    assert isinstance({b: 0} | first, WeakIdKeyDictionary)
+    with pytest.raises(TypeError):
+        first | [1]
+    deep, shallow = copy.deepcopy(second), copy.copy(second)
+    assert deep[a] == second[a]
+    assert deep[a] is not second[a]
+    assert shallow[a] is second[a]
+    first |= second
+    assert first[b] == [3]
+    assert {r() for r in first.keyrefs()} == {a, b}
+    popped = [first.popitem()[0] for _ in range(2)]
+    assert {id(k) for k in popped} == {id(a), id(b)}
+    with pytest.raises(KeyError):
+        first.popitem()
+    del a, popped
+    gc.collect()
+    assert list(second) == [b]
+
+
+def test_references_by_the_keys_own_hash():
+    a = Key(1)
+    by_identity, by_hash = WeakIdKeyDictionary({a: 1}), WeakIdKeyDictionary({a: 1}, ref_type=_WeakHashRef)
+    assert Key(1) not in by_identity
+    assert by_hash[Key(1)] == 1
+    assert by_hash.copy()[Key(1)] == 1
+    del a
+    gc.collect()
+    assert len(by_hash) == 0
+    gone = [_WeakHashRef(Key(1)) for _ in range(2)]
+    gc.collect()
+    assert gone[0] != gone[1]

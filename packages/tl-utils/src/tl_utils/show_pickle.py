@@ -199,7 +199,9 @@ def main(argv: list[str], output_stream: TextIO | None = None) -> int | None:
         int, the exit status: 2 if nothing was found or it can't be read.
     """
     out = output_stream or sys.stdout
-    parser = argparse.ArgumentParser(prog=argv[0] or "show_pickle", description="Shows what is in a pickle.")
+    parser = argparse.ArgumentParser(
+        prog=Path(argv[0] or "show_pickle").stem, description="Shows what is in a pickle."
+    )
     parser.add_argument("--recursive", action="store_true", help="look in all archives of a folder")
     parser.add_argument("file", help="FILE, or FILE.zip@PATTERN")
     asked = parser.parse_args(argv[1:])

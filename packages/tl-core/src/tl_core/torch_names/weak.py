@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from copy import deepcopy
 from typing import Any
 
 from tl_core import Tensor
@@ -43,11 +44,41 @@ class WeakIdRef(weakref.ref):
 WeakTensorRefKey = WeakIdRef
 
 
+class _WeakHashRef(weakref.ref):
+    """A weak reference that equals another if both objects are equal, by their own hashes.
+
+    Args:
+        key: the object.
+        callback: what is called with the reference when the object dies.
+    """
+
+    __slots__ = ("_hash",)
+
+    def __new__(cls, key: Any, callback: Any = None) -> _WeakHashRef:
+        return super().__new__(cls, key, callback)
+
+    def __init__(self, key: Any, callback: Any = None) -> None:
+        self._hash = hash(key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, _WeakHashRef):
+            return self is other
+        mine, its = self(), other()
+        return mine is not None and its is not None and bool(mine == its)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     """A dictionary whose entries go with their keys, which are told apart by identity.
 
     Args:
         dict: entries to begin with.
+        ref_type: the references by which keys are told apart; `WeakIdRef` goes by identity.
 
     Example:
         >>> import tl_core as tl
@@ -60,8 +91,9 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         0
     """
 
-    def __init__(self, dict: Any = None) -> None:
+    def __init__(self, dict: Any = None, ref_type: Any = WeakIdRef) -> None:
         self.data: Any = {}
+        self.ref_type = ref_type
         dead = weakref.ref(self)
 
         def forget(reference: WeakIdRef) -> None:
@@ -74,17 +106,17 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
             self.update(dict)
 
     def __getitem__(self, key: Any) -> Any:
-        return self.data[WeakIdRef(key)]
+        return self.data[self.ref_type(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.data[WeakIdRef(key, self._forget)] = value
+        self.data[self.ref_type(key, self._forget)] = value
 
     def __delitem__(self, key: Any) -> None:
-        del self.data[WeakIdRef(key)]
+        del self.data[self.ref_type(key)]
 
     def __contains__(self, key: object) -> bool:
         try:
-            return WeakIdRef(key) in self.data
+            return self.ref_type(key) in self.data
         except TypeError:  # nothing refers weakly to such an object
             return False
 
@@ -98,11 +130,56 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
                 yield key
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {len(self)} at {id(self):#x}>"
+        return f"<{type(self).__name__} at {id(self):#x}>"
 
     def copy(self) -> WeakIdKeyDictionary:
         """Another dictionary with the same entries."""
-        return type(self)(self)
+        return type(self)(self, self.ref_type)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> WeakIdKeyDictionary:
+        """Another dictionary with the same keys and copies of the values."""
+        return type(self)([(key, deepcopy(value, memo)) for key, value in self._entries()], self.ref_type)
+
+    def _entries(self) -> list[tuple[Any, Any]]:
+        """The entries at this moment, with their keys alive."""
+        found = [(reference(), value) for reference, value in list(self.data.items())]
+        return [(key, value) for key, value in found if key is not None]
+
+    def keyrefs(self) -> list[Any]:
+        """References to the keys; some may be gone by the time they are asked."""
+        return list(self.data)
+
+    def popitem(self) -> tuple[Any, Any]:
+        """Takes an entry out.
+
+        Raises:
+            KeyError: there is none.
+        """
+        while True:
+            reference, value = self.data.popitem()
+            key = reference()
+            if key is not None:
+                return key, value
+
+    def __or__(self, other: Any) -> Any:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ror__(self, other: Any) -> Any:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        made = type(self)(other, self.ref_type)
+        made.update(self)
+        return made
+
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
 
 
 WeakTensorKeyDictionary = WeakIdKeyDictionary
