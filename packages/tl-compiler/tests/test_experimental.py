@@ -201,6 +201,8 @@ def test_products_are_merged():
     x, y, w = tl.rand(2, 3), tl.rand(4, 3), tl.rand(3, 5)
     assert tl.allclose(made(x, y, w), f(x, y, w))
     assert sum(node.target is tl.matmul for node in made.graph.nodes) == 1
+    again = fx.symbolic_trace(made)  # the parts of the product are a value as others
+    assert tl.allclose(again(x, y, w), f(x, y, w))
     chained = merge_matmul(lambda x, w: tl.matmul(tl.matmul(x, w), w))
     assert sum(node.target is tl.matmul for node in chained.graph.nodes) == 2
 

@@ -86,3 +86,18 @@ def test_graphs_whose_types_can_and_cannot_be_right(root, types, fits):
     solver = z3.Solver()
     solver.add(transform_all_constraints(traced(root, *types)))
     assert solver.check() == (z3.sat if fits else z3.unsat)
+
+
+def test_types_of_values_are_constants_by_their_numbers():
+    z3 = pytest.importorskip("z3")
+    from tl_compiler.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_all_constraints
+    from tl_compiler.fx.experimental.migrate_gradual_types.z3_types import D, tensor_type
+
+    solver = z3.Solver()
+    solver.add(transform_all_constraints(traced(nn.Sequential(nn.Linear(4, 7)), TensorType((3, Dyn)))))
+    given, made = z3.Const(1, tensor_type), z3.Const(2, tensor_type)
+    assert solver.check() == z3.sat
+    solver.add(given == tensor_type.tensor2(D(1, 3), D(1, 4)))
+    assert solver.check() == z3.sat
+    solver.add(made != tensor_type.tensor2(D(1, 3), D(1, 7)))
+    assert solver.check() == z3.unsat

@@ -14,7 +14,7 @@ from ..node import Node
 __all__ = ["are_nodes_independent", "may_depend_on", "merge_matmul", "split_result_tensors"]
 
 
-def split_result_tensors(result: Any, inputs: list[Any]) -> tuple[Any, ...]:
+def split_result_tensors(result: Any, inputs: list[Any]) -> Any:
     """The parts of a product of stacked factors.
 
     Args:
@@ -24,7 +24,7 @@ def split_result_tensors(result: Any, inputs: list[Any]) -> tuple[Any, ...]:
     Returns:
         A part for each.
     """
-    return tuple(tl_core.split(result, [x.shape[0] for x in inputs]))
+    return tl_core.split(result, [x.shape[0] for x in inputs])
 
 
 def may_depend_on(a: Node, b: Node, search_depth: int = 6) -> bool:

@@ -94,7 +94,7 @@ def transform_to_z3(constraint: Any, counter: int, dimension_dict: dict[Any, Any
 def _type(t: Any, dims: dict[Any, Any]) -> Any:
     types = _types()
     if isinstance(t, TVar):
-        return _z3().Const(f"type_{t.tvar}", types.tensor_type)
+        return _z3().Const(t.tvar, types.tensor_type)
     if t == Dyn:
         return types.z3_dyn
     if isinstance(t, TensorType):
