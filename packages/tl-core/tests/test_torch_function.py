@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+import types
 from typing import ClassVar
 
 import pytest
@@ -188,7 +190,10 @@ def seen(function, *first):
     try:
         function(*positional, **{p.name: Seen() for p in needed if p.kind is p.KEYWORD_ONLY})
     except TypeError as error:
-        assert "__repr__ returned" in str(error) or "should return" in str(error)  # our answer, which is None
+        # our answer, which is None
+        assert re.search(
+            "__repr__ returned|should return|an integer is required|returned non-int", str(error)
+        )
     return Seen.functions
 
 
@@ -201,7 +206,11 @@ def test_an_overridable_function_is_seen(function):
 
 @pytest.mark.parametrize("method", METHODS, ids=overrides.resolve_name)
 def test_an_overridable_method_is_seen(method):
-    assert seen(method, tl.ones(2, 2).as_subclass(SeenTensor)) == [method]
+    found = seen(method, tl.ones(2, 2).as_subclass(SeenTensor))
+    if isinstance(method, types.WrapperDescriptorType):  # `a + b` is seen as Tensor.add
+        assert len(found) == 1 and overrides.is_tensor_method_or_property(found[0])
+    else:
+        assert found == [method]
 
 
 def test_functions_that_are_not_seen():

@@ -256,6 +256,12 @@ OBJECTS |= {name: f"{module}:{name}" for module, names in _NAMES.items() for nam
 OBJECTS["utils.generate_methods_for_privateuse1_backend"] = (
     "tl_nn.extension_methods:generate_methods_for_privateuse1_backend"
 )
+_FUNCTIONAL = (
+    "align_tensors cdist chain_matmul einsum istft lu norm pca_lowrank split stft svd_lowrank tensordot unique "
+    "unique_consecutive unravel_index"
+)
+OBJECTS |= {f"functional.{name}": f"tl_core:{name}" for name in _FUNCTIONAL.split()}
+OBJECTS["functional.align_tensors"] = OBJECTS["align_tensors"]
 OBJECTS["qscheme"] = "tl_quantization:QScheme"
 
 _NATIVE = (

@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from importlib.metadata import Distribution
-    from types import CodeType
+    from types import CodeType, ModuleType
     from typing import Any, BinaryIO
 
 API_VERSION = Release("2.7.0+tl")
@@ -68,8 +68,38 @@ def install() -> None:
     sys.modules["torch"] = tl
     tl.__version__ = tl.version.__version__ = API_VERSION
     tl.__name__ = "torch"
+    _name_functions(tl._core)
+    _watch.watchers["tl_nn.functional"] = _name_functions
+    if "tl_nn.functional" in sys.modules:
+        _name_functions(sys.modules["tl_nn.functional"])
     for name in _SPAWNERS:
         _follow(name)
+
+
+_FUNCTIONAL = (
+    "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul "
+    "einsum lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index"
+)
+
+
+def _name_functions(module: "ModuleType") -> None:
+    """Lets the functions of a module say that they are torch's, as programs look them up by what they say."""
+    native = type(len)
+    if module.__name__ == "tl_nn.functional":
+        for name in module.__all__:
+            function = getattr(module, name)
+            if hasattr(function, "__wrapped__"):
+                function.__module__ = "torch.nn.functional"
+        return
+    kinds, functional = (native, module._C.overridable), frozenset(_FUNCTIONAL.split())
+    for name, function in vars(module).items():
+        if type(function) in kinds:
+            function.__module__ = "torch.functional" if name in functional else "torch"
+    for space in ("_fft", "_linalg", "_special"):
+        sys.modules[f"torch._C.{space}"] = getattr(module._C, space)
+        for function in vars(getattr(module._C, space)).values():
+            if type(function) is native:
+                function.__module__ = f"torch._C.{space}"
 
 
 def distribution() -> "Distribution":

@@ -81,14 +81,29 @@ PyObject* bound(PyObject* self, PyObject* object, PyObject*) {
   return object ? PyMethod_New(self, object) : Py_NewRef(self);
 }
 
-// What the object has not itself, such as its name and its annotations, is the function's.
+// What programs ask of functions: the wrapped one's, unless it was set on the wrapper.
+bool is_of_function(PyObject* name) {
+  static PyObject* const names = [] {
+    PyObject* set = PyFrozenSet_New(nullptr);
+    for (const char* n : {"__name__", "__qualname__", "__doc__", "__module__", "__class__", "__defaults__",
+                          "__kwdefaults__", "__code__", "__globals__", "__closure__", "__annotations__"}) {
+      const PyRef text(PyUnicode_InternFromString(n));
+      if (text) PySet_Add(set, text.get());
+    }
+    return set;
+  }();
+  return PySet_Contains(names, name) == 1;
+}
+
 PyObject* get_attribute(PyObject* self, PyObject* name) {
-  if (PyObject* own = PyDict_GetItemWithError(overridable_of(self).dict, name)) return Py_NewRef(own);
+  const Overridable& o = overridable_of(self);
+  if (PyObject* own = PyDict_GetItemWithError(o.dict, name)) return Py_NewRef(own);
   if (PyErr_Occurred()) return nullptr;
-  if (PyObject* found = PyObject_GetAttr(overridable_of(self).function, name)) return found;
+  if (is_of_function(name)) return PyObject_GetAttr(o.function, name);
+  if (PyObject* found = PyObject_GenericGetAttr(self, name)) return found;
   if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
   PyErr_Clear();
-  return PyObject_GenericGetAttr(self, name);
+  return PyObject_GetAttr(o.function, name);
 }
 
 PyObject* name_of(PyObject* self) { return PyObject_GetAttrString(self, "__qualname__"); }
@@ -165,9 +180,17 @@ PyTypeObject* make_type() {
 }
 }  // namespace
 
+namespace {
+PyTypeObject* g_type = nullptr;
+}
+
 void add_overridable_type(PyObject* module) {
-  const PyRef type(reinterpret_cast<PyObject*>(make_type()));
-  checked(PyModule_AddObjectRef(module, "overridable", type.get()));
+  g_type = make_type();
+  checked(PyModule_AddObjectRef(module, "overridable", reinterpret_cast<PyObject*>(g_type)));
+}
+
+PyObject* make_overridable(PyObject* function) {
+  return PyObject_CallOneArg(reinterpret_cast<PyObject*>(g_type), function);
 }
 
 }  // namespace tl::bind

@@ -6,5 +6,6 @@
 namespace tl::bind {
 
 void add_overridable_type(PyObject* module);
+PyObject* make_overridable(PyObject* function);  // a new reference, or NULL with an exception
 
 }  // namespace tl::bind

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "bind/error.h"
+#include "bind/overridable.h"
 #include "bind/parse.h"
 #include "bind/python_frames.h"
 #include "bind/result.h"
@@ -56,7 +57,8 @@ int api_extend(PyMethodDef* methods, PyGetSetDef* getset) {
   return translated(
       [&] {
         for (PyMethodDef* m = methods; m && m->ml_name; ++m) {
-          PyRef d = checked(PyDescr_NewMethod(g_tensor_type, m));
+          PyRef plain = checked(PyDescr_NewMethod(g_tensor_type, m));
+          PyRef d = checked(make_overridable(plain.get()));
           checked(PyDict_SetItemString(g_tensor_type->tp_dict, m->ml_name, d.get()));
         }
         for (PyGetSetDef* g = getset; g && g->name; ++g) {

@@ -184,7 +184,9 @@ PyObject* unary(PyObject* a) noexcept {
       static_cast<PyObject*>(nullptr));
 }
 
-PyObject* positive(PyObject* a) { return Py_NewRef(a); }
+PyObject* positive(PyObject* a) {
+  return wants_override(a) ? override_method("positive", a) : Py_NewRef(a);
+}
 
 // NumPy gives way to us here, and where both give way Python compares the objects themselves.
 template <Language which>
@@ -276,6 +278,7 @@ PyObject* to_int(PyObject* o) {
   });
 }
 PyObject* to_index(PyObject* o) {
+  if (wants_override(o)) return override_method("__index__", o);
   return translated(
       [&]() -> PyObject* {
         const Tensor& t = tensor_of(o);

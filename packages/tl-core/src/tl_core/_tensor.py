@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy as _copy
 from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 from tl_core import _C, backend_registry, norms, sparse, statistics
@@ -748,6 +749,11 @@ for _name in (
     "q_per_channel_axis",
 ):  # fmt: skip
     setattr(Tensor, _name, _of_quantized(_name))
+# What makes plain tensors of others, and what Python asks of classes, sees no overrides.
+_PLAIN = {"__array_namespace__", "__dir__", "as_subclass", "new", "record_stream", "to_device"}
+for _name, _method in list(vars(Tensor).items()):
+    if isinstance(_method, FunctionType) and _name not in _PLAIN:
+        setattr(Tensor, _name, _C.overridable(_method))
 Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type: ignore[assignment]
 Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment]
 Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment]

@@ -102,5 +102,5 @@ def _capsule(array: Any, options: dict[str, Any]) -> Any:
         return array.__dlpack__(**options)
 
 
-setattr(Tensor, "__dlpack__", _dlpack)  # noqa: B010 - the stub has it as a method
-setattr(Tensor, "__dlpack_device__", _dlpack_device)  # noqa: B010
+setattr(Tensor, "__dlpack__", _C.overridable(_dlpack))  # noqa: B010 - the stub has it as a method
+setattr(Tensor, "__dlpack_device__", _C.overridable(_dlpack_device))  # noqa: B010

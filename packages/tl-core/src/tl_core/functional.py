@@ -29,16 +29,19 @@ def is_storage(obj: Any, /) -> bool:
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
+@overridable
 def is_floating_point(input: Tensor) -> bool:
     """Whether the elements are floating-point numbers."""
     return input.is_floating_point()
 
 
+@overridable
 def is_complex(input: Tensor) -> bool:
     """Whether the elements are complex."""
     return input.is_complex()
 
 
+@overridable
 def is_conj(input: Tensor) -> bool:
     """Whether the elements are conjugated when they are read.
 
@@ -48,6 +51,7 @@ def is_conj(input: Tensor) -> bool:
     return input.is_conj()
 
 
+@overridable
 def is_neg(input: Tensor) -> bool:
     """Whether the elements are negated when they are read.
 
@@ -57,11 +61,13 @@ def is_neg(input: Tensor) -> bool:
     return input.is_neg()
 
 
+@overridable
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero; RuntimeError if there are more or none."""
     return bool(input)
 
 
+@overridable
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """The positions of the elements that are not zero: one a row, or with `as_tuple` a tensor a dimension."""
     if not as_tuple:
@@ -71,11 +77,13 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     return input.nonzero_numpy()
 
 
+@overridable
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input.numel()
 
 
+@overridable
 def get_device(input: Tensor) -> int:
     """The index of the tensor's device; -1 on the CPU."""
     return input.get_device()

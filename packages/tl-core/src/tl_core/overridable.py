@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MethodDescriptorType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GetSetDescriptorType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
-from tl_core import _C
+from tl_core import _C, backend_registry
 from tl_core._C import Tensor
 
 __all__ = [
@@ -21,12 +29,18 @@ __all__ = [
 
 _MODULES = {
     "torch": "tl_core",
-    **{f"torch.{name}": f"tl_core.{name}" for name in ("linalg", "sparse", "special")},
+    "torch.functional": "tl_core.functional",
+    **{f"torch.{name}": f"tl_core.{name}" for name in ("fft", "linalg", "sparse", "special")},
 }
+# Of another package, which is loaded where programs use the façade.
+_OTHERS = {"torch.nn.functional": "tl_nn.functional", "torch.nn.init": "tl_nn.init"}
 _FUNCTIONS = (BuiltinFunctionType, FunctionType)
 _METHODS = (MethodDescriptorType, FunctionType)
-# What Python calls by itself; operators are seen as the methods add, mul, ...
-_SPECIAL = ("__bool__", "__float__", "__getitem__", "__int__", "__repr__", "__setitem__")
+# Python's own, which see no overrides; operators are seen as the methods add, mul, ...
+_UNSEEN = frozenset(
+    {"__delattr__", "__delitem__", "__getattribute__", "__hash__", "__init__", "__iter__", "__next__", "__setattr__",
+     "__str__"}
+)  # fmt: skip
 # Builtin functions that are no operators.
 _PLAIN = frozenset(
     {"can_cast", "from_numpy", "get_default_dtype", "get_num_threads", "promote_types", "result_type",
@@ -46,13 +60,17 @@ def _without_tensors() -> frozenset[str]:
 
 
 def _is_overridable(function: Any) -> bool:
+    if type(function) is _C.overridable:
+        return True
     if isinstance(function, BuiltinFunctionType):
         return function.__name__ not in _PLAIN and function.__name__ not in _without_tensors()
-    return not isinstance(function, FunctionType) or getattr(function, "overridable", False)
+    return not isinstance(function, FunctionType)
 
 
 def _modules() -> dict[str, ModuleType]:
-    return {path: import_module(name) for path, name in _MODULES.items()}
+    backend_registry.load("functional")
+    loaded = {path: sys.modules[name] for path, name in _OTHERS.items() if name in sys.modules}
+    return {path: import_module(name) for path, name in _MODULES.items()} | loaded
 
 
 def _functions(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -64,7 +82,8 @@ def _functions(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 def _methods() -> Iterator[tuple[str, Any]]:
     for name, method in vars(Tensor).items():
-        if isinstance(method, _METHODS) or name in _SPECIAL:
+        slot = isinstance(method, WrapperDescriptorType) and name not in _UNSEEN
+        if isinstance(method, _METHODS) or slot:
             yield name, method
 
 
@@ -75,7 +94,7 @@ def _getters() -> Iterator[tuple[str, Any]]:
 
 
 @functools.cache
-def _named_with(grad: Any) -> dict[Any, str]:
+def _named_with(*loaded: Any) -> dict[Any, str]:
     named: dict[Any, str] = {}
     for path, module in _modules().items():
         for name, function in _functions(module):
@@ -89,14 +108,13 @@ def _named_with(grad: Any) -> dict[Any, str]:
 
 def _named() -> dict[Any, str]:
     """Every function, method and reader of a property that can be overridden, with its name."""
-    return _named_with(Tensor.grad)  # tl-autograd brings properties of its own
+    return _named_with(Tensor.grad, *_modules())  # what other packages bring
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The functions that `__torch_function__` sees, by the module or class that has them.
 
-    A function of several names stands there once. Functions that are written in terms of these, as most of
-    `nn.functional`, are seen as what they call.
+    A function of several names stands there once; those of `nn` are there once it has been imported.
 
     Examples:
         >>> import tl_core as tl

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeVar
 
 from tl_core import _C
 from tl_core._C import Tensor
@@ -29,10 +31,13 @@ __all__ = [
     "has_torch_function",
     "is_tensor_like",
     "is_tensor_method_or_property",
+    "made_of_others",
     "overridable",
     "resolve_name",
     "wrap_torch_function",
 ]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _state = threading.local()
 
@@ -126,11 +131,37 @@ def wrap_torch_function(dispatcher: Any) -> Any:
     return decorate
 
 
-def overridable(function: Any) -> Any:
-    """A function of tensors whose arguments and modes may take a call over before it runs."""
-    wrapped = wrap_torch_function(lambda *args, **kwargs: _arguments(args, kwargs))(function)
-    wrapped.overridable = True  # what lists such functions looks for it
-    return wrapped
+def overridable(function: _F) -> _F:
+    """A function of tensors whose arguments and modes may take a call over before it runs.
+
+    Args:
+        function: the function; what it takes is looked at, and what lists and tuples hold.
+
+    Example:
+        >>> @overridable
+        ... def halved(x):
+        ...     return x / 2
+        >>> halved(3)
+        1.5
+    """
+    return _C.overridable(function)
+
+
+def made_of_others(function: Any) -> Any:
+    """The Python code of a method of Tensor or of `nn.functional`; None of any other function.
+
+    For classes whose `__torch_function__` knows operators only: the code calls those, and the class is asked again.
+
+    Args:
+        function: what `__torch_function__` was given.
+    """
+    if type(function) is not _C.overridable:
+        return None
+    code = function.__wrapped__
+    if not isinstance(code, FunctionType):
+        return code
+    own = code.__module__.startswith("tl_core.") and "." not in code.__qualname__
+    return None if own else code
 
 
 def is_tensor_like(inp: Any) -> bool:

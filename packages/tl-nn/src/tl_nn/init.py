@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 import tl_core
 from tl_core import Tensor, no_grad
 from tl_core.linalg import qr
+from tl_core.overrides import overridable
 
 __all__ = [
     "calculate_gain",
@@ -98,6 +99,7 @@ def _slope(param: Any) -> float:
 # Distributions and constants
 
 
+@overridable
 @_unrecorded
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn evenly from `a` to `b`.
@@ -111,6 +113,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
     return tensor.uniform_(a, b, generator=generator)
 
 
+@overridable
 @_unrecorded
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn from the normal distribution.
@@ -204,6 +207,7 @@ def _draw_until_accepted(tensor: Tensor, proposals: _Normal | _Uniform, generato
     return tensor
 
 
+@overridable
 @_unrecorded
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value.
@@ -343,6 +347,7 @@ def _xavier_std(tensor: Tensor, gain: float) -> float:
     return gain * sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
 
 
+@overridable
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,

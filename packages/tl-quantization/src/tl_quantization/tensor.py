@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tl_core import Tensor
-from tl_core.overrides import DisableTorchFunctionSubclass
+from tl_core.overrides import DisableTorchFunctionSubclass, made_of_others
 
 from .dtypes import QScheme, storage_dtype
 from .quantizer import PerChannel, PerTensor, Quantizer
@@ -48,6 +48,8 @@ class QuantizedTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if (code := made_of_others(func)) is not None:
+            return code(*args, **(kwargs or {}))
         handler = _HANDLERS.get(func.__name__)
         if handler is None:
             raise NotImplementedError(

@@ -7,6 +7,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.overrides import made_of_others
 
 __all__ = ["Handlers", "as_it_is", "plain"]
 
@@ -40,6 +41,8 @@ class Handlers:
     def call(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The operator's result; NotImplementedError if there is none for nested tensors."""
         name = getattr(operator, "__name__", "").partition(".")[0]  # of `add.Tensor` as of `add`
+        if (code := made_of_others(operator)) is not None:
+            return code(*args, **kwargs)
         raw = self.raw.get(name)
         if raw is None:
             found = self.table.get(name)

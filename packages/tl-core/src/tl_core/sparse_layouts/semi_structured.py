@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.overrides import made_of_others
 
 __all__ = ["SparseSemiStructuredTensor", "to_sparse_semi_structured"]
 
@@ -64,6 +65,8 @@ class SparseSemiStructuredTensor(Tensor):
         name = getattr(func, "__name__", "")
         if name == "__get__":
             return super().__torch_function__(func, types, args, kwargs)
+        if (code := made_of_others(func)) is not None:
+            return code(*args, **(kwargs or {}))
         handler = _HANDLERS.get(name)
         if handler is None:
             raise NotImplementedError(

@@ -6,10 +6,12 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_core.overrides import overridable
 
 __all__: list[str] = []
 
 
+@overridable
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape."""
     return input.is_same_size(other)

@@ -7,6 +7,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor, nn_functions
+from tl_core.overrides import overridable
 
 __all__ = [
     "celu",
@@ -50,6 +51,7 @@ __all__ = [
 # Element by element
 
 
+@overridable
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """`max(x, 0)`.
 
@@ -61,16 +63,19 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return tl_core.relu_(input) if inplace else tl_core.relu(input)
 
 
+@overridable
 def relu_(input: Tensor) -> Tensor:
     """`max(x, 0)` in place."""
     return tl_core.relu_(input)
 
 
+@overridable
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """`min(max(x, 0), 6)`."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
+@overridable
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """`min(max(x, min_val), max_val)`; the gradient is 0 at the two bounds themselves.
 
@@ -86,26 +91,31 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     return compute(input, min_val, max_val)
 
 
+@overridable
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """`hardtanh` in place."""
     return hardtanh(input, min_val, max_val, inplace=True)
 
 
+@overridable
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`x` where it exceeds `threshold`, else `value`."""
     return (tl_core.threshold_ if inplace else tl_core.threshold)(input, threshold, value)
 
 
+@overridable
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """`x` where it exceeds `threshold`, else `value`; in place."""
     return tl_core.threshold_(input, threshold, value)
 
 
+@overridable
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """`x` where it is positive, else `negative_slope * x`."""
     return (nn_functions.leaky_relu_ if inplace else nn_functions.leaky_relu)(input, negative_slope)
 
 
+@overridable
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """`leaky_relu` in place."""
     return nn_functions.leaky_relu_(input, negative_slope)
@@ -114,6 +124,7 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
 prelu = tl_core.prelu
 
 
+@overridable
 def rrelu(
     input: Tensor,
     lower: float = 1.0 / 8,
@@ -125,31 +136,37 @@ def rrelu(
     return (tl_core.rrelu_ if inplace else tl_core.rrelu)(input, lower, upper, training)
 
 
+@overridable
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """`rrelu` in place."""
     return tl_core.rrelu_(input, lower, upper, training)
 
 
+@overridable
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`x` where it is positive, else `alpha * (exp(x) - 1)`."""
     return (nn_functions.elu_ if inplace else nn_functions.elu)(input, alpha)
 
 
+@overridable
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`elu` in place."""
     return nn_functions.elu_(input, alpha)
 
 
+@overridable
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` scaled so that values of zero mean and unit variance keep them: Klambauer et al., 2017."""
     return (tl_core.selu_ if inplace else tl_core.selu)(input)
 
 
+@overridable
 def selu_(input: Tensor) -> Tensor:
     """`selu` in place."""
     return tl_core.selu_(input)
 
 
+@overridable
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`x` where it is positive, else `alpha * (exp(x / alpha) - 1)`.
 
@@ -160,6 +177,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (tl_core.celu_ if inplace else tl_core.celu)(input, alpha)
 
 
+@overridable
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`celu` in place."""
     return tl_core.celu_(input, alpha)
@@ -174,31 +192,37 @@ softplus = nn_functions.softplus
 logsigmoid = nn_functions.log_sigmoid
 
 
+@overridable
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """`x * tanh(softplus(x))`."""
     return (nn_functions.mish_ if inplace else nn_functions.mish)(input)
 
 
+@overridable
 def sigmoid(input: Tensor) -> Tensor:
     """`1 / (1 + exp(-x))`."""
     return tl_core.sigmoid(input)
 
 
+@overridable
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent."""
     return tl_core.tanh(input)
 
 
+@overridable
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """`x * sigmoid(x)`, also called swish."""
     return (nn_functions.silu_ if inplace else nn_functions.silu)(input)
 
 
+@overridable
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """`min(max(x + 3, 0), 6) / 6`, a piecewise linear sigmoid."""
     return (nn_functions.hardsigmoid_ if inplace else nn_functions.hardsigmoid)(input)
 
 
+@overridable
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """`x * min(max(x + 3, 0), 6) / 6`."""
     return (nn_functions.hardswish_ if inplace else nn_functions.hardswish)(input)
@@ -210,11 +234,13 @@ hardshrink = tl_core.hardshrink
 softshrink = nn_functions.softshrink
 
 
+@overridable
 def softsign(input: Tensor) -> Tensor:
     """`x / (1 + |x|)`."""
     return input / (input.abs() + 1)
 
 
+@overridable
 def tanhshrink(input: Tensor) -> Tensor:
     """`x - tanh(x)`."""
     return input - input.tanh()
@@ -223,6 +249,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 # Along a dimension
 
 
+@overridable
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """`exp(x) / sum(exp(x))` along a dimension.
 
@@ -242,11 +269,13 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return tl_core.softmax(input, _chosen(dim, input, "softmax", _stacklevel), dtype=dtype)
 
 
+@overridable
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without leaving the range of numbers."""
     return tl_core.log_softmax(input, _chosen(dim, input, "log_softmax", _stacklevel), dtype=dtype)
 
 
+@overridable
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """`softmax` of `-input`."""
     return tl_core.softmax(-input, _chosen(dim, input, "softmin", _stacklevel), dtype=dtype)
@@ -264,6 +293,7 @@ def _chosen(dim: int | None, input: Tensor, name: str, stacklevel: int) -> int:
     return 0 if input.dim() in (0, 1, 3) else 1
 
 
+@overridable
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """`a * sigmoid(b)`, with `a` and `b` the two halves of the input along `dim`.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from tl_core import Tensor, matmul, nn_functions
 from tl_core.autocast_inputs import in_own_type
+from tl_core.overrides import overridable
 
 __all__ = ["bilinear", "linear"]
 
 linear = nn_functions.linear
 
 
+@overridable
 @in_own_type
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k.

@@ -8,6 +8,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor, nn_functions
+from tl_core.overrides import overridable
 
 from .affine import linear
 from .dropouts import dropout
@@ -17,6 +18,7 @@ __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 scaled_dot_product_attention = nn_functions.scaled_dot_product_attention
 
 
+@overridable
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,

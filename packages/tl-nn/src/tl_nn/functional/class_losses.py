@@ -6,6 +6,7 @@ from typing import Any
 
 from tl_core import Tensor, log_softmax, nn_functions, where
 from tl_core.autocast_inputs import in_float32
+from tl_core.overrides import overridable
 
 from .._reduction import chosen, reduced, reduction_code
 from .checks import check_tensor
@@ -13,6 +14,7 @@ from .checks import check_tensor
 __all__ = ["cross_entropy", "nll_loss"]
 
 
+@overridable
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -58,6 +60,7 @@ def nll_loss(
     return nn_functions.nll_loss_nd(input, target, weight, code, ignore_index)
 
 
+@overridable
 @in_float32
 def cross_entropy(
     input: Tensor,

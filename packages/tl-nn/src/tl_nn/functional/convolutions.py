@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tl_core
 from tl_core import Tensor, nn_functions
+from tl_core.overrides import overridable
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold",
@@ -51,6 +52,7 @@ def _pair(value: Pair) -> tuple[int, ...]:
     return (value, value) if isinstance(value, int) else tuple(value)
 
 
+@overridable
 def unfold(
     input: Tensor, kernel_size: Pair, dilation: Pair = 1, padding: Pair = 0, stride: Pair = 1
 ) -> Tensor:
@@ -84,6 +86,7 @@ def unfold(
     return nn_functions.im2col(input, _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
 
 
+@overridable
 def fold(
     input: Tensor,
     output_size: Pair,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tl_core
 from tl_core import Tensor, pdist
+from tl_core.overrides import overridable
 
 from .checks import check_tensor
 from .lengths import vector_length
@@ -11,6 +12,7 @@ from .lengths import vector_length
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
 
+@overridable
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors.
 
@@ -47,6 +49,7 @@ def _at_least(length: Tensor, eps: float) -> Tensor:
     return tl_core.where(length > eps, length, eps)
 
 
+@overridable
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:

@@ -6,12 +6,14 @@ import warnings
 
 import tl_core
 from tl_core import Tensor
+from tl_core.overrides import overridable
 
 from .checks import check_tensor
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
 
+@overridable
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set each element to 0 with probability `p` and divide the others by `1 - p`.
 
@@ -39,6 +41,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return drop(input, p, training)
 
 
+@overridable
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels to 0: rows of an input of shape (N, C, L) or (C, L).
 
@@ -56,6 +59,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _drop_channels(input, p, training, inplace, batched=input.dim() == 3)
 
 
+@overridable
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels to 0: planes of an input of shape (N, C, H, W), rows of one of shape (N, C, L)."""
     if input.dim() not in (3, 4):
@@ -72,6 +76,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _drop_channels(input, p, training, inplace, batched=True)
 
 
+@overridable
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels to 0: volumes of an input of shape (N, C, D, H, W) or (C, D, H, W)."""
     if input.dim() not in (4, 5):
@@ -79,6 +84,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _drop_channels(input, p, training, inplace, batched=input.dim() == 5)
 
 
+@overridable
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean and variance of the self-normalizing activation SELU."""
     if _is_off(input, p, training):
@@ -86,6 +92,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return _alpha_drop(input, tl_core.empty_like(input), p, inplace)
 
 
+@overridable
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:

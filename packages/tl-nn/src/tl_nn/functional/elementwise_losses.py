@@ -7,6 +7,7 @@ from math import log, pi
 
 from tl_core import Tensor, where
 from tl_core.autocast_inputs import in_float32
+from tl_core.overrides import overridable
 
 from .._reduction import check, chosen, reduced
 from .activations import logsigmoid
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 
+@overridable
 @in_float32
 def mse_loss(
     input: Tensor,
@@ -62,6 +64,7 @@ def mse_loss(
     return _weighted(difference * difference, weight, reduction)
 
 
+@overridable
 @in_float32
 def l1_loss(
     input: Tensor,
@@ -107,6 +110,7 @@ def _weighted(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     return total.sum() / weight.sum() if reduction == "mean" else reduced(total, reduction)
 
 
+@overridable
 @in_float32
 def smooth_l1_loss(
     input: Tensor,
@@ -144,6 +148,7 @@ def smooth_l1_loss(
     return reduced(where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
 
 
+@overridable
 @in_float32
 def huber_loss(
     input: Tensor,
@@ -178,6 +183,7 @@ def huber_loss(
     return _weighted(where(size <= delta, size * size * 0.5, (size - 0.5 * delta) * delta), weight, reduction)
 
 
+@overridable
 @in_float32
 def kl_div(
     input: Tensor,
@@ -232,6 +238,7 @@ def kl_div(
     return reduced(losses, reduction)
 
 
+@overridable
 @in_float32
 def binary_cross_entropy(
     input: Tensor,
@@ -309,6 +316,7 @@ def _steep_log(x: Tensor) -> Tensor:
     return where(fixed > 3.8e-44, fixed.log(), -100.0) + (x - fixed) * (1 / _TINY)
 
 
+@overridable
 @in_float32
 def binary_cross_entropy_with_logits(
     input: Tensor,
@@ -359,6 +367,7 @@ def softplus_of_negative(x: Tensor) -> Tensor:
     return -logsigmoid(x)
 
 
+@overridable
 @in_float32
 def poisson_nll_loss(
     input: Tensor,
@@ -405,6 +414,7 @@ def poisson_nll_loss(
     return reduced(losses, reduction)
 
 
+@overridable
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tl_core import Tensor
+from tl_core.overrides import overridable
 
 from .affine import linear
 from .class_losses import cross_entropy
@@ -12,6 +13,7 @@ from .class_losses import cross_entropy
 __all__ = ["linear_cross_entropy"]
 
 
+@overridable
 def linear_cross_entropy(
     input: Tensor,
     linear_weight: Tensor,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import tl_core
 from tl_core import Tensor, where
 from tl_core.autocast_inputs import in_float32
+from tl_core.overrides import overridable
 
 from .._reduction import check, chosen, reduced
 from .checks import check_tensor
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 
+@overridable
 @in_float32
 def margin_ranking_loss(
     input1: Tensor,
@@ -60,6 +62,7 @@ def margin_ranking_loss(
     return reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
+@overridable
 @in_float32
 def hinge_embedding_loss(
     input: Tensor,
@@ -84,6 +87,7 @@ def hinge_embedding_loss(
     return reduced(apart + together, reduction)
 
 
+@overridable
 @in_float32
 def cosine_embedding_loss(
     input1: Tensor,
@@ -129,6 +133,7 @@ def cosine_embedding_loss(
     return reduced(losses, reduction)
 
 
+@overridable
 @in_float32
 def soft_margin_loss(
     input: Tensor,
@@ -149,6 +154,7 @@ def soft_margin_loss(
     return reduced(softplus_of_negative(input * target), reduction)
 
 
+@overridable
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -187,6 +193,7 @@ def _rows(input: Tensor) -> Tensor:
     )
 
 
+@overridable
 @in_float32
 def multi_margin_loss(
     input: Tensor,
@@ -256,6 +263,7 @@ def _scalar_name(t: Tensor) -> str:
     return names.get(name, name.capitalize())
 
 
+@overridable
 @in_float32
 def multilabel_margin_loss(
     input: Tensor,
@@ -302,6 +310,7 @@ def multilabel_margin_loss(
     return reduced(losses if input.dim() == 2 else losses.reshape(()), reduction)
 
 
+@overridable
 @in_float32
 def triplet_margin_loss(
     anchor: Tensor,
@@ -347,6 +356,7 @@ def triplet_margin_loss(
     return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
 
 
+@overridable
 def triplet_margin_with_distance_loss(
     anchor: Tensor,
     positive: Tensor,

@@ -7,6 +7,7 @@ from math import prod
 
 import tl_core
 from tl_core import Tensor
+from tl_core.overrides import overridable
 
 from .checks import check_tensor
 from .lengths import vector_length
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 
+@overridable
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -69,6 +71,7 @@ def batch_norm(
     return tl_core.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 
+@overridable
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -97,6 +100,7 @@ def instance_norm(
     )
 
 
+@overridable
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -130,6 +134,7 @@ def layer_norm(
     return tl_core.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
+@overridable
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -146,6 +151,7 @@ def rms_norm(
     return tl_core.rms_norm(input, normalized_shape, weight, eps)
 
 
+@overridable
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -183,6 +189,7 @@ def group_norm(
     return tl_core.group_norm(input, num_groups, weight, bias, eps)
 
 
+@overridable
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
@@ -221,6 +228,7 @@ def local_response_norm(
     return input / (around * alpha + k) ** beta
 
 
+@overridable
 def normalize(
     input: Tensor,
     p: float = 2.0,

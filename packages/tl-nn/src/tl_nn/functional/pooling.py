@@ -7,6 +7,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor, nn_functions
+from tl_core.overrides import overridable
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -66,6 +67,7 @@ def _max_pool(
     return pool(input, kernel_size, [] if stride is None else stride, *rest)
 
 
+@overridable
 def max_pool1d(
     input: Tensor,
     kernel_size: Ints,
@@ -107,6 +109,7 @@ def max_pool1d(
     )
 
 
+@overridable
 def max_pool2d(
     input: Tensor,
     kernel_size: Ints,
@@ -125,6 +128,7 @@ def max_pool2d(
     )
 
 
+@overridable
 def max_pool3d(
     input: Tensor,
     kernel_size: Ints,
@@ -140,6 +144,7 @@ def max_pool3d(
     )
 
 
+@overridable
 def max_pool1d_with_indices(
     input: Tensor,
     kernel_size: Ints,
@@ -153,6 +158,7 @@ def max_pool1d_with_indices(
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)
 
 
+@overridable
 def max_pool2d_with_indices(
     input: Tensor,
     kernel_size: Ints,
@@ -166,6 +172,7 @@ def max_pool2d_with_indices(
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)
 
 
+@overridable
 def max_pool3d_with_indices(
     input: Tensor,
     kernel_size: Ints,
@@ -182,6 +189,7 @@ def max_pool3d_with_indices(
 # Means
 
 
+@overridable
 def avg_pool1d(
     input: Tensor,
     kernel_size: Ints,
@@ -213,6 +221,7 @@ def avg_pool1d(
     return tl_core.avg_pool1d(input, kernel_size, step, padding, ceil_mode, count_include_pad)
 
 
+@overridable
 def avg_pool2d(
     input: Tensor,
     kernel_size: Ints,
@@ -235,6 +244,7 @@ def avg_pool2d(
     )
 
 
+@overridable
 def avg_pool3d(
     input: Tensor,
     kernel_size: Ints,
@@ -268,6 +278,7 @@ def _result_size(input: Tensor, output_size: Any, n: int) -> list[int]:
     return [mine if asked is None else asked for asked, mine in zip(sizes, own)]
 
 
+@overridable
 def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
     """The means of `output_size` windows that together cover the last dimension.
 
@@ -281,16 +292,19 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
     return tl_core.adaptive_avg_pool1d(input, output_size)
 
 
+@overridable
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The means of as many rectangles as `output_size`, (height, width), asks for; None keeps a size."""
     return nn_functions.adaptive_avg_pool2d(input, _result_size(input, output_size, 2))
 
 
+@overridable
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The means of as many boxes as `output_size`, (depth, height, width), asks for; None keeps a size."""
     return nn_functions.adaptive_avg_pool3d(input, _result_size(input, output_size, 3))
 
 
+@overridable
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Ints, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -298,6 +312,7 @@ def adaptive_max_pool1d_with_indices(
     return tl_core.adaptive_max_pool1d(input, output_size)
 
 
+@overridable
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -305,6 +320,7 @@ def adaptive_max_pool2d_with_indices(
     return nn_functions.adaptive_max_pool2d(input, _result_size(input, output_size, 2))
 
 
+@overridable
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -312,18 +328,21 @@ def adaptive_max_pool3d_with_indices(
     return nn_functions.adaptive_max_pool3d(input, _result_size(input, output_size, 3))
 
 
+@overridable
 def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
     """The maxima of `output_size` windows that together cover the last dimension: see `adaptive_avg_pool1d`."""
     both = adaptive_max_pool1d_with_indices(input, output_size)
     return both if return_indices else both[0]
 
 
+@overridable
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maxima of as many rectangles as `output_size` asks for, and, if asked for, their positions."""
     both = adaptive_max_pool2d_with_indices(input, output_size)
     return both if return_indices else both[0]
 
 
+@overridable
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maxima of as many boxes as `output_size` asks for, and, if asked for, their positions."""
     both = adaptive_max_pool3d_with_indices(input, output_size)
@@ -344,6 +363,7 @@ def _lp_pool(
     return (tl_core.sign(power) * tl_core.relu(tl_core.abs(power))).mul(count).pow(1.0 / norm_type)
 
 
+@overridable
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
@@ -357,6 +377,7 @@ def lp_pool1d(
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@overridable
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
@@ -364,6 +385,7 @@ def lp_pool2d(
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@overridable
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
@@ -400,6 +422,7 @@ def _fractional(
     return pool(input, kernel_size, output_size, samples)
 
 
+@overridable
 def fractional_max_pool2d_with_indices(
     input: Tensor,
     kernel_size: Ints,
@@ -412,6 +435,7 @@ def fractional_max_pool2d_with_indices(
     return _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
+@overridable
 def fractional_max_pool3d_with_indices(
     input: Tensor,
     kernel_size: Ints,
@@ -424,6 +448,7 @@ def fractional_max_pool3d_with_indices(
     return _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
+@overridable
 def fractional_max_pool2d(
     input: Tensor,
     kernel_size: Ints,
@@ -456,6 +481,7 @@ def fractional_max_pool2d(
     return both if return_indices else both[0]
 
 
+@overridable
 def fractional_max_pool3d(
     input: Tensor,
     kernel_size: Ints,
@@ -521,6 +547,7 @@ def _max_unpool(
     return nn_functions.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*size, 1]).squeeze(-1)
 
 
+@overridable
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
@@ -559,6 +586,7 @@ def max_unpool1d(
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@overridable
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
@@ -571,6 +599,7 @@ def max_unpool2d(
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@overridable
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,

@@ -6,10 +6,12 @@ import warnings
 
 import tl_core
 from tl_core import Tensor
+from tl_core.overrides import overridable
 
 __all__ = ["gumbel_softmax"]
 
 
+@overridable
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:

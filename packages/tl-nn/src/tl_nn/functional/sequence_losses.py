@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import tl_core
 from tl_core import Tensor, stack, where
 from tl_core.autocast_inputs import in_float32
+from tl_core.overrides import overridable
 
 from .._reduction import check, reduced
 from .checks import check_tensor
@@ -18,6 +19,7 @@ _IMPOSSIBLE = (
 )  # the logarithm of the probability of what can't be; finite, so that gradients stay numbers
 
 
+@overridable
 @in_float32
 def ctc_loss(
     log_probs: Tensor,

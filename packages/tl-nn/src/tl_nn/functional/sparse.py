@@ -6,12 +6,14 @@ import warnings
 
 import tl_core
 from tl_core import Tensor, no_grad
+from tl_core.overrides import overridable
 
 from .checks import check_tensor
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 
+@overridable
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -72,6 +74,7 @@ def _padding_row(padding_idx: int | None, weight: Tensor) -> int:
     return padding_idx % rows
 
 
+@overridable
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -183,6 +186,7 @@ def _bag_mode(mode: str, by_frequency: bool, sparse: bool, factors: Tensor | Non
     return ("sum", "mean", "max").index(mode)
 
 
+@overridable
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Vectors of zeros with a one at the given class.
 

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import tl_core
 from tl_core import Tensor, nn_functions
+from tl_core.overrides import overridable
 
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 
+@overridable
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """A larger tensor, filled around the input.
 
@@ -99,6 +101,7 @@ def _check_interpolation(input: Tensor, mode: str, align_corners: bool | None, a
         )
 
 
+@overridable
 def interpolate(
     input: Tensor,
     size: Any = None,
@@ -166,6 +169,7 @@ def _refused(mode: str, ndim: int) -> NoReturn:
     )
 
 
+@overridable
 def upsample(
     input: Tensor,
     size: Any = None,
@@ -180,6 +184,7 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+@overridable
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """`interpolate` with mode "nearest"."""
     warnings.warn(
@@ -189,6 +194,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
+@overridable
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """`interpolate` with mode "bilinear" and aligned corners."""
     warnings.warn(
@@ -204,6 +210,7 @@ _METHODS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 _OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
 
 
+@overridable
 def grid_sample(
     input: Tensor,
     grid: Tensor,
@@ -255,6 +262,7 @@ def grid_sample(
     )
 
 
+@overridable
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The points for `grid_sample` that an affine map sends each position of the result to.
 
@@ -304,6 +312,7 @@ def _aligned(name: str, align_corners: bool | None) -> bool:
 # Rearranging
 
 
+@overridable
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(…, channels * r * r, height, width) as (…, channels, height * r, width * r): Shi et al., 2016.
 
@@ -320,6 +329,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return tl_core.pixel_shuffle(input, upscale_factor)
 
 
+@overridable
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(…, channels, height * r, width * r) as (…, channels * r * r, height, width): undoes `pixel_shuffle`.
 
@@ -330,6 +340,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return tl_core.pixel_unshuffle(input, downscale_factor)
 
 
+@overridable
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels in another order, taken from each of `groups` groups in turn: Zhang et al., 2018.
 
@@ -345,6 +356,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return tl_core.channel_shuffle(input, groups)
 
 
+@overridable
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """`channel_shuffle`."""
     return tl_core.native_channel_shuffle(input, groups)

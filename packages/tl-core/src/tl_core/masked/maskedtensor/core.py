@@ -8,6 +8,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.overrides import made_of_others
 
 __all__ = ["MaskedTensor", "is_masked_tensor"]
 
@@ -186,6 +187,8 @@ class MaskedTensor(Tensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "").partition(".")[0]  # of `add.Tensor` as of `add`
+        if (code := made_of_others(func)) is not None:
+            return code(*args, **(kwargs or {}))
         found = HANDLERS.get(name)
         if found is None:
             raise TypeError(
