@@ -44,6 +44,10 @@ MODULES = {
     "_library.custom_ops": "tl_core.library.custom_ops",
     "_library.fake_impl": "tl_core.library.fake_impl",
     "_library.infer_schema": "tl_core.library.schema_inference",
+    "_custom_op": "tl_core.library.older",
+    "_custom_op.impl": "tl_core.library.older.operators",
+    "_custom_ops": "tl_core.library.older.functions",
+    "_library.simple_registry": "tl_core.library.simple_registry",
     "_library.utils": "tl_core.library.utils",
     "_linalg_utils": "tl_core.torch_names.linalg_utils",
     "_logging": "tl_core.component_logging",
@@ -285,6 +289,11 @@ _ENGINE = (
     "_will_engine_execute_node"
 )
 OBJECTS |= {f"_C.{name}": f"tl_autograd.engine_names:{name}" for name in _ENGINE.split()}
+_SCHEMA_LISTS = (
+    "_dispatch_get_all_op_names _dispatch_has_kernel _dispatch_has_kernel_for_dispatch_key _get_operation_overload "
+    "_get_schema _jit_get_all_schemas _jit_get_operation _jit_get_schemas_for_operator _jit_resolve_packet"
+)
+OBJECTS |= {f"_C.{name}": f"tl_core.library.schema_lists:{name}" for name in _SCHEMA_LISTS.split()}
 _TYPES = (
     "AnyType AwaitType BoolType CapsuleType ClassType ComplexType DeviceObjType DictType FloatType FutureType "
     "GeneratorType IntType LayoutType ListType MemoryFormatType NoneType NumberType OptionalType RRefType "

@@ -217,11 +217,8 @@ PyObject* call_parsed(const FunctionDef& f, const PyArgs& in) {
 
 PyObject* call_function(const FunctionDef& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
                         PyObject* kwnames) noexcept {
-  return translated(
-      [&] {
-        return call_parsed(f, {self, args, nargs, kwnames});
-      },
-      static_cast<PyObject*>(nullptr));
+  return translated([&] { return call_parsed(f, {self, args, nargs, kwnames}); },
+                    static_cast<PyObject*>(nullptr));
 }
 
 namespace {
@@ -264,6 +261,21 @@ PyObject* call_operator(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyOb
         TL_CHECK(nargs > 0 && PyTuple_Check(args[0]), Type,
                  "_call_operator(): argument 'names' must be a tuple of str");
         return call_named(args[0], {nullptr, args + 1, nargs - 1, kwnames});
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
+PyObject* why_not(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) noexcept {
+  return translated(
+      [&] {
+        const char* name = nargs ? PyUnicode_AsUTF8(args[0]) : nullptr;
+        if (!name) throw PythonError();
+        ParsedCall parsed;
+        Scratch scratch;
+        std::string reason;
+        const PyArgs in{nullptr, args + 1, nargs - 1, kwnames};
+        if (parse_call(operator_named(name), {name}, in, parsed, scratch, &reason)) return Py_NewRef(Py_None);
+        return PyUnicode_FromStringAndSize(reason.data(), static_cast<Py_ssize_t>(reason.size()));
       },
       static_cast<PyObject*>(nullptr));
 }

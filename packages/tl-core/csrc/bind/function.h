@@ -62,6 +62,9 @@ PyObject* call_operator(PyObject* module, PyObject* const* args, Py_ssize_t narg
 // NULL.
 PyObject* call_first(std::span<const Operator* const> operators, PyObject* object, const PyArgs& in);
 
+// `_why_not(name, *args, **kwargs)`: why the operator takes no such arguments; None if it does.
+PyObject* why_not(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) noexcept;
+
 const FunctionDef* find_function(const char* name);
 // Python's function that gets the arguments of a call that no overload takes.
 void set_fallback(const char* name, PyObject* function);

@@ -391,6 +391,7 @@ PyMethodDef g_fast[] = {
      METH_FASTCALL | METH_KEYWORDS,
      "_call_operator(names, *args, **kwargs)\n--\n\nCalls the first of the named operators that takes the "
      "arguments."},
+    {"_why_not", method_entry(why_not), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

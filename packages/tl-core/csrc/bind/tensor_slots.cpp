@@ -184,9 +184,7 @@ PyObject* unary(PyObject* a) noexcept {
       static_cast<PyObject*>(nullptr));
 }
 
-PyObject* positive(PyObject* a) {
-  return wants_override(a) ? override_method("positive", a) : Py_NewRef(a);
-}
+PyObject* positive(PyObject* a) { return wants_override(a) ? override_method("positive", a) : Py_NewRef(a); }
 
 // NumPy gives way to us here, and where both give way Python compares the objects themselves.
 template <Language which>

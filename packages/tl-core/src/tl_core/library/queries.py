@@ -10,7 +10,7 @@ from tl_core.library import registrations
 from tl_core.library.layers import DEVICES
 from tl_core.library.registrations import Registration
 
-__all__ = ["has_kernel", "implemented"]
+__all__ = ["has_kernel", "implemented", "resolve_packet"]
 
 
 def has_kernel(op: str, key: str) -> bool:
@@ -49,3 +49,23 @@ def implemented(op: str, key: Any) -> Callable[[Any], Any]:
         return function
 
     return decorate
+
+
+def resolve_packet(packet: Any, *args: Any, **kwargs: Any) -> str:
+    """The overload that a call of a packet takes.
+
+    Args:
+        packet: the overloads of one name.
+        *args: the arguments.
+        **kwargs: those by keyword.
+
+    Raises:
+        RuntimeError: none takes the arguments.
+    """
+    reasons = []
+    for overload in packet.overloads():
+        reason = _C._why_not(getattr(packet, overload)._native_name, *args, **kwargs)
+        if reason is None:
+            return overload
+        reasons.append(reason)
+    raise RuntimeError(f"failed to match any schema of {packet}:\n" + "\n".join(reasons))

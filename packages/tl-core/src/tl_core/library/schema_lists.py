@@ -1,0 +1,65 @@
+"""Schemas and operators by name, as programs ask `torch._C` for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import _C, ops
+from tl_core.library import queries
+from tl_core.library.names import parse_namespace
+
+__all__: list[str] = []
+
+
+def _packet(qualname: str) -> Any:
+    return ops._packet(*parse_namespace(qualname))
+
+
+def _jit_get_all_schemas() -> list[Any]:
+    """The schemas of all operators."""
+    return [ops._overload(name)._schema for name in _C._operators()]
+
+
+def _jit_get_schemas_for_operator(qualname: str) -> list[Any]:
+    """The schemas of one name's overloads; none for a name without operators."""
+    try:
+        return list(_packet(qualname)._schemas.values())
+    except AttributeError:
+        return []
+
+
+def _jit_resolve_packet(qualname: str, *args: Any, **kwargs: Any) -> str:
+    """The overload that a call takes."""
+    return queries.resolve_packet(_packet(qualname), *args, **kwargs)
+
+
+def _jit_get_operation(qualname: str) -> tuple[Any, list[str]]:
+    """(the operator, its overloads' names, the default's being empty)."""
+    found = _packet(qualname)
+    return found, ["" if name == "default" else name for name in found.overloads()]
+
+
+def _get_operation_overload(qualname: str, overload: str) -> Any:
+    """(the operator, the same for redispatch, its tags); None if there is none."""
+    found = getattr(_packet(qualname), overload or "default", None)
+    return None if found is None else (found, found.redispatch, found.tags)
+
+
+def _get_schema(qualname: str, overload: str) -> Any:
+    """The schema of one overload."""
+    return getattr(_packet(qualname), overload or "default")._schema
+
+
+def _dispatch_has_kernel_for_dispatch_key(qualname: str, key: Any) -> bool:
+    """Whether a function is registered for a key."""
+    return ops._overload(qualname.removeprefix("aten::")).has_kernel_for_dispatch_key(key)
+
+
+def _dispatch_has_kernel(qualname: str) -> bool:
+    """Whether there is such an operator."""
+    return qualname.removeprefix("aten::") in _C._operators()
+
+
+def _dispatch_get_all_op_names() -> list[str]:
+    """The names of all operators."""
+    return [name if "::" in name else f"aten::{name}" for name in _C._operators()]
