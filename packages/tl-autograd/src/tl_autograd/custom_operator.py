@@ -127,6 +127,7 @@ class _Plain:
         self.setup(ctx, tuple(args), keywords, output)
 
     def setup(self, ctx: Any, args: tuple, keywords: _Keywords, output: Any) -> None:
+        ctx._n_arguments = len(args)  # those at the end may have no gradient
         setup = self.formula._setup_context_fn
         if setup is None:
             return
@@ -137,7 +138,8 @@ class _Plain:
 
     def backward(self, ctx: Any, *grads: Any) -> Any:
         found = self.gradients(ctx, *grads)
-        return (*found, None) if isinstance(found, tuple) else (found, None)
+        found = found if isinstance(found, tuple) else (found,)
+        return (*found, *[None] * (ctx._n_arguments - len(found)), None)
 
     def gradients(self, ctx: Any, *grads: Any) -> Any:
         if self.formula._backward_fn is None:
@@ -267,3 +269,49 @@ def _looped(op: Any, info: Any, in_dims: tuple, args: tuple, keywords: dict[str,
         for i in range(info.batch_size)
     ]
     return _stacked(results)
+
+
+def supports_tensorlist(cls: Any) -> Any:
+    """Lets a `Function` take and return lists of tensors; it is changed in place and returned.
+
+    Args:
+        cls: the class, whose `forward` takes a context.
+    """
+    forward, backward = cls.forward, cls.backward
+
+    def refuse(name: str) -> Any:
+        def direct(*args: Any, **kwargs: Any) -> Any:
+            raise NotImplementedError(
+                f"NYI: calling supports_tensorlist autograd.Function.{name} directly. You should instead be calling "
+                ".apply instead. Please file an issue if you need this."
+            )
+
+        return staticmethod(direct)
+
+    def run(ctx: Any, *leaves: Any) -> Any:
+        *leaves, (spec, saved) = leaves  # type: ignore[assignment]
+        ctx._specs = spec
+        ctx.needs_input_grad = tree_unflatten(list(ctx.needs_input_grad[:-1]), spec)
+        output = forward(ctx, *tree_unflatten(list(leaves), spec))
+        flat, ctx._results = _flatten(output)
+        saved["results"] = ctx._results
+        return tuple(flat)
+
+    def gradients(ctx: Any, *grads: Any) -> Any:
+        given = _unflatten(grads, ctx._results)
+        found = backward(ctx, *(given if isinstance(given, tuple) else (given,)))
+        if isinstance(found, list):
+            found = (found,)
+        return (*_fitted(found, ctx._specs), None)
+
+    inner = type(
+        cls.__name__, (Function,), {"forward": staticmethod(run), "backward": staticmethod(gradients)}
+    )
+
+    def apply(*args: Any) -> Any:
+        leaves, spec = _flatten(args)
+        saved: dict[str, Any] = {}
+        return _unflatten(inner.apply(*leaves, (spec, saved)), saved["results"])
+
+    cls.forward, cls.backward, cls.apply = refuse("forward"), refuse("backward"), staticmethod(apply)
+    return cls

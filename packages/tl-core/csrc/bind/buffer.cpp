@@ -8,6 +8,7 @@
 
 #include "bind/error.h"
 #include "bind/tensor_object.h"
+#include "dispatch/thread_state.h"
 #include "dispatch/value.h"
 #include "iter/dtypes.h"
 #include "ops/copy.h"
@@ -174,7 +175,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         check_is_no_batch(t, "an array");
         TL_CHECK(!t.is_sparse(), Type,
                  "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
-        TL_CHECK(!(t->bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1), Runtime,
+        TL_CHECK(!(grad_enabled() && t->bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1),
+                 Runtime,
                  "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
         for (const auto& [mark, name, method] : kUnwritten)
           TL_CHECK(!t->has(mark), Runtime, "Can't call numpy() on Tensor that has ", name,

@@ -107,6 +107,9 @@ int run_without_kernel(const Operator& op, DeviceType device, const TlValue* arg
     const bool extension = device >= DeviceType::Extension0 && device_registered(device);
     if (extension && device_entry(device).def.cpu_fallback)
       return run_on_host(op, args, n_args, rets, n_rets);
+    TL_CHECK(!op.added, NotImplemented, "Could not run '", op.info.name, "' with arguments from the '",
+             device_name(device), "' backend: ", op.info.name, " does not have a kernel registered for ",
+             device_name(device), ". Please use register_kernel to do so.");
     fail(ErrorKind::NotImplemented, "Could not run '", op.info.name, "' on the device '", device_name(device),
          "': it has no kernel there");
   });

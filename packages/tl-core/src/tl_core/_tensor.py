@@ -188,7 +188,7 @@ def _numpy(self: Tensor, *, force: bool = False) -> Any:
 
     if force:
         self = self.detach().cpu().resolve_conj().resolve_neg()
-    elif self.requires_grad:
+    elif self.requires_grad and _C._grad_enabled():
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )

@@ -65,6 +65,11 @@ class OpOverload(_C._Operator):
     _tags = tags
 
     @property
+    def _defined_in_python(self) -> bool:
+        """Whether it came from Python."""
+        return "::" in self._native_name
+
+    @property
     def is_view(self) -> bool:
         """Whether its results share memory with an argument that it doesn't write."""
         return any(a.alias_info and not a.is_write for a in self._schema.arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -16,6 +17,8 @@ from tl_core.library.schema_inference import infer_schema
 from tl_core.library.tags import Tag
 
 __all__ = ["CustomOpDef", "custom_op"]
+
+_log = logging.getLogger("torch._library.custom_ops")
 
 OPDEFS: weakref.WeakValueDictionary[str, CustomOpDef] = weakref.WeakValueDictionary()
 _libraries: dict[str, Library] = {}
@@ -117,7 +120,7 @@ class CustomOpDef(_C._Operator):
 
     def _define(self) -> None:
         self._lib.define(f"{self._name}{self._schema}", tags=[Tag.pt2_compliant_tag])
-        self._opoverload = ops._packet(self._namespace, self._name).default
+        self._opoverload = ops._overload(self._qualname)
         super().__init__((self._qualname,), self._opoverload)
         if signatures.has_kwarg_only_tensors(self._opoverload._schema):
             self._lib._destroy()
@@ -209,6 +212,15 @@ class CustomOpDef(_C._Operator):
             tensor(1.5000)
         """
         before = device_type not in self._disabled_kernel
+        if device_type not in self._backend_fns:
+            _log.warning(
+                "Attempted to %s kernel for %s but no kernel was registered for this device type.",
+                "enable" if enabled else "disable",
+                device_type,
+            )
+        elif enabled == before:
+            state = "enable" if enabled else "disable"
+            _log.warning("Attempted to %s kernel for %s but it was already %sd.", state, device_type, state)
         self._switch(device_type, enabled)
         return self._enabled_again(device_type, before)
 

@@ -37,6 +37,17 @@ class AliasInfo:
         return hash(self._key())
 
 
+def dtype_number(dtype: Any) -> int:
+    """The number by which schemas name an element type.
+
+    Args:
+        dtype: the type.
+    """
+    from tl_core.library.layers import DTYPES
+
+    return next((number for number, found in DTYPES.items() if found is dtype), -1)
+
+
 _NONE = object()  # no default, where None may be one
 
 
@@ -62,6 +73,12 @@ class Argument:
 
     @property
     def default_value(self) -> Any:
+        """The default, an element type by its number; None without one."""
+        found = self.real_default
+        return dtype_number(found) if type(found).__name__ == "dtype" else found
+
+    @property
+    def real_default(self) -> Any:
         """The default; None without one."""
         return None if self._default is _NONE else self._default
 
@@ -104,16 +121,25 @@ class Argument:
     def __hash__(self) -> int:
         return hash(self._key())
 
+    def _default_key(self) -> str:
+        return repr(self._default) if self.has_default_value() else ""
+
+    def _is_like(self, other: Argument) -> bool:
+        return (self.name, self.N, self.alias_info) == (other.name, other.N, other.alias_info)
+
     def is_backward_compatible_with(self, old: Argument) -> bool:
         """Whether calls that were made for the older argument fit this one."""
         return (
-            (self.name == old.name or not old.name)
+            self._is_like(old)
             and self.kwarg_only <= old.kwarg_only
-            and self.alias_info == old.alias_info
-            and self.N == old.N
             and old.real_type.isSubtypeOf(self.real_type)
-            and (not old.has_default_value() or repr(self._default) == repr(old._default))
+            and (not old.has_default_value() or self._default_key() == old._default_key())
         )
+
+    def is_forward_compatible_with(self, old: Argument) -> bool:
+        """Whether calls that are made for this argument fit the older one."""
+        same = self._is_like(old) and self._default_key() == old._default_key()
+        return same and old.kwarg_only <= self.kwarg_only and self.real_type.isSubtypeOf(old.real_type)
 
 
 def _default_text(value: Any) -> str:
@@ -199,15 +225,33 @@ class FunctionSchema:
         Args:
             old_schema: the older one.
         """
-        same = (
-            self.name == old_schema.name
-            and self.overload_name == old_schema.overload_name
-            and self.is_vararg == old_schema.is_vararg
-            and self.is_varret == old_schema.is_varret
-            and len(self.returns) == len(old_schema.returns)
-            and len(self.arguments) >= len(old_schema.arguments)
+        if not (self._has_shape_of(old_schema) and len(self.arguments) >= len(old_schema.arguments)):
+            return False
+        before, after = old_schema._first_out(), self._first_out()
+        return (
+            all(
+                o.is_backward_compatible_with(r)
+                for r, o in zip(self.returns, old_schema.returns, strict=True)
+            )
+            and before <= after
+            and all(
+                a.is_backward_compatible_with(o)
+                for a, o in zip(self.arguments, old_schema.arguments[:before], strict=False)
+            )
+            and all(a.has_default_value() for a in self.arguments[before:after])
+            and all(
+                a.is_backward_compatible_with(o)
+                for a, o in zip(self.arguments[after:], old_schema.arguments[before:], strict=False)
+            )
         )
-        return same and self._results_fit(old_schema) and self._arguments_fit(old_schema)
+
+    def _has_shape_of(self, other: FunctionSchema) -> bool:
+        mine = self.name, self.overload_name, self.is_vararg, self.is_varret, len(self.returns)
+        return mine == (other.name, other.overload_name, other.is_vararg, other.is_varret, len(other.returns))
+
+    def _first_out(self) -> int:
+        """The index of the first argument to which results go."""
+        return next((i for i, a in enumerate(self.arguments) if a.is_out), len(self.arguments))
 
     def check_forward_compatible_with(self, old_schema: FunctionSchema) -> tuple[bool, str]:
         """Whether calls that are written for this schema fit the older one, where nothing new is used; and why not.
@@ -215,42 +259,27 @@ class FunctionSchema:
         Args:
             old_schema: the older one.
         """
-        if not self.is_backward_compatible_with(old_schema):
-            return False, "the newer schema does not take calls of the older one"
-        known = {a.name for a in old_schema.arguments}
-        for a in self.arguments:
-            if a.name in known or a.is_out:
-                continue
-            new = f"Function schema is not forward compatible since the new argument '{a.name}' of type {a.type}"
+        if not self._has_shape_of(old_schema):
+            return False, "Function schema should have the same name, number of results and variadic parts"
+        before, after = old_schema._first_out(), self._first_out()
+        if len(old_schema.arguments) - before != len(self.arguments) - after:
+            return False, "Function schema should have the same number of out arguments"
+        for a, o in zip(self.arguments[:after], old_schema.arguments[:before], strict=False):
+            if not a.is_forward_compatible_with(o):
+                return False, f"'{a.name}' is not forward compatible with the older version of the schema"
+        for a in self.arguments[before:after]:
+            new = "Function schema is not forward compatible since the new argument"
             if not a.has_default_value():
-                return False, f"{new} did not provide a default value."
-            if isinstance(a.default_value, (list, tuple)) and a.default_value:
-                return False, f"{new} has a container type as its default value."
+                return False, f"{new} '{a.name}' of type {a.type.str()} did not provide a default value."
+            if isinstance(a.default_value, (list, tuple, dict)):
+                return (
+                    False,
+                    f"{new} '{a.name}' of type {a.type.str()} has a container type as its default value.",
+                )
+        for a, o in zip(self.arguments[after:], old_schema.arguments[before:], strict=True):
+            if not a.is_forward_compatible_with(o):
+                return False, f"Out argument '{a.name}' is not FC with the older version of the schema"
         return True, ""
-
-    def _results_fit(self, old: FunctionSchema) -> bool:
-        return all(
-            mine.name == other.name
-            and mine.real_type.isSubtypeOf(other.real_type)
-            and mine.alias_info == other.alias_info
-            for mine, other in zip(self.returns, old.returns, strict=True)
-        )
-
-    def _arguments_fit(self, old: FunctionSchema) -> bool:
-        positional = [a for a in self.arguments if not a.kwarg_only]
-        old_positional = [a for a in old.arguments if not a.kwarg_only]
-        by_name = {a.name: a for a in self.arguments}
-        if len(old_positional) > len(positional):
-            return False
-        pairs = list(zip(positional, old_positional, strict=False))
-        for keyword in old.arguments:
-            if keyword.kwarg_only:
-                if keyword.name not in by_name:
-                    return False
-                pairs.append((by_name[keyword.name], keyword))
-        matched = {id(mine) for mine, _ in pairs}
-        fits = all(mine.is_backward_compatible_with(other) for mine, other in pairs)
-        return fits and all(a.has_default_value() or id(a) in matched for a in self.arguments)
 
 
 def is_list(t: Type) -> bool:

@@ -108,7 +108,9 @@ class Library:
                 f"Tried to register an operator ({self.ns}::{parsed.full_name}) with the same name and overload name "
                 "multiple times. Each overload's schema should only be registered with a single call to def()."
             )
-        defaults = {a.name: a.default_value for a in parsed.arguments if a.has_default_value()}
+        if len({a.name for a in parsed.arguments}) != len(parsed.arguments):
+            raise RuntimeError(f"two arguments have one name in the schema: {schema}")
+        defaults = {a.name: a.real_default for a in parsed.arguments if a.has_default_value()}
         _C._register_operator(f"{self.ns}::{schema}", defaults)
         self._state.operators.append(full)
         ops._forget(full)
@@ -213,9 +215,22 @@ class Library:
         fake_impl.entries[full] = made.function
         self._state.fakes.append(full)
 
+    def _register_torch_dispatch_rule(
+        self, op_name: str, torch_dispatch_class: Any, fn: Callable[..., Any]
+    ) -> None:
+        """Says what a mode or class with `__torch_dispatch__` does with an operator."""
+        from tl_core.library import torch_dispatch
+
+        torch_dispatch.install(self, ops._overload(self._full_name(op_name)), torch_dispatch_class, fn)
+
     def _destroy(self) -> None:
         """Takes away what the library has defined and registered."""
         self._finalizer()
+
+
+def _mark(full: str) -> str:
+    """How the marks of an operator's functions begin."""
+    return full.replace("::", "/") + "/"
 
 
 class _State:
@@ -237,6 +252,7 @@ class _State:
             registrations.forget(full)
             tags.forget(full)
             _C._remove_operator(full)
+            _registered.difference_update(m for m in list(_registered) if m.startswith(_mark(full)))
             ops._forget(full)
         if self.namespace is not None:
             _defined.discard(self.namespace)
@@ -343,9 +359,10 @@ def impl(
     """
     if isinstance(qualname, Library):
         return _implemented_in(qualname, types, func or "")
+    keys = dict.fromkeys(keys_of_devices(types))
     if func is None:
         return lambda f: (impl(qualname, types, f, lib=lib), f)[1]
-    for key in dict.fromkeys(keys_of_devices(types)):
+    for key in keys:
         namespace, _ = parse_namespace(qualname)
         kept_library(namespace, lib).impl(qualname, func, key)
     return None
@@ -362,7 +379,13 @@ def _implemented_in(lib: Library, name: Any, dispatch_key: Any) -> Callable[[Any
 def keys_of_devices(types: str | Sequence[str] | None) -> list[str]:
     """The dispatch keys of types of devices; of None and "default", the key for all."""
     names = [types] if types is None or isinstance(types, str) else types
-    return ["CompositeExplicitAutograd" if t in (None, "default") else device_key(t) for t in names]
+    return [_key_of(t) for t in names]
+
+
+def _key_of(name: str | None) -> str:
+    if name in (None, "default"):
+        return "CompositeExplicitAutograd"
+    return name if name in DispatchKey.__members__ else device_key(name)
 
 
 def operator_of(op: Any, caller: str) -> tuple[str, str]:

@@ -135,7 +135,7 @@ class _Inferred:
         unknown = self.written - set(self.signature.parameters)
         if unknown:
             self.fail(
-                f"{sorted(unknown)} in mutates_args were not found in the custom op's signature. mutates_args should "
+                f"{set(unknown)} in mutates_args were not found in the custom op's signature. mutates_args should "
                 "contain the names of all args that the custom op mutates, or just the string 'unknown' if you don't "
                 "know."
             )

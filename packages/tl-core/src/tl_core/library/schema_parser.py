@@ -39,6 +39,10 @@ _PARAMETRIC = {
     "Dict": DictType,
     "Union": UnionType,
 }
+_HINTS = {
+    **dict.fromkeys(("int64_t", "int32_t", "long"), ". Use `SymInt` or `int`"),
+    "double": ". Use `float`",
+}
 _NUMBERS = {"True": True, "False": False, "None": None, "inf": float("inf"), "nan": float("nan")}
 
 
@@ -104,6 +108,8 @@ class _Parser:
         while not self.accept(")"):
             if self.accept("..."):
                 self.take(")")
+                if any(a.has_default_value() for a in found):
+                    self._fail("schemas with vararg (...) can't have default value args")
                 return found, True
             if self.accept("*"):
                 if keyword_only:
@@ -113,8 +119,6 @@ class _Parser:
                 found.append(self.argument(keyword_only, named=True))
             if self.peek() != ")":
                 self.take(",")
-        if len({a.name for a in found}) != len(found):
-            self._fail("two arguments have one name", 0)
         return found, False
 
     def returns(self) -> tuple[list[Argument], bool, bool]:
@@ -173,7 +177,7 @@ class _Parser:
             return named_type(word)
         except KeyError:
             self.at -= 1
-            self._fail(f"Unknown type specifier {word!r}")
+            self._fail(f"unknown type specifier {word!r}{_HINTS.get(word, '')}")
 
     def types(self, end: str) -> list[Type]:
         found = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 __all__ = ["TYPE_CLASSES", "Type", "named_type"]
@@ -70,8 +71,8 @@ class Type:
         return type(self).__name__
 
     def str(self) -> str:
-        """As schemas write it."""
-        return self.schema_text()
+        """As schemas write it, without the lengths of lists."""
+        return re.sub(r"\[\d+\]", "[]", self.schema_text())
 
     def schema_text(self, alias: str = "") -> str:
         """As schemas write it, with an annotation of aliases at the place where it belongs."""
@@ -107,10 +108,10 @@ class Type:
     __repr__ = __str__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Type) and self.schema_text() == other.schema_text()
+        return isinstance(other, Type) and self.str() == other.str()
 
     def __hash__(self) -> int:
-        return hash(self.schema_text())
+        return hash(self.str())
 
 
 class OptionalType(Type):

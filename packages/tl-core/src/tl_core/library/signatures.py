@@ -19,7 +19,7 @@ def signature_of(schema: FunctionSchema) -> inspect.Signature:
     parameters = []
     for a in schema.arguments:
         kind = inspect.Parameter.KEYWORD_ONLY if a.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
-        default = a.default_value if a.has_default_value() else inspect.Parameter.empty
+        default = a.real_default if a.has_default_value() else inspect.Parameter.empty
         name = a.name if a.name.isidentifier() else f"{a.name}_"
         parameters.append(inspect.Parameter(name, kind, default=default))
     try:
@@ -34,8 +34,8 @@ def is_functional(schema: FunctionSchema) -> bool:
     Args:
         schema: the operator's schema.
     """
-    aliases = any(a.alias_info for a in (*schema.arguments, *schema.returns))
-    return not aliases and bool(schema.returns) and schema.kind() == "functional"
+    aliases = any(a.alias_info for a in schema.returns)
+    return not aliases and bool(schema.returns) and not schema.is_mutable
 
 
 def _is_tensor(t: Any) -> bool:
@@ -91,7 +91,7 @@ def filled(schema: FunctionSchema, args: tuple, kwargs: dict[str, Any]) -> tuple
     """
     positional, named, given = list(args), {}, dict(kwargs)
     for a in schema.arguments[len(args) :]:
-        value = given.pop(a.name, a.default_value)
+        value = given.pop(a.name, a.real_default)
         if a.kwarg_only:
             named[a.name] = value
         else:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tl_core.library.fake_impl import caller
+from tl_core.library.function_schema import base_type, is_list
 from tl_core.library.names import lookup_op, parse_namespace
+from tl_core.library.schema_parser import parse_schema
 from tl_core.library.signatures import (
     device_argument,
     filled,
@@ -24,7 +26,34 @@ __all__ = [
     "parse_namespace",
 ]
 
-is_functional_schema = is_functional
+
+def is_functional_schema(schema: Any) -> bool:
+    """Whether an operator writes nothing and returns new memory.
+
+    Args:
+        schema: its schema, as such or as text.
+    """
+    return is_functional(parse_schema(schema) if isinstance(schema, str) else schema)
+
+
+def is_tensorlist_like_type(typ: Any) -> bool:
+    """Whether a type is that of a list of tensors, or of None and such a list.
+
+    Args:
+        typ: a type of a schema.
+    """
+    return is_list(typ) and base_type(typ).name == "Tensor"
+
+
+def is_tensor_like_type(typ: Any) -> bool:
+    """Whether a type is that of a tensor, or of None and a tensor.
+
+    Args:
+        typ: a type of a schema.
+    """
+    return not is_list(typ) and base_type(typ).name == "Tensor"
+
+
 has_kwarg_only_args_tensors = has_kwarg_only_tensors
 get_device_arg_index = device_argument
 fill_defaults = filled

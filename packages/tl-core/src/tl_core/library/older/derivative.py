@@ -76,7 +76,8 @@ def part(op: Any, name: str, differentiable: Any = None) -> Callable[[Any], Any]
         name: `save_for_backward` or `backward`.
         differentiable: for each result, whether it has a gradient.
     """
-    if op._name not in _parts:
+    if op._name not in _parts or _parts[op._name]["op"] is not op:
+        forget(op._name)
         _check_can_have_derivative(op)
         lib = _libraries[op._name] = Library(op.namespace, "FRAGMENT")
         _register(lib, op)
