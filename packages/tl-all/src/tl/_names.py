@@ -93,6 +93,7 @@ MODULES = {
     "profiler": "tl_profiler",
     "serialization": "tl_checkpoint.serialization",
     "sparse.semi_structured": "tl_core.sparse_layouts.semi_structured",
+    "utils.cpp_extension": "tl_core.cpp_extension",
     "utils._contextlib": "tl_core.torch_names.context_managers",
     "utils._device": "tl_core.torch_names.device_context",
     "utils._foreach_utils": "tl_core.torch_names.foreach_utils",

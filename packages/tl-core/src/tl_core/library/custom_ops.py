@@ -32,6 +32,7 @@ def custom_op(
     mutates_args: str | Iterable[str],
     device_types: str | Sequence[str] | None = None,
     schema: str | None = None,
+    tags: Sequence[Tag] | None = None,
 ) -> Any:
     """Makes an operator of a function, which autograd, vmap and tracers see as one.
 
@@ -41,6 +42,7 @@ def custom_op(
         mutates_args: the names of the tensors that it writes; "unknown" where any may be.
         device_types: the devices that the function is for; by default all.
         schema: the arguments and results, `(Tensor x) -> Tensor`; by default the annotations say them.
+        tags: what else is known of it.
 
     Returns:
         The operator, a `CustomOpDef`, or the decorator.
@@ -67,7 +69,7 @@ def custom_op(
         namespace, colons, opname = name.partition("::")
         if not colons or "::" in opname:
             raise ValueError(f"Expected `name` to be of the form 'namespace::name', but got {name}")
-        made = CustomOpDef(namespace, opname, text, function)
+        made = CustomOpDef(namespace, opname, text, function, tags)
         if schema is not None:
             _check_written(made, mutates_args, schema)
         made.register_kernel(device_types)(function)
@@ -94,9 +96,18 @@ class CustomOpDef(_C._Operator):
         name: its name there.
         schema: its arguments and results.
         fn: the function.
+        tags: what else is known of it.
     """
 
-    def __init__(self, namespace: str, name: str, schema: str, fn: Callable[..., Any]) -> None:
+    def __init__(
+        self,
+        namespace: str,
+        name: str,
+        schema: str,
+        fn: Callable[..., Any],
+        tags: Sequence[Tag] | None = None,
+    ) -> None:
+        self._tags = [Tag.pt2_compliant_tag, *(tags or ())]
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
         self._backend_fns: dict[str | None, Callable[..., Any]] = {}
         self._registered: dict[str | None, Registration] = {}
@@ -119,7 +130,7 @@ class CustomOpDef(_C._Operator):
         return f"<CustomOpDef({self._qualname})>"
 
     def _define(self) -> None:
-        self._lib.define(f"{self._name}{self._schema}", tags=[Tag.pt2_compliant_tag])
+        self._lib.define(f"{self._name}{self._schema}", tags=self._tags)
         self._opoverload = ops._overload(self._qualname)
         super().__init__((self._qualname,), self._opoverload)
         if signatures.has_kwarg_only_tensors(self._opoverload._schema):

@@ -116,7 +116,13 @@ class Library:
         ops._forget(full)
 
     def impl(
-        self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False
+        self,
+        op_name: Any,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = False,
     ) -> None:
         """Registers the function of an operator for a key.
 
@@ -125,12 +131,13 @@ class Library:
             fn: the function, or `fallthrough_kernel`.
             dispatch_key: the key, by default the library's, or else `CompositeImplicitAutograd`.
             with_keyset: whether the function gets, ahead of all arguments, the keys that a call may still meet.
+            allow_override: whether it may take the place of a function that Python has registered before.
 
         Raises:
             TypeError: `fn` cannot be called.
             RuntimeError: Python has registered a function for this key and operator in a library already.
         """
-        self._register(op_name, fn, dispatch_key, with_keyset)
+        self._register(op_name, fn, dispatch_key, with_keyset, allow_override=allow_override)
 
     def _register(
         self,
@@ -139,13 +146,14 @@ class Library:
         dispatch_key: str,
         with_keyset: bool = False,
         refuses_aliasing: bool = False,
+        allow_override: bool = False,
     ) -> Registration:
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         full = self._full_name(op_name)
         mark = f"{self.ns}/{full.rpartition('::')[2]}/{key}"
-        if mark in _registered:
+        if mark in _registered and not allow_override:
             raise RuntimeError(
                 f"This is not allowed since there's already a kernel registered from python overriding "
                 f"{full.rpartition('::')[2]}'s behavior for {key} dispatch key and {self.ns} namespace."
@@ -207,11 +215,15 @@ class Library:
                 f"fallback({key}): one function for all operators is not taken in tl; a TorchDispatchMode sees all"
             )
 
-    def _register_fake(self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1) -> None:
+    def _register_fake(
+        self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = False
+    ) -> None:
         """Registers what sizes and types results have."""
         full = f"{self.ns}::{op_name.removesuffix('.default')}"
-        fake_impl.check(full)
-        made = self._register(op_name, fake_impl.FakeKernel(full, fn, _stacklevel + 1), "Meta")
+        if not allow_override:
+            fake_impl.check(full)
+        kernel = fake_impl.FakeKernel(full, fn, _stacklevel + 1)
+        made = self._register(op_name, kernel, "Meta", allow_override=allow_override)
         fake_impl.entries[full] = made.function
         self._state.fakes.append(full)
 

@@ -68,7 +68,13 @@ def register_kernel(
 
 
 def register_fake(
-    op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1
+    op: Any,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
+    allow_override: bool = False,
 ) -> Any:
     """Says what sizes and types an operator's results have, for tensors without elements; a decorator without `func`.
 
@@ -76,6 +82,7 @@ def register_fake(
         op: the operator, or its name.
         func: takes the operator's arguments and returns tensors like its results, without reading elements.
         lib: the library with which this goes; without one it stays.
+        allow_override: whether it may take the place of another.
 
     Raises:
         ValueError: `op` is no operator.
@@ -94,9 +101,12 @@ def register_fake(
     if (definition := find(op)) is not None:
         return definition.register_fake if func is None else definition.register_fake(func)
     if func is None:
-        return lambda f: (register_fake(op, f, lib=lib, _stacklevel=_stacklevel + 1), f)[1]
+        options: Any = {"lib": lib, "_stacklevel": _stacklevel + 1, "allow_override": allow_override}
+        return lambda f: (register_fake(op, f, **options), f)[1]
     namespace, name = operator_of(op, "register_fake")
-    kept_library(namespace, lib)._register_fake(name, func, _stacklevel=_stacklevel + 1)
+    kept_library(namespace, lib)._register_fake(
+        name, func, _stacklevel=_stacklevel + 1, allow_override=allow_override
+    )
     return func
 
 

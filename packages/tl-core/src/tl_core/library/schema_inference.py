@@ -84,6 +84,7 @@ def infer_schema(
     *,
     mutates_args: str | Iterable[str],
     op_name: str | None = None,
+    tags: Any = (),
 ) -> str:
     """The schema that a function's annotations describe.
 
@@ -93,6 +94,7 @@ def infer_schema(
         prototype_function: the function; every parameter and the result are annotated.
         mutates_args: the names of the arguments that it writes, or "unknown": then all tensors are taken to be.
         op_name: the operator's name, for the front of the schema.
+        tags: those of the operator, of which none is written into a schema.
 
     Returns:
         The schema as text.
