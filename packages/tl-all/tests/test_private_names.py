@@ -12,7 +12,7 @@ STANDS_FOR = {
     "_C.DisableTorchFunctionSubclass": "tl_core.overrides.DisableTorchFunctionSubclass",
     "_C.Function": "tl_autograd.Function",
     "_C.TensorBase": "tl_core.Tensor",
-    "_subclasses.fake_tensor.is_fake": "tl_backends.compiler.is_fake",
+    "_subclasses.fake_tensor.is_fake": "tl_core.subclasses.fake_tensor.is_fake",
     "_tensor_str.PRINT_OPTS": "tl_core.printing.PRINT_OPTS",
     "_utils._rebuild_parameter": "tl_checkpoint.rebuild.parameter",
     "_utils._rebuild_tensor_v2": "tl_checkpoint.rebuild.tensor",

@@ -174,6 +174,23 @@ ROWS = [
         example=">>> tl.detach(tl.tensor([1.0]))\ntensor([1.])",
     ),
     View(
+        "alias(Tensor(a) self) -> Tensor(a)",
+        function=False, method=False,
+        grad={"self": "g"},
+        inverse="g",
+        doc="The same tensor once more, as a view.",
+    ),
+    View(
+        "lift_fresh(Tensor(a) self) -> Tensor(a)",
+        function=False, method=False,
+        grad={"self": "g"},
+        inverse="g",
+        doc=(
+            "A tensor that a program has made of numbers, for those who watch operators: they see where it "
+            "comes from."
+        ),
+    ),
+    View(
         "split.Tensor(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]",
         shown="tensor, split_size_or_sections, dim=0",
         grad={"self": "split_backward(g, self.shape, split_size, dim)"},

@@ -12,6 +12,9 @@ namespace tl::bind {
 // A tensor comes back as it is; anything else is copied into a fresh one. Without `dtype` the data decide.
 Tensor tensor_from_python(PyObject* data, std::optional<DType> dtype, Device device);
 
+// A tensor that was just made of Python data, as the modes of the thread want it.
+Tensor lifted(Tensor made);
+
 PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);  // tl.tensor(...)
 
 }  // namespace tl::bind

@@ -91,7 +91,7 @@ class Indexer {
   }
 
   static Tensor index_from_sequence(PyObject* o) {
-    Tensor t = tensor_from_python(o, std::nullopt, Device{});
+    Tensor t = lifted(tensor_from_python(o, std::nullopt, Device{}));
     return t.numel() == 0 && is_floating(t.dtype()) ? ops::_to_copy(t, DType::Int64) : t;
   }
 

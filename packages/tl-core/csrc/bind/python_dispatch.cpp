@@ -233,13 +233,26 @@ class Classes {
   std::vector<PyObject*> found_;
 };
 
-// Borrowed; guarded by the interpreter's lock.
-PyObject* overload_of(const Operator& op) {
-  static auto* const known = new std::unordered_map<const Operator*, PyObject*>;
-  PyObject*& object = (*known)[&op];
+bool is_number(const TlValue& v) { return v.tag >= TL_BOOL && v.tag <= TL_COMPLEX; }
+
+// Which of two arguments is a number where a tensor may be; none: -1.
+int number_at(const Operator& op, const TlValue* args, int n_args) {
+  if (n_args < 2) return -1;
+  if (number_comes_first(op, args, n_args)) return 1;
+  if (op.info.args[0].kind == TL_ARG_TENSOR && is_number(args[0])) return 0;
+  return op.info.args[1].kind == TL_ARG_OPERAND && is_number(args[1]) ? 1 : -1;
+}
+
+// As the reference names it: some operators have an overload of their own for a number. Borrowed; guarded by
+// the interpreter's lock.
+PyObject* overload_of(const Operator& op, const TlValue* args, int n_args) {
+  static auto* const known = new std::unordered_map<const Operator*, PyObject* [3]>;
+  const int number = number_at(op, args, n_args);
+  PyObject*& object = (*known)[&op][number + 1];
   if (object) return object;
   PyRef module = checked(PyImport_ImportModule("tl_core.ops"));
-  return object = checked(PyObject_CallMethod(module.get(), "_overload", "s", op.info.name)).release();
+  return object =
+             checked(PyObject_CallMethod(module.get(), "_overload", "si", op.info.name, number)).release();
 }
 
 void check_is_method(PyObject* mode) {
@@ -269,16 +282,21 @@ PyRef ask(PyObject* handler, PyObject* function, PyObject* types, const Argument
        "'; all __torch_dispatch__ handlers returned NotImplemented:", text);
 }
 
-PyRef handled(const Operator& op, PyObject* mode, const TlValue* args, int n_args) {
+PyRef handled(const Operator& op, int layer, const TlValue* args, int n_args) {
   const Classes classes(args, n_args);
   const PyRef types = classes.tuple();
-  PyObject* function = overload_of(op);
+  PyObject* function = overload_of(op, args, n_args);
   const Arguments in = arguments_of(op, args, n_args);
   const SymbolsHidden hidden;
-  if (mode) {
-    check_is_method(mode);
-    PyRef made = ask(mode, function, types.get(), in);
-    if (made.get() != Py_NotImplemented) return made;
+  PyObject* mode = nullptr;
+  {
+    const InnermostModeOff off(layer);
+    mode = static_cast<PyObject*>(off.handler());
+    if (mode) {
+      check_is_method(mode);
+      PyRef made = ask(mode, function, types.get(), in);
+      if (made.get() != Py_NotImplemented) return made;
+    }
   }
   for (PyObject* o : classes.in_order()) {
     PyRef made = ask(o, function, types.get(), in);
@@ -287,10 +305,10 @@ PyRef handled(const Operator& op, PyObject* mode, const TlValue* args, int n_arg
   all_declined(function, mode, classes);
 }
 
-void run(const Operator& op, void* mode, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+void run(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   const WithLock lock;
   try {
-    const PyRef made = handled(op, static_cast<PyObject*>(mode), args, n_args);
+    const PyRef made = handled(op, layer, args, n_args);
     deliver(op, made.get(), args, n_args, rets, n_rets);
   } catch (const PythonError&) {
     pending_from_python();

@@ -93,14 +93,14 @@ void take_geometry(const py::object& o, const py::object& from) {
   t->device = device;
 }
 
-// _alias_info(name) -> [(argument, alias set, written)], [alias set of a result], is_view
+// _alias_info(name) -> [(argument, alias set, written)], [alias set of a result], is_view, is_random
 py::object alias_info(const std::string& name) {
   const TlOperatorInfo& info = operator_named(name).info;
   py::list args, rets;
   for (int i = 0; i < info.n_args; ++i)
     args.append(py::make_tuple(info.args[i].name, int{info.args[i].alias}, info.args[i].written != 0));
   for (int i = 0; i < info.n_rets; ++i) rets.append(int{info.rets[i].alias});
-  return py::make_tuple(args, rets, info.is_view != 0);
+  return py::make_tuple(args, rets, info.is_view != 0, info.is_random != 0);
 }
 
 void share_storage(const py::object& view, const py::object& base) {

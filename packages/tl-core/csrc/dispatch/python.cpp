@@ -152,9 +152,8 @@ void run_handler(const LayerCall& c, const TlValue* args, int n_args, TlValue* r
   const Operator& op = *c.op;
   Writes writes(op, args);
   {
-    const InnermostModeOff off(c.layer);
     const LayersBelow below(c.layer, op, args);
-    g_call(op, off.handler(), args, n_args, rets, n_rets);
+    g_call(op, c.layer, args, n_args, rets, n_rets);
   }
   writes.count();
   if (c.layer == TL_LAYER_PYTHON) note_base(op, args, rets, n_rets);

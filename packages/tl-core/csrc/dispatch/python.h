@@ -10,9 +10,9 @@ namespace tl {
 
 inline constexpr uint64_t kPythonBit = uint64_t{1} << TL_LAYER_PYTHON;
 
-// Runs a call by the handler of `mode`, or by those of the arguments' classes if it is NULL or declines;
-// raises.
-using PythonCall = void (*)(const Operator& op, void* mode, const TlValue* args, int n_args, TlValue* rets,
+// Runs a call by the handler of the layer's innermost mode, or by those of the arguments' classes if there is
+// none or it declines; raises.
+using PythonCall = void (*)(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets,
                             int n_rets);
 void set_python_call(PythonCall call);
 

@@ -289,6 +289,10 @@ Tensor imag(const Tensor& self) {
   return ops::select_int(ops::view_as_real(self), -1, 1);
 }
 
+// Nobody else has the tensor yet.
+Tensor lift_fresh(const Tensor& self) { return self; }
+Tensor alias_of(const Tensor& self) { return view_of(self, self.sizes(), self.strides(), self.offset()); }
+
 // No view to autograd: what is written through it leaves no trace in the graph of `self`.
 Tensor detach(const Tensor& self) {
   Tensor t = view_of(self, self.sizes(), self.strides(), self.offset());
@@ -445,6 +449,8 @@ TL_KERNEL(view_as_complex, view_as_complex)
 TL_KERNEL(real, real)
 TL_KERNEL(imag, imag)
 TL_KERNEL(detach, detach)
+TL_KERNEL(alias, alias_of)
+TL_KERNEL(lift_fresh, lift_fresh)
 TL_KERNEL(split_Tensor, split)
 TL_KERNEL(split_with_sizes, split_with_sizes)
 TL_KERNEL(split_sizes, split_sizes)

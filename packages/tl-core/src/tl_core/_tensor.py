@@ -7,7 +7,7 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
-from tl_core import _C, backend_registry, norms, sparse, statistics
+from tl_core import _C, backend_registry, norms, overrides, sparse, statistics
 from tl_core._C import Tensor
 from tl_core._size import Size
 from tl_core.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
@@ -303,7 +303,9 @@ def _copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
     return with_conj_neg_bits(made, **conj_neg_bits_of(self)).resolve_conj().resolve_neg()
 
 
-def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
+    if overrides.has_torch_function((self,)):
+        return overrides.handle_torch_function(Tensor.__deepcopy__, (self,), self, memo)
     if not self.is_leaf:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "

@@ -154,7 +154,8 @@ def keys_of(tensor: Tensor) -> DispatchKeySet:
         True
     """
     device = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}.get(tensor.device.type, "PrivateUse1")
-    names = [device, f"Autograd{device}", "ADInplaceOrView"]
+    names = [device, *(["AutocastCPU"] if device == "CPU" else [])]
+    names += [] if tensor.is_inference() else [f"Autograd{device}", "ADInplaceOrView"]
     names += ["Python", "PythonTLSSnapshot"] * _C._has_torch_dispatch(type(tensor))
     names += ["Conjugate"] * tensor.is_conj() + ["Negative"] * tensor.is_neg()
     if tensor.layout is not _C.strided:
@@ -162,3 +163,21 @@ def keys_of(tensor: Tensor) -> DispatchKeySet:
     return DispatchKeySet(*(DispatchKey[name] for name in names)) | getattr(
         tensor, "_extra_dispatch_keys", DispatchKeySet()
     )
+
+
+def text_of_keys(tensor: Tensor) -> str:
+    """The stages that a call with this tensor passes, written out.
+
+    Args:
+        tensor: the tensor.
+    """
+    return repr(keys_of(tensor))
+
+
+def is_tensor_subclass_like(tensor: Tensor) -> bool:
+    """Whether a tensor's class handles operators, or it stands for others.
+
+    Args:
+        tensor: the tensor.
+    """
+    return _C._has_torch_dispatch(type(tensor)) or _C._is_hollow(tensor) or tensor._hides_batch()

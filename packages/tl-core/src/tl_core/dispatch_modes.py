@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from tl_core import _C
 
-__all__ = ["all_same_mode", "modes_in_force", "no_dispatch", "no_modes", "no_transforms"]
+__all__ = ["all_same_mode", "modes_in_force", "modes_off", "no_dispatch", "no_modes", "no_transforms"]
 
 
 class _Without:
@@ -78,3 +79,25 @@ def modes_in_force() -> list[Any]:
         []
     """
     return [*_C._mode_stack(_C._LAYER_TRACE), *_C._mode_stack(_C._LAYER_PYTHON)]
+
+
+_USERS = 255  # the rank of modes that programs write; the core's own stand below them
+
+
+@contextmanager
+def modes_off(kept: Callable[[Any], bool] = lambda mode: False) -> Iterator[list[Any]]:
+    """A region without modes of `__torch_dispatch__`; what it gives is the list of those that were on, outermost first.
+
+    Args:
+        kept: gets a mode; where it is true, that mode and those around it stay on.
+    """
+    removed = []
+    for layer in (_C._LAYER_TRACE, _C._LAYER_PYTHON):
+        while (modes := _C._mode_stack(layer)) and not kept(modes[-1]):
+            rank = getattr(modes[-1], "_mode_key", None)
+            removed.append((layer, _C._pop_mode(layer), _USERS if rank is None else int(rank)))
+    try:
+        yield [mode for _, mode, _ in reversed(removed)]
+    finally:
+        for layer, mode, rank in reversed(removed):
+            _C._push_mode(layer, mode, rank)

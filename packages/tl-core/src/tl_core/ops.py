@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from tl_core import _C
@@ -19,6 +20,9 @@ class OpOverload(_C._Operator):
 
     def __init__(self, packet: OpOverloadPacket, overload: str, name: str, schema: str) -> None:
         super().__init__((name,))
+        self._describe(packet, overload, name, schema)
+
+    def _describe(self, packet: OpOverloadPacket, overload: str, name: str, schema: str) -> None:
         self.overloadpacket = self._overloadpacket = packet
         self._overloadname, self._native_name, self._schema_text = overload, name, schema
         self._name = name if "::" in name else f"aten::{name}"
@@ -148,6 +152,46 @@ class OpOverload(_C._Operator):
         return self is other
 
 
+# Where an operator takes a tensor or a number, the overload by which the reference calls it with a number.
+_OF_NUMBERS = {
+    f"{name}{form}.Tensor": "Scalar"
+    for name in (
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "remainder",
+        "fmod",
+    )
+    for form in ("", "_")
+} | {"pow.Tensor_Tensor": "Tensor_Scalar", "pow_.Tensor_Tensor": "Scalar"}
+
+_NUMBER_FIRST = {"pow.Tensor_Tensor": "Scalar"} | {
+    f"{name}.Tensor": "Scalar_Tensor" for name in ("remainder", "bitwise_left_shift", "bitwise_right_shift")
+}
+
+
+def _with_number(packet: OpOverloadPacket, overload: str, full: str, schema: str) -> OpOverload:
+    """The same operator under the name that it has with a number."""
+    base, _, rest = schema.partition("(")
+    made = OpOverload(
+        packet, overload, full, f"{base.partition('.')[0]}.{overload}({_second_is_number(rest)}"
+    )
+    made._name = f"aten::{base.partition('.')[0]}.{overload}"
+    made.__qualname__ = made._name
+    return made
+
+
+def _second_is_number(rest: str) -> str:
+    first, comma, others = rest.partition(", ")
+    return first + comma + others.replace("Tensor", "Scalar", 1)
+
+
 class OpOverloadPacket(_C._Operator):
     """All overloads of one name; `default` is the one whose schema names none."""
 
@@ -158,6 +202,8 @@ class OpOverloadPacket(_C._Operator):
         self._qualified_op_name = f"{namespace}::{name}"
         for overload, (full, schema) in overloads.items():
             setattr(self, overload, OpOverload(self, overload, full, schema))
+            if (of_number := _OF_NUMBERS.get(full)) and of_number not in overloads:
+                setattr(self, of_number, _with_number(self, of_number, full, schema))
         self._overload_names = list(overloads)
 
     def __getattr__(self, name: str) -> Any:
@@ -205,23 +251,6 @@ class OpOverloadPacket(_C._Operator):
         return f"<OpOverloadPacket(op='{self}')>"
 
 
-# Of graphs only: `size_operators` has them.
-_WITHOUT_KERNEL = frozenset(
-    [
-        "sym_size",
-        "sym_stride",
-        "sym_numel",
-        "sym_storage_offset",
-        "item",
-        "lift_fresh_copy",
-        "_assert_scalar",
-        "sym_constrain_range",
-        "sym_constrain_range_for_size",
-        "_assert_tensor_metadata",
-    ]
-)
-
-
 class _OpNamespace:
     """The operators whose names begin with `namespace::`; those of tl-core stand in aten."""
 
@@ -235,10 +264,10 @@ class _OpNamespace:
             space, base, overload = _split(full)
             if base == name and space == self.__name__:
                 found[overload] = (full, schema)
-        if not found and self.__name__ == "aten" and name in _WITHOUT_KERNEL:
-            from importlib import import_module
-
-            return import_module("tl_core.size_operators").PACKETS[name]  # type: ignore[no-any-return]
+        if not found and self.__name__ in ("aten", "prim"):
+            of_metadata = import_module("tl_core.size_operators").PACKETS.get(f"{self.__name__}::{name}")
+            if of_metadata is not None:
+                return of_metadata
         if not found:
             raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
         packet = OpOverloadPacket(self.__name__, name, found)
@@ -262,9 +291,13 @@ def _packet(namespace: str, name: str) -> OpOverloadPacket:
     return getattr(aten if namespace == "aten" else __getattr__(namespace), name)
 
 
-def _overload(full: str) -> OpOverload:
-    """The operator of that name, such as `add.Tensor` or `mylib::sinc`."""
+def _overload(full: str, number: int = -1) -> OpOverload:
+    """The operator of that name, such as `add.Tensor` or `mylib::sinc`; as called with a number, or `number` is -1."""
     space, base, overload = _split(full)
+    if number == 0:
+        overload = _NUMBER_FIRST.get(full, overload)
+    elif number == 1:
+        overload = _OF_NUMBERS.get(full, overload)
     return getattr(_packet(space, base), overload)
 
 

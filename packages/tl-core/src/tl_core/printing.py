@@ -8,6 +8,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.dispatch_modes import modes_off
 from tl_core.grad_mode import no_grad
 from tl_core.overrides import DisableTorchFunctionSubclass
 
@@ -202,7 +203,10 @@ def _tensor_str(self: Tensor, indent: int = 0) -> str:
 
 def _repr(self: Tensor) -> str:
     with no_grad(), DisableTorchFunctionSubclass():
-        return _whole(self)
+        if not (_C._mode_stack(_C._LAYER_PYTHON) or _C._mode_stack(_C._LAYER_TRACE)):
+            return _whole(self)
+        with modes_off():
+            return _whole(self)
 
 
 # What writes out tensors inside of transforms; None for any other tensor.

@@ -10,7 +10,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core.dispatch_keys import DispatchKey
-from tl_core.dispatch_modes import no_dispatch
+from tl_core.dispatch_modes import modes_off, no_dispatch
 from tl_core.wrapper_subclasses import (
     is_traceable_wrapper_subclass,
     is_traceable_wrapper_subclass_type,
@@ -27,8 +27,6 @@ __all__ = [
     "return_and_correct_aliasing",
     "transform_subclass",
 ]
-
-_USERS = 255  # the rank of modes that programs write; the core's own stand below them
 
 
 class TorchDispatchModeKey(enum.IntEnum):
@@ -193,26 +191,9 @@ def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
         _push_mode(mode)
 
 
-@contextmanager
-def _all_off(kept: Any) -> Iterator[list[Any]]:
-    removed = []
-    for layer in (_C._LAYER_TRACE, _C._LAYER_PYTHON):
-        while modes := _C._mode_stack(layer):
-            key = getattr(modes[-1], "_mode_key", None)
-            rank = _USERS if key is None else int(key)
-            if kept(modes[-1]):
-                break
-            removed.append((layer, _C._pop_mode(layer), rank))
-    try:
-        yield [mode for _, mode, _ in reversed(removed)]
-    finally:
-        for layer, mode, rank in reversed(removed):
-            _C._push_mode(layer, mode, rank)
-
-
 def _disable_current_modes() -> Any:
     """A region without any mode; what it gives is the list of those that were on, the outermost first."""
-    return _all_off(lambda mode: False)
+    return modes_off()
 
 
 disable_current_modes = _disable_current_modes
@@ -220,7 +201,7 @@ disable_current_modes = _disable_current_modes
 
 def _disable_infra_modes() -> Any:
     """A region without the framework's own modes."""
-    return _all_off(lambda mode: not is_infra_mode(mode))
+    return modes_off(lambda mode: not is_infra_mode(mode))
 
 
 def is_infra_mode(mode: Any) -> bool:

@@ -11,6 +11,7 @@ __all__ = [
     "LeafSpec",
     "PyTree",
     "TreeSpec",
+    "arg_tree_leaves",
     "register_pytree_node",
     "tree_all",
     "tree_any",
@@ -269,6 +270,11 @@ def tree_iter(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> Ite
 def tree_leaves(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """The leaves."""
     return tree_flatten(tree, is_leaf)[0]
+
+
+def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
+    """The leaves of a call's arguments."""
+    return tree_leaves((args, kwargs))
 
 
 def tree_structure(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:

@@ -27,7 +27,8 @@ class PythonOperator(OpOverload):
         name = packet.__name__ + ("" if overload == "default" else f".{overload}")
         self.overloadpacket = self._overloadpacket = packet  # type: ignore[assignment]
         self._overloadname, self._native_name, self._schema_text = overload, name, schema
-        self._name = f"aten::{name}"
+        self._name = f"{packet._namespace}::{name}"
+        self.__qualname__, self.__module__ = self._name, packet.__module__
         self.__name__ = f"{packet.__name__}.{overload}"
         self._function = function
 
@@ -91,13 +92,29 @@ def _assert_metadata(
 
 
 _TABLE: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
-    "sym_size": {"int": ("sym_size.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.shape[dim])},
+    "sym_size": {
+        "int": ("sym_size.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.shape[dim]),
+        "default": ("sym_size(Tensor self) -> SymInt[]", lambda self: self.size()),
+    },
     "sym_stride": {
-        "int": ("sym_stride.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.stride(dim))
+        "int": ("sym_stride.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.stride(dim)),
+        "default": ("sym_stride(Tensor self) -> SymInt[]", lambda self: self.stride()),
     },
     "sym_numel": {"default": ("sym_numel(Tensor self) -> SymInt", lambda self: self.numel())},
     "sym_storage_offset": {
         "default": ("sym_storage_offset(Tensor self) -> SymInt", lambda self: self.storage_offset())
+    },
+    "size": {"default": ("size(Tensor self) -> int[]", lambda self: self.size())},
+    "stride": {"default": ("stride(Tensor self) -> int[]", lambda self: self.stride())},
+    "numel": {"default": ("numel(Tensor self) -> int", lambda self: self.numel())},
+    "storage_offset": {"default": ("storage_offset(Tensor self) -> int", lambda self: self.storage_offset())},
+    "dim": {"default": ("dim(Tensor self) -> int", lambda self: self.dim())},
+    "is_contiguous": {
+        "default": ("is_contiguous(Tensor self) -> bool", lambda self: self.is_contiguous()),
+        "memory_format": (
+            "is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool",
+            lambda self, memory_format: self.is_contiguous(memory_format=memory_format),
+        ),
     },
     "item": {"default": ("item(Tensor self) -> Scalar", _item)},
     "lift_fresh_copy": {"default": ("lift_fresh_copy(Tensor self) -> Tensor", _lift)},
@@ -130,9 +147,13 @@ _TABLE: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
 
 
 class _Packet(OpOverloadPacket):
-    def __init__(self, name: str, overloads: dict[str, tuple[str, Callable[..., Any]]]) -> None:
+    def __init__(
+        self, namespace: str, name: str, overloads: dict[str, tuple[str, Callable[..., Any]]]
+    ) -> None:
         # Not OpOverloadPacket's, which looks kernels up.
-        self.__name__, self._namespace = name, "aten"
+        self.__name__, self._namespace = name, namespace
+        self.__qualname__, self.__module__ = name, f"torch.ops.{namespace}"
+        self._qualified_op_name = f"{namespace}::{name}"
         self._overloads = list(overloads)
         for overload, (schema, function) in overloads.items():
             setattr(self, overload, PythonOperator(self, overload, schema, function))
@@ -145,4 +166,12 @@ class _Packet(OpOverloadPacket):
         return list(self._overloads)
 
 
-PACKETS: dict[str, OpOverloadPacket] = {name: _Packet(name, found) for name, found in _TABLE.items()}
+_PRIM: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
+    "device": {"default": ("device(Tensor a) -> Device", lambda a: a.device)},
+    "layout": {"default": ("layout(Tensor a) -> Layout", lambda a: a.layout)},
+}
+PACKETS: dict[str, OpOverloadPacket] = {
+    f"{namespace}::{name}": _Packet(namespace, name, found)
+    for namespace, table in (("aten", _TABLE), ("prim", _PRIM))
+    for name, found in table.items()
+}

@@ -240,7 +240,7 @@ class _Aliases:
     """Which arguments an operator writes, and of which its results are views."""
 
     def __init__(self, func: Any) -> None:
-        self.arguments, self.results, self.is_view = _C._alias_info(func.name().removeprefix("aten::"))
+        self.arguments, self.results, self.is_view, _ = _C._alias_info(func._native_name)
         self.written = {alias: i for i, (_, alias, written) in enumerate(self.arguments) if alias and written}
         self.viewed = {
             alias: i for i, (_, alias, written) in enumerate(self.arguments) if alias and not written

@@ -27,7 +27,6 @@ __all__ = [
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
-    "is_fake",
     "list_backends",
     "reset",
     "set_stance",
@@ -52,9 +51,4 @@ def is_dynamo_compiling() -> bool:
 
 def is_exporting() -> bool:
     """Whether the running code is being exported: False."""
-    return False
-
-
-def is_fake(x: object) -> bool:
-    """Whether a tensor stands for one while a program is traced: False, as nothing is."""
     return False

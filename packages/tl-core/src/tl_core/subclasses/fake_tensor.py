@@ -1,0 +1,690 @@
+"""FakeTensor: a tensor that claims to lie on a device and holds no memory, and the mode that computes with them."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core.dispatch_modes import no_dispatch
+from tl_core.overrides import DisableTorchFunctionSubclass, TorchFunctionMode
+from tl_core.python_dispatch import (
+    TorchDispatchMode,
+    TorchDispatchModeKey,
+    _get_dispatch_mode,
+    _pop_mode,
+    _push_mode,
+    is_traceable_wrapper_subclass,
+)
+from tl_core.subclasses import fake_rules
+from tl_core.subclasses.fake_exceptions import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    MetadataMismatchError,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+)
+from tl_core.subclasses.meta_utils import MetaConverter
+
+__all__ = [
+    "DataDependentOutputException",
+    "DynamicOutputShapeException",
+    "FakeCopyMode",
+    "FakeTensor",
+    "FakeTensorConverter",
+    "FakeTensorMode",
+    "MetadataMismatchError",
+    "UnsupportedFakeTensorException",
+    "UnsupportedOperatorException",
+    "get_plain_tensors",
+    "is_fake",
+    "maybe_get_fake_mode",
+    "unset_fake_temporarily",
+]
+
+CONSTANT_NUMEL_LIMIT = 1
+
+
+class FakeTensor(Tensor):
+    """A tensor with a geometry, a type and a device, but without memory.
+
+    Made by `FakeTensorMode`: by factories inside of it, by its `from_tensor`, and by what is computed from fakes.
+
+    Args:
+        fake_mode: the mode it belongs to.
+        elem: a tensor on meta with the geometry and type.
+        device: where it claims to lie.
+        constant: its elements where they are known, of one number at most.
+
+    Attributes:
+        fake_mode: the mode.
+        constant: the elements, or None.
+
+    Example:
+        >>> with FakeTensorMode():
+        ...     x = empty(1 << 40, 1 << 10)
+        >>> (x + 1).sum(1)
+        FakeTensor(..., size=(1099511627776,))
+    """
+
+    fake_mode: FakeTensorMode
+    constant: Tensor | None = None
+    real_tensor: Tensor | None = None
+    pytype: type | None = None
+    dispatch_keys: Any = None
+
+    @staticmethod
+    def __new__(
+        cls,
+        fake_mode: FakeTensorMode,
+        elem: Tensor,
+        device: Any,
+        constant: Tensor | None = None,
+        real_tensor: Tensor | None = None,
+        pytype: type | None = None,
+        dispatch_keys: Any = None,
+    ) -> FakeTensor:
+        if elem.device.type != "meta":
+            raise AssertionError(f"FakeTensor: elem must lie on meta, got a tensor on {elem.device}")
+        made: FakeTensor = _C._claim(cls, elem, _with_index(device))
+        made.fake_mode = fake_mode
+        if constant is not None:
+            made.constant = constant
+            fake_mode._note_constant(made)
+        if real_tensor is not None:
+            made.real_tensor = real_tensor
+        if pytype is not None:
+            made.pytype = pytype
+        if dispatch_keys is not None:
+            made.dispatch_keys = dispatch_keys
+        return made
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    @staticmethod
+    def from_tensor(t: Tensor, fake_mode: FakeTensorMode) -> FakeTensor:
+        """The fake of a tensor, as `fake_mode.from_tensor`."""
+        return fake_mode.from_tensor(t)
+
+    @property
+    def fake_device(self) -> Any:
+        """Where it claims to lie."""
+        return self.device
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Its mode's, whether or not that is on."""
+        mode = maybe_get_fake_mode((args, kwargs))
+        if mode is None:
+            return NotImplemented
+        return mode.dispatch(func, types, args, kwargs or {})
+
+    def tolist(self) -> Any:
+        """The elements where they are known.
+
+        Raises:
+            DataDependentOutputException: they aren't.
+        """
+        if self.dim() == 0:
+            return self.item()
+        return [row.tolist() for row in self.unbind()]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        elem = _C._unclaimed(self)
+        return _rebuild, (
+            elem.dtype, tuple(elem.shape), elem.stride(), elem.storage_offset(), str(self.device), self.requires_grad,
+        )  # fmt: skip
+
+
+def _rebuild(dtype: Any, size: Any, stride: Any, offset: int, device: str, requires_grad: bool) -> Any:
+    """From a pickle: a fake of the mode that is on, or of a new one."""
+    mode = active_fake_mode() or FakeTensorMode()
+    with _modes_off():
+        span = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1 if 0 not in size else 0
+        whole = _C.empty(offset + span, dtype=dtype, device="meta")
+        elem = _C._with_storage(whole, dtype, size, stride, offset)
+    made = FakeTensor(mode, elem, _C.device(device))
+    return made.requires_grad_() if requires_grad else made
+
+
+def _with_index(device: Any) -> Any:
+    device = _C.device(device)
+    if device.type in ("cpu", "meta") or device.index is not None:
+        return device
+    return _C.device(device.type, 0)
+
+
+def _modes_off() -> Any:
+    return no_dispatch()
+
+
+# ---- facts of operators ----------------------------------------------------------------------------------------------
+class _Facts:
+    """What is the same for each call of an operator."""
+
+    def __init__(self, func: Any) -> None:
+        self.name = func._native_name
+        arguments, self.results, self.is_view, self.is_random = _C._alias_info(self.name)
+        self.names = [name for name, _, _ in arguments]
+        self.written = [i for i, (_, _, written) in enumerate(arguments) if written]
+        self.device = self.names.index("device") if "device" in self.names else -1
+
+    def device_of(self, args: Any, kwargs: Any) -> Any:
+        """The argument `device`, or None."""
+        if 0 <= self.device < len(args):
+            return args[self.device]
+        return kwargs.get("device")
+
+    def with_device(self, args: Any, kwargs: Any, device: Any) -> Any:
+        if 0 <= self.device < len(args):
+            return (*args[: self.device], device, *args[self.device + 1 :]), kwargs
+        return args, {**kwargs, "device": device}
+
+    def written_arguments(self, args: Any, kwargs: Any) -> list[Any]:
+        found = []
+        for i in self.written:
+            value = args[i] if i < len(args) else kwargs.get(self.names[i])
+            found.extend(value if isinstance(value, (list, tuple)) else [value])
+        return [t for t in found if isinstance(t, Tensor)]
+
+
+_facts: dict[Any, _Facts] = {}
+
+
+def _facts_of(func: Any) -> _Facts:
+    if func not in _facts:
+        _facts[func] = _Facts(func)
+    return _facts[func]
+
+
+def _mapped(x: Any, f: Callable[[Any], Any]) -> Any:
+    if isinstance(x, Tensor):
+        return f(x)
+    if type(x) is tuple or type(x) is list:
+        return type(x)([_mapped(item, f) for item in x])
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*[_mapped(item, f) for item in x])
+    if isinstance(x, dict):
+        return {name: _mapped(item, f) for name, item in x.items()}
+    if isinstance(x, tuple):
+        return type(x)([_mapped(item, f) for item in x])
+    return x
+
+
+def _tensors_in(x: Any, found: list[Any]) -> list[Any]:
+    if isinstance(x, Tensor):
+        found.append(x)
+    elif isinstance(x, (tuple, list)):
+        for item in x:
+            _tensors_in(item, found)
+    elif isinstance(x, dict):
+        for item in x.values():
+            _tensors_in(item, found)
+    return found
+
+
+# ---- the mode --------------------------------------------------------------------------------------------------------
+class FakeTensorMode(TorchDispatchMode):
+    """Inside, tensors have no memory: operators work out sizes, types and devices alone.
+
+    What factories make is fake, and so is what is computed from fakes, inside and outside of the mode. Real tensors are
+    made fake by `from_tensor`.
+
+    Args:
+        allow_fallback_kernels: an operator without a meta kernel may run on real zeros to find its sizes.
+        allow_non_fake_inputs: real tensors may take part inside; they are made fake.
+        shape_env: taken; sizes are numbers.
+        static_shapes: whether `from_tensor` makes sizes that are numbers, as it does.
+        export: taken for compatibility.
+
+    Example:
+        >>> with FakeTensorMode() as mode:
+        ...     x = empty(1 << 20, 1 << 20)
+        ...     y = x @ mode.from_tensor(ones(1, 2)).expand(1 << 20, 2)
+        >>> y
+        FakeTensor(..., size=(1048576, 2))
+    """
+
+    _mode_key = TorchDispatchModeKey.FAKE
+
+    def __init__(
+        self,
+        *,
+        allow_fallback_kernels: bool = True,
+        allow_non_fake_inputs: bool = False,
+        shape_env: Any = None,
+        static_shapes: bool | None = None,
+        export: bool = False,
+    ) -> None:
+        super().__init__()
+        self.allow_fallback_kernels = allow_fallback_kernels
+        self.allow_non_fake_inputs = allow_non_fake_inputs
+        self.shape_env = shape_env
+        self.static_shapes = shape_env is None if static_shapes is None else static_shapes
+        self.export = export
+        self.fake_tensor_converter = FakeTensorConverter()
+        self.allow_meta = True
+        self.in_kernel_invocation = False
+        self.enter_stack: list[tuple[bool, Any]] = []
+        self._constants: dict[int, list[Any]] = {}  # weak references by the address of the storage
+
+    def __deepcopy__(self, memo: Any) -> FakeTensorMode:
+        return self
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """True: it stands below the modes that programs write."""
+        return True
+
+    def __enter__(self) -> FakeTensorMode:
+        before = _get_dispatch_mode(TorchDispatchModeKey.FAKE)
+        if before is not None:
+            _pop_mode(TorchDispatchModeKey.FAKE)
+        self.enter_stack.append((before is not self, before))
+        _push_mode(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        changed, before = self.enter_stack.pop()
+        if not changed:
+            return
+        _pop_mode(TorchDispatchModeKey.FAKE)
+        if before is not None:
+            _push_mode(before)
+
+    def from_tensor(
+        self,
+        tensor: Tensor,
+        *,
+        static_shapes: bool | None = None,
+        source: Any = None,
+        symbolic_context: Any = None,
+        trace: bool = True,
+    ) -> Any:
+        """The fake of a tensor: the same one each time, and in the same storage as those of its views.
+
+        Args:
+            tensor: real, or a fake of another mode.
+            static_shapes: taken; sizes are numbers.
+            source: taken for compatibility.
+            symbolic_context: taken for compatibility.
+            trace: taken for compatibility.
+
+        Raises:
+            UnsupportedFakeTensorException: there are no fakes of such tensors.
+        """
+        return self.fake_tensor_converter.from_real_tensor(
+            self, tensor, shape_env=self.shape_env, source=source, symbolic_context=symbolic_context
+        )
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return self.dispatch(func, types, args, kwargs or {})
+
+    # ---- a call
+    def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What an operator makes of fakes.
+
+        Args:
+            func: the operator.
+            types: the arguments' classes that handle operators.
+            args: its arguments.
+            kwargs: those by name.
+        """
+        for type_ in types:
+            if not issubclass(type_, FakeTensor):
+                return NotImplemented  # a class that stands for fakes takes itself apart first
+        kwargs = kwargs or {}
+        facts = _facts_of(func)
+        if facts.name == "lift_fresh":
+            return self._lifted(args[0])
+        tensors = _tensors_in((args, kwargs), [])
+        if not tensors and facts.device < 0:
+            return self._of_numbers(func, args, kwargs)
+        args, kwargs, fakes = self._all_fake(func, args, kwargs, tensors)
+        known = self._on_constants(func, facts, args, kwargs, fakes)
+        if known is not NotImplemented:
+            return known
+        self._forget_constants(facts.written_arguments(args, kwargs))
+        if facts.name in fake_rules.NUMBER_OF_VALUES:
+            return self._number(func, fakes)
+        if fake_rules.depends_on_elements(facts.name, args) and not any(t.is_meta for t in fakes):
+            raise DynamicOutputShapeException(func)
+        return self._on_meta(func, facts, args, kwargs, fakes)
+
+    def _number(self, func: Any, fakes: list[Any]) -> Any:
+        made = getattr(self.shape_env, "create_number_of_fake", None)
+        if made is not None:
+            return made(func, *fakes)
+        raise DataDependentOutputException(func)
+
+    def _lifted(self, t: Tensor) -> Any:
+        if isinstance(t, FakeTensor):
+            return t
+        if t.is_meta:
+            return self._claimed(t, t.device)
+        return self.fake_tensor_converter.from_real_tensor(self, t, make_constant=True)
+
+    def _of_numbers(self, func: Any, args: Any, kwargs: Any) -> Any:
+        with _modes_off():
+            out = func(*args, **kwargs)
+        return _mapped(out, self._lifted)
+
+    def _all_fake(self, func: Any, args: Any, kwargs: Any, tensors: list[Any]) -> Any:
+        if all(isinstance(t, FakeTensor) and t.fake_mode is self for t in tensors):
+            return args, kwargs, tensors
+        fakes: list[Any] = []
+
+        def fake(t: Any) -> Any:
+            if isinstance(t, FakeTensor):
+                if t.fake_mode is not self:
+                    raise AssertionError(
+                        "Mixing fake modes NYI: the arguments belong to different FakeTensorModes"
+                    )
+                made: Any = t
+            elif self.allow_non_fake_inputs or (t.is_meta and t.dim() == 0):
+                made = self.fake_tensor_converter.from_real_tensor(self, t)
+            else:
+                raise AssertionError(
+                    "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with "
+                    f"'allow_non_fake_inputs'. Found in {_written_out(func, args, kwargs)}"
+                )
+            fakes.append(made)
+            return made
+
+        return _mapped(args, fake), _mapped(kwargs, fake), fakes
+
+    # ---- small numbers whose value is known
+    def _note_constant(self, fake: FakeTensor) -> None:
+        key = _C._memory_of(fake)[0]
+        alive = [ref for ref in self._constants.get(key, ()) if ref() is not None]
+        self._constants[key] = [*alive, weakref.ref(fake)]
+        if len(self._constants) > 1024:
+            self._constants = {
+                k: v for k, v in self._constants.items() if any(ref() is not None for ref in v)
+            }
+
+    def _forget_constants(self, written: list[Any]) -> None:
+        for t in written:
+            for ref in self._constants.pop(_C._memory_of(t)[0], ()) if self._constants else ():
+                fake = ref()
+                if fake is not None:
+                    fake.constant = None
+
+    def _on_constants(self, func: Any, facts: _Facts, args: Any, kwargs: Any, fakes: list[Any]) -> Any:
+        if not fakes or facts.is_random or any(t.constant is None for t in fakes):
+            return NotImplemented
+        device = facts.device_of(args, kwargs)
+        if device is not None and _C.device(device).type != "cpu":
+            return NotImplemented
+        values = {id(t.constant): t for t in fakes}
+        with _modes_off():
+            out = func(*_mapped(args, _constant), **_mapped(kwargs, _constant))
+        made = _tensors_in(out, [])
+        if any(t.numel() > CONSTANT_NUMEL_LIMIT or t.layout is not _C.strided for t in made):
+            return NotImplemented
+        metas = {id(t): t for t in made if id(t) not in values}
+        if not metas:
+            return _mapped(out, lambda t: values[id(t)])
+        return self._with_constants(func, facts, args, kwargs, fakes, made)
+
+    def _with_constants(
+        self, func: Any, facts: _Facts, args: Any, kwargs: Any, fakes: list[Any], constants: list[Any]
+    ) -> Any:
+        out = self._on_meta(func, facts, args, kwargs, fakes)
+        for fake, constant in zip(_tensors_in(out, []), constants, strict=True):
+            if fake.constant is None:
+                fake.constant = constant
+                self._note_constant(fake)
+        return out
+
+    # ---- sizes from meta kernels
+    def _claimed(self, elem: Tensor, device: Any) -> FakeTensor:
+        made: FakeTensor = _C._claim(FakeTensor, elem, device)
+        made.fake_mode = self
+        return made
+
+    def _device_of_result(self, func: Any, facts: _Facts, args: Any, kwargs: Any, fakes: list[Any]) -> Any:
+        asked = facts.device_of(args, kwargs) if facts.device >= 0 else None
+        if asked is not None:
+            return _with_index(asked)
+        return fake_rules.common_device(func, fakes) if fakes else _with_index(_C._get_default_device())
+
+    def _on_meta(self, func: Any, facts: _Facts, args: Any, kwargs: Any, fakes: list[Any]) -> Any:
+        device = self._device_of_result(func, facts, args, kwargs, fakes)
+        given: dict[int, Any] = {}
+
+        def meta(t: Any) -> Any:
+            made = _C._unclaimed(t)
+            given[id(made)] = (made, t)
+            return made
+
+        meta_args, meta_kwargs = _mapped(args, meta), _mapped(kwargs, meta)
+        if facts.device >= 0 and (not fakes or facts.device_of(args, kwargs) is not None):
+            meta_args, meta_kwargs = facts.with_device(meta_args, meta_kwargs, "meta")
+        try:
+            with _modes_off():
+                out = func(*meta_args, **meta_kwargs)
+        except NotImplementedError as error:
+            return self._without_meta_kernel(func, facts, args, kwargs, device, error)
+        if facts.written:
+            for made, fake in given.values():
+                if made.shape != fake.shape or made.stride() != fake.stride() or facts.name == "set_":
+                    _C._take_geometry(fake, made)
+
+        def claim(t: Any) -> Any:
+            if id(t) in given:
+                return given[id(t)][1]
+            return self._claimed(t if t.is_meta else t.to("meta"), device)
+
+        return _mapped(out, claim)
+
+    def _without_meta_kernel(
+        self, func: Any, facts: _Facts, args: Any, kwargs: Any, device: Any, error: Exception
+    ) -> Any:
+        """Sizes from a run on zeros in real memory."""
+        if facts.written and not facts.results:
+            return None  # a step of an optimizer: it writes elements, and there are none
+        if not self.allow_fallback_kernels or facts.written or facts.is_view:
+            raise UnsupportedOperatorException(func) from error
+        with _modes_off():
+
+            def zeros(t: Any) -> Any:
+                made = _C.empty_strided(t.shape, t.stride(), dtype=t.dtype)
+                return made.zero_()
+
+            try:
+                out = func(*_mapped(args, zeros), **_mapped(kwargs, zeros))
+            except NotImplementedError:
+                raise UnsupportedOperatorException(func) from error
+            return _mapped(out, lambda t: self._claimed(t.to("meta"), device))
+
+
+def _constant(t: Any) -> Any:
+    return t.constant
+
+
+def _written_out(func: Any, args: Any, kwargs: Any) -> str:
+    shown = [f"{type(t).__name__}(...)" if isinstance(t, Tensor) else repr(t) for t in _flat(args)]
+    shown += [f"{name}={value!r}" for name, value in kwargs.items() if not isinstance(value, Tensor)]
+    return f"{func}({', '.join(shown)})"
+
+
+def _flat(args: Any) -> Iterator[Any]:
+    for a in args:
+        if isinstance(a, (list, tuple)) and any(isinstance(item, Tensor) for item in a):
+            yield from a
+        else:
+            yield a
+
+
+# ---- from real tensors -----------------------------------------------------------------------------------------------
+class FakeTensorConverter:
+    """Makes fakes of tensors, one of each as long as both live.
+
+    Attributes:
+        tensor_memo: the fakes by their tensors.
+        meta_converter: what makes the storages and geometries.
+    """
+
+    def __init__(self, *, copy_data: bool = False, export: bool = False) -> None:
+        self.meta_converter = MetaConverter(copy_data=copy_data)
+        self.export = export
+
+    @property
+    def tensor_memo(self) -> Any:
+        """The fakes, by their tensors."""
+        return self.meta_converter.tensor_memo
+
+    def from_real_tensor(
+        self,
+        fake_mode: FakeTensorMode,
+        t: Tensor,
+        make_constant: bool = False,
+        shape_env: Any = None,
+        *,
+        source: Any = None,
+        symbolic_context: Any = None,
+        trace: bool = True,
+    ) -> Any:
+        """The fake of a tensor.
+
+        Args:
+            fake_mode: the mode it is to belong to.
+            t: the tensor.
+            make_constant: whether its elements stay known, if it has few.
+            shape_env: taken; sizes are numbers.
+            source: taken for compatibility.
+            symbolic_context: taken for compatibility.
+            trace: taken for compatibility.
+
+        Raises:
+            UnsupportedFakeTensorException: there are no fakes of such tensors.
+        """
+        if isinstance(t, FakeTensor) and t.fake_mode is fake_mode:
+            return t
+        known = self.tensor_memo.get(t) if not make_constant else None
+        if known is not None:
+            return known
+        with _modes_off():
+            constant = t if make_constant and t.numel() <= CONSTANT_NUMEL_LIMIT else None
+        device = t.device
+
+        def fake(elem: Tensor) -> Any:
+            return FakeTensor(fake_mode, elem, device, constant)
+
+        return self.meta_converter.converted(t, fake, remember=not make_constant)
+
+    def from_meta_and_device(
+        self, fake_mode: FakeTensorMode, t: Tensor, device: Any, pytype: Any = None, dispatch_keys: Any = None
+    ) -> Any:
+        """The fake with a meta tensor's geometry.
+
+        Args:
+            fake_mode: the mode it is to belong to.
+            t: a tensor on meta.
+            device: where it claims to lie.
+            pytype: kept as its attribute.
+            dispatch_keys: likewise.
+        """
+        known = self.tensor_memo.get(t)
+        if known is not None:
+            return known
+        made = FakeTensor(fake_mode, t, device, pytype=pytype, dispatch_keys=dispatch_keys)
+        self.tensor_memo[t] = made
+        return made
+
+
+class FakeCopyMode(TorchFunctionMode):
+    """Inside, `copy.deepcopy` of tensors makes fakes.
+
+    Args:
+        fake_mode: the mode they are to belong to.
+    """
+
+    def __init__(self, fake_mode: FakeTensorMode) -> None:
+        self.fake_mode = fake_mode
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is Tensor.clone:
+            return func(self.fake_mode.from_tensor(args[0], static_shapes=True), **kwargs)
+        if func is Tensor.__deepcopy__:
+            tensor, memo = args
+            if id(tensor) not in memo:
+                memo[id(tensor)] = self.fake_mode.from_tensor(tensor, static_shapes=True)
+            return memo[id(tensor)]
+        with DisableTorchFunctionSubclass():
+            return func(*args, **kwargs)
+
+
+# ---- who is fake -----------------------------------------------------------------------------------------------------
+def active_fake_mode() -> Any:
+    """The FakeTensorMode that is on; None without one."""
+    return _get_dispatch_mode(TorchDispatchModeKey.FAKE)
+
+
+def is_fake(x: object) -> bool:
+    """Whether a tensor is fake, or stands for fakes only.
+
+    Args:
+        x: any object.
+
+    Example:
+        >>> is_fake(ones(2))
+        False
+    """
+    if isinstance(x, FakeTensor):
+        return True
+    if is_traceable_wrapper_subclass(x):
+        names, _ = x.__tensor_flatten__()  # type: ignore[attr-defined]
+        return all(is_fake(getattr(x, name)) for name in names)
+    return False
+
+
+def maybe_get_fake_mode(t: Any) -> Any:
+    """The mode of the first fake in a tensor or in a structure of them; None without any.
+
+    Args:
+        t: a tensor, or lists, tuples and dictionaries of them.
+    """
+    for each in _tensors_in(t, []):
+        if isinstance(each, FakeTensor):
+            return each.fake_mode
+        if is_traceable_wrapper_subclass(each):
+            names, _ = each.__tensor_flatten__()
+            mode = maybe_get_fake_mode([getattr(each, name) for name in names])
+            if mode is not None:
+                return mode
+    return None
+
+
+def get_plain_tensors(subclass: Any, out: list[Any] | None = None) -> list[Any]:
+    """The tensors that a tensor is made of in the end.
+
+    Args:
+        subclass: the tensor.
+        out: a list to be added to.
+    """
+    found = [] if out is None else out
+    if not is_traceable_wrapper_subclass(subclass):
+        found.append(subclass)
+        return found
+    for name in subclass.__tensor_flatten__()[0]:
+        get_plain_tensors(getattr(subclass, name), found)
+    return found
+
+
+@contextlib.contextmanager
+def unset_fake_temporarily() -> Iterator[Any]:
+    """A region without FakeTensorMode; what it gives is the mode, or None."""
+    mode = active_fake_mode()
+    if mode is not None:
+        _pop_mode(TorchDispatchModeKey.FAKE)
+    try:
+        yield mode
+    finally:
+        if mode is not None:
+            _push_mode(mode)
