@@ -182,7 +182,27 @@ def test_a_class_handles_its_tensors():
     Labelled.log.clear()
     y = x + 1
     assert Labelled.log == [(Labelled, aten.add.Tensor, (Labelled,))]
-    assert type(y) is Labelled and y.tolist() == [2.0, 2.0, 2.0]
+    assert type(y) is tl.Tensor and y.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_class_with_a_handler_is_not_asked_above():
+    class Both(Labelled):
+        __torch_function__ = classmethod(tl.overrides._default_torch_function)
+
+    class Neither(tl.Tensor):
+        pass
+
+    assert _C._disabled_torch_dispatch_impl is tl.Tensor.__torch_dispatch__
+    one = tl.ones(1)
+    assert type(one.as_subclass(Labelled) + 1) is tl.Tensor
+    assert type(one.as_subclass(Both) + 1) is Both and type(one.as_subclass(Neither) + 1) is Neither
+
+
+def test_making_objects_of_a_class_asks_no_mode():
+    with Seen() as seen:
+        tl.ones(2).as_subclass(Labelled)
+        tl.Tensor._make_subclass(Labelled, tl.ones(2))
+    assert seen.names == ["ones.default"] * 2
 
 
 def test_subclasses_are_asked_before_their_bases():

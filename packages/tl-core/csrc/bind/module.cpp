@@ -287,6 +287,7 @@ PyTypeObject* subclass_argument(py::handle type) {
 
 py::object make_subclass(py::object type, py::object data, bool) {
   const Tensor& source = tensor_argument(data);
+  const AllModesOff off;
   const bool handled = source->all_bits() & kPythonBit;
   return take(wrap_as(handled ? ops::detach(source) : alias(source), subclass_argument(type)));
 }
@@ -294,6 +295,7 @@ py::object make_subclass(py::object type, py::object data, bool) {
 // In the graph, as a view: what is done with the new object has a gradient.
 py::object as_subclass(py::object type, py::object data) {
   const Tensor& source = tensor_argument(data);
+  const AllModesOff off;
   return take(wrap_as(ops::view(source, source.sizes()), subclass_argument(type)));
 }
 

@@ -237,6 +237,22 @@ Mode take(int layer, std::vector<Mode>& stack, std::vector<Mode>::iterator at) {
 }
 }  // namespace
 
+AllModesOff::AllModesOff() {
+  if (!t_stacks) return;
+  trace_.swap(t_stacks->trace);
+  python_.swap(t_stacks->python);
+  include(TL_LAYER_TRACE, false);
+  include(TL_LAYER_PYTHON, false);
+}
+
+AllModesOff::~AllModesOff() {
+  if (!t_stacks) return;
+  t_stacks->trace.swap(trace_);
+  t_stacks->python.swap(python_);
+  include(TL_LAYER_TRACE, !t_stacks->trace.empty());
+  include(TL_LAYER_PYTHON, !t_stacks->python.empty());
+}
+
 Mode pop_mode(int layer) {
   if (!t_stacks) return {};
   auto& stack = stack_of(layer);

@@ -3,6 +3,8 @@
 // tensors may bring a handler of their own to `python`.
 #pragma once
 
+#include <vector>
+
 #include "dispatch/operator.h"
 #include "tensor/hollow.h"
 
@@ -36,6 +38,17 @@ void push_mode(int layer, Mode mode);  // as the innermost of its rank
 Mode pop_mode(int layer);              // the innermost; without a handler if there is none
 Mode take_mode(int layer, int rank);   // the innermost of the rank; likewise
 std::span<const Mode> modes_of(int layer);
+
+// Inside, the thread has no modes.
+class AllModesOff {
+ public:
+  AllModesOff();
+  ~AllModesOff();
+  AllModesOff(const AllModesOff&) = delete;
+
+ private:
+  std::vector<Mode> trace_, python_;
+};
 
 // Inside, one mode of the thread is off: the innermost of a layer.
 class InnermostModeOff {

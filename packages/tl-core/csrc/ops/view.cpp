@@ -289,8 +289,6 @@ Tensor imag(const Tensor& self) {
   return ops::select_int(ops::view_as_real(self), -1, 1);
 }
 
-// Nobody else has the tensor yet.
-Tensor lift_fresh(const Tensor& self) { return self; }
 Tensor alias_of(const Tensor& self) { return view_of(self, self.sizes(), self.strides(), self.offset()); }
 
 // No view to autograd: what is written through it leaves no trace in the graph of `self`.
@@ -450,7 +448,7 @@ TL_KERNEL(real, real)
 TL_KERNEL(imag, imag)
 TL_KERNEL(detach, detach)
 TL_KERNEL(alias, alias_of)
-TL_KERNEL(lift_fresh, lift_fresh)
+TL_KERNEL(lift_fresh, detach)
 TL_KERNEL(split_Tensor, split)
 TL_KERNEL(split_with_sizes, split_with_sizes)
 TL_KERNEL(split_sizes, split_sizes)

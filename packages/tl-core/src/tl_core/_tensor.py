@@ -454,6 +454,8 @@ def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
     kwargs.pop("device", None)
     if kwargs:
         raise TypeError(f"new() received unexpected keyword arguments {sorted(kwargs)}")
+    if cls is not Tensor and len(args) == 1 and isinstance(args[0], Tensor):
+        return _C._make_subclass(cls, args[0])  # of any type
     made = construct(_C.get_default_dtype(), args)
     return made if cls is Tensor else _C._make_subclass(cls, made)
 

@@ -198,7 +198,7 @@ class OpOverloadPacket(_C._Operator):
     def __init__(self, namespace: str, name: str, overloads: dict[str, tuple[str, str]]) -> None:
         super().__init__(tuple(full for full, _ in overloads.values()))
         self.__name__, self._namespace = name, namespace
-        self.__qualname__, self.__module__ = name, f"torch.ops.{namespace}"
+        self.__qualname__, self.__module__ = name, f"torch._ops.{namespace}"
         self._qualified_op_name = f"{namespace}::{name}"
         for overload, (full, schema) in overloads.items():
             setattr(self, overload, OpOverload(self, overload, full, schema))

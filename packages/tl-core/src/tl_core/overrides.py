@@ -318,3 +318,16 @@ def _convert(result: Any, cls: Any) -> Any:
 
 
 Tensor.__torch_function__ = classmethod(_default_torch_function)
+
+
+def _init_subclass(cls: Any, **kwargs: Any) -> None:
+    """A class that handles operators itself is not asked above them, too, unless it says so."""
+    super(Tensor, cls).__init_subclass__(**kwargs)
+    inherited = "__torch_function__" not in vars(cls) and (
+        getattr(cls.__torch_function__, "__func__", None) is _default_torch_function
+    )
+    if inherited and _C._has_torch_dispatch(cls):
+        cls.__torch_function__ = _disabled_torch_function
+
+
+Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment]

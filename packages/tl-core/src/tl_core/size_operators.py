@@ -152,7 +152,7 @@ class _Packet(OpOverloadPacket):
     ) -> None:
         # Not OpOverloadPacket's, which looks kernels up.
         self.__name__, self._namespace = name, namespace
-        self.__qualname__, self.__module__ = name, f"torch.ops.{namespace}"
+        self.__qualname__, self.__module__ = name, f"torch._ops.{namespace}"
         self._qualified_op_name = f"{namespace}::{name}"
         self._overloads = list(overloads)
         for overload, (schema, function) in overloads.items():
