@@ -45,8 +45,6 @@ def view_call(row):
         "_neg_view": lambda op, t: op(t(2, 3)),
         "view_as_complex": lambda op, t: op(t(3, 2)),
         "detach": lambda op, t: op(t(2, 3)),
-        "alias": lambda op, t: op(t(2, 3)),
-        "lift_fresh": lambda op, t: op(t(2, 3)),
         "unfold": lambda op, t: op(t(7), 0, 2, 3),
         "as_strided": lambda op, t: op(t(12), (2, 3), (5, 1), 1),
     }

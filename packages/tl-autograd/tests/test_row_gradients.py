@@ -179,6 +179,8 @@ CALLS = {
     "unfold": lambda op, t: op(t(5), 0, 3, 1),
     "diagonal": lambda op, t: op(t(3, 4), 1),
     "view_as_complex": lambda op, t: op(t(3, 2)).real,
+    "alias": lambda op, t: op(t(2, 3)),
+    "lift_fresh": lambda op, t: op(t(2, 3)),
     "split.Tensor": lambda op, t: op(t(5, 3), 2),
     "split_with_sizes": lambda op, t: op(t(5, 3), (2, 3)),
     "unbind.int": lambda op, t: op(t(3, 2), 1),

@@ -120,6 +120,21 @@ def test_reentrant_handlers_record():
     assert recorded.requires_grad and not mode.inner.requires_grad
 
 
+def test_a_handler_may_return_its_argument():
+    class Same(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return args[0]
+
+    x = tl.ones(2, requires_grad=True)
+    with Same():
+        y = x * 3
+    assert y is not x and x.is_leaf and y.grad_fn is not None
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+    with Same(), tl.no_grad():
+        assert not (x * 3).requires_grad
+
+
 def test_functional_transforms():
     from tl_autograd.func import grad, vmap
 

@@ -10,7 +10,7 @@ import pytest
 import tl_core as tl
 from tl_core import _C
 from tl_core.ops import aten
-from tl_core.python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+from tl_core.python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack, no_dispatch
 from tl_core.subclasses import (
     CrossRefFakeMode,
     DynamicOutputShapeException,
@@ -280,6 +280,21 @@ def test_devices_are_claims():
 
 
 # ---- the rest
+def test_arrays_become_fakes():
+    numpy = pytest.importorskip("numpy")
+    with FakeTensorMode() as mode:
+        like(tl.zeros(4, 4, dtype=tl.float64), tl.tensor(numpy.zeros((4, 4))))
+        like(tl.zeros(3, dtype=tl.int64), tl.tensor([1, 2, 3]))
+        like(tl.ones(2, 3), mode.from_tensor(tl.ones(4, 3))[[0, 1]])
+
+
+def test_geometries_are_read_without_a_handler():
+    with FakeTensorMode():
+        x = tl.empty(2, 3)
+    with no_dispatch():
+        assert tl.zeros_like(x).tolist() == [[0.0] * 3] * 2 and x.new_ones(2).tolist() == [1.0, 1.0]
+
+
 def test_fallback_to_real_memory():
     def unknown(*args):
         raise NotImplementedError

@@ -258,6 +258,14 @@ Tensor tensor_from_python(PyObject* data, std::optional<DType> dtype, Device dev
   return fresh_tensor(data, dtype, device);
 }
 
+namespace {
+// What copies the data is no part of the program.
+Tensor without_modes(PyObject* data, std::optional<DType> dtype, Device device) {
+  const AllModesOff off;
+  return fresh_tensor(data, dtype, device);
+}
+}  // namespace
+
 Tensor lifted(Tensor made) {
   const bool watched = !modes_of(TL_LAYER_PYTHON).empty() || !modes_of(TL_LAYER_TRACE).empty();
   return watched ? ops::lift_fresh(made) : made;
@@ -275,7 +283,7 @@ PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
         TL_CHECK(in.data, Type, "tensor() missing 1 required positional argument: \"data\"");
         Device device =
             in.device.value_or(is_tensor(in.data) ? tensor_of(in.data).device() : default_device());
-        PyRef t(wrap(lifted(fresh_tensor(in.data, in.dtype, device))));
+        PyRef t(wrap(lifted(without_modes(in.data, in.dtype, device))));
         if (in.names) name_result(t.get(), in.names);
         if (!in.requires_grad || in.requires_grad == Py_False) return t.release();
         return PyObject_CallMethod(t.get(), "requires_grad_", "O", in.requires_grad);

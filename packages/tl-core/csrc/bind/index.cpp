@@ -7,6 +7,7 @@
 #include "bind/parse.h"
 #include "bind/tensor_object.h"
 #include "bind/tensor_writes.h"
+#include "dispatch/python.h"
 #include "ops.h"
 #include "ops/known_values.h"
 
@@ -90,8 +91,13 @@ class Indexer {
            Py_TYPE(o)->tp_name, ")");
   }
 
+  static Tensor without_modes(PyObject* o) {
+    const AllModesOff off;
+    return tensor_from_python(o, std::nullopt, Device{});
+  }
+
   static Tensor index_from_sequence(PyObject* o) {
-    Tensor t = lifted(tensor_from_python(o, std::nullopt, Device{}));
+    Tensor t = lifted(without_modes(o));
     return t.numel() == 0 && is_floating(t.dtype()) ? ops::_to_copy(t, DType::Int64) : t;
   }
 

@@ -16,6 +16,7 @@
 #include "bind/tensor_object.h"
 #include "bind/types.h"
 #include "dispatch/python.h"
+#include "ops.h"
 
 namespace tl::bind {
 
@@ -165,6 +166,16 @@ TlValue result_from(const Operator& op, PyObject* o, const TlArgInfo& info) {
   }
 }
 
+// Below autograd a result has no place in the graph yet: one that a handler hands on, such as its argument,
+// would lose its own.
+void leave_graph(TlValue& v) {
+  TensorImpl* t = reinterpret_cast<TensorImpl*>(v.u.t);
+  if (v.tag != TL_TENSOR || !t->autograd) return;
+  const Tensor given = TakeResult<Tensor>::take(v);
+  v = none();
+  v = owned(t->all_bits() & kPythonBit ? ops::detach(given) : alias(given));
+}
+
 // In-place and out= calls return what they were given, whatever the handler says.
 void deliver_written(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   const int first = op.info.variant == TL_INPLACE ? 0 : n_args - n_rets;
@@ -310,6 +321,8 @@ void run(const Operator& op, int layer, const TlValue* args, int n_args, TlValue
   try {
     const PyRef made = handled(op, layer, args, n_args);
     deliver(op, made.get(), args, n_args, rets, n_rets);
+    if (layer == TL_LAYER_PYTHON && op.info.variant == TL_FUNCTIONAL)
+      for (int i = 0; i < n_rets; ++i) leave_graph(rets[i]);
   } catch (const PythonError&) {
     pending_from_python();
     throw_pending();

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <mutex>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -196,8 +197,15 @@ int refuse_hollow(void* ctx, const TlValue*, int, TlValue*, int) noexcept {
   });
 }
 
+// Such as `zeros_like`, which read a geometry.
+bool reads_no_elements(const Operator& op) {
+  const std::string_view name(op.info.name);
+  const std::string_view base = name.substr(0, name.find('.'));
+  return base.ends_with("_like") || base.starts_with("new_");
+}
+
 int bind_hollow(void*, const TlOperator* op, TlLayerEntry* out) {
-  if (op->info.is_composite) return 0;
+  if (op->info.is_composite || reads_no_elements(*op)) return 0;
   *out = {op->info.is_view ? view_hollow : refuse_hollow, const_cast<TlOperator*>(op)};
   return 0;
 }

@@ -25,7 +25,7 @@ class PythonOperator(OpOverload):
     ) -> None:
         # Not OpOverload's, which looks a kernel up.
         name = packet.__name__ + ("" if overload == "default" else f".{overload}")
-        self.overloadpacket = self._overloadpacket = packet  # type: ignore[assignment]
+        self.overloadpacket = self._overloadpacket = packet
         self._overloadname, self._native_name, self._schema_text = overload, name, schema
         self._name = f"{packet._namespace}::{name}"
         self.__qualname__, self.__module__ = self._name, packet.__module__

@@ -184,7 +184,7 @@ class _Facts:
         return args, {**kwargs, "device": device}
 
     def written_arguments(self, args: Any, kwargs: Any) -> list[Any]:
-        found = []
+        found: list[Any] = []
         for i in self.written:
             value = args[i] if i < len(args) else kwargs.get(self.names[i])
             found.extend(value if isinstance(value, (list, tuple)) else [value])
@@ -487,7 +487,8 @@ class FakeTensorMode(TorchDispatchMode):
         """Sizes from a run on zeros in real memory."""
         if facts.written and not facts.results:
             return None  # a step of an optimizer: it writes elements, and there are none
-        if not self.allow_fallback_kernels or facts.written or facts.is_view:
+        of_library = "::" in facts.name  # nobody knows what it does
+        if of_library or not self.allow_fallback_kernels or facts.written or facts.is_view:
             raise UnsupportedOperatorException(func) from error
         with _modes_off():
 
@@ -611,7 +612,7 @@ class FakeCopyMode(TorchFunctionMode):
         kwargs = kwargs or {}
         if func is Tensor.clone:
             return func(self.fake_mode.from_tensor(args[0], static_shapes=True), **kwargs)
-        if func is Tensor.__deepcopy__:
+        if func is Tensor.__deepcopy__:  # type: ignore[attr-defined]
             tensor, memo = args
             if id(tensor) not in memo:
                 memo[id(tensor)] = self.fake_mode.from_tensor(tensor, static_shapes=True)
