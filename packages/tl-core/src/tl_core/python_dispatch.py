@@ -40,7 +40,7 @@ class TorchDispatchModeKey(enum.IntEnum):
 def _layer_of(key: Any) -> int:
     if key is None:
         return _C._LAYER_PYTHON
-    if key == DispatchKey.PreDispatch:
+    if key == DispatchKey["PreDispatch"]:
         return _C._LAYER_TRACE
     raise AssertionError(
         f"_dispatch_key of a TorchDispatchMode must be None or DispatchKey.PreDispatch, got {key}"
