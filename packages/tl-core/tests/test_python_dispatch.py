@@ -161,6 +161,8 @@ def test_a_handler_decides_the_result():
         (tl.ones(1), lambda x: x.unbind(), "a list of Tensors"),
         ([1], lambda x: x.unbind(), "a Tensor"),
         (tl.ones(1), lambda x: x.item(), "a number"),
+        (None, lambda x: x + 1, "a Tensor"),
+        ((tl.ones(1), None), lambda x: x.topk(1), "a Tensor"),
     ],
 )
 def test_results_of_another_kind_are_refused(made, call, needed):

@@ -33,11 +33,19 @@ PyObject* names_to_python(const TensorImpl& t) {
   return tuple.release();
 }
 
+PyObject* not_a_tensor(PyObject* o) {
+  return PyErr_Format(PyExc_TypeError, "expected a Tensor, got %s", Py_TYPE(o)->tp_name);
+}
+
 PyObject* get_names(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) return not_a_tensor(o);
   return translated([&] { return names_to_python(*impl_of(o)); }, static_cast<PyObject*>(nullptr));
 }
 
-PyObject* get_has_names(PyObject*, PyObject* o) { return PyBool_FromLong(has_names(*impl_of(o))); }
+PyObject* get_has_names(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) return not_a_tensor(o);
+  return PyBool_FromLong(has_names(*impl_of(o)));
+}
 
 Names wanted_names(const Tensor& t, PyObject* o) { return o == Py_None ? Names(t.dim()) : names_argument(o); }
 

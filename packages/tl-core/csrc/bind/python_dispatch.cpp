@@ -152,10 +152,18 @@ TlValue other_result(const Operator& op, PyObject* o) {
   return number_result(op, o);
 }
 
+// Whether a kernel of the operator leaves out results that nobody has asked for.
+bool may_leave_out(const Operator& op) {
+  const std::string_view name(op.info.name);
+  return op.info.n_rets > 1 && (name.find("backward") != name.npos || name.find("attention") != name.npos ||
+                                name.find("norm") != name.npos || name.find("embedding_bag") != name.npos);
+}
+
 TlValue result_from(const Operator& op, PyObject* o, const TlArgInfo& info) {
   switch (info.kind) {
     case TL_ARG_TENSOR:
-      return o == Py_None ? none() : owned(tensor_result(op, o));
+      if (o == Py_None && may_leave_out(op)) return none();
+      return owned(tensor_result(op, o));
     case TL_ARG_TENSOR_LIST:
     case TL_ARG_OPTIONAL_TENSOR_LIST:
       return tensors_result(op, o);
