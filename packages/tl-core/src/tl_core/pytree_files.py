@@ -98,19 +98,19 @@ def _loaded_context(kind: Any, name: str, context: Any) -> Any:
         return node.from_dumpable(json.loads(context))
     value = json.loads(context) if context is not None else None
     if kind is namedtuple:
-        found = SERIALIZED_NODES.get(value)
+        found = SERIALIZED_NODES.get(value)  # type: ignore[arg-type]
         if found is None:
             raise NotImplementedError(
                 f"Can't decode the namedtuple {value!r}: its class isn't registered with a serialized_type_name"
             )
         return found.type
     if kind is defaultdict:
-        factory = value["default_factory_name"]
-        if value["default_factory_module"] != "builtins" or (
+        factory = value["default_factory_name"]  # type: ignore[index]
+        if value["default_factory_module"] != "builtins" or (  # type: ignore[index]
             factory is not None and factory not in _FACTORIES
         ):
-            raise ValueError(f"a defaultdict of {value['default_factory_module']}.{factory} is refused")
-        return [_FACTORIES[factory] if factory else None, value["dict_context"]]
+            raise ValueError(f"a defaultdict of {value['default_factory_module']}.{factory} is refused")  # type: ignore[index]
+        return [_FACTORIES[factory] if factory else None, value["dict_context"]]  # type: ignore[index]
     return value
 
 

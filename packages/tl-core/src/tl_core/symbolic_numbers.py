@@ -138,7 +138,7 @@ class SymInt(_Symbolic):
             return NotImplemented
         if node.pytype is float:
             return _wrapped(node.float_pow(self.node.sym_float()))
-        if self >= 0:
+        if self >= 0:  # type: ignore[operator]
             return _wrapped(node.pow_by_natural(self.node))
         return _wrapped(node.sym_float().float_pow(self.node.sym_float()))
 
@@ -156,7 +156,7 @@ class SymInt(_Symbolic):
         Returns:
             The number of bits.
         """
-        return self.node.int_().bit_length()  # type: ignore[no-any-return]
+        return self.node.int_().bit_length()
 
 
 class SymFloat(_Symbolic):
@@ -286,11 +286,11 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 for _name in ("eq", "ne"):
     setattr(SymBool, f"__{_name}__", _binary(_name))
 for _kind in (SymInt, SymFloat):
-    _kind.__neg__ = _unary("neg")  # type: ignore[attr-defined]
-    _kind.__abs__ = _unary("abs")  # type: ignore[attr-defined]
-    _kind.__pos__ = lambda self: self  # type: ignore[attr-defined]
-    _kind.__sym_max__ = _binary("sym_max")  # type: ignore[attr-defined]
-    _kind.__sym_min__ = _binary("sym_min")  # type: ignore[attr-defined]
+    _kind.__neg__ = _unary("neg")  # type: ignore[operator]
+    _kind.__abs__ = _unary("abs")  # type: ignore[union-attr]
+    _kind.__pos__ = lambda self: self  # type: ignore[operator]
+    _kind.__sym_max__ = _binary("sym_max")  # type: ignore[union-attr]
+    _kind.__sym_min__ = _binary("sym_min")  # type: ignore[union-attr]
 SymInt.__sym_float__ = _unary("sym_float")  # type: ignore[attr-defined]
 SymBool.__sym_not__ = _unary("sym_not")  # type: ignore[attr-defined]
 for _name in [
@@ -318,7 +318,7 @@ def _ite(self: SymBool, t: Any, f: Any) -> Any:
 
 
 SymBool.__sym_ite__ = _ite  # type: ignore[attr-defined]
-for _kind in (SymInt, SymFloat, SymBool):
+for _kind in (SymInt, SymFloat, SymBool):  # type: ignore[assignment]
     _kind.__hash__ = _Symbolic.__hash__  # type: ignore[method-assign]  # a class that defines __eq__ has none
 
 

@@ -178,7 +178,7 @@ def load(
     """
     from .serde.archive import load_program
 
-    return load_program(f, extra_files, expected_opset_version)  # type: ignore[no-any-return]
+    return load_program(f, extra_files, expected_opset_version)
 
 
 def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:

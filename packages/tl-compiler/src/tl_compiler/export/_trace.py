@@ -181,7 +181,7 @@ class _Export:
                 else:
                     stands = fake_of(value)
                     if kind is InputKind.PARAMETER:
-                        stands._is_param = True
+                        stands._is_param = True  # type: ignore[attr-defined]
                     node = self._state_input(kind, prefix, name, value, absent)
                     node.meta["val"] = stands
                     self.mode.track(stands, node)
@@ -424,7 +424,7 @@ class _Export:
             finally:
                 trace._modules.pop()
 
-        tl_nn.Module.__call__ = call  # type: ignore[method-assign]
+        tl_nn.Module.__call__ = call  # type: ignore[assignment,method-assign]
         try:
             yield
         finally:

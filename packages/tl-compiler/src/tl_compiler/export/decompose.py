@@ -145,7 +145,7 @@ class _Table(dict[Any, Any]):
 
     def __init__(self, table: Any, env: Any) -> None:
         super().__init__(table)
-        self.deleted = getattr(table, "deleted", set())
+        self.deleted = getattr(table, "deleted", set())  # type: ignore[var-annotated]
         self.whole = not isinstance(table, CustomDecompTable)
         self.dynamic = bool(env is not None and env.var_to_range)
 

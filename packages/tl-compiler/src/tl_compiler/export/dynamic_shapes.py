@@ -134,7 +134,7 @@ class Dim:
     __rmul__ = __mul__
 
     def __repr__(self) -> str:
-        return self._readable(self.__name__, self.min, self.max)
+        return self._readable(self.__name__, self.min, self.max)  # type: ignore[arg-type]
 
 
 class _DerivedDim(Dim):

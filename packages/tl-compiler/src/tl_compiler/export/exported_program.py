@@ -163,7 +163,7 @@ class ExportedProgram:
     @property
     def graph(self) -> Graph:
         """The graph."""
-        return self._graph_module.graph  # type: ignore[no-any-return]
+        return self._graph_module.graph
 
     @graph.setter
     def graph(self, value: Any) -> None:

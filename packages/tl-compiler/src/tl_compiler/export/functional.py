@@ -151,7 +151,7 @@ class _Functional:
         for view, base in self.viewed.items():
             if self._real(base) is node and view is not node:
                 self._forget(view)
-        base = self.viewed.get(node)
+        base = self.viewed.get(node)  # type: ignore[assignment]
         if base is not None:
             base = self._real(base)
             self._set_base(base, self._scattered(node, base, value), node)

@@ -146,7 +146,7 @@ class Inputs:
                 "equal, got "
                 f"{first.hint} and {n}",
             )
-        return symbol * factor + offset  # type: ignore[operator]
+        return symbol * factor + offset  # type: ignore[operator,return-value]
 
     @staticmethod
     def _constant(name: str, where: str, value: int) -> str:

@@ -319,7 +319,7 @@ class _Builder:
         """The parameters, buffers and modules that a module holds."""
         module = self.flat
         for part in full.split("."):
-            module = getattr(module, part, None)
+            module = getattr(module, part, None)  # type: ignore[assignment]
             if module is None:
                 return {}
         found = {**module._parameters, **module._buffers}

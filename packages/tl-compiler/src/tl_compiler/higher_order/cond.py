@@ -25,7 +25,7 @@ class CondOp(HigherOrderOperator):
     def __init__(self) -> None:
         super().__init__("cond")
 
-    def __call__(self, pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:  # type: ignore[override]
+    def __call__(self, pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
         mode = current_mode()
         if mode is not None and not isinstance(pred, bool):
             return _recorded(mode, pred, true_fn, false_fn, tuple(operands))

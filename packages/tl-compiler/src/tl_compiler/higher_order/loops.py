@@ -74,9 +74,7 @@ class WhileLoopOp(HigherOrderOperator):
     def __init__(self) -> None:
         super().__init__("while_loop")
 
-    def __call__(  # type: ignore[override]
-        self, cond_fn: Any, body_fn: Any, carried_inputs: Any, additional_inputs: Any = ()
-    ) -> Any:
+    def __call__(self, cond_fn: Any, body_fn: Any, carried_inputs: Any, additional_inputs: Any = ()) -> Any:
         carried, more = tuple(carried_inputs), tuple(additional_inputs)
         mode = current_mode()
         if mode is not None:
@@ -148,7 +146,7 @@ class MapImpl(HigherOrderOperator):
     def __init__(self) -> None:
         super().__init__("map_impl")
 
-    def __call__(self, f: Any, xs: Any, pos_args: Any) -> Any:  # type: ignore[override]
+    def __call__(self, f: Any, xs: Any, pos_args: Any) -> Any:
         count = xs[0].shape[0]
         made = [f(*(x[i] for x in xs), *pos_args) for i in range(int(count))]
         return _stacked(made)
@@ -227,7 +225,7 @@ class ScanOp(HigherOrderOperator):
     def __init__(self) -> None:
         super().__init__("scan")
 
-    def __call__(self, combine_fn: Any, init: Any, xs: Any, additional_inputs: Any = ()) -> Any:  # type: ignore[override]
+    def __call__(self, combine_fn: Any, init: Any, xs: Any, additional_inputs: Any = ()) -> Any:
         carried, rows = list(init), []
         for i in range(int(xs[0].shape[0])):
             made = list(combine_fn(*carried, *(x[i] for x in xs), *additional_inputs))
@@ -315,7 +313,7 @@ class AssociativeScanOp(HigherOrderOperator):
     def __init__(self) -> None:
         super().__init__("associative_scan")
 
-    def __call__(self, combine_fn: Any, xs: Any, additional_inputs: Any = ()) -> Any:  # type: ignore[override]
+    def __call__(self, combine_fn: Any, xs: Any, additional_inputs: Any = ()) -> Any:
         carried = [x[0] for x in xs]
         rows = [carried]
         for i in range(1, int(xs[0].shape[0])):

@@ -50,7 +50,7 @@ class Expr:
             return True
         if isinstance(other, (bool, int, float)):
             return self.is_number and self.evaluate({}) == other
-        return type(self) is type(other) and self._hash == other._hash and self._key == other._key  # type: ignore[attr-defined]
+        return type(self) is type(other) and self._hash == other._hash and self._key == other._key
 
     # ---- what it is made of
     @property
@@ -235,7 +235,7 @@ class Integer(Expr):
         """The number."""
         return int(self._key[0])
 
-    is_integer = True  # type: ignore[assignment]
+    is_integer = True
 
     def evaluate(self, values: Mapping[Symbol, Number]) -> int:
         return self.value
@@ -258,7 +258,7 @@ class Float(Expr):
         """The number."""
         return float(self._key[0])
 
-    is_integer = False  # type: ignore[assignment]
+    is_integer = False
 
     def evaluate(self, values: Mapping[Symbol, Number]) -> float:
         return self.value
@@ -276,7 +276,7 @@ class Boolean(Expr):
     def __init__(self, value: bool) -> None:
         super().__init__(bool(value))
 
-    is_integer = False  # type: ignore[assignment]
+    is_integer = False
 
     def evaluate(self, values: Mapping[Symbol, Number]) -> bool:
         return bool(self._key[0])
@@ -333,12 +333,12 @@ class Sum(Expr):
     @property
     def terms(self) -> tuple[tuple[Expr, Number], ...]:
         """Pairs of a term and its coefficient."""
-        return self._key[0]  # type: ignore[no-any-return]
+        return self._key[0]
 
     @property
     def constant(self) -> Number:
         """The number that is added."""
-        return self._key[1]  # type: ignore[no-any-return]
+        return self._key[1]
 
     @property
     def args(self) -> tuple[Expr, ...]:
@@ -372,7 +372,7 @@ class Product(Expr):
     @property
     def factors(self) -> tuple[tuple[Expr, int], ...]:
         """Pairs of a base and its exponent."""
-        return self._key[0]  # type: ignore[no-any-return]
+        return self._key[0]
 
     @property
     def args(self) -> tuple[Expr, ...]:
@@ -459,7 +459,7 @@ class Call(Expr):
 
     @property
     def args(self) -> tuple[Expr, ...]:
-        return self._key[1]  # type: ignore[no-any-return]
+        return self._key[1]
 
     @property
     def is_integer(self) -> bool:
@@ -509,12 +509,12 @@ class Relation(Expr):
     @property
     def lhs(self) -> Expr:
         """The left side."""
-        return self._key[1]  # type: ignore[no-any-return]
+        return self._key[1]
 
     @property
     def rhs(self) -> Expr:
         """The right side."""
-        return self._key[2]  # type: ignore[no-any-return]
+        return self._key[2]
 
     @property
     def args(self) -> tuple[Expr, ...]:
@@ -547,7 +547,7 @@ class Logic(Expr):
 
     @property
     def args(self) -> tuple[Expr, ...]:
-        return self._key[1]  # type: ignore[no-any-return]
+        return self._key[1]
 
     def _rebuild(self, args: list[Expr]) -> Expr:
         return negated(args[0]) if self.op == "not" else logic(self.op, *args)
@@ -583,7 +583,7 @@ def sympify(value: Any) -> Expr:
     if isinstance(value, float):
         return Float(value)
     if hasattr(value, "node") and hasattr(value.node, "expr"):
-        return value.node.expr  # type: ignore[no-any-return]
+        return value.node.expr
     raise TypeError(f"an expression is made of numbers and symbols, got {type(value).__name__}")
 
 
@@ -691,7 +691,7 @@ def _distributed(a: Expr, b: Expr) -> Expr:
     left_all = [*((t, c) for t, c in left.items()), (Integer(1), x)]
     right_all = [*((t, c) for t, c in right.items()), (Integer(1), y)]
     products = (scaled(mul(s, t), c * d) for s, c in left_all for t, d in right_all if c != 0 and d != 0)
-    return reduce(add, products, Integer(0))
+    return reduce(add, products, Integer(0))  # type: ignore[arg-type]
 
 
 def _quotient(a: Expr, b: Expr) -> Expr | None:
@@ -741,7 +741,7 @@ def floor_div(a: Expr, b: Expr) -> Expr:
         whole = {t: c // b.value for t, c in a.terms if isinstance(c, int) and c % b.value == 0}
         if whole:
             rest = _sum_of({t: c for t, c in a.terms if t not in whole}, a.constant)
-            return add(_sum_of(whole, 0), floor_div(rest, b))
+            return add(_sum_of(whole, 0), floor_div(rest, b))  # type: ignore[arg-type]
     common = math.gcd(_content(a), _content(b))
     if common > 1:
         top, below = _quotient(a, Integer(common)), _quotient(b, Integer(common))

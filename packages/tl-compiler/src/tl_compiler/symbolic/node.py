@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Callable
@@ -83,7 +84,7 @@ class SymNode:
     @property
     def expr(self) -> Expr:
         """The expression, with what was learned of its symbols put in."""
-        return self.shape_env.replace(self._expr)  # type: ignore[no-any-return]
+        return self.shape_env.replace(self._expr)
 
     @property
     def hint(self) -> Any:
@@ -163,14 +164,14 @@ class SymNode:
         """Nothing: it is not the size of a ragged dimension."""
         return
 
-    def str(self) -> str:
+    def str(self) -> builtins.str:
         """The text of the expression."""
         return f"{self.expr}"
 
-    def __str__(self) -> str:
+    def __str__(self) -> builtins.str:
         return self.str()
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> builtins.str:
         return f"SymNode({self._expr}, shape_env={self.shape_env!r}, pytype={self.pytype}, hint={self.hint})"
 
     def clone(self) -> SymNode:
@@ -205,29 +206,29 @@ class SymNode:
         """
         return self.shape_env.evaluate_sym_node(self, size_oblivious)
 
-    def guard_int(self, file: str, line: int) -> int:
+    def guard_int(self, file: builtins.str, line: int) -> int:
         """Its value as an int, which from now on is a guard."""
         return int(self.evaluate())
 
-    def guard_float(self, file: str, line: int) -> float:
+    def guard_float(self, file: builtins.str, line: int) -> float:
         """Its value as a float, which from now on is a guard."""
         return float(self.evaluate())
 
-    def guard_bool(self, file: str, line: int) -> bool:
+    def guard_bool(self, file: builtins.str, line: int) -> bool:
         """Whether it is true, which from now on is a guard."""
         return bool(self.evaluate())
 
-    def guard_size_oblivious(self, file: str, line: int) -> bool:
+    def guard_size_oblivious(self, file: builtins.str, line: int) -> bool:
         """Whether it is true where sizes without a hint count as neither 0 nor 1."""
         return bool(self.evaluate(size_oblivious=True))
 
-    def expect_true(self, file: str, line: int) -> bool:
+    def expect_true(self, file: builtins.str, line: int) -> bool:
         """Whether it is true; where that isn't known it is checked when the program runs."""
         return bool(self.shape_env.expect_true(self.expr))
 
-    def expect_size(self, file: str, line: int) -> bool:
+    def expect_size(self, file: builtins.str, line: int) -> bool:
         """As `expect_true` of being no less than zero."""
-        return self.ge(self.wrap_int(0)).expect_true(file, line)
+        return self.ge(self.wrap_int(0)).expect_true(file, line)  # type: ignore[attr-defined]
 
     def int_(self) -> int:
         """Its value as an int, which from now on is a guard."""
@@ -339,7 +340,7 @@ class SymNode:
 def _arithmetic(make: Callable[[Expr, Expr], Expr]) -> Callable[[SymNode, SymNode], SymNode]:
     def method(self: SymNode, other: SymNode) -> SymNode:
         kind = float if float in (self.pytype, other.pytype) else int
-        a, b = (self.sym_float(), other.sym_float()) if kind is float else (self._whole(), other._whole())
+        a, b = (self.sym_float(), other.sym_float()) if kind is float else (self._whole(), other._whole())  # type: ignore[attr-defined]
         return self._made(make(a.expr, b.expr), kind)
 
     return method

@@ -111,7 +111,7 @@ def _call_text(e: Call) -> str:
     return f"{e.name}({', '.join(map(text, e.args))})"
 
 
-Expr.shown = text  # type: ignore[method-assign]
+Expr.shown = text  # type: ignore[assignment,method-assign]
 
 
 def source_text(e: Expr, names: Any = None) -> str:

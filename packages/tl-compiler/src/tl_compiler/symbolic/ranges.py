@@ -184,7 +184,7 @@ def _call_bounds(e: Call, args: list[tuple[Any, Any]]) -> tuple[Any, Any]:
             "TruncToInt": math.trunc,
         }
         f = whole.get(e.name, float)
-        return tuple(x if math.isinf(x) else f(x) for x in args[0])  # type: ignore[return-value]
+        return tuple(x if math.isinf(x) else f(x) for x in args[0])  # type: ignore[operator,return-value]
     if e.name == "IntTrueDiv" and args[1][0] > 0:
         return _corners(lambda x, y: 0.0 if math.isinf(y) else x / y, args[0], args[1])
     if e.name == "Abs":

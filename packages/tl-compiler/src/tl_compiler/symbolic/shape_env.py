@@ -609,13 +609,13 @@ class ShapeEnv:
         if len(terms) != 1 or not isinstance(terms[0][0], Symbol):
             return
         (symbol, k), c = terms[0], int(constant)
-        held = self.var_to_range.get(symbol, ValueRanges.unknown_int())
+        held = self.var_to_range.get(symbol, ValueRanges.unknown_int())  # type: ignore[call-overload]
         # k·s + c ≤ 0
         made = (held.lower, min(held.upper, -c // k)) if k > 0 else (max(held.lower, -(-c // -k)), held.upper)
         if made[0] <= made[1]:
-            self.var_to_range[symbol] = ValueRanges(*made)
+            self.var_to_range[symbol] = ValueRanges(*made)  # type: ignore[index]
             if made[0] == made[1]:
-                self._set(symbol, Integer(int(made[0])))
+                self._set(symbol, Integer(int(made[0])))  # type: ignore[arg-type]
 
     def _use_difference(self, d: Expr) -> None:
         terms, constant = (d.terms, d.constant) if isinstance(d, Sum) else (((d, 1),), 0)

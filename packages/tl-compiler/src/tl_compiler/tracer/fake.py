@@ -45,7 +45,7 @@ def probes_of(shape_env: Any) -> Probes:
     held = shape_env.__dict__.get("probes")
     if held is None:
         held = shape_env.__dict__["probes"] = Probes(shape_env)
-    return held  # type: ignore[no-any-return]
+    return held
 
 
 _NATIVE_GRAD: Any = Tensor.requires_grad
@@ -74,7 +74,7 @@ class FakeTensor(Tensor):
             return self._lanes[0].shape
         return tl_core.Size(self._sizes)
 
-    def size(self, dim: Any = None) -> Any:  # type: ignore[override]
+    def size(self, dim: Any = None) -> Any:
         """The sizes, or one of them.
 
         Args:
@@ -85,9 +85,9 @@ class FakeTensor(Tensor):
     def __len__(self) -> int:
         if not self._lanes[0].ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self.shape[0].__index__()  # type: ignore[no-any-return]
+        return self.shape[0].__index__()
 
-    def numel(self) -> Any:  # type: ignore[override]
+    def numel(self) -> Any:
         """The number of elements."""
         if self._sizes is None:
             return self._lanes[0].numel()
@@ -96,9 +96,9 @@ class FakeTensor(Tensor):
             total = total * n
         return total
 
-    nelement = numel  # type: ignore[assignment]
+    nelement = numel
 
-    def stride(self, dim: Any = None) -> Any:  # type: ignore[override]
+    def stride(self, dim: Any = None) -> Any:
         """The strides, or one of them.
 
         Args:
@@ -128,17 +128,17 @@ class FakeTensor(Tensor):
         return bool(self._claimed.type == "meta")
 
     @property
-    def is_cpu(self) -> bool:
+    def is_cpu(self) -> bool:  # type: ignore[override]
         """Whether it stands for a tensor of the CPU."""
         return bool(self._claimed.type == "cpu")
 
     @property
-    def is_cuda(self) -> bool:
+    def is_cuda(self) -> bool:  # type: ignore[override]
         """Whether it stands for a tensor of a CUDA device."""
         return bool(self._claimed.type == "cuda")
 
     @property
-    def requires_grad(self) -> bool:  # type: ignore[override]
+    def requires_grad(self) -> bool:
         """Whether what it stands for requires a gradient."""
         return self._wants_grad or bool(_NATIVE_GRAD.__get__(self))
 
@@ -197,7 +197,7 @@ class FakeTensor(Tensor):
             lanes = [lane.clone() for lane in self._lanes]
             return _wrap(self, lanes, self._claimed, self._sizes, self._wants_grad)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         parts = [f"size=({', '.join(map(str, self.shape))}{',' if self._lanes[0].ndim == 1 else ''})"]
         if self.dtype != tl_core.get_default_dtype():
             parts.append(f"dtype={self.dtype}")
@@ -207,7 +207,7 @@ class FakeTensor(Tensor):
             parts.append("requires_grad=True")
         return f"FakeTensor(..., {', '.join(parts)})"
 
-    __str__ = __repr__  # type: ignore[assignment]
+    __str__ = __repr__
 
 
 def is_fake(x: Any) -> bool:
@@ -216,7 +216,7 @@ def is_fake(x: Any) -> bool:
 
 
 def _wrap(like: Any, lanes: list[Any], device: Any, sizes: Any, wants_grad: bool) -> FakeTensor:
-    made: FakeTensor = Tensor.as_subclass(lanes[0], FakeTensor)
+    made: FakeTensor = Tensor.as_subclass(lanes[0], FakeTensor)  # type: ignore[attr-defined]
     state = made.__dict__
     state["_lanes"], state["_sizes"], state["_claimed"], state["_wants_grad"] = (
         lanes,
@@ -299,7 +299,7 @@ def _strides(x: FakeTensor) -> list[Any]:
     found: list[Any] = []
     for i in range(len(exprs)):
         values = tuple(lane[i] for lane in lanes)
-        e = probes.fit(values, [*known, *exprs])
+        e = probes.fit(values, [*known, *exprs])  # type: ignore[assignment]
         found.append(env.create_symintnode(e, hint=values[0]) if e is not None else values[0])
     return found
 

@@ -296,7 +296,7 @@ class _Aligned:
             node.args, node.kwargs = tuple(args), dict(kwargs)
         eliminate_dead(graph)
         self.modules[0].recompile()
-        return self.modules[0]  # type: ignore[no-any-return]
+        return self.modules[0]
 
     def _same_structure(self, columns: list[list[Node]]) -> None:
         shapes = [[(n.op, n.target if n.op != "get_attr" else "", n.name) for n in c] for c in columns]
@@ -314,9 +314,9 @@ class _Aligned:
                 if isinstance(e, Symbol) and isinstance(value, Tensor):
                     self.mode._sources.setdefault(
                         e, lambda node=node, d=d, e=e: self.mode._size_node(node, d, e)
-                    )  # type: ignore[misc]
+                    )
                 elif isinstance(e, Symbol):
-                    self.mode._sources.setdefault(e, lambda node=node: node)  # type: ignore[misc]
+                    self.mode._sources.setdefault(e, lambda node=node: node)
 
     def _sizes(self, row: tuple[Node, ...]) -> None:
         """The sizes of a node's value as expressions."""
@@ -324,13 +324,13 @@ class _Aligned:
         if not isinstance(values[0], FakeTensor):
             return
         found = []
-        for numbers in zip(*(v._lanes[0].shape for v in values), strict=True):
+        for numbers in zip(*(v._lanes[0].shape for v in values), strict=True):  # type: ignore[union-attr]
             e = self._fitted(tuple(numbers))
             found.append(self.env.create_symintnode(e, hint=numbers[0]) if e is not None else numbers[0])
             if e is not None and not isinstance(e, Integer) and e not in self.known:
                 self.known.append(e)
         if any(isinstance(n, SymInt) for n in found):
-            values[0].__dict__["_lanes"] = [v._lanes[0] for v in values]
+            values[0].__dict__["_lanes"] = [v._lanes[0] for v in values]  # type: ignore[union-attr]
             values[0].__dict__["_sizes"] = tuple(found)
 
     def _fitted(self, numbers: tuple[Any, ...]) -> Expr | None:

@@ -161,7 +161,7 @@ class Probes:
         for e in known:
             if self.lanes_of(e) == lanes:
                 return self._keep(lanes, e)
-        e = self._combined(lanes, known)
+        e = self._combined(lanes, known)  # type: ignore[assignment]
         if e is None:
             e = self._affine(lanes, known, again)
         return None if e is None else self._keep(lanes, e)

@@ -69,7 +69,7 @@ def _function_of(name: str) -> Callable[..., Any]:
     }
     if name in later:
         return later[name]
-    return getattr(tl_core.symbolic, f"_sym_{name.removeprefix('OpaqueUnaryFn_')}")  # type: ignore[no-any-return]
+    return getattr(tl_core.symbolic, f"_sym_{name.removeprefix('OpaqueUnaryFn_')}")
 
 
 class PythonKeyTracer(TracerBase):
@@ -134,7 +134,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         error_on_data_dependent_ops: bool = True,
         record_stack_traces: bool = False,
     ) -> None:
-        super().__init__(DispatchKey.PreDispatch if pre_dispatch else None)
+        super().__init__(DispatchKey.PreDispatch if pre_dispatch else None)  # type: ignore[attr-defined]
         self.tracer, self.tracing_mode, self.pre_dispatch = tracer, tracing_mode, pre_dispatch
         self.decomposition_table = decomposition_table or {}
         self.shape_env = shape_env
@@ -196,7 +196,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 found = self._call(operator.sub, (found, constant), e - constant)
             return found if factor == 1 else self._call(operator.floordiv, (found, factor), symbol)
 
-        self._sources[symbol] = read
+        self._sources[symbol] = read  # type: ignore[index]
 
     def _size_node(self, node: Node, i: int, e: Expr) -> Node:
         found = self._numbers.get(e)
@@ -295,7 +295,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 found if found is not None else self._call(function, (made, self.node_of_expr(part)), total)
             )
             self._numbers[total] = made
-        return made  # type: ignore[no-any-return]
+        return made
 
     def _sum_node(self, e: Sum) -> Node:
         total: Any = None
@@ -313,7 +313,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 total = self._call(operator.add, (total, self.node_of_expr(term * factor)), so_far)
         if e.constant:
             total = self._call(operator.add, (total, e.constant), e)
-        return total  # type: ignore[no-any-return]
+        return total
 
     def node_of(self, a: Any) -> Any:
         """What stands for a value among the arguments of a node: a node, a constant, or containers of them.

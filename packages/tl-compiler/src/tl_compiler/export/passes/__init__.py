@@ -46,7 +46,7 @@ def move_to_device_pass(ep: ExportedProgram, location: Any) -> ExportedProgram:
             node.kwargs = {**node.kwargs, "device": moved(node.kwargs["device"])}
         value = node.meta.get("val")
         if hasattr(value, "_claimed"):
-            value.__dict__["_claimed"] = moved(value._claimed)
+            value.__dict__["_claimed"] = moved(value._claimed)  # type: ignore[union-attr]
     ep.graph_module.recompile()
     ep.validate()
     return ep

@@ -144,10 +144,10 @@ class Reader:
             root=gm,
             graph=gm.graph,
             graph_signature=signature,
-            state_dict=state,
+            state_dict=state,  # type: ignore[arg-type]
             range_constraints=self.ranges,
             module_call_graph=entries,
-            constants=constants,
+            constants=constants,  # type: ignore[arg-type]
             verifiers=[load_verifier(str(v)) for v in self.data.get("verifiers") or ["TRAINING"]],
         )
         guards = self.data.get("guards_code") or []
@@ -505,7 +505,7 @@ class _GraphReader:
         flat = outputs
         if len(outputs) == 1 and "as_tensors" in outputs[0]:
             flat = [{"as_tensor": t} for t in outputs[0]["as_tensors"]]
-        values = []
+        values: list[Any] = []
         for i, data in enumerate(flat):
             kind, value = _only(data, "a result")
             if kind == "as_none":
