@@ -32,6 +32,7 @@ MODULES = {
     "_functorch.batch_norm_replacement": "tl_nn.func",
     "_functorch.functional_call": "tl_nn.func",
     "_functorch.make_functional": "tl_nn.make_functional",
+    "_decomp": "tl_compiler.decompositions",
     "_export": "tl_compiler.export",
     "_higher_order_ops": "tl_compiler.higher_order",
     "_higher_order_ops.associative_scan": "tl_compiler.higher_order.loops",

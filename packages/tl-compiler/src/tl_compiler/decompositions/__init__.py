@@ -9,7 +9,13 @@ import tl_core.ops
 
 from . import functions
 
-__all__ = ["core_aten_decompositions", "core_decompositions", "get_decompositions"]
+__all__ = [
+    "core_aten_decompositions",
+    "core_decompositions",
+    "decomposition_table",
+    "get_decompositions",
+    "register_decomposition",
+]
 
 _TABLE = {
     "linear.default": functions.linear,
@@ -63,3 +69,31 @@ def get_decompositions(aten_ops: Any) -> dict[Any, Callable[..., Any]]:
         names = op.overloads() if hasattr(op, "overloads") else None
         wanted |= {getattr(op, n) for n in names} if names is not None else {op}
     return {op: f for op, f in table.items() if op in wanted}
+
+
+decomposition_table: dict[Any, Callable[..., Any]] = core_decompositions()
+
+
+def register_decomposition(
+    aten_op: Any, registry: dict[Any, Callable[..., Any]] | None = None, *, type: str = "post_autograd"
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that enters a function into a table of decompositions.
+
+    Args:
+        aten_op: the operator, or several; a name stands for all of its overloads.
+        registry: the table; None: `decomposition_table`.
+        type: accepted.
+
+    Returns:
+        The decorator.
+    """
+    table = decomposition_table if registry is None else registry
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for op in aten_op if isinstance(aten_op, (list, tuple)) else (aten_op,):
+            names = op.overloads() if hasattr(op, "overloads") else None
+            for found in [getattr(op, n) for n in names] if names is not None else [op]:
+                table[found] = function
+        return function
+
+    return register

@@ -453,3 +453,37 @@ class _Export:
 def _trace_boundary(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls the module; stacks that are noted of nodes end here."""
     return mod(*args, **kwargs)
+
+
+DEFAULT_EXPORT_DYNAMO_CONFIG: dict[str, Any] = {"allow_rnn": True}
+
+
+def _export(
+    mod: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    dynamic_shapes: Any = None,
+    *,
+    strict: bool = True,
+    preserve_module_call_signature: tuple[str, ...] = (),
+    pre_dispatch: bool = False,
+    allow_complex_guards_as_runtime_asserts: bool = False,
+    _is_torch_jit_trace: bool = False,
+) -> ExportedProgram:
+    """A program as `export` makes it; unless `pre_dispatch`, without writes and in core operators."""
+    made = exported(
+        mod,
+        args,
+        kwargs,
+        dynamic_shapes,
+        preserve_module_call_signature,
+        allow_complex_guards_as_runtime_asserts,
+    )
+    return made if pre_dispatch else made.run_decompositions({})
+
+
+def _export_to_torch_ir(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """Refused: programs are recorded as operators, not as calls of functions of Python."""
+    raise NotImplementedError(
+        "_export_to_torch_ir(): programs are recorded as operators; fx.symbolic_trace records calls of functions"
+    )
