@@ -82,6 +82,7 @@ from .process_groups import (
 from .reduction import ReduceOp, reduce_op, supports_complex
 from .rendezvous import register_rendezvous_handler, rendezvous
 from .store import HashStore, PrefixStore, Store
+from .tcp_store import TCPStore
 from .version import __version__ as __version__
 from .work import Work
 
@@ -104,6 +105,7 @@ __all__ = [
     "ProcessGroup",
     "ReduceOp",
     "Store",
+    "TCPStore",
     "Work",
     "algorithms",
     "all_gather",

@@ -79,7 +79,9 @@ def init_process_group(
     chosen = _choose(backend, device_id)
     BackendConfig(chosen)
     if store is None:
-        store, rank, world_size = next(iter(rendezvous(init_method or "env://", rank, world_size)))
+        store, rank, world_size = next(
+            iter(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
+        )
     elif world_size <= 0:
         raise AssertionError("init_process_group: world_size must be positive if using store")
     elif rank < 0:

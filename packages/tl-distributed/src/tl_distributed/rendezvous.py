@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 from urllib.parse import ParseResult, parse_qsl, unquote, urlparse
 
+from .constants import default_store_timeout
 from .file_store import FileStore
-from .store import HashStore, Store
+from .store import HashStore, PrefixStore, Store
+from .tcp_store import TCPStore
 
 Meeting = tuple[Store, int, int]
 Handler = Callable[..., Iterator[Meeting]]
@@ -62,9 +65,12 @@ def _env(url: str, **kwargs: Any) -> Iterator[Meeting]:
     query = dict(parse_qsl(urlparse(url).query))
     rank = int(query["rank"] if "rank" in query else _variable("RANK"))
     world_size = int(query["world_size"] if "world_size" in query else _variable("WORLD_SIZE"))
-    _variable("MASTER_ADDR")
-    int(_variable("MASTER_PORT"))
-    yield _local_store(world_size, "env://"), rank, world_size
+    address, port = _variable("MASTER_ADDR"), int(_variable("MASTER_PORT"))
+    yield (
+        _store(address, port, rank, world_size, kwargs.get("timeout", default_store_timeout)),
+        rank,
+        world_size,
+    )
 
 
 def _variable(name: str) -> str:
@@ -79,7 +85,8 @@ def _tcp(url: str, **kwargs: Any) -> Iterator[Meeting]:
     if parts.port is None:
         raise _error("tcp", "port number missing")
     rank, world_size = _numbers(parts)
-    yield _local_store(world_size, "tcp://"), rank, world_size
+    timeout = kwargs.get("timeout", default_store_timeout)
+    yield _store(parts.hostname or "localhost", parts.port, rank, world_size, timeout), rank, world_size
 
 
 def _file(url: str, **kwargs: Any) -> Iterator[Meeting]:
@@ -99,14 +106,15 @@ def _numbers(parts: ParseResult) -> tuple[int, int]:
     return int(query["rank"]), int(query["world_size"])
 
 
-def _local_store(world_size: int, way: str) -> Store:
-    """The store of a world that meets over the network: one process has nobody to meet, and opens no port."""
-    if world_size != 1:
-        raise NotImplementedError(
-            f"{way} got a world of {world_size} processes; collectives between processes are not there yet, "
-            "only WORLD_SIZE=1 works"
-        )
-    return HashStore()
+def _store(host: str, port: int, rank: int, world_size: int, timeout: timedelta) -> Store:
+    """The store of a world that meets at an address. One process has nobody to meet, and opens no port."""
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        store = TCPStore(host, port, world_size, False, timeout, wait_for_workers=False)
+        return PrefixStore(f"/worker/attempt_{attempt}", store)
+    if world_size == 1:
+        return HashStore()
+    return TCPStore(host, port, world_size, rank == 0, timeout)
 
 
 def _error(scheme: str, text: str) -> ValueError:
