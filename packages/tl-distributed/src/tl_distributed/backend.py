@@ -154,7 +154,8 @@ def _maker(func: Callable[..., Communicator], extended_api: bool) -> Maker:
     if extended_api:
         return lambda context: func(context, context.options)
     if isinstance(func, type) and issubclass(func, Communicator):
-        return func
+        made: type[Communicator] = func
+        return lambda context: made(context)
     return lambda context: func(context.store, context.rank, context.size, context.timeout)
 
 

@@ -40,12 +40,12 @@ def apply_optimizer_in_backward(
             *getattr(parameter, "_in_backward_optimizers", ()),
             optimizer,
         ]
-        first = len(parameter._in_backward_optimizers) == 1  # type: ignore[attr-defined]
+        first = len(parameter._in_backward_optimizers) == 1
         if register_hook and first:
             parameter.register_post_accumulate_grad_hook(_step)
 
 
 def _step(parameter: Tensor) -> None:
-    for optimizer in parameter._in_backward_optimizers:  # type: ignore[attr-defined]
+    for optimizer in parameter._in_backward_optimizers:
         optimizer.step()
     parameter.grad = None

@@ -114,11 +114,14 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
         return default_hooks.allreduce_hook(state.process_group, bucket)
     flat = bucket.buffer()
     before = _with_error(state, bucket.index(), flat)
-    matrices, rest = [], []
+    matrices: list[Tensor] = []
+    rest: list[Tensor] = []
     for gradient in bucket.gradients():
-        matrix = gradient.view(gradient.shape[0], -1) if gradient.dim() > 1 else None
-        chosen = matrices if matrix is not None and _is_worth_it(state, matrix) else rest
-        chosen.append(gradient if chosen is rest else matrix)
+        matrix = gradient.view(gradient.shape[0], -1) if gradient.dim() > 1 else gradient
+        if gradient.dim() > 1 and _is_worth_it(state, matrix):
+            matrices.append(matrix)
+        else:
+            rest.append(gradient)
     _average_rest(state, rest)
     _approximate(state, bucket.index(), matrices)
     return _over(state, bucket, flat, before)
