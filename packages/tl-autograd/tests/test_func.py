@@ -427,3 +427,30 @@ def test_a_conversion_of_a_parameter_is_kept_outside_of_levels_only():
         y = tl.ones(2, 2) @ weight
         autocast.autocast_decrement_nesting()
     assert g.shape == (2, 2) and y.requires_grad and _C.wrapping(y) is None
+
+
+def test_a_function_that_saves_an_output_has_second_gradients():
+    class Cube(tl_autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x**3, 3 * x**2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0], output[1])
+
+        @staticmethod
+        def backward(ctx, g, g_derivative):
+            x, derivative = ctx.saved_tensors
+            return g * derivative + g_derivative * 6 * x
+
+    x = tl.tensor(1.3, dtype=tl.float64)
+    first = func.grad(lambda x: Cube.apply(x)[0])
+    (
+        same(first(x), 3 * x * x),
+        same(func.grad(first)(x), 6 * x),
+        same(func.grad(func.grad(first))(x), 0 * x + 6),
+    )
+    same(func.vmap(func.grad(first))(tl.stack([x, 2 * x])), tl.stack([6 * x, 12 * x]))

@@ -48,20 +48,27 @@ PyObject* end_level_function(PyObject*, PyObject* serial) {
   });
 }
 
-// step_below(serial) -> the number of the level that was the top; step_back(it)
+// step_below(serial) -> what step_back() takes: the level that was the top, and whether gradients were
+// recorded. Below a level of gradients they are recorded as they were when it began.
 PyObject* step_below(PyObject*, PyObject* serial) {
   return guarded([&] {
     Level* level = level_from(serial);
     Level* before = levels().top;
+    const bool recorded = api->grad_enabled();
     set_top(level->parent);
-    return PyLong_FromUnsignedLongLong(before ? before->serial : 0);
+    if (level->kind == LevelKind::Grad) api->set_grad_enabled(level->grad_mode);
+    return checked(Py_BuildValue("(Ki)", static_cast<unsigned long long>(before ? before->serial : 0),
+                                 static_cast<int>(recorded)))
+        .take();
   });
 }
-PyObject* step_back(PyObject*, PyObject* serial) {
+PyObject* step_back(PyObject*, PyObject* state) {
   return guarded([&] {
-    const unsigned long long n = PyLong_AsUnsignedLongLong(serial);
-    if (n == static_cast<unsigned long long>(-1) && PyErr_Occurred()) throw PythonError();
-    set_top(n ? required_level(n) : nullptr);
+    unsigned long long serial = 0;
+    int recorded = 0;
+    if (!PyArg_ParseTuple(state, "Ki", &serial, &recorded)) throw PythonError();
+    set_top(serial ? required_level(serial) : nullptr);
+    api->set_grad_enabled(recorded);
     return Py_NewRef(Py_None);
   });
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tl_core
@@ -33,7 +33,9 @@ class FunctionalModuleWithBuffers(Module):
         self.param_names = tuple(param_names)
         self.buffer_names = tuple(buffer_names)
 
-    def forward(self, params: Sequence[Tensor], buffers: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
+    def forward(  # type: ignore[override]
+        self, params: Sequence[Tensor], buffers: Sequence[Tensor], *args: Any, **kwargs: Any
+    ) -> Any:
         """The module with these values."""
         tensors = dict(zip(self.param_names, params, strict=True))
         tensors |= zip(self.buffer_names, buffers, strict=True)
@@ -108,7 +110,7 @@ def make_functional(
     return made, _values(params, disable_autograd_tracking)
 
 
-def _values(params: dict[str, Tensor], detached: bool) -> tuple[Tensor, ...]:
+def _values(params: Mapping[str, Tensor], detached: bool) -> tuple[Tensor, ...]:
     return tuple(p.detach() if detached else p for p in params.values())
 
 
