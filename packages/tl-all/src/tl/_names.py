@@ -287,6 +287,18 @@ _NATIVE = (
     "has_mkldnn has_openmp has_spectral is_autocast_enabled is_grad_enabled parse_ir"
 )
 OBJECTS |= {f"_C.{name}": f"tl_core.torch_names.native:{name}" for name in _NATIVE.split()}
+OBJECTS |= {
+    f"autograd.{name}": f"tl_autograd.native_names:{name}"
+    for name in [
+        "DeviceType",
+        "ProfilerActivity",
+        "_profiler_enabled",
+        "_record_function_with_args_enter",
+        "_record_function_with_args_exit",
+        "_supported_activities",
+        "kineto_available",
+    ]
+}
 _ENGINE = (
     "_WeakTensorRef _autograd _current_graph_task_id _debug_only_are_vmap_fallback_warnings_enabled "
     "_debug_only_display_vmap_fallback_warnings _functions _is_fwd_grad_enabled _set_fwd_grad_enabled "

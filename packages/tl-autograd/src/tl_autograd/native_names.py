@@ -1,13 +1,32 @@
 """Profiling: the names of `torch._C._autograd` that programs use."""
 
+from typing import Any
+
 from tl_autograd.profiler import kineto_available, supported_activities
 from tl_autograd.profiler import profiler_type as _profiler_type
 from tl_autograd.profiler_kinds import DeviceType, ProfilerActivity
 from tl_autograd.profiler_results import KinetoEvent as _KinetoEvent
 from tl_autograd.profiler_results import ProfilerResult as _ProfilerResult
+from tl_core.recording import EventRange
 from tl_core.recording import is_recording as _profiler_enabled
 
 __all__ = ["DeviceType", "ProfilerActivity", "_KinetoEvent", "_ProfilerResult", "_profiler_enabled", "_profiler_type",
+           "_record_function_with_args_enter", "_record_function_with_args_exit",
            "_supported_activities", "kineto_available"]  # fmt: skip
 
 _supported_activities = supported_activities
+
+
+def _record_function_with_args_enter(name: str, *args: Any) -> EventRange:
+    """Begins a labelled block; `_record_function_with_args_exit` ends it.
+
+    Args:
+        name: the name.
+        args: what it is called with; not told.
+    """
+    return EventRange(name).__enter__()
+
+
+def _record_function_with_args_exit(handle: EventRange) -> None:
+    """Ends a labelled block."""
+    handle.__exit__()

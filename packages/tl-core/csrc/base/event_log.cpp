@@ -37,7 +37,7 @@ bool counter_is_clock() {
   return false;
 #endif
 }
-const bool g_counter_is_clock = counter_is_clock();
+bool g_counter_is_clock = false;  // known from the first recording on
 
 struct ClockPair {
   int64_t ticks = 0, ns = 0;
@@ -195,6 +195,7 @@ void start_recording(const RecordingOptions& options) {
   std::lock_guard guard(r.mutex);
   TL_CHECK(!r.session.load(std::memory_order_relaxed), Runtime,
            "a profiler is already enabled: profiles do not nest");
+  if (r.sessions == 0) g_counter_is_clock = counter_is_clock();
   r.options = options;
   r.logs.clear();
   r.begin = ClockPair::now();

@@ -363,7 +363,8 @@ class Trace {
         out += ", \"Fwd thread id\": ";
         put(out, e.kind == EventKind::Operator ? 0 : p.log->number);
       }
-      out += ", \"Record function id\": 0";
+      out += ", \"Record function id\": ";
+      put(out, static_cast<int64_t>(index) + 1);
       if (e.n_values) put_values(out, e);
     }
     out += ", \"Ev Idx\": ";

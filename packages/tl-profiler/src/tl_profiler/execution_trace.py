@@ -84,6 +84,10 @@ class ExecutionTraceObserver(_ITraceObserver):
         """Whether operators are being noted."""
         return self._running
 
+    @property
+    def _execution_trace_running(self) -> bool:
+        return self._running
+
     def start(self) -> None:
         """Notes operators from now on."""
         if self._path is None or self._running:
@@ -148,7 +152,7 @@ class _Nodes:
     """The nodes of a trace: a root, a node a thread, and a node an event inside the node that it ran inside."""
 
     def __init__(self) -> None:
-        self._next = 2
+        self._next = 1
         self._tensors: dict[int, int] = {}
         self._storages: dict[int, int] = {}
 
@@ -169,7 +173,7 @@ class _Nodes:
                 numbers[index] = self._number()
                 parent = numbers.get(event.parent, threads[event.thread])
                 yield self._node(
-                    numbers[index], event.name, parent, event, event.thread, results.get(index, ())
+                    numbers[index], event.name, parent, event, event.thread, results.get(index, ()), index + 1
                 )
 
     def _number(self) -> int:
@@ -191,10 +195,10 @@ class _Nodes:
         return found
 
     def _node(self, number: int, name: str, parent: int, event: RecordedEvent | None, thread: int,
-              results: tuple[Any, ...] = ()) -> dict[str, Any]:  # fmt: skip
+              results: tuple[Any, ...] = (), recorded: int = 0) -> dict[str, Any]:  # fmt: skip
         sequence = -1 if event is None else event.number
         attributes = [
-            ("rf_id", "uint64", number),
+            ("rf_id", "uint64", recorded),
             ("fw_parent", "uint64", 0),
             ("seq_id", "int64", sequence),
             (
