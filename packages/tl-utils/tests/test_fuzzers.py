@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 import tl_core
@@ -112,3 +114,10 @@ def test_sparse_fuzzers(fuzzer):
         assert x.coalesce().indices().shape[1] <= x._nnz()
         kinds.add(p["coalesced"])
     assert kinds == {True, False}
+
+
+@pytest.mark.parametrize(("name", "said"), [("fuzzer", "ns an element"), ("op_benchmark", "maximum")])
+def test_the_example_programs_run(name, said, capsys):
+    program = importlib.import_module(f"tl_utils.benchmark.examples.{name}")
+    program.main(1)
+    assert said in capsys.readouterr().out
