@@ -209,3 +209,15 @@ def test_a_tensor_of_a_transform_that_has_ended() -> None:
     kept = []
     func.grad(lambda x: (kept.append(x), sine(x))[1])(tl.tensor(0.5))
     assert math.isclose(sine(kept[0]).item(), math.sin(0.5), rel_tol=1e-6)
+
+
+def test_functions_of_older_programs() -> None:
+    from tl_autograd.older_functions import Resize, Type
+
+    x = tl.ones(4, requires_grad=True)
+    Resize.apply(x, (2, 2)).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [1, 1, 1, 1]
+    with pytest.raises(RuntimeError, match="requested resize to 3"):
+        Resize.apply(x, (3,))
+    (Type.apply(x, "torch.DoubleTensor") * 2).sum().backward()
+    assert x.grad.tolist() == [3, 3, 3, 3] and x.grad.dtype is tl.float32

@@ -73,3 +73,16 @@ def test_sending():
         comm.reduce_add([tl.ones(1), tl.ones(2)])
     with pytest.raises(RuntimeError, match="Exactly one of"):
         comm.broadcast(tl.ones(1))
+
+
+def test_the_names_that_older_programs_call():
+    from tl_nn.parallel._functions import Broadcast, Gather, ReduceAddCoalesced, Scatter
+
+    x = tl.arange(4.0)
+    assert [t.tolist() for t in Broadcast.apply(["cpu", "cpu"], x)] == [x.tolist()] * 2
+    assert [t.tolist() for t in Scatter.apply(["cpu", "cpu"], None, 0, x)] == [[0, 1], [2, 3]]
+    assert Gather.apply("cpu", 0, x, x).shape == (8,) and Gather.apply("cpu", 0, x[0], x[1]).tolist() == [
+        0,
+        1,
+    ]
+    assert ReduceAddCoalesced.apply("cpu", 1, x, x)[0].tolist() == (2 * x).tolist()

@@ -68,7 +68,7 @@ def install() -> None:
     sys.modules["torch"] = tl
     tl.__version__ = tl.version.__version__ = API_VERSION
     tl.__name__ = "torch"
-    _name_functions(tl._core)
+    _name_functions(sys.modules["tl_core"])
     _watch.watchers["tl_nn.functional"] = _name_functions
     if "tl_nn.functional" in sys.modules:
         _name_functions(sys.modules["tl_nn.functional"])

@@ -304,7 +304,7 @@ def supports_tensorlist(cls: Any) -> Any:
             found = (found,)
         return (*_fitted(found, ctx._specs), None)
 
-    inner = type(
+    inner: Any = type(
         cls.__name__, (Function,), {"forward": staticmethod(run), "backward": staticmethod(gradients)}
     )
 

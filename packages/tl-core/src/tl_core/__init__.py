@@ -32,7 +32,7 @@ from tl_core.checks import (
     _check_type,
     _check_value,
 )
-from tl_core.contractions import *
+from tl_core.contractions import *  # type: ignore[assignment]
 from tl_core.defaults import (
     get_default_device,
     get_default_dtype,
@@ -132,7 +132,7 @@ if TYPE_CHECKING:
         _softmax,
     )
     from tl_core.sparse_layouts.construction import *
-    from tl_core.sparse_layouts.functions import (
+    from tl_core.sparse_layouts.functions import (  # type: ignore[assignment]
         dsmm,
         hsmm,
         hspmm,

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tl_core.headers import get_include
 
 if TYPE_CHECKING:
-    from setuptools import Extension
 
     class BuildExtension:
         """See `__getattr__`."""
@@ -187,7 +186,7 @@ def _build_folder(name: str, build_directory: str | None) -> Path:
 
 
 # ---- setuptools -----------------------------------------------------------------------------------------------------
-def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Extension:
+def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Any:
     """A `setuptools.Extension` with the folders of tl's headers.
 
     Args:
@@ -200,8 +199,7 @@ def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -
         >>> CppExtension("mine", ["mine.cpp"]).language
         'c++'
     """
-    import setuptools
-
+    setuptools: Any = importlib.import_module("setuptools")
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", []), *include_paths(), *_pybind_include()]
     kwargs["language"] = "c++"
     return setuptools.Extension(name, list(sources), *args, **kwargs)
@@ -244,7 +242,7 @@ def _pybind_include() -> list[str]:
 
 
 def _build_extension_class() -> type:
-    from setuptools.command.build_ext import build_ext
+    build_ext: Any = importlib.import_module("setuptools.command.build_ext").build_ext
 
     class BuildExtension(build_ext):
         """`setuptools`' command `build_ext` with the flags that extensions of tl need.

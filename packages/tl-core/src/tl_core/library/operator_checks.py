@@ -211,7 +211,7 @@ def aot_dispatch_check(
     fake_check(op, args, kwargs)
     first = _outputs_and_gradients(op, op, args, kwargs)
     second = _outputs_and_gradients(op, _traced(op, args, kwargs), args, kwargs)
-    options = {} if rtol is None else {"rtol": rtol, "atol": atol}
+    options: dict[str, Any] = {} if rtol is None else {"rtol": rtol, "atol": atol}
     from tl_core.testing import assert_close
 
     for title, a, b in zip(("Outputs", "Gradients"), first, second, strict=True):

@@ -58,7 +58,7 @@ def register_kernel(
     """
     _check_operator(op, "register_kernel")
     if (definition := find(op)) is not None:
-        return definition.register_kernel(device_types, func)  # type: ignore[arg-type]
+        return definition.register_kernel(device_types, func)
     if func is None:
         return lambda f: (register_kernel(op, device_types, f, lib=lib), f)[1]
     namespace, name = operator_of(op, "register_kernel")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from builtins import str as Text
 from typing import Any, ClassVar
 
 __all__ = ["TYPE_CLASSES", "Type", "named_type"]
@@ -66,20 +67,20 @@ class Type:
             cls._single = cls()
         return cls._single
 
-    def kind(self) -> str:
+    def kind(self) -> Text:
         """The name of the class: `TensorType`."""
         return type(self).__name__
 
-    def str(self) -> str:
+    def str(self) -> Text:
         """As schemas write it, without the lengths of lists."""
         return re.sub(r"\[\d+\]", "[]", self.schema_text())
 
-    def schema_text(self, alias: str = "") -> str:
+    def schema_text(self, alias: Text = "") -> Text:
         """As schemas write it, with an annotation of aliases at the place where it belongs."""
         return self.name + alias
 
     @property
-    def annotation_str(self) -> str:
+    def annotation_str(self) -> Text:
         """As annotations write it."""
         return str(self)
 
@@ -102,7 +103,7 @@ class Type:
             return (self.elements[0] if isinstance(self, OptionalType) else self).isSubtypeOf(inner)
         return isinstance(other, TYPE_CLASSES["NumberType"]) and self.name in ("int", "float", "complex")
 
-    def __str__(self) -> str:
+    def __str__(self) -> Text:
         return _SPELLED.get(self.name, self.name) if self.name == "Scalar" else self.name
 
     __repr__ = __str__
@@ -129,13 +130,13 @@ class OptionalType(Type):
         """The type of what isn't None."""
         return self.elements[0]
 
-    def schema_text(self, alias: str = "") -> str:
+    def schema_text(self, alias: Text = "") -> Text:
         return self.elements[0].schema_text(alias) + "?"
 
     def seen(self) -> Type:
         return OptionalType(self.elements[0].seen())
 
-    def __str__(self) -> str:
+    def __str__(self) -> Text:
         return f"Optional[{self.elements[0]}]"
 
     __repr__ = __str__
@@ -178,13 +179,13 @@ class ListType(Type):
         """The type of an element."""
         return self.elements[0]
 
-    def schema_text(self, alias: str = "") -> str:
+    def schema_text(self, alias: Text = "") -> Text:
         return f"{self.elements[0].schema_text(alias)}[{self.size or ''}]"
 
     def seen(self) -> Type:
         return ListType(self.elements[0].seen(), self.size)
 
-    def __str__(self) -> str:
+    def __str__(self) -> Text:
         return f"List[{self.elements[0]}]"
 
     __repr__ = __str__
@@ -197,10 +198,10 @@ class _Parametric(Type):
     def __init__(self, *elements: Type) -> None:
         super().__init__(type(self).name, elements)
 
-    def schema_text(self, alias: str = "") -> str:
+    def schema_text(self, alias: Text = "") -> Text:
         return f"{self.name}({', '.join(e.schema_text() for e in self.elements)}){alias}"
 
-    def __str__(self) -> str:
+    def __str__(self) -> Text:
         return f"{self.name}[{', '.join(map(str, self.elements))}]"
 
     __repr__ = __str__
@@ -257,7 +258,7 @@ class TupleType(_Parametric):
     def __init__(self, elements: Any = ()) -> None:
         super().__init__(*elements)
 
-    def schema_text(self, alias: str = "") -> str:
+    def schema_text(self, alias: Text = "") -> Text:
         return f"({', '.join(e.schema_text() for e in self.elements)}){alias}"
 
 
@@ -269,7 +270,9 @@ class VarType(Type):
     """A type that a call decides: `t`."""
 
 
-_PLAIN = {text: type(name, (Type,), {"name": text, "__module__": __name__}) for text, name in _NAMES.items()}
+_PLAIN: dict[str, Any] = {
+    text: type(name, (Type,), {"name": text, "__module__": __name__}) for text, name in _NAMES.items()
+}
 TYPE_CLASSES: dict[str, Any] = {
     **{c.__name__: c for c in _PLAIN.values()},
     **{

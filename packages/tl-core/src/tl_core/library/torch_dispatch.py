@@ -30,7 +30,7 @@ class _Rules:
             f"{[t.__name__ for t in types]}"
         )
 
-    def handlers(self, types: tuple[type, ...]) -> Iterator[Callable[..., Any]]:
+    def handlers(self, types: tuple[Any, ...]) -> Iterator[Callable[..., Any]]:
         from tl_core.python_dispatch import _get_current_dispatch_mode, _pop_mode_temporarily
 
         if (mode := _get_current_dispatch_mode()) is not None:

@@ -101,3 +101,18 @@ def _assert_tensor_metadata(
     for name, value in wanted.items():
         if value is not None and found[name] != value:
             raise RuntimeError(f"Tensor {name} mismatch! Expected: {value}, Got: {found[name]}")
+
+
+def _nnpack_available() -> bool:
+    """Whether NNPACK is there: never."""
+    return False
+
+
+def _running_with_deploy() -> bool:
+    """Whether the interpreter is one of several in a process: never."""
+    return False
+
+
+def _disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:
+    """A decorator that leaves functions as they are: nothing looks into their code."""
+    return (lambda function: function) if fn is None else fn

@@ -151,7 +151,7 @@ class _Saving:
         if given is None:
             return
         outputs = output if isinstance(output, tuple) else (output,)
-        without = []
+        without: list[Any] = []
         for i, (value, differs) in enumerate(zip(outputs, given, strict=True)):
             tensors = value if isinstance(value, (list, tuple)) else [value]
             if differs and not all(isinstance(t, Tensor) for t in tensors):
