@@ -230,3 +230,11 @@ def test_aliases_of_written_arguments():
     x, out = boxed(1.0, 2.0), boxed(0.0, 0.0)
     assert tl.exp(x, out=out) is out and out.inner.tolist() == tl.exp(x.inner).tolist()
     assert return_and_correct_aliasing(aten.add_.Tensor, (x, 1), {}, boxed(5.0)) is x
+
+
+def test_factorizations_whose_codes_nobody_knows():
+    x = Boxed(tl.tensor([[2.0, 1.0], [1.0, 3.0]]))
+    assert tl.equal(x.inverse().inner, x.inner.inverse())
+    assert tl.allclose(tl.linalg.cholesky(x).inner, tl.linalg.cholesky(x.inner))
+    with no_dispatch(), pytest.raises(RuntimeError, match="no memory"):
+        x.inverse()

@@ -5,6 +5,7 @@
 #include "base/lapack.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/small_matrices.h"
+#include "tensor/hollow.h"
 #include "tensor/tensor.h"
 
 namespace tl {
@@ -53,7 +54,7 @@ int64_t first_failure(const Tensor& info);
 
 template <class F>
 void check_info(const char* name, const Tensor& info, F text) {
-  if (info.is_meta()) return;
+  if (info.is_meta() || is_hollow(info)) return;  // nobody knows the codes
   const int64_t index = first_failure(info);
   if (index >= 0) fail_matrix(name, info, index, text(info.ptr<int32_t>()[index]));
 }
