@@ -74,12 +74,6 @@ def _accumulate_type() -> type:
     return type(tl_core.zeros(1, requires_grad=True).view(1).grad_fn.next_functions[0][0])
 
 
-def _type_of(name: str, f: Any) -> type:
-    """The type of the nodes that an operator makes."""
-    x = tl_core.ones(2, requires_grad=True)
-    return type(f(x).grad_fn)
-
-
 class _Functions(types.ModuleType):
     """The types of nodes, made when they are asked for."""
 
