@@ -13,6 +13,7 @@ import tl_nn as nn
 from tl_compiler.export import Dim, dims, export, load, register_dataclass, save, unflatten
 from tl_compiler.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
 from tl_compiler.symbolic.errors import UserError
+from tl_core.checks import state, state_size
 
 
 class Net(nn.Module):
@@ -238,3 +239,19 @@ def test_what_is_said_of_sizes_is_checked():
     ):
         with pytest.raises(UserError, match=words):
             export(net, (tl.ones(2, 4),), {"flag": True}, dynamic_shapes=said)
+
+
+class Counted(nn.Module):
+    def forward(self, x):
+        count = x.item()
+        state_size(count)
+        state(count < 10)
+        return tl.zeros(count) + 1
+
+
+def test_numbers_that_data_decide_are_nodes():
+    program = export(Counted(), (tl.tensor(3),))
+    for module in (program.module(), through_a_file(program).module()):
+        assert tl.equal(module(tl.tensor(5)), tl.ones(5))
+        with pytest.raises(RuntimeError, match="u0 < 10"):
+            module(tl.tensor(12))

@@ -27,6 +27,7 @@ from tl_core.checks import (
     _assert,
     _check,
     _check_index,
+    _check_is_size,
     _check_not_implemented,
     _check_tensor_all,
     _check_type,

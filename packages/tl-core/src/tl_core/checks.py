@@ -34,6 +34,8 @@ recordable_assert = _assert  # for other packages: a call that symbolic tracing 
 
 
 def _fail_unless(condition: Any, kind: type[Exception], message: Message) -> None:
+    if hasattr(condition, "__sym_hint__"):  # in a trace: known, a guard, or checked when the program runs
+        condition = condition.node.expect_true("", 0)
     if not isinstance(condition, bool):
         raise TypeError(f"cond must be a bool, but got {type(condition)}")
     if condition:
@@ -48,6 +50,16 @@ def _fail_unless(condition: Any, kind: type[Exception], message: Message) -> Non
 def _check(cond: Any, message: Message = None) -> None:
     """Raises RuntimeError if the condition is False."""
     _fail_unless(cond, RuntimeError, message)
+
+
+def _check_is_size(i: Any, message: Message = None, *, max: int | None = None) -> None:
+    """Raises RuntimeError if a number is negative, or greater than a number; in a trace it is a size from then on."""
+    if hasattr(i, "__sym_hint__"):
+        i.node.expect_size("", 0)
+    else:
+        _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
 
 
 def _check_index(cond: Any, message: Message = None) -> None:
@@ -77,3 +89,6 @@ def _check_tensor_all(cond: Any, message: Message = None) -> None:
     if cond.dtype is not _C.bool:
         raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
     _fail_unless(bool(cond.all()), RuntimeError, message)
+
+
+state, state_size = _check, _check_is_size  # for other packages

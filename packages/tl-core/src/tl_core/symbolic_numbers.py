@@ -55,7 +55,7 @@ class _Symbolic:
 
     def __sym_hint__(self) -> Any:
         """The plain number that stands for it where a program runs on examples."""
-        return self.node.require_hint()
+        return self.node.example()
 
     def __hash__(self) -> int:
         constant = self.node.maybe_as_constant()

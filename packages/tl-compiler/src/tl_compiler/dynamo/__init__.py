@@ -99,12 +99,12 @@ def is_compiling() -> bool:
 
 
 def is_dynamo_supported() -> bool:
-    """Whether frames are evaluated: no.
+    """Whether `torch.compile` may be called on this system: always, though it runs functions as they are.
 
     Returns:
-        False.
+        True.
     """
-    return False
+    return True
 
 
 def reset() -> None:

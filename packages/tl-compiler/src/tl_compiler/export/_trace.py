@@ -84,6 +84,7 @@ class _Export:
         self.mod, self.args = mod, args
         self.kwargs = self._ordered(kwargs)
         self.env = ShapeEnv(prefer_deferred_runtime_asserts_over_guards=deferred)
+        fakes.probes_of(self.env)
         self.inputs = Inputs(self.env)
         self.tracer = PythonKeyTracer()
         self.tracer.root = tl_nn.Module()

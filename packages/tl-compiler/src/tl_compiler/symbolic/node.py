@@ -10,7 +10,20 @@ from typing import Any
 
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
-from .expression import Boolean, Call, Expr, Float, Integer, call, logic, negated, power, relation, sympify
+from .expression import (
+    Boolean,
+    Call,
+    Expr,
+    Float,
+    Integer,
+    Symbol,
+    call,
+    logic,
+    negated,
+    power,
+    relation,
+    sympify,
+)
 
 __all__ = ["METHOD_TO_OPERATOR", "SymNode", "magic_methods", "method_to_operator", "to_node", "wrap_node"]
 
@@ -113,6 +126,14 @@ class SymNode:
         if fallback is not None:
             return fallback
         return self.pytype(self.shape_env.size_hint(self.expr))
+
+    def example(self) -> Any:
+        """A plain number that stands for it where operators run on examples; of what data decide any that may be."""
+        found = self.hint
+        probes = self.shape_env.__dict__.get("probes")
+        if found is None and probes is not None:
+            return self.pytype(probes.evaluate(self.expr, 0))
+        return self.require_hint() if found is None else found
 
     def maybe_as_constant(self) -> Any:
         """The plain number that it is, or None."""
@@ -227,8 +248,11 @@ class SymNode:
         return bool(self.shape_env.expect_true(self.expr))
 
     def expect_size(self, file: builtins.str, line: int) -> bool:
-        """As `expect_true` of being no less than zero."""
-        return self.ge(self.wrap_int(0)).expect_true(file, line)  # type: ignore[attr-defined]
+        """As `expect_true` of being no less than zero; a symbol that data decide is a size from then on."""
+        e = self.expr
+        if isinstance(e, Symbol) and not self.has_hint():
+            self.shape_env.size_like.add(e)
+        return bool(self.shape_env.expect_true(relation(">=", e, Integer(0))))
 
     def int_(self) -> int:
         """Its value as an int, which from now on is a guard."""

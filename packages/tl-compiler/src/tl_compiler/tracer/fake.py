@@ -683,8 +683,18 @@ def unbacked_number(env: Any, dtype: Any) -> Any:
     return env.create_unbacked_symint()
 
 
+def _unrecorded_item(x: Any) -> Any:
+    return unbacked_number(_env_of(x) or current_env(), x.dtype)
+
+
+# What makes the number of an element: the mode that records replaces it. Operators can't return symbolic numbers.
+item_makers: list[Callable[[Any], Any]] = [_unrecorded_item]
+
+
 def _item(x: FakeTensor) -> Any:
-    return tl_core.ops.aten._local_scalar_dense.default(x)
+    if x._lanes[0].numel() != 1:
+        raise RuntimeError(f"a Tensor with {x.numel()} elements cannot be converted to Scalar")
+    return item_makers[-1](x)
 
 
 _env_in_use: list[Any] = []
@@ -703,7 +713,9 @@ def _scalar_rule(func: Any, args: Any, kwargs: Any, leaves: list[Any], env: Any)
     if not isinstance(args[0], FakeTensor):
         with no_modes():
             return func(*args, **kwargs)
-    return unbacked_number(env or current_env(), args[0].dtype)
+    # Asked for by a kernel or another operator, which would take the number of the example for the number.
+    env = env or current_env()
+    raise env._data_dependent(env.create_unbacked_symint().node.expr)
 
 
 def _fresh_size(env: Any, most: Any) -> Any:

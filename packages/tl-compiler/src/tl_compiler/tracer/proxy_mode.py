@@ -20,7 +20,7 @@ from ..fx.node import Node
 from ..fx.proxy import Proxy, TracerBase
 from ..symbolic.expression import Call, Expr, Logic, Product, Relation, Sum, Symbol, sympify
 from ..symbolic.user_lines import user_stack
-from .fake import FakeTensor, fake_of, run_on_fakes
+from .fake import FakeTensor, current_env, fake_of, item_makers, run_on_fakes, unbacked_number
 from .schemas import schema_of
 
 __all__ = ["ProxyTorchDispatchMode", "PythonKeyTracer", "current_mode"]
@@ -389,6 +389,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def _record(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         name = str(func)
         if name == "aten._local_scalar_dense.default":
+            if self.tracing_mode != "real" and isinstance(args[0], FakeTensor):
+                return run_on_fakes(func, args, kwargs)
             return self._scalar(func, args, kwargs)
         if name in _UNRECORDED:
             return self._execute(func, args, kwargs)
@@ -460,7 +462,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             "call_function", tl_core.ops.aten.item.default, (self.node_of(t),), {}, "item"
         )
         self._describe(made)
-        out = run_on_fakes(func, (self._substituted(t),), kwargs)
+        out = unbacked_number(self.shape_env or current_env(), t.dtype)
         made.meta["val"] = out
         self.track(out, made)
         return out
@@ -502,6 +504,17 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             node.meta["nn_module_stack"] = self._module_stack()
         if self.record_stack_traces:
             node.meta["stack_trace"] = _stack_text()
+
+
+def _recorded_item(t: Any) -> Any:
+    """The number of a traced tensor's element, as a node where a mode records."""
+    mode = current_mode()
+    if mode is None or mode.tracing_mode == "real":
+        return item_makers[0](t)
+    return mode._scalar(tl_core.ops.aten._local_scalar_dense.default, (t,), {})
+
+
+item_makers.append(_recorded_item)
 
 
 # Questions about a tensor that leave no node: the sizes answer.
