@@ -158,6 +158,15 @@ class UnflattenedModule(tl_nn.Module):
         self._spec = export_module.call_spec
         flat = unlifted(export_module, False)
         _hold(export_module, self)
+        copies: dict[int, Any] = {}  # what it writes is its own
+        for owner in (*flat.modules(), *self.modules()):
+            for name, buffer in owner._buffers.items():
+                if buffer is not None and not any(buffer is c for c in copies.values()):
+                    owner._buffers[name] = copies.setdefault(id(buffer), buffer.clone())
+        for node in flat.graph.nodes:  # the graphs of higher-order operators
+            found = getattr(flat, str(node.target), None) if node.op == "get_attr" else None
+            if isinstance(found, GraphModule):
+                self.add_module(str(node.target), found)
         self.graph = _Builder(self, flat).build()
         self.graph.owning_module = self
         self._names = export_module.module_call_graph[0].signature.forward_arg_names

@@ -59,7 +59,7 @@ def _function_of(name: str) -> Callable[..., Any]:
     found = _FUNCTIONS.get(name)
     if found is not None:
         return found
-    later = {
+    later: dict[str, Callable[..., Any]] = {
         "Max": tl_core.symbolic.sym_max,
         "Min": tl_core.symbolic.sym_min,
         "ToFloat": tl_core.symbolic.sym_float,
