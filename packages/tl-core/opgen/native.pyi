@@ -54,6 +54,7 @@ class Generator:
     def __getattr__(self, name: str) -> Any: ...
 
 class Tensor(TensorOps):
+    def __deepcopy__(self, memo: dict[builtins.int, Any], /) -> Tensor: ...
     shape: Size
     dtype: dtype
     device: device

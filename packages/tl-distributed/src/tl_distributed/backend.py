@@ -153,9 +153,9 @@ def is_xccl_available() -> bool:
 def _maker(func: Callable[..., Communicator], extended_api: bool) -> Maker:
     if extended_api:
         return lambda context: func(context, context.options)
-    if isinstance(func, type) and issubclass(func, Communicator):
-        made: type[Communicator] = func
-        return lambda context: made(context)
+    if isinstance(func, type):  # a class of communicators
+        made: Maker = func
+        return made
     return lambda context: func(context.store, context.rank, context.size, context.timeout)
 
 
