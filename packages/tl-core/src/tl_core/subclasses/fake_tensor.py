@@ -612,7 +612,7 @@ class FakeCopyMode(TorchFunctionMode):
         kwargs = kwargs or {}
         if func is Tensor.clone:
             return func(self.fake_mode.from_tensor(args[0], static_shapes=True), **kwargs)
-        if func is Tensor.__deepcopy__:  # type: ignore[attr-defined]
+        if func is Tensor.__deepcopy__:
             tensor, memo = args
             if id(tensor) not in memo:
                 memo[id(tensor)] = self.fake_mode.from_tensor(tensor, static_shapes=True)
