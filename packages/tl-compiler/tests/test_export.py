@@ -253,5 +253,17 @@ def test_numbers_that_data_decide_are_nodes():
     program = export(Counted(), (tl.tensor(3),))
     for module in (program.module(), through_a_file(program).module()):
         assert tl.equal(module(tl.tensor(5)), tl.ones(5))
-        with pytest.raises(RuntimeError, match="u0 < 10"):
+        with pytest.raises(RuntimeError, match="expression u0 < 10"):
             module(tl.tensor(12))
+
+
+def test_inputs_whose_names_collide():
+    class Collides(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.param = nn.Parameter(tl.ones(2))
+
+        def forward(self, p_param):
+            return p_param + self.param
+
+    assert tl.equal(export(Collides(), (tl.ones(2),)).module()(tl.ones(2)), tl.full((2,), 2.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import inspect
 from collections.abc import Iterator
@@ -195,9 +196,16 @@ class _Export:
                     self._state[name] = value
 
     def _state_input(self, kind: InputKind, prefix: str, name: str, value: Any, absent: bool) -> Node:
-        node = self.graph.placeholder(placeholder_name(prefix, name))
+        node = self._placeholder(placeholder_name(prefix, name))
         persistent = (not absent) if kind is InputKind.BUFFER else None
         self.specs.append(InputSpec(kind, TensorArgument(node.name), name, persistent))
+        return node
+
+    def _placeholder(self, name: str) -> Node:
+        """An input; where the name is another's, with a number."""
+        node = self.graph.placeholder(name)
+        if node.name != name and not hasattr(builtins, name):
+            node.target = node.name
         return node
 
     def _restore(self) -> None:
@@ -253,7 +261,7 @@ class _Export:
             name = f"lifted_tensor_{number}"
         where = self._first_input
         with self.graph.inserting_before(where) if where is not None else contextlib.nullcontext():
-            node = self.graph.placeholder(placeholder_name("c_", name))
+            node = self._placeholder(placeholder_name("c_", name))
         stands = self.mode.fake_of(t)
         node.meta["val"] = stands
         self.constants[name] = t.detach() if t.requires_grad else t
@@ -271,7 +279,7 @@ class _Export:
     # ---- the user's inputs and outputs
     def _user_inputs(self, made: list[Any], paths: list[str]) -> None:
         for value, name in zip(made, input_names(paths), strict=True):
-            node = self.graph.placeholder(name)
+            node = self._placeholder(name)
             self._first_input = self._first_input or node
             node.meta["val"] = value
             arg: Any
@@ -362,7 +370,7 @@ class _Export:
                     if isinstance(node, Node):
                         self.graph.call_function(
                             tl_core.ops.aten._assert_scalar.default,
-                            (node, f"Runtime assertion failed for {check.expr}"),
+                            (node, f"Runtime assertion failed for expression {check.expr}"),
                         )
 
     def _settle_sizes(self) -> None:

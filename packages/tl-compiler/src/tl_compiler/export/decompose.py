@@ -146,6 +146,7 @@ class _Table(dict[Any, Any]):
     def __init__(self, table: Any, env: Any) -> None:
         super().__init__(table)
         self.deleted = getattr(table, "deleted", set())  # type: ignore[var-annotated]
+        self.running: set[Any] = set()  # some are made of themselves, with other arguments
         self.whole = not isinstance(table, CustomDecompTable)
         self.dynamic = bool(env is not None and env.var_to_range)
 
@@ -154,9 +155,17 @@ class _Table(dict[Any, Any]):
         found = super().get(key)
         if found is not None or self.whole or self.dynamic or key in self.deleted:
             return found
-        if getattr(key, "_can_decompose", None) is not None and key._can_decompose():
-            return key.decompose
-        return None
+        if key in self.running or getattr(key, "_can_decompose", None) is None or not key._can_decompose():
+            return None
+
+        def parts(*args: Any, **kwargs: Any) -> Any:
+            self.running.add(key)
+            try:
+                return key.decompose(*args, **kwargs)
+            finally:
+                self.running.discard(key)
+
+        return parts
 
 
 def _signature(ep: ExportedProgram, graph: Graph, mutated: list[OutputSpec]) -> ExportGraphSignature:
