@@ -12,6 +12,7 @@ from typing import Any
 import tl_core
 import tl_nn
 
+from ..verifier import SpecViolationError
 from .codes import DTYPES, FileRefused
 from .reader import Reader, sizes_of_meta
 from .writer import program_as_json, tensor_meta
@@ -249,7 +250,7 @@ def load_program(
         RecursionError,
     ) as error:
         raise FileRefused(f"the program in the file is damaged: {type(error).__name__}: {error}") from error
-    except (RuntimeError, AssertionError, ArithmeticError, MemoryError) as error:
+    except (RuntimeError, AssertionError, ArithmeticError, MemoryError, SpecViolationError) as error:
         raise FileRefused(f"the program in the file is damaged: {error}") from error
     for name in extra_files or {}:
         if archive.has(f"extra/{name}"):
