@@ -143,7 +143,7 @@ static int n_counts = 0;
 static int count_call(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   struct Count* count = (struct Count*)ctx;
   ++count->calls;
-  return api->op_call_below(count->op, TL_LAYER_TRACE, args, n_args, rets, n_rets);
+  return api->op_call_below(count->op, TL_LAYER_FUNCTIONALIZE, args, n_args, rets, n_rets);
 }
 
 static int bind_count(void* user, const TlOperator* op, TlLayerEntry* out) {
@@ -159,7 +159,7 @@ static int bind_count(void* user, const TlOperator* op, TlLayerEntry* out) {
 
 static PyObject* set_counting(PyObject* self, PyObject* on) {
   (void)self;
-  api->thread_include((uint64_t)1 << TL_LAYER_TRACE, PyObject_IsTrue(on));
+  api->thread_include((uint64_t)1 << TL_LAYER_FUNCTIONALIZE, PyObject_IsTrue(on));
   Py_RETURN_NONE;
 }
 
@@ -239,7 +239,7 @@ PyMODINIT_FUNC PyInit_plain_c(void) {
   if (!api) return NULL;
   if (register_op("plain::cube(Tensor self) -> Tensor", cube, &cube_program) != 0 ||
       register_op("plain::checked_sum(Tensor self) -> Scalar", checked_sum, NULL) != 0 ||
-      api->layer_install(TL_LAYER_TRACE, bind_count, NULL) != 0) {
+      api->layer_install(TL_LAYER_FUNCTIONALIZE, bind_count, NULL) != 0) {
     python->raise_pending();
     return NULL;
   }
