@@ -20,7 +20,12 @@ def walk(real, facade):
         if info.name in ("__main__", "_C"):
             continue
         before = package.__dict__.get(info.name)
-        importlib.import_module(f"{ROOT}.{facade}{info.name}")
+        try:
+            importlib.import_module(f"{ROOT}.{facade}{info.name}")
+        except ImportError as error:
+            if "pip install" not in str(error):
+                raise
+            continue  # it needs an extra
         after = package.__dict__.get(info.name)
         if before is not None and not isinstance(before, ModuleType):
             both.append(f"{facade}{info.name}")

@@ -17,8 +17,11 @@ import tl_backends.mtia as _mtia
 import tl_backends.onnx as _onnx
 import tl_backends.xpu as _xpu
 import tl_checkpoint.serialization as _serialization
+import tl_compiler.export as _export
 import tl_compiler.fx as _fx
 import tl_compiler.package as _package
+import tl_core.symbolic as _symbolic
+import tl_core.torch_names.functions as _functions
 import tl_distributed as _distributed
 import tl_distributions as _distributions
 import tl_nn as _nn
@@ -39,6 +42,7 @@ from tl_backends.streams import Event as Event
 from tl_backends.streams import Stream as Stream
 from tl_checkpoint import load as load
 from tl_checkpoint import save as save
+from tl_compiler.higher_order.cond import cond as cond
 from tl_core import *  # noqa: F403
 from tl_core.autocast import autocast_decrement_nesting as autocast_decrement_nesting
 from tl_core.autocast import autocast_increment_nesting as autocast_increment_nesting
@@ -57,17 +61,28 @@ from tl_core.autocast import set_autocast_dtype as set_autocast_dtype
 from tl_core.autocast import set_autocast_enabled as set_autocast_enabled
 from tl_core.autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from tl_core.build_config import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+from tl_core.dispatch_keys import DispatchKey as DispatchKey
+from tl_core.library.tags import Tag as Tag
 from tl_core.lobpcg import lobpcg as lobpcg
 from tl_core.named_tensor import align_tensors as align_tensors
 from tl_core.symbolic import sym_float as sym_float
+from tl_core.symbolic import sym_fresh_size as sym_fresh_size
 from tl_core.symbolic import sym_int as sym_int
 from tl_core.symbolic import sym_ite as sym_ite
 from tl_core.symbolic import sym_max as sym_max
 from tl_core.symbolic import sym_min as sym_min
 from tl_core.symbolic import sym_not as sym_not
 from tl_core.symbolic import sym_sum as sym_sum
+from tl_core.symbolic_numbers import SymBool as SymBool
+from tl_core.symbolic_numbers import SymFloat as SymFloat
+from tl_core.symbolic_numbers import SymInt as SymInt
 from tl_core.torch_names.functions import is_inference as is_inference
 from tl_core.torch_names.functions import is_same_size as is_same_size
+from tl_core.torch_names.removed import eig as eig
+from tl_core.torch_names.removed import lstsq as lstsq
+from tl_core.torch_names.removed import matrix_rank as matrix_rank
+from tl_core.torch_names.removed import solve as solve
+from tl_core.torch_names.removed import symeig as symeig
 from tl_nn.functional import cosine_similarity as cosine_similarity
 from tl_nn.functional import pairwise_distance as pairwise_distance
 from tl_quantization import dequantize as dequantize
@@ -94,7 +109,10 @@ cpu = _cpu
 cuda = _cuda
 distributed = _distributed
 distributions = _distributions
+export = _export
 fx = _fx
+nuclear_norm = _functions._nuclear_norm
+sym_sqrt = _symbolic._sym_sqrt
 package = _package
 hub = _hub
 jit = _jit

@@ -29,15 +29,10 @@ MODULES = {
     "_dynamo": "tl_compiler.dynamo",
     "_C._functorch": "tl_autograd.functorch.native",
     "_functorch": "tl_autograd.functorch",
-    "_functorch.batch_norm_replacement": "tl_nn.func",
     "_functorch.functional_call": "tl_nn.func",
     "_functorch.make_functional": "tl_nn.make_functional",
     "_decomp": "tl_compiler.decompositions",
-    "_export": "tl_compiler.export",
     "_higher_order_ops": "tl_compiler.higher_order",
-    "_higher_order_ops.associative_scan": "tl_compiler.higher_order.loops",
-    "_higher_order_ops.map": "tl_compiler.higher_order.loops",
-    "_higher_order_ops.scan": "tl_compiler.higher_order.loops",
     "_higher_order_ops.while_loop": "tl_compiler.higher_order.loops",
     "_inductor": "tl_compiler.inductor",
     "_jit_internal": "tl_backends.jit.internal",
@@ -139,8 +134,15 @@ MODULES = {
 # Packages in the table that are still to be written: nobody may be told to install what others may own by that name.
 PLANNED: frozenset[str] = frozenset()
 
-# Older names of whole namespaces.
-ALIASES = {"quantization": "ao.quantization"}
+# Second names of modules: older ones, and files of the reference that are one here.
+ALIASES = {
+    "_export": "export",
+    "_functorch.batch_norm_replacement": "_functorch.functional_call",
+    "_higher_order_ops.associative_scan": "_higher_order_ops.while_loop",
+    "_higher_order_ops.map": "_higher_order_ops.while_loop",
+    "_higher_order_ops.scan": "_higher_order_ops.while_loop",
+    "quantization": "ao.quantization",
+}
 
 OBJECTS = {
     "Tag": "tl_core.library.tags:Tag",
@@ -331,10 +333,18 @@ OBJECTS["torch_version.TorchVersion"] = "tl._release:Release"
 _FACADE = {CORE: ""} | {real: name for name, real in MODULES.items()}
 
 
+def _first_name(dotted: str) -> str:
+    prefix = dotted
+    while prefix:
+        if prefix in ALIASES:
+            return ALIASES[prefix] + dotted[len(prefix) :]
+        prefix = prefix.rpartition(".")[0]
+    return dotted
+
+
 def module_of(dotted: str) -> str:
     """The real module that a façade name stands for: `nn.functional` → `tl_nn.functional`."""
-    first, dot, rest = dotted.partition(".")
-    dotted = prefix = ALIASES.get(first, first) + dot + rest
+    dotted = prefix = _first_name(dotted)
     while prefix:
         if prefix in MODULES:
             return MODULES[prefix] + dotted[len(prefix) :]
@@ -355,7 +365,7 @@ def facade_of(real: str) -> str | None:
 
 def below(dotted: str) -> list[str]:
     """The lines of the table under a name: `utils` → `utils.checkpoint`, `utils.data`."""
-    return [name for table in (MODULES, OBJECTS) for name in table if name.startswith(dotted + ".")]
+    return [name for table in (MODULES, OBJECTS, ALIASES) for name in table if name.startswith(dotted + ".")]
 
 
 def package_of(module: str) -> str:
@@ -373,4 +383,4 @@ def missing_part(dotted: str) -> str:
     return OBJECTS.get(dotted) or module_of(dotted)
 
 
-TOPS = OWN | set(ALIASES) | {name.partition(".")[0] for table in (MODULES, OBJECTS) for name in table}
+TOPS = OWN | {name.partition(".")[0] for table in (MODULES, OBJECTS, ALIASES) for name in table}

@@ -65,7 +65,7 @@ class _Writer:
 def _bytes_of(storage: Any) -> bytes:
     made = tl_core.empty(0, dtype=tl_core.uint8)
     made.set_(storage.cpu() if storage.device.type != "cpu" else storage, 0, (storage.nbytes(),), (1,))
-    return bytes(memoryview(made.numpy())) if storage.nbytes() else b""
+    return bytes(memoryview(made)) if storage.nbytes() else b""
 
 
 def save_program(
