@@ -13,19 +13,23 @@ from types import ModuleType
 import tl
 from tl import _names, _packages
 
+def loaded(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        if "pip install" not in str(error):
+            raise
+        return None  # it needs an extra
+
 def walk(real, facade):
     # every module of a package, and what its parent had at its name before it was imported
-    package = importlib.import_module(real)
+    package = loaded(real)
     for info in pkgutil.iter_modules(getattr(package, "__path__", ())):
         if info.name in ("__main__", "_C"):
             continue
         before = package.__dict__.get(info.name)
-        try:
-            importlib.import_module(f"{ROOT}.{facade}{info.name}")
-        except ImportError as error:
-            if "pip install" not in str(error):
-                raise
-            continue  # it needs an extra
+        if loaded(f"{ROOT}.{facade}{info.name}") is None:
+            continue
         after = package.__dict__.get(info.name)
         if before is not None and not isinstance(before, ModuleType):
             both.append(f"{facade}{info.name}")
