@@ -63,6 +63,31 @@ def _widest(table: dict[Any, tuple[float, float]], dtypes: Iterable[Any]) -> tup
     return max(relative), max(absolute)
 
 
+def default_tolerances(
+    *inputs: Any, dtype_precisions: dict[Any, tuple[float, float]] | None = None
+) -> tuple[float, float]:
+    """The relative and the absolute tolerance within which `assert_close` compares.
+
+    Args:
+        inputs: tensors, or types of elements; the larger tolerances of theirs are given.
+        dtype_precisions: another table of both by type.
+
+    Raises:
+        TypeError: an input is neither.
+
+    Example:
+        >>> default_tolerances(_C.float32, _C.float64)
+        (1.3e-06, 1e-05)
+    """
+    dtypes = [x.dtype if isinstance(x, Tensor) else x for x in inputs]
+    for dtype in dtypes:
+        if not isinstance(dtype, _C.dtype):
+            raise TypeError(
+                f"Expected a torch.Tensor or a torch.dtype, but got {type(dtype).__name__} instead."
+            )
+    return _widest(dtype_precisions or _TOLERANCES, dtypes)
+
+
 def assert_close(
     actual: Any,
     expected: Any,
