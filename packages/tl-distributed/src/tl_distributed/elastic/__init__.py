@@ -1,0 +1,1 @@
+"""Jobs of several processes that are started, watched and started again."""

@@ -1,0 +1,1 @@
+"""Agents: the process of a machine that watches its workers."""

@@ -1,0 +1,346 @@
+"""The agent of a machine: agrees with the others, starts its workers, and starts them again when one fails."""
+
+from __future__ import annotations
+
+import enum
+import logging
+import signal
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from ....errors import DistNetworkError, DistStoreError
+from ....store import Store
+from ...multiprocessing.api import SignalException, signals_raise
+from ...multiprocessing.errors import ProcessFailure
+from ...rendezvous.api import RendezvousGracefulExitError, RendezvousHandler
+from ...rendezvous.store_rendezvous import StoreRendezvous
+
+_log = logging.getLogger(__name__)
+DEFAULT_ROLE = "default"
+
+
+@dataclass
+class WorkerSpec:
+    """What workers a machine runs, and how.
+
+    Args:
+        role: what they are called.
+        local_world_size: how many.
+        rdzv_handler: how agents agree.
+        fn: the older name of `entrypoint`.
+        entrypoint: a function or a program.
+        args: its arguments.
+        max_restarts: how often the job may start again.
+        monitor_interval: seconds between looks for other agents; the own workers are watched all the time.
+        master_port: the port where workers meet, instead of the agents' store's.
+        master_addr: its address.
+        local_addr: this machine's address.
+        event_log_handler: the kind of handler for events.
+        numa_options: not there yet.
+        duplicate_stdout_filters: not there yet.
+        duplicate_stderr_filters: not there yet.
+        virtual_local_rank: not there yet.
+    """
+
+    role: str
+    local_world_size: int
+    rdzv_handler: RendezvousHandler
+    fn: Callable[..., Any] | None = None
+    entrypoint: Callable[..., Any] | str | None = None
+    args: tuple[Any, ...] = ()
+    max_restarts: int = 3
+    monitor_interval: float = 0.1
+    master_port: int | None = None
+    master_addr: str | None = None
+    local_addr: str | None = None
+    event_log_handler: str = "null"
+    numa_options: object | None = None
+    duplicate_stdout_filters: list[str] | None = None
+    duplicate_stderr_filters: list[str] | None = None
+    virtual_local_rank: bool = False
+
+    def __post_init__(self) -> None:
+        if self.local_world_size < 1:
+            raise ValueError(f"WorkerSpec: local_world_size must be positive, got {self.local_world_size}")
+        if not self.monitor_interval > 0:
+            raise ValueError(f"WorkerSpec: monitor_interval must be positive, got {self.monitor_interval}")
+        if self.virtual_local_rank:
+            raise NotImplementedError("WorkerSpec: virtual_local_rank is not there yet")
+        self.entrypoint = self.entrypoint or self.fn
+        if not self.entrypoint:
+            raise ValueError("WorkerSpec: entrypoint must be a function or a program, got None")
+
+    def get_entrypoint_name(self) -> str:
+        """The function's name, or the program."""
+        name = getattr(self.entrypoint, "__qualname__", None)
+        return str(name or self.entrypoint)
+
+
+class WorkerState(enum.Enum):
+    """Where the workers of an agent stand."""
+
+    UNKNOWN = "UNKNOWN"
+    INIT = "INIT"
+    HEALTHY = "HEALTHY"
+    UNHEALTHY = "UNHEALTHY"
+    STOPPED = "STOPPED"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+
+    @staticmethod
+    def is_running(state: WorkerState) -> bool:
+        """Whether workers run.
+
+        Example:
+            >>> WorkerState.is_running(WorkerState.HEALTHY)
+            True
+        """
+        return state in (WorkerState.HEALTHY, WorkerState.UNHEALTHY)
+
+
+class Worker:
+    """One worker and its numbers.
+
+    Args:
+        local_rank: on this machine.
+        global_rank: in the job.
+        role_rank: among workers of its role.
+        world_size: workers of the job.
+        role_world_size: workers of its role.
+    """
+
+    def __init__(
+        self,
+        local_rank: int,
+        global_rank: int = -1,
+        role_rank: int = -1,
+        world_size: int = -1,
+        role_world_size: int = -1,
+    ):
+        self.id: Any = None
+        self.local_rank = local_rank
+        self.global_rank = global_rank
+        self.role_rank = role_rank
+        self.world_size = world_size
+        self.role_world_size = role_world_size
+
+    def __repr__(self) -> str:
+        return f"Worker(local_rank={self.local_rank}, global_rank={self.global_rank}, world_size={self.world_size})"
+
+
+class WorkerGroup:
+    """The workers of an agent.
+
+    Args:
+        spec: what they are.
+    """
+
+    def __init__(self, spec: WorkerSpec):
+        self.spec = spec
+        self.workers = [Worker(rank) for rank in range(spec.local_world_size)]
+        self.store: Store | None = None
+        self.group_rank: int | None = None
+        self.group_world_size: int | None = None
+        self.master_addr: str | None = None
+        self.master_port: int | None = None
+        self.state = WorkerState.INIT
+
+
+@dataclass
+class RunResult:
+    """What became of the workers, by global rank."""
+
+    state: WorkerState
+    return_values: dict[int, Any] = field(default_factory=dict)
+    failures: dict[int, ProcessFailure] = field(default_factory=dict)
+
+    def is_failed(self) -> bool:
+        """Whether the job failed."""
+        return self.state == WorkerState.FAILED
+
+
+class ElasticAgent(ABC):
+    """The process of a machine that watches its workers."""
+
+    @abstractmethod
+    def run(self, role: str = DEFAULT_ROLE) -> RunResult:
+        """Runs the workers until they are done or can't be started again."""
+
+    @abstractmethod
+    def get_worker_group(self, role: str = DEFAULT_ROLE) -> WorkerGroup:
+        """The workers."""
+
+
+class SimpleElasticAgent(ElasticAgent):
+    """An agent with workers of one role; a subclass says how they are started, watched and ended.
+
+    Args:
+        spec: what workers.
+        exit_barrier_timeout: how many seconds to wait for other agents at the end.
+        shutdown_timeout: how long workers that are told to end may take.
+    """
+
+    def __init__(self, spec: WorkerSpec, exit_barrier_timeout: float = 300, shutdown_timeout: int = 30):
+        self._worker_group = WorkerGroup(spec)
+        self._exit_barrier_timeout = exit_barrier_timeout
+        self._shutdown_timeout = shutdown_timeout
+        self._restarts = 0
+
+    def get_worker_group(self, role: str = DEFAULT_ROLE) -> WorkerGroup:
+        return self._worker_group
+
+    @abstractmethod
+    def _start_workers(self, worker_group: WorkerGroup) -> dict[int, Any]:
+        """Starts the workers; returns what names them, by local rank."""
+
+    @abstractmethod
+    def _stop_workers(self, worker_group: WorkerGroup) -> None:
+        """Ends the workers."""
+
+    @abstractmethod
+    def _monitor_workers(self, worker_group: WorkerGroup) -> RunResult:
+        """Waits for a worker's end, for `monitor_interval` at most, and says where they stand."""
+
+    @abstractmethod
+    def _shutdown(self, death_sig: signal.Signals = signal.SIGTERM, timeout: int = 30) -> None:
+        """Ends the workers and all that the agent holds."""
+
+    def _rendezvous(self, worker_group: WorkerGroup) -> None:
+        """Agrees with the other agents, and numbers the workers."""
+        spec = worker_group.spec
+        found = spec.rdzv_handler.next_rendezvous()
+        if isinstance(spec.rdzv_handler, StoreRendezvous):
+            self._restarts = spec.rdzv_handler.round  # of the job, whichever agent caused them
+        where = found.bootstrap_store_info
+        worker_group.store = found.store
+        worker_group.group_rank, worker_group.group_world_size = found.rank, found.world_size
+        worker_group.master_addr = spec.master_addr or where.master_addr
+        worker_group.master_port = spec.master_port or where.master_port
+        worker_group.workers = self._assign_worker_ranks(found.store, found.rank, found.world_size, spec)
+
+    def _assign_worker_ranks(
+        self, store: Store, group_rank: int, group_world_size: int, spec: WorkerSpec
+    ) -> list[Worker]:
+        """Numbers the workers: those of the agent with rank 0 come first; within a role likewise."""
+        store.set(f"workers/{group_rank}", f"{spec.local_world_size} {spec.role}")
+        told = store.multi_get([f"workers/{rank}" for rank in range(group_world_size)])
+        pairs = [each.decode().split(" ", 1) for each in told]
+        sizes = [(int(size), role) for size, role in pairs]
+        before = sizes[:group_rank]
+        first = sum(size for size, _ in before)
+        first_of_role = sum(size for size, role in before if role == spec.role)
+        total = sum(size for size, _ in sizes)
+        total_of_role = sum(size for size, role in sizes if role == spec.role)
+        return [
+            Worker(rank, first + rank, first_of_role + rank, total, total_of_role)
+            for rank in range(spec.local_world_size)
+        ]
+
+    def _initialize_workers(self, worker_group: WorkerGroup) -> None:
+        """Agrees with the other agents and starts the workers."""
+        self._rendezvous(worker_group)
+        names = self._start_workers(worker_group)
+        for worker in worker_group.workers:
+            worker.id = names[worker.local_rank]
+        worker_group.state = WorkerState.HEALTHY
+
+    def _restart_workers(self, worker_group: WorkerGroup) -> None:
+        """Ends the workers, and starts again with what the agents agree on then."""
+        self._stop_workers(worker_group)
+        worker_group.state = WorkerState.STOPPED
+        self._initialize_workers(worker_group)
+
+    def run(self, role: str = DEFAULT_ROLE) -> RunResult:
+        done = False
+        try:
+            with signals_raise():
+                result = self._run_until_end()
+                done = True
+                return result
+        except RendezvousGracefulExitError:
+            return RunResult(WorkerState.SUCCEEDED)
+        except SignalException as error:
+            self._tell_others(f"an agent got {error.sigval.name}")
+            self._shutdown(error.sigval, self._shutdown_timeout)
+            raise
+        finally:
+            if not done:
+                self._shutdown(timeout=self._shutdown_timeout)
+            self._worker_group.spec.rdzv_handler.shutdown()
+
+    def _run_until_end(self) -> RunResult:
+        group = self._worker_group
+        spec = group.spec
+        self._initialize_workers(group)
+        while True:
+            result = self._monitor_workers(group)
+            group.state = result.state
+            if result.state == WorkerState.SUCCEEDED:
+                self._exit_barrier()
+                return result
+            if result.state == WorkerState.FAILED:
+                for rank, failure in result.failures.items():
+                    _log.error("rank %d (pid %d) failed: %s", rank, failure.pid, _ending(failure))
+                self._tell_others("a worker failed")
+                if self._restarts >= spec.max_restarts:
+                    spec.rdzv_handler.set_closed()
+                    self._stop_workers(group)
+                    self._exit_barrier()
+                    return result
+                _log.warning("restart %d of %d", self._restarts + 1, spec.max_restarts)
+                self._restarts += 1
+                self._restart_workers(group)
+            elif self._others_ended():
+                self._restarts += 1
+                if self._restarts > spec.max_restarts:
+                    self._stop_workers(group)
+                    self._exit_barrier()
+                    return RunResult(WorkerState.FAILED)
+                self._restart_workers(group)
+
+    def _tell_others(self, why: str) -> None:
+        handler = self._worker_group.spec.rdzv_handler
+        if isinstance(handler, StoreRendezvous) and self._worker_group.store is not None:
+            try:
+                handler.end_round(why)
+            except DistNetworkError as error:
+                _log.warning("the other agents can't be told: %s", error)
+
+    def _others_ended(self) -> bool:
+        """Whether another agent has ended the round; nobody is asked where this agent is alone."""
+        handler = self._worker_group.spec.rdzv_handler
+        if not isinstance(handler, StoreRendezvous):
+            return False
+        if self._worker_group.group_world_size == 1 and handler.get_backend() == "static":
+            return False
+        if handler.round_is_over():
+            return True
+        if handler.num_nodes_waiting() and self._worker_group.group_rank == 0:
+            handler.end_round("another agent waits")
+            return True
+        return False
+
+    def _exit_barrier(self) -> None:
+        """Waits for the other agents, so that the store is there until all have ended."""
+        group = self._worker_group
+        assert group.store is not None and group.group_world_size is not None
+        if group.group_world_size == 1:
+            return
+        end = time.monotonic() + self._exit_barrier_timeout
+        try:
+            if group.store.add("exited", 1) == group.group_world_size:
+                group.store.set("all exited", "1")
+            left = timedelta(seconds=max(0.001, end - time.monotonic()))
+            group.store.wait(["all exited"], left)
+            if group.group_rank == 0:  # it may hold the store, and goes last
+                time.sleep(0.2)
+        except (DistStoreError, DistNetworkError) as error:
+            _log.warning("not all agents came to the end: %s", error)
+
+
+def _ending(failure: ProcessFailure) -> str:
+    return failure.signal_name() if failure.exitcode < 0 else f"exit status {failure.exitcode}"

@@ -1,0 +1,135 @@
+"""Starts a job from a program: `elastic_launch(LaunchConfig(...), function)(arguments)`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..elastic.agent.server import LocalElasticAgent, WorkerSpec
+from ..elastic.multiprocessing import ChildFailedError, DefaultLogsSpecs, LogsSpecs
+from ..elastic.rendezvous import RendezvousParameters, get_rendezvous_handler
+
+__all__ = ["LaunchConfig", "elastic_launch", "launch_agent"]
+
+
+@dataclass
+class LaunchConfig:
+    """How a job is started.
+
+    Args:
+        min_nodes: how few agents will do.
+        max_nodes: how many there may be.
+        nproc_per_node: workers of each agent.
+        logs_specs: where output goes; to the console otherwise.
+        run_id: the job's name.
+        role: what workers are called.
+        rdzv_endpoint: `host:port` of the agents' store.
+        rdzv_backend: `c10d` or `static`.
+        rdzv_configs: further options of it.
+        rdzv_timeout: how many seconds to wait for agents; -1 leaves that to `rdzv_configs`.
+        max_restarts: how often the job may start again.
+        monitor_interval: seconds between looks for other agents.
+        start_method: spawn, fork or forkserver, for functions.
+        log_line_prefix_template: what stands before lines that the console shows.
+        metrics_cfg: kept for callers.
+        local_addr: this machine's address.
+        event_log_handler: the kind of handler for events.
+    """
+
+    min_nodes: int
+    max_nodes: int
+    nproc_per_node: int
+    logs_specs: LogsSpecs | None = None
+    run_id: str = ""
+    role: str = "default_role"
+    rdzv_endpoint: str = ""
+    rdzv_backend: str = "c10d"
+    rdzv_configs: dict[str, Any] = field(default_factory=dict)
+    rdzv_timeout: int = -1
+    max_restarts: int = 3
+    monitor_interval: float = 0.1
+    start_method: str = "spawn"
+    log_line_prefix_template: str | None = None
+    metrics_cfg: dict[str, str] = field(default_factory=dict)
+    local_addr: str | None = None
+    event_log_handler: str = "null"
+
+    def __post_init__(self) -> None:
+        if self.rdzv_timeout != -1:
+            self.rdzv_configs["timeout"] = self.rdzv_timeout
+        if self.logs_specs is None:
+            self.logs_specs = DefaultLogsSpecs()
+
+
+class elastic_launch:
+    """Runs a function or a program as the workers of this machine.
+
+    Args:
+        config: how.
+        entrypoint: a function that can be pickled, or a program.
+    """
+
+    def __init__(self, config: LaunchConfig, entrypoint: Callable[..., Any] | str | None):
+        self._config = config
+        self._entrypoint = entrypoint
+
+    def __call__(self, *args: Any) -> dict[int, Any]:
+        """Runs it; returns what the workers returned, by global rank.
+
+        Raises:
+            ChildFailedError: a worker failed, and the job may not start again.
+        """
+        return launch_agent(self._config, self._entrypoint, list(args))
+
+
+def launch_agent(
+    config: LaunchConfig, entrypoint: Callable[..., Any] | str | None, args: list[Any]
+) -> dict[int, Any]:
+    """What `elastic_launch` does."""
+    run_id = config.run_id or uuid.uuid4().hex[:8]
+    parameters = RendezvousParameters(
+        config.rdzv_backend,
+        config.rdzv_endpoint,
+        run_id,
+        config.min_nodes,
+        config.max_nodes,
+        config.local_addr,
+        **config.rdzv_configs,
+    )
+    handler = get_rendezvous_handler(parameters)
+    spec = WorkerSpec(
+        role=config.role,
+        local_world_size=config.nproc_per_node,
+        rdzv_handler=handler,
+        entrypoint=entrypoint,
+        args=tuple(args),
+        max_restarts=config.max_restarts,
+        monitor_interval=config.monitor_interval,
+        local_addr=config.local_addr,
+        event_log_handler=config.event_log_handler,
+    )
+    assert config.logs_specs is not None
+    agent = LocalElasticAgent(
+        spec,
+        config.logs_specs,
+        config.start_method,
+        log_line_prefix_template=config.log_line_prefix_template,
+        exit_barrier_timeout=float(os.environ.get("TORCHELASTIC_EXIT_BARRIER_TIMEOUT", "300")),
+    )
+    result = agent.run()
+    if result.is_failed():
+        if not result.failures:
+            raise RuntimeError(f"job {run_id}: a worker of another machine failed; its agent says more")
+        raise ChildFailedError(_name(spec), result.failures)
+    return result.return_values
+
+
+def _name(spec: WorkerSpec) -> str:
+    """What failed: the program that an interpreter ran, rather than the interpreter."""
+    if spec.entrypoint == sys.executable:
+        return next((str(each) for each in spec.args if not str(each).startswith("-")), sys.executable)
+    return spec.get_entrypoint_name()

@@ -1,0 +1,210 @@
+"""Starts a job of several processes, watches it and starts it again: `python -m tl.distributed.run`.
+
+    python -m tl.distributed.run --standalone --nproc-per-node 2 train.py --epochs 3
+    python -m tl.distributed.run --nproc-per-node 4 --max-restarts 3 -m package.train
+    python -m tl.distributed.run --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29400 train.py
+
+Workers find each other by the variables RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
+Every option may be given as a variable too: PET_NPROC_PER_NODE for `--nproc-per-node`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import uuid
+from collections.abc import Sequence
+
+from .elastic.multiprocessing import ChildFailedError, DefaultLogsSpecs, SignalException, Std
+from .elastic.multiprocessing.errors import record
+from .launcher.api import LaunchConfig, elastic_launch
+
+__all__ = ["config_from_args", "get_args_parser", "main", "parse_args", "run"]
+
+
+class _Option:
+    """Adds options whose default is a variable, and which may be spelled with dashes or underscores."""
+
+    def __init__(self, parser: argparse.ArgumentParser):
+        self._parser = parser
+
+    def value(self, name: str, default: object, text: str, *short: str, kind: type = str) -> None:
+        given = os.environ.get("PET_" + name.upper())
+        names = dict.fromkeys([f"--{name.replace('_', '-')}", f"--{name}"])
+        self._parser.add_argument(
+            *short, *names, type=kind, default=default if given is None else kind(given), help=text
+        )
+
+    def flag(self, name: str, text: str, *short: str) -> None:
+        given = os.environ.get("PET_" + name.upper(), "0") not in ("", "0", "false", "False")
+        names = dict.fromkeys([f"--{name.replace('_', '-')}", f"--{name}"])
+        self._parser.add_argument(*short, *names, action="store_true", default=given, help=text)
+
+
+def get_args_parser() -> argparse.ArgumentParser:
+    """The parser of the command line.
+
+    Example:
+        >>> get_args_parser().parse_args(["--nproc-per-node", "2", "train.py", "--lr", "1"]).training_script_args
+        ['--lr', '1']
+    """
+    parser = argparse.ArgumentParser("tl.distributed.run", description="Starts a job of several processes.")
+    option = _Option(parser)
+    option.value("nnodes", "1:1", "how many machines: N, or MIN:MAX")
+    option.value("nproc_per_node", "1", "workers of each machine: a number, cpu, gpu or auto")
+    option.value("rdzv_backend", "static", "how agents agree: static or c10d")
+    option.value("rdzv_endpoint", "", "host:port of the agents' store")
+    option.value("rdzv_id", "none", "the job's name")
+    option.value("rdzv_conf", "", "further options of it: key=value,key=value")
+    option.flag("standalone", "one machine, with a store of its own on a free port")
+    option.value("max_restarts", 0, "how often the job may start again", kind=int)
+    option.value("monitor_interval", 0.1, "seconds between looks for other agents", kind=float)
+    option.value("start_method", "spawn", "spawn, fork or forkserver, for functions")
+    option.value("role", "default", "what workers are called")
+    option.flag("module", "the program is a module", "-m")
+    option.flag("no_python", "the program is no Python program")
+    option.value("log_dir", None, "the folder for files of output")
+    option.value(
+        "redirects", "0", "streams that go to files: 1 output, 2 errors, 3 both; 0:1,1:3 by rank", "-r"
+    )
+    option.value("tee", "0", "streams that go to files and the console", "-t")
+    option.value("local_ranks_filter", "", "the local ranks that the console shows: 0,1")
+    option.value("node_rank", 0, "this machine's number, for static", kind=int)
+    option.value("master_addr", "127.0.0.1", "the address of machine 0, for static")
+    option.value("master_port", 29500, "its port, for static", kind=int)
+    option.value("local_addr", None, "this machine's address")
+    parser.add_argument("training_script", help="the program")
+    parser.add_argument("training_script_args", nargs=argparse.REMAINDER, help="its arguments")
+    return parser
+
+
+def parse_args(args: Sequence[str] | None) -> argparse.Namespace:
+    """Reads a command line; that of the process if None."""
+    return get_args_parser().parse_args(args)
+
+
+def parse_min_max_nnodes(nnodes: str) -> tuple[int, int]:
+    """Reads `N` or `MIN:MAX`.
+
+    Raises:
+        ValueError: for another text.
+
+    Example:
+        >>> parse_min_max_nnodes("1:4"), parse_min_max_nnodes("2")
+        ((1, 4), (2, 2))
+    """
+    parts = nnodes.split(":")
+    if len(parts) > 2 or not all(part.isdigit() for part in parts):
+        raise ValueError(f"--nnodes must look like 2 or 1:4, got {nnodes!r}")
+    return int(parts[0]), int(parts[-1])
+
+
+def determine_local_world_size(nproc_per_node: str) -> int:
+    """How many workers a machine has: the number, or that of its processors or GPUs.
+
+    Raises:
+        ValueError: for another text, or `gpu` where there is none.
+    """
+    if nproc_per_node.isdigit() and int(nproc_per_node) > 0:
+        return int(nproc_per_node)
+    if nproc_per_node in ("cpu", "auto"):
+        return len(os.sched_getaffinity(0))
+    raise ValueError(f"--nproc-per-node must be a positive number, cpu or auto, got {nproc_per_node!r}")
+
+
+def _options(text: str) -> dict[str, str]:
+    pairs = [part.split("=", 1) for part in text.split(",") if part]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError(f"--rdzv-conf must look like key=value,key=value, got {text!r}")
+    return {key.strip(): value.strip() for key, value in pairs}
+
+
+def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[str]]:
+    """The job, the program and its arguments that a command line asks for."""
+    low, high = parse_min_max_nnodes(args.nnodes)
+    if not 0 < low <= high or args.max_restarts < 0:
+        raise ValueError(
+            f"--nnodes {args.nnodes} --max-restarts {args.max_restarts}: needs 0 < MIN <= MAX and no less than 0"
+        )
+    options: dict[str, object] = dict(_options(args.rdzv_conf))
+    backend, endpoint, run_id = args.rdzv_backend, args.rdzv_endpoint, args.rdzv_id
+    if args.standalone:
+        backend, endpoint, run_id, low, high = "c10d", "localhost:0", uuid.uuid4().hex[:8], 1, 1
+        options |= {"is_host": True, "standalone": True}
+    elif backend == "static":
+        endpoint = endpoint or f"{args.master_addr}:{args.master_port}"
+        options["rank"] = args.node_rank
+    shown = {int(rank) for rank in args.local_ranks_filter.split(",") if rank} or None
+    logs = DefaultLogsSpecs(args.log_dir, Std.from_str(args.redirects), Std.from_str(args.tee), shown)
+    config = LaunchConfig(
+        low,
+        high,
+        determine_local_world_size(args.nproc_per_node),
+        logs,
+        run_id,
+        args.role,
+        endpoint,
+        backend,
+        options,
+        max_restarts=args.max_restarts,
+        monitor_interval=args.monitor_interval,
+        start_method=args.start_method,
+        local_addr=args.local_addr,
+    )
+    return config, *_command(args)
+
+
+def _command(args: argparse.Namespace) -> tuple[str, list[str]]:
+    if args.no_python:
+        if args.module:
+            raise ValueError("--no-python and -m exclude each other")
+        return args.training_script, list(args.training_script_args)
+    before = ["-u", *_as_torch()]
+    if args.module:
+        before.append("-m")
+    return sys.executable, [*before, args.training_script, *args.training_script_args]
+
+
+def _as_torch() -> list[str]:
+    """Workers of a launcher that was called by the name torch say `import torch` too."""
+    main = sys.modules.get("torch")
+    return ["-m", "tl.torch"] if main is not None and main is sys.modules.get("tl") else []
+
+
+def run(args: argparse.Namespace) -> None:
+    """Runs the job that a command line asks for."""
+    config, program, arguments = config_from_args(args)
+    elastic_launch(config, program)(*arguments)
+
+
+@record
+def main(args: Sequence[str] | None = None) -> None:
+    """Reads a command line and runs the job.
+
+    Raises:
+        ChildFailedError: a worker failed, and the job may not start again.
+    """
+    run(parse_args(args))
+
+
+def _run_from_shell() -> int:
+    logging.basicConfig(format="tl.distributed.run: %(message)s", level=logging.WARNING)
+    try:
+        main()
+    except ChildFailedError as error:
+        print(error, file=sys.stderr)
+        _, failure = error.get_first_failure()
+        return failure.exitcode if failure.exitcode > 0 else 1
+    except SignalException as error:
+        print(error, file=sys.stderr)
+        return 128 + error.sigval
+    except ValueError as error:
+        print(f"tl.distributed.run: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_run_from_shell())
