@@ -65,7 +65,7 @@ TABLE = {
     "tl-compiler": Design(
         "programs as graphs: symbolic tracing, rewriting, code generation; packages of code and data",
         (*MODULES, "tl_checkpoint"),
-        MB,
+        3 * MB // 2,
     ),
     "tl-utils": Design(
         "tools around training: benchmarks, TensorBoard, hub, monitoring, reports of environments and bottlenecks",
