@@ -19,6 +19,8 @@ from collections.abc import Sequence
 
 from .elastic.multiprocessing import ChildFailedError, DefaultLogsSpecs, SignalException, Std
 from .elastic.multiprocessing.errors import record
+from .elastic.rendezvous import RendezvousError
+from .errors import DistError
 from .launcher.api import LaunchConfig, elastic_launch
 
 __all__ = ["config_from_args", "get_args_parser", "main", "parse_args", "run"]
@@ -200,6 +202,9 @@ def _run_from_shell() -> int:
     except SignalException as error:
         print(error, file=sys.stderr)
         return 128 + error.sigval
+    except (DistError, RendezvousError) as error:
+        print(f"tl.distributed.run: {error}", file=sys.stderr)
+        return 1
     except ValueError as error:
         print(f"tl.distributed.run: {error}", file=sys.stderr)
         return 2

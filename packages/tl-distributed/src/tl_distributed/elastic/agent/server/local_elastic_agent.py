@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import string
+import time
 from typing import Any
 
 from ...multiprocessing import start_processes
 from ...multiprocessing.api import PContext
 from ...multiprocessing.logs import LogsSpecs
-from .api import RunResult, SimpleElasticAgent, Worker, WorkerGroup, WorkerSpec, WorkerState
+from .api import DEFAULT_ROLE, RunResult, SimpleElasticAgent, Worker, WorkerGroup, WorkerSpec, WorkerState
+from .health_check_server import HealthCheckServer, create_healthcheck_server
 
 
 class LocalElasticAgent(SimpleElasticAgent):
@@ -24,7 +26,8 @@ class LocalElasticAgent(SimpleElasticAgent):
         log_line_prefix_template: what stands before lines that the console shows; `${role_name}`, `${rank}` and
             `${local_rank}` are replaced.
         shutdown_timeout: how long workers that are told to end may take.
-        health_check_server: not there yet.
+        health_check_server: is started and stopped with the agent; one on the port TORCHELASTIC_HEALTH_CHECK_PORT
+            otherwise, if that is set.
         uninterruptible_state_timeout: kept for callers; SIGKILL ends such a worker when the kernel lets it.
     """
 
@@ -36,16 +39,29 @@ class LocalElasticAgent(SimpleElasticAgent):
         exit_barrier_timeout: float = 300,
         log_line_prefix_template: str | None = None,
         shutdown_timeout: int = 30,
-        health_check_server: object | None = None,
+        health_check_server: HealthCheckServer | None = None,
         uninterruptible_state_timeout: int = 30,
     ):
         super().__init__(spec, exit_barrier_timeout, shutdown_timeout)
-        if health_check_server is not None:
-            raise NotImplementedError("LocalElasticAgent: health_check_server is not there yet")
+        self._alive_at = int(time.time())
+        self._health = health_check_server
         self._logs_specs = logs_specs
         self._start_method = start_method
         self._template = log_line_prefix_template or "[${role_name}${rank}]:"
         self._context: PContext | None = None
+
+    def run(self, role: str = DEFAULT_ROLE) -> RunResult:
+        port = os.environ.get("TORCHELASTIC_HEALTH_CHECK_PORT")
+        if self._health is None and port:
+            timeout = int(os.environ.get("TORCHELASTIC_HEALTH_CHECK_TIMEOUT", "60"))
+            self._health = create_healthcheck_server(lambda: self._alive_at, int(port), timeout)
+        if self._health is None:
+            return super().run(role)
+        self._health.start()
+        try:
+            return super().run(role)
+        finally:
+            self._health.stop()
 
     def _environment(self, group: WorkerGroup, worker: Worker) -> dict[str, str]:
         spec = group.spec
@@ -112,6 +128,7 @@ class LocalElasticAgent(SimpleElasticAgent):
 
     def _monitor_workers(self, worker_group: WorkerGroup) -> RunResult:
         assert self._context is not None
+        self._alive_at = int(time.time())
         result = self._context.wait(worker_group.spec.monitor_interval)
         if result is None:
             return RunResult(WorkerState.HEALTHY)

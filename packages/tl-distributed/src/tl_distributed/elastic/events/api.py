@@ -1,0 +1,94 @@
+"""What happened to a job, in a form that programs read."""
+
+from __future__ import annotations
+
+import enum
+import json
+from dataclasses import asdict, dataclass, field
+
+__all__ = ["Event", "EventMetadataValue", "EventSource", "NodeState", "RdzvEvent"]
+
+EventMetadataValue = str | int | float | bool | None
+
+
+class EventSource(enum.StrEnum):
+    """Who says that something happened."""
+
+    AGENT = "AGENT"
+    WORKER = "WORKER"
+
+
+class NodeState(enum.StrEnum):
+    """Where an agent stands."""
+
+    INIT = "INIT"
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+
+
+@dataclass
+class Event:
+    """Something that happened.
+
+    Args:
+        name: what.
+        source: who says so.
+        timestamp: when, in milliseconds.
+        metadata: what else is known.
+
+    Example:
+        >>> Event("restart", EventSource.AGENT, 3, {"count": 1}).serialize()
+        '{"name": "restart", "source": "AGENT", "timestamp": 3, "metadata": {"count": 1}}'
+    """
+
+    name: str
+    source: EventSource
+    timestamp: int = 0
+    metadata: dict[str, EventMetadataValue] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.serialize()
+
+    @staticmethod
+    def deserialize(data: str | Event) -> Event:
+        """Reads what `serialize` wrote."""
+        if isinstance(data, Event):
+            return data
+        values = json.loads(data)
+        return Event(**{**values, "source": EventSource(values["source"])})
+
+    def serialize(self) -> str:
+        """The event as JSON."""
+        return json.dumps(asdict(self))
+
+
+@dataclass
+class RdzvEvent:
+    """Something that happened while agents agreed."""
+
+    name: str
+    run_id: str
+    message: str
+    hostname: str
+    pid: int
+    node_state: NodeState
+    master_endpoint: str = ""
+    rank: int | None = None
+    local_id: int | None = None
+    error_trace: str = ""
+
+    def __str__(self) -> str:
+        return self.serialize()
+
+    @staticmethod
+    def deserialize(data: str | RdzvEvent) -> RdzvEvent:
+        """Reads what `serialize` wrote."""
+        if isinstance(data, RdzvEvent):
+            return data
+        values = json.loads(data)
+        return RdzvEvent(**{**values, "node_state": NodeState(values["node_state"])})
+
+    def serialize(self) -> str:
+        """The event as JSON."""
+        return json.dumps(asdict(self))

@@ -1,0 +1,14 @@
+"""Blocks of a worker that must end in time: its agent ends the worker that is late."""
+
+from .api import TimerClient, TimerRequest, TimerServer, configure, expires
+from .local_timer import LocalTimerClient, LocalTimerServer
+
+__all__ = [
+    "LocalTimerClient",
+    "LocalTimerServer",
+    "TimerClient",
+    "TimerRequest",
+    "TimerServer",
+    "configure",
+    "expires",
+]
