@@ -69,6 +69,28 @@ def test_two_agents_and_files(worker, tmp_path):
     assert sorted(text.splitlines()) == [f"rank {rank} of 2 attempt 1 total 3.0" for rank in range(2)]
 
 
+def test_an_agent_that_joins_is_no_failure(tmp_path):
+    program = tmp_path / "worker.py"
+    program.write_text(
+        "import os, time\n"
+        "size = os.environ['WORLD_SIZE']\n"
+        "open(os.environ['MARK'], 'a').write(size)\n"
+        "time.sleep(0 if size == '2' else 60)\n"
+    )
+    mark = tmp_path / "mark"
+    options = ["--nnodes", "1:2", "--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{free_port()}"]
+    options += ["--rdzv-conf", "last_call_timeout=0.3"]  # and no restarts
+    command = [sys.executable, "-m", "tl_distributed.run", *options, str(program)]
+    agents = [subprocess.Popen(command, env={**os.environ, "MARK": str(mark)})]
+    end = time.monotonic() + 30
+    while not mark.exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    agents.append(subprocess.Popen(command, env={**os.environ, "MARK": str(mark)}))
+    assert [agent.wait(60) for agent in agents] == [0, 0]
+    assert mark.read_text() == "122"
+
+
 def test_signal_to_the_agent_ends_its_workers(tmp_path):
     mark = tmp_path / "pid"
     code = f"import os, time; open({str(mark)!r}, 'w').write(str(os.getpid()) + '.'); time.sleep(60)"

@@ -148,13 +148,15 @@ class PContext(ABC):
         for tail in self._tails:
             tail.start()
         self._start()
-        for rank, pid in self.pids().items():
-            self._watched[rank] = os.pidfd_open(pid)
-            self._selector.register(self._watched[rank], selectors.EVENT_READ, rank)
+
+    def _watch(self, rank: int, pid: int) -> None:
+        """Watches a worker; called before anything could have taken its exit status, which frees its number."""
+        self._watched[rank] = os.pidfd_open(pid)
+        self._selector.register(self._watched[rank], selectors.EVENT_READ, rank)
 
     @abstractmethod
     def _start(self) -> None:
-        """Starts the workers."""
+        """Starts the workers, and calls `_watch` for each at once."""
 
     @abstractmethod
     def pids(self) -> dict[int, int]:
@@ -223,17 +225,20 @@ class PContext(ABC):
             death_sig: the signal they get; SIGTERM otherwise.
             timeout: after so many seconds they get SIGKILL.
         """
-        for descriptor in self._watched.values():
-            signal.pidfd_send_signal(descriptor, death_sig or signal.SIGTERM)
+        self._signal(death_sig or signal.SIGTERM)
         end = time.monotonic() + timeout
         while self._watched and (left := end - time.monotonic()) > 0:
             self._collect(self._selector.select(left))
-        for descriptor in self._watched.values():
-            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        self._signal(signal.SIGKILL)
         while self._watched:
             self._collect(self._selector.select())
         for tail in self._tails:
             tail.stop()
+
+    def _signal(self, number: signal.Signals) -> None:
+        for descriptor in self._watched.values():
+            with contextlib.suppress(ProcessLookupError):  # it has ended, and the descriptor says so
+                signal.pidfd_send_signal(descriptor, number)
 
 
 class SubprocessContext(PContext):
@@ -274,6 +279,7 @@ class SubprocessContext(PContext):
                 )
                 command = [str(self.entrypoint), *(str(each) for each in args)]
                 self._processes[rank] = subprocess.Popen(command, env=full[rank], stdout=out, stderr=err)
+            self._watch(rank, self._processes[rank].pid)
 
     def pids(self) -> dict[int, int]:
         return {rank: process.pid for rank, process in self._processes.items()}
@@ -325,6 +331,8 @@ class MultiprocessContext(PContext):
                 target=_work, args=(self.entrypoint, args, env, streams, its), name=f"{self.name}{rank}"
             )
             process.start()
+            assert process.pid is not None
+            self._watch(rank, process.pid)  # starting the next one collects those that have ended
             its.close()
             self._processes[rank], self._answers[rank] = process, mine
             self._selector.register(mine, selectors.EVENT_READ, ~rank)

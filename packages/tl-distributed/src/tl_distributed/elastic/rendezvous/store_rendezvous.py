@@ -18,6 +18,7 @@ from .api import (
     RendezvousTimeoutError,
 )
 
+ANOTHER_WAITS = "another agent waits"
 _CLOSED = "closed"
 
 
@@ -39,6 +40,7 @@ class StoreRendezvous(RendezvousHandler):
         self._rank = rank
         self._address = RendezvousStoreInfo(address, port)
         self._round = -1
+        self._failures = 0
         self._join = float(params.get("join_timeout", params.get("timeout", 600)))
         self._last_call = float(params.get("last_call_timeout", 30))
 
@@ -63,12 +65,21 @@ class StoreRendezvous(RendezvousHandler):
 
     @property
     def round(self) -> int:
-        """How often the agents have agreed, less one: the number of restarts of the job."""
+        """How often the agents have agreed, less one."""
         return self._round
+
+    @property
+    def failures(self) -> int:
+        """How many rounds ended by a failure, on whichever machine; an agent that joins is none."""
+        return self._failures
 
     def end_round(self, why: str) -> None:
         """Tells the other agents that this round is over."""
-        self._store.set(f"{self._round}/over", why)
+        self._store.compare_set(f"{self._round}/over", "", why)  # the first reason is that of all agents
+
+    def why_over(self) -> str:
+        """Why this round is over; waits until it is."""
+        return self._store.get(f"{self._round}/over").decode()
 
     def round_is_over(self) -> bool:
         """Whether an agent has said that this round is over."""
@@ -78,6 +89,8 @@ class StoreRendezvous(RendezvousHandler):
         while True:
             if self.is_closed():
                 raise RendezvousClosedError(f"job {self._params.run_id} takes no more agents")
+            if self._round >= 0 and self.why_over() != ANOTHER_WAITS:
+                self._failures += 1
             self._round += 1
             found = self._agree()
             if found is not None:

@@ -17,7 +17,7 @@ from ....store import Store
 from ...multiprocessing.api import SignalException, signals_raise
 from ...multiprocessing.errors import ProcessFailure
 from ...rendezvous.api import RendezvousGracefulExitError, RendezvousHandler
-from ...rendezvous.store_rendezvous import StoreRendezvous
+from ...rendezvous.store_rendezvous import ANOTHER_WAITS, StoreRendezvous
 
 _log = logging.getLogger(__name__)
 DEFAULT_ROLE = "default"
@@ -189,6 +189,7 @@ class SimpleElasticAgent(ElasticAgent):
         self._exit_barrier_timeout = exit_barrier_timeout
         self._shutdown_timeout = shutdown_timeout
         self._restarts = 0
+        self._attempt = 0
 
     def get_worker_group(self, role: str = DEFAULT_ROLE) -> WorkerGroup:
         return self._worker_group
@@ -214,7 +215,8 @@ class SimpleElasticAgent(ElasticAgent):
         spec = worker_group.spec
         found = spec.rdzv_handler.next_rendezvous()
         if isinstance(spec.rdzv_handler, StoreRendezvous):
-            self._restarts = spec.rdzv_handler.round  # of the job, whichever agent caused them
+            self._restarts = spec.rdzv_handler.failures  # of the job, whichever agent saw them
+            self._attempt = spec.rdzv_handler.round
         where = found.bootstrap_store_info
         worker_group.store = found.store
         worker_group.group_rank, worker_group.group_world_size = found.rank, found.world_size
@@ -292,15 +294,23 @@ class SimpleElasticAgent(ElasticAgent):
                     self._exit_barrier()
                     return result
                 _log.warning("restart %d of %d", self._restarts + 1, spec.max_restarts)
-                self._restarts += 1
-                self._restart_workers(group)
+                self._begin_again(group)
             elif self._others_ended():
-                self._restarts += 1
-                if self._restarts > spec.max_restarts:
+                if self._restarts >= spec.max_restarts and not self._only_joins():
                     self._stop_workers(group)
                     self._exit_barrier()
                     return RunResult(WorkerState.FAILED)
-                self._restart_workers(group)
+                self._begin_again(group)
+
+    def _begin_again(self, group: WorkerGroup) -> None:
+        self._restarts += 1
+        self._attempt += 1
+        self._restart_workers(group)
+
+    def _only_joins(self) -> bool:
+        """Whether the round was ended for an agent that waits, rather than by a failure."""
+        handler = self._worker_group.spec.rdzv_handler
+        return isinstance(handler, StoreRendezvous) and handler.why_over() == ANOTHER_WAITS
 
     def _tell_others(self, why: str) -> None:
         handler = self._worker_group.spec.rdzv_handler
@@ -320,7 +330,7 @@ class SimpleElasticAgent(ElasticAgent):
         if handler.round_is_over():
             return True
         if handler.num_nodes_waiting() and self._worker_group.group_rank == 0:
-            handler.end_round("another agent waits")
+            handler.end_round(ANOTHER_WAITS)
             return True
         return False
 

@@ -75,7 +75,7 @@ class LocalElasticAgent(SimpleElasticAgent):
             "GROUP_WORLD_SIZE": group.group_world_size,
             "ROLE_WORLD_SIZE": worker.role_world_size,
             "MASTER_PORT": group.master_port,
-            "TORCHELASTIC_RESTART_COUNT": self._restarts,
+            "TORCHELASTIC_RESTART_COUNT": self._attempt,
             "TORCHELASTIC_MAX_RESTARTS": spec.max_restarts,
         }
         shared = spec.rdzv_handler.use_agent_store and spec.master_port is None
