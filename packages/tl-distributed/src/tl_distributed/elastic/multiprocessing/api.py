@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import selectors
 import signal
-import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -19,8 +18,9 @@ from types import FrameType
 from typing import Any
 
 from .errors import ProcessFailure, record
-from .logs import DefaultLogsSpecs, LogsDest, LogsSpecs, Std, with_error_files
+from .logs import DefaultLogsSpecs, LogsDest, LogsSpecs, Std
 from .redirects import redirect
+from .subprocess_handler import SubprocessHandler, get_subprocess_handler
 from .tail_log import TailLog
 
 __all__ = [
@@ -267,25 +267,21 @@ class SubprocessContext(PContext):
             duplicate_stdout_filters,
             duplicate_stderr_filters,
         )
-        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self.subprocess_handlers: dict[int, SubprocessHandler] = {}
 
     def _start(self) -> None:
-        full = with_error_files(self.envs, self.logs.error_files)
         for rank, args in self.args.items():
-            with contextlib.ExitStack() as files:
-                out, err = (
-                    files.enter_context(open(path, "wb")) if path else None
-                    for path in (self.logs.stdouts[rank], self.logs.stderrs[rank])
-                )
-                command = [str(self.entrypoint), *(str(each) for each in args)]
-                self._processes[rank] = subprocess.Popen(command, env=full[rank], stdout=out, stderr=err)
-            self._watch(rank, self._processes[rank].pid)
+            env = {**self.envs[rank], "TORCHELASTIC_ERROR_FILE": self.logs.error_files[rank]}
+            out, err = self.logs.stdouts[rank], self.logs.stderrs[rank]
+            handler = get_subprocess_handler(str(self.entrypoint), args, env, out, err, rank)
+            self.subprocess_handlers[rank] = handler
+            self._watch(rank, handler.proc.pid)
 
     def pids(self) -> dict[int, int]:
-        return {rank: process.pid for rank, process in self._processes.items()}
+        return {rank: handler.proc.pid for rank, handler in self.subprocess_handlers.items()}
 
     def _exit_status(self, rank: int) -> int:
-        return self._processes[rank].wait()
+        return self.subprocess_handlers[rank].proc.wait()
 
 
 class MultiprocessContext(PContext):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import os
 import tempfile
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -142,8 +141,3 @@ class DefaultLogsSpecs(LogsSpecs):
 
     def __repr__(self) -> str:
         return f"DefaultLogsSpecs(root_log_dir={self._root_log_dir!r}, redirects={self._redirects}, tee={self._tee})"
-
-
-def with_error_files(envs: dict[int, dict[str, str]], files: dict[int, str]) -> dict[int, dict[str, str]]:
-    """The whole environment of each worker: this process's, its own variables and its error file."""
-    return {rank: {**os.environ, **env, "TORCHELASTIC_ERROR_FILE": files[rank]} for rank, env in envs.items()}
