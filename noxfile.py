@@ -150,7 +150,9 @@ def succeeds(session: nox.Session, command: list[str], env: dict[str, str] | Non
 def docs(session: nox.Session) -> None:
     """Runs the examples, builds the site, looks for public names that it lacks, and at its pages in a browser."""
     install(session, ["tl-all"], {"tl-all": "numpy"})
-    session.install(*SPHINX, "pytest>=8", *packages()["tl-utils"].extras["tensorboard"])
+    graphs = packages()["tl-compiler"].extras
+    board = packages()["tl-utils"].extras["tensorboard"]
+    session.install(*SPHINX, "pytest>=8", *board, *graphs["symbols"], *graphs["validation"])
     session.run("python", "-m", "tools.doc_examples")
     session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "docs/_build/html", *session.posargs)
     session.run("python", "-m", "tools.doc_coverage", "docs/_build/html")
