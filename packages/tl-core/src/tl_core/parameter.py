@@ -8,6 +8,8 @@ from typing import Any
 from tl_core import _C
 from tl_core._C import Tensor
 
+__all__ = ["Buffer", "Parameter"]
+
 
 def _pass_by(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Parameters take part in operators as plain tensors do."""

@@ -526,7 +526,6 @@ class FakeTensorConverter:
     """Makes fakes of tensors, one of each as long as both live.
 
     Attributes:
-        tensor_memo: the fakes by their tensors.
         meta_converter: what makes the storages and geometries.
     """
 

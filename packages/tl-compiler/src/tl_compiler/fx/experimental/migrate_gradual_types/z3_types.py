@@ -6,7 +6,8 @@ import functools
 from importlib import import_module
 from typing import Any
 
-__all__ = ["D", "dim", "tensor_type", "z3_dyn"]  # noqa: F822 - made when they are asked for
+__all__: list[str] = []
+_NAMES = ("D", "dim", "tensor_type", "z3_dyn")  # made when they are asked for, by the library
 
 
 @functools.cache
@@ -26,6 +27,6 @@ def _made() -> dict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
+    if name in _NAMES:
         return _made()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
