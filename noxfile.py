@@ -161,7 +161,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measures against the peer, which lives in an environment of its own. `nox -s bench -- --only add --json FILE`."""
+    """Measures against torch, which lives in an environment of its own. `nox -s bench -- --only add --json FILE`."""
     install(session, ["tl-all"], {"tl-all": "numpy"})
     peer = ROOT / ".nox" / "peer"
     python = peer / "bin" / "python"

@@ -90,6 +90,8 @@ RETIRED = (
 
 # Names that the API of the framework or of Python has.
 ALLOWED = {"negative_slope", "negative slope", "linear slope", "placement", "square", "squares"}
+# Terms that hold a retired word in a sense of its own: of mathematics, of C++'s library, of the public C interface.
+TERMS = ("in place", "half square", "inverse square", "quarter turns", "convertible to", "tensor marks")
 
 SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".py", ".pyi", ".md"}
 WATCHED = ("packages", "tools", "docs", ".github")
@@ -115,7 +117,7 @@ def retired_in(text: str, path: str, is_name: bool) -> Iterator[Retired]:
     """The retired words of a name, or of a sentence."""
     if text in ALLOWED:
         return
-    words = tokens(text)
+    words = re.sub("|".join(rf"\b{term}\b" for term in TERMS), "", tokens(text))
     for entry in RETIRED:
         applies = (is_name or not entry.names_only) and fnmatch(path, entry.where)
         if applies and pattern(entry.words).search(words):

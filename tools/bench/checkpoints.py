@@ -1,6 +1,6 @@
 """Saving and loading. Ask for `--clock wall`, as CPU time leaves the disk out, and for `--threads`.
 
-What is saved to a file is there whole or not at all on both sides: tl sees to that itself; the peer syncs a
+What is saved to a file is there whole or not at all on both sides: tl sees to that itself; torch syncs a
 file, renames it, and syncs the folder.
 """
 

@@ -108,7 +108,7 @@ class Worker:
 
 
 class Pair:
-    """Our worker and the peer's."""
+    """Our worker and torch's."""
 
     def __init__(self, ours: Side, peer: Side, threads: int, clock: str, unpinned: bool = False) -> None:
         self.sides = (ours, peer)

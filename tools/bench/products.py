@@ -45,7 +45,7 @@ def _forms(dtype: str) -> list[Case]:
 
 
 def _skinny() -> list[Case]:
-    """Skinny GEMM: a few rows times a matrix of dense rows, or of dense columns."""
+    """Skinny GEMM: a thin matrix times a matrix of dense rows, or of dense columns."""
     shapes = [
         (1, 256, 1024),
         (1, 1024, 1024),

@@ -50,7 +50,7 @@ def test_held_out_images_are_not_learned_from():
 
 @needs_extra
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="the extra `examples` is not installed")
-def test_it_draws_the_curve(python, tmp_path):
+def test_it_plots_the_curve(python, tmp_path):
     python("-m", "tl.examples.digits", "--quiet", "--epochs", "2", "--plot", "curve.png", timeout=300)
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 

@@ -7,7 +7,7 @@ import pytest
 
 import tl_core
 from tl_backends import accelerator, backends, cuda, mps, mtia, xpu
-from tl_backends.absent_device import ACCELERATOR, CUDA, MPS, MTIA, XPU
+from tl_backends.device_kind import ACCELERATOR, CUDA, MPS, MTIA, XPU
 
 ANYTHING = object()
 

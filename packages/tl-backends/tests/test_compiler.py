@@ -132,7 +132,7 @@ def test_the_backends_that_are_there():
     assert compiler.list_backends(None) == ["aot_eager", "eager"]
 
 
-def test_marks_change_nothing():
+def test_annotations_change_nothing():
     for mark in (compiler.disable, compiler.allow_in_graph, compiler.assume_constant_result):
         assert mark(double) is double
     assert compiler.disable()(double) is compiler.disable(recursive=False, reason="why")(double) is double
@@ -151,7 +151,7 @@ def test_marks_change_nothing():
         compiler.set_stance("default"),
     ],
 )
-def test_marks_are_for_what_can_be_called(mark):
+def test_annotations_are_for_what_can_be_called(mark):
     with pytest.raises(AssertionError, match=r"must be callable: .* got <class 'int'>"):
         mark(3)
 

@@ -37,6 +37,8 @@ def modules():
 
 def called(function):
     """The result of a call without arguments, or the type and the text of its error."""
+    if getattr(function, "__name__", "") == "get_cpu_capability":
+        return "returns what the machine has"
     try:
         result = function()
     except Exception as error:

@@ -58,12 +58,12 @@ def test_only_what_can_be_traced():
         jit.trace_module(Model(), [1])
 
 
-def test_marks_change_nothing():
+def test_annotations_change_nothing():
     def function(x):
         return x
 
-    marks = (jit.ignore, jit.ignore(), jit.ignore(drop=True), jit.unused, jit.export, jit.interface)
-    for mark in (*marks, jit.script_method, jit.script_if_tracing):
+    annotations = (jit.ignore, jit.ignore(), jit.ignore(drop=True), jit.unused, jit.export, jit.interface)
+    for mark in (*annotations, jit.script_method, jit.script_if_tracing):
         assert mark(function) is function
     with pytest.raises(RuntimeError, match="must be a bool or a function but got 3"):
         jit.ignore(3)

@@ -385,10 +385,10 @@ def changed(data: bytes, old: bytes, new: bytes, which: int = 0) -> bytes:
 def _sized(data: bytes, mark: bytes, at: int, value: int, form: str = "<I") -> bytes:
     """An archive in which a number behind a mark is another, in every place."""
     changed_data = bytearray(data)
-    place = data.find(mark)
-    while place >= 0:
-        struct.pack_into(form, changed_data, place + at, value)
-        place = data.find(mark, place + 1)
+    position = data.find(mark)
+    while position >= 0:
+        struct.pack_into(form, changed_data, position + at, value)
+        position = data.find(mark, position + 1)
     return bytes(changed_data)
 
 

@@ -86,7 +86,7 @@ def move(data: bytes, rng: random.Random) -> bytes:
 
 def field(data: bytes, rng: random.Random) -> bytes:
     """A field of a header, near one of the marks of the format, is another number."""
-    marks = [
+    opcodes = [
         b"PK\x01\x02",
         b"PK\x03\x04",
         b"PK\x05\x06",
@@ -96,19 +96,19 @@ def field(data: bytes, rng: random.Random) -> bytes:
         b"shape",
         b"dtype",
     ]
-    places = [i for mark in marks for i in _found(data, mark)]
-    if not places:
+    positions = [i for mark in opcodes for i in _found(data, mark)]
+    if not positions:
         return overwrite(data, rng)
-    at, new = rng.choice(places) + rng.randrange(0, 50), _packed(rng)
+    at, new = rng.choice(positions) + rng.randrange(0, 50), _packed(rng)
     return data[:at] + new + data[at + len(new) :]
 
 
 def _found(data: bytes, mark: bytes) -> list[int]:
-    places, at = [], data.find(mark)
+    positions, at = [], data.find(mark)
     while at >= 0:
-        places.append(at)
+        positions.append(at)
         at = data.find(mark, at + 1)
-    return places
+    return positions
 
 
 DAMAGE: list[Callable[[bytes, random.Random], bytes]] = [flip, overwrite, blank, cut, add, move, field]

@@ -51,8 +51,8 @@ def raw(head, body=b"", length=None):
     return struct.pack("<Q", len(text) if length is None else length) + text + body
 
 
-def entry(dtype="F32", shape=(1,), places=(0, 4)):
-    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(places)}
+def entry(dtype="F32", shape=(1,), offsets=(0, 4)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
 
 
 # ---- safetensors
@@ -119,11 +119,11 @@ def test_a_file_that_another_program_wrote():
         (raw({"a": entry(shape=[-1])}, bytes(4)), "must be whole numbers"),
         (raw({"a": entry(shape=[1.0])}, bytes(4)), "must be whole numbers"),
         (raw({"a": entry(shape=[True])}, bytes(4)), "must be whole numbers"),
-        (raw({"a": entry(places=[4, 0])}, bytes(4)), "has -4 bytes"),
-        (raw({"a": entry(places=[-4, 0])}, bytes(4)), "must be two whole numbers"),
-        (raw({"a": entry(places=[0])}, bytes(4)), "must be two whole numbers"),
-        (raw({"a": entry(), "b": entry(places=[2, 6])}, bytes(6)), "'b' lies on another"),
-        (raw({"a": entry(), "b": entry(places=[8, 12])}, bytes(12)), "'b' stands behind a gap"),
+        (raw({"a": entry(offsets=[4, 0])}, bytes(4)), "has -4 bytes"),
+        (raw({"a": entry(offsets=[-4, 0])}, bytes(4)), "must be two whole numbers"),
+        (raw({"a": entry(offsets=[0])}, bytes(4)), "must be two whole numbers"),
+        (raw({"a": entry(), "b": entry(offsets=[2, 6])}, bytes(6)), "'b' lies on another"),
+        (raw({"a": entry(), "b": entry(offsets=[8, 12])}, bytes(12)), "'b' stands behind a gap"),
         (raw({"a": entry()}, bytes(3)), "end at byte"),
         (raw({"a": entry()}, bytes(5)), "end at byte"),
         (raw({"__metadata__": {"a": 1}}), "metadata must be texts"),

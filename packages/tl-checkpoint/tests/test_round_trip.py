@@ -218,11 +218,11 @@ def test_mapped_files(tmp_path):
 def test_map_location():
     seen = []
 
-    def place(storage, location):
+    def relocate(storage, location):
         seen.append((storage.nbytes(), location))
         return storage
 
-    assert again(tl.ones(2), map_location=place).tolist() == [1, 1]
+    assert again(tl.ones(2), map_location=relocate).tolist() == [1, 1]
     assert seen == [(8, "cpu")]
     assert again(tl.ones(2), map_location={"cpu": "meta"}).is_meta
     with pytest.raises(RuntimeError, match="CUDA device"):

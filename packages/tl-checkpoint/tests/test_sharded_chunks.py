@@ -32,7 +32,7 @@ def save(folder, states):
 
 
 def cut(tensor, axis, cuts, rank):
-    """The rank's part of a tensor that is cut at some places."""
+    """The rank's part of a tensor that is cut at some positions."""
     begin, end = ([0, *cuts, tensor.shape[axis]][rank + k] for k in (0, 1))
     offsets = [0] * tensor.ndim
     offsets[axis] = begin
@@ -114,26 +114,26 @@ def test_wrong_chunks():
         tensor.__get_tensor_shard__(MetadataIndex("x", (2,)))
 
 
-def test_boxes_against_sets_of_places():
+def test_boxes_against_sets_of_indices():
     draw = random.Random(0)
 
     def box():
         begins = [draw.randrange(5) for _ in range(2)]
         return ChunkStorageMetadata(tl.Size(begins), tl.Size([draw.randrange(5) for _ in begins]))
 
-    def places(b):
+    def indices(b):
         return set(itertools.product(*(range(o, o + n) for o, n in zip(b.offsets, b.sizes, strict=True))))
 
     for _ in range(300):
         boxes = [box() for _ in range(draw.randrange(1, 5))]
         one, two = boxes[0], boxes[-1]
         common = overlap(one, two)
-        there = places(one) & places(two)
+        there = indices(one) & indices(two)
         assert (common is not None) == bool(there)
         if common:
             begin = [o + s for o, s in zip(common.saved_offsets, one.offsets, strict=True)]
-            assert places(ChunkStorageMetadata(tl.Size(begin), common.lengths)) == there
-        every = [place for b in boxes for place in places(b)]
+            assert indices(ChunkStorageMetadata(tl.Size(begin), common.lengths)) == there
+        every = [index for b in boxes for index in indices(b)]
         good = sorted(every) == sorted(itertools.product(range(8), repeat=2))
         assert (check_partition(boxes, (8, 8)) is None) == good
 

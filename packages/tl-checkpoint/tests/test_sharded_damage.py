@@ -98,8 +98,8 @@ def changed(folder, change):
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "", "a//b", "a\\b", "x\0y", "./x"])
 def test_paths_out_of_the_directory(folder, path):
     def change(metadata):
-        places = metadata.storage_data
-        places.update({index: replace(place, relative_path=path) for index, place in places.items()})
+        extents = metadata.storage_data
+        extents.update({index: replace(extent, relative_path=path) for index, extent in extents.items()})
 
     changed(folder, change)
     refused(folder, "lies outside of the directory")
@@ -118,7 +118,7 @@ def test_paths_out_of_the_directory(folder, path):
         ({"crc32": "x"}, "has no checksum"),
     ],
 )
-def test_lies_about_places(folder, fields, said):
+def test_lies_about_extents(folder, fields, said):
     def change(metadata):
         (index,) = (index for index in metadata.storage_data if index.fqn == "a")
         metadata.storage_data[index] = replace(metadata.storage_data[index], **fields)
@@ -127,7 +127,7 @@ def test_lies_about_places(folder, fields, said):
     refused(folder, said)
 
 
-def test_two_entries_in_one_place(folder):
+def test_two_entries_in_one_extent(folder):
     def change(metadata):
         a, b = (next(i for i in metadata.storage_data if i.fqn == name) for name in "ab")
         metadata.storage_data[b] = metadata.storage_data[a]
@@ -167,9 +167,11 @@ def test_lies_about_tensors(folder, entry, said):
     refused(folder, said)
 
 
-def test_a_tensor_of_another_shape_in_the_place_of_one(folder):
+def test_a_tensor_of_another_shape_instead_of_one(folder):
     def change(metadata):
-        metadata.storage_data = {i: replace(place, crc32=None) for i, place in metadata.storage_data.items()}
+        metadata.storage_data = {
+            i: replace(extent, crc32=None) for i, extent in metadata.storage_data.items()
+        }
         entry = metadata.state_dict_metadata["b"]
         metadata.state_dict_metadata["b"] = replace(entry, size=tl.Size([2]), chunks=[box([0], [2])])
 

@@ -131,7 +131,7 @@ def _definition(p: Program, i: int) -> list[str]:
         "targets": ("TlTarget", [f"{{{t.arg}, {int(t.is_list)}, {t.count}}}" for t in p.targets]),
         "saved": ("TlSaved", [_saved(s, blocks) for s, blocks in p.saved.items()]),
         "steps": ("TlStep", [_step(s, operands) for s in p.steps]),
-        "blocks": ("TlBlock", [f"{{{t}, {n}, {s}, {m}, {operands.place(r)}}}" for t, n, s, m, r in p.blocks]),
+        "blocks": ("TlBlock", [f"{{{t}, {n}, {s}, {m}, {operands.slot(r)}}}" for t, n, s, m, r in p.blocks]),
         "operands": ("uint16_t", operands.words),
         "consts": ("TlValue", [const_text(c, f"p{i}_const{k}") for k, c in enumerate(p.consts)]),
         "ops": ("char* const", [json.dumps(name) for name in p.ops]),
@@ -150,7 +150,7 @@ class _Operands:
     def __init__(self) -> None:
         self.words: list[str] = []
 
-    def place(self, words: list[Word]) -> int:
+    def slot(self, words: list[Word]) -> int:
         start = len(self.words)
         self.words += [f"TL_OPERAND(TL_OPERAND_{kind}, {index})" for kind, index in words]
         return start
@@ -163,7 +163,7 @@ def _saved(s: Saved, blocks: int) -> str:
 def _step(s: Step, operands: _Operands) -> str:
     arith = f"TL_META_{s.arith}" if s.code == "META" else f"TL_ARITH_{s.arith}"
     op = s.op if s.jump is None else s.jump
-    counts = f"{len(s.inputs)}, {s.n_results}, {s.target}, {operands.place(s.inputs)}"
+    counts = f"{len(s.inputs)}, {s.n_results}, {s.target}, {operands.slot(s.inputs)}"
     return f"{{TL_STEP_{s.code}, {arith}, {counts}, {op}}}"
 
 

@@ -245,11 +245,11 @@ def native_pyi(rows: list[Row]) -> str:
 
 
 def _stubs(f: Function, method: bool, indent: str) -> list[str]:
-    marks = [f"{indent}@overload"] if len(f.overloads) > 1 else []
+    decorators = [f"{indent}@overload"] if len(f.overloads) > 1 else []
     return [
         line
         for o in f.overloads
-        for line in [*marks, f"{indent}def {f.name}{_typed(o, method, f.name)}: ..."]
+        for line in [*decorators, f"{indent}def {f.name}{_typed(o, method, f.name)}: ..."]
     ]
 
 

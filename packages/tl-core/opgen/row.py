@@ -178,7 +178,7 @@ def Composite(signature: str, **fields: Any) -> Row:
 
 
 def Foreach(signature: str, *, each: str, **fields: Any) -> Row:
-    """The operator `each`, called for every element of the lists; other arguments are the same for all."""
+    """The operator `each`, applied to every element of the lists; other arguments are the same for all."""
     return Composite(signature, each=each, kernel="foreach", sparse="itself", method=False, **fields)
 
 

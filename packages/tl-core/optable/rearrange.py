@@ -1,4 +1,4 @@
-"""The same elements in other places: turned, repeated, with other dimensions."""
+"""The same elements at other indices: transposed, repeated, with other dimensions."""
 
 from opgen.row import Composite, Op
 

@@ -160,7 +160,7 @@ def kept(shape, dropout, seed):
 
 @pytest.mark.parametrize("causal_", [False, True])
 @pytest.mark.parametrize(("queries", "keys"), [(1, 5), (64, 64), (150, 300)])
-def test_dropout_draws_the_mask_of_the_probabilities(queries, keys, causal_):
+def test_dropout_masks_the_probabilities(queries, keys, causal_):
     q, k, v = drawn(2, 3, queries, 8), drawn(2, 3, keys, 8, seed=1), drawn(2, 3, keys, 8, seed=2)
     mask = kept((2, 3, queries, keys), 0.3, seed=5)
     following = tl.rand(2)

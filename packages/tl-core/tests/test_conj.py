@@ -17,7 +17,7 @@ def given():
     return {"tl": tl, "x": x, "c": c, "n": c.imag, "m": m, "r": tl.tensor([1.0, 2.0]), "copy": copy}
 
 
-def marks(t):
+def bits(t):
     return "conj" * t.is_conj() + "neg" * t.is_neg()
 
 
@@ -147,7 +147,7 @@ REFUSALS = [
 @pytest.mark.parametrize(("text", "elements", "expected"), READS, ids=[r[0] for r in READS])
 def test_what_is_read(text, elements, expected):
     t = eval(text, given())
-    assert marks(t) == expected
+    assert bits(t) == expected
     assert t.shape == np.shape(elements) and np.allclose(t.tolist(), elements)
     if t.dtype != tl.complex32:  # numpy has no such type
         assert np.allclose(t.numpy(force=True), elements)
@@ -204,16 +204,16 @@ def test_numbers_and_texts():
     assert repr(c) == "tensor([1.-2.j, 3.+4.j])" and repr(n) == "tensor([-2.,  4.])"
 
 
-def test_pickles_keep_marks():
+def test_pickles_keep_the_bits():
     names = given()
     for t in (names["c"], names["n"], tl._neg_view(names["c"])):
         again = pickle.loads(pickle.dumps(t))
-        assert marks(again) == marks(t) and again.tolist() == t.tolist()
+        assert bits(again) == bits(t) and again.tolist() == t.tolist()
     x, c = pickle.loads(pickle.dumps([names["x"], names["c"]]))
     assert x.tolist() == names["x"].tolist() and c.is_conj()
 
 
-def test_other_processes_see_marks():
+def test_other_processes_see_the_bits():
     from tl_core.multiprocessing.reductions import _reduce_tensor
 
     c = given()["c"]
@@ -222,7 +222,7 @@ def test_other_processes_see_marks():
     assert again.is_conj() and again.tolist() == c.tolist() and again.data_ptr() == c.data_ptr()
 
 
-def test_data_is_exchanged_with_its_marks():
+def test_data_is_exchanged_with_its_bits():
     x, c = tl.tensor([1j]), tl.tensor([2j]).conj()
     x.data = c
     assert x.is_conj() and x.tolist() == [-2j]
@@ -230,7 +230,7 @@ def test_data_is_exchanged_with_its_marks():
     assert not x.is_conj() and x.tolist() == [3j]
 
 
-def test_the_meta_device_has_marks():
+def test_the_meta_device_has_the_bits():
     t = tl.empty(2, 3, dtype=tl.complex64, device="meta")
     assert t.mH.is_conj() and t.mH.shape == (3, 2) and not (t.mH @ t).is_conj() and t.conj().imag.is_neg()
 
@@ -242,7 +242,7 @@ def test_data_counts_its_own_versions():
     assert x._version == 0 and data._version == 1 and x.tolist() == [2j]
 
 
-def test_results_do_not_depend_on_marks():
+def test_results_do_not_depend_on_the_bits():
     generator = tl.Generator().manual_seed(0)
     a = tl.randn(37, 29, dtype=tl.complex64, generator=generator)
     b = tl.randn(37, 29, dtype=tl.complex64, generator=generator)

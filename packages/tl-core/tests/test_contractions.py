@@ -143,7 +143,7 @@ def test_rows_do_not_depend_on_their_number(dtype):
 @pytest.mark.parametrize("dtype", (*r.HALVES, *r.FLOATS))
 @pytest.mark.parametrize("k, n", [(700, 1101), (61, 800), (530, 21)])
 @pytest.mark.parametrize("turned", (False, True))
-def test_few_rows(dtype, k, n, turned):
+def test_skinny_products(dtype, k, n, turned):
     a, wide, x = make(dtype, (40, k), (k, n + 9), (40, n))
     b = wide.t().contiguous().t()[:, 4 : n + 4] if turned else wide[:, 4 : n + 4]
     aa, bb, xx = arrays(a, b, x)

@@ -81,19 +81,19 @@ def test_qr_of_huge_and_tiny_numbers():
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_householder_product_of_fewer_reflections(field):
+def test_householder_product_of_fewer_vectors(field):
     a = drawn((2, 7, 5), field)
-    reflections, tau = tl.geqrf(tl.from_numpy(a))
+    vectors, tau = tl.geqrf(tl.from_numpy(a))
     for k in (0, 1, 3, 5):
-        ours = linalg.householder_product(reflections, tau[..., :k].contiguous())
+        ours = linalg.householder_product(vectors, tau[..., :k].contiguous())
         for i in range(2):
             q = np.eye(7, dtype=field)
             for j in range(k):
                 v = np.zeros(7, field)
-                v[j], v[j + 1 :] = 1, reflections[i].numpy()[j + 1 :, j]
+                v[j], v[j + 1 :] = 1, vectors[i].numpy()[j + 1 :, j]
                 q = q @ (np.eye(7, dtype=field) - tau[i, j].item() * np.outer(v, v.conj()))
             close(ours[i], np.asarray(q[:, :5], field))
-    assert tl.equal(tl.orgqr(reflections, tau), linalg.householder_product(reflections, tau))
+    assert tl.equal(tl.orgqr(vectors, tau), linalg.householder_product(vectors, tau))
 
 
 @pytest.mark.parametrize("field", FIELDS)

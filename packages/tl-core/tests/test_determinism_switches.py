@@ -1,4 +1,4 @@
-"""The switches of a program that must be deterministic, and what they put into unwritten memory."""
+"""The switches of a program that must be deterministic, and what they put into uninitialized memory."""
 
 from __future__ import annotations
 

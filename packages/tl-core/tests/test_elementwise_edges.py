@@ -255,7 +255,7 @@ def test_gelu_of_every_bfloat16():
     assert (np.abs(seen)[~shown] <= 1e-37).all()
 
 
-def test_slopes_drawn_for_negative_elements():
+def test_rrelu_of_negative_elements():
     x = tl.tensor([-1.0] * 1000 + [2.0] * 1000)
     y = tl.rrelu(x, 0.25, 0.5, True)
     assert tl.equal(y[1000:], x[1000:])
@@ -303,7 +303,7 @@ FLOATS = {
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_floats_are_close_in_units_of_the_last_place(name):
+def test_floats_are_close_in_ulps(name):
     rng = np.random.default_rng(2)
     turns = np.arange(1, 20_000) * (math.pi / 2)
     drawn = rng.integers(0, 2**32, 100_000, dtype=np.uint32).view(np.float32)

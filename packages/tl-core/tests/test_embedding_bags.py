@@ -26,16 +26,16 @@ def reduced(table, ends, indices, mode, skipped=-1, factors=None):
     out = np.zeros((len(ends) - 1, table.shape[1]))
     sizes, winners = np.zeros(len(out), np.int64), np.full(out.shape, -1)
     for b, (first, last) in enumerate(itertools.pairwise(ends)):
-        places = [i for i in range(first, last) if indices[i] != skipped]
-        sizes[b] = len(places)
-        if not places:
+        members = [i for i in range(first, last) if indices[i] != skipped]
+        sizes[b] = len(members)
+        if not members:
             continue
-        rows = table[indices[places]]
+        rows = table[indices[members]]
         if mode == MAX:
-            out[b], winners[b] = rows.max(0), indices[places][rows.argmax(0)]
+            out[b], winners[b] = rows.max(0), indices[members][rows.argmax(0)]
         else:
-            scale = 1 / len(places) if mode == MEAN else 1
-            out[b] = (rows * (1 if factors is None else factors[places][:, None])).sum(0) * scale
+            scale = 1 / len(members) if mode == MEAN else 1
+            out[b] = (rows * (1 if factors is None else factors[members][:, None])).sum(0) * scale
     return out, sizes, winners
 
 

@@ -117,8 +117,8 @@ def test_windows_further_apart_than_the_input_is_wide():
 
 @pytest.mark.parametrize("exponent, sign", [(-MOST - 1, -1.0), (MOST + 1, 1.0)])
 def test_the_derivative_of_a_power_at_the_ends_of_integers(exponent, sign):
-    slope = aten.pow_backward(tl.ones(1), tl.ones(1), exponent)
-    assert slope.tolist() == [sign * 2.0**63]
+    derivative = aten.pow_backward(tl.ones(1), tl.ones(1), exponent)
+    assert derivative.tolist() == [sign * 2.0**63]
 
 
 def test_pieces_of_less_than_no_size():

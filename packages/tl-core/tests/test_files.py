@@ -47,7 +47,7 @@ def test_transfers(size, tmp_path):
 
 @pytest.mark.parametrize("offset", [0, 7, 64, 4096, 2**20 - 64, 2**20 + 4096 + 1])
 @pytest.mark.parametrize("skipped", [0, 1, 64])
-def test_long_transfers_at_any_place(offset, skipped, tmp_path):
+def test_long_transfers_at_any_offset(offset, skipped, tmp_path):
     data = random.Random(offset).randbytes(6 * 2**20 + 77)
     with open(tmp_path / "file", "wb") as file:
         assert files.write_from(file.fileno(), offset, data) == zlib.crc32(data)

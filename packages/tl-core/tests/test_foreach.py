@@ -1,4 +1,4 @@
-"""Operators over lists of tensors: each is the operator of one element, called for all."""
+"""Operators over lists of tensors: each is the operator of one element, applied to all."""
 
 import math
 

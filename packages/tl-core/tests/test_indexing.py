@@ -88,8 +88,8 @@ def advanced_indices(draw, shape):
         elif kind == "array" and n > 0:
             own = [1 if draw(st.booleans()) else s for s in common]
             count = int(np.prod([*own, 1], dtype=int))
-            places = draw(st.lists(integers_below(n), min_size=count, max_size=count))
-            index.append(np.array(places, dtype=np.int64).reshape(own))
+            positions = draw(st.lists(integers_below(n), min_size=count, max_size=count))
+            index.append(np.array(positions, dtype=np.int64).reshape(own))
             dim += 1
         elif kind == "int" and n > 0:
             index.append(draw(integers_below(n)))
@@ -189,12 +189,12 @@ def test_writing_values(data):
 @given(st.data())
 def test_adding_at_positions(data):
     size = data.draw(st.integers(1, 6))
-    places = data.draw(st.lists(integers_below(size), max_size=20))
+    positions = data.draw(st.lists(integers_below(size), max_size=20))
     want = np.zeros(size)
-    np.add.at(want, np.array(places, dtype=int), 1.5)
-    index = tl.tensor(places, dtype=tl.int64)
+    np.add.at(want, np.array(positions, dtype=int), 1.5)
+    index = tl.tensor(positions, dtype=tl.int64)
     got = tl.zeros(size, dtype=tl.float64).index_put_(
-        (index,), tl.full((len(places),), 1.5, dtype=tl.float64), accumulate=True
+        (index,), tl.full((len(positions),), 1.5, dtype=tl.float64), accumulate=True
     )
     np.testing.assert_array_equal(got.numpy(), want)
 
@@ -205,8 +205,8 @@ def test_gather_and_scatter(data):
     shape = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
     dim = data.draw(st.integers(-len(shape), len(shape) - 1))
     array = np.arange(np.prod(shape)).reshape(shape)
-    places = data.draw(st.lists(st.integers(0, shape[dim] - 1), min_size=array.size, max_size=array.size))
-    index = np.array(places).reshape(shape)
+    positions = data.draw(st.lists(st.integers(0, shape[dim] - 1), min_size=array.size, max_size=array.size))
+    index = np.array(positions).reshape(shape)
     x, i = tl.from_numpy(array), tl.from_numpy(index)
     np.testing.assert_array_equal(x.gather(dim, i).numpy(), np.take_along_axis(array, index, dim))
     order = np.argsort(index, dim, kind="stable")
@@ -241,15 +241,15 @@ def test_positions_out_of_range_raise():
         x[tl.tensor([0, 1])] = tl.ones(3, 4)
 
 
-def test_scatter_refuses_a_place_outside_and_leaves_its_input_alone():
-    places = tl.zeros(9, 1000, dtype=tl.int64)
-    places[8, 999] = 5
+def test_scatter_refuses_an_index_outside_and_leaves_its_input_alone():
+    positions = tl.zeros(9, 1000, dtype=tl.int64)
+    positions[8, 999] = 5
     x = tl.zeros(9, 5)
     for call in (
-        lambda: x.scatter(1, places, tl.ones(9, 1000)),
-        lambda: x.scatter_add(1, places, tl.ones(9, 1000)),
-        lambda: x.scatter_(1, places, tl.ones(9, 1000)),
-        lambda: x.scatter_reduce(1, places, tl.ones(9, 1000), "mean", include_self=False),
+        lambda: x.scatter(1, positions, tl.ones(9, 1000)),
+        lambda: x.scatter_add(1, positions, tl.ones(9, 1000)),
+        lambda: x.scatter_(1, positions, tl.ones(9, 1000)),
+        lambda: x.scatter_reduce(1, positions, tl.ones(9, 1000), "mean", include_self=False),
     ):
         with pytest.raises(RuntimeError, match="index 5 is out of bounds for dimension 1 with size 5"):
             call()

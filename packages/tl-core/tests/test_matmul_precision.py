@@ -66,7 +66,7 @@ def test_many_rows_do_not_depend_on_their_number(precision):
     assert r.same((a[:40] @ b.t().contiguous().t()), whole[:40])
 
 
-def test_few_rows_have_all_bits(precision):
+def test_skinny_products_have_all_bits(precision):
     a, b = tl.randn(15, 300), tl.randn(300, 200)
     assert r.same(a @ b, with_all_bits(a, b))
 

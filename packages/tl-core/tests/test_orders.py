@@ -118,12 +118,12 @@ def test_sort_of_any_spread(dtype, spread, n, threads, seed):
     array, before = exact(x), tl.get_num_threads()
     tl.set_num_threads(threads)
     try:
-        (up, places), down = tl.sort(x), tl.argsort(x, descending=True)
+        (up, indices), down = tl.sort(x), tl.argsort(x, descending=True)
     finally:
         tl.set_num_threads(before)
     order = np.argsort(array, kind="stable")
-    np.testing.assert_array_equal(places.numpy(), order)
-    assert r.same(up, x[places])
+    np.testing.assert_array_equal(indices.numpy(), order)
+    assert r.same(up, x[indices])
     ranks = np.unique(array, return_inverse=True, equal_nan=True)[1]
     np.testing.assert_array_equal(down.numpy(), np.argsort(-ranks, kind="stable"))
 
@@ -319,7 +319,7 @@ def test_counts():
     assert tl.count_nonzero(x.reshape(2, 2), (0,)).tolist() == [2, 1]
 
 
-def test_multinomial_draws_by_weight():
+def test_multinomial_samples_by_weight():
     tl.manual_seed(0)
     weights = tl.tensor([[0.0, 1.0, 3.0], [2.0, 0.0, 2.0]])
     drawn = tl.multinomial(weights, 4000, replacement=True)

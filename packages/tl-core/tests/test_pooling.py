@@ -38,16 +38,16 @@ def reference_max(x, axes):
     """The maxima of the windows of the last axes, and their positions in the plane."""
     grid = x.shape[-len(axes) :]
     shape = (*x.shape[: -len(axes)], *(len(a) for a in axes))
-    values, places = np.empty(shape, x.dtype), np.empty(shape, np.int64)
+    values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
     for at in np.ndindex(shape):
         lead, spots = at[: -len(axes)], itertools.product(*(a[i] for a, i in zip(axes, at[-len(axes) :])))
-        best, place = None, -1
+        best, index = None, -1
         for spot in spots:
             v = x[(*lead, *spot)]
             if best is None or v > best or v != v:
-                best, place = v, int(np.ravel_multi_index(spot, grid))
-        values[at], places[at] = best, place
-    return values, places
+                best, index = v, int(np.ravel_multi_index(spot, grid))
+        values[at], indices[at] = best, index
+    return values, indices
 
 
 def reference_mean(x, axes, divisors):
@@ -75,20 +75,20 @@ def axes_of(x, window):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_maxima(shape, window, dtype):
     x = random(shape, dtype)
-    values, places = reference_max(x, axes_of(x, window))
+    values, indices = reference_max(x, axes_of(x, window))
     got, at = nn.max_pool2d_with_indices(tl.from_numpy(x), *window)
     np.testing.assert_array_equal(got.numpy(), values)
-    np.testing.assert_array_equal(at.numpy(), places)
+    np.testing.assert_array_equal(at.numpy(), indices)
     np.testing.assert_array_equal(tl.max_pool2d(tl.from_numpy(x), *window).numpy(), values)
 
 
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
 def test_channels_last_is_kept(window):
     x = random((2, 5, 9, 11))
-    values, places = reference_max(x, axes_of(x, window))
+    values, indices = reference_max(x, axes_of(x, window))
     t = tl.from_numpy(x).contiguous(memory_format=tl.channels_last)
     got, at = nn.max_pool2d_with_indices(t, *window)
-    for result, expected in ((got, values), (at, places)):
+    for result, expected in ((got, values), (at, indices)):
         assert result.is_contiguous(memory_format=tl.channels_last)
         np.testing.assert_array_equal(result.contiguous().numpy(), expected)
 
@@ -96,11 +96,11 @@ def test_channels_last_is_kept(window):
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
 def test_maxima_of_integers(dtype):
     x = np.random.default_rng(1).integers(0, 100, (2, 7, 8)).astype(dtype)
-    values, places = reference_max(x, axes_of(x, WINDOWS[1]))
+    values, indices = reference_max(x, axes_of(x, WINDOWS[1]))
     got, at = nn.max_pool2d_with_indices(tl.from_numpy(x), *WINDOWS[1])
     assert str(got.dtype) == f"torch.{dtype}"
     np.testing.assert_array_equal(got.numpy(), values)
-    np.testing.assert_array_equal(at.numpy(), places)
+    np.testing.assert_array_equal(at.numpy(), indices)
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])
@@ -118,10 +118,10 @@ def test_nan_is_the_largest_and_the_first_of_equals_wins():
     x[0, 1, 1] = x[0, 0, 3] = np.nan
     for kernel in ((2, 2), (4, 6), (1, 2)):
         window = (kernel, kernel, (0, 0), (1, 1), False)
-        values, places = reference_max(x, axes_of(x, window))
+        values, indices = reference_max(x, axes_of(x, window))
         got, at = nn.max_pool2d_with_indices(tl.from_numpy(x), *window)
         np.testing.assert_array_equal(got.numpy(), values)
-        np.testing.assert_array_equal(at.numpy(), places)
+        np.testing.assert_array_equal(at.numpy(), indices)
 
 
 def test_infinities_stay():
@@ -137,10 +137,10 @@ def test_infinities_stay():
 def test_one_dimension(shape):
     x = random(shape)
     axes = [windows(shape[-1], 3, 2, 1, 1, False)]
-    values, places = reference_max(x, axes)
+    values, indices = reference_max(x, axes)
     got, at = tl.max_pool1d_with_indices(tl.from_numpy(x), 3, 2, 1)
     np.testing.assert_array_equal(got.numpy(), values)
-    np.testing.assert_array_equal(at.numpy(), places)
+    np.testing.assert_array_equal(at.numpy(), indices)
     np.testing.assert_array_equal(tl.max_pool1d(tl.from_numpy(x), 3, 2, 1).numpy(), values)
     mean = tl.avg_pool1d(tl.from_numpy(x), 3, 2, 1, False, False)
     np.testing.assert_allclose(
@@ -152,11 +152,11 @@ def test_one_dimension(shape):
 def test_three_dimensions(layout):
     x = random((2, 3, 5, 6, 7))
     window = ((2, 3, 2), (2, 1, 2), (1, 1, 0), (1, 1, 2), False)
-    values, places = reference_max(x, axes_of(x, window))
+    values, indices = reference_max(x, axes_of(x, window))
     t = tl.from_numpy(x).contiguous(memory_format=getattr(tl, layout))
     got, at = nn.max_pool3d_with_indices(t, *window)
     np.testing.assert_array_equal(got.contiguous().numpy(), values)
-    np.testing.assert_array_equal(at.contiguous().numpy(), places)
+    np.testing.assert_array_equal(at.contiguous().numpy(), indices)
     mean = nn.avg_pool3d(t, (2, 3, 2), (2, 1, 2), (1, 1, 0)).contiguous().numpy()
     flat = ((2, 3, 2), (2, 1, 2), (1, 1, 0), (1, 1, 1), False)
     np.testing.assert_allclose(mean, reference_mean(x, axes_of(x, flat), lambda _: 12), rtol=1e-5, atol=1e-6)
@@ -202,10 +202,10 @@ def test_adaptive(size, layout):
         [list(range(o * n // m, -(-(o + 1) * n // m))) for o in range(m)] for n, m in zip(x.shape[2:], size)
     ]
     t = tl.from_numpy(x).contiguous(memory_format=getattr(tl, layout))
-    values, places = reference_max(x, axes)
+    values, indices = reference_max(x, axes)
     got, at = nn.adaptive_max_pool2d(t, size)
     np.testing.assert_array_equal(got.contiguous().numpy(), values)
-    np.testing.assert_array_equal(at.contiguous().numpy(), places)
+    np.testing.assert_array_equal(at.contiguous().numpy(), indices)
     mean = reference_mean(x, axes, lambda o: len(axes[0][o[0]]) * len(axes[1][o[1]]))
     np.testing.assert_allclose(
         nn.adaptive_avg_pool2d(t, size).contiguous().numpy(), mean, rtol=1e-5, atol=1e-6
@@ -227,9 +227,9 @@ def test_fractional():
             [list(range(s, s + k)) for s in starts(v, size, m, k)]
             for v, size, m, k in zip(u[::-1], (9, 11), (5, 4), (2, 3))
         ]
-        values, places = reference_max(x[n, c], axes)
+        values, indices = reference_max(x[n, c], axes)
         np.testing.assert_array_equal(got[n, c].numpy(), values)
-        np.testing.assert_array_equal(at[n, c].numpy(), places)
+        np.testing.assert_array_equal(at[n, c].numpy(), indices)
 
 
 def test_unpooling_puts_maxima_back():

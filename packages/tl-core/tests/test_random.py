@@ -146,7 +146,7 @@ def test_normal_with_tensor_parameters():
     assert drawn.dtype == tl.float64
 
 
-def test_meta_has_a_shape_and_draws_nothing():
+def test_meta_has_a_shape_and_takes_no_numbers():
     before = tl.get_rng_state().tolist()
     shaped = tl.empty(2, 3, device="meta")
     for x in (
@@ -201,7 +201,7 @@ def test_dropout_keeps_and_scales(dtype):
     assert np.array_equal(array(gradient), 2.0 * kept)
 
 
-def test_dropout_without_effect_draws_nothing():
+def test_dropout_without_effect_takes_no_numbers():
     x = tl.rand(5)
     before = tl.get_rng_state().tolist()
     assert tl.dropout(x, 0.5, False).tolist() == x.tolist()
@@ -320,16 +320,16 @@ def test_state_bytes_are_those_of_the_twister():
         tl.rand(drawn, generator=g)
     reference = np.random.RandomState(123)
     reference.randint(0, 2**32, 1325, dtype=np.uint32)
-    _, key, place, *_ = reference.get_state()
+    _, key, position, *_ = reference.get_state()
     fields = np.array(g.get_state().tolist(), dtype=np.uint8)
     assert fields.size == 5056
     assert fields[0:8].view(np.uint64)[0] == 123
-    assert fields[8:16].view(np.int32).tolist() == [624 + 1 - place, 1]
-    assert fields[16:24].view(np.uint64)[0] == place
+    assert fields[8:16].view(np.int32).tolist() == [624 + 1 - position, 1]
+    assert fields[16:24].view(np.uint64)[0] == position
     assert np.array_equal(fields[24:5016].view(np.uint64), key)
 
 
-@pytest.mark.parametrize("draws", [0, 1, 15, 16, 623, 624, 1000])
+@pytest.mark.parametrize("samples", [0, 1, 15, 16, 623, 624, 1000])
 @pytest.mark.parametrize(
     "duplicate",
     [
@@ -340,9 +340,9 @@ def test_state_bytes_are_those_of_the_twister():
         lambda g: pickle.loads(pickle.dumps(g)),
     ],
 )
-def test_duplicates_go_on_with_the_same_stream(duplicate, draws):
+def test_duplicates_go_on_with_the_same_stream(duplicate, samples):
     g = generator()
-    tl.rand(draws, generator=g)
+    tl.rand(samples, generator=g)
     tl.randn(3, generator=g)
     other = duplicate(g)
     assert other is not g
@@ -455,7 +455,7 @@ def test_threads_share_the_stream_without_losing_a_number():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform cannot fork")
-def test_a_forked_child_draws_while_the_parent_was_drawing():
+def test_a_forked_child_samples_while_the_parent_did():
     stop = threading.Event()
 
     def draw():

@@ -157,7 +157,7 @@ def test_few_normals_come_in_pairs_over_calls_and_dtypes():
     check_state(g, words)
 
 
-def test_what_waits_of_a_pair_outlives_other_draws_and_travels_with_the_state():
+def test_what_waits_of_a_pair_outlives_other_samples_and_travels_with_the_state():
     g, words = generator(12), Words(12)
     first, second = pairs_in_turn(words, 1)
     assert empty(1, tl.float64).normal_(generator=g).item() == pytest.approx(first, rel=1e-15)
@@ -233,7 +233,7 @@ def test_geometric_integers(dtype):
 # ---- bernoulli ---------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, tl.bool])
 @pytest.mark.parametrize("p", [0, 0.1, 1 / 3, 0.5, 1])
-def test_bernoulli_compares_double_draws(p, dtype):
+def test_bernoulli_compares_double_samples(p, dtype):
     g, words = generator(31), Words(31)
     for n in SIZES:
         assert np.array_equal(values(empty(n, dtype).bernoulli_(p, generator=g)), words.doubles(n) < p)
@@ -241,7 +241,7 @@ def test_bernoulli_compares_double_draws(p, dtype):
 
 
 @pytest.mark.parametrize("p_dtype", FLOATS)
-def test_bernoulli_of_a_tensor_draws_in_the_type_of_the_probabilities(p_dtype):
+def test_bernoulli_of_a_tensor_samples_in_the_type_of_the_probabilities(p_dtype):
     g, words = generator(32), Words(32)
     p = (tl.arange(1000, dtype=tl.float64) / 999).to(p_dtype)
     got = empty(1000, tl.float32).bernoulli_(p, generator=g)
@@ -249,7 +249,7 @@ def test_bernoulli_of_a_tensor_draws_in_the_type_of_the_probabilities(p_dtype):
     check_state(g, words)
 
 
-def test_dropout_masks_are_bernoulli_draws():
+def test_dropout_masks_are_bernoulli_samples():
     words = Words(33)
     tl.default_generator.manual_seed(33)
     kept = words.doubles(1000) < 0.7
@@ -265,8 +265,8 @@ def test_dropout_masks_are_bernoulli_draws():
 def test_integers_take_two_words_from_a_range_of_2_28_on(low, high):
     g, words = generator(41), Words(41)
     n, size = 1000, high - low
-    draws = words.take(n) if size < 2**28 else words.take64(n)
-    expected = [int(x) % size + low for x in draws]
+    samples = words.take(n) if size < 2**28 else words.take64(n)
+    expected = [int(x) % size + low for x in samples]
     assert empty(n, tl.int64).random_(low, high, generator=g).tolist() == expected
     check_state(g, words)
     assert tl.randint(low, high, (n,), generator=generator(41)).tolist() == expected
@@ -288,8 +288,8 @@ def test_random_covers_what_the_dtype_counts_exactly(dtype):
         size = {tl.bool: 2, tl.uint8: 256, tl.int8: 128, tl.int16: 2**15, tl.int32: 2**31, tl.int64: 2**63}[
             dtype
         ]
-    draws = words.take64(500) if dtype in (tl.int64, tl.float64) else words.take(500)
-    assert values(empty(500, dtype).random_(generator=g)).tolist() == [int(x) % size for x in draws]
+    samples = words.take64(500) if dtype in (tl.int64, tl.float64) else words.take(500)
+    assert values(empty(500, dtype).random_(generator=g)).tolist() == [int(x) % size for x in samples]
     check_state(g, words)
 
 

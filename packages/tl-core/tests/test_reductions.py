@@ -111,12 +111,12 @@ def test_sort_and_topk(dtype, dim):
         values, indices = tl.sort(x, dim)
         np.testing.assert_array_equal(indices.numpy(), order)
         np.testing.assert_array_equal(r.to_numpy(values), np.take_along_axis(array, order, dim))
-        down, places = tl.sort(x, dim, descending=True)
+        down, descending = tl.sort(x, dim, descending=True)
         np.testing.assert_array_equal(r.to_numpy(down), np.flip(r.to_numpy(values), dim))
-        assert r.same(x.gather(dim, places), down)
+        assert r.same(x.gather(dim, descending), down)
         largest, where = tl.topk(x, 2, dim)
         assert r.same(largest, down.narrow(dim, 0, 2))
-        assert r.same(where, places.narrow(dim, 0, 2))
+        assert r.same(where, descending.narrow(dim, 0, 2))
         assert r.same(tl.topk(x, 2, dim, largest=False).values, values.narrow(dim, 0, 2))
 
 

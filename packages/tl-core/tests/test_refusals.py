@@ -105,9 +105,9 @@ def test_sums_are_read_where_they_lie():
 
 
 def test_a_refused_scatter_has_written_nothing() -> None:
-    x, places = tl.zeros(5000), tl.arange(5000)
-    places[-1] = 5000
-    for refused in (lambda: x.scatter_(0, places, 1.0), lambda: x.scatter_add_(0, places, tl.ones(5000))):
+    x, indices = tl.zeros(5000), tl.arange(5000)
+    indices[-1] = 5000
+    for refused in (lambda: x.scatter_(0, indices, 1.0), lambda: x.scatter_add_(0, indices, tl.ones(5000))):
         with pytest.raises(RuntimeError, match="5000"):
             refused()
         assert x.sum() == 0

@@ -218,11 +218,11 @@ def test_a_row_is_registered_as_it_says(row):
 @pytest.mark.parametrize("row", PUBLIC, ids=lambda row: row.name)
 def test_a_row_is_documented_where_it_is_public(row):
     for name in (row.base, *row.aliases):
-        places = [tl] * (row.function and not row.writes_self) + [tl.Tensor] * (
+        owners = [tl] * (row.function and not row.writes_self) + [tl.Tensor] * (
             row.method and bool(row.args) and row.args[0].name == "self"
         )
-        for place in places:
-            found = getattr(place, name)
+        for owner in owners:
+            found = getattr(owner, name)
             assert inspect.getdoc(found)
             assert inspect.signature(found)
 

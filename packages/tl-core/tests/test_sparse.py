@@ -45,7 +45,7 @@ def test_dense_dimensions():
     assert s.to_dense().tolist() == [[0, 0, 0], [3, 5, 7], [0, 0, 0], [0, 0, 0]]
 
 
-def test_coalescing_orders_the_places_and_adds():
+def test_coalescing_orders_the_indices_and_adds():
     c = some().coalesce()
     assert c.is_coalesced() and c.coalesce() is c
     assert c.indices().tolist() == [[0, 1], [2, 0]] and c.values().tolist() == [2.0, 9.0]
@@ -79,7 +79,7 @@ def test_without_elements_or_dimensions():
     assert number.shape == () and number._nnz() == 1 and number.to_dense().item() == 3.0
 
 
-def test_the_smallest_shape_holds_all_places():
+def test_the_smallest_shape_holds_all_indices():
     assert tl.sparse_coo_tensor([[0, 4], [1, 2]], [1, 2]).shape == (5, 3)
 
 

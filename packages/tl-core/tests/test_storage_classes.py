@@ -1,4 +1,4 @@
-"""What storages can do beyond being viewed: where they come from, other types and places, sharing, refusals."""
+"""What storages can do beyond being viewed: where they come from, other types and devices, sharing, refusals."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def test_read_only_memory_is_never_written():
     assert storage.tolist() == [97, 98, 99]
 
 
-def test_places():
+def test_devices():
     storage = tl.UntypedStorage([1, 2])
     assert storage.to(device="cpu") is storage.cpu() is storage.untyped() is storage
     assert storage.get_device() == -1

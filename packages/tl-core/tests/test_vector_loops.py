@@ -35,9 +35,9 @@ def test_rows_of_every_length(dtype, layout):
             close = {"rtol": 1e-5, "atol": 1e-3} if dtype != "bfloat16" else {"rtol": 8e-3, "atol": 0.5}
             np.testing.assert_allclose(x.sum(1).double().numpy(), want.sum(1), **close)
             np.testing.assert_array_equal(x.amax(1).double().numpy(), want.max(1))
-            values, places = x.max(1)
+            values, positions = x.max(1)
             np.testing.assert_array_equal(values.double().numpy(), want.max(1))
-            np.testing.assert_array_equal(places.numpy(), want.argmax(1))
+            np.testing.assert_array_equal(positions.numpy(), want.argmax(1))
             if dtype != "int64" and width > 1:
                 np.testing.assert_allclose(x.double().var(1).numpy(), want.var(1, ddof=1), rtol=1e-9)
                 np.testing.assert_allclose(x.float().var(1).numpy(), want.var(1, ddof=1), rtol=2e-4)
@@ -134,7 +134,7 @@ def test_flipped_rows(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "bfloat16", "float32", "int64", "complex128"])
-def test_short_rows_at_places(dtype):
+def test_short_rows_with_indices(dtype):
     rng = np.random.default_rng(7)
     for width in (1, 2, 3, 4, 7, 9, 16, 33, 70):
         x = tl.tensor(rng.integers(0, 25, (50, width))).to(getattr(tl, dtype))
@@ -183,12 +183,12 @@ def test_counts_of_true_in_long_masks():
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int16"])
-def test_few_columns_at_places(dtype, width):
+def test_few_columns_with_indices(dtype, width):
     rng = np.random.default_rng(9)
     x, at = rng.integers(0, 1000, (5000, width)).astype(dtype), rng.integers(0, 5000, 7001)
-    tensor, places = tl.from_numpy(x), tl.from_numpy(at)
-    np.testing.assert_array_equal(tensor.index_select(0, places).numpy(), x[at])
-    np.testing.assert_array_equal(tensor[places].numpy(), x[at])
+    tensor, positions = tl.from_numpy(x), tl.from_numpy(at)
+    np.testing.assert_array_equal(tensor.index_select(0, positions).numpy(), x[at])
+    np.testing.assert_array_equal(tensor[positions].numpy(), x[at])
     once = rng.permutation(5000)
     want = np.empty_like(x)
     want[once] = x
@@ -201,12 +201,12 @@ def test_few_columns_at_places(dtype, width):
         tensor.gather(0, tl.full((5000, width), -1))
 
 
-def test_places_with_strides():
+def test_indices_with_strides():
     rng = np.random.default_rng(10)
     x, at = rng.random((50, 3000)).astype(np.float32), rng.integers(0, 50, (3000, 60))
-    places = tl.from_numpy(at)[:, ::2].t()
+    positions = tl.from_numpy(at)[:, ::2].t()
     np.testing.assert_array_equal(
-        tl.from_numpy(x).gather(0, places).numpy(), np.take_along_axis(x, at[:, ::2].T, 0)
+        tl.from_numpy(x).gather(0, positions).numpy(), np.take_along_axis(x, at[:, ::2].T, 0)
     )
 
 

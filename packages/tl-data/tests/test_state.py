@@ -155,7 +155,7 @@ def test_streams(kind, workers, count):
     assert gone_on(loader_of({}, workers, kind(), **context), kept) == expected
 
 
-def test_a_stream_that_keeps_its_own_place():
+def test_a_stream_that_keeps_its_own_position():
     loader = tl_data.DataLoader(SelfKeptStream(), batch_size=4)
     iterator = iter(loader)
     next(iterator)

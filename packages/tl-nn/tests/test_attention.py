@@ -31,8 +31,8 @@ def test_scores_are_changed():
     def mod(score, batch, head, i, j):
         return score * 2 + table[head, i - j + 4]
 
-    places = np.arange(4)[:, None] - np.arange(5) + 4
-    wanted, lse = attend(q, k, v, lambda s: s * 2 + bias[:, places])
+    offsets = np.arange(4)[:, None] - np.arange(5) + 4
+    wanted, lse = attend(q, k, v, lambda s: s * 2 + bias[:, offsets])
     result, got = flex.flex_attention(a, b, c, mod, return_lse=True)
     np.testing.assert_allclose(result.tolist(), wanted, rtol=1e-9)
     np.testing.assert_allclose(got.tolist(), lse, rtol=1e-9)

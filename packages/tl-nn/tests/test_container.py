@@ -9,7 +9,7 @@ import tl_nn as nn
 
 
 def layers(count):
-    return [nn.Linear(place + 1, 1) for place in range(count)]
+    return [nn.Linear(index + 1, 1) for index in range(count)]
 
 
 def names(module):

@@ -76,7 +76,7 @@ def test_elementwise(name):
     np.testing.assert_allclose(function(strided).tolist(), expected(POINTS.reshape(2, -1).T), atol=1e-12)
 
 
-def test_rrelu_draws_a_slope_for_each_negative_element():
+def test_rrelu_has_a_factor_for_each_negative_element():
     layer, x = nn.RReLU(0.2, 0.4), -tl.ones(1000, dtype=tl.float64)
     drawn = np.asarray((-layer(x)).tolist())
     assert ((drawn >= 0.2) & (drawn < 0.4)).all() and len(set(drawn)) > 900
@@ -91,10 +91,10 @@ def test_elementwise_gradient(name):
     function, _, expected = ELEMENTWISE[name]
     smooth = POINTS[(np.abs(POINTS * 4 - np.round(POINTS * 4)) > 1e-3)]
     step = 1e-6
-    slope = (expected(smooth + step) - expected(smooth - step)) / (2 * step)
+    derivative = (expected(smooth + step) - expected(smooth - step)) / (2 * step)
     x = tensor(smooth, requires_grad=True)
     function(x).sum().backward()
-    np.testing.assert_allclose(x.grad.tolist(), slope, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(x.grad.tolist(), derivative, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ def test_in_place(kind):
     x = tensor([-1.0, 0.25, 2.0], requires_grad=True)
     expected = kind()(x)
     expected.sum().backward()
-    slope, x.grad = x.grad.tolist(), None
+    derivative, x.grad = x.grad.tolist(), None
     base = x * 1
     result = kind(inplace=True)(base)
     assert result is base and base.tolist() == expected.tolist()
     result.sum().backward()
-    assert x.grad.tolist() == slope
+    assert x.grad.tolist() == derivative
     assert "inplace=True" in repr(kind(inplace=True)) and "inplace" not in repr(kind())
 
 
@@ -141,8 +141,8 @@ def test_far_numbers_keep_finite_gradients():
         assert np.isfinite(x.grad.tolist()).all(), function.__name__
 
 
-def test_slopes_at_zero():
-    for function, slope in (
+def test_derivatives_at_zero():
+    for function, derivative in (
         (F.logsigmoid, 0.5),
         (F.softplus, 0.5),
         (F.elu, 1.0),
@@ -151,7 +151,7 @@ def test_slopes_at_zero():
     ):
         x = tensor([0.0], requires_grad=True)
         function(x).sum().backward()
-        assert x.grad.item() == pytest.approx(slope), function.__name__
+        assert x.grad.item() == pytest.approx(derivative), function.__name__
 
 
 def test_activation_faults():

@@ -27,8 +27,8 @@ def rates(scheduler, epochs):
 
 
 def triangle(step, up, down):
-    place = step % (up + down)
-    return place / up if place <= up else (up + down - place) / down
+    position = step % (up + down)
+    return position / up if position <= up else (up + down - position) / down
 
 
 @pytest.mark.parametrize(

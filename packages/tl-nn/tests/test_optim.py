@@ -151,12 +151,12 @@ def test_parameters_without_gradient_wait(kind):
     params = leaves(weights)
     optimizer = kind(params, lr=0.1, **options)
     for step in range(STEPS):
-        for place, (param, given) in enumerate(zip(params, grads, strict=True)):
-            param.grad = None if step < place else tensor(given[step])
+        for index, (param, given) in enumerate(zip(params, grads, strict=True)):
+            param.grad = None if step < index else tensor(given[step])
         optimizer.step()
     rule = numpy_sgd if kind is optim.SGD else numpy_adam
-    for place, (param, weight) in enumerate(zip(params, weights, strict=True)):
-        np.testing.assert_allclose(param.tolist(), rule(weight, grads[place][place:], **options), rtol=1e-9)
+    for index, (param, weight) in enumerate(zip(params, weights, strict=True)):
+        np.testing.assert_allclose(param.tolist(), rule(weight, grads[index][index:], **options), rtol=1e-9)
 
 
 def test_groups_have_options_of_their_own():

@@ -231,10 +231,10 @@ def test_differentiable_steps(kind):
     weight = tensor([0.5, -0.7], requires_grad=True)
     run(weight).sum().backward()
     step = 1e-6
-    for place in range(2):
-        shift = tensor(np.eye(2)[place] * step)
+    for index in range(2):
+        shift = tensor(np.eye(2)[index] * step)
         ends = [run(weight.detach() + sign * shift).detach().sum().item() for sign in (1, -1)]
-        np.testing.assert_allclose(weight.grad[place].item(), (ends[0] - ends[1]) / (2 * step), rtol=1e-4)
+        np.testing.assert_allclose(weight.grad[index].item(), (ends[0] - ends[1]) / (2 * step), rtol=1e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -96,11 +96,11 @@ def test_packed_sequences_stop_at_their_length(kind):
     output, state = layer(packed)
     padded, lengths = rnn.pad_packed_sequence(output)
     assert lengths.tolist() == [3, 5, 1]
-    for place, length in enumerate(lengths.tolist()):
-        alone, last = layer(x[:length, place : place + 1])
-        np.testing.assert_allclose(array(padded[:length, place]), array(alone[:, 0]), rtol=1e-9)
+    for index, length in enumerate(lengths.tolist()):
+        alone, last = layer(x[:length, index : index + 1])
+        np.testing.assert_allclose(array(padded[:length, index]), array(alone[:, 0]), rtol=1e-9)
         pair = (state[0], last[0]) if kind is nn.LSTM else (state, last)
-        np.testing.assert_allclose(array(pair[0][:, place]), array(pair[1][:, 0]), rtol=1e-9)
+        np.testing.assert_allclose(array(pair[0][:, index]), array(pair[1][:, 0]), rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -214,8 +214,8 @@ def test_a_step_with_a_gradient_penalty(kind):
 
     def gradients(output):
         layer.zero_grad()
-        (slope,) = grad(output.sum(), x, create_graph=True)
-        (output.square().mean() + (slope.flatten(1).norm(dim=1) - 1).square().mean()).backward()
+        (derivative,) = grad(output.sum(), x, create_graph=True)
+        (output.square().mean() + (derivative.flatten(1).norm(dim=1) - 1).square().mean()).backward()
         return [array(parameter.grad) for parameter in layer.parameters()]
 
     for one, other in zip(gradients(layer(x)[0]), gradients(in_operators(kind, layer, x)), strict=True):

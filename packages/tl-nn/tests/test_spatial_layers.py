@@ -35,8 +35,8 @@ def test_pooling_in_blocks(dims):
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_what_was_taken_goes_back(dims):
     values, x = image(2, 3, *(4,) * dims)
-    taken, places = getattr(nn, f"MaxPool{dims}d")(2, return_indices=True)(x)
-    back = array(getattr(nn, f"MaxUnpool{dims}d")(2)(taken, places))
+    taken, indices = getattr(nn, f"MaxPool{dims}d")(2, return_indices=True)(x)
+    back = array(getattr(nn, f"MaxUnpool{dims}d")(2)(taken, indices))
     kept = back != 0
     np.testing.assert_array_equal(back[kept], values[kept])
     assert kept.sum() in (taken.numel(), taken.numel() - 1)  # one of them may be 0
@@ -53,9 +53,9 @@ def test_printing_of_pools():
 def test_fractional_pools():
     _, x = image(1, 2, 9, 9)
     pool = nn.FractionalMaxPool2d(2, output_ratio=0.5, return_indices=True)
-    out, places = pool(x)
+    out, indices = pool(x)
     assert tuple(out.shape) == (1, 2, 4, 4)
-    np.testing.assert_array_equal(array(x.flatten(2).gather(2, places.flatten(2))), array(out.flatten(2)))
+    np.testing.assert_array_equal(array(x.flatten(2).gather(2, indices.flatten(2))), array(out.flatten(2)))
     with pytest.raises(ValueError, match="requires specifying either an output size, or a pooling ratio"):
         nn.FractionalMaxPool2d(2)
     with pytest.raises(ValueError, match="only one of output_size and output_ratio"):

@@ -115,9 +115,9 @@ def test_linear_cross_entropy():
     x, target = tl.ones(2, 4), tl.tensor([0, 2])
     wanted = nn.CrossEntropyLoss()(loss.linear(x), target)
     assert loss(x, target).item() == pytest.approx(wanted.item())
-    places = nn.LinearCrossEntropyLoss(4, 3, out_features=(5,), reduction="none")
-    assert tuple(places(x, tl.zeros(2, 5, dtype=tl.int64)).shape) == (2, 5)
-    assert list(places.state_dict()) == ["linear.weight"]
+    positions = nn.LinearCrossEntropyLoss(4, 3, out_features=(5,), reduction="none")
+    assert tuple(positions(x, tl.zeros(2, 5, dtype=tl.int64)).shape) == (2, 5)
+    assert list(positions.state_dict()) == ["linear.weight"]
 
 
 def test_softmax_over_clusters():

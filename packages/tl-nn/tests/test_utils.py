@@ -73,7 +73,7 @@ def test_parameters_and_vectors():
         utils.parameters_to_vector([tl.zeros(1), tl.zeros(1, device="meta")])
 
 
-def test_skip_init_draws_nothing():
+def test_skip_init_takes_no_random_numbers():
     before = tl.get_rng_state().tolist()
     layer = utils.skip_init(nn.Linear, 3, 2, bias=False, dtype=tl.float64)
     assert tl.get_rng_state().tolist() == before

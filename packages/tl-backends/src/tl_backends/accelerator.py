@@ -3,66 +3,12 @@
 What needs one raises RuntimeError.
 """
 
-from typing import Any
-
-from tl_backends.absent_device import ACCELERATOR
+from tl_backends.device_kind import ACCELERATOR
 from tl_backends.devices import StreamContext
 
-__all__ = [
-    "current_accelerator",
-    "current_device_idx",
-    "current_device_index",
-    "current_stream",
-    "device_count",
-    "device_index",
-    "is_available",
-    "set_device_idx",
-    "set_device_index",
-    "set_stream",
-    "synchronize",
-]
+__all__ = ["device_index"]
 
-device_count = ACCELERATOR.device_count
-is_available = ACCELERATOR.is_available
-
-
-def current_accelerator(check_available: bool = False) -> Any:
-    """The kind of the device, as a `device` without an index; None, as there is none.
-
-    Example:
-        >>> print(current_accelerator())
-        None
-    """
-    return None
-
-
-def current_device_index() -> int:
-    """The index of the selected device."""
-    raise ACCELERATOR.error("current_device_index")
-
-
-def set_device_index(device: Any, /) -> None:
-    """Selects a device, by its index or name."""
-    raise ACCELERATOR.error(f"set_device_index({device!r})")
-
-
-current_device_idx = current_device_index
-set_device_idx = set_device_index
-
-
-def current_stream(device: Any = None, /) -> Any:
-    """The current stream of a device, the selected one if none is given."""
-    raise ACCELERATOR.error("current_stream")
-
-
-def synchronize(device: Any = None, /) -> None:
-    """Waits until a device, the selected one if none is given, has done all its work."""
-    raise ACCELERATOR.error("synchronize")
-
-
-def set_stream(stream: Any) -> None:
-    """Makes a stream the current one, and its device the selected one."""
-    raise ACCELERATOR.error("set_stream")
+__getattr__ = ACCELERATOR.fill(globals())
 
 
 class device_index(StreamContext):

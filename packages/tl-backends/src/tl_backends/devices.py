@@ -63,7 +63,7 @@ class SelectedDevice:
 
     def __enter__(self) -> None:
         if self.idx is None or self.idx >= 0:
-            raise _needs_support(self.kind, f"device({self.idx})")
+            raise needs_support(self.kind, f"device({self.idx})")
 
     def __exit__(self, *error: object) -> None:
         pass
@@ -75,27 +75,27 @@ class AbsentStream:
     kind: ClassVar[str]
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any):
-        raise _needs_support(self.kind, "Stream")
+        raise needs_support(self.kind, "Stream")
 
     def query(self) -> bool:
         """Whether all its work is done."""
-        raise _needs_support(self.kind, "Stream.query")
+        raise needs_support(self.kind, "Stream.query")
 
     def record_event(self, event: Any = None) -> Any:
         """Records an event, a new one if none is given, and returns it."""
-        raise _needs_support(self.kind, "Stream.record_event")
+        raise needs_support(self.kind, "Stream.record_event")
 
     def synchronize(self) -> None:
         """Waits until all its work is done."""
-        raise _needs_support(self.kind, "Stream.synchronize")
+        raise needs_support(self.kind, "Stream.synchronize")
 
     def wait_event(self, event: Any) -> None:
         """Makes all work to come wait for an event."""
-        raise _needs_support(self.kind, "Stream.wait_event")
+        raise needs_support(self.kind, "Stream.wait_event")
 
     def wait_stream(self, stream: Any) -> None:
         """Makes all work to come wait for what another stream has to do now."""
-        raise _needs_support(self.kind, "Stream.wait_stream")
+        raise needs_support(self.kind, "Stream.wait_stream")
 
 
 class AbsentEvent:
@@ -104,27 +104,27 @@ class AbsentEvent:
     kind: ClassVar[str]
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False):
-        raise _needs_support(self.kind, "Event")
+        raise needs_support(self.kind, "Event")
 
     def elapsed_time(self, end_event: Any) -> float:
         """Milliseconds from this event to another."""
-        raise _needs_support(self.kind, "Event.elapsed_time")
+        raise needs_support(self.kind, "Event.elapsed_time")
 
     def query(self) -> bool:
         """Whether the work before it is done."""
-        raise _needs_support(self.kind, "Event.query")
+        raise needs_support(self.kind, "Event.query")
 
     def record(self, stream: Any = None) -> None:
         """Puts the event into a stream, the current one if none is given."""
-        raise _needs_support(self.kind, "Event.record")
+        raise needs_support(self.kind, "Event.record")
 
     def synchronize(self) -> None:
         """Waits until the work before it is done."""
-        raise _needs_support(self.kind, "Event.synchronize")
+        raise needs_support(self.kind, "Event.synchronize")
 
     def wait(self, stream: Any = None) -> None:
         """Makes a stream, the current one if none is given, wait for the event."""
-        raise _needs_support(self.kind, "Event.wait")
+        raise needs_support(self.kind, "Event.wait")
 
 
 class StreamContext:
@@ -145,7 +145,8 @@ def stream(stream: Any) -> StreamContext:
     return StreamContext(stream)
 
 
-def _needs_support(kind: str, name: str) -> RuntimeError:
+def needs_support(kind: str, name: str) -> RuntimeError:
+    """The error of streams, events and `with` blocks of a kind of device that isn't there."""
     device = kind.upper()
     return RuntimeError(
         f"tl.{kind}.{name} requires {device} support: tl has no {device} plug-in, only the CPU"

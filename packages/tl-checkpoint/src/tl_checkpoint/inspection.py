@@ -65,7 +65,7 @@ def _archive_items(path: str) -> Iterator[Item]:
 
 
 def _entries(held: Any) -> Iterator[tuple[str, Any]]:
-    """What an object holds, by names such as "optimizer.state.0"; parts that stand in two places come once."""
+    """What an object holds, by names such as "optimizer.state.0"; parts that occur twice come once."""
     waiting, seen = [("", held)], set()
     while waiting:
         name, value = waiting.pop()

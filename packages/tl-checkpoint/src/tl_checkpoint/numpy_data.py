@@ -109,7 +109,7 @@ def known(full: str) -> Any:
     if inside[:1] in (["core"], ["_core"]) and len(inside) == 2:
         maker = _MAKERS.get(f"{inside[1]}.{name}")
         return Global(full, maker) if maker else None
-    places = {(): numpy, ("dtypes",): getattr(numpy, "dtypes", None)}
-    found = vars(places.get(tuple(inside)) or object).get(name)
+    modules = {(): numpy, ("dtypes",): getattr(numpy, "dtypes", None)}
+    found = vars(modules.get(tuple(inside)) or object).get(name)
     is_kind = isinstance(found, type) and issubclass(found, (numpy.generic, numpy.ndarray, numpy.dtype))
     return found if is_kind and found not in (numpy.object_, numpy.void) else None

@@ -137,11 +137,11 @@ class _Pickler(_PythonPickler):
         plan = self.planned.get(identity)
         nbytes = plan.end - plan.begin if plan else storage.nbytes
         opening = self._global_of(path)
-        place = self._text(str(storage.tensor.device))
+        location = self._text(str(storage.tensor.device))
         count = _whole(nbytes // itemsize)
         start = pickle.MARK + self._text("storage")
         self.write(
-            start + opening + _plain_text(storage.key) + place + count + pickle.TUPLE + pickle.BINPERSID
+            start + opening + _plain_text(storage.key) + location + count + pickle.TUPLE + pickle.BINPERSID
         )
 
     # ---- opcodes, which name what has been named before by number
@@ -200,10 +200,10 @@ class _Pickler(_PythonPickler):
         if plan:
             nbytes, mixed = plan.end - plan.begin, len(plan.dtypes) > 1
             offset -= plan.begin // dtype.itemsize
-        place = "cpu" if t.is_cpu else _place(t)
-        marks = _marks(t) if t.is_neg() or (dtype.is_complex and t.is_conj()) else b""
+        location = "cpu" if t.is_cpu else _location(t)
+        bits = _conj_neg_bits(t) if t.is_neg() or (dtype.is_complex and t.is_conj()) else b""
         offset = offset if end else 0  # a tensor without elements needs nothing
-        facts = (dtype, mixed, place, nbytes, offset, t.shape, t.stride(), t.requires_grad, marks)
+        facts = (dtype, mixed, location, nbytes, offset, t.shape, t.stride(), t.requires_grad, bits)
         before, after = self._alike.get(facts) or self._around_key(facts)
         write = self.write
         write(before)
@@ -221,19 +221,19 @@ class _Pickler(_PythonPickler):
         self,
         dtype: Any,
         mixed: bool,
-        place: str,
+        location: str,
         nbytes: int,
         offset: int,
         shape: Any,
         stride: Any,
         grad: bool,
-        marks: bytes,
+        bits: bytes,
     ) -> tuple[bytes, bytes]:
         kind = None if mixed else storage_name(dtype)
         function = self._global_of(f"torch._utils._rebuild_tensor_v{2 if kind else 3}")
         storage = self._text("storage") + self._global_of(kind or "torch.storage.UntypedStorage")
         after = [
-            self._text(place),
+            self._text(location),
             _whole(nbytes // (dtype.itemsize if kind else 1)),
             pickle.TUPLE + pickle.BINPERSID,
             _whole(offset),
@@ -245,7 +245,7 @@ class _Pickler(_PythonPickler):
         ]
         if not kind:
             after.append(self._global_of(f"torch.{_name_of(dtype)}"))
-        return function + pickle.MARK + pickle.MARK + storage, b"".join((*after, marks, _CALLED))
+        return function + pickle.MARK + pickle.MARK + storage, b"".join((*after, bits, _CALLED))
 
     def _batch_setitems(self, items: Any, *context: Any) -> None:
         """The items of a dict; most are tensors under a name, which need no detour."""
@@ -385,24 +385,24 @@ def _plain_text(text: str) -> bytes:
 
 
 _name = functools.lru_cache(4096)(_plain_text)  # for texts that are short, and come again with the next save
-_PLACES = {"cpu": "cpu"}
+_LOCATIONS = {"cpu": "cpu"}
 
 
-def _place(t: Any) -> str:
+def _location(t: Any) -> str:
     """Where a tensor lies, as one and the same text."""
     text = str(t.device)
-    return _PLACES.setdefault(text, text)
+    return _LOCATIONS.setdefault(text, text)
 
 
 def _name_of(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _marks(t: Any) -> bytes:
+def _conj_neg_bits(t: Any) -> bytes:
     """The marks of a tensor that is conjugated or negated only when it is read, as opcodes."""
-    marks = ["conj"] if t.is_complex() and t.is_conj() else []
-    marks += ["neg"] if t.is_neg() else []
-    items = b"".join(_plain_text(name) + pickle.NEWTRUE for name in marks)
+    bits = ["conj"] if t.is_complex() and t.is_conj() else []
+    bits += ["neg"] if t.is_neg() else []
+    items = b"".join(_plain_text(name) + pickle.NEWTRUE for name in bits)
     return pickle.EMPTY_DICT + pickle.MARK + items + pickle.SETITEMS
 
 

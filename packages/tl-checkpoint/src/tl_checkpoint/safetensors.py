@@ -253,7 +253,7 @@ def read_header(source: Source) -> Header:
     notes = _notes(head.pop("__metadata__", {}))
     crcs = _checksums(head, notes)
     entries = {name: _entry(name, said, 8 + length, crcs.get(name)) for name, said in head.items()}
-    _check_places(entries.values(), 8 + length, source.size)
+    _check_offsets(entries.values(), 8 + length, source.size)
     kept = {name: note for name, note in notes.items() if name not in (_CHECKSUMS, _SEAL)}
     return Header(entries, kept, crc32(text))
 
@@ -299,7 +299,7 @@ def _read_shape(name: str, shape: list[int]) -> list[int]:
 def _entry(name: str, said: Any, start: int, crc: int | None) -> Entry:
     if type(said) is not dict or set(said) != {"dtype", "shape", "data_offsets"}:
         raise _broken(f"{name!r} must have dtype, shape and data_offsets")
-    kind, shape, places = said["dtype"], said["shape"], said["data_offsets"]
+    kind, shape, offsets = said["dtype"], said["shape"], said["data_offsets"]
     if type(kind) is not str or kind not in _DTYPES:
         absent = type(kind) is str and _UNKNOWN.fullmatch(kind)
         raise _broken(f"{name!r} is of {kind!r:.40}, {'which tl lacks' if absent else 'which is no type'}")
@@ -309,20 +309,20 @@ def _entry(name: str, said: Any, start: int, crc: int | None) -> Entry:
         or len(shape) > 64
     ):
         raise _broken(f"the shape of {name!r} must be whole numbers")
-    if type(places) is not list or len(places) != 2 or not all(type(n) is int and n >= 0 for n in places):
+    if type(offsets) is not list or len(offsets) != 2 or not all(type(n) is int and n >= 0 for n in offsets):
         raise _broken(f"the offsets of {name!r} must be two whole numbers")
     if kind == _PACKED:
         shape = _read_shape(name, shape)
     count = 1
     for n in shape:
         count *= n
-    begin, end = places
+    begin, end = offsets
     if end - begin != count * _DTYPES[kind].itemsize:
         raise _broken(f"{name!r} has {end - begin} bytes, its shape needs {count * _DTYPES[kind].itemsize}")
     return Entry(name, _DTYPES[kind], tuple(shape), start + begin, start + end, crc)
 
 
-def _check_places(entries: Iterable[Entry], start: int, size: int) -> None:
+def _check_offsets(entries: Iterable[Entry], start: int, size: int) -> None:
     at = start
     for entry in sorted(entries, key=lambda e: (e.begin, e.end)):
         if entry.begin != at:

@@ -334,7 +334,7 @@ def _matching(obj: Any, pattern: str) -> Any:
 
 
 def _tensors(obj: Any) -> Iterator[Any]:
-    """The tensors in an object, however deep; parts that stand in several places are looked through once."""
+    """The tensors in an object, however deep; parts that occur several times are looked through once."""
     waiting, seen = [obj], set()
     while waiting:
         part = waiting.pop()

@@ -255,8 +255,8 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
         return (_rebuild_from_type, (wrappers.rebuild, type(self), wrappers.reduced(self), state))
     storage = _storage(self)
     args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
-    if marks := conj_neg_bits_of(self):
-        args += (marks,)
+    if bits := conj_neg_bits_of(self):
+        args += (bits,)
     if type(self) is Tensor and not state:
         return (_rebuild_tensor_v2, args)
     return (_rebuild_from_type, (_rebuild_tensor_v2, type(self), args, state))

@@ -89,13 +89,13 @@ def memory_summary() -> str:
     stats = memory_stats()
     lines = [f"{name:>11}: {_readable(stats[name])}" for name in ("allocated", "peak", "cached", "limit")]
     for group in memory_snapshot()[:10]:
-        place = (
+        line = (
             f"{group['filename']}:{group['line']} in {group['function']}"
             if group["filename"]
             else "no line known"
         )
         module = f"{group['module']}, " if group["module"] else ""
-        lines.append(f"{_readable(group['bytes']):>11} in {group['blocks']} blocks: {module}{place}")
+        lines.append(f"{_readable(group['bytes']):>11} in {group['blocks']} blocks: {module}{line}")
     return "\n".join(lines)
 
 

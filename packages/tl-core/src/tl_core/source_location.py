@@ -27,7 +27,7 @@ def where(addresses: Iterable[int]) -> str:
         addresses: of instructions, innermost frame first.
     """
     found = _located([a for a in addresses if a])
-    outside = [place for place in found if not _is_own(place[0].co_filename)]
+    outside = [frame for frame in found if not _is_own(frame[0].co_filename)]
     return _told(*(outside or found)[0]) if found else ""
 
 
@@ -85,5 +85,5 @@ def _is_own(filename: str) -> bool:
 
 def _told(code: CodeType, line: int) -> str:
     text = linecache.getline(code.co_filename, line).strip()
-    place = f"{code.co_filename}:{line}, in {code.co_qualname}"
-    return f"{place}: {text}" if text else place
+    frame = f"{code.co_filename}:{line}, in {code.co_qualname}"
+    return f"{frame}: {text}" if text else frame

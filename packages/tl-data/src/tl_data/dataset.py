@@ -210,7 +210,7 @@ class ConcatDataset(Dataset[T_co]):
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def _place(self, index: int) -> tuple[int, int]:
+    def _locate(self, index: int) -> tuple[int, int]:
         """Which dataset, and where in it."""
         length = len(self)
         if index < -length:
@@ -220,17 +220,17 @@ class ConcatDataset(Dataset[T_co]):
         return member, index - (self.cumulative_sizes[member - 1] if member else 0)
 
     def __getitem__(self, index: int) -> T_co:
-        member, at = self._place(index)
+        member, at = self._locate(index)
         sample: T_co = self.datasets[member][at]
         return sample
 
     def __getitems__(self, indices: Sequence[int]) -> list[T_co]:
-        places: dict[int, list[tuple[int, int]]] = {}
+        located: dict[int, list[tuple[int, int]]] = {}
         for position, index in enumerate(indices):
-            member, at = self._place(index)
-            places.setdefault(member, []).append((position, at))
+            member, at = self._locate(index)
+            located.setdefault(member, []).append((position, at))
         samples: list[Any] = [None] * len(indices)
-        for member, asked in places.items():
+        for member, asked in located.items():
             found = samples_of(self.datasets[member], [at for _, at in asked])
             for (position, _), sample in zip(asked, found):
                 samples[position] = sample
@@ -238,10 +238,10 @@ class ConcatDataset(Dataset[T_co]):
 
     def __getbatch__(self, indices: Any) -> Any:
         keys = indices.tolist() if isinstance(indices, Tensor) else indices
-        places = [self._place(index) for index in keys]
-        if len({member for member, _ in places}) != 1:
+        located = [self._locate(index) for index in keys]
+        if len({member for member, _ in located}) != 1:
             return NotImplemented
-        return batch_of(self.datasets[places[0][0]], [at for _, at in places])
+        return batch_of(self.datasets[located[0][0]], [at for _, at in located])
 
     @property
     def cummulative_sizes(self) -> list[int]:

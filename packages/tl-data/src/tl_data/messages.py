@@ -12,14 +12,14 @@ import tl_core
 from tl_core import Tensor
 from tl_core.mapped_memory import tensor_on_buffer
 
-__all__ = ["Places", "Stored", "decode", "encode"]
+__all__ = ["Slots", "Stored", "decode", "encode"]
 
 SMALL = 2048  # bytes that are cheaper to send than to place
 _COUNT = struct.Struct("<Q")
-_PLACE = struct.Struct("<QQ")
+_SLOT = struct.Struct("<QQ")
 
 
-class Places(Protocol):
+class Slots(Protocol):
     """Where large pieces are put: a worker's `Region`, for one."""
 
     def placed(self, tensor: Tensor) -> int | None:
@@ -29,7 +29,7 @@ class Places(Protocol):
         """The place of a new piece; None if there is no room."""
 
     def release(self, offsets: list[int]) -> None:
-        """Gives places back."""
+        """Gives slots back."""
 
 
 class Stored(Protocol):
@@ -39,7 +39,7 @@ class Stored(Protocol):
         """A piece's memory."""
 
 
-def encode(message: Any, region: Places | None) -> bytes:
+def encode(message: Any, region: Slots | None) -> bytes:
     """A message as bytes; what its pieces fill of the region is the receiver's."""
     file = io.BytesIO()
     pickler = _Pickler(file, region)
@@ -48,24 +48,24 @@ def encode(message: Any, region: Places | None) -> bytes:
     except BaseException:
         pickler.take_back()
         raise
-    places = b"".join(_PLACE.pack(*place) for place in pickler.places)
-    return b"".join((_COUNT.pack(len(pickler.places)), places, file.getbuffer()))
+    slots = b"".join(_SLOT.pack(*slot) for slot in pickler.slots)
+    return b"".join((_COUNT.pack(len(pickler.slots)), slots, file.getbuffer()))
 
 
 def decode(data: bytes | memoryview, arena: Stored | None, worker: int) -> Any:
     """The message; its pieces stay where they are."""
     (count,) = _COUNT.unpack_from(data)
-    start = _COUNT.size + count * _PLACE.size
-    places = _PLACE.iter_unpack(memoryview(data)[_COUNT.size : start])
-    blocks = [] if arena is None else [arena.block(worker, offset, size) for offset, size in places]
+    start = _COUNT.size + count * _SLOT.size
+    slots = _SLOT.iter_unpack(memoryview(data)[_COUNT.size : start])
+    blocks = [] if arena is None else [arena.block(worker, offset, size) for offset, size in slots]
     return pickle.loads(memoryview(data)[start:], buffers=blocks)
 
 
 class _Pickler(ForkingPickler):
-    def __init__(self, file: io.BytesIO, region: Places | None) -> None:
-        super().__init__(file, 5, True, self._place)
+    def __init__(self, file: io.BytesIO, region: Slots | None) -> None:
+        super().__init__(file, 5, True, self._store)
         self.region = region
-        self.places: list[tuple[int, int]] = []
+        self.slots: list[tuple[int, int]] = []
         self._known: dict[int, int] = {}  # of a buffer that lies in the region already
 
     def reducer_override(self, obj: Any) -> Any:
@@ -80,28 +80,28 @@ class _Pickler(ForkingPickler):
         resolved = tensor.resolve_conj().resolve_neg().contiguous()
         memory = memoryview(resolved.reshape(-1).view(tl_core.uint8))
         buffer = pickle.PickleBuffer(memory)
-        place = None if self.region is None else self.region.placed(resolved)
-        if place is not None:
-            self._known[id(buffer)] = place
+        slot = None if self.region is None else self.region.placed(resolved)
+        if slot is not None:
+            self._known[id(buffer)] = slot
         return _rebuild, (buffer, tensor.dtype, shape)
 
-    def _place(self, buffer: pickle.PickleBuffer) -> bool:
+    def _store(self, buffer: pickle.PickleBuffer) -> bool:
         """Where a buffer goes: False into the region, True into the pickle."""
         size = memoryview(buffer).nbytes
-        place = self._known.pop(id(buffer), None)
-        if place is None:
+        slot = self._known.pop(id(buffer), None)
+        if slot is None:
             if self.region is None or size < SMALL:
                 return True
-            place = self.region.store(buffer.raw())
-            if place is None:
+            slot = self.region.store(buffer.raw())
+            if slot is None:
                 return True
-        self.places.append((place, size))
+        self.slots.append((slot, size))
         return False
 
     def take_back(self) -> None:
         """Gives back what was placed, after a failure."""
         if self.region is not None:
-            self.region.release([place for place, _ in self.places])
+            self.region.release([slot for slot, _ in self.slots])
 
 
 def _is_plain(tensor: Tensor) -> bool:

@@ -35,7 +35,7 @@ def _join(first: Any, second: Any) -> Any:
     return tl_core.cat([first, second]) if isinstance(first, Tensor) else first + second
 
 
-def _draws(sampler: Any) -> bool:
+def _is_random(sampler: Any) -> bool:
     """Whether the sampler's chunks are its order: not if a class further down has an `__iter__` of its own."""
     if not isinstance(sampler, DrawnSampler):
         return False
@@ -93,7 +93,7 @@ class Order:
 
     def _fresh(self) -> Iterator[Any]:
         inner = deciding(self._sampler)
-        if _draws(inner):
+        if _is_random(inner):
             start = inner.start()
             self._begun = {"kind": "drawn", "start": start}
             return self._cut(inner.index_chunks(start))
@@ -110,7 +110,7 @@ class Order:
         if state["kind"] == "own":
             inner.load_state_dict(state["state"])
             return itertools.islice(iter(self._sampler), done, None)
-        if not _draws(inner):
+        if not _is_random(inner):
             raise ValueError(
                 f"the state was taken with another kind of sampler; {type(inner).__name__} can't draw it again"
             )

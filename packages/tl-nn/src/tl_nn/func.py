@@ -88,26 +88,26 @@ def _exchanged(
         _tie(module, given)
     if strict:
         _check_names(module, given)
-    kept = [(place, name, place.get(name)) for place, name in _places(module, given)]
+    kept = [(slot, name, slot.get(name)) for slot, name in _slots(module, given)]
     try:
-        for (place, name, _), value in zip(kept, given.values(), strict=True):
-            place[name] = value
+        for (slot, name, _), value in zip(kept, given.values(), strict=True):
+            slot[name] = value
         yield
     finally:
-        for (place, name, original), key in zip(kept, given, strict=True):
-            if isinstance(tensors, dict) and key in tensors and place[name] is not None:
-                tensors[key] = place[name]
-            place[name] = original
+        for (slot, name, original), key in zip(kept, given, strict=True):
+            if isinstance(tensors, dict) and key in tensors and slot[name] is not None:
+                tensors[key] = slot[name]
+            slot[name] = original
 
 
-def _places(module: Module, tensors: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
+def _slots(module: Module, tensors: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
     """The dictionary and the name under which each tensor stands."""
     for path in tensors:
         prefix, _, name = path.rpartition(".")
         owner = module.get_submodule(prefix)
-        for place in (owner._parameters, owner._buffers):
-            if name in place:
-                yield place, name
+        for slot in (owner._parameters, owner._buffers):
+            if name in slot:
+                yield slot, name
                 break
         else:
             raise AttributeError(f"{type(owner).__name__} has no parameter or buffer `{name}`")

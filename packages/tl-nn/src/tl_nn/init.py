@@ -67,7 +67,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         1.3868
     """
     if nonlinearity == "leaky_relu":
-        return sqrt(2.0 / (1 + _slope(param) ** 2))
+        return sqrt(2.0 / (1 + _negative_slope(param) ** 2))
     if nonlinearity not in _GAINS:
         raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
     return _GAINS[nonlinearity]
@@ -88,7 +88,7 @@ _GAINS = {
 }
 
 
-def _slope(param: Any) -> float:
+def _negative_slope(param: Any) -> float:
     if param is None:
         return 0.01
     if isinstance(param, bool) or not isinstance(param, (int, float)):
@@ -460,7 +460,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         std : float
             The standard deviation of the other numbers.
         generator : Generator, optional
-            The source of random numbers, except of the places of the zeros.
+            The source of random numbers, except of the positions of the zeros.
 
     Raises:
         ValueError

@@ -15,7 +15,7 @@ __all__ = ["fuse_known_modules", "fuse_modules", "fuse_modules_qat"]
 def fuse_known_modules(
     mod_list: list[Any], is_qat: bool, additional_fuser_method_mapping: Any = None
 ) -> list[Any]:
-    """What takes the layers' places: the fused layer first, then as many `Identity`.
+    """What replaces the layers: the fused layer first, then as many `Identity`.
 
     The hooks before the first and after the last layer go to the fused one.
 

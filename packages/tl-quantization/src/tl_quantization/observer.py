@@ -523,8 +523,8 @@ class HistogramObserver(UniformQuantizationObserverBase):
 def _counts(x: Tensor, bins: int, low: float, high: float, weights: Tensor | None = None) -> Tensor:
     """How many numbers fall into each bin of [low, high]; a single number fills the first."""
     scale = bins / (high - low) if high > low else 0.0
-    places = ((x.to(tl_core.float64) - low) * scale).to(tl_core.int64).clamp(0, bins - 1)
-    return tl_core.bincount(places, weights, minlength=bins).to(tl_core.float32)
+    bins_of = ((x.to(tl_core.float64) - low) * scale).to(tl_core.int64).clamp(0, bins - 1)
+    return tl_core.bincount(bins_of, weights, minlength=bins).to(tl_core.float32)
 
 
 def _single(x: float) -> float:

@@ -197,7 +197,7 @@ def get_static_quant_module_class(
 def get_dynamic_quant_module_class(
     float_module_class: Any, additional_dynamic_quant_mapping: Mapping | None = None
 ) -> Any:
-    """The class that quantizes its input at each call, for a float class; AssertionError if there is none."""
+    """The class that quantizes its input at each call, by its float class; AssertionError if there is none."""
     return _class_of(
         DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS, additional_dynamic_quant_mapping, float_module_class
     )

@@ -25,7 +25,7 @@ NOT_OF_THE_TRAINING = {"checkpoint", "resume", "every", "plot", "quiet", "quicks
 
 
 class Batches:
-    """Batches of places in a data set, in an order drawn anew for each epoch; knows how far it is.
+    """Batches of indices into a data set, in an order drawn anew for each epoch; knows how far it is.
 
     Parameters:
         count : int

@@ -18,7 +18,7 @@ HELD_OUT_OF_256 = 20
 
 
 class Corpus(NamedTuple):
-    """The characters to learn from and those held out, as places in `SYMBOLS`."""
+    """The characters to learn from and those held out, as indices into `SYMBOLS`."""
 
     learned: tl.Tensor
     held_out: tl.Tensor
@@ -39,15 +39,15 @@ def is_held_out(path: Path) -> bool:
 def encode(text: str) -> tl.Tensor:
     """Each character's place in `SYMBOLS`, as int64."""
     np = need("numpy", "numpy")
-    places = np.full(0x110000, len(SYMBOLS) - 1, np.int64)
-    for place, symbol in enumerate(SYMBOLS):
-        places[ord(symbol)] = place
-    return tl.from_numpy(places[np.frombuffer(text.encode("utf-32-le"), np.uint32)])
+    indices = np.full(0x110000, len(SYMBOLS) - 1, np.int64)
+    for index, symbol in enumerate(SYMBOLS):
+        indices[ord(symbol)] = index
+    return tl.from_numpy(indices[np.frombuffer(text.encode("utf-32-le"), np.uint32)])
 
 
-def decode(places: tl.Tensor) -> str:
+def decode(indices: tl.Tensor) -> str:
     """The text again."""
-    return "".join(SYMBOLS[i] for i in places.tolist())
+    return "".join(SYMBOLS[i] for i in indices.tolist())
 
 
 def read() -> Corpus:

@@ -99,7 +99,7 @@ def rate(step: int, steps: int, top: float, warm: int = 100) -> float:
 
 
 def batches(text: tl.Tensor, steps: int, size: int, length: int) -> Iterator[tuple[tl.Tensor, tl.Tensor]]:
-    """Stretches of the text from random places, and the same a character further."""
+    """Stretches of the text from random positions, and the same a character further."""
     window = tl.arange(length + 1)
     for _ in range(steps):
         stretch = text[tl.randint(len(text) - length, (size,)).unsqueeze(1) + window]

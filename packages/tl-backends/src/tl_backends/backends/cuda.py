@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 from warnings import warn
 
-from tl_backends.absent_device import CUDA
+from tl_backends.device_kind import CUDA
 from tl_backends.switch import Switch, check_type
 from tl_core import get_float32_matmul_precision, set_float32_matmul_precision, switches
 

@@ -1,6 +1,6 @@
 """Metal, on macOS. tl doesn't use it."""
 
-from tl_backends.absent_device import MPS
+from tl_backends.device_kind import MPS
 
 __all__ = [
     "get_core_count",

@@ -5,8 +5,7 @@ All marks and settings for it are accepted and checked, so that programs written
 """
 
 from tl_backends.compiler import config
-from tl_backends.compiler.compile import InvalidBackend, compile, list_backends  # noqa: A004
-from tl_backends.compiler.marks import (
+from tl_backends.compiler.annotations import (
     allow_in_graph,
     assume_constant_result,
     cudagraph_mark_step_begin,
@@ -15,6 +14,7 @@ from tl_backends.compiler.marks import (
     set_stance,
     substitute_in_graph,
 )
+from tl_backends.compiler.compile import InvalidBackend, compile, list_backends  # noqa: A004
 
 __all__ = [
     "InvalidBackend",

@@ -7,7 +7,7 @@ warning says so once. Marks such as `ignore` and `export` are accepted. What onl
 
 from typing import Final
 
-from tl_backends.jit.marks import (
+from tl_backends.jit.annotations import (
     Attribute,
     annotate,
     export,

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable
 from typing import Any, Final
 
-from tl_backends.jit.marks import export, ignore, is_scripting, unused
+from tl_backends.jit.annotations import export, ignore, is_scripting, unused
 from tl_core.futures import Future
 
 __all__ = [

@@ -1,10 +1,5 @@
 """The memory of MTIA devices: there is none."""
 
-from typing import Any
+from tl_backends.device_kind import MTIA
 
-__all__ = ["memory_stats"]
-
-
-def memory_stats(device: Any = None) -> dict[str, Any]:
-    """The statistics of a device's allocator: empty."""
-    return {}
+__getattr__ = MTIA.fill(globals())

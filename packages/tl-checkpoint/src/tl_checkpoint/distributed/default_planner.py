@@ -230,7 +230,7 @@ class WholeLoadPlanner(DefaultLoadPlanner):
     def set_up_planner(
         self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
     ) -> None:
-        """Fill the dict with tensors to be read into, and places for the other values."""
+        """Fill the dict with tensors to be read into, and slots for the other values."""
         if state_dict:
             raise ValueError(
                 f"a whole checkpoint is loaded into an empty dict, this one has {len(state_dict)} entries"

@@ -314,8 +314,8 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
 
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
         """Puts `.metadata` in place, which makes the checkpoint complete, and deletes the one that was there."""
-        places = {result.index: result.storage_data for part in results for result in part}
-        metadata = replace(metadata, storage_data=places, storage_meta=self.storage_meta(), version=_VERSION)
+        extents = {result.index: result.storage_data for part in results for result in part}
+        metadata = replace(metadata, storage_data=extents, storage_meta=self.storage_meta(), version=_VERSION)
         scratch = self.fs.concat_path(self.path, f"{METADATA}.{uuid.uuid4().hex[:12]}.tmp")
         try:
             self._write_whole(scratch, metadata_file.dump(metadata))
@@ -325,7 +325,7 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
             raise
         if self.sync_files:
             self.fs.sync_folder(self.path)
-        self._remove(self._superseded({place.relative_path for place in places.values()}))
+        self._remove(self._superseded({extent.relative_path for extent in extents.values()}))
 
     def _metadata_path(self) -> _Path:
         return self.fs.concat_path(self.path, METADATA)
@@ -482,13 +482,13 @@ class FileSystemReader(StorageReader):
         for item in plan.items:
             stored[item.storage_index].append(item)
         with contextlib.ExitStack() as opened:
-            sources = self._open({self._place(index).relative_path for index in stored}, opened)
+            sources = self._open({self._extent(index).relative_path for index in stored}, opened)
             tasks = [
                 _Task(
                     index,
-                    self._place(index),
+                    self._extent(index),
                     self._shape(index),
-                    sources[self._place(index).relative_path],
+                    sources[self._extent(index).relative_path],
                     items,
                 )
                 for index, items in stored.items()
@@ -499,9 +499,9 @@ class FileSystemReader(StorageReader):
     def _check_files(self, metadata: Metadata) -> None:
         """Sees that all files are there and long enough, before memory is taken for what they should hold."""
         ends: defaultdict[str, int] = defaultdict(int)
-        for place in (metadata.storage_data or {}).values():
-            if isinstance(place, StorageInfo):
-                ends[place.relative_path] = max(ends[place.relative_path], place.offset + place.length)
+        for extent in (metadata.storage_data or {}).values():
+            if isinstance(extent, StorageInfo):
+                ends[extent.relative_path] = max(ends[extent.relative_path], extent.offset + extent.length)
         for name, end in ends.items():
             path = self.fs.concat_path(self.path, name)
             if not self.fs.exists(path):
@@ -510,16 +510,16 @@ class FileSystemReader(StorageReader):
             if size < end:
                 raise RuntimeError(f"the checkpoint's file {name} is cut off: it has {size} bytes of {end}")
 
-    def _place(self, index: MetadataIndex) -> StorageInfo:
-        place = self.storage_data.get(index)
-        if place is None:
+    def _extent(self, index: MetadataIndex) -> StorageInfo:
+        extent = self.storage_data.get(index)
+        if extent is None:
             raise RuntimeError(f"the checkpoint doesn't say where {index.fqn!r} is stored")
-        if place.transform_descriptors:
+        if extent.transform_descriptors:
             raise NotImplementedError(
-                f"{index.fqn!r} was transformed by {', '.join(place.transform_descriptors)} when it was saved, which "
+                f"{index.fqn!r} was transformed by {', '.join(extent.transform_descriptors)} when it was saved, which "
                 "tl doesn't take back"
             )
-        return place
+        return extent
 
     def _shape(self, index: MetadataIndex) -> tuple[int, ...] | None:
         """The sizes of the chunk that an index names; None for an entry that is no tensor."""
@@ -544,13 +544,13 @@ class _Task:
     """An entry or chunk that is read, and the boxes that it fills."""
 
     index: MetadataIndex
-    place: StorageInfo
+    extent: StorageInfo
     shape: tuple[int, ...] | None
     source: Source
     items: list[ReadItem]
 
     def part(self) -> PartSource:
-        return PartSource(self.source, self.place.offset, self.place.length)
+        return PartSource(self.source, self.extent.offset, self.extent.length)
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
@@ -558,7 +558,7 @@ class _Task:
         try:
             yield
         except (RuntimeError, pickle.UnpicklingError, OSError) as error:
-            where = f"{self.place.relative_path} at {self.place.offset}"
+            where = f"{self.extent.relative_path} at {self.extent.offset}"
             raise RuntimeError(f"{self.index.fqn!r} can't be read from {where}: {error}") from error
 
 
@@ -588,8 +588,8 @@ def _writable(tensor: Any) -> Any:
 
 
 def _read_bytes(task: _Task, planner: LoadPlanner) -> None:
-    data = io.BytesIO(task.source.read_at(task.place.offset, task.place.length))
-    if task.place.crc32 is not None and zlib.crc32(data.getbuffer()) != task.place.crc32:
+    data = io.BytesIO(task.source.read_at(task.extent.offset, task.extent.length))
+    if task.extent.crc32 is not None and zlib.crc32(data.getbuffer()) != task.extent.crc32:
         raise RuntimeError(MIXED)
     for item in task.items:
         data.seek(0)
@@ -598,7 +598,7 @@ def _read_bytes(task: _Task, planner: LoadPlanner) -> None:
 
 def _read_tensor(task: _Task, targets: list[Any]) -> None:
     with task.named():
-        stored = StoredTensor(task.part(), task.place.crc32)
+        stored = StoredTensor(task.part(), task.extent.crc32)
         shape = tuple(stored.outline.shape)
         if shape != task.shape:
             raise RuntimeError(f"it is a tensor of {shape}, the metadata say one of {task.shape}")

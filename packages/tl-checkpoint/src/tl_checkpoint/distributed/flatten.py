@@ -69,7 +69,7 @@ def _is_entered(values: list[Any]) -> bool:
 
 
 def stored_path(root: Mapping[str, Any], path: Path) -> Path:
-    """A path as files hold it, where whole numbers are places in lists: those that are keys of dicts become texts."""
+    """A path as files hold it: whole numbers are positions in lists, those that are keys of dicts become texts."""
     said: list[Any] = []
     at: Any = root
     for key in path:

@@ -1,7 +1,7 @@
 """The file `.metadata`: a pickle that the reference reads, and behind it a seal that only we look at.
 
 It is read as data, by the interpreter that reads archives: only the classes of `metadata` are made, of checked parts,
-and nothing it says of boxes, paths and places is believed before it agrees with the rest.
+and nothing it says of boxes, paths and extents is believed before it agrees with the rest.
 """
 
 from __future__ import annotations
@@ -168,8 +168,8 @@ def _check(made: Any, sealed: bool) -> None:
         _check_entry(name, entry)
     if made.storage_data is not None:
         _need(type(made.storage_data) is dict, "where things are stored isn't said")
-        for index, place in made.storage_data.items():
-            _check_place(index, place, entries, sealed)
+        for index, extent in made.storage_data.items():
+            _check_extent(index, extent, entries, sealed)
         _check_apart(made.storage_data.values())
     _check_paths(made.planner_data)
 
@@ -189,32 +189,34 @@ def _check_entry(name: str, entry: Any) -> None:
     _need(not wrong, f"{name!r}: {wrong}")
 
 
-def _check_place(index: Any, place: Any, entries: dict[str, Any], sealed: bool) -> None:
+def _check_extent(index: Any, extent: Any, entries: dict[str, Any], sealed: bool) -> None:
     _need(type(index) is MetadataIndex and type(index.fqn) is str, "something is stored without a name")
     entry = entries.get(index.fqn)
     _need(entry is not None, f"{index.fqn!r} is stored, but no entry")
-    if type(place) is not StorageInfo:
+    if type(extent) is not StorageInfo:
         return  # another storage's, which checks its own
     _need(
-        type(place.relative_path) is str and _stays_inside(place.relative_path),
-        f"the file {place.relative_path!r} of {index.fqn!r} lies outside of the directory",
+        type(extent.relative_path) is str and _stays_inside(extent.relative_path),
+        f"the file {extent.relative_path!r} of {index.fqn!r} lies outside of the directory",
     )
-    numbers = place.offset, place.length
+    numbers = extent.offset, extent.length
     _need(all(type(n) is int and 0 <= n < 2**63 for n in numbers), f"{index.fqn!r} has no place in its file")
-    _need(sealed or place.crc32 is None, "their seal is missing")
-    _need(place.crc32 is None or type(place.crc32) is int, f"{index.fqn!r} has no checksum")
+    _need(sealed or extent.crc32 is None, "their seal is missing")
+    _need(extent.crc32 is None or type(extent.crc32) is int, f"{index.fqn!r} has no checksum")
     if type(entry) is TensorStorageMetadata:
         chunk = next((c for c in likely(entry.chunks, index.index) if c.offsets == index.offset), None)
         _need(chunk is not None, f"{index.fqn!r} has no chunk at {index.offset}, but one is stored")
         assert chunk is not None
-        too_large = volume(chunk) * entry.properties.dtype.itemsize > place.length
+        too_large = volume(chunk) * entry.properties.dtype.itemsize > extent.length
         _need(not too_large, f"the chunk of {index.fqn!r} at {index.offset} is larger than its place")
 
 
-def _check_apart(places: Iterable[Any]) -> None:
+def _check_apart(extents: Iterable[Any]) -> None:
     """No two things lie in one place: what is read takes no more memory than the files."""
     ordered = sorted(
-        (place.relative_path, place.offset, place.length) for place in places if type(place) is StorageInfo
+        (extent.relative_path, extent.offset, extent.length)
+        for extent in extents
+        if type(extent) is StorageInfo
     )
     for (name, offset, length), (following, begin, _) in itertools.pairwise(ordered):
         _need(name != following or offset + length <= begin, f"two entries lie in {name} at {begin}")
@@ -228,7 +230,7 @@ def likely(chunks: list[ChunkStorageMetadata], hint: Any) -> Iterable[ChunkStora
 
 
 def _check_paths(paths: Any) -> None:
-    """Places in lists are bounded: a list is made as long as the largest says."""
+    """Positions in lists are bounded: a list is made as long as the largest says."""
     if type(paths) is not dict:
         return
     for path in paths.values():

@@ -80,11 +80,11 @@ def _rebuild_tensor(
     storage: UntypedStorage,
     dtype: Any,
     geometry: tuple[Any, ...],
-    marks: dict[str, bool],
+    bits: dict[str, bool],
     requires_grad: bool,
 ) -> Tensor:
     tensor = _C.empty(0, dtype=dtype).set_(storage, *geometry)
-    tensor = with_conj_neg_bits(tensor, **marks)
+    tensor = with_conj_neg_bits(tensor, **bits)
     return tensor.requires_grad_() if requires_grad else tensor
 
 

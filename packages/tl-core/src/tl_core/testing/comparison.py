@@ -34,8 +34,8 @@ _SPARSE = {
 class _Different(Exception):
     """Two values that are not close: what is told, where they stand, and the exception that it becomes."""
 
-    def __init__(self, message: str, place: str = "", kind: type[Exception] = AssertionError) -> None:
-        self.message, self.place, self.kind = message, place, kind
+    def __init__(self, message: str, path: str = "", kind: type[Exception] = AssertionError) -> None:
+        self.message, self.path, self.kind = message, path, kind
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ def assert_close(
     )
     try:
         # All are looked at before the first is compared: what can't be compared is an error of the test.
-        for place, compare in list(_comparisons(actual, expected, rules, "")):
-            _at(place, compare)
+        for path, compare in list(_comparisons(actual, expected, rules, "")):
+            _at(path, compare)
     except _Different as different:
         raise _error(different, msg) from None
 
@@ -200,11 +200,11 @@ def assert_allclose(
     )
 
 
-def _at(place: str, compare: Callable[[], None]) -> None:
+def _at(path: str, compare: Callable[[], None]) -> None:
     try:
         compare()
     except _Different as different:
-        different.place = place
+        different.path = path
         raise
 
 
@@ -212,8 +212,8 @@ def _error(different: _Different, msg: Any) -> Exception:
     if isinstance(msg, str) and different.kind is AssertionError:
         return AssertionError(msg)
     text = different.message
-    if different.place:
-        text += f"\n\nThe failure occurred for item {different.place}"
+    if different.path:
+        text += f"\n\nThe failure occurred for item {different.path}"
     return different.kind(msg(text) if callable(msg) and different.kind is AssertionError else text)
 
 
@@ -221,24 +221,24 @@ def _error(different: _Different, msg: Any) -> Exception:
 
 
 def _comparisons(
-    actual: Any, expected: Any, rules: _Rules, place: str
+    actual: Any, expected: Any, rules: _Rules, path: str
 ) -> Iterator[tuple[str, Callable[[], None]]]:
     """The comparisons to make, each with its place in sequences and mappings."""
     if _both(actual, expected, Sequence) and not _any(actual, expected, str):
         if len(actual) != len(expected):
-            raise _Different(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", place)
+            raise _Different(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", path)
         for i, pair in enumerate(zip(actual, expected, strict=True)):
-            yield from _comparisons(*pair, rules, f"{place}[{i}]")
+            yield from _comparisons(*pair, rules, f"{path}[{i}]")
     elif _both(actual, expected, Mapping):
         if actual.keys() != expected.keys():
-            raise _Different(_about_keys(actual, expected), place)
+            raise _Different(_about_keys(actual, expected), path)
         for key in actual:
-            yield from _comparisons(actual[key], expected[key], rules, f"{place}[{key!r}]")
+            yield from _comparisons(actual[key], expected[key], rules, f"{path}[{key!r}]")
     else:
-        yield place, _comparison(actual, expected, rules, place)
+        yield path, _comparison(actual, expected, rules, path)
 
 
-def _comparison(actual: Any, expected: Any, rules: _Rules, place: str) -> Callable[[], None]:
+def _comparison(actual: Any, expected: Any, rules: _Rules, path: str) -> Callable[[], None]:
     if actual is None or expected is None:
         return lambda: _compare_none(actual, expected)
     if _is_bool(actual) and _is_bool(expected):
@@ -249,7 +249,7 @@ def _comparison(actual: Any, expected: Any, rules: _Rules, place: str) -> Callab
     if tensors is None:
         types = f"{type(actual)} and {type(expected)}"
         message = f"No comparison pair was able to handle inputs of type {types}."
-        raise _Different(message, place, TypeError)
+        raise _Different(message, path, TypeError)
     return lambda: _compare_tensors(*tensors, rules)
 
 

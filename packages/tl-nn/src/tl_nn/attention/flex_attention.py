@@ -94,11 +94,11 @@ def _check_callable(name: str, mask_mods: tuple[Any, ...]) -> None:
         raise RuntimeError(f"All inputs should be callable mask_mods: {name}({mask_mods})")
 
 
-def _places(shape: tuple[int, int, int, int], device: Any) -> list[Tensor]:
+def _indices(shape: tuple[int, int, int, int], device: Any) -> list[Tensor]:
     """The indices of batch, head, query and key, each along its own dimension."""
     return [
-        tl_core.arange(size, device=device).reshape([size if d == place else 1 for d in range(4)])
-        for place, size in enumerate(shape)
+        tl_core.arange(size, device=device).reshape([size if d == index else 1 for d in range(4)])
+        for index, size in enumerate(shape)
     ]
 
 
@@ -128,11 +128,11 @@ def create_mask(
                 [ True,  True]])
     """
     shape = (B or 1, H or 1, Q_LEN, KV_LEN)
-    places = _places(shape, device)
+    indices = _indices(shape, device)
     if _count_positional(mod_fn) == 5:
-        scores = mod_fn(tl_core.zeros(shape, device=device), *places)
+        scores = mod_fn(tl_core.zeros(shape, device=device), *indices)
         return (scores != float("-inf")).expand(shape).contiguous()
-    return mod_fn(*places).to(tl_core.bool).expand(shape).contiguous()
+    return mod_fn(*indices).to(tl_core.bool).expand(shape).contiguous()
 
 
 def _count_positional(function: _Mod) -> int:
@@ -385,9 +385,9 @@ def _picture(dense: Tensor, grid: tuple[int, int]) -> str:
     return "\n".join(lines)
 
 
-def _part(place: int, parts: int, size: int) -> range:
+def _part(index: int, parts: int, size: int) -> range:
     """The indices of one of some equal parts."""
-    return range(place * size // parts, (place + 1) * size // parts)
+    return range(index * size // parts, (index + 1) * size // parts)
 
 
 def create_block_mask(
@@ -510,11 +510,11 @@ def flex_attention(
     wide = tl_core.float64 if query.dtype == tl_core.float64 else tl_core.float32
     factor = 1.0 / sqrt(query.shape[-1]) if scale is None else scale
     scores = (query.to(wide) @ key.to(wide).transpose(-2, -1)) * factor
-    places = _places(tuple(scores.shape), scores.device)
+    indices = _indices(tuple(scores.shape), scores.device)
     if score_mod is not None:
-        scores = score_mod(scores, *places).to(wide)
+        scores = score_mod(scores, *indices).to(wide)
     if block_mask is not None:
-        scores = where(block_mask.mask_mod(*places), scores, float("-inf"))
+        scores = where(block_mask.mask_mod(*indices), scores, float("-inf"))
     largest = scores.amax(-1, keepdim=True)
     # A query that sees nothing gets zeros.
     shifted = (scores - where(largest == float("-inf"), 0.0, largest)).exp()

@@ -457,7 +457,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The maxima of rectangles at pseudo-random places: Graham, Fractional Max-Pooling, 2014.
+    """The maxima of rectangles at pseudo-random positions: Graham, Fractional Max-Pooling, 2014.
 
     Parameters:
         input : Tensor, shape (batch, channels, height, width) or (channels, height, width)
@@ -490,7 +490,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The maxima of boxes at pseudo-random places: see `fractional_max_pool2d`."""
+    """The maxima of boxes at pseudo-random positions: see `fractional_max_pool2d`."""
     both = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return both if return_indices else both[0]
 

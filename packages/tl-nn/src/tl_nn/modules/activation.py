@@ -300,11 +300,11 @@ class CELU(_Exponential):
 
 
 class RReLU(Module):
-    """`x` where it is positive, else `x` times a slope: drawn for each element in training, else the slopes' mean.
+    """`x` where it is positive, else `x` times a slope: drawn for each element in training, else their mean.
 
     Parameters:
         lower, upper : float
-            The slopes are uniform on [lower, upper).
+            Each slope is uniform on [lower, upper).
         inplace : bool
             Whether the input itself is changed.
 
@@ -361,7 +361,7 @@ class Softplus(Module):
 
     Parameters:
         beta : float
-            How sharp the bend is.
+            How sharp the corner at 0 is.
         threshold : float
             From where on the function is taken as straight.
     """

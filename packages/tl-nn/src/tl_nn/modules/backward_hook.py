@@ -31,16 +31,16 @@ class BackwardHook:
         self.module = module
         self.user_hooks = user_hooks
         self.user_pre_hooks = user_pre_hooks
-        self.input_places: list[int] | None = None
+        self.input_positions: list[int] | None = None
         self.input_count = 0
-        self.output_places: list[int] = []
+        self.output_positions: list[int] = []
         self.output_count = 0
         self.grad_outputs: _Gradients | None = None
 
     def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments to call the module with instead of `args`."""
         self.input_count = len(args)
-        marked, self.input_places = _mark(_Entry, self, args)
+        marked, self.input_positions = _mark(_Entry, self, args)
         return marked
 
     def setup_output_hook(self, result: Any) -> Any:
@@ -52,21 +52,21 @@ class BackwardHook:
 
     def _mark_outputs(self, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
         self.output_count = len(outputs)
-        marked, places = _mark(_Exit, self, outputs)
-        self.output_places = places or []
+        marked, positions = _mark(_Exit, self, outputs)
+        self.output_positions = positions or []
         return marked
 
     def leave(self, grads: _Gradients) -> _Gradients:
         """Backward at the outputs: `grads` are those of the tensors among them."""
-        self.grad_outputs = _spread(self.output_places, grads, self.output_count)
+        self.grad_outputs = _spread(self.output_positions, grads, self.output_count)
         for hook in self.user_pre_hooks:
             given = hook(self.module, self.grad_outputs)
             if given is not None:
                 self.grad_outputs = _as_gradients(
                     given, "Backward pre hook", "grad_output", self.output_count
                 )
-        result = tuple(self.grad_outputs[place] for place in self.output_places)
-        if self.input_places is None:
+        result = tuple(self.grad_outputs[position] for position in self.output_positions)
+        if self.input_positions is None:
             self._run_without_inputs()
         return result
 
@@ -79,14 +79,14 @@ class BackwardHook:
                 "passing through the Module's output. Make sure that the output depends on the input and "
                 "that the loss is computed based on the output."
             )
-        places = self.input_places or []
-        grad_inputs = _spread(places, grads, self.input_count)
+        positions = self.input_positions or []
+        grad_inputs = _spread(positions, grads, self.input_count)
         for hook in self.user_hooks:
             given = hook(self.module, grad_inputs, self.grad_outputs)
             if given is not None:
                 grad_inputs = _as_gradients(given, "Backward hook", "grad_input", self.input_count)
         self.grad_outputs = None
-        return tuple(grad_inputs[place] for place in places)
+        return tuple(grad_inputs[position] for position in positions)
 
     def _run_without_inputs(self) -> None:
         if not self.user_hooks:
@@ -107,14 +107,16 @@ class BackwardHook:
 
 
 def _mark(identity: type[Function], call: BackwardHook, values: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Put an identity behind the tensors among `values`; also gives their places, or None if none learns."""
-    places = [place for place, value in enumerate(values) if isinstance(value, Tensor)]
-    if not (is_grad_enabled() and any(values[place].requires_grad for place in places)):
+    """Put an identity behind the tensors among `values`; also gives their positions, or None if none learns."""
+    positions = [position for position, value in enumerate(values) if isinstance(value, Tensor)]
+    if not (is_grad_enabled() and any(values[position].requires_grad for position in positions)):
         return values, None
     marked = list(values)
-    for place, tensor in zip(places, identity.apply(call, *(values[place] for place in places)), strict=True):
-        marked[place] = tensor
-    return tuple(marked), places
+    for position, tensor in zip(
+        positions, identity.apply(call, *(values[position] for position in positions)), strict=True
+    ):
+        marked[position] = tensor
+    return tuple(marked), positions
 
 
 def _pass_through(run: Callable[[BackwardHook, _Gradients], _Gradients]) -> type[Function]:
@@ -138,11 +140,11 @@ _Entry = _pass_through(BackwardHook.enter)
 _Exit = _pass_through(BackwardHook.leave)
 
 
-def _spread(places: list[int], grads: _Gradients, count: int) -> _Gradients:
-    """Gradients at their places among `count` values, None elsewhere."""
+def _spread(positions: list[int], grads: _Gradients, count: int) -> _Gradients:
+    """Gradients at their positions among `count` values, None elsewhere."""
     spread = [None] * count
-    for place, grad in zip(places, grads, strict=True):
-        spread[place] = grad
+    for position, grad in zip(positions, grads, strict=True):
+        spread[position] = grad
     return tuple(spread)
 
 

@@ -86,7 +86,7 @@ class Sequential(_Numbered):
     def __init__(self, *args: Any) -> None:
         super().__init__()
         named = len(args) == 1 and isinstance(args[0], OrderedDict)
-        modules = args[0].items() if named else ((str(place), module) for place, module in enumerate(args))
+        modules = args[0].items() if named else ((str(index), module) for index, module in enumerate(args))
         for name, module in modules:
             self.add_module(name, module)
 
@@ -182,21 +182,21 @@ class ModuleList(_Numbered):
     def __repr__(self) -> str:
         """Equal neighbours are shown once, with their range and number."""
         runs: list[tuple[str, list[int]]] = []
-        for place, text in enumerate(map(repr, self)):
+        for index, text in enumerate(map(repr, self)):
             if runs and runs[-1][0] == text:
-                runs[-1][1].append(place)
+                runs[-1][1].append(index)
             else:
-                runs.append((text, [place]))
+                runs.append((text, [index]))
         if not runs:
             return f"{self._get_name()}()"
-        lines = "\n".join(_numbered_line(text, places) for text, places in runs)
+        lines = "\n".join(_numbered_line(text, indices) for text, indices in runs)
         return f"{self._get_name()}(\n{lines}\n)"
 
 
-def _numbered_line(text: str, places: list[int]) -> str:
-    label, count = f"({places[0]})", ""
-    if len(places) > 1:
-        label, count = f"({places[0]}-{places[-1]})", f"{len(places)} x "
+def _numbered_line(text: str, indices: list[int]) -> str:
+    label, count = f"({indices[0]})", ""
+    if len(indices) > 1:
+        label, count = f"({indices[0]}-{indices[-1]})", f"{len(indices)} x "
     return f"  {label}: {count}{text}".replace("\n", "\n  ")
 
 
@@ -294,17 +294,17 @@ class ParameterList(Module):
 
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
-            return type(self)([self[place] for place in range(*position.indices(len(self)))])
-        return getattr(self, str(_place(position, len(self))))
+            return type(self)([self[index] for index in range(*position.indices(len(self)))])
+        return getattr(self, str(_wrapped_index(position, len(self))))
 
     def __setitem__(self, position: int, value: Any) -> None:
-        setattr(self, str(_place(position, len(self))), _as_parameter(value))
+        setattr(self, str(_wrapped_index(position, len(self))), _as_parameter(value))
 
     def __len__(self) -> int:
         return self._size
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self[place] for place in range(len(self)))
+        return iter(self[index] for index in range(len(self)))
 
     def append(self, value: Any) -> Self:
         """Add a value at the end; returns self."""
@@ -332,7 +332,7 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         kind_of = attrgetter("dtype")
-        return "\n".join(f"  ({place}): {_described(value, kind_of)}" for place, value in enumerate(self))
+        return "\n".join(f"  ({index}): {_described(value, kind_of)}" for index, value in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
@@ -464,22 +464,22 @@ class ParameterDict(Module):
         return self
 
 
-def _place(position: Any, size: int) -> int:
+def _wrapped_index(position: Any, size: int) -> int:
     """A position counted from either end, as one counted from the beginning."""
-    place = _as_index(position)
-    if not -size <= place < size:
-        raise IndexError(f"index {place} is out of range")
-    return place % size
+    index = _as_index(position)
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of range")
+    return index % size
 
 
 def _name_at(module: Module, position: Any) -> str:
     """The name of the submodule at a position."""
-    return next(islice(module._modules, _place(position, len(module._modules)), None))
+    return next(islice(module._modules, _wrapped_index(position, len(module._modules)), None))
 
 
 def _renumber(module: Module, modules: Iterable[Any]) -> None:
     """Make a module hold exactly these, under their numbers."""
-    numbered = {str(place): held for place, held in enumerate(modules)}
+    numbered = {str(index): held for index, held in enumerate(modules)}
     module._modules.clear()
     module._modules.update(numbered)
 
@@ -532,17 +532,17 @@ def _pairs(source: Any, method: str, kind: str) -> Iterable[tuple[str, Any]]:
     if isinstance(source, (Mapping, ModuleDict, ParameterDict)):
         return list(source.items())
     elements = list(source)
-    for place, element in enumerate(elements):
-        _check_pair(element, place, kind)
+    for index, element in enumerate(elements):
+        _check_pair(element, index, kind)
     return [(element[0], element[1]) for element in elements]
 
 
-def _check_pair(element: Any, place: int, kind: str) -> None:
+def _check_pair(element: Any, index: int, kind: str) -> None:
     if not isinstance(element, (Iterable, _Container)):
         raise TypeError(
-            f"{kind} update sequence element #{place} should be Iterable; is {type(element).__name__}"
+            f"{kind} update sequence element #{index} should be Iterable; is {type(element).__name__}"
         )
     if len(element) != 2:  # type: ignore[arg-type]
         raise ValueError(
-            f"{kind} update sequence element #{place} has length {len(element)}; 2 is required"  # type: ignore[arg-type]
+            f"{kind} update sequence element #{index} has length {len(element)}; 2 is required"  # type: ignore[arg-type]
         )

@@ -159,9 +159,9 @@ def _padding_of_pad(padding: Any, dilation: Any, kernel_size: Any) -> list[int]:
         return list(_reverse_repeat_tuple(padding, 2))
     sides = [0] * (2 * len(kernel_size))
     if padding == "same":
-        for place, (step, size) in enumerate(zip(reversed(dilation), reversed(kernel_size), strict=True)):
+        for axis, (step, size) in enumerate(zip(reversed(dilation), reversed(kernel_size), strict=True)):
             total = step * (size - 1)
-            sides[2 * place : 2 * place + 2] = [total // 2, total - total // 2]
+            sides[2 * axis : 2 * axis + 2] = [total // 2, total - total // 2]
     return sides
 
 

@@ -104,9 +104,9 @@ def _check_named_shape(shape: Any) -> None:
 def _check_sizes(sizes: Any) -> None:
     if not isinstance(sizes, (tuple, list)):
         raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(sizes).__name__}")
-    for place, size in enumerate(sizes):
+    for index, size in enumerate(sizes):
         if not isinstance(size, int):
             raise TypeError(
                 "unflattened_size must be tuple of ints, "
-                f"but found element of type {type(size).__name__} at pos {place}"
+                f"but found element of type {type(size).__name__} at pos {index}"
             )

@@ -216,14 +216,14 @@ class MultiheadAttention(Module):
 
         Parameters:
             attn_mask : Tensor, shape (L, L) or (N * num_heads, L, L), optional
-                Pairs of places to leave out.
+                Pairs of positions to leave out.
             key_padding_mask : Tensor, shape (N, L), optional
-                Places to leave out.
+                Positions to leave out.
             query : Tensor, shape (N, L, E)
                 The query.
 
         Returns:
-            The mask, and 0 if it is for pairs, 1 if it is for places, 2 if it is for both; or None twice.
+            The mask, and 0 if it is for pairs, 1 if it is for positions, 2 if it is for both; or None twice.
         """
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1

@@ -75,7 +75,7 @@ class _MaxPoolNd(_Pool):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, and with `return_indices` their places in each plane."""
+        """The largest elements, and with `return_indices` their indices in each plane."""
         return self._pool(
             input,
             self.kernel_size,
@@ -98,10 +98,10 @@ class MaxPool1d(_MaxPoolNd):
 
     Parameters:
         kernel_size, stride, padding, dilation : int or tuple
-            Extent of the window, distance of its positions (by default its extent), places added on both
+            Extent of the window, distance of its positions (by default its extent), elements added on both
             sides, which are never the largest, and distance of the elements it sees.
         return_indices : bool
-            Whether the places of the largest elements are returned too, for `MaxUnpool1d`.
+            Whether the indices of the largest elements are returned too, for `MaxUnpool1d`.
         ceil_mode : bool
             Whether windows may reach over the end of the input.
 
@@ -131,7 +131,7 @@ class MaxPool3d(_MaxPoolNd):
 
 
 class _MaxUnpoolNd(_Pool):
-    """Puts the largest elements back to their places."""
+    """Puts the largest elements back to their indices."""
 
     _dims: ClassVar[int]
 
@@ -328,7 +328,7 @@ class _FractionalMaxPoolNd(_Pool):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, and with `return_indices` their places in each plane."""
+        """The largest elements, and with `return_indices` their indices in each plane."""
         return self._pool(
             input,
             self.kernel_size,
@@ -350,7 +350,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
         output_ratio : float or tuple, optional
             The same as a share of the input's, between 0 and 1; one of the two is given.
         return_indices : bool
-            Whether the places of the largest elements are returned too.
+            Whether the indices of the largest elements are returned too.
 
     Raises:
         ValueError
@@ -490,7 +490,7 @@ class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
         self.return_indices = return_indices
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, and with `return_indices` their places in each plane."""
+        """The largest elements, and with `return_indices` their indices in each plane."""
         return self._pool(input, self.output_size, self.return_indices)
 
 
@@ -501,7 +501,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
         output_size : int or tuple
             The spatial size of the output; None keeps the input's in a dimension.
         return_indices : bool
-            Whether the places of the largest elements are returned too.
+            Whether the indices of the largest elements are returned too.
 
     Examples:
         >>> import tl_core, tl_nn

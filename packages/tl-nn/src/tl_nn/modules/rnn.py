@@ -215,9 +215,9 @@ class RNNBase(Module):
                 f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D instead"
             )
         batched = input.dim() == 3
-        place = 0 if self.batch_first else 1
+        index = 0 if self.batch_first else 1
         if not batched:
-            input = input.unsqueeze(place)
+            input = input.unsqueeze(index)
         if hx is None:
             hx = self._zero_state(input, None)
         else:
@@ -228,7 +228,7 @@ class RNNBase(Module):
         output, hidden = _split(self._operator()(input, hx, self._flat_weights, *settings))
         if batched:
             return output, hidden
-        return output.squeeze(place), _each(hidden, lambda state: state.squeeze(1))
+        return output.squeeze(index), _each(hidden, lambda state: state.squeeze(1))
 
     def _operator(self) -> Callable[..., Any]:
         return getattr(tl_core, self.mode.lower())
@@ -517,9 +517,9 @@ class RNNCellBase(Module):
         name = type(self).__name__
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        for place, part in enumerate(hx if isinstance(hx, (tuple, list)) else [hx]):
+        for index, part in enumerate(hx if isinstance(hx, (tuple, list)) else [hx]):
             if part is not None and part.dim() not in (1, 2):
-                which = f"hx[{place}]" if isinstance(hx, (tuple, list)) else "hidden"
+                which = f"hx[{index}]" if isinstance(hx, (tuple, list)) else "hidden"
                 raise ValueError(f"{name}: Expected {which} to be 1D or 2D, got {part.dim()}D instead")
         batched = input.dim() == 2
         input = input if batched else input.unsqueeze(0)

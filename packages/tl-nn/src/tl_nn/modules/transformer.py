@@ -141,9 +141,9 @@ class TransformerEncoderLayer(_Layer):
             src : Tensor, shape (S, N, E), (N, S, E) with `batch_first`, or (S, E)
                 The sequence.
             src_mask, src_key_padding_mask : Tensor, optional
-                Pairs and places to leave out; see `MultiheadAttention.forward`.
+                Pairs and positions to leave out; see `MultiheadAttention.forward`.
             is_causal : bool
-                A hint that `src_mask` leaves out all later places.
+                A hint that `src_mask` leaves out all later positions.
         """
         padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src)
         mask = canonical_mask(src_mask, "src_mask", src)
@@ -222,9 +222,9 @@ class TransformerDecoderLayer(_Layer):
             memory : Tensor, shape (S, N, E), (N, S, E) or (S, E)
                 The encoder's output.
             tgt_mask, tgt_key_padding_mask, memory_mask, memory_key_padding_mask : Tensor, optional
-                Pairs and places to leave out in both; see `MultiheadAttention.forward`.
+                Pairs and positions to leave out in both; see `MultiheadAttention.forward`.
             tgt_is_causal, memory_is_causal : bool
-                Hints that the masks leave out all later places.
+                Hints that the masks leave out all later positions.
         """
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)
@@ -324,9 +324,9 @@ class TransformerEncoder(_Stack):
             src, src_key_padding_mask
                 See `TransformerEncoderLayer.forward`.
             mask : Tensor, optional
-                Pairs of places to leave out.
+                Pairs of positions to leave out.
             is_causal : bool, optional
-                Whether the mask leaves out all later places; by default it is looked at.
+                Whether the mask leaves out all later positions; by default it is looked at.
         """
         padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src)
         mask = canonical_mask(mask, "mask", src)
@@ -501,10 +501,10 @@ class Transformer(Module):
         Returns:
             Tensor, of the shape of `tgt`
         """
-        place = 0 if self.batch_first else 1
-        if src.dim() == 3 and src.size(place) != tgt.size(place):
+        axis = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(axis) != tgt.size(axis):
             raise RuntimeError(
-                f"the batch number of src and tgt must be equal, got {src.size(place)} and {tgt.size(place)}"
+                f"the batch number of src and tgt must be equal, got {src.size(axis)} and {tgt.size(axis)}"
             )
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError(
@@ -528,7 +528,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """A mask that leaves out all later places: minus infinity above the diagonal, 0 elsewhere.
+        """A mask that leaves out all later positions: minus infinity above the diagonal, 0 elsewhere.
 
         Examples:
             >>> import tl_nn
@@ -552,7 +552,7 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 def _detect_is_causal_mask(
     mask: Tensor | None, is_causal: bool | None = None, size: int | None = None
 ) -> bool:
-    """Whether the mask leaves out all later places, unless the caller says so."""
+    """Whether the mask leaves out all later positions, unless the caller says so."""
     if is_causal is not None:
         return is_causal
     if mask is None:

@@ -49,16 +49,16 @@ def adagrad(
         if weight_decay:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         rest = []
-        for place, grad in enumerate(grads):
+        for index, grad in enumerate(grads):
             if grad.is_sparse:
-                rate = lr / (1 + (counted([state_steps[place]])[0] - 1) * lr_decay)
-                _change_rows(params[place], -grad if maximize else grad, state_sums[place], rate, eps)
+                rate = lr / (1 + (counted([state_steps[index]])[0] - 1) * lr_decay)
+                _change_rows(params[index], -grad if maximize else grad, state_sums[index], rate, eps)
             else:
-                rest.append(place)
+                rest.append(index)
         if not rest:
             return
         params, grads, state_sums, state_steps = (
-            [values[place] for place in rest] for values in (params, grads, state_sums, state_steps)
+            [values[index] for index in rest] for values in (params, grads, state_sums, state_steps)
         )
     if not differentiable and fused is not False and fusable(params):
         numbers = {"lr": float(lr), "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps}

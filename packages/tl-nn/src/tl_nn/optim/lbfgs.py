@@ -138,14 +138,14 @@ class _Descent:
             self._choose_direction()
             before, state["prev_flat_grad"] = self.loss, self.grad.clone()
             state["prev_loss"] = before
-            slope = self.grad.dot(self.direction)
+            derivative = self.grad.dot(self.direction)
             if state["n_iter"] == 1:
                 self.size = min(1.0, float(1.0 / self.grad.abs().sum())) * group["lr"]
             else:
                 self.size = group["lr"]
-            if slope > -group["tolerance_change"]:
+            if derivative > -group["tolerance_change"]:
                 break
-            self._advance(slope, last=iteration == group["max_iter"])
+            self._advance(derivative, last=iteration == group["max_iter"])
             if self._ended(before):
                 break
         state["d"], state["t"] = self.direction, self.size
@@ -186,10 +186,10 @@ class _Descent:
             direction.add_(step * (weights.pop() - change.dot(direction) * inverse))
         return direction
 
-    def _advance(self, slope: Tensor, last: bool) -> None:
+    def _advance(self, derivative: Tensor, last: bool) -> None:
         """Go along the direction, and evaluate loss and gradient there."""
         if self.group["line_search_fn"] is not None:
-            self._search(slope)
+            self._search(derivative)
             return
         _add(self.params, self.size, self.direction)
         if not last:  # the loss would be thrown away
@@ -197,7 +197,7 @@ class _Descent:
             self.grad = _flat_gradient(self.params)
             self._count(1)
 
-    def _search(self, slope: Tensor) -> None:
+    def _search(self, derivative: Tensor) -> None:
         start = [param.clone(memory_format=tl_core.contiguous_format) for param in self.params]
 
         def at(size: Any, direction: Tensor) -> tuple[float, Tensor]:
@@ -209,7 +209,7 @@ class _Descent:
             return loss, grad
 
         self.loss, self.grad, self.size, evaluations = strong_wolfe(
-            at, self.size, self.direction, self.loss, self.grad, slope
+            at, self.size, self.direction, self.loss, self.grad, derivative
         )
         _add(self.params, self.size, self.direction)
         self._count(evaluations)

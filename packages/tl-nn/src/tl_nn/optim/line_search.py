@@ -22,7 +22,7 @@ class _Point(NamedTuple):
     size: Any
     loss: float
     grad: Tensor
-    slope: Any
+    derivative: Any
 
 
 def strong_wolfe(
@@ -31,7 +31,7 @@ def strong_wolfe(
     direction: Tensor,
     loss: float,
     grad: Tensor,
-    slope: Tensor,
+    derivative: Tensor,
 ) -> tuple[float, Tensor, Any, int]:
     """A step size that fulfils the strong Wolfe conditions, as far as it is found.
 
@@ -48,7 +48,7 @@ def strong_wolfe(
     Returns:
         loss, gradient, size, and how often `at` was called.
     """
-    search = _Search(at, direction, _Point(0, loss, grad.clone(), slope))
+    search = _Search(at, direction, _Point(0, loss, grad.clone(), derivative))
     best = search.zoom(*search.bracket(size))
     return best.loss, best.grad, best.size, search.evaluations
 
@@ -69,11 +69,11 @@ class _Search:
 
     def promised(self, size: Any) -> Any:
         """The largest loss that is a sufficient decrease after a step of this size."""
-        return self.start.loss + _DECREASE * size * self.start.slope
+        return self.start.loss + _DECREASE * size * self.start.derivative
 
     def is_flat(self, point: _Point) -> bool:
         """Whether little enough of the slope is left."""
-        return bool(abs(point.slope) <= -_CURVATURE * self.start.slope)
+        return bool(abs(point.derivative) <= -_CURVATURE * self.start.derivative)
 
     def bracket(self, size: Any) -> tuple[list[_Point], bool]:
         """Points between which a good one lies, and whether one of them is good already."""
@@ -84,7 +84,7 @@ class _Search:
                 return [previous, new], False
             if self.is_flat(new):
                 return [new], True
-            if new.slope >= 0:
+            if new.derivative >= 0:
                 return [previous, new], False
             low = new.size + 0.01 * (new.size - previous.size)
             previous, new = new, self.point(_cubic_minimum(previous, new, (low, new.size * 10)))
@@ -109,7 +109,7 @@ class _Search:
                 continue
             if self.is_flat(new):
                 return new
-            if new.slope * (high.size - low.size) >= 0:
+            if new.derivative * (high.size - low.size) >= 0:
                 high = low
             low = new
         return low
@@ -128,15 +128,15 @@ def _inside(low: _Point, high: _Point, slow: bool) -> tuple[Any, bool]:
 
 
 def _cubic_minimum(a: _Point, b: _Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where the cubic with these values and slopes is least; the middle of the bounds if it has no minimum."""
+    """Where the cubic with these values and derivatives is least; the middle of the bounds if it has no minimum."""
     low, high = bounds or sorted((a.size, b.size))
-    first = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.size - b.size)
-    square = float(first * first - a.slope * b.slope)
+    first = a.derivative + b.derivative - 3 * (a.loss - b.loss) / (a.size - b.size)
+    square = float(first * first - a.derivative * b.derivative)
     if not (isfinite(square) and square >= 0):
         return (low + high) / 2.0
     root = sqrt(square)
     left, right = (a, b) if a.size <= b.size else (b, a)
     size = right.size - (right.size - left.size) * (
-        (right.slope + root - first) / (right.slope - left.slope + 2 * root)
+        (right.derivative + root - first) / (right.derivative - left.derivative + 2 * root)
     )
     return min(max(size, low), high)

@@ -80,8 +80,8 @@ def subtract_scaled(params: list[Tensor], updates: list[Tensor], lr: Any) -> Non
         tl_core._foreach_add_(params, updates, alpha=-lr)
 
 
-def with_values(places: Tensor, values: Tensor) -> Tensor:
-    """Other values at the places of a coalesced tensor."""
+def with_values(like: Tensor, values: Tensor) -> Tensor:
+    """Other values at the indices of a coalesced tensor."""
     return tl_core.sparse_coo_tensor(
-        places._indices(), values, places.shape, check_invariants=False, is_coalesced=True
+        like._indices(), values, like.shape, check_invariants=False, is_coalesced=True
     )

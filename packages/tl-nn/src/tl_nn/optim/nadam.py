@@ -44,14 +44,14 @@ def nadam(
     update_moments(exp_avgs, exp_avg_sqs, grads, beta1, beta2)
     roots = tl_core._foreach_sqrt(guarded(exp_avg_sqs, differentiable))
     means = guarded(exp_avgs, differentiable)
-    for place, steps in enumerate(counts):
+    for index, steps in enumerate(counts):
         now = _momentum(beta1, steps, momentum_decay)
         soon = _momentum(beta1, steps + 1, momentum_decay)
-        mu_products[place].mul_(now)
-        product = mu_products[place].item()
-        denominator = roots[place] / sqrt(1 - beta2**steps) + eps
-        step = grads[place] * ((1 - now) / (1 - product)) + means[place] * (soon / (1 - product * soon))
-        params[place].sub_(step / denominator * lr)
+        mu_products[index].mul_(now)
+        product = mu_products[index].item()
+        denominator = roots[index] / sqrt(1 - beta2**steps) + eps
+        step = grads[index] * ((1 - now) / (1 - product)) + means[index] * (soon / (1 - product * soon))
+        params[index].sub_(step / denominator * lr)
 
 
 def _momentum(beta1: float, steps: float, decay: float) -> float:

@@ -294,8 +294,8 @@ class Optimizer:
                 state_dict = given
         saved = deepcopy(state_dict["param_groups"])
         _check_groups(self, saved)
-        places = chain.from_iterable(group["params"] for group in saved)
-        params = dict(zip(places, _all_params(self), strict=True))
+        indices = chain.from_iterable(group["params"] for group in saved)
+        params = dict(zip(indices, _all_params(self), strict=True))
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, kept in state_dict["state"].items():
             state[params.get(key, key)] = _cast(kept, params[key]) if key in params else kept

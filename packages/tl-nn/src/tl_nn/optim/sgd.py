@@ -75,11 +75,11 @@ def _fused(
         tl_core._fused_sgd_(params, grads, buffers if momentum else [], is_first_step=False, **numbers)
         return
     for is_first in (True, False):
-        places = [place for place, is_new in enumerate(first) if is_new is is_first]
-        for place in places if is_first else ():
-            buffers[place] = tl_core.empty_like(grads[place])
-        if places:
-            chosen = [[values[place] for place in places] for values in (params, grads, buffers)]
+        indices = [index for index, is_new in enumerate(first) if is_new is is_first]
+        for index in indices if is_first else ():
+            buffers[index] = tl_core.empty_like(grads[index])
+        if indices:
+            chosen = [[values[index] for index in indices] for values in (params, grads, buffers)]
             tl_core._fused_sgd_(*chosen, is_first_step=is_first, **numbers)
 
 
@@ -98,9 +98,9 @@ def _unfused(
     """The rule spelt out in operators."""
     steps = directions(params, grads, maximize, weight_decay)
     if momentum:
-        for place, (step, buffer) in enumerate(zip(steps, buffers, strict=True)):
+        for index, (step, buffer) in enumerate(zip(steps, buffers, strict=True)):
             if buffer is None:
-                buffers[place] = step.detach().clone()
+                buffers[index] = step.detach().clone()
             else:
                 buffer.mul_(momentum).add_(step, alpha=1 - dampening)
         steps = tl_core._foreach_add(steps, buffers, alpha=momentum) if nesterov else buffers

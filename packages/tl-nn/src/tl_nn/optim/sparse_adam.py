@@ -102,9 +102,9 @@ def _change_rows(param: Tensor, grad: Tensor, state: dict[str, Any], group: dict
     param.sub_(with_values(grad, mean / (square.sqrt() + group["eps"]) * rate))
 
 
-def _moved(kept: Tensor, places: Tensor, to: Tensor, share: float) -> Tensor:
-    """What is kept at some places, moved by a share of the way to new values; there, the result."""
-    before = kept.sparse_mask(places)._values()
+def _moved(kept: Tensor, indices: Tensor, to: Tensor, share: float) -> Tensor:
+    """What is kept at some indices, moved by a share of the way to new values; there, the result."""
+    before = kept.sparse_mask(indices)._values()
     way = (to - before) * share
-    kept.add_(with_values(places, way))
+    kept.add_(with_values(indices, way))
     return before + way

@@ -169,8 +169,8 @@ class AveragedModel(Module):
             _copy(averages, current)
         elif self.avg_fn is None:
             update = self.multi_avg_fn or get_swa_multi_avg_fn()
-            for places in _by_kind(averages):
-                update([averages[i] for i in places], [current[i] for i in places], self.n_averaged)
+            for indices in _by_kind(averages):
+                update([averages[i] for i in indices], [current[i] for i in indices], self.n_averaged)
         else:
             count = self.n_averaged
             _copy(averages, [self.avg_fn(a, c, count) for a, c in zip(averages, current, strict=True)])
@@ -184,11 +184,11 @@ def _values(model: Module, with_buffers: bool) -> Iterable[Tensor]:
 
 
 def _by_kind(tensors: list[Tensor]) -> Iterable[list[int]]:
-    """The places of tensors of each type and device."""
-    places: dict[Any, list[int]] = {}
-    for place, tensor in enumerate(tensors):
-        places.setdefault((tensor.dtype, str(tensor.device)), []).append(place)
-    return places.values()
+    """The indices of tensors of each type and device."""
+    indices: dict[Any, list[int]] = {}
+    for index, tensor in enumerate(tensors):
+        indices.setdefault((tensor.dtype, str(tensor.device)), []).append(index)
+    return indices.values()
 
 
 @no_grad()

@@ -50,20 +50,20 @@ def parallel_apply(
     results: list[Any] = [None] * len(modules)
     errors: list[BaseException | None] = [None] * len(modules)
 
-    def run(place: int) -> None:
+    def run(index: int) -> None:
         set_grad_enabled(with_grad)
-        given = inputs[place]
+        given = inputs[index]
         try:
-            results[place] = modules[place](
-                *(given if isinstance(given, (list, tuple)) else (given,)), **named[place]
+            results[index] = modules[index](
+                *(given if isinstance(given, (list, tuple)) else (given,)), **named[index]
             )
         except BaseException as error:
-            errors[place] = error
+            errors[index] = error
 
     if len(modules) == 1:
         run(0)
     else:
-        threads = [threading.Thread(target=run, args=(place,)) for place in range(len(modules))]
+        threads = [threading.Thread(target=run, args=(index,)) for index in range(len(modules))]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -246,10 +246,10 @@ class PruningContainer(BasePruningMethod):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """What the last method makes of what the others have left."""
         method = self._pruning_methods[-1]
-        place = _left(method, default_mask)
+        index = _left(method, default_mask)
         mask = default_mask.clone()
-        chosen = method.compute_mask(t[place], default_mask=default_mask[place])
-        mask[place] = chosen.to(dtype=mask.dtype)
+        chosen = method.compute_mask(t[index], default_mask=default_mask[index])
+        mask[index] = chosen.to(dtype=mask.dtype)
         return mask
 
 
@@ -362,9 +362,9 @@ class _Structured(_Amount):
     def _with_slices(self, mask: Tensor, kept: Tensor) -> Tensor:
         """The mask, with all slices but these set to 0."""
         only = tl_core.zeros_like(mask)
-        place: list[Any] = [slice(None)] * mask.dim()
-        place[self.dim] = kept
-        only[tuple(place)] = 1
+        index: list[Any] = [slice(None)] * mask.dim()
+        index[self.dim] = kept
+        only[tuple(index)] = 1
         return only * mask
 
 

@@ -143,8 +143,8 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """
     if permutation is None:
         return None
-    places = tl_core.arange(permutation.numel(), device=permutation.device)
-    return tl_core.empty_like(permutation).scatter_(0, permutation, places)
+    positions = tl_core.arange(permutation.numel(), device=permutation.device)
+    return tl_core.empty_like(permutation).scatter_(0, permutation, positions)
 
 
 def pack_padded_sequence(
@@ -181,7 +181,7 @@ def pack_padded_sequence(
         input = input.index_select(0 if batch_first else 1, order)
     steps = input.transpose(0, 1) if batch_first else input
     counts = _batch_sizes(steps, lengths)
-    data = tl_core.cat([steps[place, :count] for place, count in enumerate(counts)])
+    data = tl_core.cat([steps[step, :count] for step, count in enumerate(counts)])
     return PackedSequence(data, tl_core.tensor(counts, dtype=tl_core.int64), order, None)
 
 
@@ -211,7 +211,7 @@ def _batch_sizes(steps: Tensor, lengths: Tensor) -> list[int]:
         )
     if sizes[0] > steps.shape[0]:
         raise RuntimeError(f"Expected lengths of at most {steps.shape[0]}, but got {sizes[0]}")
-    return [sum(size > place for size in sizes) for place in range(sizes[0])]
+    return [sum(size > step for size in sizes) for step in range(sizes[0])]
 
 
 def pad_packed_sequence(
@@ -259,7 +259,7 @@ def pad_packed_sequence(
     if total > len(steps):
         steps += [data.new_full((width, *data.shape[1:]), padding_value)] * (total - len(steps))
     padded = tl_core.stack(steps, 1 if batch_first else 0)
-    lengths = tl_core.tensor([sum(count > place for count in counts) for place in range(width)])
+    lengths = tl_core.tensor([sum(count > step for count in counts) for step in range(width)])
     back = sequence.unsorted_indices
     if back is None:
         return padded, lengths

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tl_backends.absent_device import CUDA
+from tl_backends.device_kind import CUDA
 
 __all__ = ["Unserializable", "get_cudnn_mode", "init_dropout_state"]
 

@@ -36,7 +36,7 @@ class Sampler(IterDataPipe):
 
 @functional_datapipe("shuffle")
 class Shuffler(IterDataPipe):
-    """Samples in random order, as far as `buffer_size` of them can change places.
+    """Samples in random order, as far as `buffer_size` of them can be exchanged.
 
     Each pass takes its seed from `set_seed`, or from the default generator.
     """

@@ -67,8 +67,8 @@ class Zipper(IterDataPipe):
 class _Parted:
     """One stream that several read: what one reads ahead is kept for the others."""
 
-    def __init__(self, datapipe: Any, count: int, places: Callable[[Any], Any], limit: int) -> None:
-        self.datapipe, self.count, self.places, self.limit = datapipe, count, places, limit
+    def __init__(self, datapipe: Any, count: int, branches: Callable[[Any], Any], limit: int) -> None:
+        self.datapipe, self.count, self.branches, self.limit = datapipe, count, branches, limit
         self.source: Iterator[Any] | None = None
         self.kept: list[deque[Any]] = []
         self.passes: list[int] = []
@@ -92,8 +92,8 @@ class _Parted:
                 continue
             assert self.source is not None
             for sample in self.source:
-                for place in self.places(sample):
-                    self.kept[place].append(sample)
+                for branch in self.branches(sample):
+                    self.kept[branch].append(sample)
                 break
             else:
                 return
@@ -157,15 +157,15 @@ class Demultiplexer(IterDataPipe):
         if num_instances < 1:
             raise ValueError(f"expected num_instances to be positive, got {num_instances}")
 
-        def places(sample: Any) -> tuple[int, ...]:
-            place = classifier_fn(sample)
-            if place is None and drop_none:
+        def branches(sample: Any) -> tuple[int, ...]:
+            branch = classifier_fn(sample)
+            if branch is None and drop_none:
                 return ()
-            if place is None or not 0 <= place < num_instances:
+            if branch is None or not 0 <= branch < num_instances:
                 raise ValueError(
-                    f"classifier_fn should give a number in [0, {num_instances - 1}], got {place}"
+                    f"classifier_fn should give a number in [0, {num_instances - 1}], got {branch}"
                 )
-            return (place,)
+            return (branch,)
 
-        parted = _Parted(datapipe, num_instances, places, buffer_size)
+        parted = _Parted(datapipe, num_instances, branches, buffer_size)
         return [_Part(parted, i, False) for i in range(num_instances)]

@@ -78,9 +78,9 @@ class SequentialLR(LRScheduler):
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next epoch; call it after the optimizer's step."""
         self.last_epoch += 1
-        place = bisect_right(self._milestones, self.last_epoch)
-        scheduler = self._schedulers[place]
-        if place > 0 and self._milestones[place - 1] == self.last_epoch:
+        position = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[position]
+        if position > 0 and self._milestones[position - 1] == self.last_epoch:
             _restart(scheduler)
         else:
             scheduler.step()
@@ -149,16 +149,16 @@ class ChainedScheduler(LRScheduler):
 def _check_schedulers(kind: str, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
     if len(schedulers) < 1:
         raise ValueError(f"{kind} expects at least one scheduler, but got no scheduler.")
-    for place, scheduler in enumerate(schedulers):
+    for position, scheduler in enumerate(schedulers):
         if isinstance(scheduler, ReduceLROnPlateau):
             raise ValueError(
                 f"{kind} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
-                f"specified when calling `step`, but got one at index {place} in the given schedulers sequence."
+                f"specified when calling `step`, but got one at index {position} in the given schedulers sequence."
             )
         if scheduler.optimizer is not optimizer:
             raise ValueError(
                 f"{kind} expects all schedulers to belong to the same optimizer, but got scheduler "
-                f"{type(scheduler).__name__} at index {place} with another one"
+                f"{type(scheduler).__name__} at index {position} with another one"
             )
 
 

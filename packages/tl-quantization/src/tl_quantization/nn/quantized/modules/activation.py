@@ -179,7 +179,7 @@ class PReLU(Module):
         output_scale, output_zero_point : float, int
             Of the result.
         num_parameters : int
-            1, or as many slopes as channels.
+            1, or as many as channels.
     """
 
     def __init__(self, output_scale: float, output_zero_point: int, num_parameters: int = 1) -> None:
@@ -189,7 +189,7 @@ class PReLU(Module):
         self.register_buffer("weight", tl_core.full((num_parameters,), 0.25))
 
     def set_weight(self, w: Any) -> None:
-        """Takes other slopes."""
+        """Takes another slope a channel."""
         self.weight = w.dequantize() if getattr(w, "is_quantized", False) else w.detach()
 
     def forward(self, input: Any) -> Any:

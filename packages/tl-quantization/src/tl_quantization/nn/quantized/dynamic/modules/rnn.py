@@ -121,7 +121,7 @@ class RNNBase(_Weights):
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.training = bidirectional, False
         rows = _GATES[mode] * hidden_size
-        for layer, tail in self._places():
+        for layer, tail in self._cells():
             columns = input_size if layer == 0 else hidden_size * self._directions
             self._empty(f"weight_ih_l{layer}{tail}", rows, columns)
             self._empty(f"weight_hh_l{layer}{tail}", rows, hidden_size)
@@ -133,7 +133,7 @@ class RNNBase(_Weights):
     def _directions(self) -> int:
         return 2 if self.bidirectional else 1
 
-    def _places(self) -> list[tuple[int, str]]:
+    def _cells(self) -> list[tuple[int, str]]:
         tails = ("", "_reverse") if self.bidirectional else ("",)
         return [(layer, tail) for layer in range(self.num_layers) for tail in tails]
 
@@ -144,10 +144,10 @@ class RNNBase(_Weights):
         return f"{self.input_size}, {self.hidden_size}, num_layers={self.num_layers}, dtype={self.dtype}"
 
     def _layer(
-        self, x: Tensor, place: tuple[int, str], state: tuple[Tensor, ...]
+        self, x: Tensor, cell: tuple[int, str], state: tuple[Tensor, ...]
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """One layer in one direction over inputs of shape (length, batch, size)."""
-        layer, tail = place
+        layer, tail = cell
         inputs = self._linear(x, f"weight_ih_l{layer}{tail}", f"bias_ih_l{layer}{tail}")
         names = f"weight_hh_l{layer}{tail}", f"bias_hh_l{layer}{tail}"
         outputs = []
@@ -164,7 +164,7 @@ class RNNBase(_Weights):
         batched = x.dim() == 3
         x = x.unsqueeze(1) if not batched else x.transpose(0, 1) if self.batch_first else x
         if start is None:
-            shape = (len(self._places()), x.shape[1], self.hidden_size)
+            shape = (len(self._cells()), x.shape[1], self.hidden_size)
             start = tuple(tl_core.zeros(shape) for _ in range(2 if self.mode == "LSTM" else 1))
         elif not batched:
             start = tuple(s.unsqueeze(1) for s in start)
@@ -176,13 +176,13 @@ class RNNBase(_Weights):
 
     def _layers(self, x: Tensor, start: tuple[Tensor, ...]) -> tuple[Tensor, list[tuple[Tensor, ...]]]:
         last, outputs = [], []
-        for number, place in enumerate(self._places()):
-            output, state = self._layer(x, place, tuple(s[number] for s in start))
+        for number, cell in enumerate(self._cells()):
+            output, state = self._layer(x, cell, tuple(s[number] for s in start))
             outputs.append(output)
             last.append(state)
             if len(outputs) == self._directions:
                 x, outputs = tl_core.cat(outputs, -1), []
-                if self.dropout and place[0] < self.num_layers - 1:
+                if self.dropout and cell[0] < self.num_layers - 1:
                     x = F.dropout(x, self.dropout, self.training)
         return x, last
 

@@ -1,0 +1,791 @@
+"""The names of the device modules `cuda`, `xpu`, `mtia`, `mps`, `cpu` and `accelerator`, in one table for all.
+
+A row says how a name is called, what it is, and what it answers where there is no device. `device_kind.py` makes the
+functions and classes from it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from tl_backends.device_answers import (
+    Answer,
+    hold,
+    new,
+    nothing,
+    on_entry,
+    refuse,
+    refuse_if_true,
+    refuse_index,
+    refuse_init,
+    refuse_nvtx,
+    refuse_state,
+    refuse_states,
+    refuse_unless_none,
+    refuse_unsupported,
+    select_device_of,
+    take_seed,
+    value,
+)
+from tl_backends.devices import AbsentEvent, AbsentStream, SelectedDevice, StreamContext, stream
+
+# A function or method: its name, arguments and result as in a definition, its docstring, and what a call answers, which
+# is the error of a device that isn't there unless something else is given.
+Row = tuple[str, str | None] | tuple[str, str | None, Answer]
+REFUSE = refuse()
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class of device modules.
+
+    Args:
+        modules: those that have it, with spaces between.
+        signature: its name and the arguments of its constructor; the name alone if the base class has one.
+        doc: its docstring; `{device}` stands for the kind of device.
+        answer: what the constructor does, called with the instance as the argument `self`.
+        base: the class that it derives from, or the name of one of the same module.
+        members: its methods; a property, a class method or a static method has its decorator before its name.
+    """
+
+    modules: str
+    signature: str
+    doc: str
+    answer: Answer = REFUSE
+    base: type | str = object
+    members: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """An existing object, or a second name for one, that device modules have under a name.
+
+    Args:
+        modules: those that have it, with spaces between.
+        name: its name there.
+        what: the object, or another name of the module.
+    """
+
+    modules: str
+    name: str
+    what: Any
+
+
+# For each kind the modules whose names its package has as well, and the modules that are names of the package.
+FLAT = {
+    "cuda": "comm graphs memory properties random selection streams tensor_types",
+    "xpu": "memory random streams",
+    "mtia": "memory streams",
+    "mps": "event",
+}
+# fmt: on
+LISTED = {
+    "cuda": "gds jiterator memory nccl nvtx profiler random streams tunable",
+    "xpu": "memory random streams",
+    "mtia": "memory",
+    "mps": "event profiler",
+}
+# fmt: on
+
+_SELECTS = """A `with` block in which another device is selected; None and -1 select nothing.
+
+Args:
+    device: an index, or a name such as "{kind}:0".
+"""
+_STREAM = """A queue of work of {device} devices.
+
+Args:
+    device: the device; None for the selected one.
+    priority: the lower the number, the sooner its work is done.
+
+Raises:
+    RuntimeError: there is no device.
+"""
+_EVENT = """A point in a queue of work of {device} devices.
+
+Args:
+    enable_timing: whether it remembers when it was reached.
+    blocking: whether `wait` blocks the host.
+    interprocess: whether other processes may use it.
+
+Raises:
+    RuntimeError: there is no device.
+"""
+
+CLASSES = (
+    Class("cuda.selection xpu mtia", "device", _SELECTS, base=SelectedDevice),
+    Class(
+        "cuda.selection xpu",
+        "device_of(obj: Any)",
+        """A `with` block in which the device of a tensor is selected; a tensor on the CPU selects nothing.
+
+Args:
+    obj: a tensor or a storage.
+""",
+        select_device_of,
+        base="device",
+    ),
+    Class("cuda.streams xpu.streams", "Stream", _STREAM, base=AbsentStream),
+    Class(
+        "mtia.streams",
+        "Stream(device: Any = None, *, priority: int = 0)",
+        _STREAM,
+        refuse_unsupported("Stream"),
+        base=AbsentStream,
+    ),
+    Class(
+        "cuda.streams",
+        "ExternalStream(stream_ptr: int, device: Any = None, **kwargs: Any)",
+        """A queue of work that another library has made.
+
+Args:
+    stream_ptr: the address of its handle.
+    device: the device; None for the selected one.
+    kwargs: further options of the driver.
+
+Raises:
+    RuntimeError: there is no device.
+""",
+        refuse_unsupported("Stream"),
+        base="Stream",
+    ),
+    Class(
+        "cuda.streams",
+        """Event(
+        enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+    )""",
+        _EVENT.replace(
+            "\n\nRaises", "\n    external: whether a recorded graph treats it as a node of its own.\n\nRaises"
+        ),
+        refuse_unsupported("Event"),
+        base=AbsentEvent,
+        members=(
+            (
+                'classmethod from_ipc_handle(cls, device: Any, handle: bytes) -> "Event"',
+                "The event that another process has given away.",
+            ),
+            ("ipc_handle(self) -> bytes", "What another process needs to use the event."),
+        ),
+    ),
+    Class("xpu.streams", "Event", _EVENT, base=AbsentEvent),
+    Class(
+        "mtia.streams",
+        """Event(
+        device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+    )""",
+        _EVENT.replace("Args:", "Args:\n    device: the device; None for the selected one."),
+        refuse_unsupported("Event"),
+        base=AbsentEvent,
+    ),
+    Class(
+        "mps.event",
+        "Event(enable_timing: bool = False)",
+        """A point in the work of {device} devices.
+
+Args:
+    enable_timing: whether it remembers when it was reached.
+
+Raises:
+    RuntimeError: there is no device.
+""",
+        refuse_unsupported("Event"),
+        base=AbsentEvent,
+    ),
+    Class(
+        "cuda.memory",
+        "CUDAPluggableAllocator(path_to_so_file: str, alloc_fn_name: str, free_fn_name: str)",
+        """An allocator from a shared library.
+
+Args:
+    path_to_so_file: the library.
+    alloc_fn_name: its function `void* alloc(ssize_t size, int device, cudaStream_t stream)`.
+    free_fn_name: its function `void free(void* ptr, ssize_t size, int device, cudaStream_t stream)`.
+""",
+        refuse("{name}({path_to_so_file!r})"),
+    ),
+    Class(
+        "cuda.memory",
+        "MemPool(allocator: Any = None, use_on_oom: bool = False, no_split: bool = False)",
+        """A pool of memory of its own.
+
+Args:
+    allocator: where it takes its memory from; None for the allocator in use.
+    use_on_oom: whether others may take from it before they run out of memory.
+    no_split: whether its blocks are handed out whole.
+""",
+        refuse(error=RuntimeError),
+        members=(
+            ("property id(self) -> tuple[int, int]", "What the pool is called in a snapshot."),
+            ("property allocator(self) -> Any", "Where the pool takes its memory from."),
+            ("use_count(self) -> int", "How many hold the pool."),
+            ("snapshot(self, include_traces: bool = True) -> Any", "All blocks of the pool."),
+        ),
+    ),
+    Class(
+        "cuda.memory",
+        "MemPoolContext(pool: MemPool)",
+        "Makes a pool the active one as long as it lives.",
+        refuse(error=RuntimeError),
+        members=(("staticmethod active_pool() -> MemPool | None", "The active pool: None.", nothing),),
+    ),
+    Class(
+        "cuda.memory",
+        "use_mem_pool(pool: MemPool, device: Any = None)",
+        "A `with` block in which memory is taken from a pool.",
+        hold,
+        members=(
+            ("__enter__(self) -> Self", None, refuse("use_mem_pool")),
+            ("__exit__(self, *error: object) -> None", None, nothing),
+        ),
+    ),
+    Class(
+        "cuda.graphs",
+        "CUDAGraph(keep_graph: bool = False)",
+        """Recorded work.
+
+Raises:
+    RuntimeError: there is no device.
+""",
+        refuse(error=RuntimeError),
+        members=(
+            (
+                """capture_begin(
+        self, pool: Any = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None""",
+                "Begins to record.",
+            ),
+            ("capture_end(self) -> None", "Ends the record."),
+            ("replay(self) -> None", "Does the recorded work."),
+            ("reset(self) -> None", "Forgets the recorded work."),
+            ("pool(self) -> Any", "What the memory of the recorded work is called."),
+            ("enable_debug_mode(self) -> None", "Keeps what `debug_dump` writes."),
+            ("debug_dump(self, debug_path: str) -> None", "Writes the recorded work to a file."),
+        ),
+    ),
+    Class(
+        "cuda.graphs",
+        """graph(
+        cuda_graph: CUDAGraph, pool: Any = None, stream: Any = None, capture_error_mode: str = "global",
+        enable_annotations: bool = False, check_input_liveness: bool = False
+    )""",
+        """A `with` block whose work is recorded.
+
+Args:
+    cuda_graph: what takes the record.
+    pool: the memory that the record uses; None for its own.
+    stream: the stream that is recorded; None for one of its own.
+    capture_error_mode: which calls of the driver are errors meanwhile: "global", "thread_local" or "relaxed".
+    enable_annotations: whether ranges of the profiler are kept with the nodes.
+    check_input_liveness: whether `replay` makes sure that the inputs' memory is still held.
+""",
+        refuse(error=RuntimeError),
+        members=(
+            ("__enter__(self) -> Self", None, refuse("graph")),
+            ("__exit__(self, *error: object) -> None", None, nothing),
+        ),
+    ),
+    Class(
+        "cuda.gds",
+        "GdsFile(filename: str, flags: int)",
+        "A file for transfers.",
+        refuse("{name}({filename!r})"),
+        members=(
+            ("register_handle(self) -> None", "Prepares the file for transfers."),
+            ("deregister_handle(self) -> None", "Undoes `register_handle`."),
+            ("load_storage(self, storage: Any, offset: int = 0) -> None", "Reads a storage from the file."),
+            ("save_storage(self, storage: Any, offset: int = 0) -> None", "Writes a storage to the file."),
+        ),
+    ),
+)
+
+# fmt: off
+# The functions of modules; several modules that share a row stand together.
+FUNCTIONS: dict[str, tuple[Row, ...]] = {
+    "cuda xpu": (
+        ("init() -> None",
+         """Starts the device's runtime.
+
+Raises:
+    AssertionError: there is no device.
+"""),
+    ),
+    "cuda xpu mtia": (
+        ("is_initialized() -> bool",
+         "Whether the device's runtime has been started: False.", value(False)),
+    ),
+    "cuda": (
+        ("cudart() -> Any",
+         """The CUDA runtime library.
+
+Raises:
+    AssertionError: there is none.
+"""),
+        ("ipc_collect() -> None",
+         """Frees memory that other processes have given back.
+
+Raises:
+    AssertionError: there is no device.
+"""),
+        ("get_sync_debug_mode() -> int",
+         """What happens at an operation that makes the CPU wait: 0 nothing, 1 a warning, 2 an error.
+
+Raises:
+    AssertionError: there is no device.
+"""),
+        ("set_sync_debug_mode(debug_mode: int | str) -> None",
+         """Sets what happens at an operation that makes the CPU wait: "default", "warn" or "error".
+
+Raises:
+    AssertionError: there is no device.
+""", refuse("{name}({debug_mode!r})")),
+    ),
+    "cuda.comm": (
+        ("broadcast(tensor: Any, devices: Any = None, *, out: Any = None) -> Any",
+         """Copies a tensor to devices.
+
+Args:
+    tensor: the tensor, on any device.
+    devices: the devices to copy to; None if `out` is given.
+    out: tensors that take the copies, one a device, instead of new ones.
+""", refuse("comm.{name}")),
+        ("broadcast_coalesced(tensors: Any, devices: Any, buffer_size: int = 10485760) -> Any",
+         """Copies tensors to devices, small ones together.
+
+Args:
+    tensors: the tensors, all on the first of the devices.
+    devices: the devices to copy to.
+    buffer_size: the bytes of the buffer in which small tensors travel together.
+""", refuse("comm.{name}")),
+        ("reduce_add(inputs: Any, destination: Any = None) -> Any",
+         "Adds up tensors of several devices on one.", refuse("comm.{name}")),
+        ("""scatter(
+            tensor: Any, devices: Any = None, chunk_sizes: Any = None, dim: int = 0, streams: Any = None, *,
+            out: Any = None
+        ) -> Any""",
+         """Deals the parts of a tensor out to devices.
+
+Args:
+    tensor: the tensor to be dealt out.
+    devices: the devices that get a part each; None if `out` is given.
+    chunk_sizes: the sizes of the parts along `dim`; None for equal ones.
+    dim: the dimension that is cut.
+    streams: the streams that copy, one a device; None for the current ones.
+    out: tensors that take the parts instead of new ones.
+""", refuse("comm.{name}")),
+        ("gather(tensors: Any, dim: int = 0, destination: Any = None, *, out: Any = None) -> Any",
+         """Joins tensors of several devices on one.
+
+Args:
+    tensors: the tensors to be joined, on several devices.
+    dim: the dimension along which they are joined.
+    destination: the device of the result; None for the current one, "cpu" for the host.
+    out: a tensor that takes the result instead of a new one.
+""", refuse("comm.{name}")),
+    ),
+    "cuda.gds": (
+        ("gds_register_buffer(s: Any) -> None",
+         "Prepares a storage for transfers."),
+        ("gds_deregister_buffer(s: Any) -> None",
+         "Undoes `gds_register_buffer`."),
+    ),
+    "cuda.graphs": (
+        ("graph_pool_handle() -> Any",
+         "A new name for the memory of recorded work.", refuse(error=RuntimeError)),
+        ("is_current_stream_capturing() -> bool",
+         "Whether work is being recorded: False.", value(False)),
+        ("""make_graphed_callables(
+            callables: Any, sample_args: Any, num_warmup_iters: int = 3, allow_unused_input: bool = False,
+            pool: Any = None
+        ) -> Any""",
+         """Functions that replay what was recorded of others.
+
+Args:
+    callables: a function or module, or a tuple of them.
+    sample_args: arguments of each call, whose shapes all later calls have.
+    num_warmup_iters: how often each is run before it is recorded.
+    allow_unused_input: whether inputs that no result depends on have gradient None instead of raising.
+    pool: the memory that the record uses; None for its own.
+"""),
+    ),
+    "cuda.jiterator": (
+        ("_create_jit_fn(code_string: str, **kwargs: Any) -> Callable",
+         "A function that runs a piece of C++ on each element."),
+        ("_create_multi_output_jit_fn(code_string: str, num_outputs: int, **kwargs: Any) -> Callable",
+         "A function that runs a piece of C++ with several results on each element."),
+    ),
+    "cuda.memory xpu.memory": (
+        ("empty_cache() -> None",
+         "Gives memory that is kept for reuse back to the device; there is none.", nothing),
+        ("memory_stats(device: Any = None) -> dict[str, Any]",
+         "The statistics of a device's allocator: empty.", new(OrderedDict)),
+        ("memory_allocated(device: Any = None) -> int",
+         "The bytes that tensors take now: 0.", value(0)),
+        ("max_memory_allocated(device: Any = None) -> int",
+         "The most bytes that tensors have taken: 0.", value(0)),
+        ("memory_reserved(device: Any = None) -> int",
+         "The bytes that the allocator holds now: 0.", value(0)),
+        ("max_memory_reserved(device: Any = None) -> int",
+         "The most bytes that the allocator has held: 0.", value(0)),
+        ("mem_get_info(device: Any = None) -> tuple[int, int]",
+         "The free and the total bytes of a device."),
+        ("reset_peak_memory_stats(device: Any = None) -> None",
+         "Starts the measurement of the highest values anew."),
+        ("reset_accumulated_memory_stats(device: Any = None) -> None",
+         "Starts the counts of all that happened anew."),
+    ),
+    "cuda.memory": (
+        ("host_memory_stats() -> dict[str, Any]",
+         "The statistics of the allocator of pinned memory: empty.", new(OrderedDict)),
+        ("reset_peak_host_memory_stats() -> None",
+         "Starts the measurement of the highest values of pinned memory anew."),
+        ("memory_summary(device: Any = None, abbreviated: bool = False) -> str",
+         "The statistics as a table to be read."),
+        ("memory_snapshot(mempool_id: Any = None, include_traces: bool = True) -> Any",
+         "All blocks that the allocator holds."),
+        ("list_gpu_processes(device: Any = None) -> str",
+         "The processes that use a device, and their memory, as text."),
+        ("get_per_process_memory_fraction(device: Any = None) -> float",
+         "The share of a device's memory that this process may take."),
+        ("set_per_process_memory_fraction(fraction: float, device: Any = None) -> None",
+         "Sets the share of a device's memory that this process may take.", refuse("{name}({fraction!r})")),
+        ("caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int",
+         """Allocates bytes on a device and returns their address.
+
+Args:
+    size: the number of bytes.
+    device: the device; None for the selected one.
+    stream: the stream that uses the memory first; None for the current one.
+""", refuse("{name}({size!r})")),
+        ("caching_allocator_delete(mem_ptr: int) -> None",
+         "Frees what `caching_allocator_alloc` has given."),
+        ("caching_allocator_enable(value: bool = True) -> None",
+         "Lets memory be kept for reuse, or not; there is none to keep.", nothing),
+        ("get_allocator_backend() -> str",
+         "The name of the allocator in use."),
+        ("change_current_allocator(allocator: Any) -> None",
+         "Makes another allocator the one in use."),
+        ("""_record_memory_history(
+            enabled: str | None = "all", context: str | None = "all", stacks: str = "all",
+            max_entries: int = 2**63 - 1, device: Any = None, clear_history: bool = False,
+            compile_context: bool = False, global_record_annotations: bool = False,
+            skip_actions: list[str] | None = None
+        ) -> None""",
+         """Keeps where memory was allocated, for a snapshot.
+
+Args:
+    enabled: what is recorded: "all", "state", or None to stop.
+    context: which events have a stack: "all", "state", "alloc" or None.
+    stacks: "python", or "all" with the C++ frames.
+    max_entries: how many events are kept.
+    device: the device; None for the selected one.
+    clear_history: whether what was recorded before is dropped.
+    compile_context: whether compiled regions are named in the events.
+    global_record_annotations: whether ranges of the profiler are kept for all devices.
+    skip_actions: kinds of events that are left out.
+"""),
+        ("_snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> Any",
+         "All blocks that the allocator holds, and where they were allocated."),
+        (
+            '_dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None',
+            "Writes a snapshot to a file.", refuse("{name}({filename!r})")),
+    ),
+    "cuda.nccl": (
+        ("is_available(tensors: Any) -> bool",
+         "Whether NCCL could take these tensors: False.", value(False)),
+        ("version() -> tuple[int, ...]",
+         "The version of NCCL."),
+    ),
+    "cuda.nvtx": (
+        ("range_push(msg: str) -> int",
+         "Begins a named range inside the current one; returns how many it is in.", refuse_nvtx),
+        ("range_pop() -> int",
+         "Ends the innermost range; returns how many it was in.", refuse_nvtx),
+        ("mark(msg: str) -> None",
+         "Marks a moment.", refuse_nvtx),
+        ("range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]",
+         "A named range around a `with` block; the message is formatted with the other arguments.",
+         on_entry(refuse_nvtx, "nvtx.range_push")),
+    ),
+    "cuda.profiler": (
+        ("start() -> None",
+         "Lets the profiler collect."),
+        ("stop() -> None",
+         "Lets the profiler stop collecting."),
+        ("profile() -> Iterator[None]",
+         "Lets the profiler collect within a `with` block.", on_entry(refuse(), "cuda.profiler.start")),
+    ),
+    "cuda.properties xpu": (
+        ("is_bf16_supported(including_emulation: bool = True) -> bool",
+         "Whether the selected device computes with bfloat16: False, as there is none.", value(False)),
+        ("get_arch_list() -> list[str]",
+         "The architectures that kernels were compiled for: none.", new(list)),
+        ("get_gencode_flags() -> str",
+         "The compiler's flags for these architectures: none.", value("")),
+        ("get_device_name(device: Any = None) -> str",
+         "The name of a device."),
+        ("get_device_properties(device: Any = None) -> Any",
+         "All properties of a device."),
+    ),
+    "cuda.properties xpu mtia": (
+        ("get_device_capability(device: Any = None) -> Any",
+         "What a device can do: a major and a minor number, or a dictionary for XPU devices."),
+    ),
+    "cuda.properties": (
+        ("is_tf32_supported() -> bool",
+         "Whether the selected device computes with TensorFloat-32: False, as there is none.", value(False)),
+        ("utilization(device: Any = None) -> int",
+         "The percentage of the last moments in which the device computed."),
+        ("memory_usage(device: Any = None) -> int",
+         "The percentage of the last moments in which the device's memory was read or written."),
+        ("device_memory_used(device: Any = None) -> int",
+         "The bytes of a device's memory in use, by all processes."),
+        ("temperature(device: Any = None) -> int",
+         "The temperature of a device, in degrees Celsius."),
+        ("power_draw(device: Any = None) -> int",
+         "The power that a device draws, in milliwatts."),
+        ("clock_rate(device: Any = None) -> int",
+         "The clock rate of a device, in megahertz."),
+    ),
+    "cuda.random xpu.random mtia": (
+        ("get_rng_state(device: Any = None) -> Any",
+         "The state of a device's generator, as a tensor of bytes.", refuse_state("get_rng_state({device!r})")),
+        ("set_rng_state(new_state: Any, device: Any = None) -> None",
+         "Sets the state of a device's generator.", refuse_state("set_rng_state(…, {device!r})")),
+    ),
+    "cuda.random xpu.random": (
+        ("get_rng_state_all() -> list",
+         "The states of all devices' generators: an empty list.", new(list)),
+        ("initial_seed() -> int",
+         "The seed of the selected device's generator."),
+        ("manual_seed_all(seed: int) -> None",
+         """Seeds the generators of all devices, if there are any.
+
+Raises:
+    ValueError: the seed isn't a number.
+""", take_seed),
+        ("seed() -> None",
+         "Seeds the generator of the selected device, if there is one, with a random number.", nothing),
+        ("seed_all() -> None",
+         "Seeds the generators of all devices, if there are any, with one random number.", nothing),
+        ("set_rng_state_all(new_states: Iterable[Any]) -> None",
+         "Sets the states of all devices' generators: of none, from an empty list.", refuse_states),
+    ),
+    "cuda.random xpu.random mps": (
+        ("manual_seed(seed: int) -> None",
+         """Seeds the generator of the selected device, if there is one.
+
+Raises:
+    ValueError: the seed isn't a number.
+""", take_seed),
+    ),
+    "cuda.selection xpu mtia mps accelerator": (
+        ("is_available() -> bool",
+         "Whether a device of this kind can be used: False.", value(False)),
+        ("device_count() -> int",
+         "The number of devices of this kind: 0.", value(0)),
+    ),
+    "cuda.selection xpu mtia": (
+        ("current_device() -> int",
+         "The index of the selected device."),
+        ("set_device(device: Any) -> None",
+         "Selects a device, by its index or name; a negative index selects nothing.", refuse_index),
+        ("synchronize(device: Any = None) -> None",
+         "Waits until a device, the selected one if none is given, has done all its work."),
+    ),
+    "cuda.selection": (
+        ("can_device_access_peer(device: Any, peer_device: Any) -> bool",
+         "Whether one device can read the memory of another.", refuse("{name}({device!r}, {peer_device!r})")),
+    ),
+    "cuda.streams xpu.streams mtia.streams": (
+        ("current_stream(device: Any = None) -> Any",
+         "The current stream of a device, the selected one if none is given."),
+    ),
+    "cuda.streams mtia.streams": (
+        ("default_stream(device: Any = None) -> Any",
+         "The stream that is the current one at the start."),
+    ),
+    "cuda.streams xpu.streams": (
+        ("set_stream(stream: Any) -> None",
+         "Makes a stream the current one; None changes nothing.", refuse_unless_none("stream")),
+        ("get_stream_from_external(data_ptr: int, device: Any = None) -> Any",
+         "The stream that another library has made."),
+    ),
+    "cuda.streams": (
+        ("current_blas_handle() -> int",
+         "The address of the handle of cuBLAS."),
+    ),
+    "cuda.tunable": (
+        ("is_enabled() -> bool",
+         "Whether the choice is made by measurement: False.", value(False)),
+        ("tuning_is_enabled() -> bool",
+         "Whether what hasn't been measured yet will be: False.", value(False)),
+        ("record_untuned_is_enabled() -> bool",
+         "Whether what hasn't been measured is written down: False.", value(False)),
+        ("enable(val: bool = True) -> None",
+         "Lets the choice be made by measurement, or not.", refuse_if_true("val")),
+        ("tuning_enable(val: bool = True) -> None",
+         "Lets what hasn't been measured yet be measured, or not.", refuse_if_true("val")),
+        ("record_untuned_enable(val: bool = True) -> None",
+         "Lets what hasn't been measured be written down, or not.", refuse_if_true("val")),
+        ("get_results() -> tuple",
+         "What has been measured: nothing.", value(())),
+        ("get_validators() -> tuple",
+         "What must be equal for results to be used again: nothing.", value(())),
+        ("get_filename() -> str",
+         "The file of results."),
+        ("set_filename(filename: str, insert_device_ordinal: bool = False) -> None",
+         "Sets the file of results.", refuse("{name}({filename!r})")),
+        ("read_file(filename: str | None = None) -> bool",
+         "Reads results from a file."),
+        ("get_max_tuning_duration() -> int",
+         "The most milliseconds spent on one choice."),
+        ("set_max_tuning_duration(duration: int) -> None",
+         "Sets the most milliseconds spent on one choice."),
+        ("get_max_tuning_iterations() -> int",
+         "The most runs spent on one choice."),
+        ("set_max_tuning_iterations(iterations: int) -> None",
+         "Sets the most runs spent on one choice."),
+        ("get_rotating_buffer_size() -> int",
+         "The megabytes that inputs are spread over, so that no run finds them in the cache."),
+        ("set_rotating_buffer_size(buffer_size: int) -> None",
+         "Sets the megabytes that inputs are spread over."),
+        ("tune_gemm_in_file(filename: str) -> None",
+         "Measures the matrix products that a file lists.", refuse("{name}({filename!r})")),
+        ("mgpu_tune_gemm_in_file(filename_pattern: str, num_gpus: int) -> None",
+         "Measures the matrix products that several files list, on several devices.",
+         refuse("{name}({filename_pattern!r})")),
+        ("write_file(filename: str | None = None) -> bool",
+         """Whether results were written to the file: False, as there are none.
+
+Args:
+    filename: the file; None for that of `set_filename`.
+""", value(False)),
+        ("write_file_on_exit(val: bool) -> None",
+         """Whether results are written when the process ends: there are none, whatever is set.
+
+Args:
+    val: whether they would be.
+""", nothing),
+    ),
+    "xpu.memory": (
+        ("memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]",
+         "The statistics of a device's allocator as a dictionary of dictionaries: empty.", new(dict)),
+    ),
+    "mtia": (
+        ("init() -> None",
+         """Starts MTIA.
+
+Raises:
+    AssertionError: there is no device.
+""", refuse_init),
+        ("""record_memory_history(
+            enabled: str | None = "all", stacks: str = "python", max_entries: int = 0
+        ) -> None""",
+         """Keeps where memory was allocated, for a snapshot.
+
+Args:
+    enabled: what is recorded: "all", "state", or None to stop, which does nothing here.
+    stacks: whose stacks are kept: "python" or "all", C++ too.
+    max_entries: how many events are kept; 0 for all.
+""", refuse_unless_none("enabled")),
+        ("snapshot() -> dict[str, Any]",
+         "All blocks that the allocator holds."),
+    ),
+    "mtia mps": (
+        ("empty_cache() -> None",
+         "Gives memory that is kept for reuse back to the device."),
+    ),
+    "mtia.memory": (
+        ("memory_stats(device: Any = None) -> dict[str, Any]",
+         "The statistics of a device's allocator: empty.", new(dict)),
+    ),
+    "mtia.streams": (
+        ("set_stream(stream: Stream) -> None",
+         "Makes a stream the current one."),
+    ),
+    "mps": (
+        ("seed() -> None",
+         "Seeds the device's generator with a random number."),
+        ('get_rng_state(device: Any = "mps") -> Any',
+         "The state of the device's generator, as a tensor of bytes."),
+        ('set_rng_state(new_state: Any, device: Any = "mps") -> None',
+         "Sets the state of the device's generator."),
+        ("synchronize() -> None",
+         "Waits until the device has done all its work."),
+        ("set_per_process_memory_fraction(fraction: float) -> None",
+         "Sets the share of the device's memory that this process may take.", refuse("{name}({fraction!r})")),
+        ("current_allocated_memory() -> int",
+         "The bytes that tensors take now."),
+        ("driver_allocated_memory() -> int",
+         "The bytes that the driver has given to this process."),
+        ("recommended_max_memory() -> int",
+         "The most bytes that this process should take."),
+        ("compile_shader(source: str) -> Any",
+         "The functions of a Metal program."),
+    ),
+    "mps.profiler": (
+        ("is_metal_capture_enabled() -> bool",
+         "Whether the system lets Metal's work be captured: False.", value(False)),
+        ("is_capturing_metal() -> bool",
+         "Whether Metal's work is being captured: False.", value(False)),
+        ('start(mode: str = "interval", wait_until_completed: bool = False) -> None',
+         "Begins to report work to the system's profiler."),
+        ("stop() -> None",
+         "Ends what `start` began."),
+        ('profile(mode: str = "interval", wait_until_completed: bool = False) -> Iterator[None]',
+         "Reports the work of a `with` block to the system's profiler.", on_entry(refuse(), "mps.profiler.start")),
+        ("metal_capture(fname: str) -> Iterator[None]",
+         "Writes the work of a `with` block to a file.", on_entry(refuse("{name}({fname!r})"))),
+    ),
+    "cpu": (
+        ("is_available() -> bool",
+         "Whether there is a CPU: True.", value(True)),
+        ("is_initialized() -> bool",
+         "Whether it is ready: True.", value(True)),
+        ("device_count() -> int",
+         "The number of CPU devices: always 1, however many cores it has.", value(1)),
+        ("current_device() -> str",
+         'The selected CPU device: always "cpu".', value("cpu")),
+        ("set_device(device: Any) -> None",
+         "Selects a CPU device; as there is one only, nothing happens.", nothing),
+        ("synchronize(device: Any = None) -> None",
+         "Waits until all work is done, which it always is.", nothing),
+    ),
+    "accelerator": (
+        ("current_accelerator(check_available: bool = False) -> Any",
+         """The kind of the device, as a `device` without an index; None, as there is none.
+
+Args:
+    check_available: whether a device that isn't ready counts as none.
+
+Example:
+    >>> import tl_backends.accelerator
+    >>> print(tl_backends.accelerator.current_accelerator())
+    None
+""", value(None)),
+        ("current_device_index() -> int",
+         "The index of the selected device."),
+        ("set_device_index(device: Any, /) -> None",
+         "Selects a device, by its index or name.", refuse("{name}({device!r})")),
+        ("current_stream(device: Any = None, /) -> Any",
+         "The current stream of a device, the selected one if none is given."),
+        ("synchronize(device: Any = None, /) -> None",
+         "Waits until a device, the selected one if none is given, has done all its work."),
+        ("set_stream(stream: Any) -> None",
+         "Makes a stream the current one, and its device the selected one."),
+    ),
+}
+# fmt: on
+
+SAME = (
+    Same("cuda.streams xpu.streams mtia.streams", "StreamContext", StreamContext),
+    Same("cuda.streams xpu.streams mtia.streams", "stream", stream),
+    Same("cuda.memory", "memory_cached", "memory_reserved"),
+    Same("cuda.memory", "max_memory_cached", "max_memory_reserved"),
+    Same("cuda.memory", "reset_max_memory_allocated", "reset_peak_memory_stats"),
+    Same("cuda.memory", "reset_max_memory_cached", "reset_peak_memory_stats"),
+    Same("accelerator", "current_device_idx", "current_device_index"),
+    Same("accelerator", "set_device_idx", "set_device_index"),
+)
